@@ -32,8 +32,8 @@ export function sizeOf(path: string): number | Fault {
 }
 
 /** The fault of a size that is not the expected one. */
-export function sizeFault(found: number, expected: number): Fault {
-  return { code: 'artifact-size', detail: `has ${found} bytes instead of ${expected}` };
+export function sizeFault(size: number, expected: number): Fault {
+  return { code: 'artifact-size', detail: `has ${size} bytes instead of ${expected}` };
 }
 
 /**

@@ -11,11 +11,11 @@ async function main(): Promise<void> {
     const { serveHashing } = await import('./hash.ts');
     return serveHashing(workerData);
   }
-  const { run } = await import('./cli/program.ts');
+  const { runCommandLine } = await import('./cli/program.ts');
   const { env, stdout, stderr } = process;
   // head and less close the pipe early; that is not a failure
   stdout.on('error', error => process.exit('code' in error && error.code === 'EPIPE' ? 0 : 1));
-  process.exitCode = await run(process.argv.slice(2), {
+  process.exitCode = await runCommandLine(process.argv.slice(2), {
     env,
     stdout,
     stderr,

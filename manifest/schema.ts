@@ -72,8 +72,8 @@ function complaint(issue: z.core.$ZodIssue, value: unknown): string {
     const keys = issue.keys.slice(0, 5).map(key => JSON.stringify(key.slice(0, 40)));
     return `has unknown keys: ${keys.join(', ')}`;
   }
-  const found = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)[key], value);
-  return found === undefined ? 'is missing' : issue.message;
+  const field = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)[key], value);
+  return field === undefined ? 'is missing' : issue.message;
 }
 
 function place(path: readonly PropertyKey[]): string {

@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import type { Context } from './context.ts';
-import { run } from './run/run.ts';
+import { runShimmed } from './run/run.ts';
 import { exitLike, signalForwarding } from './run/upstream/signals.ts';
 import { pathsFor } from './store/paths.ts';
 import { EXIT, errno, say, WrapError } from './system/errors.ts';
@@ -36,7 +36,7 @@ async function main(argv: string[]): Promise<void> {
   const [mode, cli, original] = argv;
   const fromShim = calledByShim && cli !== undefined && original !== undefined;
   if (fromShim && mode === 'shim') {
-    const end = await run(cli, original, argv.slice(3), context);
+    const end = await runShimmed(cli, original, argv.slice(3), context);
     exitLike(end.exit, end.signal);
   }
   // Inside an AppImage only the file path is stable; AppRun forwards shim arguments

@@ -188,7 +188,7 @@ export function readFileSafely(path: string): string | null {
 }
 
 /** As `readFileSafely`, with the version; `text` is null where it is the known one. */
-function readKnown(path: string, known: string | null): { version: string; text: string | null } | null {
+function readKnown(path: string, oldVersion: string | null): { version: string; text: string | null } | null {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
@@ -199,7 +199,7 @@ function readKnown(path: string, known: string | null): { version: string; text:
     const stats = fstatSync(fd);
     if (!stats.isFile() || stats.size > FILE_BYTES) return null;
     const version = `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}`;
-    if (version === known) return { version, text: null };
+    if (version === oldVersion) return { version, text: null };
     // one read into one buffer: readFileSync asks for the size again, and reads until nothing comes
     space ??= Buffer.allocUnsafe(FILE_BYTES);
     return { version, text: space.toString('latin1', 0, readSync(fd, space, 0, FILE_BYTES, 0)) };

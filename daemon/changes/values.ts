@@ -126,8 +126,8 @@ export function textOf({ subject, value }: Value): string | null {
 /** The argument that sets what the tunnel CLI prints: `MASQUE (HTTP/3 with HTTP/2 fallback)`. */
 function masqueOf(printed: string | null): (typeof MASQUE)[number] | null {
   const versions = printed?.match(/HTTP\/[23]/g)?.join(' ') ?? '';
-  const known = { 'HTTP/3 HTTP/2': 'h3-with-h2-fallback', 'HTTP/3': 'h3-only', 'HTTP/2': 'h2-only' } as const;
-  return known[versions as keyof typeof known] ?? null;
+  const names = { 'HTTP/3 HTTP/2': 'h3-with-h2-fallback', 'HTTP/3': 'h3-only', 'HTTP/2': 'h2-only' } as const;
+  return names[versions as keyof typeof names] ?? null;
 }
 
 const request = (action: ActionName, value?: string) => actionRequest(action, value);

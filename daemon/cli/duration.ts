@@ -26,8 +26,8 @@ export function forSeconds({ for: duration, until }: Options, now = new Date()):
 
 /** @param what names the argument @throws Failure */
 export function seconds(text: string, what: string): number {
-  const found = parseDuration(text);
-  if (found === null || found < 1 || found > A_WEEK)
+  const duration = parseDuration(text);
+  if (duration === null || duration < 1 || duration > A_WEEK)
     throw usage(`${what} takes a duration such as 15m, 2h or 1d, at most a week; not "${text}".`);
-  return found;
+  return duration;
 }

@@ -28,7 +28,7 @@ export function createEffects({ kernel, files, fallback, ...edges }: Edges) {
     fingerprint = listing!.fingerprint;
   }
 
-  async function run(effect: Effect): Promise<void> {
+  async function execute(effect: Effect): Promise<void> {
     switch (effect.do) {
       case 'store-rules':
         return files.write('rules.nft', formatRules(effect.wanted));
@@ -63,9 +63,9 @@ export function createEffects({ kernel, files, fallback, ...edges }: Edges) {
 
   return {
     /** @throws Error unless the effect may fail */
-    async run(effect: Effect): Promise<void> {
+    async apply(effect: Effect): Promise<void> {
       try {
-        await run(effect);
+        await execute(effect);
       } catch (error) {
         if (!('tolerant' in effect)) throw error;
       }

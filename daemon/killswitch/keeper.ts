@@ -22,9 +22,12 @@ export function createKeeper(edges: Edges, ring: () => void) {
   const effects = createEffects(edges);
 
   /** Runs the effects of an event. The mode changes after the last of them, or before the first. @throws Error */
-  async function run({ mode: next, effects: list }: ReturnType<typeof transition>, order: 'first' | 'after' = 'after') {
+  async function makeTransition(
+    { mode: next, effects: list }: ReturnType<typeof transition>,
+    order: 'first' | 'after' = 'after',
+  ) {
     if (order === 'first') mode = next;
-    for (const effect of list) await effects.run(effect);
+    for (const effect of list) await effects.apply(effect);
     mode = 'fingerprint' in next && inForce(next) ? { ...next, fingerprint: effects.fingerprint() } : next;
   }
 
@@ -35,13 +38,13 @@ export function createKeeper(edges: Edges, ring: () => void) {
     const event = reconcile(mode, seen, clock.uptime());
     if (!event) return listing;
     if (event.kind === 'damaged') await repairDamage();
-    else await run(transition(mode, event));
+    else await makeTransition(transition(mode, event));
     return kernel.list();
   }
 
   async function repairDamage(): Promise<void> {
     if (!('fingerprint' in mode) || mode.fingerprint !== null) repairedAt = clock.now();
-    await run(transition(mode, { kind: 'damaged' }));
+    await makeTransition(transition(mode, { kind: 'damaged' }));
   }
 
   /** In wall-clock time as it was when the trial was first reported, so that it is the same in each report. */
@@ -82,10 +85,10 @@ export function createKeeper(edges: Edges, ring: () => void) {
       trial: tolerant(() => files.read('trial.json')),
     };
     try {
-      await run(transition(mode, event));
+      await makeTransition(transition(mode, event));
       trouble = repairedAt = null;
     } catch (error) {
-      await run(undo(previous, event, stored)).catch(() => {});
+      await makeTransition(undo(previous, event, stored)).catch(() => {});
       await measure();
       throw new SwitchError('Failed', `${failure}: ${messageOf(error)}`, error);
     }
@@ -101,7 +104,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
         trial: readTrial(edges),
         inForce: stored.kind === 'absent' && (await kernel.list()) !== null,
       };
-      await run(transition(mode, event), 'first');
+      await makeTransition(transition(mode, event), 'first');
     } catch (error) {
       trouble = wordingOf(error);
     }

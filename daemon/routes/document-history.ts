@@ -28,17 +28,17 @@ const NO_HISTORY: History = { version: 1, current: null, items: [] };
 
 /**
  * A list that is set now. Going back to the document before moves there; everything else is a new document.
- * @param found `at`: ISO 8601
+ * @param entry `at`: ISO 8601
  */
-export function record(history: History, found: Omit<Item, 'id' | 'before'>): History {
+export function record(history: History, entry: Omit<Item, 'id' | 'before'>): History {
   const now = currentOf(history);
   // the same list with other comments
-  if (now?.revision === found.revision) return replaceItem(history, { ...now, document: found.document });
+  if (now?.revision === entry.revision) return replaceItem(history, { ...now, document: entry.document });
   const before = undoTarget(history);
-  if ((found.cause === 'undo' || found.cause === 'revert') && before?.revision === found.revision)
+  if ((entry.cause === 'undo' || entry.cause === 'revert') && before?.revision === entry.revision)
     return { ...history, current: before.id };
   const id = Math.max(0, ...history.items.map(item => item.id)) + 1;
-  return { version: 1, current: id, items: [...history.items, { ...found, id, before: history.current }].slice(-KEPT) };
+  return { version: 1, current: id, items: [...history.items, { ...entry, id, before: history.current }].slice(-KEPT) };
 }
 
 export function currentOf({ current, items }: History): Item | null {

@@ -53,7 +53,7 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
   async function set(entries: readonly Entry[], phase: Phase): Promise<void> {
     const supports = await supported();
     let done = 0;
-    const run = async (actions: readonly ActionRequest[]) => {
+    const runActions = async (actions: readonly ActionRequest[]) => {
       const total = done + actions.length;
       for (const action of actions) {
         state.publish('routes', { phase, done, total });
@@ -67,8 +67,8 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
         if (resets.length + rest.length === 0) return;
         if (pass === PASSES)
           throw new Problem('routes-failed', `The tunnel client accepted the list, and ${rest.length} entries differ.`);
-        await run(resets);
-        await run(resets.length ? (await callsTo(entries, () => false)).rest : rest);
+        await runActions(resets);
+        await runActions(resets.length ? (await callsTo(entries, () => false)).rest : rest);
       }
     });
     state.publish('routes', { phase: 'done', done, total: done });

@@ -62,9 +62,9 @@ interface Asked {
 export function forecast(
   target: Target,
   addresses: readonly Asked[],
-  known: Known,
+  snapshot: Known,
 ): Omit<Why, 'ok' | 'resolveProblem'> {
-  const { settings, splitTunnel, tunnel, tunnelCli } = known;
+  const { settings, splitTunnel, tunnel, tunnelCli } = snapshot;
   const mode = settings.Mode ?? null;
   const entries = [...splitTunnel.ips, ...splitTunnel.hosts].map(({ value }) => canonical(value));
   return {
@@ -79,8 +79,8 @@ export function forecast(
       const kernel = tunnelCli.emulated ? NOT_ROUTED : answer;
       const decision = own
         ? OWN
-        : decide({ address, host: target.kind === 'host' ? target.value : null }, entries, known);
-      const blocked = decision.tunnel === false && !own && isBlocked(address, known.killSwitch);
+        : decide({ address, host: target.kind === 'host' ? target.value : null }, entries, snapshot);
+      const blocked = decision.tunnel === false && !own && isBlocked(address, snapshot.killSwitch);
       const route = 'route' in kernel ? kernel.route : null;
       return {
         address,

@@ -27,14 +27,14 @@ export function startSchedule(
 ): Schedule {
   let due = 0;
   let interval: NodeJS.Timeout | undefined;
-  const run = () => {
+  const checkNow = () => {
     due = now() + INTERVAL_MS * (0.875 + random() / 4);
     void check();
   };
   const startup = setTimeout(() => {
-    run();
+    checkNow();
     // a clock that was set back by more than a day would delay the check; then it is made now
-    interval = setInterval(() => (now() >= due || due - now() > 2 * INTERVAL_MS) && run(), tickMs);
+    interval = setInterval(() => (now() >= due || due - now() > 2 * INTERVAL_MS) && checkNow(), tickMs);
     interval.unref();
   }, startupMs);
   startup.unref();

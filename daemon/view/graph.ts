@@ -64,8 +64,8 @@ export function slotsOf(samples: readonly HistorySample[], { seconds, slot }: Sp
 
 function slotOf(group: readonly HistorySample[], at: number): Slot {
   const mean = (figure: (sample: HistorySample) => number | null) => {
-    const known = group.map(figure).filter(value => value !== null);
-    return known.length ? known.reduce((a, b) => a + b, 0) / known.length : null;
+    const numbers = group.map(figure).filter(value => value !== null);
+    return numbers.length ? numbers.reduce((a, b) => a + b, 0) / numbers.length : null;
   };
   const sum = (figure: (sample: HistorySample) => number) => group.reduce((total, each) => total + figure(each), 0);
   const seconds = sum(each => each.seconds);

@@ -60,17 +60,17 @@ async function applySettings(host: SettingsFileHost, tr: Translator): Promise<bo
   const { model, open, ask, toast } = host;
   const toml = await open();
   if (toml === null) return false;
-  const found = await model.call('POST /api/settings/diff', { body: { toml } });
-  const text = differenceText(settingsLines(found, tr));
-  if (found.invalid.length) throw new Error(`${_('This file has mistakes, so nothing is changed.')}\n${text}`);
-  if (!found.changes.length) {
+  const difference = await model.call('POST /api/settings/diff', { body: { toml } });
+  const text = differenceText(settingsLines(difference, tr));
+  if (difference.invalid.length) throw new Error(`${_('This file has mistakes, so nothing is changed.')}\n${text}`);
+  if (!difference.changes.length) {
     toast(_('Nothing differs'));
     return true;
   }
   const agreed = await ask({
     heading: _('Apply these settings?'),
     body: [
-      ...(found.fromDemo ? [_('This file was exported from a demo, and does not describe a machine.')] : []),
+      ...(difference.fromDemo ? [_('This file was exported from a demo, and does not describe a machine.')] : []),
       // Translators: %s is a number of seconds
       fill(_('Settings of the tunnel revert after %s seconds unless you keep them.'), CONFIRM_SECONDS),
     ].join(' '),

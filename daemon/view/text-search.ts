@@ -7,8 +7,8 @@
 export function searchable<T extends object>(textOf: (thing: T) => string): (thing: T) => string {
   const texts = new WeakMap<T, string>();
   return thing => {
-    const known = texts.get(thing);
-    if (known !== undefined) return known;
+    const cached = texts.get(thing);
+    if (cached !== undefined) return cached;
     const text = textOf(thing).toLowerCase();
     texts.set(thing, text);
     return text;

@@ -163,8 +163,8 @@ function createAccountStore(state: State) {
   };
   return {
     publish,
-    setDevices(found: Device[]) {
-      devices = found;
+    setDevices(list: Device[]) {
+      devices = list;
     },
     unregistered() {
       devices = [];

@@ -62,7 +62,7 @@ const program = GLib.build_filenamev([pkgdatadir, 'bridge.js']);
 const loop = GLib.MainLoop.new(null, false);
 let exitCode = 0;
 
-async function run(): Promise<void> {
+async function serve(): Promise<void> {
   const bus = Gio.bus_get_sync(Gio.BusType.SESSION, null);
   const onBus = async (method: string, args: GLib.Variant) => {
     const name = 'org.freedesktop.DBus';
@@ -159,6 +159,6 @@ function fail(error: unknown): void {
   loop.quit();
 }
 
-run().catch(fail);
+serve().catch(fail);
 loop.run();
 exit(exitCode);

@@ -110,8 +110,8 @@ export async function installKillSwitch(): Promise<void> {
   if (!program) throw new Error(_('The program “culvert” was not found. Install Culvert again.'));
   if (!GLib.find_program_in_path('pkexec'))
     throw new Error(_('pkexec is not installed. Run the command below in a terminal.'));
-  const script = await run([program, 'killswitch', 'installer'], null);
-  await run(['pkexec', 'sh', '-s'], script);
+  const script = await runProgram([program, 'killswitch', 'installer'], null);
+  await runProgram(['pkexec', 'sh', '-s'], script);
 }
 
 /** Opens the desktop's settings of the network. @throws Error where none is known. */
@@ -121,16 +121,16 @@ export function openNetworkSettings(): void {
     ['systemsettings', 'kcm_networkmanagement'],
     ['nm-connection-editor'],
   ];
-  const found = programs.find(([program]) => GLib.find_program_in_path(program!));
-  if (!found) throw new Error(_('No network settings were found on this desktop.'));
-  Gio.Subprocess.new(found, Gio.SubprocessFlags.STDOUT_SILENCE | Gio.SubprocessFlags.STDERR_SILENCE);
+  const argv = programs.find(([program]) => GLib.find_program_in_path(program!));
+  if (!argv) throw new Error(_('No network settings were found on this desktop.'));
+  Gio.Subprocess.new(argv, Gio.SubprocessFlags.STDOUT_SILENCE | Gio.SubprocessFlags.STDERR_SILENCE);
 }
 
 /**
  * Runs a program to its end.
  * @returns what it printed. @throws Error with what it said when it fails.
  */
-export async function run(argv: string[], input: string | null, allowFailure = false): Promise<string> {
+export async function runProgram(argv: string[], input: string | null, allowFailure = false): Promise<string> {
   const pipes = Gio.SubprocessFlags.STDOUT_PIPE | Gio.SubprocessFlags.STDERR_PIPE;
   const flags = input === null ? pipes : pipes | Gio.SubprocessFlags.STDIN_PIPE;
   const child = Gio.Subprocess.new(argv, flags);

@@ -55,8 +55,8 @@ export function createPages(shell: Shell, history: History): Pages {
   return {
     title,
     get(name) {
-      const known = made.get(name);
-      if (known) return known;
+      const ready = made.get(name);
+      if (ready) return ready;
       const page = name === 'connection' ? new ConnectionPage(shell, history) : loaded()?.make(name);
       if (page) made.set(name, page);
       return page ?? null;

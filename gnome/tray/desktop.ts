@@ -88,9 +88,9 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
       const [id, key] = parameters.recursiveUnpack<[number, string]>();
       // the answer with the number may have come in the same moment
       void last.then(() => {
-        const known = [...shown.values()].find(each => each.id === id);
-        if (known && key === 'default') open.activate();
-        else known?.actions.find((_, at) => key === keyOf(at))?.activate();
+        const notice = [...shown.values()].find(each => each.id === id);
+        if (notice && key === 'default') open.activate();
+        else notice?.actions.find((_, at) => key === keyOf(at))?.activate();
       });
     },
   );
@@ -112,11 +112,11 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
       }),
     withdraw: (kind: string): Promise<void> =>
       next(async () => {
-        const known = shown.get(kind);
-        if (!known) return;
+        const notice = shown.get(kind);
+        if (!notice) return;
         shown.delete(kind);
         try {
-          await call('CloseNotification', new GLib.Variant('(u)', [known.id]));
+          await call('CloseNotification', new GLib.Variant('(u)', [notice.id]));
         } catch {
           // it is gone already
         }

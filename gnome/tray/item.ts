@@ -142,7 +142,7 @@ function menuObject({ entries, revision, handlers }: MenuSource) {
     const entry = find(id);
     if (event === 'clicked' && entry?.enabled) handlers.chosen(entry);
   };
-  const known = (id: number) => id === 0 || find(id) !== undefined;
+  const isEntry = (id: number) => id === 0 || find(id) !== undefined;
   const propertiesOf = (id: number) => (id === 0 ? { 'children-display': text('submenu') } : properties(find(id)!));
   return Gio.DBusExportedObject.wrapJSObject(MENU_XML, {
     Version: 3,
@@ -153,23 +153,23 @@ function menuObject({ entries, revision, handlers }: MenuSource) {
     IconThemePath: [],
     GetLayout(parent: number, depth: number) {
       const inside = parent === 0 ? entries() : (find(parent)?.children ?? []);
-      return [revision(), [parent, known(parent) ? propertiesOf(parent) : {}, layouts(inside, depth)]];
+      return [revision(), [parent, isEntry(parent) ? propertiesOf(parent) : {}, layouts(inside, depth)]];
     },
     GetGroupProperties(ids: number[]) {
-      const asked = ids.length ? ids.filter(known) : [0, ...flat(entries()).map(entry => entry.id)];
+      const asked = ids.length ? ids.filter(isEntry) : [0, ...flat(entries()).map(entry => entry.id)];
       return asked.map(id => [id, propertiesOf(id)]);
     },
-    GetProperty: (id: number, name: string) => (known(id) ? propertiesOf(id)[name] : undefined) ?? text(''),
+    GetProperty: (id: number, name: string) => (isEntry(id) ? propertiesOf(id)[name] : undefined) ?? text(''),
     Event: (id: number, event: string) => chosen(id, event),
     EventGroup(events: [number, string, unknown, number][]) {
       for (const [id, event] of events) chosen(id, event);
-      return events.map(([id]) => id).filter(id => !known(id));
+      return events.map(([id]) => id).filter(id => !isEntry(id));
     },
     AboutToShow(id: number) {
       if (id === 0) handlers.opened();
       return false;
     },
-    AboutToShowGroup: (ids: number[]) => [[], ids.filter(id => !known(id))],
+    AboutToShowGroup: (ids: number[]) => [[], ids.filter(id => !isEntry(id))],
   });
 }
 

@@ -46,7 +46,7 @@ const loop = GLib.MainLoop.new(null, false);
 let exitCode = 0;
 
 /** Runs once the name is ours: a second tray would show a second icon. */
-function run(bus: Gio.DBusConnection): void {
+function startTray(bus: Gio.DBusConnection): void {
   const model = createModel(createTransport(socketPath()), {}, EVENTS);
   const icon = loadIcons();
   const notifier = createNotifier(bus, { label: _('Open Culvert'), activate: () => actions.act('open') });
@@ -150,7 +150,7 @@ Gio.bus_own_name(
   null,
   bus => {
     try {
-      run(bus);
+      startTray(bus);
     } catch (error) {
       printerr(`culvert tray: ${(error as Error).message}`);
       exitCode = 1;

@@ -74,18 +74,18 @@ export function menuOf(shown: Shown, tr: Translator): Entry[] {
   const { tunnel, stopped, update, remote } = shown;
   const { _ } = tr;
   const either = tunnel.look === 'unknown' && tunnel.settable;
-  const known = tunnel.look !== 'unavailable';
+  const hasState = tunnel.look !== 'unavailable';
   return [
     ...(either
       ? [entry(1, _('Connect'), 'connect'), entry(2, _('Disconnect'), 'disconnect')]
       : [entry(1, tunnel.toggle.label, tunnel.toggle.action, tunnel.toggle.sensitive)]),
     entry(3, stateLine(tunnel, tr), null, false),
-    ...(tunnel.remedy && known ? [entry(22, tunnel.remedy.label, { ask: tunnel.remedy.command })] : []),
+    ...(tunnel.remedy && hasState ? [entry(22, tunnel.remedy.label, { ask: tunnel.remedy.command })] : []),
     ...changeEntries(shown, tr),
     ...(remote ? [entry(23, remote, { panel: 'preferences' })] : []),
-    ...(tunnel.mode !== null && known ? [modeEntry(tunnel, tr)] : []),
+    ...(tunnel.mode !== null && hasState ? [modeEntry(tunnel, tr)] : []),
     ...killSwitchEntries(shown, tr),
-    ...(known ? appEntries(shown, tr) : []),
+    ...(hasState ? appEntries(shown, tr) : []),
     separator(5),
     ...(stopped ? [entry(6, _('Start Culvert'), 'start')] : []),
     // Translators: %s is a version

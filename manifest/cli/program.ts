@@ -8,7 +8,7 @@ import type { Context } from './context.ts';
 import * as signing from './signing-commands.ts';
 
 /** Runs `culvert-manifest <argv>`. @returns the exit status */
-export async function run(argv: readonly string[], context: Context): Promise<number> {
+export async function runCommandLine(argv: readonly string[], context: Context): Promise<number> {
   let status: number = EXIT.success;
   const end = (exit: number) => {
     status = exit;

@@ -67,7 +67,8 @@ export function splitSidecar(bytes: Uint8Array): Sidecar | undefined {
     const match = LINE.exec(buffer.toString('latin1', at, at + LINE_LENGTH));
     if (!match) return signatures.length === 0 ? undefined : { signatures, statement: buffer.subarray(at) };
     const keyId = match[1]!;
-    if (signatures.length === SIGNATURES_LIMIT || signatures.some(known => known.keyId === keyId)) return undefined;
+    if (signatures.length === SIGNATURES_LIMIT || signatures.some(signature => signature.keyId === keyId))
+      return undefined;
     signatures.push({ keyId, signature: Buffer.from(match[2]!, 'hex') });
   }
 }

@@ -41,16 +41,16 @@ export function checkSignatures(manifest: Uint8Array, bytes: Uint8Array, trust: 
 }
 
 function trustedSigners({ signatures }: Sidecar, { keys, revoked = [] }: Trust) {
-  const known = keys.flatMap(key => {
-    const found = signatures.find(({ keyId }) => keyId === key.id);
-    return found ? [{ ...key, signature: found.signature }] : [];
+  const signers = keys.flatMap(key => {
+    const entry = signatures.find(({ keyId }) => keyId === key.id);
+    return entry ? [{ ...key, signature: entry.signature }] : [];
   });
   const ids = signatures.map(({ keyId }) => keyId).join(', ');
-  if (known.length === 0) {
+  if (signers.length === 0) {
     const list = keys.length === 0 ? 'this build pins no release key yet' : `known: ${keys.map(k => k.id).join(', ')}`;
     throw new Refusal('key-unknown', `The release is signed with the key ${ids}, which is not trusted (${list}).`);
   }
-  const good = known.filter(({ id }) => !revoked.includes(id));
+  const good = signers.filter(({ id }) => !revoked.includes(id));
   if (good.length === 0)
     throw new Refusal('key-revoked', `The release is signed with the key ${ids}, which was revoked.`);
   return good;

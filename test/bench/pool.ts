@@ -48,7 +48,7 @@ async function roundTrip() {
   const times = { bare: [] as number[], order: [] as number[], lease: [] as number[], release: [] as number[] };
   for (let i = -200; i < 3_000; i++) {
     const first = performance.now();
-    await bare.run(['culvert:1:{tool}', 'culvert:{tool}:schema'], ['lease', JSON.stringify(request)]);
+    await bare.evaluate(['culvert:1:{tool}', 'culvert:{tool}:schema'], ['lease', JSON.stringify(request)]);
     const next = performance.now();
     const inOrder = (await store.lease('tool', { ...request, strategy: 'in-order' })) as LeaseReply & {
       kind: 'granted';

@@ -47,7 +47,7 @@ export async function failover(command: Command): Promise<End> {
   const leases = plan.pool ? await (await context.loadPool()).openLeases(options) : new LocalLeases(options);
   // One machine of a pool asks for all.
   if (!plan.pool && needsUsage(plan)) await (await context.load()).refreshUsage(plan, state, context, { credentials });
-  const journal = startJournal({ plan, invocation, known: state, context, cost, choice, leases });
+  const journal = startJournal({ plan, invocation, runState: state, context, cost, choice, leases });
   const repeatable = !invocation.once || provider.job_id !== undefined;
   const several = plan.accounts.filter(account => account.enabled).length > 1;
   const run: Run = {

@@ -23,8 +23,8 @@ export type Ended = Pick<AuditEntry, 'account' | 'class' | 'exit' | 'signal' | '
 interface JournalOptions {
   plan: Plan;
   invocation: Invocation;
-  /** The state before the run. */
-  known: CliState;
+  /** The state before the run, with the cooldowns of this one. */
+  runState: CliState;
   context: Context;
   /** Expected use of the command, in the provider's unit. */
   cost: number;
@@ -32,11 +32,11 @@ interface JournalOptions {
   leases: Pick<Leases, 'degraded'>;
 }
 
-export function startJournal({ plan, invocation, known, context, cost, choice, leases }: JournalOptions) {
+export function startJournal({ plan, invocation, runState, context, cost, choice, leases }: JournalOptions) {
   let changes: ((state: CliState) => void)[] = [];
   let entries: AuditEntry[] = [];
   const command = invocation.command.split(' ')[0] ?? '';
-  const first = effectiveDefault(plan.accounts, known);
+  const first = effectiveDefault(plan.accounts, runState);
   const { strategy } = plan.capacity;
   const add = (entry: AuditNote) => {
     entries.push({ at: context.now(), cli: plan.cli, command, ...entry, ...(leases.degraded && { degraded: true }) });
@@ -60,7 +60,7 @@ export function startJournal({ plan, invocation, known, context, cost, choice, l
     /** @param credentials those of the account; the others that rest as well are not known by theirs */
     coolDown: (account: string, cooldown: Cooldown, credentials: Record<string, string>, entry: Ended) => {
       add({ ...entry, outcome: 'left' });
-      known.resting[account] = cooldown;
+      runState.resting[account] = cooldown;
       changes.push(state =>
         coolDown(state, account, { ...cooldown, credential: fingerprint(state.salt, credentials) }),
       );
@@ -71,7 +71,7 @@ export function startJournal({ plan, invocation, known, context, cost, choice, l
       const rest = (state: CliState) => {
         for (const name of others) coolDownFurther(state, name, cooldown);
       };
-      rest(known);
+      rest(runState);
       changes.push(rest);
     },
     /**
@@ -90,12 +90,12 @@ export function startJournal({ plan, invocation, known, context, cost, choice, l
           state.lastUsed = account;
         });
       }
-      if (known.resting[account]) {
+      if (runState.resting[account]) {
         changes.push(state => {
           if ((state.resting[account]?.since ?? 0) <= started) delete state.resting[account];
         });
       }
-      if (known.remaining[account]) changes.push(state => spend(state, account, cost));
+      if (runState.remaining[account]) changes.push(state => spend(state, account, cost));
       if (plan.capacity.switch_below !== undefined) {
         changes.push(state => {
           const names = plan.accounts.map(({ name }) => name);

@@ -28,7 +28,12 @@ interface Command {
  * @throws WrapError for what the user asked for and can't have (a named account that can't be used); all else runs the
  *   original
  */
-export async function run(cli: string, original: string, args: readonly string[], context: Context): Promise<End> {
+export async function runShimmed(
+  cli: string,
+  original: string,
+  args: readonly string[],
+  context: Context,
+): Promise<End> {
   const command = { cli, original, args, context };
   if (await isNested(cli, args, context)) return passThrough(original, args, context);
   const hidden = hiddenPaths(context.env);

@@ -134,8 +134,8 @@ function build(spec: CommandSpec, parent: Command, choose: Choose): Command {
     return command;
   }
   for (const { name, summary, words } of spec.arguments ?? []) {
-    const known = words && Object.keys(words).length <= 12 ? `: ${Object.keys(words).join(', ')}` : '';
-    command.addArgument(new Argument(name, summary + known));
+    const list = words && Object.keys(words).length <= 12 ? `: ${Object.keys(words).join(', ')}` : '';
+    command.addArgument(new Argument(name, summary + list));
   }
   for (const { flags, summary } of [...(spec.options ?? []), JSON_OPTION])
     command.addOption(new Option(flags, summary));

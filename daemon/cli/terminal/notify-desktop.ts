@@ -12,13 +12,17 @@ export async function announce(context: Context, title: string, text: string) {
   if (!isDesktopOnly(context)) return;
   // the body is markup
   const [summary, body] = [printable(title), printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;')];
-  const sent = await run('notify-send', ['--app-name=Culvert', '--icon=org.culvert.Culvert', '--', summary, body], env);
+  const sent = await succeeds(
+    'notify-send',
+    ['--app-name=Culvert', '--icon=org.culvert.Culvert', '--', summary, body],
+    env,
+  );
   if (sent) return;
   // The Desktop Notifications Specification, section 9: app, id to replace, icon, summary, body, actions, hints, time
   const bus = ['call', '--session', '--dest', 'org.freedesktop.Notifications'];
   const call = ['--object-path', '/org/freedesktop/Notifications', '--method', 'org.freedesktop.Notifications.Notify'];
   const words = ['Culvert', '0', 'org.culvert.Culvert', summary, body, '[]', '{}', '-1'];
-  await run(
+  await succeeds(
     'gdbus',
     [...bus, ...call, '--', ...words.map((word, at) => (at > 2 && at < 5 ? gvariant(word) : word))],
     env,
@@ -27,7 +31,7 @@ export async function announce(context: Context, title: string, text: string) {
 
 /** Opens a page of the window, under the same conditions. Never rejects. */
 export async function openPage(context: Context, page: string) {
-  if (isDesktopOnly(context)) await run('gapplication', ['action', APP_ID, page], context.env);
+  if (isDesktopOnly(context)) await succeeds('gapplication', ['action', APP_ID, page], context.env);
 }
 
 function isDesktopOnly({ stdin, stdout, stderr, env, json }: Context): boolean {
@@ -35,7 +39,7 @@ function isDesktopOnly({ stdin, stdout, stderr, env, json }: Context): boolean {
   return Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
 }
 
-function run(file: string, args: string[], env: NodeJS.ProcessEnv): Promise<boolean> {
+function succeeds(file: string, args: string[], env: NodeJS.ProcessEnv): Promise<boolean> {
   return new Promise(resolve => {
     execFile(file, args, { env, timeout: LIMIT_MS }, error => resolve(!error));
   });

@@ -75,13 +75,13 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   ['host', /(?<![\w.@-])(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z][a-z0-9-]{1,23}\b(?!\()/gi],
 ];
 
-export function createRedactor(known: Known): Redactor {
+export function createRedactor(vocabulary: Known): Redactor {
   // the documented list of the split tunnel has private ranges, of which the addresses are a person's all the same
-  const ranges = known.public.filter(range => !covers(LAN, range) && !LAN.some(lan => covers([range], lan)));
-  const bases = new Set(known.public.map(range => range.split('/')[0]));
+  const ranges = vocabulary.public.filter(range => !covers(LAN, range) && !LAN.some(lan => covers([range], lan)));
+  const bases = new Set(vocabulary.public.map(range => range.split('/')[0]));
   const placeholders = new Map<string, string>();
   const numbers = new Map<Kind, number>();
-  const names = [...known.names]
+  const names = [...vocabulary.names]
     // a longer name may contain a shorter one
     .sort((a, b) => b.text.length - a.text.length)
     .map(({ kind, text }) => ({ kind, text, pattern: patternOf(text) }));

@@ -42,9 +42,9 @@ function parse(argv: readonly string[]): Request | 'undo' {
   const [verb, name, ...parameters] = argv;
   const isShort = argv.length <= MOST_WORDS && argv.every(word => word.length <= MOST_CHARACTERS);
   if (isShort && verb === 'undo' && name === undefined) return 'undo';
-  const known = isShort && verb === 'fix' && name !== undefined ? repairOf(name, parameters) : null;
-  if (!known) throw new FixError('nothing', 'This is not a repair of the list. Nothing was changed.');
-  return { repair: known, parameters };
+  const repair = isShort && verb === 'fix' && name !== undefined ? repairOf(name, parameters) : null;
+  if (!repair) throw new FixError('nothing', 'This is not a repair of the list. Nothing was changed.');
+  return { repair, parameters };
 }
 
 /** A change that fails after its first step is undone. One that was killed is undone before it is made again. */

@@ -32,10 +32,10 @@ export async function callService(
   const where = bus === null ? '--system' : `--address=${bus}`;
   const target = [BUS_NAME, OBJECT_PATH, BUS_NAME, call.method];
   const argv = [where, '--json=short', ...options, 'call', ...target, ...argumentsOf(call)];
-  let { error, stdout, stderr } = await run(busctl, argv, (seconds + 5) * 1000);
+  let { error, stdout, stderr } = await runBusctl(busctl, argv, (seconds + 5) * 1000);
   // it was ending, with nothing to guard, or died and is started again: every call may be made twice
   if (error && /disconnected from message bus|without replying/.test(stderr))
-    ({ error, stdout, stderr } = await run(busctl, argv, (seconds + 5) * 1000));
+    ({ error, stdout, stderr } = await runBusctl(busctl, argv, (seconds + 5) * 1000));
   if (error) throw problemOf(error, stderr, install);
   const report = reportOf(stdout);
   if (!report) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
@@ -71,11 +71,11 @@ function arrayOf(endpoints: readonly Endpoint[]): string[] {
 
 type Finished = { error: NodeJS.ErrnoException | null; stdout: string; stderr: string };
 
-function run(file: string, argv: readonly string[], timeout: number): Promise<Finished> {
+function runBusctl(busctl: string, argv: readonly string[], timeout: number): Promise<Finished> {
   const env = { PATH: process.env.PATH, LC_ALL: 'C' };
   return new Promise(resolve => {
     // not 1 << 20, after which gettext 0.21 finds no texts
-    execFile(file, [...argv], { env, timeout, killSignal: 'SIGKILL', maxBuffer: 2 ** 20 }, (error, stdout, stderr) =>
+    execFile(busctl, [...argv], { env, timeout, killSignal: 'SIGKILL', maxBuffer: 2 ** 20 }, (error, stdout, stderr) =>
       resolve({ error: error as NodeJS.ErrnoException | null, stdout, stderr }),
     );
   });

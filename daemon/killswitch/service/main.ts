@@ -25,14 +25,14 @@ const options = parse(system.programArgs, {
 if (system.programArgs[0] === '--fallback') print(render(FALLBACK).trimEnd());
 else {
   const loop = new GLib.MainLoop(null, false);
-  run(loop).catch(error => {
+  startService(loop).catch(error => {
     printerr(`culvert-killswitch: ${error}`);
     system.exit(1);
   });
   loop.run();
 }
 
-async function run(loop: GLib.MainLoop): Promise<void> {
+async function startService(loop: GLib.MainLoop): Promise<void> {
   const gate = await openGate(why => {
     printerr(`culvert-killswitch: the connection to the system bus has ended: ${why}`);
     system.exit(1); // the rules stay, and systemd starts it again

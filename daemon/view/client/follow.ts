@@ -55,7 +55,7 @@ export function follow(options: FollowOptions): Follower {
     });
   }
 
-  async function run(): Promise<void> {
+  async function followUntilClosed(): Promise<void> {
     while (!closed) {
       try {
         await readStream();
@@ -66,7 +66,7 @@ export function follow(options: FollowOptions): Follower {
     }
   }
 
-  void run();
+  void followUntilClosed();
   return {
     retry() {
       attempts = 0;

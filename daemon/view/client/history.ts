@@ -40,10 +40,10 @@ export function createHistory(capacity = CAPACITY) {
 
 /** Least, mean and greatest of the values that are known; null of none. */
 export function rangeOf(values: (number | null)[]): { least: number; mean: number; greatest: number } | null {
-  const known = values.filter((value): value is number => value !== null);
-  if (!known.length) return null;
-  const mean = known.reduce((a, b) => a + b, 0) / known.length;
-  return { least: Math.min(...known), mean, greatest: Math.max(...known) };
+  const numbers = values.filter((value): value is number => value !== null);
+  if (!numbers.length) return null;
+  const mean = numbers.reduce((a, b) => a + b, 0) / numbers.length;
+  return { least: Math.min(...numbers), mean, greatest: Math.max(...numbers) };
 }
 
 /** A round upper end for an axis that shows up to `greatest`: 1, 2 or 5 times a power of ten. */

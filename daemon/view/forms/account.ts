@@ -18,10 +18,11 @@ export function accountForm(
   program?: string | null,
 ): Form {
   const { _ } = tr;
-  const known = client.snapshot;
-  const free = known !== null && client.pending === null;
-  const registered = known?.account.registered === true && known.status.blocked !== 'not-registered';
-  if (!known) return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Not available now') }] }] };
+  const snapshot = client.snapshot;
+  const free = snapshot !== null && client.pending === null;
+  const registered = snapshot?.account.registered === true && snapshot.status.blocked !== 'not-registered';
+  if (!snapshot)
+    return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Not available now') }] }] };
   return {
     groups: registered
       ? [
@@ -120,15 +121,15 @@ function handOverRow(program: string | null, { _ }: Translator): Row {
 }
 
 function statusGroup(client: ClientState, account: Account | null, { _ }: Translator): Group {
-  const known = client.snapshot!.account;
+  const registration = client.snapshot!.account;
   const fact = (id: string, title: string, value: string | null | undefined, copy = false): Row[] =>
     value ? [{ kind: 'fact', id, title, value, copy }] : [];
   return {
     id: 'account',
     title: _('This device'),
     rows: [
-      ...fact('type', _('Plan'), known.type),
-      ...fact('org', _('Organization'), known.organization),
+      ...fact('type', _('Plan'), registration.type),
+      ...fact('org', _('Organization'), registration.organization),
       ...fact('license', _('License'), account?.license),
       ...fact('device', _('Device ID'), account?.deviceId, true),
       ...(account?.devices ?? []).map(

@@ -29,18 +29,19 @@ export const UNKNOWN_DESKTOP: DesktopFacts = { tray: null, autostart: null };
 
 export function preferencesForm(client: ClientState, { tray, autostart }: DesktopFacts, tr: Translator): Form {
   const { _ } = tr;
-  const known = client.config;
-  if (!known) return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Not available now') }] }] };
-  const { config } = known;
-  const toggle = toggles(known, tr);
-  const select = selects(known, tr);
+  const response = client.config;
+  if (!response)
+    return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Not available now') }] }] };
+  const { config } = response;
+  const toggle = toggles(response, tr);
+  const select = selects(response, tr);
   return {
     groups: [
       {
         id: 'start',
         title: _('At login'),
         rows: [
-          autostartRow(known, { tray, autostart }, tr),
+          autostartRow(response, { tray, autostart }, tr),
           ...(tray !== false && (autostart ?? config.tray.autostart)
             ? [toggle(['tray', 'startHidden'], _('Start hidden'), _('Only the tray icon, without the window'))]
             : []),
@@ -129,9 +130,9 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
 }
 
 /** The switch for the start at login. */
-export function autostartRow(known: ConfigResponse, { tray, autostart }: DesktopFacts, tr: Translator): Row {
+export function autostartRow(response: ConfigResponse, { tray, autostart }: DesktopFacts, tr: Translator): Row {
   const about = tray === false ? null : tr._('With the tray icon');
-  return toggles(known, tr)(['tray', 'autostart'], tr._('Start at login'), about, autostart);
+  return toggles(response, tr)(['tray', 'autostart'], tr._('Start at login'), about, autostart);
 }
 
 /** Moving settings to another computer, or keeping them. */
@@ -173,18 +174,18 @@ function decided({ sources }: ConfigResponse, name: string, { _ }: Translator): 
   return layer === 'session' ? _('Set for this session') : null;
 }
 
-function toggles(known: ConfigResponse, tr: Translator) {
-  /** @param found what is the case, where that is known better than by the configuration */
+function toggles(response: ConfigResponse, tr: Translator) {
+  /** @param state the present one, where the desktop tells it; otherwise the configuration does */
   function row<G extends Section>(
     [group, key]: [G, keyof Config[G] & string],
     title: string,
     about: string | null,
-    found: boolean | null = null,
+    state: boolean | null = null,
   ): Row {
     const name = `${group}.${key}`;
-    const on = found ?? known.config[group][key] === true;
-    const fixed = decided(known, name, tr);
-    const restart = known.restartRequired.includes(name) ? tr._('Takes effect after a restart') : null;
+    const on = state ?? response.config[group][key] === true;
+    const fixed = decided(response, name, tr);
+    const restart = response.restartRequired.includes(name) ? tr._('Takes effect after a restart') : null;
     return {
       kind: 'switch',
       id: name,
@@ -198,13 +199,13 @@ function toggles(known: ConfigResponse, tr: Translator) {
   return row;
 }
 
-function selects(known: ConfigResponse, tr: Translator) {
+function selects(response: ConfigResponse, tr: Translator) {
   return ([group, key]: [Section, string], title: string, options: { value: string; label: string }[]): Row => {
     const name = `${group}.${key}`;
-    const fixed = decided(known, name, tr);
-    const set = (known.config[group] as Record<string, unknown>)[key];
+    const fixed = decided(response, name, tr);
+    const set = (response.config[group] as Record<string, unknown>)[key];
     // a default that means "as the desktop" is the absence of a choice
-    const chosen = name === 'ui.locale' && (known.sources[name] ?? 'default') === 'default' ? '' : String(set);
+    const chosen = name === 'ui.locale' && (response.sources[name] ?? 'default') === 'default' ? '' : String(set);
     const listed = options.some(({ value }) => value === chosen);
     return {
       kind: 'select',

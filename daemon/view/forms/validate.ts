@@ -71,6 +71,6 @@ function byteLength(text: string): number {
 
 function isEndpoint(text: string): boolean {
   const [, v6, v4, port = ''] = /^(?:\[([^\]]+)\]|([^[\]:]+)):(\d{1,5})$/.exec(text) ?? [];
-  const known = v6 === undefined ? isIpv4(v4 ?? '') : isIpv6(v6);
-  return known && Number(port) >= 1 && Number(port) <= 65_535;
+  const isAddress = v6 === undefined ? isIpv4(v4 ?? '') : isIpv6(v6);
+  return isAddress && Number(port) >= 1 && Number(port) <= 65_535;
 }

@@ -69,8 +69,8 @@ export function changeWords(change: HistoryChange, tr: Translator): { title: str
 }
 
 const formatParts = (parts: readonly (string | false | null)[], tr: Translator): string => {
-  const known = parts.filter(part => part !== false && part !== null);
-  return known.length ? formatList(known, tr) : '';
+  const texts = parts.filter(part => part !== false && part !== null);
+  return texts.length ? formatList(texts, tr) : '';
 };
 
 function reasonTitle(code: string, tr: Translator): string {

@@ -47,31 +47,35 @@ type Difference = Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates
  * The difference that a document makes, line by line: invalid, added, removed, repeated and contained entries.
  * @param most of each kind; what is left out is counted.
  */
-export function differenceLines(found: Difference, tr: Translator, most = Number.POSITIVE_INFINITY): DifferenceLine[] {
+export function differenceLines(
+  difference: Difference,
+  tr: Translator,
+  most = Number.POSITIVE_INFINITY,
+): DifferenceLine[] {
   const { _, ngettext } = tr;
   const kinds: [DifferenceKind, count: number, text: (at: number) => string][] = [
     [
       'invalid',
-      found.invalid.length,
+      difference.invalid.length,
       // Translators: %d is the number of a line, %s what is wrong with it
-      at => fill(_('line %d: %s'), found.invalid[at]!.line, reasonOf(found.invalid[at]!, tr)),
+      at => fill(_('line %d: %s'), difference.invalid[at]!.line, reasonOf(difference.invalid[at]!, tr)),
     ],
-    ['add', found.add.length, at => found.add[at]!.value],
-    ['remove', found.remove.length, at => found.remove[at]!.value],
+    ['add', difference.add.length, at => difference.add[at]!.value],
+    ['remove', difference.remove.length, at => difference.remove[at]!.value],
     [
       'duplicate',
-      found.duplicates.length,
+      difference.duplicates.length,
       at => {
-        const { line, value, first } = found.duplicates[at]!;
+        const { line, value, first } = difference.duplicates[at]!;
         // Translators: number of a line, its entry, number of another line
         return fill(_('line %d: %s is in line %d already'), line, value, first);
       },
     ],
     [
       'contained',
-      found.contained.length,
+      difference.contained.length,
       at => {
-        const { line, value, in: wider } = found.contained[at]!;
+        const { line, value, in: wider } = difference.contained[at]!;
         // Translators: number of a line, its entry, a wider entry such as 10.0.0.0/8
         return fill(_('line %d: %s is part of %s'), line, value, wider);
       },

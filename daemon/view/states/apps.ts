@@ -46,14 +46,14 @@ function enableProxyCommand(now: string, { _ }: Translator): Command {
 
 /** The local proxy, in the language of `tr`. */
 export function describeProxy(client: ClientState, tr: Translator): ProxyView {
-  const { snapshot: known, offline, pending } = client;
+  const { snapshot, offline, pending } = client;
   const { _ } = tr;
-  const mode = known?.settings.Mode;
+  const mode = snapshot?.settings.Mode;
   const on = mode === 'proxy';
   const now = mode ? modeName(mode, tr).title : '';
-  const address = on ? addressOf(known!.tunnel.proxyPort) : null;
+  const address = on ? addressOf(snapshot!.tunnel.proxyPort) : null;
   return {
-    look: !known ? 'unavailable' : on ? 'on' : 'off',
+    look: !snapshot ? 'unavailable' : on ? 'on' : 'off',
     sentence: on
       ? // Translators: %s is an address such as 127.0.0.1:40000
         fill(
@@ -69,7 +69,7 @@ export function describeProxy(client: ClientState, tr: Translator): ProxyView {
     warning: warningOf(client, on, tr),
     failure: on ? null : failureOf(client, tr),
     enable: { label: _('Tunnel Only Chosen Apps'), command: enableProxyCommand(now, tr) },
-    sensitive: !offline && known !== null && !known.status.blocked && !known.options.modeLocked && pending === null,
+    sensitive: !offline && snapshot !== null && !snapshot.status.blocked && !snapshot.options.modeLocked && pending === null,
     waiting: pending === 'enableLocalProxy',
   };
 }

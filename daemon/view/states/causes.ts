@@ -317,15 +317,15 @@ export function choiceText(code: string, { _ }: Translator): string | null {
 /** The entry of a reason: its text says more than its code, and the end of the text more than the beginning. */
 function find({ code, text }: { code: string | null; text: string }, tr: Translator): Entry | undefined {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '');
-  const known = entries(tr);
+  const causes = entries(tr);
   // `Registration Missing due to: Invalidated (Manual Deletion)`
   const pieces = text.split(/due to|[:()]/).reverse();
   for (const name of [text, ...pieces, code ?? ''].map(plain).filter(Boolean)) {
-    const entry = known.find(([codes]) => codes.some(each => plain(each) === name));
+    const entry = causes.find(([codes]) => codes.some(each => plain(each) === name));
     if (entry) return entry;
   }
   // a code inside a longer text
-  return known.find(([codes]) =>
+  return causes.find(([codes]) =>
     codes.map(plain).some(each => each.length > 8 && [code ?? '', text].some(name => plain(name).includes(each))),
   );
 }

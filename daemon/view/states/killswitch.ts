@@ -49,34 +49,39 @@ export const PAUSES = [5, 15, 60] as const;
 
 /** Everything that panel and tray show of the kill switch, in the language of `tr`. */
 export function describeKillSwitch(client: ClientState, tr: Translator): KillSwitchView {
-  const known = client.snapshot?.killSwitch ?? null;
-  const look = client.offline ? 'unavailable' : lookOf(known);
+  const killSwitch = client.snapshot?.killSwitch ?? null;
+  const look = client.offline ? 'unavailable' : lookOf(killSwitch);
   const usable = look !== 'unavailable' && look !== 'not-installed' && !client.killSwitchPending;
-  const enforced = !client.offline && known?.installed === true && (known.enabled || known.active === true);
+  const enforced =
+    !client.offline && killSwitch?.installed === true && (killSwitch.enabled || killSwitch.active === true);
   return {
     look,
     ...describeLook(look, tr),
-    on: known?.enabled ?? false,
+    on: killSwitch?.enabled ?? false,
     sensitive: usable,
-    allowLan: known?.allowLan ?? false,
-    confirmable: known?.confirmable === true && known.pausedUntil === null,
-    pausable: usable && known?.enabled === true && known.pausedUntil === null && known.unconfirmed === null,
-    pausedUntil: known?.pausedUntil ? Date.parse(known.pausedUntil) : null,
-    protection: enforced ? protectionText(known, tr) : null,
-    boot: enforced ? bootText(known, tr) : null,
+    allowLan: killSwitch?.allowLan ?? false,
+    confirmable: killSwitch?.confirmable === true && killSwitch.pausedUntil === null,
+    pausable:
+      usable && killSwitch?.enabled === true && killSwitch.pausedUntil === null && killSwitch.unconfirmed === null,
+    pausedUntil: killSwitch?.pausedUntil ? Date.parse(killSwitch.pausedUntil) : null,
+    protection: enforced ? protectionText(killSwitch, tr) : null,
+    boot: enforced ? bootText(killSwitch, tr) : null,
     // the sentence says everything about a pause, in the reader's language
-    detail: look === 'paused' || !known || known.detail === null ? null : worded(known.detail, known.wording, tr),
-    command: commandOf(known, tr),
+    detail:
+      look === 'paused' || !killSwitch || killSwitch.detail === null
+        ? null
+        : worded(killSwitch.detail, killSwitch.wording, tr),
+    command: commandOf(killSwitch, tr),
   };
 }
 
-function lookOf(known: KillSwitch | null): KillSwitchLook {
-  if (!known) return 'unavailable';
-  if (!known.installed) return 'not-installed';
-  if (known.pausedUntil !== null) return 'paused';
-  if (!known.enabled) return known.active ? 'stuck' : 'off';
-  if (known.active === null) return 'unmeasured';
-  return known.active ? 'blocking' : 'missing';
+function lookOf(killSwitch: KillSwitch | null): KillSwitchLook {
+  if (!killSwitch) return 'unavailable';
+  if (!killSwitch.installed) return 'not-installed';
+  if (killSwitch.pausedUntil !== null) return 'paused';
+  if (!killSwitch.enabled) return killSwitch.active ? 'stuck' : 'off';
+  if (killSwitch.active === null) return 'unmeasured';
+  return killSwitch.active ? 'blocking' : 'missing';
 }
 
 function describeLook(look: KillSwitchLook, { _ }: Translator): Pick<KillSwitchView, 'sentence' | 'tone'> {
@@ -115,11 +120,11 @@ function bootText({ bootGuard }: KillSwitch, { _ }: Translator): string {
     : _('Nothing is blocked until the kill switch is turned on again');
 }
 
-function commandOf(known: KillSwitch | null, { _ }: Translator): KillSwitchView['command'] {
-  if (!known?.command) return null;
+function commandOf(killSwitch: KillSwitch | null, { _ }: Translator): KillSwitchView['command'] {
+  if (!killSwitch?.command) return null;
   return {
-    purpose: known.installed ? _('To fix it, in a terminal:') : _('Install it once, in a terminal:'),
-    command: known.command,
+    purpose: killSwitch.installed ? _('To fix it, in a terminal:') : _('Install it once, in a terminal:'),
+    command: killSwitch.command,
   };
 }
 

@@ -68,25 +68,26 @@ const TONES: Record<Look, Tone> = {
 export function describeTunnel(client: ClientState, tr: Translator): TunnelView {
   const { snapshot, offline, pending } = client;
   const look = offline || !snapshot ? 'unavailable' : lookOf(snapshot);
-  const known = look === 'unavailable' || !snapshot ? null : snapshot;
-  const state = known && !known.status.blocked ? known.status.state : null;
-  const first = known?.status.state === 'unknown' && known.status.raw === null;
-  const locked = known?.options.switchLocked === true;
+  const current = look === 'unavailable' || !snapshot ? null : snapshot;
+  const state = current && !current.status.blocked ? current.status.state : null;
+  const first = current?.status.state === 'unknown' && current.status.raw === null;
+  const locked = current?.options.switchLocked === true;
   return {
     look,
-    ...describeState(look, known, client, tr),
+    ...describeState(look, current, client, tr),
     icon: iconName(offline?.code === 'starting' ? (client.last ?? look) : look),
-    tone: look === 'connected' && (known?.diagnosis || known?.status.network === 'unstable') ? 'warning' : TONES[look],
+    tone:
+      look === 'connected' && (current?.diagnosis || current?.status.network === 'unstable') ? 'warning' : TONES[look],
     toggle: toggleOf(state, { free: !pending && !first, locked }, tr),
     waiting: pending && client.slow ? tr._('Waiting for WARP…') : null,
-    setup: known?.status.blocked ?? null,
-    lost: known && lostRegistration(known.status, tr),
+    setup: current?.status.blocked ?? null,
+    lost: current && lostRegistration(current.status, tr),
     emulated: snapshot?.tunnelCli.emulated ?? false,
     mode: snapshot?.settings.Mode ?? null,
     modeTitle: snapshot?.settings.Mode ? modeName(snapshot.settings.Mode, tr).title : '',
     protocol: snapshot ? protocolOf(snapshot) : null,
     settable: state !== null && !pending && !first,
-    lock: known ? lockText(known, tr) : null,
+    lock: current ? lockText(current, tr) : null,
     live: state === 'connected',
   };
 }
@@ -98,13 +99,13 @@ export function iconName(look: Look): string {
 
 type Words = Pick<TunnelView, 'label' | 'sentence' | 'remedy' | 'details'>;
 
-function describeState(look: Look, known: Snapshot | null, client: ClientState, tr: Translator): Words {
+function describeState(look: Look, snapshot: Snapshot | null, client: ClientState, tr: Translator): Words {
   const { _ } = tr;
   const none = { remedy: null, details: null };
-  if (!known) return describeOffline(client, tr);
-  const { reason, network, raw, blocked } = known.status;
-  const cause = explainedCause(known, tr);
-  const finding = known.diagnosis && findingWords(known.diagnosis, tr);
+  if (!snapshot) return describeOffline(client, tr);
+  const { reason, network, raw, blocked } = snapshot.status;
+  const cause = explainedCause(snapshot, tr);
+  const finding = snapshot.diagnosis && findingWords(snapshot.diagnosis, tr);
   const said = reason ? [reason.code, reason.text].filter(Boolean).join(': ') : null;
   const details = look === 'unable' ? [said, finding?.seen].filter(Boolean).join('\n') || null : said;
   switch (look) {
@@ -118,8 +119,8 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
           sentence: fill(_('Nothing comes back through the tunnel. %s'), finding.sentence),
         };
       return network === 'unstable'
-        ? { ...none, label: stateLabel(look, tr), sentence: unstableText(known, tr), details }
-        : { ...none, label: stateLabel(look, tr), sentence: coverage(known, tr) };
+        ? { ...none, label: stateLabel(look, tr), sentence: unstableText(snapshot, tr), details }
+        : { ...none, label: stateLabel(look, tr), sentence: coverage(snapshot, tr) };
     case 'connecting':
       return {
         label: stateLabel(look, tr),
@@ -130,7 +131,7 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
     case 'disconnecting':
       return { ...none, label: stateLabel(look, tr), sentence: _('The tunnel is being taken down.') };
     case 'disconnected': {
-      const { active, pausedUntil } = known.killSwitch;
+      const { active, pausedUntil } = snapshot.killSwitch;
       const blocked = active === true && pausedUntil === null;
       const direct = blocked
         ? _('Traffic is blocked by the kill switch')
@@ -145,10 +146,10 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
         label: stateLabel(look, tr),
         remedy: null,
         details: said,
-        sentence: lostRegistration(known.status, tr)?.title ?? setupText(blocked!, tr, known.tunnelCli.version),
+        sentence: lostRegistration(snapshot.status, tr)?.title ?? setupText(blocked!, tr, snapshot.tunnelCli.version),
       };
     default:
-      if (raw === null) return { ...none, label: statusLabel(known.status, tr), sentence: _('Reading the status…') };
+      if (raw === null) return { ...none, label: statusLabel(snapshot.status, tr), sentence: _('Reading the status…') };
       // it ended without a word, at the time limit as a rule
       if (raw === '')
         return {
@@ -221,9 +222,9 @@ function coverage({ settings, tunnel }: Snapshot, { _ }: Translator): string {
   }
 }
 
-function lockText(known: Snapshot, { _ }: Translator): string | null {
-  const { switchLocked, modeLocked } = known.options;
-  const organization = known.account.organization ?? known.options.organization;
+function lockText(snapshot: Snapshot, { _ }: Translator): string | null {
+  const { switchLocked, modeLocked } = snapshot.options;
+  const organization = snapshot.account.organization ?? snapshot.options.organization;
   if (!switchLocked && !modeLocked) return null;
   // Translators: %s is the name of an organization
   const by = organization ? fill(_('Managed by %s'), organization) : _('Managed by your organization');

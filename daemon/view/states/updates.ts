@@ -80,8 +80,8 @@ export function sourceWarning({ source }: UpdateCheck, { _ }: Translator): strin
 function checkProblem(update: UpdateCheck, tr: Translator): string | null {
   const { problem } = update;
   if (!problem) return null;
-  const known = problemText(problem, tr);
-  if (known !== problem.detail) return known;
+  const sentence = problemText(problem, tr);
+  if (sentence !== problem.detail) return sentence;
   const words = (of: Translator) => sourceWarning(update, of) ?? of._('The update source could not be reached');
   return words(tr) === words(english) ? problem.detail : `${words(tr)} (${problem.detail})`;
 }

@@ -65,15 +65,15 @@ export function createCliTracker(options: {
 
       const again = cache?.identity === identity;
       const before = again ? cache?.info : null;
-      const info = Promise.all([identify(binary.path), before]).then(([found, old]) =>
+      const info = Promise.all([identify(binary.path), before]).then(([info, old]) =>
         // capabilities that a CLI without a version has lost stay lost
-        found?.version === null ? (old ?? found) : found,
+        info?.version === null ? (old ?? info) : info,
       );
       const asked = { identity, info, until: now + UNVERSIONED_MS };
       cache = asked;
       info.then(
-        found => {
-          if (found && found.version === null) return;
+        info => {
+          if (info && info.version === null) return;
           asked.until = Number.POSITIVE_INFINITY;
           if (again) onChange();
         },

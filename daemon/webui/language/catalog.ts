@@ -42,8 +42,8 @@ export function translatorOf(language: string, { plurals, texts }: Catalog): Tra
   return {
     locale: language,
     _(text) {
-      const found = texts[text];
-      return (Array.isArray(found) ? found[0] : found) ?? text;
+      const translation = texts[text];
+      return (Array.isArray(translation) ? translation[0] : translation) ?? text;
     },
     ngettext(one, many, n) {
       rules ??= new Intl.PluralRules(language);

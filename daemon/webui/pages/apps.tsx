@@ -68,8 +68,8 @@ function AppList() {
   const all = useSignal(false);
   const busy = useSignal<string | null>(null);
   const read = () =>
-    model.call('GET /api/apps').then(({ apps: found }) => {
-      apps.value = sortApps(found, locale);
+    model.call('GET /api/apps').then(({ apps: list }) => {
+      apps.value = sortApps(list, locale);
     }, app.showError);
   const online = client.value.offline === null;
   useEffect(() => {

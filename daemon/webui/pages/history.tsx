@@ -210,7 +210,7 @@ function Timeline({ history }: { history: History }) {
 
 /** The history of a length of time; null until it is there. Read again as time goes on, and when it was deleted. */
 function useHistory({ model, client, showError }: App, { id, query, seconds }: Span): History | null {
-  const found = useSignal<{ id: string; history: History } | null>(null);
+  const answer = useSignal<{ id: string; history: History } | null>(null);
   const wanted = useRef(id);
   wanted.current = id;
   const state = client.value.snapshot?.status.state;
@@ -219,7 +219,7 @@ function useHistory({ model, client, showError }: App, { id, query, seconds }: S
       if (model.state().offline || document.hidden) return;
       try {
         const history = await readHistory(page => model.call('GET /api/history', { query: page }), query);
-        if (wanted.current === id) found.value = { id, history };
+        if (wanted.current === id) answer.value = { id, history };
       } catch (error) {
         if (wanted.current === id && !model.state().offline) showError(error);
       }
@@ -234,5 +234,5 @@ function useHistory({ model, client, showError }: App, { id, query, seconds }: S
       unsubscribe();
     };
   }, [id, state]);
-  return found.value?.id === id ? found.value.history : null;
+  return answer.value?.id === id ? answer.value.history : null;
 }

@@ -101,11 +101,11 @@ export class ConnectionPage extends Adw.Bin implements Page {
     turnTo(this.#stack, tunnel.setup ? 'setup' : 'connection', pageTitle('connection', tr));
     this.#hero.show(view);
     if (before && before.look !== tunnel.look) announce(this.#hero.toggle, `${tunnel.label}. ${tunnel.sentence}`);
-    const known = view.client.snapshot !== null;
+    const hasState = view.client.snapshot !== null;
     this.#groups.show({
       groups: [
         { id: 'timed', rows: timedRows(view.client, tr) },
-        { id: 'main', rows: known ? this.#rows(view) : [] },
+        { id: 'main', rows: hasState ? this.#rows(view) : [] },
       ],
     });
     this.#off.show({
@@ -147,10 +147,10 @@ export class ConnectionPage extends Adw.Bin implements Page {
   }
 
   #showTunnel({ tunnel, client, proxy }: View): void {
-    const known = client.snapshot?.tunnel;
-    const live = tunnel.live && known !== undefined;
-    const latency = live ? known.latencyMs : null;
-    this.#figures.widget.visible = known !== undefined;
+    const facts = client.snapshot?.tunnel;
+    const live = tunnel.live && facts !== undefined;
+    const latency = live ? facts.latencyMs : null;
+    this.#figures.widget.visible = facts !== undefined;
     if (latency === null || !live) {
       // its place is kept: what is below would move when the first values come
       for (const label of [this.#figures.latency, this.#figures.loss]) label.label = '–';
@@ -161,14 +161,14 @@ export class ConnectionPage extends Adw.Bin implements Page {
       this.#graph.plot(samples.map(({ latencyMs }) => latencyMs));
       const range = rangeOf(samples.map(({ latencyMs }) => latencyMs));
       this.#figures.latency.label = formatLatency(latency, tr);
-      this.#figures.loss.label = known.loss === null ? '–' : formatLoss(known.loss, tr);
+      this.#figures.loss.label = facts.loss === null ? '–' : formatLoss(facts.loss, tr);
       if (range) {
         const [least, greatest, mean] = [range.least, range.greatest, range.mean].map(ms => formatLatency(ms, tr));
         // Translators: for screen readers; each %s is a latency such as 12 ms
         setName(this.#graph, fill(_('Latency over time: from %s to %s, %s on average'), least!, greatest!, mean!));
       }
     }
-    const rows = live ? factRows(tunnel, known, proxy.address) : [];
+    const rows = live ? factRows(tunnel, facts, proxy.address) : [];
     this.#expander.visible = rows.length > 0;
     this.#facts.show({ groups: [{ id: 'facts', rows }] });
   }
@@ -184,19 +184,19 @@ export class ConnectionPage extends Adw.Bin implements Page {
 
 function factRows(
   tunnel: TunnelView,
-  known: NonNullable<View['client']['snapshot']>['tunnel'],
+  facts: NonNullable<View['client']['snapshot']>['tunnel'],
   proxy: string | null,
 ): Row[] {
   const fact = (id: string, title: string, value: string | null, copy = false): Row[] =>
     value ? [{ kind: 'fact', id, title, value, copy }] : [];
-  const server = known.endpoints.filter(address => !/^(::|0\.0\.0\.0)$/.test(address)).join('\n');
+  const server = facts.endpoints.filter(address => !/^(::|0\.0\.0\.0)$/.test(address)).join('\n');
   return [
-    ...fact('protocol', _('Protocol'), tunnel.protocol ?? known.protocol),
+    ...fact('protocol', _('Protocol'), tunnel.protocol ?? facts.protocol),
     ...fact('server', _('Server'), server),
-    ...fact('colo', _('Data center'), known.colo && placeDetail(known.colo)),
+    ...fact('colo', _('Data center'), facts.colo && placeDetail(facts.colo)),
     ...fact('proxy', _('Proxy for other apps'), proxy, true),
-    ...fact('received', _('Received'), known.bytesReceived === null ? null : formatBytes(known.bytesReceived, tr)),
-    ...fact('sent', _('Sent'), known.bytesSent === null ? null : formatBytes(known.bytesSent, tr)),
+    ...fact('received', _('Received'), facts.bytesReceived === null ? null : formatBytes(facts.bytesReceived, tr)),
+    ...fact('sent', _('Sent'), facts.bytesSent === null ? null : formatBytes(facts.bytesSent, tr)),
   ];
 }
 

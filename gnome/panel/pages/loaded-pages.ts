@@ -16,7 +16,7 @@ import {
   hasTrayHost,
   NotAllowed,
   repairProgram,
-  run,
+  runProgram,
   runRepair,
   watchAutostart,
   watchNetwork,
@@ -30,9 +30,9 @@ export function accountPage(shell: Shell): FormPage {
   let account: Account | null = null;
   let read: string | null = null;
   const page = new FormPage(shell, view => {
-    const known = view.client.offline ? null : JSON.stringify(view.client.snapshot?.account ?? null);
-    if (known !== null && known !== read) {
-      read = known;
+    const summary = view.client.offline ? null : JSON.stringify(view.client.snapshot?.account ?? null);
+    if (summary !== null && summary !== read) {
+      read = summary;
       void load();
     }
     return accountForm(view.client, account, tr, signInProgram());
@@ -128,7 +128,7 @@ export function checksPage(shell: Shell): ChecksPage {
     show({ ...state, running: { completed: 0, total: 0 } });
     const program = culvertProgram();
     if (!program) throw new Error(_('The program “culvert” was not found. Install Culvert again.'));
-    return receiveReport(parseReport(await run([program, 'doctor', '--json'], null, true)));
+    return receiveReport(parseReport(await runProgram([program, 'doctor', '--json'], null, true)));
   };
   const runChecks = async () => {
     if (state.running) return;

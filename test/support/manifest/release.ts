@@ -4,7 +4,7 @@ import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { TestContext } from 'node:test';
-import { run as runCommandLine } from '../../../manifest/cli/program.ts';
+import { runCommandLine } from '../../../manifest/cli/program.ts';
 import type { RefusalCode } from '../../../manifest/errors.ts';
 import { keyId } from '../../../manifest/signing/keys.ts';
 import { formatSidecar, signedBytes } from '../../../manifest/signing/sidecar.ts';

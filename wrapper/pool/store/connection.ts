@@ -11,7 +11,7 @@ export interface Connection {
    * @returns the reply of the script, JSON
    * @throws StoreUnreachable, StoreRefused
    */
-  run(keys: readonly string[], args: readonly string[]): Promise<string>;
+  evaluate(keys: readonly string[], args: readonly string[]): Promise<string>;
   close(): void;
 }
 
@@ -70,7 +70,7 @@ export function connect(options: ConnectOptions): Connection {
     return { client, login };
   };
   return {
-    run: async (keys, args) => {
+    evaluate: async (keys, args) => {
       // One that gave up is replaced with the next operation.
       if (!opened || opened.client.status === 'end') opened = open();
       const { client, login } = opened;

@@ -154,7 +154,7 @@ function storeOf(connection: Connection, database: number) {
   const call = async (cli: string, operation: string, request: object): Promise<Record<string, unknown>> => {
     const base = `culvert:1:{${cli}}`;
     return parsed(
-      await connection.run([base, `culvert:{${cli}}:schema`], [operation, JSON.stringify(request), ...where]),
+      await connection.evaluate([base, `culvert:{${cli}}:schema`], [operation, JSON.stringify(request), ...where]),
     );
   };
   const isHeld = async (cli: string, operation: string, request: object): Promise<boolean> => {

@@ -55,14 +55,14 @@ function print(
   if (context.json) return show(context, { ok: true, [what]: current }, () => '') as undefined;
   if (!context.stdout.isTTY) return context.print(printable(current)) as undefined;
   const { style } = context;
-  const known = Object.hasOwn(names, current) ? names : { [current]: 'set by the tunnel client', ...names };
-  const rows = Object.entries(known).map(([name, summary]) => [name === current ? '●' : ' ', name, summary]);
+  const choices = Object.hasOwn(names, current) ? names : { [current]: 'set by the tunnel client', ...names };
+  const rows = Object.entries(choices).map(([name, summary]) => [name === current ? '●' : ' ', name, summary]);
   context.print(columns(rows, (text, column) => [style.green, style.bold, style.dim][column]!(text), context.width));
 }
 
 /** The name as the contract spells it, whatever its case. */
 function choose<K extends string>(what: string, name: string, names: Record<K, string>): K {
-  const found = (Object.keys(names) as K[]).find(known => known.toLowerCase() === name.toLowerCase());
-  if (!found) throw usage(`There is no ${what} "${name}".`, `Choose one of: ${Object.keys(names).join(', ')}`);
-  return found;
+  const choice = (Object.keys(names) as K[]).find(key => key.toLowerCase() === name.toLowerCase());
+  if (!choice) throw usage(`There is no ${what} "${name}".`, `Choose one of: ${Object.keys(names).join(', ')}`);
+  return choice;
 }

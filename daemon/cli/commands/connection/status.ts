@@ -91,9 +91,9 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
   ];
   const remote = describeRemoteAccess(remoteAccess, english);
   if (remote) rows.push(['Remote access', remote.detail]);
-  const known = rows.filter((row): row is [string, string] => Boolean(row[1]));
+  const facts = rows.filter((row): row is [string, string] => Boolean(row[1]));
   return columns(
-    known.map(([label, value]) => ['', label, value]),
+    facts.map(([label, value]) => ['', label, value]),
     (text, column) => (column === 1 ? style.dim(text) : text),
     width,
   );

@@ -11,12 +11,12 @@ type Value = string | number | boolean;
 
 export const list: Run = async context => {
   const response = await context.client.call('GET /api/config');
-  show(context, response, found => {
-    const rows = Object.keys(found.sources).map(key => [
+  show(context, response, settings => {
+    const rows = Object.keys(settings.sources).map(key => [
       key,
-      String(lookup(found.config, key)) || '(empty)',
-      found.sources[key]!,
-      found.restartRequired.includes(key) ? 'changed; restart needed' : '',
+      String(lookup(settings.config, key)) || '(empty)',
+      settings.sources[key]!,
+      settings.restartRequired.includes(key) ? 'changed; restart needed' : '',
     ]);
     const { bold, dim, yellow } = context.style;
     const paint = [bold, (t: string) => t, dim, yellow];

@@ -37,10 +37,10 @@ async function followLogs(context: Context, limit: number): Promise<number> {
     if (followed.kind === 'back') context.say('The daemon is back.');
     if (!read) {
       const first = seen === 0;
-      const found = await readSince(context, 0);
-      if (found.next < seen) seen = 0; // another daemon counts from the start
-      for (const entry of first ? last(found.entries, limit) : found.entries) put(entry);
-      seen = Math.max(seen, found.next);
+      const log = await readSince(context, 0);
+      if (log.next < seen) seen = 0; // another daemon counts from the start
+      for (const entry of first ? last(log.entries, limit) : log.entries) put(entry);
+      seen = Math.max(seen, log.next);
       read = true;
     }
     if (followed.kind === 'event' && followed.event.event === 'log') put(followed.event.data);

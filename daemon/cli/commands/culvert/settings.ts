@@ -24,11 +24,11 @@ export const exportSettings: Run = async (context, [file], options) => {
 
 /** Exit status 1 where the file differs or has mistakes, as diff(1) has it. */
 export const diffSettings: Run = async (context, [file]) => {
-  const found = await context.client.call('POST /api/settings/diff', {
+  const difference = await context.client.call('POST /api/settings/diff', {
     body: { toml: await readDocument(context, file) },
   });
-  const same = found.changes.length + found.invalid.length === 0;
-  show(context, { ...found, ok: same }, () => describe(context, found) || 'Nothing differs.');
+  const same = difference.changes.length + difference.invalid.length === 0;
+  show(context, { ...difference, ok: same }, () => describe(context, difference) || 'Nothing differs.');
   return same ? EXIT.ok : EXIT.failure;
 };
 
@@ -38,12 +38,14 @@ export const applySettings: Run = async (context, [file], options) => {
   let allowDemo = options.demoFile === true;
   const isAsking = isAttended(context) && file !== undefined && file !== '-';
   if (options.yes !== true && (isAsking || (!isAttended(context) && !keeping.isWanted))) {
-    const found = await context.client.call('POST /api/settings/diff', { body: { toml } });
+    const difference = await context.client.call('POST /api/settings/diff', { body: { toml } });
     // the daemon refuses a file with mistakes, and one of a demo
-    const isRefused = found.invalid.length > 0 || (found.fromDemo && !allowDemo && !isAsking);
-    if (found.changes.length && !isRefused) {
-      const text = [describe(context, found), ...(found.fromDemo && !allowDemo ? [FROM_DEMO] : [])].join('\n');
-      const keys = [...new Set(found.changes.map(({ key }) => key))].join(', ');
+    const isRefused = difference.invalid.length > 0 || (difference.fromDemo && !allowDemo && !isAsking);
+    if (difference.changes.length && !isRefused) {
+      const text = [describe(context, difference), ...(difference.fromDemo && !allowDemo ? [FROM_DEMO] : [])].join(
+        '\n',
+      );
+      const keys = [...new Set(difference.changes.map(({ key }) => key))].join(', ');
       const consequence = isAsking ? text : `This sets ${keys}. To see more: culvert settings diff.`;
       await consent(context, options, { consequence, question: 'Set this?' });
       allowDemo ||= isAsking;
@@ -72,9 +74,9 @@ async function conclude(context: Context, done: SettingsDiff, keeping: ReturnTyp
   return askToKeep(context, undefined, keeping);
 }
 
-function describe({ style }: Context, found: SettingsDiff): string {
+function describe({ style }: Context, difference: SettingsDiff): string {
   const styles = { invalid: style.red, change: (text: string) => text, skipped: style.dim };
-  return settingsLines(found, english)
+  return settingsLines(difference, english)
     .map(({ kind, mark, text }) => styles[kind](`${mark} ${printable(text)}`))
     .join('\n');
 }

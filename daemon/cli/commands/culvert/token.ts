@@ -3,6 +3,6 @@ import { readToken } from '../../../http/access/token.ts';
 import { type Run, show } from '../../context.ts';
 
 export const token: Run = async context => {
-  show(context, { ok: true, token: await readToken(context.paths.token, { create: true }) }, found => found.token);
+  show(context, { ok: true, token: await readToken(context.paths.token, { create: true }) }, answer => answer.token);
   return 0;
 };

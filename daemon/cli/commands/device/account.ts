@@ -10,7 +10,7 @@ import { announce, openPage } from '../../terminal/notify-desktop.ts';
 import { consent, readSecret } from '../../terminal/prompt.ts';
 
 export const account: Run = async context => {
-  show(context, await context.client.call('GET /api/account'), found => text(context, found));
+  show(context, await context.client.call('GET /api/account'), details => text(context, details));
   return EXIT.ok;
 };
 
@@ -73,20 +73,20 @@ async function sendAction(context: Context, done: string, action: ActionName, va
   return EXIT.ok;
 }
 
-function text({ style, width }: Context, found: Account): string {
-  if (found.registered === false) return 'This device is not registered. Register it with: culvert account register';
+function text({ style, width }: Context, details: Account): string {
+  if (details.registered === false) return 'This device is not registered. Register it with: culvert account register';
   const rows: [string, string | null][] = [
-    ['Type', found.type],
-    ['Organization', found.organization],
-    ['Account', found.accountId],
-    ['Device', found.deviceId],
-    ['License', found.license],
-    ['Managed', found.managed === null ? null : found.managed ? 'by an organization' : 'no'],
+    ['Type', details.type],
+    ['Organization', details.organization],
+    ['Account', details.accountId],
+    ['Device', details.deviceId],
+    ['License', details.license],
+    ['Managed', details.managed === null ? null : details.managed ? 'by an organization' : 'no'],
   ];
-  const known = rows.filter((row): row is [string, string] => Boolean(row[1]));
-  const facts = columns(known, (cell, column) => (column === 0 ? style.dim(cell) : cell), width);
-  if (!found.devices.length) return facts || 'Registered; the tunnel CLI reports no more.';
-  const devices = found.devices.map(device => [
+  const pairs = rows.filter((row): row is [string, string] => Boolean(row[1]));
+  const facts = columns(pairs, (cell, column) => (column === 0 ? style.dim(cell) : cell), width);
+  if (!details.devices.length) return facts || 'Registered; the tunnel CLI reports no more.';
+  const devices = details.devices.map(device => [
     device.active ? '●' : '○',
     device.name ?? 'unnamed',
     [device.model, device.os].filter(Boolean).join(', '),

@@ -43,27 +43,27 @@ function listed(): Record<string, Listed> {
 
 export const action: Run = async (context, [name, given], options) => {
   if (!Object.hasOwn(ACTIONS, name!)) throw usage(`There is no action "${name}".`, nearest(name!));
-  const known = name as ActionName;
-  const argument = argumentOf(known);
+  const actionName = name as ActionName;
+  const argument = argumentOf(actionName);
   if (argument?.secret && given !== undefined) {
-    throw usage(`${known} takes its value from a prompt or a pipe: other users can read a command line.`);
+    throw usage(`${actionName} takes its value from a prompt or a pipe: other users can read a command line.`);
   }
-  if (!argument && given !== undefined) throw usage(`${known} takes no value.`);
+  if (!argument && given !== undefined) throw usage(`${actionName} takes no value.`);
   const value = argument?.secret ? await readSecret(context, argument.placeholder) : given;
-  if (argument && value === undefined) throw usage(`${known} needs a value: ${argument.placeholder}`);
-  const consequence = FINAL[known];
-  if (consequence) await consent(context, options, { consequence, question: `Perform ${known}?` });
-  if (known === 'enableLocalProxy') {
+  if (argument && value === undefined) throw usage(`${actionName} needs a value: ${argument.placeholder}`);
+  const consequence = FINAL[actionName];
+  if (consequence) await consent(context, options, { consequence, question: `Perform ${actionName}?` });
+  if (actionName === 'enableLocalProxy') {
     const before = await context.client.call('GET /api/snapshot');
     if (before.settings.Mode !== 'proxy') await proxyConsent(context, options, before);
   }
-  const subject = subjectOf(known);
+  const subject = subjectOf(actionName);
   const wanted = keepingOf(context, options);
   // connecting asks nothing, and other actions have no previous value to restore
   const keeping = (subject && subject !== 'connection') || wanted.isWanted ? wanted : { asks: false };
-  const response = await requestKept(context, actionRequest(known, value), keeping);
+  const response = await requestKept(context, actionRequest(actionName, value), keeping);
   if (context.json) show(context, response, () => '');
-  context.say(`${known}: done.`);
+  context.say(`${actionName}: done.`);
   return askToKeep(context, subject ?? undefined, keeping);
 };
 
@@ -75,6 +75,6 @@ const FINAL: { readonly [A in ActionName]?: string } = {
 };
 
 function nearest(name: string): string {
-  const found = ACTION_NAMES.filter(known => known.toLowerCase().includes(name.toLowerCase()));
-  return found.length ? `Did you mean ${found.slice(0, 5).join(' or ')}?` : 'See: culvert actions';
+  const matches = ACTION_NAMES.filter(action => action.toLowerCase().includes(name.toLowerCase()));
+  return matches.length ? `Did you mean ${matches.slice(0, 5).join(' or ')}?` : 'See: culvert actions';
 }

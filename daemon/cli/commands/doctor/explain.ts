@@ -24,10 +24,10 @@ export const explainCode: Run = async (context, words) => {
     );
     return EXIT.ok;
   }
-  const found = explain(codes, words.join(' '));
-  if (found.length === 0)
+  const explanations = explain(codes, words.join(' '));
+  if (explanations.length === 0)
     throw new Failure(`"${words.join(' ')}" is not known.`, { hint: 'List all codes with: culvert explain' });
-  show(context, { codes: found }, () => describeAll(found, context));
+  show(context, { codes: explanations }, () => describeAll(explanations, context));
   return EXIT.ok;
 };
 

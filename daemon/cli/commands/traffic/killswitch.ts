@@ -16,9 +16,9 @@ export const killSwitchStatus: Run = async context => {
     async () => {
       const { readWithoutDaemon, WAY_OUT } = await import('../../../killswitch/client/without-daemon.ts');
       context.say('The Culvert daemon is not running. The root service reports:');
-      const known = await readWithoutDaemon();
-      if (known.enabled) context.say(WAY_OUT);
-      return { ok: true as const, ...known };
+      const report = await readWithoutDaemon();
+      if (report.enabled) context.say(WAY_OUT);
+      return { ok: true as const, ...report };
     },
   );
   if (context.isDemo()) context.say('Demo: this is the kill switch of this machine, and the demo never changes it.');

@@ -72,10 +72,10 @@ export const edit: Run = async (context, _, options) => {
         context.say('Nothing was changed.');
         return EXIT.ok;
       }
-      const found = await previewOf(context, text);
-      if (found.invalid.length === 0)
+      const preview = await previewOf(context, text);
+      if (preview.invalid.length === 0)
         return await apply(context, { document: text, cause: 'edit', options, asks: 'always' });
-      context.say(describePreview(context, found));
+      context.say(describePreview(context, preview));
       if (!(await confirm(context, 'Edit it again?'))) throw new Failure('Nothing was changed.');
     }
   } catch (error) {
@@ -132,17 +132,17 @@ interface Wanted {
 
 async function apply(context: Context, { document, cause, options, asks, routes }: Wanted): Promise<number> {
   const keeping = keepingOf(context, options);
-  const found = await previewOf(context, document);
-  if (found.invalid.length) {
-    context.say(describePreview(context, found));
+  const preview = await previewOf(context, document);
+  if (preview.invalid.length) {
+    context.say(describePreview(context, preview));
     throw new Failure(UNREADABLE);
   }
-  const { add, remove, warnings } = found;
+  const { add, remove, warnings } = preview;
   const warned = describePreview(context, { ...EMPTY, warnings });
   const question = 'Apply changes?';
   const isShown = isAttended(context) && options.yes !== true && (asks === 'always' || warnings.length > 0);
   if (isShown && add.length + remove.length > 0) {
-    await consent(context, options, { consequence: describePreview(context, found), question });
+    await consent(context, options, { consequence: describePreview(context, preview), question });
   } else {
     if (warned) context.say(warned);
     // a script that names no entries would lose them unnoticed
@@ -150,9 +150,9 @@ async function apply(context: Context, { document, cause, options, asks, routes 
     if (asks === 'always' && remove.length > 0 && !isAttended(context) && !keeping.isWanted)
       await consent(context, options, { consequence, question });
   }
-  const ifRevision = routes?.revision ?? found.revision;
+  const ifRevision = routes?.revision ?? preview.revision;
   const body = { document, cause, ifRevision, ...limited(keeping) };
-  const response = await withProgress(context, found.calls, () => context.client.call('POST /api/routes', { body }));
+  const response = await withProgress(context, preview.calls, () => context.client.call('POST /api/routes', { body }));
   return conclude(context, response, keeping);
 }
 

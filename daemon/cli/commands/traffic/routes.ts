@@ -60,21 +60,21 @@ export const exportDocument: Run = async (context, [file], options) => {
 
 /** Exit status 1 where the document differs or has lines that can't be read, as diff(1) has it. */
 export const diff: Run = async (context, [file]) => {
-  const found = await previewOf(context, await readDocument(context, file));
-  const same = found.add.length + found.remove.length + found.invalid.length === 0;
-  show(context, { ...found, ok: same }, () => describePreview(context, found));
+  const preview = await previewOf(context, await readDocument(context, file));
+  const same = preview.add.length + preview.remove.length + preview.invalid.length === 0;
+  show(context, { ...preview, ok: same }, () => describePreview(context, preview));
   return same ? EXIT.ok : EXIT.failure;
 };
 
 export const history: Run = async (context, [id]) => {
   if (id !== undefined && !/^\d{1,9}$/.test(id)) throw usage(`A document has a number, not "${id}".`);
   const query = id === undefined ? {} : { id };
-  const found = await context.client.call('GET /api/routes/history', { query });
+  const answer = await context.client.call('GET /api/routes/history', { query });
   if (id !== undefined) {
-    showDocument(context, found, ({ documents }) => (documents[0]?.document ?? '').trimEnd());
+    showDocument(context, answer, ({ documents }) => (documents[0]?.document ?? '').trimEnd());
     return EXIT.ok;
   }
-  show(context, found, ({ documents }) => {
+  show(context, answer, ({ documents }) => {
     if (documents.length === 0) return 'No document of routes was set yet.';
     const rows = documents.map(each => {
       const mark = each.current ? '*' : each.undo ? '<' : '';
@@ -82,14 +82,14 @@ export const history: Run = async (context, [id]) => {
     });
     return columns(rows, text => text, context.width);
   });
-  if (found.documents.length)
+  if (answer.documents.length)
     context.say('* is set now, < is what "culvert routes undo" goes back to. See one: culvert routes history NUMBER');
   return EXIT.ok;
 };
 
 export const presets: Run = async context => {
-  const found = await context.client.call('GET /api/routes/presets');
-  show(context, found, all => {
+  const answer = await context.client.call('GET /api/routes/presets');
+  show(context, answer, all => {
     const rows = all.presets.flatMap(({ id, entries }) =>
       entries.length ? entries.map(({ value, source }, at) => [at ? '' : id, value, source]) : [[id, 'none found', '']],
     );
@@ -130,8 +130,8 @@ type Shown = Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates' | '
   unchanged?: number;
 };
 
-export function describePreview({ style }: Context, found: Shown): string {
-  const { unchanged } = found;
+export function describePreview({ style }: Context, preview: Shown): string {
+  const { unchanged } = preview;
   const styles: Record<DifferenceKind, (text: string) => string> = {
     invalid: style.red,
     add: style.green,
@@ -140,9 +140,9 @@ export function describePreview({ style }: Context, found: Shown): string {
     contained: style.dim,
   };
   const lines = [
-    ...differenceLines(found, english).map(({ kind, mark, text }) => styles[kind](`${mark} ${printable(text)}`)),
-    ...found.warnings.map(warning => style.yellow(`Warning: ${printable(routeWarning(warning, english))}`)),
+    ...differenceLines(preview, english).map(({ kind, mark, text }) => styles[kind](`${mark} ${printable(text)}`)),
+    ...preview.warnings.map(warning => style.yellow(`Warning: ${printable(routeWarning(warning, english))}`)),
   ];
-  const total = unchanged === undefined ? [] : [style.bold(differenceTotal({ ...found, unchanged }, english))];
+  const total = unchanged === undefined ? [] : [style.bold(differenceTotal({ ...preview, unchanged }, english))];
   return [...lines, ...total].join('\n');
 }

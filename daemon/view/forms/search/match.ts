@@ -64,8 +64,8 @@ const KEPT = 20_000;
 
 /** The words of each phrase, and each two of them as one, so that “killswitch” matches “kill switch”. */
 function indexOf(text: string): string {
-  const known = indexes.get(text);
-  if (known !== undefined) return known;
+  const cached = indexes.get(text);
+  if (cached !== undefined) return cached;
   if (indexes.size >= KEPT) indexes.clear();
   const index = text.split(';').map(indexOfPhrase).join(' ;');
   indexes.set(text, index);

@@ -8,8 +8,8 @@ import { toBeConfirmed } from './to-be-confirmed.ts';
 
 export function advancedForm(client: ClientState, settable: boolean, tr: Translator): Form {
   const { _ } = tr;
-  const known = client.snapshot;
-  const options = known?.options;
+  const snapshot = client.snapshot;
+  const options = snapshot?.options;
   const check = checks(tr);
   const button = buttonRow(settable);
   return {
@@ -24,11 +24,11 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
             title: _('Port'),
             label: _('Use'),
             sensitive: settable,
-            placeholder: String(known?.tunnel.proxyPort ?? 40_000),
+            placeholder: String(snapshot?.tunnel.proxyPort ?? 40_000),
             check: check.port,
             command: value =>
               actionCommand(
-                { action: 'setProxyPort', value, ...limit(known, known?.tunnel.proxyPort) },
+                { action: 'setProxyPort', value, ...limit(snapshot, snapshot?.tunnel.proxyPort) },
                 { done: _('Port changed') },
               ),
           },
@@ -49,13 +49,13 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
             placeholder: '162.159.198.2:443',
             check: check.endpoint,
             command: value =>
-              actionCommand({ action: 'setEndpoint', value, ...toBeConfirmed(known) }, { done: _('Server set') }),
+              actionCommand({ action: 'setEndpoint', value, ...toBeConfirmed(snapshot) }, { done: _('Server set') }),
           },
           button(
             'endpoint-reset',
             _('Choose automatically'),
             _('Reset'),
-            actionCommand({ action: 'resetEndpoint', ...toBeConfirmed(known) }),
+            actionCommand({ action: 'resetEndpoint', ...toBeConfirmed(snapshot) }),
           ),
         ],
       },

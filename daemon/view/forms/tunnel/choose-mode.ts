@@ -61,13 +61,13 @@ export function describeModeChoice({ client, tunnel }: Pick<View, 'client' | 'tu
 }
 
 /** Changes the mode, after a question where traffic that is tunneled now would no longer be. */
-export function modeCommand(known: Snapshot | null, mode: Mode, tr: Translator): Command {
-  return actionCommand({ action: 'setMode', value: mode, ...toBeConfirmed(known) }, question(known, mode, tr));
+export function modeCommand(snapshot: Snapshot | null, mode: Mode, tr: Translator): Command {
+  return actionCommand({ action: 'setMode', value: mode, ...toBeConfirmed(snapshot) }, question(snapshot, mode, tr));
 }
 
-function question(known: Snapshot | null, mode: Mode, { _ }: Translator): { confirm?: Question } {
-  const now = known?.settings.Mode ?? '';
-  const loses = known?.status.state === 'connected' && !PARTIAL.includes(now) && PARTIAL.includes(mode);
+function question(snapshot: Snapshot | null, mode: Mode, { _ }: Translator): { confirm?: Question } {
+  const now = snapshot?.settings.Mode ?? '';
+  const loses = snapshot?.status.state === 'connected' && !PARTIAL.includes(now) && PARTIAL.includes(mode);
   if (!loses) return {};
   return {
     confirm: {

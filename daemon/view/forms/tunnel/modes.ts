@@ -10,17 +10,17 @@ import { MAIN_MODES, toBeConfirmed, VARIANTS } from './to-be-confirmed.ts';
 
 export function modeForm(client: ClientState, settable: boolean, tr: Translator): Form {
   const { _ } = tr;
-  const known = client.snapshot;
-  const locked = known?.options.modeLocked === true;
+  const snapshot = client.snapshot;
+  const locked = snapshot?.options.modeLocked === true;
   const radio = (mode: Mode): Row => ({
     kind: 'radio',
     id: `mode-${mode}`,
     ...modeName(mode, tr),
-    checked: known?.settings.Mode === mode,
+    checked: snapshot?.settings.Mode === mode,
     sensitive: settable && !locked,
-    command: modeCommand(known, mode, tr),
+    command: modeCommand(snapshot, mode, tr),
   });
-  const other = known?.settings.Mode;
+  const other = snapshot?.settings.Mode;
   const unknown = other && ![...MAIN_MODES, ...VARIANTS].includes(other as Mode);
   return {
     groups: [
@@ -33,7 +33,7 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
           ...(unknown ? [{ kind: 'fact', id: 'mode-other', title: _('Now'), value: other } as const] : []),
         ],
       },
-      protocolGroup(known, settable, tr),
+      protocolGroup(snapshot, settable, tr),
       {
         id: 'variants',
         folded: !VARIANTS.some(mode => mode === other),
@@ -41,13 +41,13 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
         ...(locked ? { description: _('Your organization decides the mode.') } : {}),
         rows: VARIANTS.map(radio),
       },
-      ...rareGroups(known, settable, tr),
+      ...rareGroups(snapshot, settable, tr),
     ],
   };
 }
 
-function protocolGroup(known: Snapshot | null, settable: boolean, { _ }: Translator): Form['groups'][number] {
-  const now = String(known?.settings['WARP tunnel protocol'] ?? known?.tunnel.protocol ?? '');
+function protocolGroup(snapshot: Snapshot | null, settable: boolean, { _ }: Translator): Form['groups'][number] {
+  const now = String(snapshot?.settings['WARP tunnel protocol'] ?? snapshot?.tunnel.protocol ?? '');
   const protocol = (value: 'MASQUE' | 'WireGuard', subtitle: string): Row => ({
     kind: 'radio',
     id: `protocol-${value}`,
@@ -55,7 +55,7 @@ function protocolGroup(known: Snapshot | null, settable: boolean, { _ }: Transla
     subtitle,
     checked: now.toLowerCase().startsWith(value.toLowerCase()),
     sensitive: settable,
-    command: actionCommand({ action: 'setProtocol', value, ...toBeConfirmed(known) }),
+    command: actionCommand({ action: 'setProtocol', value, ...toBeConfirmed(snapshot) }),
   });
   return {
     id: 'protocols',
@@ -70,7 +70,7 @@ function protocolGroup(known: Snapshot | null, settable: boolean, { _ }: Transla
         label: _('Reset'),
         subtitle: _('WARP chooses it automatically'),
         sensitive: settable,
-        command: actionCommand({ action: 'resetProtocol', ...toBeConfirmed(known) }),
+        command: actionCommand({ action: 'resetProtocol', ...toBeConfirmed(snapshot) }),
       },
     ],
   };

@@ -18,8 +18,8 @@ export function networksForm(
   tr: Translator,
 ): Form {
   const { _ } = tr;
-  const known = client.snapshot;
-  const options = known?.options;
+  const snapshot = client.snapshot;
+  const options = snapshot?.options;
   const ssids = options?.trustedSsids ?? null;
   const off = (id: string, title: string, on: boolean, action: 'setTrustedWifi' | 'setTrustedEthernet'): Row => ({
     kind: 'switch',

@@ -6,9 +6,9 @@ import type { Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
 import { toBeConfirmed } from './to-be-confirmed.ts';
 
-export function rareGroups(known: Snapshot | null, settable: boolean, tr: Translator): Group[] {
+export function rareGroups(snapshot: Snapshot | null, settable: boolean, tr: Translator): Group[] {
   const { _ } = tr;
-  const options = known?.options;
+  const options = snapshot?.options;
   const button = buttonRow(settable);
   return [
     {
@@ -25,14 +25,14 @@ export function rareGroups(known: Snapshot | null, settable: boolean, tr: Transl
             // WARP prints such as: MASQUE (HTTP/3 with HTTP/2 fallback)
             checked: (options?.masque ?? '').match(/HTTP\/[23]/g)?.join() === versions,
             sensitive: settable,
-            command: actionCommand({ action: 'setMasqueOptions', value, ...limit(known, options?.masque) }),
+            command: actionCommand({ action: 'setMasqueOptions', value, ...limit(snapshot, options?.masque) }),
           }),
         ),
         button(
           'masque-reset',
           _('Default'),
           _('Reset'),
-          actionCommand({ action: 'resetMasqueOptions', ...limit(known, options?.masque) }),
+          actionCommand({ action: 'resetMasqueOptions', ...limit(snapshot, options?.masque) }),
         ),
       ],
     },
@@ -73,8 +73,8 @@ export function valueRow({ _ }: Translator, id: string, value: string | null | u
 }
 
 /** A change can revert only where the present value was read. */
-export function limit(known: Snapshot | null, now: string | number | null | undefined): ChangeOptions {
-  return now == null ? {} : toBeConfirmed(known);
+export function limit(snapshot: Snapshot | null, now: string | number | null | undefined): ChangeOptions {
+  return now == null ? {} : toBeConfirmed(snapshot);
 }
 
 function masque({ _ }: Translator) {
@@ -91,10 +91,10 @@ function masque({ _ }: Translator) {
 }
 
 /** The virtual networks to choose from; a field for the ID of one where WARP does not list them. */
-function virtualNetworkRows(known: VirtualNetworks | null, settable: boolean, tr: Translator): Row[] {
+function virtualNetworkRows(networks: VirtualNetworks | null, settable: boolean, tr: Translator): Row[] {
   const { _ } = tr;
   const use = (value: string) => actionCommand({ action: 'setVirtualNetwork', value });
-  if (!known)
+  if (!networks)
     return [
       {
         kind: 'entry',
@@ -106,13 +106,13 @@ function virtualNetworkRows(known: VirtualNetworks | null, settable: boolean, tr
         command: use,
       },
     ];
-  return known.networks.map(({ id, name }) => ({
+  return networks.networks.map(({ id, name }) => ({
     kind: 'radio',
     id: `vnet-${id}`,
     title: name || id,
     subtitle: _('Virtual network'),
     sensitive: settable,
-    checked: id === known.active,
+    checked: id === networks.active,
     command: use(id),
   }));
 }

@@ -152,9 +152,9 @@ function progressText({ progress, busy }: EditorState, tr: Translator): string |
 function presetRows(editor: RoutesEditor, { free, work }: Means, tr: Translator): Row[] {
   const { _ } = tr;
   const state = editor.state();
-  const found = state.presets.filter(({ entries }) => entries.length > 0);
-  if (!found.length) return [{ kind: 'note', id: 'none', title: _('None found') }];
-  return found.map(({ id, entries }): Row => {
+  const presets = state.presets.filter(({ entries }) => entries.length > 0);
+  if (!presets.length) return [{ kind: 'note', id: 'none', title: _('None found') }];
+  return presets.map(({ id, entries }): Row => {
     const missing = missingEntries(state, id);
     const named = entries.slice(0, NAMED).map(({ value, source }) => `${value} (${source})`);
     const more = entries.length > NAMED ? ['…'] : [];

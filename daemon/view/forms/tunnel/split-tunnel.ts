@@ -32,9 +32,9 @@ const DEFAULTS = new Set(DEFAULT_ROUTES);
 
 export function describeRoutes(client: ClientState, settable: boolean, tr: Translator): RoutesView {
   const { _ } = tr;
-  const known = client.snapshot;
-  const split = known?.splitTunnel ?? { mode: null, ips: [], hosts: [] };
-  const managed = known?.options.modeLocked === true || known?.account.managed === true;
+  const snapshot = client.snapshot;
+  const split = snapshot?.splitTunnel ?? { mode: null, ips: [], hosts: [] };
+  const managed = snapshot?.options.modeLocked === true || snapshot?.account.managed === true;
   const entry = ({ value: listed, description }: SplitTunnel['ips'][number], kind: RouteKind): RouteEntry => {
     const value = withoutFullLength(listed);
     const standard = DEFAULTS.has(value);

@@ -11,7 +11,7 @@ export const VARIANTS: readonly Mode[] = ['warp+doh', 'warp+dot', 'dot'];
  * A change that may break a tunnel which is up reverts unless it is confirmed. The mode has to be one that can be set
  * again.
  */
-export function toBeConfirmed(known: Snapshot | null): ChangeOptions {
-  const returns = [...MAIN_MODES, ...VARIANTS].some(mode => mode === known?.settings.Mode);
-  return known?.status.state === 'connected' && returns ? { confirmWithin: CONFIRM_SECONDS } : {};
+export function toBeConfirmed(snapshot: Snapshot | null): ChangeOptions {
+  const returns = [...MAIN_MODES, ...VARIANTS].some(mode => mode === snapshot?.settings.Mode);
+  return snapshot?.status.state === 'connected' && returns ? { confirmWithin: CONFIRM_SECONDS } : {};
 }

@@ -49,8 +49,8 @@ export function appRows(asks: AppAsks): AppRows {
     return row;
   };
   const show = (row: Row, listItem: Gtk.ListItem) => {
-    const found = asks.find(idOf(listItem));
-    if (found) showApp(row, listItem, found);
+    const app = asks.find(idOf(listItem));
+    if (app) showApp(row, listItem, app);
   };
   const { factory, rows } = rowFactory(create, show);
   return {
@@ -120,12 +120,12 @@ function setPicture(picture: Gtk.Image, icon: string | null): void {
 }
 
 /** Names of the theme's icons; a look-up of a name that it lacks goes through all its directories. */
-const known = new Map<string, boolean>();
+const icons = new Map<string, boolean>();
 
 function hasIcon(name: string): boolean {
-  const found = known.get(name) ?? Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!).has_icon(name);
-  known.set(name, found);
-  return found;
+  const exists = icons.get(name) ?? Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!).has_icon(name);
+  icons.set(name, exists);
+  return exists;
 }
 
 function idOf(listItem: Gtk.ListItem): string {

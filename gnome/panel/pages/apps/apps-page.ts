@@ -207,12 +207,12 @@ export class AppsPage extends Adw.Bin implements Page {
     collectWhenQuiet();
     const query = this.#search.text;
     const searched = query.trim() !== '';
-    const found = [...this.#apps.values()]
+    const ids = [...this.#apps.values()]
       // a search covers all apps
       .filter(({ app }) => appMatches(app, query) && (searched || this.#all.active || !isFarFetched(app)))
       .map(({ app }) => app.id);
-    if (!again) this.#fill?.show(found);
-    else if (this.#fill?.update(found)) this.#rows.update();
+    if (!again) this.#fill?.show(ids);
+    else if (this.#fill?.update(ids)) this.#rows.update();
     Object.assign(this.#none, noAppsText(this.#apps.size > 0, tr));
     if (this.#loaded === 'yes') turnTo(this.#states, this.#found(), pageTitle('apps', tr));
   }

@@ -49,8 +49,8 @@ export function createCharts(listed = 24): Charts {
   function showTable(): void {
     // only what is unfolded is laid out
     const { figures, formatAt } = expander.expanded && last ? last : NONE;
-    const known = figures.filter(each => charts.some(({ curve }) => curve.value(each) !== null));
-    const rows = known.slice(-listed).reverse();
+    const measured = figures.filter(each => charts.some(({ curve }) => curve.value(each) !== null));
+    const rows = measured.slice(-listed).reverse();
     const text = (each: Figures) =>
       charts.map(({ curve }) => {
         const value = curve.value(each);

@@ -62,9 +62,9 @@ export class Graph extends Gtk.DrawingArea {
   /** Pieces without a gap. Newest at the right; the scale never magnifies a jitter of a millisecond. */
   #curves(width: number, height: number): Point[][] {
     const inset = 5;
-    const known = this.#values.filter((value): value is number => value !== null);
-    const least = this.#end === null ? Math.min(...known) : 0;
-    const span = this.#end ?? Math.max(Math.max(...known) - least, 5, least * 0.2);
+    const numbers = this.#values.filter((value): value is number => value !== null);
+    const least = this.#end === null ? Math.min(...numbers) : 0;
+    const span = this.#end ?? Math.max(Math.max(...numbers) - least, 5, least * 0.2);
     const step = (width - 2 * inset) / (this.#capacity - 1);
     const curves: Point[][] = [[]];
     this.#values.forEach((value, i) => {
