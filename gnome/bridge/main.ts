@@ -6,9 +6,11 @@ import { exit } from 'system';
 import { type ClientState, current } from '../../daemon/view/client/client-state.ts';
 import { createModel } from '../../daemon/view/client/model.ts';
 import { type Notification, notificationOf } from '../../daemon/view/states/notify.ts';
+import { disownName, ownName } from '../bus-name.ts';
 import { collectWhenQuiet } from '../gc.ts';
 import { followLocale, tr } from '../i18n.ts';
 import { CLIENT_NAME, pkgdatadir, socketPath } from '../install-paths.ts';
+import { STATE_EVENTS } from '../state-events.ts';
 import { createTransport } from '../transport.ts';
 import { watchCallers } from './callers.ts';
 import { watchForRemoval, watchForSocket } from './file-watch.ts';
@@ -20,24 +22,6 @@ import { changesBetween, propertiesOf } from './properties.ts';
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 
 declare const __VERSION__: string;
-
-/** The parts of the state that the properties and notices show. */
-const EVENTS = [
-  'snapshot',
-  'gap',
-  'status',
-  'settings',
-  'options',
-  'tunnel',
-  'account',
-  'tunnelCli',
-  'killSwitch',
-  'config',
-  'update',
-  'diagnosis',
-  'changes',
-  'reminder',
-] as const;
 
 /** A caller gives up after 25 s, unless it says otherwise. */
 const DEADLINE_MS = 20_000;
@@ -54,33 +38,23 @@ const CODES: Record<Notification['kind'], string> = {
 /** Exit status on which the user unit starts the bridge again (data/culvert-bridge.service.in). */
 const RESTART = 75;
 
-/** Flag and answers of RequestName (D-Bus Specification). */
-const DO_NOT_QUEUE = 4;
-const PRIMARY_OWNER = 1;
-
 const program = GLib.build_filenamev([pkgdatadir, 'bridge.js']);
 const loop = GLib.MainLoop.new(null, false);
 let exitCode = 0;
 
 async function serve(): Promise<void> {
   const bus = Gio.bus_get_sync(Gio.BusType.SESSION, null);
-  const onBus = async (method: string, args: GLib.Variant) => {
-    const name = 'org.freedesktop.DBus';
-    const reply = await bus.call(name, '/org/freedesktop/DBus', name, method, args, null, 0, -1, null);
-    return reply.recursiveUnpack<[number]>()[0];
-  };
   const own = async () => {
-    const answer = await onBus('RequestName', new GLib.Variant('(su)', [CLIENT_NAME, DO_NOT_QUEUE]));
-    if (answer === PRIMARY_OWNER) return;
+    if (await ownName(bus, CLIENT_NAME)) return;
     printerr(`culvert bridge: another process owns ${CLIENT_NAME}.`);
     loop.quit();
   };
-  const model = createModel(createTransport(socketPath(), DEADLINE_MS), PACE, EVENTS);
+  const model = createModel(createTransport(socketPath(), DEADLINE_MS), PACE, [...STATE_EVENTS, 'tunnel']);
   const properties = () => propertiesOf(model.state(), __VERSION__, tr);
   let shown = properties();
 
   const callers = watchCallers(bus, () => void leave().catch(fail));
-  const disown = () => onBus('ReleaseName', new GLib.Variant('(s)', [CLIENT_NAME]));
+  const disown = () => disownName(bus, CLIENT_NAME);
   /** Gives the name up first: from then on, a call starts the next bridge. */
   const leave = async () => {
     const calls = callers.calls();

@@ -11,10 +11,12 @@ import { errorText } from '../../daemon/view/states/problems.ts';
 import { describeRemoteAccess } from '../../daemon/view/states/remote-access.ts';
 import { describeTimed } from '../../daemon/view/states/timed.ts';
 import { describeTunnel } from '../../daemon/view/states/tunnel.ts';
+import { ownName } from '../bus-name.ts';
 import { collectWhenQuiet } from '../gc.ts';
 import { _, followLocale, tr } from '../i18n.ts';
 import { socketPath, TRAY_NAME, TRAY_PATH } from '../install-paths.ts';
 import { recentApps } from '../recent-apps.ts';
+import { STATE_EVENTS } from '../state-events.ts';
 import { createTransport } from '../transport.ts';
 import { createActions } from './actions.ts';
 import { createNotifier, openPanel } from './desktop.ts';
@@ -24,30 +26,12 @@ import { menuOf, type Shown, tooltipOf } from './menu.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 
-/** All that the tray shows; the figures of the tunnel, which come every few seconds, are not among it. */
-const EVENTS = [
-  'snapshot',
-  'gap',
-  'status',
-  'settings',
-  'options',
-  'account',
-  'tunnelCli',
-  'killSwitch',
-  'config',
-  'update',
-  'diagnosis',
-  'remoteAccess',
-  'changes',
-  'reminder',
-] as const;
-
 const loop = GLib.MainLoop.new(null, false);
 let exitCode = 0;
 
 /** Runs once the name is ours: a second tray would show a second icon. */
 function startTray(bus: Gio.DBusConnection): void {
-  const model = createModel(createTransport(socketPath()), {}, EVENTS);
+  const model = createModel(createTransport(socketPath()), {}, [...STATE_EVENTS, 'remoteAccess']);
   const icon = loadIcons();
   const notifier = createNotifier(bus, { label: _('Open Culvert'), activate: () => actions.act('open') });
   let drawn: { key: string; pixmaps: Pixmaps } | null = null;
@@ -143,26 +127,22 @@ function startTray(bus: Gio.DBusConnection): void {
   collectWhenQuiet();
 }
 
-Gio.bus_own_name(
-  Gio.BusType.SESSION,
-  TRAY_NAME,
-  Gio.BusNameOwnerFlags.DO_NOT_QUEUE,
-  null,
-  bus => {
-    try {
-      startTray(bus);
-    } catch (error) {
-      printerr(`culvert tray: ${(error as Error).message}`);
-      exitCode = 1;
-      loop.quit();
-    }
-  },
-  bus => {
-    if (bus) printerr(`culvert tray: ${_('A Culvert tray is already running.')}`);
-    else printerr(`culvert tray: ${_('There is no session bus, so there is no tray.')}`);
-    exitCode = bus ? 0 : 1;
-    loop.quit();
-  },
-);
+async function serve(): Promise<void> {
+  let bus: Gio.DBusConnection;
+  try {
+    bus = Gio.bus_get_sync(Gio.BusType.SESSION, null);
+  } catch {
+    throw new Error(_('There is no session bus, so there is no tray.'));
+  }
+  if (await ownName(bus, TRAY_NAME)) return startTray(bus);
+  printerr(`culvert tray: ${_('A Culvert tray is already running.')}`);
+  loop.quit();
+}
+
+serve().catch((error: Error) => {
+  printerr(`culvert tray: ${error.message}`);
+  exitCode = 1;
+  loop.quit();
+});
 loop.run();
 exit(exitCode);
