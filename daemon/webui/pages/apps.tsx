@@ -58,20 +58,18 @@ export function AppsPage() {
   );
 }
 
-function AppList() {
+/** The apps of the desktop, null until they were read, and what can be done with each. */
+function useApps() {
   const app = useApp();
-  const { model, client } = app;
-  const { proxy } = app.view.value;
-  const { _, locale } = app.tr.value;
+  const { model } = app;
   const apps = useSignal<DesktopApp[] | null>(null);
-  const query = useSignal(searchedText(rowInAddress()));
-  const all = useSignal(false);
+  /** Id of the app that is being started or changed. */
   const busy = useSignal<string | null>(null);
   const read = () =>
     model.call('GET /api/apps').then(({ apps: list }) => {
-      apps.value = sortApps(list, locale);
+      apps.value = sortApps(list, app.tr.value.locale);
     }, app.showError);
-  const online = client.value.offline === null;
+  const online = app.client.value.offline === null;
   useEffect(() => {
     if (online) void read();
   }, [online]);
@@ -91,7 +89,8 @@ function AppList() {
   };
   const launch = ({ id, name }: DesktopApp) =>
     attempt(id, async () => {
-      if (app.view.value.proxy.look !== 'on' && !(await app.run(proxy.enable.command))) return null;
+      const { look, enable } = app.view.value.proxy;
+      if (look !== 'on' && !(await app.run(enable.command))) return null;
       await model.call('POST /api/apps/proxy-launcher', { body: { appId: id } });
       return launchedText(name, app.tr.value);
     });
@@ -101,18 +100,25 @@ function AppList() {
       await model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
       return shortcutText(name, present, app.tr.value);
     });
+  return { apps: apps.value, busy: busy.value, mayChange: online && !app.readOnly.value, launch, setShortcut };
+}
+
+function AppList() {
+  const app = useApp();
+  const { proxy } = app.view.value;
+  const { _ } = app.tr.value;
+  const { apps, busy, mayChange, launch, setShortcut } = useApps();
+  const query = useSignal(searchedText(rowInAddress()));
+  const all = useSignal(false);
   const general = useGeneralReason();
-  const isFree = busy.value === null;
-  const mayChange = online && !app.readOnly.value;
+  const isFree = busy === null;
   const startable = mayChange && isFree && (proxy.look === 'on' || proxy.sensitive);
   const reason = isFree || general ? null : _('An app is being started.');
-  const why = general ?? (isFree ? WHY_LOCKED : WHY_BUSY);
   const searched = query.value.trim();
   // a search covers all apps
   const shown =
-    apps.value?.filter(each => appMatches(each, searched) && (searched !== '' || all.value || !isFarFetched(each))) ??
-    [];
-  const none = noAppsText((apps.value?.length ?? 0) > 0, app.tr.value).description;
+    apps?.filter(each => appMatches(each, searched) && (searched !== '' || all.value || !isFarFetched(each))) ?? [];
+  const none = noAppsText((apps?.length ?? 0) > 0, app.tr.value).description;
   return (
     <>
       <div class="toolbar">
@@ -134,52 +140,79 @@ function AppList() {
         </p>
       )}
       {shown.length === 0 ? (
-        <p class="empty">{apps.value === null ? _('Reading…') : none}</p>
+        <p class="empty">{apps === null ? _('Reading…') : none}</p>
       ) : (
         <ul class="card apps">
           {shown.map(each => (
-            <li key={each.id} class="row">
-              <div class="words">
-                <span class="title">{each.name}</span>
-                <span class="subtitle" title={appDetails(each, app.tr.value)}>
-                  {appBadge(each, app.tr.value)} · {appDetails(each, app.tr.value)}
-                </span>
-              </div>
-              {launchable(each) && (
-                <>
-                  <button
-                    type="button"
-                    // Translators: %s is the name of an app
-                    aria-label={fill(_('Start %s'), each.name)}
-                    aria-busy={busy.value === each.id}
-                    aria-disabled={startable ? undefined : true}
-                    aria-describedby={startable ? undefined : why}
-                    onClick={() => startable && void launch(each)}
-                  >
-                    {_('Start')}
-                  </button>
-                  <button
-                    type="button"
-                    aria-label={fill(
-                      // Translators: %s is the name of an app
-                      each.shortcut === null ? _('Add %s to the app menu') : _('Remove %s from the app menu'),
-                      each.name,
-                    )}
-                    aria-disabled={mayChange && isFree ? undefined : true}
-                    aria-describedby={mayChange && isFree ? undefined : why}
-                    onClick={() => mayChange && void setShortcut(each)}
-                  >
-                    <span class="word">{each.shortcut === null ? _('Add to Menu') : _('Remove from Menu')}</span>
-                    <span class="sign" aria-hidden="true">
-                      {each.shortcut === null ? '+' : '−'}
-                    </span>
-                  </button>
-                </>
-              )}
-            </li>
+            <AppRow
+              key={each.id}
+              app={each}
+              busy={busy === each.id}
+              why={general ?? (isFree ? WHY_LOCKED : WHY_BUSY)}
+              launch={startable ? launch : null}
+              setShortcut={mayChange && isFree ? setShortcut : null}
+            />
           ))}
         </ul>
       )}
     </>
+  );
+}
+
+interface AppRowProps {
+  app: DesktopApp;
+  busy: boolean;
+  /** Id of the text that says why a button can't be used. */
+  why: string;
+  /** null while it can't be started. */
+  launch: ((app: DesktopApp) => Promise<void>) | null;
+  /** null while it can't be changed. */
+  setShortcut: ((app: DesktopApp) => Promise<void>) | null;
+}
+
+function AppRow({ app, busy, why, launch, setShortcut }: AppRowProps) {
+  const tr = useApp().tr.value;
+  const { _ } = tr;
+  const { name, shortcut } = app;
+  return (
+    <li class="row">
+      <div class="words">
+        <span class="title">{name}</span>
+        <span class="subtitle" title={appDetails(app, tr)}>
+          {appBadge(app, tr)} · {appDetails(app, tr)}
+        </span>
+      </div>
+      {launchable(app) && (
+        <>
+          <button
+            type="button"
+            // Translators: %s is the name of an app
+            aria-label={fill(_('Start %s'), name)}
+            aria-busy={busy}
+            aria-disabled={launch ? undefined : true}
+            aria-describedby={launch ? undefined : why}
+            onClick={() => void launch?.(app)}
+          >
+            {_('Start')}
+          </button>
+          <button
+            type="button"
+            aria-label={fill(
+              // Translators: %s is the name of an app
+              shortcut === null ? _('Add %s to the app menu') : _('Remove %s from the app menu'),
+              name,
+            )}
+            aria-disabled={setShortcut ? undefined : true}
+            aria-describedby={setShortcut ? undefined : why}
+            onClick={() => void setShortcut?.(app)}
+          >
+            <span class="word">{shortcut === null ? _('Add to Menu') : _('Remove from Menu')}</span>
+            <span class="sign" aria-hidden="true">
+              {shortcut === null ? '+' : '−'}
+            </span>
+          </button>
+        </>
+      )}
+    </li>
   );
 }

@@ -16,6 +16,7 @@ import { fill } from '../../../view/translator.ts';
 import { useApp } from '../../client/app.ts';
 import { addressOfPage, rowInAddress } from '../../navigation.ts';
 import { CommandButton, FormView } from '../../widgets/rows.tsx';
+import { SearchField } from '../../widgets/search-field.tsx';
 import { VirtualList } from '../../widgets/virtual-list.tsx';
 import { WhyField } from './why.tsx';
 
@@ -49,15 +50,7 @@ export function RoutesPage() {
       <WhyField />
       <FormView form={{ groups: [{ id: 'add', rows: [add] }] }} />
       <div class="toolbar">
-        <input
-          type="search"
-          aria-label={_('Search')}
-          placeholder={_('Search')}
-          value={query}
-          onInput={event => {
-            query.value = event.currentTarget.value;
-          }}
-        />
+        <SearchField query={query} label={_('Search')} />
         <span class="count" role="status">
           {fill(ngettext('%d entry', '%d entries', shown.length), formatCount(shown.length, tr))}
         </span>
@@ -88,22 +81,17 @@ export function RoutesPage() {
         <a class="button" href={addressOfPage('editor')}>
           {_('Edit as Text')}
         </a>
-        <CommandButton
-          class="destructive"
-          aria-describedby={why}
-          command={resetRoutes('addresses', tr)}
-          sensitive={routes.sensitive}
-        >
-          {_('Reset Addresses')}
-        </CommandButton>
-        <CommandButton
-          class="destructive"
-          aria-describedby={why}
-          command={resetRoutes('hosts', tr)}
-          sensitive={routes.sensitive}
-        >
-          {_('Reset Hosts')}
-        </CommandButton>
+        {(['addresses', 'hosts'] as const).map(part => (
+          <CommandButton
+            key={part}
+            class="destructive"
+            aria-describedby={why}
+            command={resetRoutes(part, tr)}
+            sensitive={routes.sensitive}
+          >
+            {part === 'addresses' ? _('Reset Addresses') : _('Reset Hosts')}
+          </CommandButton>
+        ))}
       </div>
     </>
   );
