@@ -165,7 +165,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'apps',
-    summary: 'start start apps through the local proxy',
+    summary: 'start apps through the local proxy',
     fallback: 'list',
     commands: [
       {
