@@ -85,7 +85,10 @@ def answer(request):
         lines.clear()
         return seen
     if what == "owner":
-        return on_bus("GetNameOwner", "(s)", NAME) if on_bus("NameHasOwner", "(s)", NAME) else None
+        try:
+            return on_bus("GetNameOwner", "(s)", NAME)
+        except GLib.Error:
+            return None
     if what == "pid":
         return on_bus("GetConnectionUnixProcessID", "(s)", NAME)
     if what == "take":
