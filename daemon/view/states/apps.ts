@@ -2,11 +2,11 @@
 
 import type { App, ProxyMethod } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
+import { modeName } from '../client/labels.ts';
 import type { Command } from '../form.ts';
 import { wordMessage } from '../message.ts';
 import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
-import { modeName } from './labels.ts';
 import { problemTitle } from './problems.ts';
 
 /** Parts of the page: the list only while there is a proxy to start apps through. */
@@ -69,7 +69,8 @@ export function describeProxy(client: ClientState, tr: Translator): ProxyView {
     warning: warningOf(client, on, tr),
     failure: on ? null : failureOf(client, tr),
     enable: { label: _('Tunnel Only Chosen Apps'), command: enableProxyCommand(now, tr) },
-    sensitive: !offline && snapshot !== null && !snapshot.status.blocked && !snapshot.options.modeLocked && pending === null,
+    sensitive:
+      !offline && snapshot !== null && !snapshot.status.blocked && !snapshot.options.modeLocked && pending === null,
     waiting: pending === 'enableLocalProxy',
   };
 }

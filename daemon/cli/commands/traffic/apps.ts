@@ -1,7 +1,7 @@
 // `culvert apps`: apps of this desktop, starting one through the local proxy, and their shortcuts.
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { App, LaunchRequest, LaunchResponse } from '../../../api/schema.ts';
-import { modeLabel } from '../../../view/states/labels.ts';
+import { modeLabel } from '../../../view/client/labels.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, toExitReport, usage } from '../../errors.ts';
