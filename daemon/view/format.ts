@@ -77,6 +77,18 @@ export function formatIn(seconds: number, { locale }: Translator): string {
   return format.format(Math.round(seconds / 86400), 'day');
 }
 
+/** A rough length of time: `12 minutes`, `3 hours`, `2 days`. */
+export function formatAbout(seconds: number, { locale }: Translator): string {
+  const [unit, length] =
+    seconds < 90 * 60
+      ? (['minute', 60] as const)
+      : seconds < 36 * 3600
+        ? (['hour', 3600] as const)
+        : (['day', 86400] as const);
+  const format = numbers(locale, { style: 'unit', unit, unitDisplay: 'long', maximumFractionDigits: 0 });
+  return format.format(Math.max(1, Math.round(seconds / length)));
+}
+
 /** A date and time of this time zone. */
 export function formatDate(time: string | number, { locale }: Translator): string {
   return dates(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(time));

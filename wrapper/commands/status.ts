@@ -180,7 +180,7 @@ function stateText(row: Row): string {
   if (row.problem) return row.problem + shared;
   if (row.resting) return `paused ${restingText(row.resting)}${shared}`;
   const left = row.emptyAt === null ? 0 : Date.parse(row.emptyAt) - Date.now();
-  const forecast = left > 0 ? `, empty in ${formatDuration(left)} at this rate` : '';
+  const forecast = left > 0 ? `, lasts about ${formatDuration(left)}` : '';
   if (row.remaining !== null && row.remaining <= 0) return `nothing left${shared}`;
   return (row.usable ? 'ready' : 'only the reserve left') + forecast + shared;
 }

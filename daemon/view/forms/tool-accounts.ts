@@ -1,7 +1,7 @@
 // Describes the page of tool accounts: the accounts that culvert-wrap holds for command-line tools, and their shims.
 import type { Tool, ToolAccount, ToolAccounts, ToolAccountsChange, ToolRun } from '../../api/schema/accounts.ts';
 import type { Command, Form, Group, Question, Row, Tone } from '../form.ts';
-import { formatCount, formatDate, formatIn, formatList } from '../format.ts';
+import { formatAbout, formatCount, formatDate, formatIn, formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 
 export interface ToolAccountsState {
@@ -258,15 +258,15 @@ function restingUntil({ coolingDown }: ToolAccount, now: number): number | null 
 function accountText(account: ToolAccount, now: number, tr: Translator): string {
   const { _ } = tr;
   const { sharedWith, problem, emptyAt, resets } = account;
-  const inTime = (at: string) => formatIn((Date.parse(at) - now) / 1000, tr);
+  const secondsUntil = (at: string) => (Date.parse(at) - now) / 1000;
   const parts = [
     leftText(account, tr),
     coolingText(account, now, tr),
     problem,
-    // Translators: a forecast; %s is such as: in 3 hours
-    emptyAt && Date.parse(emptyAt) > now ? fill(_('Empty %s at this rate'), inTime(emptyAt)) : null,
+    // Translators: a forecast for a quota; %s is such as: 3 hours
+    emptyAt && secondsUntil(emptyAt) > 0 ? fill(_('Lasts about %s'), formatAbout(secondsUntil(emptyAt), tr)) : null,
     // Translators: when a quota resets; %s is such as: in 3 hours
-    resets && Date.parse(resets) > now ? fill(_('Renews %s'), inTime(resets)) : null,
+    resets && secondsUntil(resets) > 0 ? fill(_('Renews %s'), formatIn(secondsUntil(resets), tr)) : null,
     // Translators: %s is a list of names of accounts
     sharedWith.length ? fill(_('Same quota as %s'), formatList(sharedWith, tr)) : null,
   ].filter(part => part !== null);

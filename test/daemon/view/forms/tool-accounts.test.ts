@@ -32,7 +32,7 @@ const asked = ({ ask }: Command): ToolAccountsChange => {
 test('shows per account what is left, cooldown, forecast, renewal and shared quota', () => {
   const subtitles = rowsOf(richTool(now)).flatMap(({ id, subtitle }) => (id.startsWith('account-') ? [subtitle] : []));
   assert.deepEqual(subtitles, [
-    '850 of 1000 left · Empty in 3 hours at this rate · Renews in 3 days',
+    '850 of 1000 left · Lasts about 3 hours · Renews in 3 days',
     '0 of 1000 left · Quota used up, used again in 12 minutes',
     '800 of 1000 left · Same quota as team-d',
     'Key refused, not used until its key changes',
