@@ -78,8 +78,8 @@ function organizationGroup(free: boolean, tr: Translator, program: string | null
     title: _('Join an organization'),
     description:
       program === 'culvert'
-        ? _('Enter the team’s name and sign in with the browser. Culvert does the rest.')
-        : _('Enter the team’s name, sign in with the browser, and paste the address of the last page.'),
+        ? _('1. Enter the team’s name.\n2. Sign in with the browser.')
+        : _('1. Enter the team’s name.\n2. Sign in with the browser.\n3. Paste the address of the last page.'),
     rows: [
       {
         kind: 'entry',
