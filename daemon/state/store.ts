@@ -102,6 +102,7 @@ export const NO_COMMANDS: Snapshot['commands'] = {
   settingsText: null,
   trustedSsids: null,
   virtualNetworks: null,
+  localNetworkAccess: null,
 };
 
 /** Nothing is known of the kill switch. */
@@ -140,6 +141,7 @@ export const NO_OPTIONS: Snapshot['options'] = {
   endpoint: null,
   environment: null,
   localNetwork: null,
+  localNetworkAccess: null,
 };
 
 /** Facts of a tunnel that is not up. */

@@ -60,6 +60,8 @@ export function createHearing(options: {
   function takeStatus(status: StatusReading, text: string): void {
     const before = state.snapshot().status;
     if (status.state === 'connected' && before.state !== 'connected') reader.expire('tunnelStats');
+    // a policy may allow it "until reconnect"
+    if (status.state !== before.state) reader.expire('localNetworkAccess');
     if (status.blocked !== before.blocked) {
       reader.expire('settings', ...LISTS);
       changes.registrationAnnounced();

@@ -11,7 +11,12 @@ export const LISTS = ['splitTunnelIps', 'splitTunnelHosts', 'splitTunnelDump'] a
  * Further reads that fill the options. Not every version and account has them, so a failure says nothing about the
  * client.
  */
-export const EXTRAS = ['settingsText', 'trustedSsids', 'virtualNetworks'] as const satisfies Read[];
+export const EXTRAS = [
+  'settingsText',
+  'trustedSsids',
+  'virtualNetworks',
+  'localNetworkAccess',
+] as const satisfies Read[];
 export type Extra = (typeof EXTRAS)[number];
 export const isExtra = (read: Read): read is Extra => (EXTRAS as readonly Read[]).includes(read);
 
@@ -36,6 +41,7 @@ const READS: Record<Read, Command> = {
   tunnelStats: { words: ['tunnel', 'stats'], json: true },
   trustedSsids: { words: ['trusted', 'ssid', 'list'], json: true },
   virtualNetworks: { words: ['vnet'], json: true },
+  localNetworkAccess: { words: ['override', 'local-network', 'show'], json: true },
   devices: { words: ['registration', 'devices'], json: true },
 };
 

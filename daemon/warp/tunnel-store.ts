@@ -1,7 +1,7 @@
 // Merges listener messages and reads into the published tunnel state.
 import type { Blocked, CommandOutput, Device, Settings, SplitTunnel } from '../api/schema.ts';
 import { NO_ACCOUNT, NO_OPTIONS, NO_TUNNEL, type State } from '../state/store.ts';
-import { optionsOf, parseSsids, parseVirtualNetworks } from './parse/options.ts';
+import { optionsOf, parseLocalNetworkAccess, parseSsids, parseVirtualNetworks } from './parse/options.ts';
 import { parseDevices, parseRegistration, type RegistrationReading, UNREGISTERED } from './parse/registration.ts';
 import { parseSettings } from './parse/settings.ts';
 import { parseRoutes } from './parse/split.ts';
@@ -47,7 +47,7 @@ export function createTunnelStore(state: State): TunnelStore {
   let hasStatus = false;
   let proxyPort: number | null = null;
   let textSettings: Settings = {};
-  let { trustedSsids, virtualNetworks } = NO_OPTIONS;
+  let { trustedSsids, virtualNetworks, localNetworkAccess } = NO_OPTIONS;
 
   const publishStatus = () => {
     const before = state.snapshot().status;
@@ -60,7 +60,8 @@ export function createTunnelStore(state: State): TunnelStore {
   /** The settings as JSON, where there are any, are the newer ones; the text has more of them. */
   const setOptions = () => {
     const { settings } = state.snapshot();
-    state.set('options', { ...optionsOf({ ...textSettings, ...settings }), trustedSsids, virtualNetworks });
+    const read = optionsOf({ ...textSettings, ...settings });
+    state.set('options', { ...read, trustedSsids, virtualNetworks, localNetworkAccess });
   };
 
   const clearBlocked = (...blocked: Blocked[]) => {
@@ -109,7 +110,7 @@ export function createTunnelStore(state: State): TunnelStore {
       authorized = true;
       account.reset();
       textSettings = {};
-      ({ trustedSsids, virtualNetworks } = NO_OPTIONS);
+      ({ trustedSsids, virtualNetworks, localNetworkAccess } = NO_OPTIONS);
       state.set('options', NO_OPTIONS);
       if (blocker) clearBlocked(blocker);
     },
@@ -130,7 +131,8 @@ export function createTunnelStore(state: State): TunnelStore {
       const text = output.ok ? output.stdout : '';
       if (name === 'settingsText') textSettings = parseSettings(text)?.settings ?? {};
       else if (name === 'trustedSsids') trustedSsids = parseSsids(text);
-      else virtualNetworks = parseVirtualNetworks(text);
+      else if (name === 'virtualNetworks') virtualNetworks = parseVirtualNetworks(text);
+      else localNetworkAccess = parseLocalNetworkAccess(text, Date.parse(output.at), localNetworkAccess);
       setOptions();
     },
     splitIps: output => split.fromList('splitTunnelIps', 'ips', output),

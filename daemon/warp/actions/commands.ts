@@ -126,12 +126,12 @@ const COMMANDS: Record<ActionName, Action> = {
 
   allowLocalNetwork: {
     words: ['override', 'local-network', 'allow'],
-    changes: ['settings', 'settingsText', 'splitTunnelDump'],
+    changes: ['settings', 'settingsText', 'splitTunnelDump', 'localNetworkAccess'],
     registered: true,
   },
   stopLocalNetwork: {
     words: ['override', 'local-network', 'stop'],
-    changes: ['settings', 'settingsText', 'splitTunnelDump'],
+    changes: ['settings', 'settingsText', 'splitTunnelDump', 'localNetworkAccess'],
     registered: true,
   },
   setOverrideCode: { words: ['override', 'unlock'], changes: ['settings', 'settingsText'], registered: true },

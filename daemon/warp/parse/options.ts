@@ -1,9 +1,11 @@
 // Reads what can be set out of the settings that the tunnel CLI prints, whose keys and values differ by version.
-import type { Options, Settings, VirtualNetworks } from '../../api/schema.ts';
+import type { LocalNetworkAccess, Options, Settings, VirtualNetworks } from '../../api/schema.ts';
 import { isObject, jsonOf, linesOf, stringOf } from './output.ts';
 
-/** The options that `settings` prints. Trusted SSIDs and virtual networks have their own commands. */
-export function optionsOf(settings: Settings): Omit<Options, 'trustedSsids' | 'virtualNetworks'> {
+/** The options that `settings` prints. The others have their own commands. */
+export function optionsOf(
+  settings: Settings,
+): Omit<Options, 'trustedSsids' | 'virtualNetworks' | 'localNetworkAccess'> {
   const get = (...names: string[]) => {
     const entry = Object.entries(settings).find(([key]) =>
       names.some(name => name.toLowerCase() === key.toLowerCase()),
@@ -77,6 +79,30 @@ export function parseVirtualNetworks(text: string): VirtualNetworks | null {
     if (last && key === 'Default') last.default = value === 'true';
   }
   return { active: selected === '' || selected === 'None' ? null : selected, networks };
+}
+
+/** Two readings of one end differ by this much, in ms: the seconds that are left are rounded. */
+const SAME_END_MS = 3000;
+
+/**
+ * `override local-network show`: `{"allowed":true,"ends_in_secs":900}`, where 0 seconds stand for no set time. The text form
+ * is not documented anywhere.
+ * @param at when it was printed, in ms
+ * @param before the reading before, whose end is kept where this one is the same
+ * @returns null for any other text
+ */
+export function parseLocalNetworkAccess(
+  text: string,
+  at: number,
+  before: LocalNetworkAccess | null,
+): LocalNetworkAccess | null {
+  const value = jsonOf(text);
+  if (!isObject(value) || typeof value.allowed !== 'boolean') return null;
+  const { allowed, ends_in_secs: seconds } = value;
+  if (!allowed || typeof seconds !== 'number' || seconds <= 0) return { allowed, endsAt: null };
+  const end = at + seconds * 1000;
+  if (before?.endsAt && Math.abs(Date.parse(before.endsAt) - end) < SAME_END_MS) return before;
+  return { allowed, endsAt: new Date(end).toISOString() };
 }
 
 function familiesOf(named: string | null, resolver: unknown): Options['families'] {

@@ -27,6 +27,7 @@ const PART_OF: Record<Read, StalePart['part']> = {
   settingsText: 'options',
   trustedSsids: 'options',
   virtualNetworks: 'options',
+  localNetworkAccess: 'options',
 };
 
 /** For reads whose changes no event announces. */
@@ -64,9 +65,9 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
         if (part !== 'settings' && part !== 'status') return false;
     }
     if (part === 'status' && store.hasStatus() && listening() !== 'poll') return false;
-    // trusted networks are for consumers, virtual networks for organizations (help text of 2026.4)
+    // trusted networks are for consumers, the others for organizations (help text of 2026.4)
     if (part === 'trustedSsids' && account.organization !== null) return false;
-    if (part === 'virtualNetworks' && account.organization === null) return false;
+    if ((part === 'virtualNetworks' || part === 'localNetworkAccess') && account.organization === null) return false;
     // without a tunnel (also in the modes that only resolve names) there are no figures
     const tunneled = status.state === 'connected' && settings.Mode !== 'doh' && settings.Mode !== 'dot';
     return part !== 'tunnelStats' || tunneled;

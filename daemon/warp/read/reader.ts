@@ -111,7 +111,7 @@ export function createReader(options: Options): Reader {
     // an answer without a status does not outweigh a living listener
     if (!understood && !status.blocked && store.hasStatus() && listening() && listening() !== 'poll') return;
     state.record('status', finished.output);
-    if (understood && state.snapshot().status.state !== status.state) fresh.expire('tunnelStats');
+    if (understood && state.snapshot().status.state !== status.state) fresh.expire('tunnelStats', 'localNetworkAccess');
     if (status.blocked && !understood) store.setBlocked(status.blocked, outputText(finished));
     else store.status(status, outputText(finished));
   };
@@ -173,6 +173,7 @@ function take(part: Exclude<Read, 'status'>, output: CommandOutput, { state, sto
     case 'settingsText':
     case 'trustedSsids':
     case 'virtualNetworks':
+    case 'localNetworkAccess':
       store.extra(part, output);
       return true;
     case 'splitTunnelDump':

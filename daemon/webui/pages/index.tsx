@@ -38,8 +38,8 @@ export const PAGES = {
   editor: EditorPage,
   dns: formPage((view, { tr }) => dnsForm(view.client, view.tunnel.settable, tr.value)),
   // only the desktop knows the present network
-  networks: formPage((view, { tr }) =>
-    networksForm(view.client, { settable: view.tunnel.settable, network: null }, tr.value),
+  networks: formPage((view, { tr, now }) =>
+    networksForm(view.client, { settable: view.tunnel.settable, network: null, now: now.value }, tr.value),
   ),
   account: AccountPage,
   apps: AppsPage,

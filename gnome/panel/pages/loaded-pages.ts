@@ -51,8 +51,10 @@ export function accountPage(shell: Shell): FormPage {
 
 export function networksPage(shell: Shell): FormPage {
   let network: CurrentNetwork | null = null;
-  const page = new FormPage(shell, ({ client, tunnel }) =>
-    networksForm(client, { settable: tunnel.settable, network }, tr),
+  const page = new FormPage(
+    shell,
+    ({ client, tunnel }) => networksForm(client, { settable: tunnel.settable, network, now: Date.now() }, tr),
+    true,
   );
   const load = async () => {
     network = await currentNetwork();

@@ -29,7 +29,7 @@ declare const __VERSION__: string;
 /** Time between requests for figures while the window can be seen, in ms. */
 const REFRESH_MS = 5000;
 /** Pages that show what the daemon reads only on request. */
-const LIVE: readonly PageName[] = ['connection', 'history'];
+const LIVE: readonly PageName[] = ['connection', 'history', 'networks'];
 const SCHEMES = {
   light: Adw.ColorScheme.FORCE_LIGHT,
   dark: Adw.ColorScheme.FORCE_DARK,

@@ -311,6 +311,31 @@ test('the virtual network that was chosen is read back', async t => {
   assert.equal(state.snapshot().options.virtualNetworks?.active, 'v-2');
 });
 
+test('access to the local network is read back, with its end, and again after a reconnection', async t => {
+  const { tunnel, state, cli, status, fresh, runs } = await startTunnel(t);
+  await until(() => status().state === 'disconnected');
+  await tunnel.refresh('all');
+  const access = () => state.snapshot().options.localNetworkAccess;
+  assert.equal(access(), null, 'a consumer has none');
+  await cli.control('organization=example');
+  await tunnel.refresh('all');
+  await fresh();
+  assert.deepEqual(access(), { allowed: false, endsAt: null });
+  await tunnel.runAction(actionRequest('allowLocalNetwork'));
+  await fresh();
+  assert.equal(access()?.allowed, true);
+  assert.ok(Date.parse(access()!.endsAt!) > Date.now());
+  const reads = () => runs().filter(run => run.endsWith('override local-network show')).length;
+  const before = reads();
+  await cli.run('connect');
+  await until(() => status().state === 'connected');
+  await fresh();
+  assert.ok(reads() > before);
+  await tunnel.runAction(actionRequest('stopLocalNetwork'));
+  await fresh();
+  assert.deepEqual(access(), { allowed: false, endsAt: null });
+});
+
 test('settings that were never read are waited for, however slow the tunnel CLI is', async t => {
   const { tunnel, state } = await startTunnel(t, { faults: 'slow=2500@settings' });
   await tunnel.refresh('stale');

@@ -64,6 +64,7 @@ const STATE: Snapshot = {
     virtualNetworks: { active: 'id', networks: [{ id: 'id', name: 'Office', default: true }] },
     environment: 'normal',
     localNetwork: 'off',
+    localNetworkAccess: { allowed: true, endsAt: null },
   },
   tunnel: {
     protocol: 'MASQUE',

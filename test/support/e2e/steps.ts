@@ -95,8 +95,6 @@ export const STEPS: readonly Step[] = [
   ['networks', fill('Add Wi-Fi name', 'Café <1>')],
   ['networks', press('Remove Café <1>')],
   ['networks', confirmed('Forget all trusted Wi-Fi: Reset', 'Reset')],
-  ['networks', press('Allow access for a while: Allow')],
-  ['networks', press('End access: End')],
   ['advanced', fill('Port', String(freePort()))],
   ['advanced', fill('Address and port', '162.159.198.2:443')],
   ['advanced', press('Choose automatically: Reset')],
@@ -122,6 +120,11 @@ export const FURTHER_STEPS: readonly (readonly [words: readonly string[], step: 
     ['organization=example-team', 'fault=policy-lock'],
     ['account', fill('Override code from your administrator', '1234567')],
   ],
+  [
+    ['reset', 'organization=example-team'],
+    ['networks', click('switch', 'Reach printers and devices nearby')],
+  ],
+  [['clear'], ['networks', click('switch', 'Reach printers and devices nearby')]],
   [
     ['reset', 'registration=null'],
     ['connection', press('Set Up')],

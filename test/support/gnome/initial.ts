@@ -48,6 +48,7 @@ export function initialSnapshot(revision: number): Snapshot {
       settingsText: null,
       trustedSsids: null,
       virtualNetworks: null,
+      localNetworkAccess: null,
     },
   };
 }

@@ -46,6 +46,14 @@ export type Protocol = z.infer<typeof Protocol>;
 export const Settings = z.catchall(z.object({ Mode: z.optional(z.string()) }), z.unknown());
 export type Settings = z.infer<typeof Settings>;
 
+/** Access to the local network, for a while, where an organization keeps it in the tunnel. */
+export const LocalNetworkAccess = z.object({
+  allowed: z.boolean(),
+  /** When it ends; null where no time is set, as in a policy that allows it until the next connection. */
+  endsAt: z.nullable(Time),
+});
+export type LocalNetworkAccess = z.infer<typeof LocalNetworkAccess>;
+
 export const VirtualNetworks = z.object({
   /** The ID of the one in use; null where none is. */
   active: z.nullable(z.string()),
@@ -76,8 +84,9 @@ export const Options = z.object({
   masque: z.nullable(z.string()),
   endpoint: z.nullable(z.string()),
   environment: z.nullable(z.string()),
-  /** Access to the local network, as printed. */
+  /** The organization's policy on access to the local network, as printed. */
   localNetwork: z.nullable(z.string()),
+  localNetworkAccess: z.nullable(LocalNetworkAccess),
 });
 export type Options = z.infer<typeof Options>;
 
@@ -141,6 +150,7 @@ export const COMMANDS = [
   'settingsText',
   'trustedSsids',
   'virtualNetworks',
+  'localNetworkAccess',
 ] as const;
 export const Commands = z.object({
   status: z.nullable(CommandOutput),
@@ -154,6 +164,7 @@ export const Commands = z.object({
   settingsText: z.nullable(CommandOutput),
   trustedSsids: z.nullable(CommandOutput),
   virtualNetworks: z.nullable(CommandOutput),
+  localNetworkAccess: z.nullable(CommandOutput),
 });
 export type Commands = z.infer<typeof Commands>;
 export type CommandName = (typeof COMMANDS)[number];

@@ -71,7 +71,7 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'killswitch/boot': _('boot; startup; restart'),
     'networks/wifi': _('Wi-Fi; WLAN; wireless; hotspot; auto-connect'),
     'networks/ethernet': _('Ethernet; LAN cable; wired'),
-    'networks/local-allow': _('LAN; printer; local network sharing; NAS; Chromecast; smart TV; router'),
+    'networks/local': _('LAN; printer; local network sharing; NAS; Chromecast; smart TV; router'),
     'networks/ssid-add': _('SSID; WLAN name; home; office'),
     'dns/families-malware': _(
       'adblock; ad blocker; content blocker; NetShield; threat protection; phishing; trackers; security',

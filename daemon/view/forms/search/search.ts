@@ -41,7 +41,7 @@ export function searchedPages(view: View, tr: Translator, gathered: Gathered = N
     ['mode', modeForm(client, settable, tr)],
     ['killswitch', killSwitchForm(killSwitch, Date.now(), tr)],
     ['dns', dnsForm(client, settable, tr)],
-    ['networks', networksForm(client, { settable, network: null }, tr)],
+    ['networks', networksForm(client, { settable, network: null, now: Date.now() }, tr)],
     ['account', accountForm(client, null, tr)],
     ['advanced', advancedForm(client, settable, tr)],
     ['preferences', preferencesForm(client, UNKNOWN_DESKTOP, tr)],

@@ -1,6 +1,7 @@
 // Describes the page of networks: where the tunnel stays off, and access to the local network.
 import type { ClientState } from '../../client/client-state.ts';
 import { actionCommand, type Form, type Row } from '../../form.ts';
+import { timeOfDay } from '../../time-of-day.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
 
@@ -11,10 +12,13 @@ export interface CurrentNetwork {
   ssid: string | null;
 }
 
-/** @param network null where the desktop does not report it. */
+/**
+ * @param network null where the desktop does not report it.
+ * @param now in ms
+ */
 export function networksForm(
   client: ClientState,
-  { settable, network }: { settable: boolean; network: CurrentNetwork | null },
+  { settable, network, now }: { settable: boolean; network: CurrentNetwork | null; now: number },
   tr: Translator,
 ): Form {
   const { _ } = tr;
@@ -47,30 +51,48 @@ export function networksForm(
       {
         id: 'local',
         title: _('Local network'),
-        description: options?.localNetwork ?? _('Reach printers and other devices nearby while WARP is on.'),
-        rows: [
-          {
-            kind: 'button',
-            id: 'local-allow',
-            title: _('Allow access for a while'),
-            label: _('Allow'),
-            sensitive: settable,
-            command: actionCommand({ action: 'allowLocalNetwork' }, { done: _('The local network can be reached') }),
-          },
-          {
-            kind: 'button',
-            id: 'local-stop',
-            title: _('End access'),
-            label: _('End'),
-            sensitive: settable,
-            command: actionCommand(
-              { action: 'stopLocalNetwork' },
-              { done: _('Access to the local network has ended') },
-            ),
-          },
-        ],
+        description: options?.localNetwork ?? undefined,
+        rows: [localRow(client, settable, now, tr)],
       },
     ],
+  };
+}
+
+/** One control: what WARP reports, or a request that can be repeated where it reports nothing. */
+function localRow({ snapshot }: ClientState, settable: boolean, now: number, tr: Translator): Row {
+  const { _ } = tr;
+  const title = _('Reach printers and devices nearby');
+  if (!snapshot?.account.organization)
+    return {
+      kind: 'link',
+      id: 'local',
+      title,
+      subtitle: _('Networks that bypass WARP can be reached.'),
+      page: 'routes',
+    };
+  const access = snapshot.options.localNetworkAccess;
+  if (!access)
+    return {
+      kind: 'button',
+      id: 'local',
+      title,
+      subtitle: _('WARP does not say if this is on now. It ends automatically.'),
+      label: _('Allow'),
+      sensitive: settable,
+      command: actionCommand({ action: 'allowLocalNetwork' }, { done: _('The local network can be reached') }),
+    };
+  const { endsAt } = access;
+  const on = access.allowed && (endsAt === null || Date.parse(endsAt) > now);
+  // Translators: %s is a time of day
+  const until = endsAt === null ? _('Ends automatically') : fill(_('On until %s'), timeOfDay(endsAt, false));
+  return {
+    kind: 'switch',
+    id: 'local',
+    title,
+    subtitle: on ? until : _('For a limited time'),
+    on,
+    sensitive: settable,
+    command: actionCommand({ action: on ? 'stopLocalNetwork' : 'allowLocalNetwork' }),
   };
 }
 

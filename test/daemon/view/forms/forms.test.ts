@@ -41,10 +41,22 @@ const rich = () =>
       ],
     },
   });
+/** @param allowed whether the local network can be reached for a while; null where WARP does not say */
+const managed = (allowed: boolean | null, endsAt: string | null = null) => {
+  const client = clientState({ options: { localNetworkAccess: allowed === null ? null : { allowed, endsAt } } });
+  client.snapshot!.account.organization = 'example-team';
+  return client;
+};
 const forms = (): Record<string, Form> => ({
   mode: modeForm(rich(), true, tr),
   dns: dnsForm(rich(), true, tr),
-  networks: networksForm(rich(), { settable: true, network: { kind: 'wifi', ssid: 'Cafe' } }, tr),
+  networks: networksForm(rich(), { settable: true, network: { kind: 'wifi', ssid: 'Cafe' }, now: 0 }, tr),
+  'networks of an organization': networksForm(managed(true), { settable: true, network: null, now: 0 }, tr),
+  'networks of an organization, access off': networksForm(
+    managed(false),
+    { settable: true, network: null, now: 0 },
+    tr,
+  ),
   account: accountForm(rich(), null, tr),
   'account before set-up': accountForm(unregistered(), null, tr),
   advanced: advancedForm(rich(), true, tr),
@@ -468,4 +480,25 @@ test('the program that finishes sign-ins is left as it is until the user chooses
   assert.ok(rowOf(null));
   assert.deepEqual([rowOf('culvert'), rowOf(undefined)], [undefined, undefined]);
   assert.doesNotMatch(groupOf('culvert').description ?? '', /paste/);
+});
+
+test('access to the local network is one control that shows what WARP reports', () => {
+  const end = '2026-11-25T12:00:00.000Z';
+  const local = (client: ReturnType<typeof clientState>, now = 0) => {
+    const form = networksForm(client, { settable: true, network: null, now }, tr);
+    const [row, ...others] = form.groups.find(({ id }) => id === 'local')!.rows;
+    assert.deepEqual(others, []);
+    const action = row && 'command' in row && typeof row.command === 'object' && row.command.ask;
+    return [row!.kind, 'on' in row! && row.on, action && action.kind === 'action' && action.request.action];
+  };
+  assert.deepEqual(local(managed(false)), ['switch', false, 'allowLocalNetwork']);
+  assert.deepEqual(local(managed(true)), ['switch', true, 'stopLocalNetwork']);
+  assert.deepEqual(local(managed(true, end), Date.parse(end) - 1), ['switch', true, 'stopLocalNetwork']);
+  assert.deepEqual(local(managed(true, end), Date.parse(end)), ['switch', false, 'allowLocalNetwork'], 'it has ended');
+  assert.deepEqual(local(managed(null)), ['button', false, 'allowLocalNetwork']);
+  assert.deepEqual(
+    local(clientState()),
+    ['link', false, false],
+    'without an organization nothing is kept in the tunnel',
+  );
 });

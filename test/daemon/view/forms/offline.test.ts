@@ -28,7 +28,7 @@ function forms(client: ClientState): Record<string, Form> {
     dns: dnsForm(client, tunnel.settable, tr),
     killswitch: killSwitchForm(killSwitch, 0, tr),
     mode: modeForm(client, tunnel.settable, tr),
-    networks: networksForm(client, { settable: tunnel.settable, network: { kind: 'wifi', ssid: 'Home' } }, tr),
+    networks: networksForm(client, { settable: tunnel.settable, network: { kind: 'wifi', ssid: 'Home' }, now: 0 }, tr),
     preferences: preferencesForm(client, UNKNOWN_DESKTOP, tr),
     updates: updatesForm(update, { offline: client.offline !== null, waiting: null }, tr),
   };

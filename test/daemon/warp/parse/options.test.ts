@@ -1,7 +1,12 @@
 // Options that warp-cli prints: filters, trusted networks and virtual networks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { optionsOf, parseSsids, parseVirtualNetworks } from '../../../../daemon/warp/parse/options.ts';
+import {
+  optionsOf,
+  parseLocalNetworkAccess,
+  parseSsids,
+  parseVirtualNetworks,
+} from '../../../../daemon/warp/parse/options.ts';
 import { parseSettings } from '../../../../daemon/warp/parse/settings.ts';
 
 /** As `warp-cli settings` prints it since 2023.7: where a value comes from, a tab, key and value. */
@@ -113,4 +118,18 @@ test('virtual networks come as JSON or as blocks of lines', () => {
   assert.deepEqual(parseVirtualNetworks('Currently selected: None\n'), { active: null, networks: [] });
   assert.deepEqual(parseVirtualNetworks('{"virtual_networks":[]}'), { active: null, networks: [] });
   assert.equal(parseVirtualNetworks('Error: Not authorized'), null);
+});
+
+test('access to the local network comes with its end, which a later reading does not move', () => {
+  const at = Date.parse('2026-11-25T12:00:00.000Z');
+  const read = (text: string, before = null as ReturnType<typeof parseLocalNetworkAccess>, later = 0) =>
+    parseLocalNetworkAccess(text, at + later, before);
+  const first = read('{"allowed":true,"ends_in_secs":900}');
+  assert.deepEqual(first, { allowed: true, endsAt: '2026-11-25T12:15:00.000Z' });
+  assert.equal(read('{"allowed":true,"ends_in_secs":841}', first, 60_000), first);
+  assert.deepEqual(read('{"allowed":true,"ends_in_secs":900}', first, 60_000)?.endsAt, '2026-11-25T12:16:00.000Z');
+  assert.deepEqual(read('{"allowed":true,"ends_in_secs":0}'), { allowed: true, endsAt: null });
+  assert.deepEqual(read('{"allowed":false,"ends_in_secs":0}'), { allowed: false, endsAt: null });
+  for (const text of ['', 'No current access to local network\n', '{"override":null}', '[]'])
+    assert.equal(read(text), null);
 });

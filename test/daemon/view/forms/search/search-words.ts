@@ -26,9 +26,9 @@ export const SEARCH_WORDS: readonly (readonly [word: string, places: string])[] 
   ['always-on', 'killswitch'],
   ['block internet', 'killswitch'],
   ['leak', 'killswitch'],
-  ['printer', 'killswitch/lan networks/local-allow'],
-  ['lan', 'killswitch/lan networks/local-allow'],
-  ['local network sharing', 'killswitch/lan networks/local-allow'],
+  ['printer', 'killswitch/lan networks/local'],
+  ['lan', 'killswitch/lan networks/local'],
+  ['local network sharing', 'killswitch/lan networks/local'],
   ['zero trust', 'account/team'],
   ['team', 'account/team'],
   ['organisation', 'account/team'], // glossary: quoted
