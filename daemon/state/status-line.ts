@@ -51,7 +51,7 @@ export function statusLine(shown: Shown, style: Style = plain): string {
   if (remote) parts.push(remote.caution ? style.yellow(remote.title) : remote.title);
   for (const change of changes) parts.push(style.yellow(printable(changeText(change, english))));
   if (lostChanges) parts.push(style.yellow('changes did not revert, see: culvert doctor'));
-  if (tunnelCli.emulated) parts.push(style.cyan('demo: nothing is tunneled'));
+  if (tunnelCli.emulated) parts.push(style.cyan('demo: no tunnel'));
   return parts.join(style.dim(' · '));
 }
 

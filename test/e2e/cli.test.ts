@@ -99,7 +99,7 @@ test('connect --wait connects, disconnect --wait disconnects, and every view of 
     assert.equal(code, 0, stderr);
     // answered by the shell, from the file that the daemon keeps; it names no mode while the settings are read again
     await until(async () => (await culvert(['status'])).stdout === stdout, `the status file says ${stdout}`);
-    assert.match(stdout, /demo: nothing is tunneled/);
+    assert.match(stdout, /demo: no tunnel/);
     assert.equal((await culvert(['status', '--long'])).stdout.split('\n')[0], stdout.trim());
     assert.equal((await culvert(['status', '--check'])).code, check);
     assert.equal((await culvert(['status', '--check', '--json'])).code, check);

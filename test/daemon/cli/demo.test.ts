@@ -54,7 +54,7 @@ test('a command that states nothing about the machine is not marked', async t =>
   const { home } = await setUp(t, true);
   for (const words of [['status'], ['config'], ['version'], ['explain'], ['actions'], ['doctor', 'list']])
     assert.doesNotMatch((await culvert(home, words)).stderr, /^Demo: /m, words.join(' '));
-  assert.match((await culvert(home, ['status'])).stdout, /demo: nothing is tunneled/);
+  assert.match((await culvert(home, ['status'])).stdout, /demo: no tunnel/);
 });
 
 test('a JSON document of a demo has demo: true, and stderr stays empty', async t => {

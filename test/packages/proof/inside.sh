@@ -74,7 +74,7 @@ runs_as() {
   [ "$daemon" != "$before" ] || die 'The daemon did not start again.'
   until_true process_of tray
   reopen "$@" # one of a second start outlives the daemon, and is the old one
-  prints 'nothing is tunneled' "$@" status
+  prints 'demo: no tunnel' "$@" status
   say "now $now: daemon is process $daemon, tray $(process_of tray), panel $panel"
 }
 
@@ -131,7 +131,7 @@ run() {
   "$@" status >/tmp/status
   say "$("$@" --version): $(cat /tmp/status)"
   say "tray is process $(process_of tray), panel was $closed, and after a second start is $panel"
-  grep -q 'nothing is tunneled' /tmp/status
+  grep -q 'demo: no tunnel' /tmp/status
   "$between" "$@"
   "$@" stop >/dev/null
   wait $starter

@@ -79,7 +79,7 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
     ],
     ['Sent', tunnel.bytesSent === null ? null : formatBytes(tunnel.bytesSent, english)],
     ['Received', tunnel.bytesReceived === null ? null : formatBytes(tunnel.bytesReceived, english)],
-    ['Split tunnel', splitTunnel.mode && `${routes} ${routes === 1 ? 'entry' : 'entries'}, mode ${splitTunnel.mode}`],
+    ['Routes', splitTunnel.mode && routesText(routes, splitTunnel.mode)],
     [
       'Account',
       account.registered === false ? 'not registered' : [account.type, account.organization].filter(Boolean).join(', '),
@@ -97,6 +97,11 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
     (text, column) => (column === 1 ? style.dim(text) : text),
     width,
   );
+}
+
+function routesText(count: number, mode: 'exclude' | 'include'): string {
+  if (mode === 'include') return count === 1 ? 'only 1 entry uses WARP' : `only ${count} entries use WARP`;
+  return count === 1 ? '1 entry bypasses WARP' : `${count} entries bypass WARP`;
 }
 
 function now(): string {

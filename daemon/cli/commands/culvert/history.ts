@@ -1,7 +1,7 @@
 // `culvert history`: what happened before, with totals; and deleting it.
 import { parseDuration } from '../../../api/duration.ts';
 import type { History, HistoryChange, HistorySample, HistoryTotal } from '../../../api/schema.ts';
-import { dateTime } from '../../../system/terminal.ts';
+import { clock, dateTime } from '../../../system/terminal.ts';
 import { formatBytes, formatDuration } from '../../../view/format.ts';
 import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from '../../../view/history/records.ts';
 import { english } from '../../../view/translator.ts';
@@ -96,7 +96,7 @@ function describe({ style, width }: Context, history: History): string {
   return parts.join('\n\n');
 }
 
-function timeline(history: History, { dim, green, red, yellow }: Context['style'], width: number): string {
+function timeline(history: History, { bold, dim, green, red, yellow }: Context['style'], width: number): string {
   const { changes } = history;
   const tones: Partial<Record<HistoryChange['state'], (text: string) => string>> = {
     connected: green,
@@ -104,17 +104,29 @@ function timeline(history: History, { dim, green, red, yellow }: Context['style'
     connecting: yellow,
     unknown: yellow,
   };
-  const rows = changes.map((change, i) => {
+  const lines = changes.flatMap((change, i): { cells: string[]; change?: HistoryChange }[] => {
     const { title, details } = changeWords(change, english);
     const time = change.kind === 'stop' ? '' : formatDuration(lasted(history, i) / 1000, english);
-    return [dateTime(change.at), title, time, details];
+    const line = { cells: ['', clock(change.at), title, time, details], change };
+    const day = dayOf(change.at);
+    return i > 0 && dayOf(changes[i - 1]!.at) === day ? [line] : [{ cells: [day] }, line];
   });
-  const paint = [
-    dim,
-    (cell: string, row: number) => (changes[row]!.kind === 'stop' ? dim : (tones[changes[row]!.state] ?? dim))(cell),
-  ];
-  return columns(rows, (cell, column, row) => paint[column]?.(cell, row) ?? cell, width);
+  const paint = (cell: string, column: number, row: number) => {
+    const { change } = lines[row]!;
+    if (!change) return bold(cell);
+    if (column === 1) return dim(cell);
+    if (column > 2) return cell;
+    return (change.kind === 'stop' ? dim : (tones[change.state] ?? dim))(cell);
+  };
+  return columns(
+    lines.map(({ cells }) => cells),
+    paint,
+    width,
+  );
 }
+
+/** Local date: `2026-11-21`. */
+const dayOf = (iso: string) => dateTime(iso).slice(0, 10);
 
 function totalRow(name: string, total: HistoryTotal): string[] {
   const { connectedSeconds, received, sent } = total;

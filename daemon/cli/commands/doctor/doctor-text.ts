@@ -27,7 +27,7 @@ const GROUPS: Record<CheckGroup, string> = {
 /** @param verbose also what is well, what does not apply, and the sources */
 export function describeResults(results: readonly CheckResult[], style: Style, verbose: boolean): string {
   const wrong = results.filter(({ verdict }) => verdict !== 'ok' && verdict !== 'not-applicable');
-  const blocks = wrong.map(result => describeResult(result, style, verbose));
+  const blocks = [wrong.map(result => describeResult(result, style, verbose)).join('\n')];
   const well = results.filter(({ verdict }) => verdict === 'ok');
   if (well.length > 0) blocks.push(describeGroups(well, style));
   const rest = results.filter(({ verdict }) => verdict === 'not-applicable');
@@ -38,7 +38,7 @@ export function describeResults(results: readonly CheckResult[], style: Style, v
         `${rest.length === 1 ? '1 check does' : `${rest.length} checks do`} not apply here; --verbose lists them.`,
       ),
     );
-  return blocks.join('\n');
+  return blocks.filter(Boolean).join('\n\n');
 }
 
 function describeGroups(results: readonly CheckResult[], style: Style): string {
@@ -46,7 +46,7 @@ function describeGroups(results: readonly CheckResult[], style: Style): string {
     const lines = results.filter(result => result.group === group).map(result => describeResult(result, style, false));
     return lines.length > 0 ? [`${style.bold(GROUPS[group])}\n${lines.join('\n')}`] : [];
   });
-  return groups.join('\n');
+  return groups.join('\n\n');
 }
 
 function describeResult(result: CheckResult, style: Style, verbose: boolean): string {

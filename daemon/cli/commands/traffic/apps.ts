@@ -2,6 +2,7 @@
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { App, LaunchRequest, LaunchResponse } from '../../../api/schema.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
+import { appBadge, appDetails } from '../../../view/states/apps.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, toExitReport, usage } from '../../errors.ts';
@@ -13,32 +14,49 @@ import { consent } from '../../terminal/prompt.ts';
 import { consequenceOf, proxyConsequence, setBack } from '../connection/proxy.ts';
 
 export const listApps: Run = async context => {
-  const { bold, cyan, dim } = context.style;
-  show(context, await context.client.call('GET /api/apps'), ({ apps }) => {
-    const rows = apps.map(({ id, name, method, note, shortcut }) => [
-      id,
-      name,
-      `${METHODS[method]}${shortcut ? ', shortcut' : ''}`,
-      note ?? '',
-    ]);
-    if (rows.length === 0) return 'No app was found. Apps are found by their desktop entries.';
-    const paint = [bold, (text: string) => text, cyan, dim];
-    return columns(
-      [['ID', 'NAME', 'PROXY', 'NOTE'], ...rows],
-      (text, column, row) => (row ? paint[column]! : dim)(text),
-      context.width,
-    );
-  });
+  show(context, await context.client.call('GET /api/apps'), ({ apps }) =>
+    apps.length === 0
+      ? 'No app was found. Apps are found by their desktop entries.'
+      : describeApps(apps, context.style, context.width),
+  );
   return EXIT.ok;
 };
 
-const METHODS: Record<App['method'], string> = {
-  arguments: 'own profile',
-  profile: 'own profile',
-  environment: 'variables',
-  proxychains: 'proxychains4',
-  none: 'no way known',
-};
+/** Apps below a sentence on how they take the proxy, the best way first. */
+function describeApps(apps: readonly App[], { bold, dim }: Context['style'], width: number): string {
+  const plain = (text: string) => text;
+  const lines = METHODS.flatMap(method => {
+    const groups = groupBySentence(apps.filter(app => app.method === method));
+    return groups.flatMap(([sentence, members], i) => [
+      { cells: [''], paint: [plain] },
+      ...(i === 0 ? [{ cells: [appBadge(members[0]!, english)], paint: [bold] }] : []),
+      { cells: [sentence], paint: [dim] },
+      ...members.map(app => ({ cells: ['', app.id, nameOf(app)], paint: [plain, bold, plain] })),
+    ]);
+  });
+  const [, ...rows] = lines;
+  return columns(
+    rows.map(({ cells }) => cells),
+    (text, column, row) => rows[row]!.paint[column]!(text),
+    width,
+  );
+}
+
+/** The shortest sentence, which has no note on single apps, comes first. */
+function groupBySentence(apps: readonly App[]): [sentence: string, apps: App[]][] {
+  const groups = new Map<string, App[]>();
+  for (const app of apps) {
+    const sentence = appDetails({ ...app, packaging: 'native' }, english);
+    groups.set(sentence, [...(groups.get(sentence) ?? []), app]);
+  }
+  return [...groups].sort(([one], [other]) => one.length - other.length);
+}
+
+function nameOf({ name, packaging, shortcut }: App): string {
+  return [name, packaging === 'native' ? '' : packaging, shortcut ? 'in the app menu' : ''].filter(Boolean).join(', ');
+}
+
+const METHODS: readonly App['method'][] = ['arguments', 'profile', 'environment', 'proxychains', 'none'];
 
 /** Runs when a shortcut is used: also starts the daemon and the proxy, and notifies the desktop without a terminal. */
 export const launchApp: Run = async (context, [appId], options) => {

@@ -25,21 +25,28 @@ export const print: Run = async context => {
   show(context, routes, ({ mode, entries }) =>
     [
       `mode ${mode ?? 'exclude'}`,
-      ...entries.map(({ value, origin, description }) =>
-        commented(printable(value), printable([origin, description].filter(Boolean).join(', ')), context.width),
-      ),
+      ...entries.map(({ value, origin, description }) => {
+        const entry = printable(value).padEnd(commentColumn(entries, context.width));
+        return commented(entry, printable([origin, description].filter(Boolean).join(', ')), context.width);
+      }),
     ].join('\n'),
   );
   if (routes.readOnly) context.say('Your organization manages this list, so it can only be read here.');
   return EXIT.ok;
 };
 
+/** Columns before the comments: on a terminal, those of the longest entry that leaves them room. */
+function commentColumn(entries: readonly { value: string }[], width: number): number {
+  if (!Number.isFinite(width)) return 0;
+  return Math.max(0, ...entries.map(({ value }) => value.length).filter(length => length <= width / 2));
+}
+
 /** An entry with its comment, which goes on in further lines of the document where it is long. */
 function commented(entry: string, comment: string, width: number): string {
   const line = `${entry}  # ${comment}`;
   if (line.length <= width) return line;
   return [
-    entry,
+    entry.trimEnd(),
     ...wrapped(comment, width - '# '.length, 0)
       .split('\n')
       .map(each => `# ${each}`),

@@ -105,7 +105,7 @@ const LINES: [string, Partial<Shown>, string][] = [
   [
     'the emulator',
     { tunnelCli: { available: true, path: null, version: null, emulated: true } },
-    '● Connected · demo: nothing is tunneled',
+    '● Connected · demo: no tunnel',
   ],
   [
     'other machines that are let in',

@@ -41,7 +41,8 @@ test('prints the timeline and the totals, and takes times as people type them', 
   );
   await record(running);
   const { stdout } = await culvert(home, ['history', '--since', '2d']);
-  const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`;
+  const time = String.raw`  \d\d:\d\d:\d\d`;
+  assert.match(stdout, /^\d{4}-\d\d-\d\d\n/);
   assert.match(stdout, new RegExp(`^${time}  Connected +0:0\\d +All traffic, via Amsterdam, Recording started$`, 'm'));
   assert.match(stdout, new RegExp(`^${time}  Can’t connect +0:0\\d +You are offline$`, 'm'));
   assert.match(stdout, /^\d{4}-\d\d-\d\d +0:0\d +2\.1 MB +0 B +1$/m);

@@ -25,6 +25,12 @@ test('columns align by visible width, and lines have no trailing blanks', () => 
   );
 });
 
+test('a row of one cell is a heading that widens no column, and is wrapped like other text', () => {
+  const rows = [['A heading of several words'], ['', 'a', 'b'], ['ccc', 'd', 'e']];
+  assert.equal(columns(rows, undefined, 40), 'A heading of several words\n     a  b\nccc  d  e');
+  assert.equal(columns(rows, undefined, 20).split('\n')[1], '  words');
+});
+
 test('columns measure wide characters, emoji and combining marks as a terminal shows them', () => {
   const rows = columns([
     ['日本語', 'a'],

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { Problem } from '../../../../daemon/problem.ts';
 import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../../support/daemon/command.ts';
 import { memoryTunnel, showIn, type Values } from '../../../support/daemon/memory-tunnel.ts';
+import { app } from '../../../support/gnome/initial.ts';
 
 const LAUNCH = ['apps', 'launch', 'firefox.desktop'];
 const CONSEQUENCE = /Other traffic then bypasses WARP; back: culvert mode warp/;
@@ -26,6 +27,33 @@ async function setUp(t: TestContext, given: Partial<Values> = {}, start: () => v
   Object.assign(daemon.features, { apps: async () => ({ ...apps, launch }) });
   return { home, memory, values: memory.values, daemon };
 }
+
+test('lists the apps below one sentence for each way to use the proxy', async t => {
+  const { home, daemon } = await setUp(t);
+  const note = 'Culvert doesn’t know how to set its proxy.';
+  const list = [
+    app('vim', 'Vim', { method: 'proxychains', note }),
+    app('firefox', 'Firefox', { method: 'profile', shortcut: '/home/a/x.desktop' }),
+    app('htop', 'Htop', { method: 'proxychains', note, packaging: 'snap' }),
+  ];
+  const apps = await daemon.features.apps();
+  Object.assign(daemon.features, { apps: async () => ({ ...apps, list: async () => list }) });
+  const { stdout } = await culvert(home, ['apps']);
+  assert.equal(
+    stdout,
+    [
+      'Own profile',
+      'The app starts with its own profile, without your bookmarks.',
+      '  firefox.desktop  Firefox, in the app menu',
+      '',
+      'May leak',
+      `Some of its traffic may bypass WARP. ${note}`,
+      '  vim.desktop      Vim',
+      '  htop.desktop     Htop, snap',
+      '',
+    ].join('\n'),
+  );
+});
 
 test('refuses to change the mode of the machine without a terminal, and says what would change', async t => {
   const { home, values, memory } = await setUp(t);
