@@ -1,9 +1,10 @@
 // The panel's kill switch, apps, log and history as a person uses them.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import { NO_KILL_SWITCH } from '../../daemon/state/store.ts';
 import { problem } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';
-import { app, logEntry, NO_KILL_SWITCH, recorded } from '../support/gnome/initial.ts';
+import { app, logEntry, recorded } from '../support/gnome/initial.ts';
 import { daemon, stage, succeed, usePages } from '../support/gnome/pages.ts';
 import { until } from '../support/until.ts';
 

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
+import { NO_TUNNEL } from '../../daemon/state/store.ts';
 import { missing } from '../support/gnome/desktop.ts';
-import { app, KILL_SWITCH, noTunnel, recorded } from '../support/gnome/initial.ts';
+import { app, KILL_SWITCH, recorded } from '../support/gnome/initial.ts';
 import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
 
@@ -242,7 +243,7 @@ describe('everyday tasks', { skip: missing('xdotool'), concurrency: false }, () 
     daemon.set('status', { state: 'disconnected', reason: null, raw: 'Disconnected', blocked: null });
     daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
     daemon.set('options', { families: 'off', trustedSsids: [] });
-    daemon.set('tunnel', noTunnel());
+    daemon.set('tunnel', NO_TUNNEL);
     daemon.set('killSwitch', KILL_SWITCH);
     // an action on a route ends with the event of the routes
     daemon.onAction = () => daemon.setRoutes(daemon.snapshot.splitTunnel);

@@ -13,62 +13,23 @@ import type {
   Status,
   UpdateCheck,
 } from '../../../daemon/api/schema.ts';
-import { NO_OPTIONS } from '../../../daemon/state/store.ts';
+import { DEFAULTS } from '../../../daemon/config/keys.ts';
+import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 
 /** A disconnected tunnel on a registered device. */
 export function initialSnapshot(revision: number): Snapshot {
-  const now = new Date().toISOString();
+  const tunnelCli = { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false };
+  const snapshot = createState(tunnelCli).snapshot();
   return {
-    ok: true,
+    ...structuredClone(snapshot),
     revision,
-    generatedAt: now,
-    tunnelCli: { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false },
-    status: disconnected(now),
+    status: disconnected(snapshot.generatedAt),
     settings: { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' },
-    options: { ...NO_OPTIONS },
-    tunnel: noTunnel(),
     splitTunnel: { mode: 'exclude', ips: [], hosts: [] },
     account: { registered: true, type: 'Free', organization: null, managed: false },
-    killSwitch: { ...NO_KILL_SWITCH },
-    update: null,
-    diagnosis: null,
-    remoteAccess: null,
-    changes: [],
-    lostChanges: null,
-    reminder: null,
     toolAccounts: { offered: true },
-    commands: {
-      status: null,
-      settings: null,
-      splitTunnelDump: null,
-      splitTunnelIps: null,
-      splitTunnelHosts: null,
-      registration: null,
-      tunnelStats: null,
-      settingsText: null,
-      trustedSsids: null,
-      virtualNetworks: null,
-      localNetworkAccess: null,
-    },
   };
 }
-
-/** As on a machine where its service was never installed. */
-export const NO_KILL_SWITCH: KillSwitch = {
-  enabled: false,
-  allowLan: false,
-  active: null,
-  protection: 'none',
-  bootGuard: false,
-  backend: null,
-  detail: null,
-  installed: false,
-  command: null,
-  pausedUntil: null,
-  repairedAt: null,
-  confirmable: false,
-  unconfirmed: null,
-};
 
 /** Installed, and off. */
 export const KILL_SWITCH: KillSwitch = {
@@ -297,42 +258,12 @@ function disconnected(since: string): Status {
   return { state: 'disconnected', reason, network: null, blocked: null, since, raw: 'Disconnected' };
 }
 
-export function noTunnel(): Snapshot['tunnel'] {
-  return {
-    protocol: null,
-    proxyPort: null,
-    endpoints: [],
-    handshakeAgeSeconds: null,
-    bytesSent: null,
-    bytesReceived: null,
-    latencyMs: null,
-    loss: null,
-    colo: null,
-    at: null,
-  };
-}
-
 export function initialConfig(): ConfigResponse {
+  const defaults = structuredClone(DEFAULTS);
+  const source = 'https://culvert.example/releases';
   return {
     ok: true,
-    config: {
-      server: { port: 4173, bind: '127.0.0.1' },
-      webui: { enabled: false, allowRemote: false, address: '', tlsCertificate: '', tlsKey: '' },
-      warp: {
-        cli: 'warp-cli',
-        killSwitch: false,
-        allowLan: false,
-        endpoints: '',
-        traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace',
-      },
-      ui: { openBrowser: true, theme: 'system', locale: 'en', firstSteps: false },
-      updates: { channel: 'stable', checkOnStartup: true, source: 'https://culvert.example/releases' },
-      tray: { autostart: false, startHidden: true },
-      notifications: { connection: true, signIn: true, updates: true, reminders: true },
-      reminders: { offMinutes: 120 },
-      metrics: { enabled: false, hashAccounts: false },
-      history: { enabled: true },
-    },
+    config: { ...defaults, ui: { ...defaults.ui, firstSteps: false }, updates: { ...defaults.updates, source } },
     sources: {},
     restartRequired: [],
     problems: [],

@@ -6,6 +6,7 @@ import { parse } from 'smol-toml';
 import { ACTION_NAMES, type ActionName } from '../../../../daemon/api/actions.ts';
 import type { Change } from '../../../../daemon/api/schema/changes.ts';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
+import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import { axisEnd, createHistory, rangeOf } from '../../../../daemon/view/client/history.ts';
 import { type Command, commandsOf, type Form, placeOf } from '../../../../daemon/view/form.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
@@ -21,7 +22,6 @@ import { checks, routeKind } from '../../../../daemon/view/forms/validate.ts';
 import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes.ts';
 import { notificationOf } from '../../../../daemon/view/states/notify.ts';
 import { describe } from '../../../../daemon/view/view.ts';
-import { noTunnel } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/translator.ts';
 
 const unregistered = () => {
@@ -354,7 +354,7 @@ test('the start at login is shown as the desktop has it, and hidden only where t
 test('the history turns counters into rates, and starts over with a new connection', () => {
   const history = createHistory(3);
   const at = (seconds: number, bytesReceived: number) => ({
-    ...noTunnel(),
+    ...NO_TUNNEL,
     latencyMs: 10,
     loss: 0,
     bytesReceived,
