@@ -106,7 +106,7 @@ export interface Leased {
   awaits: boolean;
 }
 
-/** The right to use accounts during one run: this machine's own (`run/local-leases.ts`), or that of a pool (`pool/leases.ts`). */
+/** The right to use accounts during one run: this machine's own (`run/accounts/local-leases.ts`), or that of a pool (`pool/leases.ts`). */
 export interface Leases {
   /**
    * Leases one of the accounts.

@@ -6,13 +6,13 @@ import { readState, updateState } from '../store/state.ts';
 import { formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { openCredentials } from './accounts/credentials.ts';
+import { LocalLeases } from './accounts/local-leases.ts';
 import { clearChangedCredentials } from './accounts/ready.ts';
 import { chooseAccount } from './accounts/select-account.ts';
 import { type Outcome, type Run, runAttempts } from './attempts.ts';
 import { type Candidate, type Choice, earliestAvailable, isBound, orderCandidates } from './choose/candidates.ts';
-import { costOf, decide, isLow, totalRemaining } from './choose/capacity.ts';
+import { costOf, decide, isWarningDue, totalRemaining } from './choose/capacity.ts';
 import { startJournal } from './journal.ts';
-import { LocalLeases } from './local-leases.ts';
 import { reportReplacedShims } from './replaced-shims.ts';
 import { compilePatterns } from './rules/patterns.ts';
 import { openStdin, type Stdin } from './upstream/stdin.ts';
@@ -214,7 +214,7 @@ async function warnWhenLow(plan: Plan, context: Context): Promise<void> {
   const total = totalRemaining(enabled, state);
   const { reportCapacity } = await context.load();
   reportCapacity(plan, state, context);
-  if (!isLow(total, plan.capacity, state, context.now())) return;
+  if (!isWarningDue(total, plan.capacity, state, context.now())) return;
   say(`${plan.cli}: ${total} left over all accounts, below ${plan.capacity.warn_below}`);
   updateState(context.paths, plan.cli, changed => {
     changed.warnedAt = context.now();

@@ -35,7 +35,7 @@ export function totalRemaining(names: readonly string[], state: Pick<CliState, '
 }
 
 /** Reports whether a warning is due: below the threshold, and not warned within the hour. */
-export function isLow(
+export function isWarningDue(
   total: number | undefined,
   capacity: Capacity,
   state: Pick<CliState, 'warnedAt'>,

@@ -1,7 +1,7 @@
 // The claim on an account whose cooldown has ended: one run tries it.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { claimProbe } from '../../../../wrapper/run/accounts/probe.ts';
+import { claimProbe } from '../../../../wrapper/run/accounts/local-leases.ts';
 import { isBeingProbed, PROBE_MS } from '../../../../wrapper/store/cooldown.ts';
 import { pathsFor } from '../../../../wrapper/store/paths.ts';
 import { readState, updateState } from '../../../../wrapper/store/state.ts';
