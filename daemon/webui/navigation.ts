@@ -1,7 +1,6 @@
 // Keeps the user's place in the part of the address after #, so that a page can be bookmarked and gone back to.
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
-import { type PageName, placeOf } from '../view/form.ts';
-import { SHOWN_PAGES, type ShownPage } from './shown-pages.ts';
+import { PAGE_NAMES, type PageName, placeOf } from '../view/form.ts';
 
 /** Gives an address of a former page that of the page which has its content now. */
 function replaceFormerAddress(): void {
@@ -11,7 +10,7 @@ function replaceFormerAddress(): void {
 }
 
 /** The page in the address, as it changes; the first one for an address that names none. */
-export function followAddress(): ReadonlySignal<ShownPage> {
+export function followAddress(): ReadonlySignal<PageName> {
   replaceFormerAddress();
   const hash = signal(location.hash);
   addEventListener('hashchange', () => {
@@ -20,7 +19,7 @@ export function followAddress(): ReadonlySignal<ShownPage> {
   });
   return computed(() => {
     const name = /^#\/([a-z]+)(?:\/|$)/.exec(hash.value)?.[1];
-    return SHOWN_PAGES.find(page => page === name) ?? 'connection';
+    return PAGE_NAMES.find(page => page === name) ?? 'connection';
   });
 }
 

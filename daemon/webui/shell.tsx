@@ -13,7 +13,6 @@ import { WHY } from './client/reasons.ts';
 import { furtherPages, openFurtherPages } from './further-pages.ts';
 import { addressOfPage, goTo, revealRow } from './navigation.ts';
 import { ConnectionPage } from './pages/connection.tsx';
-import type { ShownPage } from './shown-pages.ts';
 import { ConfirmBar } from './widgets/confirm-bar.tsx';
 import { Dialog } from './widgets/dialog.tsx';
 import { Icon } from './widgets/icon.tsx';
@@ -105,7 +104,7 @@ function useKeptSearch(): Signal<string> {
 }
 
 /** The three places, and next to a wide page all settings in groups. */
-function Navigation({ page, query }: { page: ShownPage; query: Signal<string> }) {
+function Navigation({ page, query }: { page: PageName; query: Signal<string> }) {
   const app = useApp();
   const tr = app.tr.value;
   const { _ } = tr;

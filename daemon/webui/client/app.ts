@@ -6,12 +6,11 @@ import type { LogEntry } from '../../api/schema.ts';
 import type { ClientState } from '../../view/client/client-state.ts';
 import type { Sample } from '../../view/client/history.ts';
 import type { Model } from '../../view/client/model.ts';
-import type { Command, Question } from '../../view/form.ts';
+import type { Command, PageName, Question } from '../../view/form.ts';
 import type { ReportView } from '../../view/report.ts';
 import type { ChecksState } from '../../view/states/findings.ts';
 import type { Translator } from '../../view/translator.ts';
 import type { View } from '../../view/view.ts';
-import type { ShownPage } from '../shown-pages.ts';
 
 export interface Toast {
   id: number;
@@ -40,7 +39,7 @@ export interface App {
   tr: Signal<Translator>;
   view: ReadonlySignal<View>;
   /** The page in the address. */
-  page: ReadonlySignal<ShownPage>;
+  page: ReadonlySignal<PageName>;
   /** ms since the epoch, renewed each second while the page can be seen. */
   now: Signal<number>;
   /** Since when the state is not current, in ms since the epoch; null while it is. */

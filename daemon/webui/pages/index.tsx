@@ -1,6 +1,6 @@
 // Shows every page but the first. Loaded when one of them is opened.
 import type { ComponentType } from 'preact';
-import type { Form, Row } from '../../view/form.ts';
+import type { Form, PageName, Row } from '../../view/form.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../view/forms/preferences.ts';
 import { overviewForm } from '../../view/forms/settings.ts';
 import { advancedForm } from '../../view/forms/tunnel/advanced.ts';
@@ -12,7 +12,6 @@ import { pageTitle } from '../../view/page-titles.ts';
 import type { Translator } from '../../view/translator.ts';
 import type { View } from '../../view/view.ts';
 import { type App, useApp } from '../client/app.ts';
-import type { ShownPage } from '../shown-pages.ts';
 import { FormView } from '../widgets/rows.tsx';
 import { AccountPage } from './account.tsx';
 import { AppsPage } from './apps.tsx';
@@ -51,7 +50,7 @@ export const PAGES = {
   preferences: formPage((view, { tr }) => preferencesForm(view.client, UNKNOWN_DESKTOP, tr.value)),
   updates: UpdatesPage,
   welcome: WelcomePage,
-} satisfies Record<Exclude<ShownPage, 'connection'>, ComponentType>;
+} satisfies Record<Exclude<PageName, 'connection'>, ComponentType>;
 
 /** A page has no main menu, which leads to the first steps in the window. */
 function settingsForm(view: View, tr: Translator): Form {

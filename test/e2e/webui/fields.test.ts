@@ -1,10 +1,11 @@
 // Hostile text in everything that the tunnel CLI, desktop entries and accounts of tools can put into a string, on every page.
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Tool, type ToolAccounts } from '../../../daemon/api/schema/accounts.ts';
 import { App, LogEntry, Snapshot } from '../../../daemon/api/schema.ts';
-import { SHOWN_PAGES, type ShownPage } from '../../../daemon/webui/shown-pages.ts';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
 import { OUTPUT, startListeners } from '../../support/daemon/listeners.ts';
 import { launchBrowser, openTab } from '../../support/e2e/browser.ts';
 import { prefix } from '../../support/e2e/culvert.ts';
@@ -109,7 +110,7 @@ const STATE: Snapshot = {
 const ENTRY: LogEntry = { ...OUTPUT, id: 1, source: 'action', stdout: 'out', stderr: 'err' };
 
 /** Texts by which a test knows that a page is complete. */
-const SHOWN: Partial<Record<ShownPage, string[]>> = {
+const SHOWN: Partial<Record<PageName, string[]>> = {
   connection: ['snapshot.status.reason.text', 'snapshot.account.organization', 'snapshot.changes.0.problem'],
   killswitch: ['snapshot.killSwitch.detail', 'snapshot.killSwitch.command'],
   routes: ['snapshot.splitTunnel.ips.0.value', 'snapshot.splitTunnel.hosts.0.description'],
@@ -150,7 +151,7 @@ test('hostile text in any string of the API stays text on every page', async t =
   const { page, complaints } = await openTab(await launchBrowser(t), address);
   await page.locator('main .state').waitFor();
   await until(() => listeners.streams.count() === 1, 'the stream of the page');
-  for (const name of SHOWN_PAGES) {
+  for (const name of PAGE_NAMES) {
     await page.evaluate(`location.hash = '#/${name}'`);
     for (const place of SHOWN[name] ?? []) {
       const shown = async () => {

@@ -1,4 +1,5 @@
 // The browser page in other languages: nothing shown that can't be translated, nothing cut where texts are longer.
+
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,8 +7,8 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import * as z from 'zod/mini';
 import { DoctorReport } from '../../../daemon/api/schema/doctor.ts';
+import { PAGE_NAMES } from '../../../daemon/view/form.ts';
 import { quoted } from '../../../daemon/view/message.ts';
-import { SHOWN_PAGES } from '../../../daemon/webui/shown-pages.ts';
 import { readCatalog } from '../../../data/build/webui.mjs';
 import { launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
 import { foreign, pseudo, pseudoCatalog } from '../../support/gnome/pseudo.ts';
@@ -111,7 +112,7 @@ describe('the page in other languages', { concurrency: false }, () => {
     await page.reload();
     await page.getByText(pseudo('Disconnected')).first().waitFor();
     const untranslated: string[] = [];
-    for (const name of SHOWN_PAGES) {
+    for (const name of PAGE_NAMES) {
       await visit(page, name);
       for (const text of await page.evaluate<string[]>(SHOWN)) {
         const rest = foreign(text).trim();
@@ -151,7 +152,7 @@ describe('the page in other languages', { concurrency: false }, () => {
     for (const { width, letters } of SIZES) {
       await page.setViewportSize({ width, height: 640 });
       await page.evaluate(`document.documentElement.style.fontSize = '${letters}'`);
-      for (const name of SHOWN_PAGES) {
+      for (const name of PAGE_NAMES) {
         await visit(page, name);
         const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
         if (needed > width) wrong.push(`${name} needs ${needed} pixels of ${width} in letters of ${letters}`);

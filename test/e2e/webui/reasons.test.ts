@@ -1,10 +1,11 @@
 // A control of the browser page that can't be used has its reason in sight, in every state and on every page.
+
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { SHOWN_PAGES } from '../../../daemon/webui/shown-pages.ts';
+import { PAGE_NAMES } from '../../../daemon/view/form.ts';
 import { emulate, openTab, SETUP_STATES, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
 import { createHome, getJson, start } from '../../support/e2e/culvert.ts';
 import { PAGES } from '../../support/e2e/steps.ts';
@@ -38,7 +39,7 @@ async function turn(page: Page, name: keyof typeof PAGES): Promise<void> {
 /** The controls of all pages that can't be used, those behind "Advanced" among them. */
 async function survey(page: Page): Promise<Inert[]> {
   const inert: Inert[] = [];
-  for (const name of SHOWN_PAGES) {
+  for (const name of PAGE_NAMES) {
     await turn(page, name);
     for (const fold of await page.locator('main .fold').all()) await fold.click();
     const there = await page.evaluate<Omit<Inert, 'page'>[]>(READ_INERT);

@@ -1,5 +1,5 @@
 // Asks for each action in the browser page as a person does, in any browser.
-import type { ShownPage } from '../../../daemon/webui/shown-pages.ts';
+import type { PageName } from '../../../daemon/view/form.ts';
 import { freePort } from '../ports.ts';
 
 /** The pages and their titles. */
@@ -22,7 +22,7 @@ export const PAGES = {
   preferences: 'App',
   updates: 'Updates',
   welcome: 'First Steps',
-} satisfies Record<ShownPage, string>;
+} satisfies Record<PageName, string>;
 
 export type Role = 'button' | 'radio' | 'switch';
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KillSwitch } from '../../../../daemon/api/schema.ts';
+import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
 import { killSwitchForm } from '../../../../daemon/view/forms/tunnel/killswitch.ts';
 import {
   describeKillSwitch,
@@ -15,7 +16,7 @@ import {
 } from '../../../../daemon/view/states/killswitch.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
 import { type Entry, menuOf, tooltipOf } from '../../../../gnome/tray/menu.ts';
-import { KILL_SWITCH, NO_KILL_SWITCH } from '../../../support/gnome/initial.ts';
+import { KILL_SWITCH } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/translator.ts';
 
 const ON: KillSwitch = { ...KILL_SWITCH, enabled: true, active: true };
