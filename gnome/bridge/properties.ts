@@ -6,27 +6,9 @@ import { MAIN_MODES } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
 import { placeName } from '../../daemon/view/places.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, type KillSwitchLook } from '../../daemon/view/states/killswitch.ts';
-import { describeTimed } from '../../daemon/view/states/timed.ts';
+import type { State } from '../../daemon/view/states/summary/state.ts';
 import { describeTunnel, type TunnelView } from '../../daemon/view/states/tunnel.ts';
-import { fill, type Translator } from '../../daemon/view/translator.ts';
-
-/** Values of `State`. More may come, so that a shell has to expect others. */
-const STATES = [
-  'connected',
-  'connecting',
-  'disconnecting',
-  'disconnected',
-  /** Off for a while. */
-  'paused',
-  /** Not connected, and the kill switch blocks all traffic. */
-  'blocked',
-  /** WARP tries to connect and can't. */
-  'unable',
-  /** Nothing works before the user has done something, such as signing in to a network. */
-  'needs-you',
-  'unknown',
-] as const;
-type State = (typeof STATES)[number];
+import type { Translator } from '../../daemon/view/translator.ts';
 
 /** Values of `KillSwitch`. */
 type KillSwitchState = Exclude<KillSwitchLook, 'unavailable' | 'blocking'> | 'unknown' | 'on';
@@ -70,13 +52,13 @@ export function propertiesOf(client: ClientState, version: string, tr: Translato
   const snapshot = current(client);
   const tunnel = describeTunnel(client, tr);
   const pause = snapshot?.changes.find(isPause);
-  const state = stateOf(snapshot, tunnel);
+  const { state } = tunnel;
   const { action, label, sensitive } = tunnel.toggle;
   return {
     Version: version,
     State: state,
     Reason: reasonOf(client),
-    StatusText: statusText(client, { state, tunnel }, tr),
+    StatusText: tunnel.stateText,
     Icon: tunnel.icon,
     Since: snapshot && state !== 'unknown' ? micro(snapshot.status.since) : 0,
     PauseEnds: pause?.endsAt && state === 'paused' ? micro(pause.endsAt) : 0,
@@ -93,33 +75,10 @@ export function propertiesOf(client: ClientState, version: string, tr: Translato
   };
 }
 
-function stateOf(snapshot: Snapshot | null, { setup }: TunnelView): State {
-  if (!snapshot) return 'unknown';
-  const { status, killSwitch, changes } = snapshot;
-  if (setup !== null || isSignIn(status)) return 'needs-you';
-  const off = status.state === 'disconnected' || status.state === 'unable';
-  if (off && killSwitch.active === true && killSwitch.pausedUntil === null) return 'blocked';
-  if (status.state === 'disconnected' && changes.some(isPause)) return 'paused';
-  return status.state;
-}
-
-/** A network wants its user to sign in on a page. */
-function isSignIn({ state, reason }: Snapshot['status']): boolean {
-  return state !== 'connected' && reason?.code?.startsWith('CaptivePortal') === true;
-}
-
 /** A code: of the step that the user has to do, of the tunnel CLI, or why the daemon can't be asked. */
 function reasonOf({ snapshot, offline }: ClientState): string {
   if (offline || !snapshot) return offline?.code ?? '';
   return snapshot.status.blocked ?? snapshot.status.reason?.code ?? '';
-}
-
-function statusText(client: ClientState, { state, tunnel }: { state: State; tunnel: TunnelView }, tr: Translator) {
-  const { _ } = tr;
-  const pause = state === 'paused' && describeTimed(client, tr).find(({ change }) => isPause(change));
-  const text = state === 'blocked' ? _('Traffic is blocked by the kill switch') : pause ? pause.text : tunnel.label;
-  // Translators: %s is a state such as Connected
-  return tunnel.emulated && current(client) ? fill(_('Demo: %s'), text) : text;
 }
 
 function modes(snapshot: Snapshot | null, { settable, lock }: TunnelView, tr: Translator) {

@@ -7,6 +7,7 @@ import { formatCount, formatElapsed } from '../../daemon/view/format.ts';
 import { MAIN_MODES } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
 import type { Span, Unconfirmed } from '../../daemon/view/states/changes.ts';
 import { type KillSwitchView, PAUSES, pauseMinutes, pauseName } from '../../daemon/view/states/killswitch.ts';
+import { demoText } from '../../daemon/view/states/summary/state.ts';
 import { offCommands, type Timed } from '../../daemon/view/states/timed.ts';
 import type { TunnelView } from '../../daemon/view/states/tunnel.ts';
 import { fill, type Translator } from '../../daemon/view/translator.ts';
@@ -182,7 +183,6 @@ function minutesLeft({ until }: Span, now: number, tr: Translator): string {
   return fill(tr._('%s left'), formatElapsed(60 * pauseMinutes(until, now), tr));
 }
 
-function stateLine(tunnel: TunnelView, { _ }: Translator): string {
-  // Translators: %s is a state such as Connected
-  return tunnel.emulated ? fill(_('Demo: %s'), tunnel.label) : tunnel.label;
+function stateLine({ emulated, label }: TunnelView, tr: Translator): string {
+  return emulated ? demoText(label, tr) : label;
 }

@@ -7,6 +7,7 @@ import { actionCommand, CONFIRM_SECONDS, type Command, type Row, type Tone } fro
 import { formatCount, formatDuration } from '../format.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
+import { blockedText, isBlocking, wantsSignIn } from './summary/state.ts';
 
 export type KillSwitchLook =
   | 'unavailable'
@@ -161,10 +162,10 @@ export interface KillSwitchBanner {
 const TUNNELLESS = ['doh', 'dot', 'proxy'];
 
 /** The banner over everything while the kill switch stops traffic that the user may miss; else null. */
-export function killSwitchBanner(client: ClientState, look: Look, { _ }: Translator): KillSwitchBanner | null {
+export function killSwitchBanner(client: ClientState, look: Look, tr: Translator): KillSwitchBanner | null {
+  const { _ } = tr;
   const { snapshot, pending, killSwitchPending } = client;
-  if (!snapshot || look === 'unavailable' || !snapshot.killSwitch.active || snapshot.killSwitch.pausedUntil !== null)
-    return null;
+  if (!snapshot || look === 'unavailable' || !isBlocking(snapshot.killSwitch)) return null;
   const { allowLan } = snapshot.killSwitch;
   const change = { enabled: false, allowLan };
   const off = killSwitchPending ? null : { label: _('Turn Off'), command: killSwitchCommand(change) };
@@ -172,11 +173,11 @@ export function killSwitchBanner(client: ClientState, look: Look, { _ }: Transla
     return TUNNELLESS.includes(snapshot.settings.Mode ?? '')
       ? { title: _('The kill switch blocks all other traffic: this mode does not tunnel it'), button: off }
       : null;
-  const title = _('Traffic is blocked by the kill switch');
+  const title = blockedText(tr);
   const connect = { label: _('Connect'), command: actionCommand({ action: 'connect' }) };
   if (look === 'disconnected') return { title, button: pending ? null : connect };
   // a sign-in page is reached only while the block is paused
-  if (snapshot.status.reason?.code?.startsWith('CaptivePortal'))
+  if (wantsSignIn(snapshot.status))
     return { title, button: { label: _('Pause 5 Minutes'), command: killSwitchCommand({ seconds: 300 }) } };
   // the set-up that is missing may itself need the network
   return { title, button: look === 'setup' || look === 'unable' || look === 'unknown' ? off : null };

@@ -6,6 +6,7 @@ import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
 import { isPause, type Unconfirmed } from './changes.ts';
 import { explainedCause } from './diagnosis.ts';
+import { wantsSignIn } from './summary/state.ts';
 import { describeTimed } from './timed.ts';
 
 export interface Notification {
@@ -34,8 +35,7 @@ export function notificationOf(
   const now = current(after);
   if (!then || !now) return null;
   const on = after.config?.config.notifications;
-  const portal = (code: string | null | undefined) => Boolean(code?.startsWith('CaptivePortal'));
-  if (on?.signIn !== false && portal(now.status.reason?.code) && !portal(then.status.reason?.code)) {
+  if (on?.signIn !== false && wantsSignIn(now.status) && !wantsSignIn(then.status)) {
     const cause = explainedCause(now, tr);
     if (cause) return { kind: 'signIn', summary: cause.title, body: cause.sentence, action: cause.remedy };
   }

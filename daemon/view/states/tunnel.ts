@@ -8,11 +8,16 @@ import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type LostRegistration, lostRegistration, phaseText } from './causes.ts';
 import { explainedCause, findingWords } from './diagnosis.ts';
+import { blockedText, isBlocking, type State, stateOf, stateText } from './summary/state.ts';
 
 export type { Tone } from '../form.ts';
 
 export interface TunnelView {
   look: Look;
+  /** The state summed up, with pause, kill switch and missing steps. */
+  state: State;
+  /** The same in a few words. */
+  stateText: string;
   /** The state, or the cause of a failure, in a few words. */
   label: string;
   /** The consequence for the user. */
@@ -69,16 +74,19 @@ export function describeTunnel(client: ClientState, tr: Translator): TunnelView 
   const { snapshot, offline, pending } = client;
   const look = offline || !snapshot ? 'unavailable' : lookOf(snapshot);
   const current = look === 'unavailable' || !snapshot ? null : snapshot;
-  const state = current && !current.status.blocked ? current.status.state : null;
+  const connection = current && !current.status.blocked ? current.status.state : null;
+  const words = describeState(look, current, client, tr);
   const first = current?.status.state === 'unknown' && current.status.raw === null;
   const locked = current?.options.switchLocked === true;
   return {
     look,
-    ...describeState(look, current, client, tr),
+    state: stateOf(client),
+    stateText: stateText(client, words.label, tr),
+    ...words,
     icon: iconName(offline?.code === 'starting' ? (client.last ?? look) : look),
     tone:
       look === 'connected' && (current?.diagnosis || current?.status.network === 'unstable') ? 'warning' : TONES[look],
-    toggle: toggleOf(state, { free: !pending && !first, locked }, tr),
+    toggle: toggleOf(connection, { free: !pending && !first, locked }, tr),
     waiting: pending && client.slow ? tr._('Waiting for WARP…') : null,
     setup: current?.status.blocked ?? null,
     lost: current && lostRegistration(current.status, tr),
@@ -86,9 +94,9 @@ export function describeTunnel(client: ClientState, tr: Translator): TunnelView 
     mode: snapshot?.settings.Mode ?? null,
     modeTitle: snapshot?.settings.Mode ? modeName(snapshot.settings.Mode, tr).title : '',
     protocol: snapshot ? protocolOf(snapshot) : null,
-    settable: state !== null && !pending && !first,
+    settable: connection !== null && !pending && !first,
     lock: current ? lockText(current, tr) : null,
-    live: state === 'connected',
+    live: connection === 'connected',
   };
 }
 
@@ -131,10 +139,8 @@ function describeState(look: Look, snapshot: Snapshot | null, client: ClientStat
     case 'disconnecting':
       return { ...none, label: stateLabel(look, tr), sentence: _('The tunnel is being taken down.') };
     case 'disconnected': {
-      const { active, pausedUntil } = snapshot.killSwitch;
-      const blocked = active === true && pausedUntil === null;
-      const direct = blocked
-        ? _('Traffic is blocked by the kill switch')
+      const direct = isBlocking(snapshot.killSwitch)
+        ? blockedText(tr)
         : _('You are not protected. Your traffic bypasses WARP.');
       if (cause) return { label: cause.title, sentence: cause.sentence, remedy: cause.remedy, details };
       return { ...none, label: stateLabel(look, tr), sentence: direct };
