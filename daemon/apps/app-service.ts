@@ -1,7 +1,9 @@
 // Serves the apps of this desktop: lists them, starts them through the local proxy, and gives them shortcuts.
-import type { LaunchRequest, LaunchResponse } from '../api/schema.ts';
+import type { BeforeProxy, LaunchRequest, LaunchResponse } from '../api/schema.ts';
 import type { AppsControl, FeatureContext } from '../controls.ts';
+import { reason } from '../system/errno.ts';
 import { createAppList, type FoundApps } from './app-list.ts';
+import { restore } from './launch/restore.ts';
 import { openProxy, startApp, verifyTunnel } from './launch/start-app.ts';
 import { createShortcutService } from './shortcut-service.ts';
 
@@ -18,12 +20,38 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
   const apps = createAppList(context, dataHome);
   const shortcuts = createShortcutService({ apps, dataHome, launcher, say: context.say });
   let listed: FoundApps | null = null;
+  /** Number of starts: an app that was started since may use the proxy. */
+  let starts = 0;
 
-  async function launch({ appId, shortcut, verify }: LaunchRequest): Promise<LaunchResponse> {
+  async function start({ appId, verify, restore: before }: LaunchRequest) {
     const app = await apps.find(appId);
     const proxy = await openProxy(context);
     if (verify) await verifyTunnel(proxy.port, context);
-    const pid = await startApp(app, proxy, context);
+    const { pid, failure } = await startApp(app, { proxy, watched: before !== undefined }, context);
+    starts += 1;
+    const own = starts;
+    if (before)
+      void failure.then(async why => {
+        if (why !== null && own === starts) await restoreAfter(`${app.app.name} did not start. ${why}`, before);
+      });
+    return { pid, proxy };
+  }
+
+  /** Never rejects. */
+  async function restoreAfter(failure: string, before: BeforeProxy): Promise<void> {
+    try {
+      if (await restore(before, context)) context.say(`${failure} The mode is ${before.mode} again.`);
+    } catch (error) {
+      context.say(`${failure} The mode ${before.mode} could not be restored: ${reason(error)}`);
+    }
+  }
+
+  async function launch(request: LaunchRequest): Promise<LaunchResponse> {
+    const { appId, shortcut, restore: before } = request;
+    const { pid, proxy } = await start(request).catch(async error => {
+      if (before) await restoreAfter(reason(error), before);
+      throw error;
+    });
     const { host, port } = proxy;
     const shortcutPath = shortcut
       ? (await shortcuts.set({ appId, present: true })).shortcut

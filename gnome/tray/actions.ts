@@ -4,6 +4,7 @@ import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
 import type { Command as ViewCommand } from '../../daemon/view/form.ts';
 import { toBeConfirmed } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
+import { launchRequest } from '../../daemon/view/states/apps.ts';
 import { describeUnconfirmed, type Unconfirmed } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';
 import { tr } from '../i18n.ts';
@@ -63,8 +64,9 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
 
   async function launch(appId: string): Promise<void> {
     const name = recentApps().find(({ id }) => id === appId)?.name ?? appId;
-    if (model.state().snapshot?.settings.Mode !== 'proxy') await model.requestAction({ action: 'enableLocalProxy' });
-    await model.call('POST /api/apps/proxy-launcher', { body: { appId } });
+    const before = model.state().snapshot;
+    if (before?.settings.Mode !== 'proxy') await model.requestAction({ action: 'enableLocalProxy' });
+    await model.call('POST /api/apps/proxy-launcher', { body: launchRequest(appId, before) });
     rememberApp({ id: appId, name });
   }
 

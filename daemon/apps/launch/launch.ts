@@ -18,6 +18,15 @@ export interface Start {
   label: string;
   /** For people. */
   description: string;
+  /** Reports a failure after the first moment as well. */
+  watched: boolean;
+}
+
+export interface Launched {
+  /** null where it handed over to another and ended well. */
+  pid: number | null;
+  /** Resolves once the start has succeeded, with null, or has failed, with the reason for people. Never rejects. */
+  failure: Promise<string | null>;
 }
 
 /** The app did not start; `message` says why. */
@@ -25,16 +34,17 @@ export class LaunchError extends Error {
   readonly code = 'ELAUNCH';
 }
 
-/** A start that fails does so within this time; a process that is still alive has started. */
+/** Time until a launch is answered; most starts that fail do so before. */
 const MOMENT_MS = 700;
+/** A watched process that ends with an error within this time has failed to start; one that ends later had started. */
+const START_MS = 120_000;
 const ASK_MS = 5000;
 
 /**
  * @param env the daemon's
- * @returns the process, or null where it handed over to another and ended well
- * @throws LaunchError
+ * @throws LaunchError where it fails within a moment
  */
-export async function launch(start: Start, env: NodeJS.ProcessEnv): Promise<number | null> {
+export async function launch(start: Start, env: NodeJS.ProcessEnv): Promise<Launched> {
   const session = sessionEnv(env);
   const path = session.PATH ?? '';
   const argv = start.terminal ? inTerminal(start, path) : start.argv;
@@ -86,7 +96,8 @@ const TERMINALS = [
 
 type Command = Start & { directory: string };
 
-async function detached({ argv, env, directory }: Command, session: NodeJS.ProcessEnv): Promise<number | null> {
+async function detached(command: Command, session: NodeJS.ProcessEnv): Promise<Launched> {
+  const { argv, env, directory, watched } = command;
   const child = spawn(argv[0]!, argv.slice(1), {
     cwd: directory,
     env: { ...session, ...env },
@@ -95,14 +106,21 @@ async function detached({ argv, env, directory }: Command, session: NodeJS.Proce
   });
   const ended = await endWithin(child, MOMENT_MS);
   child.unref();
-  if (ended === null) return child.pid ?? null;
-  if (ended === 0) return null;
-  throw new LaunchError(failureOf(argv[0]!, ended));
+  if (ended === 0) return { pid: null, failure: SUCCESS };
+  if (ended !== null) throw new LaunchError(failureOf(argv[0]!, ended, 'at once'));
+  return { pid: child.pid ?? null, failure: watched ? failureIn(child, argv[0]!) : SUCCESS };
+}
+
+const SUCCESS = Promise.resolve(null);
+
+async function failureIn(child: ChildProcess, program: string): Promise<string | null> {
+  const ended = await endWithin(child, START_MS);
+  return ended === null || ended === 0 ? null : failureOf(program, ended, 'soon after its start');
 }
 
 /** Not as a scope: that would be started by the daemon, inside the sandbox of its own unit. */
-async function asUnit(runner: string, command: Command, session: NodeJS.ProcessEnv): Promise<number | null> {
-  const { argv, env, directory, label, description } = command;
+async function asUnit(runner: string, command: Command, session: NodeJS.ProcessEnv): Promise<Launched> {
+  const { argv, env, directory, label, description, watched } = command;
   const escaped = label.replace(/[^A-Za-z0-9.]/g, c => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
   const unit = `app-culvert-${escaped}-${randomBytes(4).toString('hex')}.service`;
   const passed = Object.entries(session).filter(([name]) => OF_SESSION.test(name));
@@ -132,12 +150,14 @@ async function asUnit(runner: string, command: Command, session: NodeJS.ProcessE
     said = (said + piece).slice(-2000);
   });
   const ended = await endWithin(child, MOMENT_MS);
-  if (ended === 0) return null;
-  if (ended !== null) throw new LaunchError(said.trim() || failureOf(argv[0]!, ended));
-  const pid = await mainPid(unit, session);
-  // It only waited; the unit is the manager's.
-  child.kill('SIGKILL');
-  return pid;
+  if (ended === 0) return { pid: null, failure: SUCCESS };
+  if (ended !== null) throw new LaunchError(said.trim() || failureOf(argv[0]!, ended, 'at once'));
+  const failure = watched ? failureIn(child, argv[0]!) : SUCCESS;
+  const pid = mainPid(unit, session);
+  // The runner only waits; the unit is the manager's.
+  void Promise.all([failure, pid]).then(() => child.kill('SIGKILL'));
+  child.unref();
+  return { pid: await pid, failure };
 }
 
 /** Variables that make a process part of this desktop session; the manager has all others itself. */
@@ -165,7 +185,7 @@ function endWithin(child: ChildProcess, ms: number): Promise<number | string | E
       clearTimeout(timer);
       resolve(end);
     };
-    const timer = setTimeout(done, ms, null);
+    const timer = setTimeout(done, ms, null).unref(); // the child keeps the process alive, where that is wanted
     child.once('error', done);
     child.once('exit', (code, signal) => {
       clearTimeout(timer);
@@ -178,7 +198,7 @@ function endWithin(child: ChildProcess, ms: number): Promise<number | string | E
   });
 }
 
-function failureOf(program: string, end: number | string | Error): string {
+function failureOf(program: string, end: number | string | Error, when: string): string {
   if (end instanceof Error) return `${basename(program)} could not be started: ${end.message}.`;
-  return `${basename(program)} ended at once, ${typeof end === 'number' ? `with exit code ${end}` : `by ${end}`}.`;
+  return `${basename(program)} ended ${when}, ${typeof end === 'number' ? `with exit code ${end}` : `by ${end}`}.`;
 }

@@ -10,6 +10,7 @@ import { probeProxy } from '../../warp/actions/probe.ts';
 import type { Launchable } from '../app-list.ts';
 import type { Described } from '../describe.ts';
 import { flag, text } from '../desktop-entry.ts';
+import type { Launched } from './launch.ts';
 import type { LocalProxy } from './proxy-launch.ts';
 
 const PROBE_MS = 3000;
@@ -54,14 +55,14 @@ export async function verifyTunnel(port: number, { settings, env }: FeatureConte
 
 /**
  * Starts the app with the command line that its family needs to use the proxy.
- * @returns the process, or null where it handed over to another
+ * @param watched whether a failure after the first moment is reported
  * @throws Problem app-launch-failed
  */
 export async function startApp(
   { app, entry, path }: Launchable,
-  proxy: LocalProxy,
+  { proxy, watched }: { proxy: LocalProxy; watched: boolean },
   { env, paths }: FeatureContext,
-): Promise<number | null> {
+): Promise<Launched> {
   const [exec, { recipeFor, fileNameOf }, launching, { findProgram }] = await Promise.all([
     import('../exec-key.ts'),
     import('./proxy-launch.ts'),
@@ -92,6 +93,7 @@ export async function startApp(
         terminal: flag(entry, 'Terminal'),
         label: fileNameOf(app.id),
         description: `${app.name} (through WARP)`,
+        watched,
       },
       env,
     );

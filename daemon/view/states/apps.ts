@@ -1,6 +1,7 @@
 // Pure: turns the apps of the desktop into the list of the Apps page, and picks those to offer shortcuts for.
 
-import type { App, ProxyMethod } from '../../api/schema.ts';
+import { MODES, PROTOCOLS } from '../../api/actions.ts';
+import type { App, LaunchRequest, ProxyMethod, Snapshot } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { modeName } from '../client/labels.ts';
 import type { Command } from '../form.ts';
@@ -42,6 +43,15 @@ function enableProxyCommand(now: string, { _ }: Translator): Command {
       accept: _('Tunnel Chosen Apps'),
     },
   };
+}
+
+/** The request that starts an app. Where it follows on turning the proxy on, a failed start restores `before` that. */
+export function launchRequest(appId: string, before: Snapshot | null | undefined): LaunchRequest {
+  const mode = MODES.find(each => each === before?.settings.Mode);
+  if (!before || mode === undefined || mode === 'proxy') return { appId };
+  const protocol = PROTOCOLS.find(each => each === before.settings['WARP tunnel protocol']) ?? null;
+  const connected = before.status.state !== 'disconnected' && before.status.state !== 'disconnecting';
+  return { appId, restore: { mode, protocol, connected } };
 }
 
 /** The local proxy, in the language of `tr`. */

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type test from 'node:test';
+import type { ActionRequest } from '../../../daemon/api/actions.ts';
 import { createApps } from '../../../daemon/apps/apps.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import { createProxy } from '../../../daemon/emulator/proxy/proxy.ts';
@@ -51,6 +52,7 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
   };
   proxy(true);
   const said: string[] = [];
+  const performed: ActionRequest[] = [];
   const where = paths(env);
   const apps = createApps(
     {
@@ -58,7 +60,13 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
       paths: where,
       state,
       settings,
-      tunnel: { refresh: () => Promise.resolve() } as unknown as Tunnel,
+      tunnel: {
+        refresh: () => Promise.resolve(),
+        async runAction(request: ActionRequest) {
+          performed.push(request);
+          if (request.action === 'setMode') state.set('settings', { Mode: request.value ?? '' });
+        },
+      } as unknown as Tunnel,
       say: line => said.push(line),
       restart: () => {},
     },
@@ -84,6 +92,8 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
     proxy,
     settings,
     said,
+    /** Actions of the tunnel; a mode that is set shows in the state. */
+    performed,
     state: where.state,
     /** Stops the proxy, whatever the tunnel says. */
     closeProxy() {

@@ -1,5 +1,6 @@
 // Defines the wire types of apps and their shortcuts.
 import * as z from 'zod/mini';
+import { MODES, PROTOCOLS } from '../../actions.ts';
 import { Message } from '../values.ts';
 
 /** Way of sending an app through the proxy; `none`: no known way, so it would bypass the proxy. */
@@ -28,12 +29,23 @@ export type App = z.infer<typeof App>;
 export const Apps = z.object({ ok: z.literal(true), apps: z.array(App) });
 export type Apps = z.infer<typeof Apps>;
 
+/** Values from before the local proxy was turned on for a start. */
+export const BeforeProxy = z.strictObject({
+  mode: z.enum(MODES),
+  /** null for the tunnel client's own default. */
+  protocol: z.nullable(z.enum(PROTOCOLS)),
+  connected: z.boolean(),
+});
+export type BeforeProxy = z.infer<typeof BeforeProxy>;
+
 export const LaunchRequest = z.strictObject({
   appId: z.string().check(z.minLength(1), z.maxLength(255)),
   /** Also make a shortcut. */
   shortcut: z.optional(z.boolean()),
   /** Refuse unless a request through the proxy is seen to leave through the tunnel. */
   verify: z.optional(z.boolean()),
+  /** Restored where the app does not start, or ends with an error within two minutes. */
+  restore: z.optional(BeforeProxy),
 });
 export type LaunchRequest = z.infer<typeof LaunchRequest>;
 

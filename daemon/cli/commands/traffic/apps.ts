@@ -2,7 +2,7 @@
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { App, LaunchRequest, LaunchResponse } from '../../../api/schema.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
-import { appBadge, appDetails } from '../../../view/states/apps.ts';
+import { appBadge, appDetails, launchRequest } from '../../../view/states/apps.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, toExitReport, usage } from '../../errors.ts';
@@ -90,7 +90,8 @@ interface Launching {
 }
 
 async function launch(context: Context, body: LaunchRequest, launching: Launching): Promise<LaunchResponse> {
-  const attempt = () => context.client.call('POST /api/apps/proxy-launcher', { body });
+  const attempt = (more: Partial<LaunchRequest> = {}) =>
+    context.client.call('POST /api/apps/proxy-launcher', { body: { ...body, ...more } });
   try {
     return await attempt().catch(async error => {
       if (!(error instanceof Unreachable)) throw error;
@@ -113,7 +114,7 @@ async function withProxy<T>(
   context: Context,
   body: LaunchRequest,
   launching: Launching,
-  attempt: () => Promise<T>,
+  attempt: (more: Partial<LaunchRequest>) => Promise<T>,
 ): Promise<T> {
   const { client } = context;
   const before = await client.call('GET /api/snapshot');
@@ -132,7 +133,7 @@ async function withProxy<T>(
   launching.progress.step(`Starting ${body.appId}.`);
   let launched: T;
   try {
-    launched = await attempt();
+    launched = await attempt(launchRequest(body.appId, before));
   } catch (error) {
     launching.progress.end();
     await client.call('POST /api/changes/revert', { body: { subject: 'mode' } }).catch(() => {}); // as `setBack` does
@@ -145,7 +146,10 @@ async function withProxy<T>(
     if (!(error instanceof ApiError) || error.problem.code !== 'nothing-pending') throw error;
   });
   launching.progress.end();
-  if (isChange) context.say(`${consequenceOf(before, 'now')}.`);
+  if (isChange) {
+    context.say(`${consequenceOf(before, 'now')}.`);
+    context.say('If the app ends with an error within 2 minutes, the mode is reverted.');
+  }
   return launched;
 }
 

@@ -1,15 +1,20 @@
 // Launching: what a program is really started with, and when nothing is started at all.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
+import type { BeforeProxy } from '../../../../daemon/api/schema.ts';
+import { restore } from '../../../../daemon/apps/launch/restore.ts';
+import type { FeatureContext } from '../../../../daemon/controls.ts';
 import { createDesktop, problem } from '../../../support/daemon/desktop-files.ts';
 import { alive } from '../../../support/daemon/fake-cli.ts';
+import { memoryTunnel } from '../../../support/daemon/memory-tunnel.ts';
+import { temporary } from '../../../support/temporary.ts';
 import { until } from '../../../support/until.ts';
 
 test('a Chromium gets a profile and the proxy, behind its program and before its own arguments', async t => {
@@ -163,6 +168,70 @@ test('an app that fails at once is reported, and one that hands over and exits w
   await assert.rejects(apps.launch({ appId: 'curl.desktop' }), problem('app-launch-failed', /exit code 3/));
   await assert.rejects(apps.launch({ appId: 'git.desktop' }), problem('app-launch-failed', /SIGKILL/));
   assert.equal((await apps.launch({ appId: 'wget.desktop' })).pid, null);
+});
+
+const BEFORE: BeforeProxy = { mode: 'tunnel_only', protocol: 'WireGuard', connected: false };
+const RESTORING = [
+  { action: 'setMode', value: 'tunnel_only' },
+  { action: 'setProtocol', value: 'WireGuard' },
+  { action: 'disconnect' },
+];
+
+for (const runner of ['the daemon', 'systemd'])
+  test(`an app of ${runner} that fails after it was answered has the mode of before restored`, async t => {
+    const session = temporary(t, 'session');
+    mkdirSync(join(session, 'systemd'));
+    writeFileSync(join(session, 'systemd/private'), '');
+    const desktop = await createDesktop(t, runner === 'systemd' ? { XDG_RUNTIME_DIR: session } : {});
+    const { apps, entry, program, place, performed, said } = desktop;
+    /** Starts an app that ends when the test says so. */
+    const start = async (name: string, restore?: BeforeProxy) => {
+      const end = join(place, `${name}.end`);
+      execFileSync('mkfifo', [end]);
+      program(name);
+      const waiting = `echo $$ >'${end}.pid'; read code <'${end}'; exit $code`;
+      program(runner === 'systemd' ? 'systemd-run' : name, waiting);
+      program('systemctl', `cat '${end}.pid'`);
+      entry(name, [`Name=${name}`, `Exec=${name}`]);
+      await until(async () => (await apps.list()).some(({ id }) => id === `${name}.desktop`));
+      const { pid } = await apps.launch({ appId: `${name}.desktop`, ...(restore ? { restore } : {}) });
+      return async (code: number) => {
+        writeFileSync(openSync(end, constants.O_WRONLY | constants.O_NONBLOCK), `${code}\n`); // fails without a reader
+        await until(() => !alive(pid!));
+      };
+    };
+    const handsOver = await start('curl', BEFORE);
+    await handsOver(0);
+    if (runner === 'the daemon') await (await start('wget'))(1);
+    const overtaken = await start('git', BEFORE);
+    const later = await start('lynx', BEFORE);
+    await overtaken(1);
+    await later(0);
+    const failing = await start('aria2c', BEFORE);
+    await failing(3);
+    await until(() => said.length > 0);
+    assert.deepEqual(performed, RESTORING);
+    assert.match(
+      said[0]!,
+      /^aria2c did not start\. .* ended soon after its start, with exit code 3\. The mode is tunnel_only again\.$/,
+    );
+  });
+
+test('a mode that was set since a start is not restored', async () => {
+  const { tunnel, state, values, performed } = memoryTunnel({ mode: 'doh' });
+  const context = { tunnel, state } as FeatureContext;
+  assert.equal(await restore(BEFORE, context), false);
+  values.mode = 'proxy';
+  assert.equal(await restore(BEFORE, context), true);
+  assert.deepEqual(performed, RESTORING);
+});
+
+test('an app that fails at once has the mode of before restored as well', async t => {
+  const { apps, entry, program, performed } = await createDesktop(t);
+  program('curl', 'exit 3');
+  entry('curl', ['Name=C', 'Exec=curl']);
+  await assert.rejects(apps.launch({ appId: 'curl.desktop', restore: BEFORE }), problem('app-launch-failed'));
+  assert.deepEqual(performed, RESTORING);
 });
 
 test('outside proxy mode, while disconnected, and where nothing answers, nothing is started', async t => {

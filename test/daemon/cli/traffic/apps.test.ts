@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { LaunchRequest } from '../../../../daemon/api/schema.ts';
 import { Problem } from '../../../../daemon/problem.ts';
 import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../../support/daemon/command.ts';
 import { memoryTunnel, showIn, type Values } from '../../../support/daemon/memory-tunnel.ts';
@@ -18,14 +19,16 @@ async function setUp(t: TestContext, given: Partial<Values> = {}, start: () => v
   const { daemon } = await startDaemon(t, home, undefined, { tunnel: memory.tunnel });
   showIn(daemon.state, memory);
   const apps = await daemon.features.apps();
+  const requests: LaunchRequest[] = [];
   const launch: typeof apps.launch = async request => {
+    requests.push(request);
     if (memory.values.mode !== 'proxy' || !memory.values.connected)
       throw new Problem('proxy-not-enabled', 'The local proxy is off, so nothing was started.');
     start();
     return apps.launch(request);
   };
   Object.assign(daemon.features, { apps: async () => ({ ...apps, launch }) });
-  return { home, memory, values: memory.values, daemon };
+  return { home, memory, values: memory.values, daemon, requests };
 }
 
 test('lists the apps below one sentence for each way to use the proxy', async t => {
@@ -78,7 +81,7 @@ test('asks at a terminal, and changes nothing after a no', async t => {
 });
 
 test('starts the app after a yes, and says what changed and the way back', async t => {
-  const { home, values, daemon } = await setUp(t, { mode: 'tunnel_only' });
+  const { home, values, daemon, requests } = await setUp(t, { mode: 'tunnel_only' });
   const child = await startOnTerminal(home, LAUNCH);
   t.after(() => child.kill('SIGKILL'));
   await prints(child, 'stdout', /\[y\/N\]/);
@@ -86,13 +89,17 @@ test('starts the app after a yes, and says what changed and the way back', async
   const { code, stdout } = await ended(child);
   assert.equal(code, 0, stdout);
   assert.match(stdout, /Other traffic now bypasses WARP; back: culvert mode tunnel_only/);
+  assert.match(stdout, /If the app ends with an error within 2 minutes, the mode is reverted/);
+  const restore = { mode: 'tunnel_only', protocol: 'MASQUE', connected: true };
+  assert.deepEqual(requests.at(-1), { appId: 'firefox.desktop', restore });
   assert.deepEqual([values.mode, daemon.state.snapshot().changes], ['proxy', []]);
 });
 
 test('asks nothing where the local proxy is on', async t => {
-  const { home } = await setUp(t, { mode: 'proxy' });
+  const { home, requests } = await setUp(t, { mode: 'proxy' });
   const { code, stderr } = await culvert(home, LAUNCH);
   assert.equal(code, 0, stderr);
+  assert.deepEqual(requests, [{ appId: 'firefox.desktop' }]);
   assert.doesNotMatch(stderr, /directly/);
 });
 
