@@ -426,7 +426,7 @@ test('a shortcut starts the daemon and the proxy when needed, and notifies the d
   assert.equal(first.code, 0, first.stderr);
   assert.match(
     first.stderr,
-    /Starting the Culvert daemon\.\nSwitching the local proxy on, and waiting until it answers\./,
+    /Starting the Culvert daemon\.\n(.* still waiting\. .*\n)*Switching the local proxy on, and waiting until it answers\./,
   );
   await until(() => existsSync(join(home.directory, 'out')), 'the program ran');
   assert.equal(readFileSync(join(home.directory, 'out'), 'utf8'), `http://127.0.0.1:${port}\n`);
