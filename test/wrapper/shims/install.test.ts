@@ -227,7 +227,8 @@ test('an unknown CLI and one that is not on PATH are refused with what is known'
   assert.match(unknown.stderr, /not in the catalog[\s\S]*known: firecrawl, tvly/);
   box.provider('absent', '');
   const absent = await box.wrap(['install', 'absent', '--json']);
-  assert.equal(JSON.parse(absent.stdout).error.code, 'not-on-path');
+  const { code, hint } = JSON.parse(absent.stdout).error;
+  assert.deepEqual([code, hint], ['not-on-path', 'install absent first, or add its directory to PATH']);
 });
 
 test('a script that looks for files next to itself is not moved, but can be shimmed from another directory', async t => {
@@ -235,6 +236,7 @@ test('a script that looks for files next to itself is not moved, but can be shim
   fs.writeFileSync(path.join(box.bin, 'tool.conf'), 'CONF=found\n');
   const refused = await box.wrap(['install', 'tool']);
   assert.equal(refused.exit, 73);
+  assert.match(refused.stderr, /culvert-wrap install tool --dir/);
   assert.match(refused.stderr, /--dir/);
   assert.ok(!shimmed(box));
   const early = path.join(box.home, 'early');

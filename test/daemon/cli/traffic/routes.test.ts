@@ -98,5 +98,6 @@ test('why says where a target goes, what decides that, and what the kernel says'
   assert.deepEqual([refused.code, refused.stdout], [2, '']);
   assert.match(refused.stderr, /not an address, a host name or a URL/);
   const unknown = await culvert(home, ['why', 'no-such-name.invalid']);
+  assert.equal(unknown.code, 1);
   assert.match(unknown.stdout, /no-such-name\.invalid could not be resolved: /);
 });
