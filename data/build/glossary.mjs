@@ -79,6 +79,9 @@ const VENDOR = /^daemon\/(emulator|warp\/parse)\//;
 const PROSE =
   /^(?!test\/).*\.(md|[1-8]|ui|policy|html)$|\.(desktop|xml)\.in$|^data\/(deb\/control|metrics\/alerts\.yml)$|^wrapper\/catalog\/.*\.toml$/;
 
+/** Modules, each with a header. */
+const MODULES = /^(daemon|gnome|wrapper|manifest|data|test)\/.*\.(ts|tsx|mjs)$/;
+
 const TEXT =
   /\.(ts|tsx|mjs|js|md|sh|ui|in|css|toml|c|h|py|xml|[1-8]|policy|html|yml|spec)$|^culvert-tool$|^data\/deb\/control$/;
 const patternsOf = words =>
@@ -95,6 +98,10 @@ let faults = 0;
 for (const file of files) {
   const text = readText(file);
   const lines = text.split('\n');
+  if (MODULES.test(file) && !/^(#!.*\n)?\/[/*]/.test(text)) {
+    console.error(`${file}:1: begin with a comment that says what the module does`);
+    faults++;
+  }
   for (const { pattern, better } of /\.(ts|tsx|mjs|js)$/.test(file) ? OPENINGS : [])
     for (const { index } of text.matchAll(pattern)) {
       console.error(`${file}:${text.slice(0, index).split('\n').length}: begin with ${better}`);
