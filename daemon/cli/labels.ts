@@ -1,20 +1,15 @@
 // Lists the words that commands take, each with what it means: for checks, help, completions and the manual.
 // Records over the contract's own types: a word that is missing or too much does not compile.
+import { MODES as MODE_NAMES } from '../api/actions.ts';
 import type { Config, Mode, Protocol } from '../api/schema.ts';
+import { DEFAULTS, flatten } from '../config/keys.ts';
 import { modeName } from '../view/client/labels.ts';
 import { english } from '../view/translator.ts';
 
-const modeTitle = (mode: Mode): string => modeName(mode, english).title;
-
-export const MODES: Record<Mode, string> = {
-  warp: modeTitle('warp'),
-  doh: modeTitle('doh'),
-  'warp+doh': modeTitle('warp+doh'),
-  dot: modeTitle('dot'),
-  'warp+dot': modeTitle('warp+dot'),
-  proxy: modeTitle('proxy'),
-  tunnel_only: modeTitle('tunnel_only'),
-};
+export const MODES = Object.fromEntries(MODE_NAMES.map(mode => [mode, modeName(mode, english).title])) as Record<
+  Mode,
+  string
+>;
 
 export const PROTOCOLS: Record<Protocol, string> = {
   MASQUE: 'HTTP/3, falling back to HTTP/2',
@@ -54,36 +49,14 @@ export const CONFIG_KEYS: Record<ConfigKey, string> = {
   'notifications.updates': 'notify of updates',
 };
 
-const BOOLEAN = ['true', 'false'] as const;
-/** The values of the keys that have a few; none for the others. */
-export const CONFIG_VALUES: Record<ConfigKey, readonly string[]> = {
-  'server.port': [],
-  'server.bind': [],
-  'webui.enabled': BOOLEAN,
-  'webui.allowRemote': BOOLEAN,
-  'webui.address': [],
-  'webui.tlsCertificate': [],
-  'webui.tlsKey': [],
-  'warp.cli': [],
-  'warp.killSwitch': BOOLEAN,
-  'warp.allowLan': BOOLEAN,
-  'warp.endpoints': [],
-  'warp.traceUrl': [],
-  'ui.openBrowser': BOOLEAN,
+const CHOICES: { [K in ConfigKey]?: readonly string[] } = {
   'ui.theme': ['system', 'light', 'dark'],
-  'ui.locale': [],
-  'ui.firstSteps': BOOLEAN,
   'updates.channel': ['stable', 'beta'],
-  'updates.checkOnStartup': BOOLEAN,
-  'updates.source': [],
-  'tray.autostart': BOOLEAN,
-  'tray.startHidden': BOOLEAN,
-  'notifications.connection': BOOLEAN,
-  'notifications.signIn': BOOLEAN,
-  'notifications.updates': BOOLEAN,
-  'notifications.reminders': BOOLEAN,
-  'reminders.offMinutes': [],
-  'history.enabled': BOOLEAN,
-  'metrics.enabled': BOOLEAN,
-  'metrics.hashAccounts': BOOLEAN,
 };
+/** The values of the keys that have a few; none for the others. */
+export const CONFIG_VALUES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  flatten(DEFAULTS).map(([key, value]) => [
+    key,
+    typeof value === 'boolean' ? ['true', 'false'] : (CHOICES[key as ConfigKey] ?? []),
+  ]),
+);
