@@ -1,9 +1,6 @@
 // Makes the pages of the window other than the first. page-list.ts loads this file after the first frame.
 import type { PageName } from '../../daemon/view/form.ts';
-import { advancedForm } from '../../daemon/view/forms/tunnel/advanced.ts';
-import { dnsForm } from '../../daemon/view/forms/tunnel/dns.ts';
-import { killSwitchForm } from '../../daemon/view/forms/tunnel/killswitch.ts';
-import { modeForm } from '../../daemon/view/forms/tunnel/modes.ts';
+import { PAGE_FORMS, type PageForm } from '../../daemon/view/forms/pages.ts';
 import { tr } from '../i18n.ts';
 import type { History } from './history.ts';
 import { AppsPage } from './pages/apps/apps-page.ts';
@@ -42,22 +39,14 @@ export function createFurtherPages(shell: Shell, history: History, title: (page:
         return new AppsPage(shell);
       case 'settings':
         return new SettingsPage(shell);
-      case 'mode':
-        return new FormPage(shell, ({ client, tunnel }) => modeForm(client, tunnel.settable, tr));
-      case 'killswitch':
-        return new FormPage(shell, ({ killSwitch }) => killSwitchForm(killSwitch, Date.now(), tr), true);
       case 'routes':
         return new RoutesPage(shell);
       case 'editor':
         return new EditorPage(shell);
-      case 'dns':
-        return new FormPage(shell, ({ client, tunnel }) => dnsForm(client, tunnel.settable, tr));
       case 'networks':
         return networksPage(shell);
       case 'account':
         return accountPage(shell);
-      case 'advanced':
-        return new FormPage(shell, ({ client, tunnel }) => advancedForm(client, tunnel.settable, tr));
       case 'tools':
         return toolAccountsPage(shell);
       case 'history':
@@ -72,6 +61,10 @@ export function createFurtherPages(shell: Shell, history: History, title: (page:
         return further.updates().page;
       case 'welcome':
         return new WelcomePage(shell);
+      default: {
+        const build: PageForm = PAGE_FORMS[name];
+        return new FormPage(shell, view => build(view, tr, Date.now), name === 'killswitch');
+      }
     }
   };
   const further: FurtherPages = {

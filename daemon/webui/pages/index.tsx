@@ -1,13 +1,8 @@
 // Shows every page but the first. Loaded when one of them is opened.
 import type { ComponentType } from 'preact';
 import type { Form, PageName, Row } from '../../view/form.ts';
-import { preferencesForm, UNKNOWN_DESKTOP } from '../../view/forms/preferences.ts';
+import { PAGE_FORMS, type PageForm } from '../../view/forms/pages.ts';
 import { overviewForm } from '../../view/forms/settings.ts';
-import { advancedForm } from '../../view/forms/tunnel/advanced.ts';
-import { dnsForm } from '../../view/forms/tunnel/dns.ts';
-import { killSwitchForm } from '../../view/forms/tunnel/killswitch.ts';
-import { modeForm } from '../../view/forms/tunnel/modes.ts';
-import { networksForm } from '../../view/forms/tunnel/networks.ts';
 import { pageTitle } from '../../view/page-titles.ts';
 import type { Translator } from '../../view/translator.ts';
 import type { View } from '../../view/view.ts';
@@ -29,25 +24,24 @@ export { runSettingsTask } from '../tasks/settings.ts';
 export { PairingPage } from './pairing.tsx';
 export { SearchResults } from './search.tsx';
 
+const FORM_PAGES = Object.fromEntries(
+  Object.entries<PageForm>(PAGE_FORMS).map(([page, build]) => [
+    page,
+    formPage((view, { tr, now }) => build(view, tr.value, () => now.value)),
+  ]),
+) as Record<keyof typeof PAGE_FORMS, ComponentType>;
+
 export const PAGES = {
+  ...FORM_PAGES,
   settings: formPage((view, { tr }) => settingsForm(view, tr.value)),
-  mode: formPage((view, { tr }) => modeForm(view.client, view.tunnel.settable, tr.value)),
-  killswitch: formPage((view, { tr, now }) => killSwitchForm(view.killSwitch, now.value, tr.value)),
   routes: RoutesPage,
   editor: EditorPage,
-  dns: formPage((view, { tr }) => dnsForm(view.client, view.tunnel.settable, tr.value)),
-  // only the desktop knows the present network
-  networks: formPage((view, { tr, now }) =>
-    networksForm(view.client, { settable: view.tunnel.settable, network: null, now: now.value }, tr.value),
-  ),
   account: AccountPage,
   apps: AppsPage,
   tools: ToolAccountsPage,
-  advanced: formPage((view, { tr }) => advancedForm(view.client, view.tunnel.settable, tr.value)),
   history: HistoryPage,
   checks: ChecksPage,
   log: LogPage,
-  preferences: formPage((view, { tr }) => preferencesForm(view.client, UNKNOWN_DESKTOP, tr.value)),
   updates: UpdatesPage,
   welcome: WelcomePage,
 } satisfies Record<Exclude<PageName, 'connection'>, ComponentType>;

@@ -7,13 +7,8 @@ import { fill, type Translator } from '../../translator.ts';
 import type { View } from '../../view.ts';
 import { accountForm } from '../account.ts';
 import { checksForm } from '../checks.ts';
-import { preferencesForm, UNKNOWN_DESKTOP } from '../preferences.ts';
+import { PAGE_FORMS, type PageForm } from '../pages.ts';
 import { overviewForm } from '../settings.ts';
-import { advancedForm } from '../tunnel/advanced.ts';
-import { dnsForm } from '../tunnel/dns.ts';
-import { killSwitchForm } from '../tunnel/killswitch.ts';
-import { modeForm } from '../tunnel/modes.ts';
-import { networksForm } from '../tunnel/networks.ts';
 import { updatesForm } from '../updates.ts';
 import { rowKeywords } from './keywords.ts';
 import { rankRows } from './match.ts';
@@ -33,18 +28,15 @@ type SearchedPage = readonly [page: PageName, title: string, form: Form];
 
 /** Every page as a form, and a link to each. */
 export function searchedPages(view: View, tr: Translator, gathered: Gathered = NOTHING_GATHERED): SearchedPage[] {
-  const { client, tunnel, killSwitch, update } = view;
-  const { settable } = tunnel;
+  const { client, update } = view;
   const offline = client.offline !== null;
   const forms: [PageName, Form][] = [
     ['settings', linksForm(view, tr)],
-    ['mode', modeForm(client, settable, tr)],
-    ['killswitch', killSwitchForm(killSwitch, Date.now(), tr)],
-    ['dns', dnsForm(client, settable, tr)],
-    ['networks', networksForm(client, { settable, network: null, now: Date.now() }, tr)],
+    ...Object.entries<PageForm>(PAGE_FORMS).map(([page, build]): [PageName, Form] => [
+      page as PageName,
+      build(view, tr, Date.now),
+    ]),
     ['account', accountForm(client, null, tr)],
-    ['advanced', advancedForm(client, settable, tr)],
-    ['preferences', preferencesForm(client, UNKNOWN_DESKTOP, tr)],
     ['checks', checksForm(gathered.checks, { offline }, tr)],
     ['updates', updatesForm(update, { offline, waiting: null }, tr)],
     ['history', historyRows(tr)],
