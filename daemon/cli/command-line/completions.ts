@@ -19,7 +19,8 @@ interface Place {
 /** Lists that only the daemon knows. */
 const LISTINGS: Record<NonNullable<ArgumentSpec['lists']>, string> = {
   routes: "culvert routes show 2>/dev/null | sed -e '/^mode /d' -e '/^#/d' -e 's/[[:space:]].*//'",
-  apps: "culvert apps list 2>/dev/null | sed -e 1d -e 's/[[:space:]].*//'",
+  // the apps stand indented below the sentences
+  apps: "culvert apps list 2>/dev/null | sed -n 's/^ *\\([^ ]*[.]desktop\\)\\( .*\\)*$/\\1/p'",
 };
 
 export function bash(): string {
