@@ -65,13 +65,14 @@ test('L6: what is wrong with a file is named by line, key and what is allowed', 
     assert.doesNotMatch(stderr, /canary/);
     const line = Number(/line (\d+)/.exec(stderr)![1]);
     assert.ok(line > text.split('\n').length - 1, stderr);
-    for (const command of [['config'], ['status', '--check'], ['explain', 'fake', 'x'], ['accounts', 'list']]) {
-      const refused = await box.wrap(command);
-      assert.match(refused.stderr, message);
-      assert.equal(refused.exit, 78, command.join(' '));
-    }
-    assert.match((await box.wrap(['doctor'])).stdout, message);
   }
+  // every command reads the file in one way
+  for (const command of [['config'], ['status', '--check'], ['explain', 'fake', 'x'], ['accounts', 'list']]) {
+    const refused = await box.wrap(command);
+    assert.match(refused.stderr, cases.at(-1)![1]);
+    assert.equal(refused.exit, 78, command.join(' '));
+  }
+  assert.match((await box.wrap(['doctor'])).stdout, cases.at(-1)![1]);
   fs.writeFileSync(config, text);
   fs.appendFileSync(path.join(box.config, 'providers.toml'), '[[providers.fake.rules]]\nclass = "quotta"\n');
   assert.match((await box.run('fake', ['x'])).stderr, /line 14: rules\[2\]\.class: .*"quota"\|"rate"\|"auth"\|"usage"/);
