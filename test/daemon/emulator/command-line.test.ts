@@ -152,6 +152,7 @@ describe("the emulator's command line", { concurrency: 2 }, () => {
           'settingsText',
           'trustedSsids',
           'virtualNetworks',
+          'localNetworkAccess',
         ] as const;
         for (const read of reads) {
           const argv = readArgv(read, can, true);
