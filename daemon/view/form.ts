@@ -59,6 +59,7 @@ const CLIENT_TASKS = [
   'apply-settings',
   'undo-settings',
   'choose-mode',
+  'shortcuts',
 ] as const;
 export type ClientTask = (typeof CLIENT_TASKS)[number];
 

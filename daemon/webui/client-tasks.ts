@@ -50,6 +50,21 @@ async function task(app: App, name: ClientTask): Promise<boolean> {
     case 'choose-mode':
       app.choosingMode.value = true;
       return true;
+    case 'shortcuts':
+      // a page leaves the other keys to the browser
+      void app.ask({
+        heading: _('Keyboard Shortcuts'),
+        body: [
+          _('Tab: next control'),
+          _('Shift+Tab: previous control'),
+          _('Enter or Space: use the control'),
+          _('Arrow keys: other choices of a group'),
+          _('Escape: close a dialog'),
+        ].join('\n'),
+        accept: _('Close'),
+        notice: true,
+      });
+      return true;
     case 'report':
       await (await loadScript()).showReport(app);
       return true;

@@ -14,6 +14,7 @@ const OWN_TASKS: readonly ClientTask[] = [
   'run-checks',
   'report',
   'choose-mode',
+  'shortcuts',
 ];
 
 function needsDaemon(ask: Ask): boolean {

@@ -63,6 +63,7 @@ export function createTasks(
     'apply-settings': settings('apply-settings'),
     'undo-settings': settings('undo-settings'),
     'choose-mode': () => chooseMode(shell),
+    shortcuts: () => shell.window().application?.activate_action('shortcuts', null),
   };
   return async task => (await tasks[task]()) !== false;
 }

@@ -4,27 +4,40 @@ import type { Translator } from '../../translator.ts';
 const both = (...lists: string[]) => lists.join('; ');
 
 /** Keywords by `page/row`; words or phrases separated by semicolons, so that a translation can have more of them or fewer. */
-export function rowKeywords({ _ }: Translator): Record<string, string> {
+export function rowKeywords(tr: Translator): Record<string, string> {
+  return { ...linkKeywords(tr), ...settingKeywords(tr) };
+}
+
+/** Keywords of the links to pages. */
+function linkKeywords({ _ }: Translator): Record<string, string> {
   return {
     // Translators: in each of these lists, words for one setting, separated by semicolons: put those of your language
     'settings/to-connection': _(
-      'connect; disconnect; turn on; turn off; pause; timer; snooze; break; schedule; airplane mode; status; captive portal; sign in',
+      'connect; reconnect; my IP address; disconnect; turn on; turn off; pause; timer; snooze; break; schedule; airplane mode; status; captive portal; sign in',
     ),
-    'settings/to-mode': _('VPN; tunnel; connection type; exit node; full tunnel; all traffic; protocol'),
+    'settings/to-mode': both(
+      _('VPN; tunnel; connection type; exit node; full tunnel; all traffic; protocol'),
+      _('hide my IP; my internet provider; anonymous'),
+    ),
     'settings/to-killswitch': both(
       _(
         'killswitch; firewall; lockdown; always-on; block internet; leak protection; captive portal; kill switch exceptions',
       ),
       _('lockdown mode; permanent kill switch; IP leak; DNS leak'),
+      _('disconnect protection; network lock; advanced kill switch'),
     ),
     'settings/to-routes': both(
       _(
         'split tunneling; split tunnelling; exclude; exclusion; include; bypass; allow list; whitelist; exceptions; IPv4; IPv6; subnet routes; CIDR; allowed IPs', // glossary: quoted
       ),
       _('allowlist; IP addresses; split tunnels; include mode; exclusions'),
+      _('Docker; containers; virtual machine; SSH; Git; websites; bank; Netflix'),
     ),
     'settings/to-editor': _('import routes; export routes; paste list; file; presets; backup'),
-    'settings/to-dns': _('name server; resolver; custom DNS server; MagicDNS; blocker; encrypted DNS'),
+    'settings/to-dns': both(
+      _('name server; resolver; custom DNS server; MagicDNS; blocker; encrypted DNS'),
+      _('8.8.8.8; 9.9.9.9; block websites; gambling; social media'),
+    ),
     'settings/to-networks': both(
       _('Wi-Fi; wireless; hotspot; public network; trusted network; captive portal; home; office; SSID'),
       _('public Wi-Fi; coffee shop; hotel; airport Wi-Fi; travel; roaming'),
@@ -33,9 +46,11 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'settings/to-apps': both(
       _('app based split tunneling; programs; applications; browser; launch; per-app; proxy'),
       _('shortcut; app menu; desktop icon'),
+      _('exclude app; Firefox; Chrome; Steam; games; gaming; torrent; streaming; Netflix; Zoom; Git'),
     ),
-    'settings/to-account': _(
-      'profile; user; sign in; log in; login; log out; devices; device ID; subscription; phone; team',
+    'settings/to-account': both(
+      _('profile; user; sign in; log in; login; log out; devices; device ID; subscription; phone; team'),
+      _('sign in again; reauthenticate; revoke; password'),
     ),
     'settings/to-checks': both(
       _(
@@ -43,16 +58,29 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
       ),
       _('troubleshooting; hotspot login'),
       _('slow; crash; no internet; broken'),
+      _('can’t connect; won’t connect; keeps disconnecting; drops; certificate; root certificate; feedback; suspend'),
     ),
     'settings/to-history': both(
       _('speed; bandwidth; ping; data usage; traffic; statistics; uptime; sessions'),
       _('speed; bandwidth; ping; statistics; throughput; live; performance; quality'),
       _('graph; chart; slow'),
+      _('Mbps; lag; jitter; drops; disconnects'),
     ),
     'settings/to-log': both(_('logs; debug; console; terminal; output; commands'), _('log file')),
     'settings/to-tools': _('API keys; command line; tokens; quota; rotate'),
-    'settings/to-updates': _('upgrade; version; new release; rollback; downgrade; about'),
+    'settings/to-updates': both(
+      _('upgrade; version; new release; rollback; downgrade; about'),
+      _('changelog; release notes; uninstall'),
+    ),
+    'settings/shortcuts': _('keyboard; hotkey; shortcut; key binding; accelerator'),
     'settings/to-preferences': _('options; app settings; notify; telemetry; privacy; general'),
+  };
+}
+
+/** Keywords of the rows of pages. */
+function settingKeywords({ _ }: Translator): Record<string, string> {
+  return {
+    'account/override': _('locked; switch locked; administrator'),
     'mode/mode-warp': _('VPN; full tunnel; everything'),
     'mode/mode-warp+doh': _('DoH; DNS over HTTPS; encrypted DNS; secure DNS'),
     'mode/mode-warp+dot': _('DoT; DNS over TLS; encrypted DNS; secure DNS; private DNS'),
@@ -63,7 +91,7 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
       _('QUIC; HTTP/3; obfuscation; stealth; censorship; anti-censorship; UDP blocked'),
       _('post-quantum; quantum resistant'),
     ),
-    'mode/protocol-WireGuard': both(_('WG; UDP; VPN protocol'), _('OpenVPN; IKEv2')),
+    'mode/protocol-WireGuard': both(_('WG; UDP; VPN protocol; battery; power'), _('OpenVPN; IKEv2')),
     'killswitch/lan': both(
       _('LAN; printer; local network sharing; NAS; Chromecast; smart TV; router'),
       _('LAN discovery; local network access; allow LAN traffic'),
@@ -93,7 +121,7 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
       _('public key; private key; new key'),
     ),
     'advanced/proxy-port': _('SOCKS; SOCKS5; HTTP proxy; localhost'),
-    'advanced/endpoint-set': _('endpoint; server; location; custom IP; relay; country; city'),
+    'advanced/endpoint-set': _('endpoint; server; fastest server; location; custom IP; relay; country; city'),
     'advanced/reset': _('factory reset; restore defaults; start over'),
     'mode/vnet': _('vnet; virtual network'),
     'preferences/tray.autostart': both(
@@ -105,6 +133,7 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'preferences/ui.theme': both(
       _('dark mode; light theme; night; color; appearance'),
       _('look and feel; color scheme'),
+      _('monochrome; monochromatic; black and white'),
     ),
     'preferences/ui.locale': _('translation; region; locale'),
     'preferences/notifications.connection': both(_('notify; alerts; pop-up; messages'), _('desktop notifications')),
@@ -113,7 +142,10 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'preferences/metrics.enabled': _('telemetry; Grafana; monitoring; statistics'),
     'preferences/updates.checkOnStartup': _('upgrade; automatic updates'),
     'preferences/updates.channel': _('beta program; preview; early access; release channel'),
-    'preferences/webui.enabled': _('remote access; browser; web interface; phone; dashboard; web UI'),
+    'preferences/webui.enabled': both(
+      _('remote access; browser; web interface; phone; dashboard; web UI'),
+      _('QR code; pairing'),
+    ),
     'preferences/export-settings': _('backup; save; transfer; sync'),
     'preferences/apply-settings': _('import; restore; load; transfer'),
   };

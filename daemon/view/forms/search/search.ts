@@ -1,6 +1,6 @@
 // Finds settings by words: every row of every page, by its title, values and keywords, with the page that holds it.
 
-import { type Form, type Group, PAGE_NAMES, type PageName, type Row } from '../../form.ts';
+import { type ClientTask, type Form, type Group, PAGE_NAMES, type PageName, type Row } from '../../form.ts';
 import { formatCount } from '../../format.ts';
 import { pageTitle } from '../../page-titles.ts';
 import { fill, type Translator } from '../../translator.ts';
@@ -22,6 +22,8 @@ export interface Hit {
   place: string;
   title: string;
   subtitle: string;
+  /** Opens a dialog instead of the page. */
+  task?: ClientTask;
 }
 
 type SearchedPage = readonly [page: PageName, title: string, form: Form];
@@ -55,7 +57,14 @@ function linksForm(view: View, tr: Translator): Form {
     page => page !== 'settings' && page !== 'tools' && !listed.some(row => row.kind === 'link' && row.page === page),
   );
   const links = missing.map((page): Row => ({ kind: 'link', id: `to-${page}`, page, title: pageTitle(page, tr) }));
-  return { groups: [{ id: 'pages', rows: [...listed, ...links] }] };
+  const shortcuts: Row = {
+    kind: 'link',
+    id: 'shortcuts',
+    page: 'preferences',
+    task: 'shortcuts',
+    title: tr._('Keyboard Shortcuts'),
+  };
+  return { groups: [{ id: 'pages', rows: [...listed, ...links, shortcuts] }] };
 }
 
 /** The rows that hold every word of `query`, the best first; where there are none, those that hold some. */
@@ -76,13 +85,15 @@ export function searchPages(pages: readonly SearchedPage[], query: string, tr: T
     const rank = ranks[i];
     if (rank == null) return [];
     const link = row.kind === 'link';
+    const task = link ? row.task : undefined;
     const hit: Hit = {
       page: link ? row.page : page,
-      row: link ? null : row.id,
+      row: link && !task ? null : row.id,
       place,
       title: row.title,
       subtitle: (link ? row.subtitle : group.title) ?? '',
     };
+    if (task) hit.task = task;
     return [{ hit, rank }];
   });
   hits.sort((a, b) => a.rank - b.rank);
@@ -115,15 +126,12 @@ export function hitCount(hits: readonly Hit[], tr: Translator): string {
 /** The hits as rows that lead to them. */
 export function hitsForm(hits: readonly Hit[], { _ }: Translator): Form {
   const none: Row = { kind: 'note', id: 'none', title: _('Nothing found') };
-  const rows = hits.map(
-    ({ page, row, place, title, subtitle }): Row => ({
-      kind: 'link',
-      id: `${page} ${row}`,
-      page,
-      ...(row === null ? {} : { row }),
-      title,
-      subtitle: [...(row === null ? [] : [place]), subtitle].filter(Boolean).join(' · '),
-    }),
-  );
+  const rows = hits.map(({ page, row, place, title, subtitle, task }): Row => {
+    const about = row === null ? subtitle : [place, subtitle].filter(Boolean).join(' · ');
+    const link: Extract<Row, { kind: 'link' }> = { kind: 'link', id: `${page} ${row}`, page, title, subtitle: about };
+    if (row !== null) link.row = row;
+    if (task) link.task = task;
+    return link;
+  });
   return { groups: [{ id: 'hits', rows: rows.length ? rows : [none] }] };
 }

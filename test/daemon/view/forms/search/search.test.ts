@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SplitTunnel } from '../../../../../daemon/api/schema.ts';
-import type { Form } from '../../../../../daemon/view/form.ts';
+import { commandOfLink, type Form } from '../../../../../daemon/view/form.ts';
 import { rowKeywords } from '../../../../../daemon/view/forms/search/keywords.ts';
-import { type Hit, searchedPages, searchPages } from '../../../../../daemon/view/forms/search/search.ts';
+import { type Hit, hitsForm, searchedPages, searchPages } from '../../../../../daemon/view/forms/search/search.ts';
 import { NOTHING_GATHERED } from '../../../../../daemon/view/forms/search/searched-rows.ts';
 import { describe } from '../../../../../daemon/view/view.ts';
 import { app, logEntry } from '../../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../../support/gnome/translator.ts';
 import { FURTHER_WORDS } from '../further-words.ts';
+import { ASKED_WORDS } from './asked-words.ts';
 import { PLAIN_WORDS } from './plain-words.ts';
 import { SEARCH_WORDS } from './search-words.ts';
 
@@ -23,7 +24,7 @@ const find = (query: string): Hit[] => searchPages(pages, query, tr);
 /** Hits that people see without scrolling. */
 const SEEN = 5;
 
-for (const [name, words] of Object.entries({ SEARCH_WORDS, FURTHER_WORDS, PLAIN_WORDS }))
+for (const [name, words] of Object.entries({ SEARCH_WORDS, FURTHER_WORDS, PLAIN_WORDS, ASKED_WORDS }))
   test(`at least 95 of 100 ordinary words of ${name} find their row among the first five`, () => {
     const missed = words.filter(([word, places]) => {
       const expected = places.split(' ');
@@ -63,6 +64,16 @@ test('the search finds rows of pages that are lists, and of checks and updates',
   for (const [query, place] of places) {
     const [first] = searchPages(all, query, tr);
     assert.equal(`${first?.page}/${first?.row}`, place, query);
+  }
+});
+
+test('a hit for the keyboard shortcuts opens them', () => {
+  for (const query of ['keyboard shortcuts', 'hotkey']) {
+    const hits = find(query);
+    assert.equal(hits[0]?.task, 'shortcuts', query);
+    const [row] = hitsForm(hits, tr).groups[0]!.rows;
+    assert.ok(row?.kind === 'link');
+    assert.deepEqual(commandOfLink(row).ask, { kind: 'client', task: 'shortcuts' });
   }
 });
 
