@@ -28,7 +28,7 @@ if (!out) {
 const rendered = {};
 try {
   for (const info of Gio.File.new_for_path(directory).enumerate_children('standard::name', 0, null)) {
-    const look = /^org\.culvert\.Culvert-(\w+)-symbolic\.svg$/.exec(info.get_name())?.[1];
+    const look = /^org\.culvert\.Culvert-([\w-]+)-symbolic\.svg$/.exec(info.get_name())?.[1];
     if (!look) continue;
     const file = GLib.build_filenamev([directory, info.get_name()]);
     rendered[look] = Object.fromEntries(SIZES.map(size => [size, alpha(file, size)]));

@@ -1,14 +1,14 @@
 // Provides the tray's pictures as a host wants them: ARGB, from the alpha channels that the build rendered.
 import GLib from 'gi://GLib?version=2.0';
-import type { Look } from '../../daemon/view/client/labels.ts';
+import type { State } from '../../daemon/view/states/summary/state.ts';
 import type { Tone } from '../../daemon/view/states/tunnel.ts';
 import { pkgdatadir } from '../install-paths.ts';
 
 /** `a(iiay)`: width, height, ARGB32 in network byte order. */
 export type Pixmaps = [width: number, height: number, argb: Uint8Array][];
 
-/** Format of the file that data/build/render-icons.js writes: per look, per size in pixels, the alpha channel in base64. */
-type Rendered = Record<Look, Record<string, string>>;
+/** Format of the file that data/build/render-icons.js writes: per state, per size in pixels, the alpha channel in base64. */
+type Rendered = Record<State, Record<string, string>>;
 
 /**
  * Light tones for a dark panel; the dark outline of `colored` gives them 3:1 on a light one (WCAG 2.1, 1.4.11).
@@ -27,11 +27,11 @@ const COLORS: Record<Tone, [red: number, green: number, blue: number]> = {
  * Pixmaps and not icon names: a name that the host's theme lacks is a blank, and not every host looks at IconThemePath.
  * @throws GLib.Error when the file beside the program is missing.
  */
-export function loadIcons(): (look: Look, tone: Tone) => Pixmaps {
+export function loadIcons(): (state: State, tone: Tone) => Pixmaps {
   const [, bytes] = GLib.file_get_contents(GLib.build_filenamev([pkgdatadir, 'tray-icons.json']));
   const rendered = JSON.parse(new TextDecoder().decode(bytes)) as Rendered;
-  return (look, tone) =>
-    Object.entries(rendered[look]).map(([size, alpha]) => [
+  return (state, tone) =>
+    Object.entries(rendered[state]).map(([size, alpha]) => [
       Number(size),
       Number(size),
       colored(GLib.base64_decode(alpha), Number(size), COLORS[tone]),

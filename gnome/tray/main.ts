@@ -56,9 +56,9 @@ function startTray(bus: Gio.DBusConnection): void {
   };
   const appearance = (): Appearance => {
     const shown = shownOf(model.state());
-    const { look, tone } = shown.tunnel;
-    const key = `${look} ${tone}`;
-    if (drawn?.key !== key) drawn = { key, pixmaps: icon(look, tone) };
+    const { state, tone } = shown.tunnel;
+    const key = `${state} ${tone}`;
+    if (drawn?.key !== key) drawn = { key, pixmaps: icon(state, tone) };
     return { icon: drawn.pixmaps, tooltip: tooltipOf(shown, tr), entries: menuOf(shown, tr) };
   };
   const showError = (error: unknown) => {

@@ -8,7 +8,7 @@ import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type LostRegistration, lostRegistration, phaseText } from './causes.ts';
 import { explainedCause, findingWords } from './diagnosis.ts';
-import { blockedText, isBlocking, type State, stateOf, stateText } from './summary/state.ts';
+import { blockedText, isBlocking, type State, stateIcon, stateOf, stateText } from './summary/state.ts';
 
 export type { Tone } from '../form.ts';
 
@@ -74,16 +74,17 @@ export function describeTunnel(client: ClientState, tr: Translator): TunnelView 
   const { snapshot, offline, pending } = client;
   const look = offline || !snapshot ? 'unavailable' : lookOf(snapshot);
   const current = look === 'unavailable' || !snapshot ? null : snapshot;
+  const state = stateOf(client);
   const connection = current && !current.status.blocked ? current.status.state : null;
   const words = describeState(look, current, client, tr);
   const first = current?.status.state === 'unknown' && current.status.raw === null;
   const locked = current?.options.switchLocked === true;
   return {
     look,
-    state: stateOf(client),
+    state,
     stateText: stateText(client, words.label, tr),
     ...words,
-    icon: iconName(offline?.code === 'starting' ? (client.last ?? look) : look),
+    icon: stateIcon(offline?.code === 'starting' && client.last ? stateOfLook(client.last) : state),
     tone:
       look === 'connected' && (current?.diagnosis || current?.status.network === 'unstable') ? 'warning' : TONES[look],
     toggle: toggleOf(connection, { free: !pending && !first, locked }, tr),
@@ -100,9 +101,8 @@ export function describeTunnel(client: ClientState, tr: Translator): TunnelView 
   };
 }
 
-/** Name of the symbolic icon of a look. */
-export function iconName(look: Look): string {
-  return `org.culvert.Culvert-${look}-symbolic`;
+function stateOfLook(look: Exclude<Look, 'unavailable'>): State {
+  return look === 'setup' ? 'needs-you' : look;
 }
 
 type Words = Pick<TunnelView, 'label' | 'sentence' | 'remedy' | 'details'>;

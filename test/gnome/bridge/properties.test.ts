@@ -98,7 +98,7 @@ test('without a daemon nothing is known, whatever was known before', () => {
       );
       assert.match(StatusText, /^(Unavailable|Starting…)$/);
       assert.equal(RemedyText, code === 'not-running' || code === 'stopped' ? 'Start' : '');
-      assert.equal(Icon, 'org.culvert.Culvert-unavailable-symbolic');
+      assert.equal(Icon, 'org.culvert.Culvert-unknown-symbolic');
       assert.deepEqual(
         { Version, ...rest },
         {

@@ -34,6 +34,11 @@ export function stateOf(client: ClientState): State {
   return status.state;
 }
 
+/** Name of the symbolic icon whose shape shows the state. */
+export function stateIcon(state: State): string {
+  return `org.culvert.Culvert-${state}-symbolic`;
+}
+
 /** A network wants its user to sign in on a page. */
 export function wantsSignIn({ reason }: Pick<Snapshot['status'], 'reason'>): boolean {
   return reason?.code?.startsWith('CaptivePortal') === true;

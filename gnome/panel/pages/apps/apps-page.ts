@@ -16,6 +16,7 @@ import {
   sortApps,
 } from '../../../../daemon/view/states/apps.ts';
 import { errorText } from '../../../../daemon/view/states/problems.ts';
+import { stateIcon } from '../../../../daemon/view/states/summary/state.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../../gc.ts';
 import { _, tr } from '../../../i18n.ts';
@@ -46,7 +47,7 @@ export class AppsPage extends Adw.Bin implements Page {
   readonly #verify = checkButton(_('Check the tunnel first'));
   readonly #states = new Gtk.Stack({ vexpand: true });
   readonly #failed = new Adw.StatusPage({
-    icon_name: 'org.culvert.Culvert-unavailable-symbolic',
+    icon_name: stateIcon('unknown'),
     title: _('Can’t list apps'),
   });
   readonly #again = new Gtk.Button({ label: _('Try Again'), halign: Gtk.Align.CENTER, css_classes: ['pill'] });

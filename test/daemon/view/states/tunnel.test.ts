@@ -1,6 +1,6 @@
 // The view of each state: words, icon, switch, menu and figures, without a desktop.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { Blocked, ConnectionState, type Snapshot } from '../../../../daemon/api/schema.ts';
 import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
@@ -15,13 +15,9 @@ import {
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
 import { describeUnconfirmed } from '../../../../daemon/view/states/changes.ts';
 import { describeKillSwitch } from '../../../../daemon/view/states/killswitch.ts';
+import { STATES, stateIcon } from '../../../../daemon/view/states/summary/state.ts';
 import { describeTimed } from '../../../../daemon/view/states/timed.ts';
-import {
-  configProblemText,
-  describeTunnel as describe,
-  durationText,
-  iconName,
-} from '../../../../daemon/view/states/tunnel.ts';
+import { configProblemText, describeTunnel as describe, durationText } from '../../../../daemon/view/states/tunnel.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import { describe as describeAll, describe as describeView } from '../../../../daemon/view/view.ts';
 import { menuOf, type Shown, tooltipOf } from '../../../../gnome/tray/menu.ts';
@@ -59,8 +55,8 @@ test('each state has its own label and icon', () => {
 });
 
 test('every icon that is named exists', () => {
-  for (const look of [...states, 'setup', 'unavailable'] satisfies Look[])
-    assert.ok(existsSync(new URL(`hicolor/symbolic/status/${iconName(look)}.svg`, ICONS)), look);
+  const icons = readdirSync(new URL('hicolor/symbolic/status/', ICONS));
+  assert.deepEqual(icons.sort(), STATES.map(state => `${stateIcon(state)}.svg`).sort());
   for (const blocked of Blocked.options)
     assert.ok(existsSync(new URL(`panel/${setupView(blocked, tr).icon}.svg`, ICONS)), blocked);
 });

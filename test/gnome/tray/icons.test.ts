@@ -1,0 +1,26 @@
+// The shape alone tells the states apart, at the sizes of panels.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { STATES } from '../../../daemon/view/states/summary/state.ts';
+import { missing } from '../../support/gnome/desktop.ts';
+import { temporary } from '../../support/temporary.ts';
+
+test('each two states differ in shape at 16, 22 and 24 pixels', { skip: missing('gjs') }, t => {
+  const file = join(temporary(t), 'icons.json');
+  execFileSync('gjs', ['-m', 'data/build/render-icons.js', file]);
+  const rendered = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Record<string, string>>;
+  assert.deepEqual(Object.keys(rendered).sort(), [...STATES].sort());
+  for (const size of ['16', '22', '24']) {
+    const shapes = STATES.map(state => Buffer.from(rendered[state]![size]!, 'base64'));
+    for (const [i, one] of shapes.entries())
+      for (const [j, other] of shapes.entries()) {
+        if (j <= i) continue;
+        // the difference in ink, in whole pixels
+        const ink = one.reduce((sum, alpha, at) => sum + Math.abs(alpha - other[at]!), 0) / 255;
+        assert.ok(ink >= 8, `${STATES[i]} and ${STATES[j]} differ by ${ink} pixels at ${size}`);
+      }
+  }
+});
