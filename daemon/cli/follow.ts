@@ -9,16 +9,17 @@ const PAUSES = [100, 250, 500, 1000, 2000];
 
 /**
  * Yields events until `signal` is aborted. A lost stream is said once, then resumed after the last event seen.
- * @throws Unreachable or ApiError when the first attempt fails; later failures are retried.
+ * @param isPatient the daemon may come later, and every stream starts with a whole snapshot
+ * @throws Unreachable or ApiError when the first attempt fails, unless it is patient; later failures are retried.
  */
-export async function* follow(client: Client, signal: AbortSignal): AsyncGenerator<Followed> {
+export async function* follow(client: Client, signal: AbortSignal, isPatient = false): AsyncGenerator<Followed> {
   let last: string | undefined;
-  let attempt = -1;
+  let attempt = isPatient ? 0 : -1;
   let lost = false;
   while (!signal.aborted) {
     let why = 'The daemon ended the event stream.';
     try {
-      const stream = await client.events(last);
+      const stream = await client.events(isPatient ? undefined : last);
       const close = () => stream.close();
       signal.addEventListener('abort', close, { once: true });
       try {

@@ -42,6 +42,23 @@ export interface ClientState {
 /** One request at a time: another one is not finished yet. */
 export class Busy extends Error {}
 
+/** The state of a client that only shows what it is told. @param snapshot null while no daemon can be asked */
+export function shownState(snapshot: Snapshot | null): ClientState {
+  return {
+    snapshot,
+    last: null,
+    offline: snapshot ? null : { code: 'not-running', detail: '' },
+    config: null,
+    pending: null,
+    slow: false,
+    killSwitchPending: false,
+    update: null,
+    refusal: null,
+    proxyProblem: null,
+    proof: null,
+  };
+}
+
 /** The snapshot while it is current. */
 export function current({ snapshot, offline }: ClientState): Snapshot | null {
   return offline ? null : snapshot;

@@ -16,6 +16,7 @@ import { follow } from '../../follow.ts';
 import { columns } from '../../terminal/columns.ts';
 
 export const status: Run = async (context, _, options) => {
+  if (options.format !== undefined) return (await import('./bar.ts')).showBar(context, options);
   if (options.watch) return watch(context);
   const [snapshot, health] = await Promise.all([
     context.client.call('GET /api/snapshot', options.fresh ? { query: { fresh: '1' } } : {}),

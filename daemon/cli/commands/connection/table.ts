@@ -1,6 +1,7 @@
 // Defines the commands of the connection, for the command table.
 
 import { SUBJECTS } from '../../../api/subjects.ts';
+import { BAR_FORMATS } from '../../../view/bars/bars.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-spec.ts';
 import { UNTIL } from '../../duration.ts';
 import { KEEP } from '../../keep.ts';
@@ -22,9 +23,10 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     name: 'status',
     summary: 'show the connection status',
     details:
-      'Prints one line. With --check, the exit code is 3 unless the tunnel is connected. With --watch, it prints a line for each change until Ctrl+C, even across a restart of the daemon.',
+      'Prints one line. With --check, the exit code is 3 unless the tunnel is connected. With --watch, it prints a line for each change until Ctrl+C, even across a restart of the daemon. With --format, it is the line of a status bar, and a daemon that is gone has one too.',
     options: [
       { flags: '-w, --watch', summary: 'print a line for each change' },
+      { flags: '--format <bar>', summary: `the line of a status bar: ${BAR_FORMATS.join(', ')}` },
       { flags: '-c, --check', summary: 'exit 3 unless connected' },
       { flags: '-l, --long', summary: 'also show endpoint, latency, account and more' },
       { flags: '--fresh', summary: 'ask the tunnel CLI again first' },

@@ -1,0 +1,54 @@
+// `culvert status --format`: the line of a status bar, once or for each change.
+import { applyEvent } from '../../../api/apply-event.ts';
+import { Unreachable } from '../../../api/client.ts';
+import type { Snapshot } from '../../../api/schema.ts';
+import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../view/bars/bars.ts';
+import { shownState } from '../../../view/client/client-state.ts';
+import { english } from '../../../view/translator.ts';
+import type { Context, Options } from '../../context.ts';
+import { EXIT, usage } from '../../errors.ts';
+import { follow } from '../../follow.ts';
+import { asciiJson, isAsciiLocale } from '../../terminal/fit.ts';
+
+/** Time in which a daemon has to answer before its state is shown as unknown. */
+const FIRST_LINE_MS = 1_000;
+
+/** Never fails for want of a daemon: its state is unknown then. */
+export async function showBar(context: Context, { format: name, watch, json }: Options): Promise<number> {
+  const format = BAR_FORMATS.find(each => each === name);
+  if (!format) throw usage(`There is no format ${String(name)}.`, `There are: ${BAR_FORMATS.join(', ')}`);
+  if (json) throw usage("--json and --format can't be used together.");
+  const put = writer(context, format);
+  if (!watch) {
+    const snapshot = await context.client.call('GET /api/snapshot').catch(error => {
+      if (error instanceof Unreachable) return null;
+      throw error;
+    });
+    put(barLine(shownState(snapshot), format, false, english));
+    return EXIT.ok;
+  }
+  for (const line of barStart(format)) put(line);
+  let shown: Snapshot | null = null;
+  let printed = '';
+  const show = () => {
+    const line = barLine(shownState(shown), format, true, english);
+    if (line !== printed) put(line);
+    printed = line;
+  };
+  const late = setTimeout(show, FIRST_LINE_MS);
+  for await (const followed of follow(context.client, context.signal, true)) {
+    clearTimeout(late);
+    // never the state before
+    if (followed.kind === 'lost') shown = null;
+    else if (followed.kind === 'event') shown = applyEvent(shown, followed.event);
+    if (followed.kind !== 'back') show();
+  }
+  clearTimeout(late);
+  return EXIT.ok;
+}
+
+function writer({ env, print, printDocument }: Context, format: BarFormat): (line: string) => void {
+  if (format === 'polybar' || format === 'plain') return print;
+  // as a document it is not written in lookalikes, which may be quotes
+  return line => printDocument(isAsciiLocale(env) ? asciiJson(line) : line);
+}

@@ -1,0 +1,80 @@
+// Pure: writes the state as one line in the format of a status bar.
+import type { ClientState } from '../client/client-state.ts';
+import { describeKillSwitch } from '../states/killswitch.ts';
+import type { State } from '../states/summary/state.ts';
+import { describeTimed } from '../states/timed.ts';
+import { describeTunnel } from '../states/tunnel.ts';
+import type { Translator } from '../translator.ts';
+
+export const BAR_FORMATS = ['waybar', 'i3bar', 'i3status-rust', 'polybar', 'plain'] as const;
+export type BarFormat = (typeof BAR_FORMATS)[number];
+
+/** Signs of Windows Glyph List 4, which nearly every font has; their shapes are those of the icons. */
+const SYMBOLS: Record<State, string> = {
+  connected: '●',
+  connecting: '▲',
+  disconnecting: '▼',
+  disconnected: '○',
+  paused: '||',
+  blocked: '■',
+  unable: '×',
+  'needs-you': '!',
+  unknown: '?',
+};
+
+/** As i3status-rust names them. */
+const LEVELS: Record<State, 'Idle' | 'Info' | 'Good' | 'Warning' | 'Critical'> = {
+  connected: 'Good',
+  connecting: 'Info',
+  disconnecting: 'Info',
+  disconnected: 'Idle',
+  paused: 'Warning',
+  blocked: 'Critical',
+  unable: 'Critical',
+  'needs-you': 'Warning',
+  unknown: 'Warning',
+};
+
+/** Lines that a bar reads before the first state: i3bar's header and the start of its endless array. */
+export function barStart(format: BarFormat): string[] {
+  return format === 'i3bar' ? ['{"version":1}', '['] : [];
+}
+
+/** @param inArray the line continues what `barStart` began */
+export function barLine(client: ClientState, format: BarFormat, inArray: boolean, tr: Translator): string {
+  const { state, stateText, sentence } = describeTunnel(client, tr);
+  const symbol = SYMBOLS[state];
+  const text = oneLine(`${symbol} ${stateText}`);
+  switch (format) {
+    case 'waybar': {
+      const killSwitch = describeKillSwitch(client, tr);
+      const isWorthALine = !['unavailable', 'not-installed', 'off'].includes(killSwitch.look);
+      const lines = [sentence, ...describeTimed(client, tr).map(timed => timed.text)];
+      if (isWorthALine) lines.push(killSwitch.sentence);
+      // waybar-custom(5); both texts are markup
+      const tooltip = [...new Set(lines)].filter(Boolean).map(oneLine).join('\n');
+      return JSON.stringify({ text: pango(text), alt: state, tooltip: pango(tooltip), class: state });
+    }
+    case 'i3bar': {
+      const urgent = state === 'blocked' || state === 'needs-you' || state === 'unable';
+      const block = { name: 'culvert', instance: state, full_text: text, short_text: symbol, urgent, markup: 'none' };
+      return `${JSON.stringify([block])}${inArray ? ',' : ''}`;
+    }
+    case 'i3status-rust':
+      // its default format reads the text as markup
+      return JSON.stringify({ state: LEVELS[state], text: pango(text), short_text: pango(symbol) });
+    case 'polybar':
+      // its tags begin so, and it knows no way to write the two signs as they are
+      return text.replaceAll('%{', '% {');
+    case 'plain':
+      return text;
+  }
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\p{C}\s]+/gu, ' ').trim();
+}
+
+function pango(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
