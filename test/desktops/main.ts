@@ -1,10 +1,11 @@
-// Tray and window in real desktops: node --import tsx test/desktops/main.ts [NAME…]
+// Tray, window and applet in real desktops: node --import tsx test/desktops/main.ts [NAME…]
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { missing } from '../support/gnome/desktop.ts';
+import { visitApplet } from './applet.ts';
 import { SHELLS } from './shells.ts';
-import { visit } from './visit.ts';
+import { type Step, visit } from './visit.ts';
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter(name => !SHELLS.some(shell => shell.name === name));
@@ -26,10 +27,12 @@ for (const shell of SHELLS.filter(({ name }) => wanted.length === 0 || wanted.in
   }
   const version = spawnSync(shell.needs[0]!, ['--version'], { encoding: 'utf8' }).stdout?.trim().split('\n')[0];
   if (version) console.log(`  ${version}`);
-  await visit(shell, pictures, ({ name, failure }) => {
+  const report = ({ name, failure }: Step) => {
     console.log(failure === null ? `  ✔ ${name}` : `  ✖ ${name}\n      ${failure}`);
     if (failure !== null) failed++;
-  });
+  };
+  await visit(shell, pictures, report);
+  if (shell.name === 'plasma') await visitApplet(shell.env, pictures, report);
 }
 console.log(`${failed === 0 ? 'PASSED' : `FAILED: ${failed}`}; pictures are in ${pictures}`);
 process.exit(failed === 0 ? 0 : 1);

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Desktop, Running } from '../support/gnome/desktop.ts';
+import { type Desktop, missing, type Running } from '../support/gnome/desktop.ts';
 import { XFCE_PANEL } from '../support/gnome/xfce.ts';
 import { until } from '../support/until.ts';
 
@@ -87,15 +87,18 @@ const lxqt: Shell = {
   start: async desktop => desktop.start('lxqt-panel', []),
 };
 
+/** Plasma 5 has its own. */
+const kded = missing('kded6') ? 'kded5' : 'kded6';
+
 const plasma: Shell = {
   ...ON_X11,
   name: 'plasma',
   listOutlives: true,
-  needs: ['plasmashell', 'kded5', 'xfwm4', 'dbus-update-activation-environment'],
+  needs: ['plasmashell', kded, 'xfwm4', 'dbus-update-activation-environment'],
   env: {
     XDG_CURRENT_DESKTOP: 'KDE',
     KDE_FULL_SESSION: 'true',
-    KDE_SESSION_VERSION: '5',
+    KDE_SESSION_VERSION: kded.slice(-1),
     XDG_SESSION_TYPE: 'x11',
     QT_QPA_PLATFORM: 'xcb',
     QT_QUICK_BACKEND: 'software',
@@ -107,7 +110,7 @@ const plasma: Shell = {
     desktop.start('xfwm4', ['--compositor=off']);
   },
   async start(desktop) {
-    desktop.start('kded5', []); // keeps the list of tray icons; a second one exits immediately
+    desktop.start(kded, []); // keeps the list of tray icons; a second one exits immediately
     const shell = desktop.start('plasmashell', ['--no-respawn']);
     const strip = ['-window', 'root', '-crop', '1280x20+0+780', '-format', '%[fx:mean]', 'info:'];
     await until(() => Number(attempt(() => tool(desktop, 'import', ...strip), '0')) > 0.05, 'the panel of Plasma');

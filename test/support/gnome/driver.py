@@ -15,7 +15,8 @@ from gi.repository import Atspi, GLib
 
 # at-spi2-core 2.56 gave old roles new names, and GTK 4.10 gave its switch and its boxes roles of their own
 ROLES = {"button": "push button", "switch": "check box", "toggle switch": "check box", "grouping": "panel"}
-PRESS = ("click", "toggle", "activate")  # GTK 4's names of a button's, a switch's, a row's action
+# GTK 4's names of a button's, a switch's, a row's action, and Qt's
+PRESS = ("click", "toggle", "activate", "Press", "Toggle")
 
 
 def visible():

@@ -1,0 +1,197 @@
+// Does with the applet of Plasma what a person does, in a real one: by the names that a screen reader gets.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundleGjs } from '../../data/build/bundle.mjs';
+import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
+import { type Ask, type Desktop, openDesktop, type Running, startDriver } from '../support/gnome/desktop.ts';
+import { change, KILL_SWITCH } from '../support/gnome/initial.ts';
+import { until } from '../support/until.ts';
+import type { Step } from './visit.ts';
+
+const ID = 'org.culvert.Culvert';
+const NAME = 'org.culvert.Client1';
+const TOO_OLD = 'This widget needs Plasma 6.4 or newer.';
+
+interface Visit {
+  desktop: Desktop;
+  daemon: FakeDaemon;
+  ask: Ask;
+  applet: Running;
+  picture(name: string): void;
+}
+
+const STEPS: [name: string, step: (visit: Visit) => Promise<void>][] = [
+  ['the applet shows the state', shown],
+  ['every control asks for what it says', controls],
+  ['a change waits to be kept', pending],
+  ['a pause counts down', paused],
+  ['nothing wakes it while nothing changes', rests],
+  ['without the bridge it shows nothing of the last state', withoutBridge],
+  ['a bridge that is back is followed', backAgain],
+  ['without the daemon the state is unknown', withoutDaemon],
+];
+
+/**
+ * @param env of programs in Plasma
+ * @param pictures directory for what was seen
+ * @param report called after each step
+ */
+export async function visitApplet(
+  env: NodeJS.ProcessEnv,
+  pictures: string,
+  report: (step: Step) => void,
+): Promise<void> {
+  const desktop = await openDesktop('500x600');
+  Object.assign(desktop.env, env, { QT_LINUX_ACCESSIBILITY_ALWAYS_ON: '1', XDG_SESSION_TYPE: 'x11' });
+  const daemon = createDaemon(desktop.socket);
+  try {
+    install(desktop);
+    await daemon.listen();
+    daemon.set('tunnelCli', { emulated: false });
+    daemon.set('killSwitch', KILL_SWITCH);
+    daemon.set('status', { state: 'connected', reason: null, blocked: null, raw: 'connected' });
+    desktop.start('xfwm4', ['--compositor=off']);
+    const picture = (name: string) => {
+      spawnSync('import', ['-window', 'root', join(pictures, `plasma-applet-${name}.png`)], { env: desktop.env });
+    };
+    const ask = startDriver(desktop, 'driver.py');
+    const visit: Visit = { desktop, daemon, ask, applet: open(desktop), picture };
+    const attempt = async (name: string, step: (visit: Visit) => Promise<void>) =>
+      report({
+        name,
+        failure: await step(visit).then(
+          () => null,
+          (error: Error) => `${error.message}\n${visit.applet.output().slice(-2000)}`,
+        ),
+      });
+    if (version() < 6.4) return await attempt('an older Plasma says what it needs', tooOld);
+    for (const [name, step] of STEPS) await attempt(name, step);
+  } finally {
+    await desktop.close();
+    await daemon.stop();
+  }
+}
+
+function version(): number {
+  const text = spawnSync('plasmawindowed', ['--version'], { encoding: 'utf8' }).stdout;
+  return Number(/\d+\.\d+/.exec(text)?.[0]);
+}
+
+/** Lays applet and bridge out as packages do. */
+function install(desktop: Desktop): void {
+  const share = join(desktop.prefix, 'share');
+  const plasmoid = join(share, 'plasma', 'plasmoids', ID);
+  cpSync('data/plasma/contents', join(plasmoid, 'contents'), { recursive: true });
+  const metadata = readFileSync('data/plasma/metadata.json.in', 'utf8');
+  writeFileSync(join(plasmoid, 'metadata.json'), metadata.replace(/@\w+@/g, '1'));
+  desktop.env.XDG_DATA_DIRS = `${share}:/usr/local/share:/usr/share`;
+  bundleGjs(['bridge'], join(share, 'culvert'), { __VERSION__: '"0.0.0-test"' });
+  const service = readFileSync('data/org.culvert.Client1.service.in', 'utf8')
+    .replace('@GJS@', 'gjs')
+    .replace('@PKGDATADIR@', join(share, 'culvert'));
+  mkdirSync(join(desktop.directory, 'services'), { recursive: true });
+  writeFileSync(join(desktop.directory, 'services', `${NAME}.service`), service);
+}
+
+const open = (desktop: Desktop) => desktop.start('plasmawindowed', [ID]);
+
+/** The process of the bridge. */
+function bridgeOf({ desktop }: Visit): number | null {
+  const ask = ['call', '--session', '--dest', 'org.freedesktop.DBus', '--object-path', '/org/freedesktop/DBus'];
+  const method = ['--method', 'org.freedesktop.DBus.GetConnectionUnixProcessID', NAME];
+  const { stdout } = spawnSync('gdbus', [...ask, ...method], { env: desktop.env, encoding: 'utf8' });
+  return Number(/uint32 (\d+)/.exec(stdout)?.[1]) || null;
+}
+
+async function tooOld({ ask, picture }: Visit): Promise<void> {
+  await ask({ do: 'find', name: TOO_OLD });
+  picture('too-old');
+}
+
+async function shown({ desktop, ask, applet, picture }: Visit): Promise<void> {
+  for (const name of ['Connected', 'Disconnect', 'Kill Switch', 'All traffic', 'Open Culvert'])
+    await ask({ do: 'find', name });
+  picture('light');
+  await applet.kill();
+  spawnSync('plasma-apply-colorscheme', ['BreezeDark'], { env: desktop.env });
+  const dark = open(desktop);
+  await ask({ do: 'find', name: 'Connected' });
+  picture('dark');
+  await dark.kill();
+  spawnSync('plasma-apply-colorscheme', ['BreezeLight'], { env: desktop.env });
+}
+
+async function controls(visit: Visit): Promise<void> {
+  const { desktop, ask, daemon } = visit;
+  visit.applet = open(desktop);
+  for (const [name, expected] of [
+    ['Disconnect', { action: 'disconnect' }],
+    ['DNS only', { action: 'setMode', value: 'doh', confirmWithin: 30 }],
+    ['Pause for 15 minutes', { action: 'disconnect', forSeconds: 900 }],
+    ['Pause for 1 hour', { action: 'disconnect', forSeconds: 3600 }],
+  ] as const) {
+    const before = daemon.actions.length;
+    await ask({ do: 'press', name });
+    await until(() => daemon.actions.length > before, `what "${name}" asks for`);
+    assert.deepEqual(daemon.actions.at(-1), expected, name);
+  }
+}
+
+async function pending({ ask, daemon, picture }: Visit): Promise<void> {
+  daemon.setChanges([change('mode', { value: 'doh', confirmBy: new Date(Date.now() + 30_000).toISOString() })]);
+  await ask({ do: 'find', name: 'Keep' });
+  await ask({ do: 'find', name: 'Revert Now' });
+  picture('pending');
+  daemon.setChanges([]);
+  await ask({ do: 'gone', name: 'Keep' });
+}
+
+async function paused({ ask, daemon, picture }: Visit): Promise<void> {
+  daemon.setChanges([change('connection', { value: 'off', endsAt: new Date(Date.now() + 600_000).toISOString() })]);
+  daemon.set('status', { state: 'disconnected', reason: null, blocked: null, raw: 'disconnected' });
+  const left = async () => ((await ask({ do: 'names' })) as string[]).find(name => / left$/.test(name));
+  const first = await until(left, 'the time left');
+  await until(async () => (await left()) !== first, 'the next second');
+  picture('paused');
+  daemon.setChanges([]);
+  daemon.set('status', { state: 'connected', reason: null, blocked: null, raw: 'connected' });
+  await ask({ do: 'find', name: 'Connected' });
+}
+
+/** By the switches of context of the main thread, which runs all of the applet. */
+async function rests({ applet }: Visit): Promise<void> {
+  const switches = () => {
+    const status = readFileSync(`/proc/${applet.child.pid}/status`, 'utf8');
+    return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)![1]);
+  };
+  let before = switches();
+  const quiet = () => {
+    const now = switches();
+    const isSame = now === before;
+    before = now;
+    return isSame;
+  };
+  await until(quiet, 'ten seconds without a wake-up', { pollMs: 10_000, limitMs: 120_000 });
+}
+
+async function withoutBridge(visit: Visit): Promise<void> {
+  process.kill(bridgeOf(visit)!, 'SIGKILL');
+  await visit.ask({ do: 'find', name: 'Unavailable' });
+  await visit.ask({ do: 'gone', name: 'Connected' });
+  await visit.ask({ do: 'gone', name: 'Disconnect' });
+  visit.picture('no-bridge');
+}
+
+async function backAgain({ desktop, ask }: Visit): Promise<void> {
+  desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'bridge.js')]);
+  await ask({ do: 'find', name: 'Connected' });
+}
+
+async function withoutDaemon({ ask, daemon, picture }: Visit): Promise<void> {
+  await daemon.crash();
+  await ask({ do: 'gone', name: 'Connected' });
+  await ask({ do: 'gone', name: 'Disconnect' });
+  picture('no-daemon');
+}
