@@ -39,6 +39,7 @@ export const CONFIG_KEYS: Record<ConfigKey, string> = {
   'updates.source': 'base address of the releases; empty for none',
   'tray.autostart': 'start at login',
   'tray.startHidden': 'start at login without the window',
+  'tray.shortcuts': 'have the tray take global shortcuts, whose keys the desktop asks for',
   'notifications.connection': 'notify when the connection is lost',
   'notifications.reminders': 'notify a minute before a timer ends, and when WARP stays off',
   'history.enabled': 'keep changes of the state and statistics of the tunnel for 90 days',

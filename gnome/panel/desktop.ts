@@ -201,12 +201,30 @@ export function watchNetwork(changed: () => void): () => void {
 /** True while the desktop shows tray icons; null without a session bus. */
 export async function hasTrayHost(): Promise<boolean | null> {
   const watcher = 'org.kde.StatusNotifierWatcher';
+  const place = { name: watcher, path: '/StatusNotifierWatcher', iface: watcher };
+  const host = await readProperty<boolean>(place, 'IsStatusNotifierHostRegistered');
+  return host === null ? null : host === true;
+}
+
+/** True while the desktop has global shortcuts for apps; null without a session bus. */
+export async function hasShortcuts(): Promise<boolean | null> {
+  const name = 'org.freedesktop.portal.Desktop';
+  const place = { name, path: '/org/freedesktop/portal/desktop', iface: 'org.freedesktop.portal.GlobalShortcuts' };
+  const version = await readProperty<number>(place, 'version');
+  return version === null ? null : version !== undefined;
+}
+
+/** A property of a service that runs; undefined where there is none, null where no answer came in time. */
+async function readProperty<T>(
+  { name, path, iface }: { name: string; path: string; iface: string },
+  property: string,
+): Promise<T | null | undefined> {
   try {
     const bus = Gio.bus_get_sync(Gio.BusType.SESSION, null);
-    const args = new GLib.Variant('(ss)', [watcher, 'IsStatusNotifierHostRegistered']);
+    const args = new GLib.Variant('(ss)', [iface, property]);
     const reply = await bus.call(
-      watcher,
-      '/StatusNotifierWatcher',
+      name,
+      path,
       'org.freedesktop.DBus.Properties',
       'Get',
       args,
@@ -215,9 +233,9 @@ export async function hasTrayHost(): Promise<boolean | null> {
       2000,
       null,
     );
-    return (reply.recursiveUnpack() as [unknown])[0] === true;
+    return reply.recursiveUnpack<[T]>()[0];
   } catch (error) {
-    return (error as GLib.Error).matches?.(Gio.io_error_quark(), Gio.IOErrorEnum.TIMED_OUT) ? null : false;
+    return (error as GLib.Error).matches?.(Gio.io_error_quark(), Gio.IOErrorEnum.TIMED_OUT) ? null : undefined;
   }
 }
 

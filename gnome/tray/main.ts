@@ -4,7 +4,8 @@ import GLib from 'gi://GLib?version=2.0';
 import { exit } from 'system';
 import type { ClientState } from '../../daemon/view/client/client-state.ts';
 import { createModel } from '../../daemon/view/client/model.ts';
-import { describeUnconfirmed, type Unconfirmed } from '../../daemon/view/states/changes.ts';
+import { describeTimed, offCommands } from '../../daemon/view/forms/timed.ts';
+import { describeUnconfirmed, isPause, type Unconfirmed } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, nextMinute } from '../../daemon/view/states/killswitch.ts';
 import { keepNotification, type Notification, notificationOf } from '../../daemon/view/states/notify.ts';
 import { errorText } from '../../daemon/view/states/problems.ts';
@@ -23,6 +24,7 @@ import { createNotifier, openPanel } from './desktop.ts';
 import { loadIcons, type Pixmaps } from './icons.ts';
 import { type Appearance, createItem } from './item.ts';
 import { menuOf, type Shown, tooltipOf } from './menu.ts';
+import { createShortcuts } from './shortcuts.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 
@@ -82,12 +84,31 @@ function startTray(bus: Gio.DBusConnection): void {
   offered.add_action(quit);
   bus.export_action_group(TRAY_PATH, offered);
 
+  const toggle = () => {
+    const { toggle } = describeTunnel(model.state(), tr);
+    if (toggle.sensitive && toggle.action) actions.act(toggle.action);
+  };
+  const pause = () => {
+    const { toggle } = describeTunnel(model.state(), tr);
+    const paused = describeTimed(model.state(), tr).find(({ change }) => isPause(change));
+    if (paused) actions.runCommand(paused.end.command);
+    else if (toggle.sensitive && toggle.action === 'disconnect') actions.runCommand(offCommands(tr)[0]!.command);
+  };
+  const useShortcuts = createShortcuts(bus, {
+    shortcuts: () => [
+      { id: 'toggle', label: _('Connect or disconnect WARP'), activate: toggle },
+      { id: 'pause', label: _('Pause WARP, or end the pause'), activate: pause },
+    ],
+    failed() {
+      const body = _('The desktop set no keys, or has no global shortcuts.');
+      void notifier.show('error', { summary: _('That did not work'), body, actions: [] });
+      model.call('POST /api/config/user', { body: { tray: { shortcuts: false } } }).catch(() => {});
+    },
+  });
+
   const item = createItem(bus, appearance(), {
     activate: token => void openPanel(bus, token).catch(showError),
-    secondary() {
-      const { toggle } = describeTunnel(model.state(), tr);
-      if (toggle.sensitive && toggle.action) actions.act(toggle.action);
-    },
+    secondary: toggle,
     chosen: entry => entry.command && actions.act(entry.command),
     opened() {
       recent = recentApps();
@@ -113,6 +134,7 @@ function startTray(bus: Gio.DBusConnection): void {
   model.subscribe(() => {
     const after = model.state();
     followLocale(after.config);
+    if (after.config) useShortcuts(after.config.config.tray.shortcuts);
     const news = notificationOf(before, after, actions.requested(), tr);
     if (news) notify(news.kind, news);
     if (!describeUnconfirmed(after, tr)) void notifier.withdraw('keep');

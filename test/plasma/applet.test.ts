@@ -50,7 +50,7 @@ test('each method that the applet calls exists with these arguments', () => {
   assert.deepEqual([...new Set(called)].sort(), [...wanted, 'Refresh'].sort());
 });
 
-test('what the views read of the client is there', () => {
+test('the client has all that the views read of it', () => {
   const own = new Set(
     [...client.matchAll(/^ {4}(?:readonly )?(?:property \S+ (\w+)|function (\w+))/gm)].map(m => m[1] ?? m[2]),
   );

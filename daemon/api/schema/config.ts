@@ -58,6 +58,8 @@ export const Config = z.object({
     autostart: z.boolean(),
     /** At login, without the window. */
     startHidden: z.boolean(),
+    /** Global shortcuts, whose keys the desktop asks for. */
+    shortcuts: z.boolean(),
   }),
   /** Kinds of notifications that the tray shows. */
   notifications: z.object({

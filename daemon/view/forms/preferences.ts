@@ -24,11 +24,14 @@ export interface DesktopFacts {
   tray: boolean | null;
   /** Culvert starts with the session: its entry is there, and neither the user nor the desktop has turned it off. */
   autostart: boolean | null;
+  /** It has global shortcuts for apps (org.freedesktop.portal.GlobalShortcuts). */
+  shortcuts: boolean | null;
 }
-export const UNKNOWN_DESKTOP: DesktopFacts = { tray: null, autostart: null };
+export const UNKNOWN_DESKTOP: DesktopFacts = { tray: null, autostart: null, shortcuts: null };
 
-export function preferencesForm(client: ClientState, { tray, autostart }: DesktopFacts, tr: Translator): Form {
+export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Translator): Form {
   const { _ } = tr;
+  const { tray, autostart, shortcuts } = facts;
   const response = client.config;
   if (!response)
     return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Not available now') }] }] };
@@ -41,11 +44,25 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
         id: 'start',
         title: _('At login'),
         rows: [
-          autostartRow(response, { tray, autostart }, tr),
+          autostartRow(response, facts, tr),
           ...(tray !== false && (autostart ?? config.tray.autostart)
             ? [toggle(['tray', 'startHidden'], _('Start hidden'), _('Only the tray icon, without the window'))]
             : []),
         ],
+      },
+      {
+        id: 'shortcuts',
+        title: _('Keyboard'),
+        rows:
+          shortcuts === false
+            ? []
+            : [
+                toggle(
+                  ['tray', 'shortcuts'],
+                  _('Global shortcuts'),
+                  _('To connect, disconnect and pause from any app. Your desktop asks for the keys.'),
+                ),
+              ],
       },
       {
         id: 'look',
@@ -130,7 +147,11 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
 }
 
 /** The switch for the start at login. */
-export function autostartRow(response: ConfigResponse, { tray, autostart }: DesktopFacts, tr: Translator): Row {
+export function autostartRow(
+  response: ConfigResponse,
+  { tray, autostart }: Pick<DesktopFacts, 'tray' | 'autostart'>,
+  tr: Translator,
+): Row {
   const about = tray === false ? null : tr._('With the tray icon');
   return toggles(response, tr)(['tray', 'autostart'], tr._('Start at login'), about, autostart);
 }

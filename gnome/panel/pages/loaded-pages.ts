@@ -13,6 +13,7 @@ import { _, tr } from '../../i18n.ts';
 import { culvertProgram } from '../../install-paths.ts';
 import {
   currentNetwork,
+  hasShortcuts,
   hasTrayHost,
   NotAllowed,
   repairProgram,
@@ -75,7 +76,10 @@ export function preferencesPage(shell: Shell): FormPage {
     page.refresh(shell.view());
   };
   const watch = watchAutostart(autostart => show({ autostart }));
-  const load = async () => show({ tray: await hasTrayHost() });
+  const load = async () => {
+    void hasShortcuts().then(shortcuts => show({ shortcuts }));
+    show({ tray: await hasTrayHost() });
+  };
   void load();
   return Object.assign(page, { reload: () => void load(), close: watch });
 }

@@ -130,6 +130,7 @@ function settingKeywords({ _ }: Translator): Record<string, string> {
       _('hide window; close to tray'),
     ),
     'preferences/tray.startHidden': _('start minimized; background; tray icon'),
+    'preferences/tray.shortcuts': _('hotkey; keyboard shortcut; key binding; global shortcut'),
     'preferences/ui.theme': both(
       _('dark mode; light theme; night; color; appearance'),
       _('look and feel; color scheme'),

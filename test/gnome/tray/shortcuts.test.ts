@@ -1,0 +1,112 @@
+// Global shortcuts of the tray, with a portal that a test scripts, over a real bus.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { createDaemon, type FakeDaemon } from '../../support/gnome/daemon.ts';
+import { type Ask, type Desktop, missing, openDesktop, type Running, talk } from '../../support/gnome/desktop.ts';
+import { change } from '../../support/gnome/initial.ts';
+import { until } from '../../support/until.ts';
+
+type Call = [method: string, ...args: unknown[]];
+
+describe('global shortcuts', { skip: missing(), concurrency: false }, () => {
+  let desktop: Desktop;
+  let daemon: FakeDaemon;
+  let portal: Running;
+  let ask: Ask;
+  const calls = async () => (await ask({ do: 'calls' })) as Call[];
+  const names = async () => (await calls()).map(([method]) => method);
+  const bound = (times = 1) =>
+    until(async () => (await names()).filter(name => name === 'BindShortcuts').length === times, 'the shortcuts');
+  const turn = (shortcuts: boolean) => {
+    daemon.config.config.tray.shortcuts = shortcuts;
+    daemon.setConfig({});
+  };
+  const startPortal = () => {
+    portal = desktop.start('/usr/bin/python3', ['-W', 'ignore', 'test/support/gnome/portal.py']);
+    ask = talk(portal);
+  };
+  /** Again and again: the tray may not have heard of the present state yet. */
+  const press = (id: string, done: () => boolean) =>
+    until(async () => {
+      await ask({ do: 'press', id });
+      return done();
+    }, `what ${id} does`);
+  const acted = async (id: string, action: unknown) => {
+    const before = daemon.actions.length;
+    await press(id, () => daemon.actions.length > before);
+    assert.deepEqual(daemon.actions.at(-1), action);
+  };
+
+  beforeEach(async () => {
+    desktop = await openDesktop('100x100');
+    daemon = createDaemon(desktop.socket);
+    await daemon.listen();
+    daemon.set('tunnelCli', { emulated: false });
+    startPortal();
+    await ask({ do: 'calls' });
+    desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'tray.js')]);
+    await until(() => daemon.streams() === 1, 'the stream');
+  });
+  afterEach(async () => {
+    await desktop.close();
+    await daemon.stop();
+  });
+
+  test('nothing is asked of the desktop until the user turns them on', async () => {
+    daemon.set('status', { state: 'connected', reason: null, blocked: null, raw: 'x' });
+    turn(true);
+    await bound();
+    assert.deepEqual(await names(), ['Register', 'CreateSession', 'BindShortcuts']);
+    const [[, app], , [, , shortcuts]] = (await calls()) as [Call, Call, Call];
+    assert.equal(app, 'org.culvert.Culvert');
+    assert.deepEqual(
+      (shortcuts as [string, { description: string }][]).map(([id]) => id),
+      ['toggle', 'pause'],
+    );
+  });
+
+  test('a key toggles the tunnel, and another one pauses it and ends the pause', async () => {
+    daemon.set('status', { state: 'disconnected', reason: null, blocked: null, raw: 'x' });
+    turn(true);
+    await bound();
+    await acted('toggle', { action: 'connect' });
+    daemon.set('status', { state: 'connected' });
+    await acted('pause', { action: 'disconnect', forSeconds: 900 });
+    daemon.setChanges([change('connection', { value: 'off', endsAt: new Date(Date.now() + 60_000).toISOString() })]);
+    daemon.set('status', { state: 'disconnected' });
+    const before = daemon.asked.length;
+    await press('pause', () => daemon.asked.length > before);
+    assert.match(daemon.asked.at(-1)!.line, /changes/);
+  });
+
+  test('turned off, the session is closed', async () => {
+    turn(true);
+    await bound();
+    turn(false);
+    await until(async () => (await names()).at(-1) === 'Close', 'the end of the session');
+  });
+
+  test('they are bound again when the portal restarts', async () => {
+    turn(true);
+    await bound();
+    await portal.kill('SIGKILL');
+    startPortal();
+    await bound();
+    assert.deepEqual(await names(), ['Register', 'CreateSession', 'BindShortcuts']);
+  });
+
+  test('a user who sets no keys has them off', async () => {
+    await ask({ do: 'refuse' });
+    turn(true);
+    await until(() => daemon.asked.length > 0, 'the setting');
+    assert.deepEqual(daemon.asked.at(-1)?.body, { tray: { shortcuts: false } });
+  });
+
+  test('a desktop without the portal has them off', async () => {
+    await portal.kill();
+    turn(true);
+    await until(() => daemon.asked.length > 0, 'the setting');
+    assert.deepEqual(daemon.asked.at(-1)?.body, { tray: { shortcuts: false } });
+  });
+});
