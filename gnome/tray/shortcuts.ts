@@ -8,7 +8,7 @@ const PATH = '/org/freedesktop/portal/desktop';
 const SHORTCUTS = 'org.freedesktop.portal.GlobalShortcuts';
 const SESSION = 'org.freedesktop.portal.Session';
 
-export interface Shortcut {
+interface Shortcut {
   id: string;
   /** Description in the desktop's dialog. */
   label: string;
@@ -16,7 +16,7 @@ export interface Shortcut {
 }
 
 /** The user said no, or the desktop has no global shortcuts. */
-export class NoShortcuts extends Error {}
+class NoShortcuts extends Error {}
 
 /** The portal has ended: what it was asked is asked again when it is back. */
 const GONE = Symbol('gone');

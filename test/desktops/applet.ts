@@ -12,6 +12,8 @@ import type { Step } from './visit.ts';
 
 const ID = 'org.culvert.Culvert';
 const NAME = 'org.culvert.Client1';
+/** A person who waits longer takes it for broken. */
+const LIMIT_MS = 15_000;
 const TOO_OLD = 'This widget needs Plasma 6.4 or newer.';
 
 interface Visit {
@@ -66,7 +68,7 @@ export async function visitApplet(
           (error: Error) => `${error.message}\n${visit.applet.output().slice(-2000)}`,
         ),
       });
-    if (version() < 6.4) return await attempt('an older Plasma says what it needs', tooOld);
+    if (version(desktop) < 6.4) return await attempt('an older Plasma says what it needs', tooOld);
     for (const [name, step] of STEPS) await attempt(name, step);
   } finally {
     await desktop.close();
@@ -74,8 +76,8 @@ export async function visitApplet(
   }
 }
 
-function version(): number {
-  const text = spawnSync('plasmawindowed', ['--version'], { encoding: 'utf8' }).stdout;
+function version({ env }: Desktop): number {
+  const text = spawnSync('plasmashell', ['--version'], { env, encoding: 'utf8', timeout: 10_000 }).stdout;
   return Number(/\d+\.\d+/.exec(text)?.[0]);
 }
 
@@ -106,18 +108,18 @@ function bridgeOf({ desktop }: Visit): number | null {
 }
 
 async function tooOld({ ask, picture }: Visit): Promise<void> {
-  await ask({ do: 'find', name: TOO_OLD });
+  await ask({ do: 'find', name: TOO_OLD, ms: LIMIT_MS });
   picture('too-old');
 }
 
 async function shown({ desktop, ask, applet, picture }: Visit): Promise<void> {
   for (const name of ['Connected', 'Disconnect', 'Kill Switch', 'All traffic', 'Open Culvert'])
-    await ask({ do: 'find', name });
+    await ask({ do: 'find', name, ms: LIMIT_MS });
   picture('light');
   await applet.kill();
   spawnSync('plasma-apply-colorscheme', ['BreezeDark'], { env: desktop.env });
   const dark = open(desktop);
-  await ask({ do: 'find', name: 'Connected' });
+  await ask({ do: 'find', name: 'Connected', ms: LIMIT_MS });
   picture('dark');
   await dark.kill();
   spawnSync('plasma-apply-colorscheme', ['BreezeLight'], { env: desktop.env });
@@ -141,11 +143,11 @@ async function controls(visit: Visit): Promise<void> {
 
 async function pending({ ask, daemon, picture }: Visit): Promise<void> {
   daemon.setChanges([change('mode', { value: 'doh', confirmBy: new Date(Date.now() + 30_000).toISOString() })]);
-  await ask({ do: 'find', name: 'Keep' });
-  await ask({ do: 'find', name: 'Revert Now' });
+  await ask({ do: 'find', name: 'Keep', ms: LIMIT_MS });
+  await ask({ do: 'find', name: 'Revert Now', ms: LIMIT_MS });
   picture('pending');
   daemon.setChanges([]);
-  await ask({ do: 'gone', name: 'Keep' });
+  await ask({ do: 'gone', name: 'Keep', ms: LIMIT_MS });
 }
 
 async function paused({ ask, daemon, picture }: Visit): Promise<void> {
@@ -157,7 +159,7 @@ async function paused({ ask, daemon, picture }: Visit): Promise<void> {
   picture('paused');
   daemon.setChanges([]);
   daemon.set('status', { state: 'connected', reason: null, blocked: null, raw: 'connected' });
-  await ask({ do: 'find', name: 'Connected' });
+  await ask({ do: 'find', name: 'Connected', ms: LIMIT_MS });
 }
 
 /** By the switches of context of the main thread, which runs all of the applet. */
@@ -178,20 +180,20 @@ async function rests({ applet }: Visit): Promise<void> {
 
 async function withoutBridge(visit: Visit): Promise<void> {
   process.kill(bridgeOf(visit)!, 'SIGKILL');
-  await visit.ask({ do: 'find', name: 'Unavailable' });
-  await visit.ask({ do: 'gone', name: 'Connected' });
-  await visit.ask({ do: 'gone', name: 'Disconnect' });
+  await visit.ask({ do: 'find', name: 'Unavailable', ms: LIMIT_MS });
+  await visit.ask({ do: 'gone', name: 'Connected', ms: LIMIT_MS });
+  await visit.ask({ do: 'gone', name: 'Disconnect', ms: LIMIT_MS });
   visit.picture('no-bridge');
 }
 
 async function backAgain({ desktop, ask }: Visit): Promise<void> {
   desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'bridge.js')]);
-  await ask({ do: 'find', name: 'Connected' });
+  await ask({ do: 'find', name: 'Connected', ms: LIMIT_MS });
 }
 
 async function withoutDaemon({ ask, daemon, picture }: Visit): Promise<void> {
   await daemon.crash();
-  await ask({ do: 'gone', name: 'Connected' });
-  await ask({ do: 'gone', name: 'Disconnect' });
+  await ask({ do: 'gone', name: 'Connected', ms: LIMIT_MS });
+  await ask({ do: 'gone', name: 'Disconnect', ms: LIMIT_MS });
   picture('no-daemon');
 }

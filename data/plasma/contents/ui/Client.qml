@@ -103,8 +103,9 @@ QtObject {
     function plain(value) {
         if (typeof value === "boolean")
             return value;
-        if (Array.isArray(value))
-            return value.map(plain);
+        // lists within lists are no arrays
+        if (typeof value === "object" && value.length !== undefined)
+            return Array.from(value, plain);
         const text = String(value);
         if (text !== "[object Object]")
             return text;

@@ -28,6 +28,8 @@ MouseArea {
     Kirigami.Icon {
         anchors.fill: parent
         source: area.applet.shape
+        isMask: true
+        color: Kirigami.Theme.textColor
         active: area.containsMouse || area.activeFocus
         Accessible.ignored: true
     }

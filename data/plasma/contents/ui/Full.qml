@@ -39,6 +39,8 @@ PlasmaExtras.Representation {
 
             Kirigami.Icon {
                 source: full.applet.shape
+                isMask: true
+                color: Kirigami.Theme.textColor
                 Layout.preferredWidth: Kirigami.Units.iconSizes.medium
                 Layout.preferredHeight: Kirigami.Units.iconSizes.medium
                 Accessible.ignored: true

@@ -41,8 +41,8 @@ PlasmoidItem {
     switchWidth: Kirigami.Units.gridUnit * 14
     switchHeight: Kirigami.Units.gridUnit * 14
 
-    onExpandedChanged: {
-        if (expanded && client)
+    onExpandedChanged: isOpen => {
+        if (isOpen && client)
             client.refresh();
     }
     onIsLookedAtChanged: now = Date.now()

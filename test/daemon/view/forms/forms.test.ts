@@ -335,7 +335,7 @@ test('names of accounts can be hidden while metrics are shown', () => {
 test('the start at login is shown as the desktop has it, and hidden only where there is a tray', () => {
   const client = clientState();
   const rows = (tray: boolean | null, autostart: boolean | null) =>
-    preferencesForm(client, { tray, autostart }, tr).groups[0]!.rows.map(row => [
+    preferencesForm(client, { tray, autostart, shortcuts: null }, tr).groups[0]!.rows.map(row => [
       row.id,
       row.kind === 'switch' && row.on,
       row.kind === 'switch' && row.command.ask,
