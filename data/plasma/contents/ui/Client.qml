@@ -107,7 +107,7 @@ QtObject {
         if (typeof value === "object" && value.length !== undefined)
             return Array.from(value, plain);
         const text = String(value);
-        if (text !== "[object Object]")
+        if (!text.startsWith("[object "))
             return text;
         const entries = {};
         for (const name in value)
