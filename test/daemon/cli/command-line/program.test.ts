@@ -179,7 +179,11 @@ test('bash completes commands, subcommands, flags, words and files', async t => 
   assert.deepEqual(complete('status', '--w'), ['--watch']);
   assert.deepEqual(complete('config', 'set', 'ui.'), ['ui.openBrowser', 'ui.theme', 'ui.locale', 'ui.firstSteps']);
   assert.deepEqual(complete('--no-').sort(), ['--no-open', '--no-panel', '--no-tray']);
-  assert.deepEqual(complete('config', 'set', '--session', 'tray'), ['tray.autostart', 'tray.startHidden', 'tray.shortcuts']);
+  assert.deepEqual(complete('config', 'set', '--session', 'tray'), [
+    'tray.autostart',
+    'tray.startHidden',
+    'tray.shortcuts',
+  ]);
   assert.deepEqual(complete('config', 'set', 'ui.theme', ''), ['system', 'light', 'dark']);
   assert.deepEqual(complete('config', 'set', 'server.port', ''), [''], 'the keys are not offered again');
   assert.deepEqual(complete('config', 'get', 'ui.theme', ''), ['']);
