@@ -19,6 +19,8 @@ interface Text {
   type: string;
   cut: boolean;
   outside: boolean;
+  /** May break a word with a hyphen. */
+  hyphens: boolean;
   rightToLeft: boolean;
 }
 
@@ -221,7 +223,8 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     daemon.setRoutes({
       mode: 'exclude',
       ips: [{ value: '2001:db8:1234:5678::/120', description: null }],
-      hosts: [{ value: host, description: long }],
+      // prose, which hyphens may break
+      hosts: [{ value: host, description: 'm'.repeat(63) }],
     });
     daemon.set('options', {
       fallbackDomains: [{ domain: host, note: long }],
@@ -239,8 +242,10 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
       daemon.setConfig({ ui: { locale } });
       await stage.ask({ do: 'scale', text: String(text) });
       await stage.settled();
-      const look: Look = (where, _texts, width) => {
+      const look: Look = (where, texts, width) => {
         if (width > size) wrong.push(`${where}, ${locale}: needs ${width} pixels of ${size}`);
+        for (const { text, hyphens } of texts)
+          if (hyphens && text.includes(long)) wrong.push(`${where}, ${locale}: hyphens in ${text}`);
       };
       await survey(look, texts, size);
     }

@@ -53,6 +53,27 @@ describe('long lists', { skip: missing('xdotool'), concurrency: false }, () => {
     await until(() => seen('warp-cli number 503, OK'), 'the newest');
   });
 
+  test('the columns of the log are straight, whatever the outcome and the time that it took', async () => {
+    const outcomes = [
+      { durationMs: 3 },
+      { durationMs: 12_345 },
+      { ok: false, exitCode: 0 },
+      { ok: false, exitCode: 3 },
+      { ok: false, exitCode: null },
+    ];
+    for (const [i, more] of outcomes.entries()) daemon.log(logEntry(600 + i, `warp-cli column ${i}`, more));
+    await until(() => seen('warp-cli column 4, killed'), 'the newest');
+    await stage.find('warp-cli column 2, failed');
+    const texts = (await stage.ask({ do: 'texts' })) as { text: string; type: string }[];
+    const heads = texts.filter(({ text, type }) => type === 'GtkLabel' && / column \d$/.test(text));
+    assert.equal(heads.length, outcomes.length);
+    assert.equal(
+      new Set(heads.map(({ text }) => text.indexOf('column'))).size,
+      1,
+      heads.map(({ text }) => text).join('\n'),
+    );
+  });
+
   test('a route that is removed leaves the list where it is scrolled to', async () => {
     const ips = Array.from({ length: 300 }, (_, i) => ({ value: `10.0.${i % 256}.${i}`, description: null }));
     daemon.setRoutes({ mode: 'exclude', ips, hosts: [] });

@@ -11,6 +11,7 @@ import { type Desktop, missing, type Running } from '../support/gnome/desktop.ts
 import { type Control, closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
 
+const TABS = ['Apps', 'Connection', 'Settings'];
 const NOT_RUNNING = 'Culvert’s background service isn’t running.';
 
 describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
@@ -457,6 +458,20 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     daemon.setConfig({ ui: { locale: 'en' } });
     await find('Disconnected');
     await gone('Getrennt');
+  });
+
+  test('a tab is as wide as its word, also after it was turned to', async () => {
+    for (const page of ['apps', 'settings', 'connection'] as const) {
+      await stage.turn(page);
+      await stage.settled();
+      const texts = (await stage.ask({ do: 'texts' })) as { text: string; type: string; narrow: boolean }[];
+      const words = texts.filter(({ text, type }) => type === 'GtkLabel' && TABS.includes(text));
+      assert.deepEqual([...new Set(words.map(({ text }) => text))].sort(), TABS);
+      assert.deepEqual(
+        words.filter(({ narrow }) => narrow),
+        [],
+      );
+    }
   });
 
   test('the switcher is above where there is room, and below where not', async () => {

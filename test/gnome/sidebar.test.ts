@@ -34,6 +34,20 @@ describe('the list of pages', { skip: missing('xdotool'), concurrency: false }, 
     assert.deepEqual(await stage.ask({ do: 'selected' }), ['Connection']);
   });
 
+  for (const width of [440, 700, 1000])
+    test(`at ${width} pixels, the cards and lists of a page have the same edges`, async () => {
+      await resize(width);
+      const wrong: Record<string, number[][]> = {};
+      for (const page of ['connection', 'apps', 'routes', 'editor', 'history', 'settings', 'dns'] as const) {
+        await stage.turn(page);
+        await stage.settled();
+        const cards = (await stage.ask({ do: 'cards' })) as number[][];
+        const edges = cards.map(([left, , width]) => [left!, left! + width!]);
+        if (new Set(edges.map(String)).size > 1) wrong[page] = edges;
+      }
+      assert.deepEqual(wrong, {});
+    });
+
   test('Enter on an entry opens the page, without a way back that leads nowhere else', async () => {
     await resize(1000);
     await until(isListed, 'the list');

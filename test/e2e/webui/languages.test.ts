@@ -65,6 +65,19 @@ const BROKEN = `[...document.querySelectorAll('.places a')]
     return range.getClientRects().length > 1;
   })
   .map(element => element.textContent)`;
+/** Words in tables that take more than one line. */
+const SPLIT = `[...document.querySelectorAll('main th, main td')].flatMap(cell => {
+  const words = [];
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    for (const { 0: word, index } of node.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) words.push(word);
+    }
+  return words;
+})`;
 /** Rows of long lists whose words are beyond their place. */
 const HIGH = `[...document.querySelectorAll('.virtual-list li')]
   .filter(row => {
@@ -189,6 +202,16 @@ describe('the page in other languages', { concurrency: false }, () => {
     const edge = await page.locator('main tr:has(th time) td:nth-child(2)').first().boundingBox();
     assert.ok(edge!.x + edge!.width <= 360, JSON.stringify(edge));
     await page.context().close();
+  });
+
+  test('no word in a table of the history is broken', async () => {
+    for (const width of [1000, 360]) {
+      const { page } = await openTab(browser, address, { viewport: { width, height: 740 } });
+      await visit(page, 'history');
+      await page.locator('main th time').first().waitFor();
+      assert.deepEqual(await page.evaluate<string[]>(SPLIT), [], `${width} pixels`);
+      await page.context().close();
+    }
   });
 
   test('long values fit a narrow window, also among texts that are longer', async () => {

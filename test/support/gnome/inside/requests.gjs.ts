@@ -97,6 +97,9 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
   },
   names: allNames,
   texts: allTexts,
+  /** Places of cards and boxed lists. */
+  cards: () =>
+    [...widgets()].filter(each => ['card', 'boxed-list'].some(name => each.has_css_class(name))).map(placeOf),
   /** Title and subtitle of each row. */
   rows: () =>
     [...widgets()].flatMap(widget =>
@@ -162,10 +165,20 @@ function allTexts() {
       type: typeOf(widget),
       // an id that is cut in the middle has its ends, and all of it in a tooltip
       cut: (label?.get_layout().is_ellipsized() ?? false) && label?.ellipsize !== Pango.EllipsizeMode.MIDDLE,
+      narrow: label !== null && !label.wrap && label.get_layout().get_pixel_size()[0]! > label.get_width(),
+      hyphens:
+        label !== null && breaksWords(label) && !label.get_layout().get_attributes()?.to_string().includes(HYPHENS),
       outside: label !== null && (left < 0 || left + label.get_width() > root.get_width()),
       rightToLeft: directionOf.call(widget) === Gtk.TextDirection.RTL,
     }));
   });
+}
+
+/** The attribute that keeps Pango from ending a part of a word with a hyphen. */
+const HYPHENS = 'insert-hyphens false';
+
+function breaksWords({ wrap, wrap_mode }: Gtk.Label): boolean {
+  return wrap && wrap_mode !== Pango.WrapMode.WORD;
 }
 
 function typeOf(widget: Gtk.Widget): string {
