@@ -48,6 +48,8 @@ export interface Page extends Gtk.Widget {
   refresh(view: View): void;
   /** Moves what only time moves; called each second while the page can be seen. */
   tick?(): void;
+  /** True while it has a control that can't be used. */
+  readonly inert?: boolean;
   /** Control in which the keyboard starts; by default the first one. */
   readonly first?: Gtk.Widget;
   /** Puts the keyboard into its search, where it has one. */

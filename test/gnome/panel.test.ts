@@ -4,7 +4,6 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Blocked } from '../../daemon/api/schema.ts';
 import { PAGE_NAMES } from '../../daemon/view/form.ts';
 import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { type Desktop, missing, type Running } from '../support/gnome/desktop.ts';
@@ -24,8 +23,6 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
   const gone = (name: string) => stage.gone(name);
   const key = (chord: string) => stage.key(chord);
   const acted = (count: number) => stage.acted(count);
-  const block = (blocked: Blocked | null) =>
-    daemon.set('status', { state: blocked ? 'unable' : 'disconnected', reason: null, blocked });
 
   before(async () => {
     stage = await openStage();
@@ -363,54 +360,6 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await find('/home/a/config.json:4: Unexpected }');
     daemon.setConfig({ problems: [] });
     await gone('/home/a/config.json:4: Unexpected }');
-  });
-
-  test('without warp-cli it says how to get it, and what the demo is', async () => {
-    await given('disconnected');
-    block('cli-missing');
-    await find('Cloudflare WARP is not installed');
-    await find('Installation Guide');
-    await find('Try the Demo');
-  });
-
-  test('a stopped service can be started by a button, or by a command to copy', async () => {
-    await given('disconnected');
-    block('service-stopped');
-    await find('Start the Service');
-    await press('Copy “sudo systemctl enable --now warp-svc”');
-    await find('Copied');
-  });
-
-  test('terms and registration are one step', async () => {
-    await given('disconnected');
-    block('terms-not-accepted');
-    await find('Terms of Service');
-    daemon.onAction = ({ action }) => block(action === 'acceptTerms' ? 'not-registered' : null);
-    await press('Agree and Set Up');
-    await acted(2);
-    assert.deepEqual(daemon.actions, [{ action: 'acceptTerms' }, { action: 'register' }]);
-    await find('Disconnected');
-  });
-
-  test('a device that is not registered is set up with one button, or joins an organization', async () => {
-    await given('disconnected');
-    block('not-registered');
-    await press('Join an Organization…');
-    await find('Team name');
-    await press('Back');
-    daemon.onAction = () => block(null);
-    await press('Set Up');
-    await find('WARP is set up');
-    await find('Disconnected');
-    assert.deepEqual(daemon.actions, [{ action: 'register' }]);
-  });
-
-  test('a user who may not change WARP sees why', async () => {
-    await given('disconnected');
-    block('not-authorized');
-    await find('You can’t change WARP on this computer');
-    block(null);
-    await find('Disconnected');
   });
 
   test('output that is not understood is shown, with both actions', async () => {

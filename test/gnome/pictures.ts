@@ -1,8 +1,10 @@
-// Takes a picture of every page: light, dark, narrow, wide, in high contrast, with large text, in German and in Arabic.
+// Takes a picture of every page: light, dark, narrow, wide, in high contrast, with large text, in German,
+// in Arabic, and in Japanese, which needs a font such as that of fonts-noto-cjk.
 // Run: node --import tsx test/gnome/pictures.ts DIRECTORY [VARIANT…]
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { PAGE_NAMES, type PageName } from '../../daemon/view/form.ts';
 import { installCommand, installSteps } from '../../daemon/warp/cli/install-steps.ts';
 import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
@@ -22,6 +24,8 @@ import {
 } from '../support/gnome/initial.ts';
 import { type Stage, stageOf } from '../support/gnome/stage.ts';
 
+const run = promisify(execFile);
+
 interface Variant {
   size: [width: number, height: number];
   theme?: 'light' | 'dark';
@@ -40,6 +44,7 @@ const VARIANTS: Record<string, Variant> = {
   large: { size: NORMAL, text: 1.6 },
   german: { size: [360, 640], locale: 'de' },
   arabic: { size: NORMAL, locale: 'ar' },
+  japanese: { size: NORMAL, locale: 'ja' },
 };
 
 /** Text that a page shows once it has read its data. */
@@ -156,6 +161,8 @@ const STATES: Record<string, (daemon: FakeDaemon) => void> = {
   failed: daemon =>
     daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: 'Happy Eyeballs Failed' } }),
   terms: daemon => daemon.set('status', { state: 'unable', reason: null, blocked: 'terms-not-accepted' }),
+  stopped: daemon => daemon.set('status', { state: 'unable', reason: null, blocked: 'service-stopped' }),
+  forbidden: daemon => daemon.set('status', { state: 'unable', reason: null, blocked: 'not-authorized' }),
   unregistered: daemon => daemon.set('status', { blocked: 'not-registered' }),
   'no-client'(daemon) {
     const steps = installSteps('ID=debian\nVERSION_CODENAME=trixie', 'x64')!;
@@ -192,38 +199,39 @@ async function take(
   stage.x('windowmove', '--sync', stage.window(), '0', '0');
   // a pointer above the window would bring a tooltip
   stage.x('mousemove', String(width + 39), String(height + 39));
+  // the pretend daemon of this process answers meanwhile
   const picture = (page: string) =>
-    execFileSync('import', ['-window', 'root', '-trim', join(directory, `${name}-${page}.png`)], { env: desktop.env });
+    run('import', ['-window', 'root', '-trim', join(directory, `${name}-${page}.png`)], { env: desktop.env });
   for (const page of PAGE_NAMES) {
     await stage.turn(page);
     if (READ[page]) await stage.shows(READ[page]);
     await stage.settled();
-    picture(page);
+    await picture(page);
   }
   await stage.turn('welcome');
   for (const step of [2, 3]) {
     stage.key('Return'); // the keyboard is on “Next”
     await stage.settled();
-    picture(`welcome-${step}`);
+    await picture(`welcome-${step}`);
   }
   if (!locale) {
     await stage.turn('editor');
     await stage.press('No preview yet: Preview');
     await stage.find('Difference');
     await stage.settled();
-    picture('preview');
+    await picture('preview');
     await stage.turn('routes');
     await stage.enter('Does this site use WARP?', 'example.com');
     await stage.press('Does this site use WARP?: Check');
     await stage.find('example.com · 192.0.2.1');
     await stage.settled();
-    picture('why');
+    await picture('why');
   }
   await stage.turn('connection' satisfies PageName);
   for (const [state, set] of Object.entries(STATES)) {
     set(daemon);
     await stage.settled();
-    picture(state);
+    await picture(state);
   }
   await desktop.close();
   await daemon.stop();

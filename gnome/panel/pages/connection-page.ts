@@ -93,6 +93,10 @@ export class ConnectionPage extends Adw.Bin implements Page {
     return this.#hero.toggle;
   }
 
+  get inert(): boolean {
+    return this.#groups.inert || this.#off.inert;
+  }
+
   refresh(view: View): void {
     const before = this.#view?.tunnel;
     this.#view = view;

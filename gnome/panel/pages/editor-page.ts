@@ -54,6 +54,9 @@ export class EditorPage extends Adw.Bin implements Page {
     this.reload();
   }
 
+  /** Always, since its rows come with what it reads. */
+  readonly inert = true;
+
   refresh({ client }: View): void {
     // a daemon that came back may hold another list
     if (!client.offline && !this.#editor.state().routes) this.reload();

@@ -12,7 +12,7 @@ import type { View } from '../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../gc.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
-import { setName } from '../widgets/a11y/accessible.ts';
+import { setDescription, setName } from '../widgets/a11y/accessible.ts';
 import { copyText } from '../widgets/copy.ts';
 import { saveText } from '../widgets/dialogs/files.ts';
 import { type Fill, stepwise } from '../widgets/lists/fill.ts';
@@ -219,6 +219,7 @@ export class LogPage extends Adw.Bin implements Page {
     this._save.sensitive = some;
     turnTo(this._found, some ? 'some' : 'none', pageTitle('log', tr));
     const { title, description } = emptyText(this.#ring.entries().length, this._search.text.trim() !== '', tr);
+    for (const button of [this._copy, this._save]) setDescription(button, some ? '' : title);
     this._none.title = title;
     this._none.description = description;
   }

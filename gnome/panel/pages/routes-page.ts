@@ -35,6 +35,10 @@ import { FormGroups } from '../widgets/rows/form-page.ts';
 import { withoutHyphens } from '../widgets/rows/row-widget.ts';
 import { turnTo } from '../widgets/stack.ts';
 
+/** Room for the shadow of a card, or its outline in high contrast, which what scrolls it would cut off. */
+const EDGE = 3;
+/** Margin of the page, as in the style sheet. */
+const MARGIN = 12;
 /** Greatest height of the answer to a question, in pixels. */
 const WHY_HEIGHT = 440;
 
@@ -52,20 +56,24 @@ export class RoutesPage extends Adw.Bin implements Page {
   readonly #shell: Shell;
   readonly #search = new Gtk.SearchEntry({ placeholder_text: _('Search routes'), hexpand: true });
   readonly #add = new Gtk.Entry({ placeholder_text: _('Address, range or host to add'), hexpand: true });
-  readonly #addButton = new Gtk.Button({ label: _('Add'), sensitive: false });
+  readonly #addButton = new Gtk.Button({ label: _('Add') });
   readonly #wrong = new Gtk.Label({ xalign: 0, wrap: true, visible: false, css_classes: ['caption', 'error'] });
   readonly #sentence = new Gtk.Label({ xalign: 0, wrap: true });
   readonly #whyBox = new Gtk.Box({
     orientation: Gtk.Orientation.VERTICAL,
     spacing: 6,
-    // the shadow of its card, or its outline in high contrast, would be cut off by what scrolls it
-    margin_start: 3,
-    margin_end: 3,
-    margin_top: 3,
-    margin_bottom: 6,
+    margin_start: EDGE,
+    margin_end: EDGE,
+    margin_top: EDGE,
+    margin_bottom: EDGE,
   });
   /** A host with many addresses has a long answer, which must not push the list out of the window. */
-  readonly #whyScroller = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER });
+  readonly #whyScroller = new Gtk.ScrolledWindow({
+    hscrollbar_policy: Gtk.PolicyType.NEVER,
+    margin_start: MARGIN - EDGE,
+    margin_end: MARGIN - EDGE,
+    margin_top: MARGIN - EDGE,
+  });
   readonly #why: FormGroups;
   #answer: Why | null = null;
   readonly #shown = new Gtk.StringList();
@@ -76,6 +84,8 @@ export class RoutesPage extends Adw.Bin implements Page {
   readonly #none = new Adw.StatusPage({ icon_name: 'culvert-routes-symbolic', title: _('No routes') });
   #entries = new Map<string, RouteEntry>();
   #view: RoutesView | null = null;
+  /** It was sent empty. */
+  #missing = false;
   #key = '';
 
   constructor(shell: Shell) {
@@ -89,7 +99,10 @@ export class RoutesPage extends Adw.Bin implements Page {
     this.#why.name = pageTitle('routes', tr);
     this.child = this.#build();
     this.#search.connect('changed', () => this.#showFound());
-    this.#add.connect('changed', () => this.#validate());
+    this.#add.connect('changed', () => {
+      this.#missing = false;
+      this.#validate();
+    });
     this.#add.connect('activate', () => void this.#submit());
     this.#addButton.connect('clicked', () => void this.#submit());
   }
@@ -97,7 +110,9 @@ export class RoutesPage extends Adw.Bin implements Page {
   refresh({ client, tunnel }: View): void {
     const view = describeRoutes(client, tunnel.settable, tr);
     this.#view = view;
-    this.#sentence.label = view.sentence;
+    this.#sentence.label = view.managed
+      ? `${view.sentence} ${_('Your organization manages this list')}.`
+      : view.sentence;
     this.#add.sensitive = view.sensitive;
     this.#validate();
     this.#showWhy();
@@ -112,6 +127,10 @@ export class RoutesPage extends Adw.Bin implements Page {
   /** The form that changes the list; the question above it is about the present list. */
   get first(): Gtk.Widget {
     return this.#add;
+  }
+
+  get inert(): boolean {
+    return this.#view?.sensitive === false || this.#why.inert;
   }
 
   close(): void {
@@ -144,7 +163,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     edit.valign = Gtk.Align.CENTER;
     this.#sentence.hexpand = true;
     const searching = line(this.#search, this.#menu());
-    for (const child of [why, line(this.#sentence, edit), adding, this.#wrong, searching]) top.append(child);
+    for (const child of [line(this.#sentence, edit), adding, this.#wrong, searching]) top.append(child);
     const list = this.#list;
     list.model = new Gtk.NoSelection({ model: this.#shown });
     list.factory = this.#factory();
@@ -155,7 +174,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     this.#stack.add_named(scrolled, 'some');
     this.#stack.add_named(this.#none, 'none');
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
-    box.append(new Adw.Clamp({ maximum_size: 720, child: top }));
+    for (const child of [why, top]) box.append(new Adw.Clamp({ maximum_size: 720, child }));
     box.append(this.#stack);
     return box;
   }
@@ -236,6 +255,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     const label = fill(_('Remove %s'), entry.value);
     remove.tooltip_text = label;
     setName(remove, label);
+    setDescription(remove, this.#view?.managed ? this.#sentence.label : '');
     remove.sensitive = entry.removable && this.#view?.sensitive === true;
     nameListItem(item, `${entry.value}, ${badge.label}`);
   }
@@ -258,16 +278,25 @@ export class RoutesPage extends Adw.Bin implements Page {
 
   #validate(): void {
     const text = this.#add.text.trim();
-    const problem = checks(tr).route(text) ?? (this.#entries.has(text) ? _('It is already on the list') : null);
+    const listed = this.#entries.has(text) ? _('It is already on the list') : null;
+    const missing = this.#missing && text === '' ? _('Fill in this field first.') : null;
+    const problem = checks(tr).route(text) ?? listed ?? missing;
     this.#wrong.label = problem ?? '';
     this.#wrong.visible = problem !== null;
-    setDescription(this.#add, problem ?? '');
-    this.#addButton.sensitive = text !== '' && problem === null && this.#view?.sensitive === true;
+    const managed = this.#view?.managed ? this.#sentence.label : null;
+    for (const widget of [this.#add, this.#addButton]) setDescription(widget, problem ?? managed ?? '');
+    this.#addButton.sensitive = (text === '' || problem === null) && this.#view?.sensitive === true;
   }
 
   async #submit(): Promise<void> {
     const text = this.#add.text.trim();
     if (!this.#addButton.sensitive) return;
+    this.#missing = text === '';
+    if (this.#missing) {
+      this.#validate();
+      this.#add.grab_focus();
+      return;
+    }
     // Translators: %s is an address or a host name
     const done = fill(_('%s added'), text);
     if (!(await this.#shell.run(actionCommand(addRoute(text), { done })))) return;

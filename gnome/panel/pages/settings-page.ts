@@ -46,9 +46,16 @@ export class SettingsPage extends Adw.Bin implements Page {
       if (first) this.#shell.goTo(first.page, first.row);
     });
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
-    box.append(new Adw.Clamp({ maximum_size: 600, child: this.#entry, css_classes: ['culvert-toolbar'] }));
+    // inside of the clamp, as the margins of the list below it are
+    const top = new Gtk.Box({ css_classes: ['culvert-toolbar'] });
+    top.append(this.#entry);
+    box.append(new Adw.Clamp({ maximum_size: 600, child: top }));
     box.append(page);
     this.child = box;
+  }
+
+  get inert(): boolean {
+    return this.#groups.inert;
   }
 
   refresh(view: View): void {

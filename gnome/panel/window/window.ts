@@ -6,6 +6,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import type { Look } from '../../../daemon/view/client/labels.ts';
 import type { Model } from '../../../daemon/view/client/model.ts';
 import type { PageName } from '../../../daemon/view/form.ts';
+import { generalReason } from '../../../daemon/view/forms/reasons.ts';
 import { BANNERS } from '../../../daemon/view/states/banners.ts';
 import { describe, type View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
@@ -21,6 +22,7 @@ import { createToasts } from '../widgets/dialogs/toasts.ts';
 import { turnTo } from '../widgets/stack.ts';
 import { createShell } from './create-shell.ts';
 import { createHeader, type Header } from './header.ts';
+import { createReason } from './reason.ts';
 import { createSidebar, isListed, SIDEBAR_FROM, type Sidebar } from './sidebar.ts';
 import { addWindowActions } from './window-actions.ts';
 
@@ -51,6 +53,7 @@ export class Window extends Adw.ApplicationWindow {
   readonly #history: History;
   readonly #header: Header;
   readonly #confirmBar = createConfirmBar(command => this.#shell.run(command));
+  readonly #reason = createReason(this.#stack);
   readonly #banners = BANNERS.map(name => ({ name, ...createBanner() }));
   readonly #toggleAction: Gio.SimpleAction;
   #view: View;
@@ -93,9 +96,14 @@ export class Window extends Adw.ApplicationWindow {
       further: () => this.#pages.further(),
     });
     this.#pages = createPages(this.#shell, this.#history);
-    toasts.overlay.set_child(this.#stack);
+    toasts.overlay.set_child(this.#reason.over);
     this.#header = createHeader({ goTo: name => this.goTo(name), back: () => this.#back() });
-    const bars = [this.#header.above, this.#confirmBar.widget, ...this.#banners.map(({ widget }) => widget)];
+    const bars = [
+      this.#header.above,
+      this.#confirmBar.widget,
+      ...this.#banners.map(({ widget }) => widget),
+      this.#reason.line,
+    ];
     this.#middle.append(toasts.overlay);
     this.set_content(toolbarView(bars, this.#middle, [this.#header.below]));
     mendTree(this, 'Culvert');
@@ -227,11 +235,11 @@ export class Window extends Adw.ApplicationWindow {
   #show(): void {
     this.#view = describe(this.#model.state(), __VERSION__, tr);
     const { tunnel, client } = this.#view;
-    this.#showBanners();
     this.#confirmBar.show(this.#view.unconfirmed);
     this.#toggleAction.enabled = tunnel.toggle.sensitive;
     // a page that is not shown is renewed when it is turned to
     this.#current.refresh(this.#view);
+    this.#showBanners();
     this.#sidebar?.show(this.#page, this.#view.client);
     this.#greet();
     Adw.StyleManager.get_default().color_scheme =
@@ -258,6 +266,16 @@ export class Window extends Adw.ApplicationWindow {
       const { title = null, button = null, caution = false } = (once ? null : banner) ?? {};
       show(title, button && { label: button.label, activate: () => void this.#shell.run(button.command) }, caution);
     }
+    this.#showReason();
+  }
+
+  /** Once: a banner, or the page of the connection, may say the same. */
+  #showReason(): void {
+    const reason = this.#current?.inert ? generalReason(this.#view, tr) : null;
+    const isSaid =
+      !reason?.passing &&
+      (this.#page === 'connection' || BANNERS.some(name => this.#view.banners[name]?.title === reason?.text));
+    this.#reason.show(isSaid ? null : reason);
   }
 
   /** Timers run only while someone can see what they change. */

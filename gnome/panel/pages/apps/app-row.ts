@@ -4,10 +4,11 @@ import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { App } from '../../../../daemon/api/schema.ts';
+import { underWay } from '../../../../daemon/view/forms/reasons.ts';
 import { appBadge, appDetails, launchable } from '../../../../daemon/view/states/apps.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import { _, tr } from '../../../i18n.ts';
-import { setName } from '../../widgets/a11y/accessible.ts';
+import { setDescription, setName } from '../../widgets/a11y/accessible.ts';
 import { nameListItem } from '../../widgets/compat.ts';
 import { rowFactory } from '../../widgets/lists/row-factory.ts';
 
@@ -91,7 +92,7 @@ function showApp({ picture, name, subtitle, shortcut, launch }: Row, listItem: G
   setPicture(picture, app.icon);
   name.label = app.name;
   name.tooltip_text = app.id;
-  subtitle.label = appBadge(app, tr);
+  subtitle.label = busy ? underWay(tr) : appBadge(app, tr);
   subtitle.tooltip_text = appDetails(app, tr);
   listItem.activatable = able;
   listItem.selectable = false;
@@ -108,6 +109,7 @@ function showApp({ picture, name, subtitle, shortcut, launch }: Row, listItem: G
   setName(shortcut, shortcut.tooltip_text);
   // Translators: %s is the name of an app
   setName(launch, fill(_('Start %s'), app.name));
+  for (const button of [launch, shortcut]) setDescription(button, button.sensitive ? '' : subtitle.label);
 }
 
 /** @param icon a name of the theme, or the path of a file. */

@@ -22,7 +22,7 @@ import { collectWhenQuiet } from '../../../gc.ts';
 import { _, tr } from '../../../i18n.ts';
 import { rememberApp } from '../../../recent-apps.ts';
 import type { Page, Shell } from '../../shell.ts';
-import { setName } from '../../widgets/a11y/accessible.ts';
+import { setDescription, setName } from '../../widgets/a11y/accessible.ts';
 import { checkButton, labelButton } from '../../widgets/button-label.ts';
 import { copyButton } from '../../widgets/copy.ts';
 import { type Fill, stepwise } from '../../widgets/lists/fill.ts';
@@ -96,6 +96,7 @@ export class AppsPage extends Adw.Bin implements Page {
     const warning = proxy.failure?.text ?? proxy.warning;
     this.#warning.visible = warning !== null;
     this.#warning.label = warning ?? '';
+    setDescription(this.#enable, this.#enable.sensitive ? '' : (warning ?? ''));
     this.#remedy.visible = Boolean(proxy.failure?.remedy);
     labelButton(this.#remedy, proxy.failure?.remedy?.label ?? '');
     if (!client.offline && this.#loaded === 'no') void this.#load();
@@ -105,6 +106,10 @@ export class AppsPage extends Adw.Bin implements Page {
     for (const widget of [this.#list, this.#reload, this.#again]) widget.sensitive = !client.offline;
     this.#failed.description = GLib.markup_escape_text(failed ?? '', -1);
     turnTo(this.#states, failed !== null ? 'failed' : !listed ? 'loading' : this.#found(), pageTitle('apps', tr));
+  }
+
+  get inert(): boolean {
+    return this.#enable.visible && !this.#enable.sensitive;
   }
 
   focusSearch(): void {

@@ -69,7 +69,7 @@ export function selectRow(first: RowOf<'select'>, host: RowHost): RowWidget<'sel
       now = row;
       showWords(widget, row);
       choice.show(row.value, row.sensitive ?? true);
-      setDescription(widget, labelOf(row.value));
+      setDescription(widget, [labelOf(row.value), row.subtitle].filter(Boolean).join('. '));
     },
   };
 }

@@ -1,6 +1,7 @@
 // Provides the row of a text field with its button, which checks the text while it is typed.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
+import { _ } from '../../../i18n.ts';
 import { setDescription, setName } from '../a11y/accessible.ts';
 import type { RowHost, RowOf, RowWidget } from './row-widget.ts';
 
@@ -10,31 +11,46 @@ export function entryRow(first: RowOf<'entry'>, host: RowHost): RowWidget<'entry
   entry.hexpand = true;
   // it gives way to its button in large letters, where GTK keeps 150 pixels
   entry.width_chars = 6;
-  const button = new Gtk.Button({ sensitive: false });
+  const button = new Gtk.Button();
   const wrong = new Gtk.Label({ xalign: 0, wrap: true, visible: false, css_classes: ['caption', 'error'] });
+  const why = new Gtk.Label({ xalign: 0, wrap: true, visible: false, css_classes: ['caption', 'dim-label'] });
   const line = new Gtk.Box({ spacing: 6 });
   line.append(entry);
   line.append(button);
   const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6, css_classes: ['culvert-entry'] });
-  for (const child of [title, line, wrong]) box.append(child);
+  for (const child of [title, line, wrong, why]) box.append(child);
   const widget = new Adw.PreferencesRow({ child: box, activatable: false, focusable: false });
   widget.use_markup = false;
   let now = first;
   const text = () => entry.text.trim();
+  let missing = false;
   const check = () => {
-    const problem = now.check(text());
+    const problem = now.check(text()) ?? (missing && text() === '' ? _('Fill in this field first.') : null);
     wrong.label = problem ?? '';
     wrong.visible = problem !== null;
-    setDescription(entry, problem ?? '');
-    button.sensitive = (now.sensitive ?? true) && text() !== '' && problem === null;
+    const isFree = now.sensitive ?? true;
+    why.label = now.subtitle ?? '';
+    why.visible = Boolean(now.subtitle);
+    for (const widget of [entry, button]) setDescription(widget, [problem, now.subtitle].filter(Boolean).join('. '));
+    button.sensitive = isFree && (problem === null || text() === '');
   };
   const submit = async () => {
     const given = text();
-    if (!button.sensitive || !(await host.run(now.command(given)))) return;
+    if (!button.sensitive) return;
+    missing = given === '';
+    if (missing) {
+      check();
+      entry.grab_focus();
+      return;
+    }
+    if (!(await host.run(now.command(given)))) return;
     // newer text stays
     if (text() === given) entry.text = '';
   };
-  entry.connect('changed', check);
+  entry.connect('changed', () => {
+    missing = false;
+    check();
+  });
   entry.connect('activate', () => void submit());
   button.connect('clicked', () => void submit());
   return {

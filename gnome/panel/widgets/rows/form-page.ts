@@ -5,8 +5,9 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Form, Group, Row } from '../../../../daemon/view/form.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/offline.ts';
+import { generalReason } from '../../../../daemon/view/forms/reasons.ts';
 import type { View } from '../../../../daemon/view/view.ts';
-import { _ } from '../../../i18n.ts';
+import { _, tr } from '../../../i18n.ts';
 import type { Page, Shell } from '../../shell.ts';
 import { setName, within } from '../a11y/accessible.ts';
 import { createFold, type Fold } from './fold.ts';
@@ -33,6 +34,8 @@ export class FormGroups {
   readonly #host: RowHost;
   /** Accessible name of a group without a title: the page's title. */
   name = '';
+  /** A row can't be used. */
+  inert = false;
   readonly #add: (group: Adw.PreferencesGroup) => void;
   readonly #remove: (group: Adw.PreferencesGroup) => void;
   #shown = new Map<string, ShownGroup>();
@@ -50,14 +53,16 @@ export class FormGroups {
 
   /** Without a daemon, rows that need it can't be used. */
   show(form: Form): void {
-    const { client } = this.#host.view();
-    const { groups } = client.offline ? withoutDaemon(form, client) : form;
+    const view = this.#host.view();
+    const { client } = view;
+    const { groups } = client.offline ? withoutDaemon(form, client) : withReasons(form, view);
     this.#form = form;
     const folded = groups.filter(group => group.folded && group.rows.length > 0);
     if (folded.length && !this.#fold) this.#fold = createFold(_('Advanced'), () => this.show(this.#form));
     const filled = groups.filter(group => group.rows.length > 0 && (!group.folded || this.#fold!.opened()));
     if ([...this.#shown.keys()].join('\n') !== filled.map(({ id }) => id).join('\n')) this.#arrange(filled);
     for (const group of filled) this.#showGroup(group);
+    this.inert = filled.some(({ rows }) => rows.some(({ sensitive }) => sensitive === false));
     this.#placeFold(filled.filter(group => !group.folded).at(-1) ?? null, folded.length > 0);
   }
 
@@ -144,6 +149,16 @@ function scrollTo(widget: Gtk.Widget): void {
   if (placed) vadjustment.value += bounds.get_y() + bounds.get_height() / 2 - vadjustment.page_size / 2;
 }
 
+/** Each row that can't be used says why, unless that holds for all of them. */
+function withReasons(form: Form, view: View): Form {
+  if (generalReason(view, tr)) return form;
+  const explained = (row: Row): Row =>
+    row.sensitive === false && row.reason
+      ? { ...row, subtitle: [row.subtitle, row.reason].filter(Boolean).join('\n') }
+      : row;
+  return { groups: form.groups.map(group => ({ ...group, rows: group.rows.map(explained) })) };
+}
+
 /** Two entries of the same text have two rows. */
 function byKey(rows: Row[]): Map<string, Row> {
   const keyed = new Map<string, Row>();
@@ -189,6 +204,10 @@ export class FormPage extends Adw.Bin implements Page {
   /** The page's title, for assistive technology. */
   setTitle(title: string): void {
     this.#groups.name = title;
+  }
+
+  get inert(): boolean {
+    return this.#groups.inert;
   }
 
   refresh(view: View): void {

@@ -115,6 +115,7 @@ export function itemRow(first: RowOf<'item'>, host: RowHost): RowWidget<'item'> 
       badge.visible = Boolean(row.badge);
       button.tooltip_text = row.removeLabel;
       setName(button, row.removeLabel);
+      setDescription(button, row.subtitle ?? '');
       button.sensitive = (row.sensitive ?? true) && row.remove !== null;
     },
   };

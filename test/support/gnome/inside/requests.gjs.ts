@@ -108,6 +108,22 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
   /** Types of the widgets on the screen. */
   types: () => [...widgets()].map(typeOf),
   stops: tabStops,
+  /** The controls of the page that can't be used, each with the texts in sight that say why. */
+  inert() {
+    const [page] = [...widgets()].filter(widget => widget instanceof Adw.ToastOverlay);
+    const labels = [...widgets()].flatMap(widget => (widget instanceof Gtk.Label ? [widget] : []));
+    const texts = labels.map(label => label.get_text()).filter(text => text.length > 4);
+    return [...inside(page!)]
+      .filter(widget => widget.get_mapped() && !widget.is_sensitive() && isControl(widget))
+      .map(widget => {
+        const [row] = ancestors(widget).filter(each => each instanceof Adw.PreferencesRow);
+        const own = descriptionOf(widget) || (row && descriptionOf(row)) || '';
+        return {
+          name: namesOf(widget)[0] ?? (row && namesOf(row)[0]) ?? typeOf(widget),
+          reasons: texts.filter(text => own.includes(text)),
+        };
+      });
+  },
   /** Minor version of GTK. */
   gtk: () => Gtk.get_minor_version(),
   /** Name of the page that is turned to. */
@@ -148,6 +164,27 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
     return true;
   },
 };
+
+/** What a person uses: a part of another control is not one. */
+function isControl(widget: Gtk.Widget): boolean {
+  const types = [
+    Gtk.Button,
+    Gtk.Switch,
+    Gtk.CheckButton,
+    Gtk.Entry,
+    Gtk.PasswordEntry,
+    Gtk.SearchEntry,
+    Gtk.DropDown,
+    Adw.ComboRow,
+  ];
+  const is = (each: Gtk.Widget) => types.some(type => each instanceof type);
+  return is(widget) && !ancestors(widget).some(is);
+}
+
+function ancestors(widget: Gtk.Widget): Gtk.Widget[] {
+  const parent = widget.get_parent();
+  return parent ? [parent, ...ancestors(parent)] : [];
+}
 
 function* named(name: string): Generator<Gtk.Widget, undefined> {
   for (const widget of widgets()) if (namesOf(widget).includes(name)) yield widget;
