@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Blocked } from '../../daemon/api/schema.ts';
 import { missing } from '../support/gnome/desktop.ts';
-import { daemon, usePages } from '../support/gnome/pages.ts';
+import { daemon, stage, usePages } from '../support/gnome/pages.ts';
 
 describe('the set-up', { skip: missing('xdotool'), concurrency: false }, () => {
   const { find, press } = usePages();

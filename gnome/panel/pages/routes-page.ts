@@ -286,6 +286,8 @@ export class RoutesPage extends Adw.Bin implements Page {
     const managed = this.#view?.managed ? this.#sentence.label : null;
     for (const widget of [this.#add, this.#addButton]) setDescription(widget, problem ?? managed ?? '');
     this.#addButton.sensitive = (text === '' || problem === null) && this.#view?.sensitive === true;
+    // as in the rows of forms
+    this.#addButton.focusable = text !== '';
   }
 
   async #submit(): Promise<void> {

@@ -33,6 +33,8 @@ export function entryRow(first: RowOf<'entry'>, host: RowHost): RowWidget<'entry
     why.visible = Boolean(now.subtitle);
     for (const widget of [entry, button]) setDescription(widget, [problem, now.subtitle].filter(Boolean).join('. '));
     button.sensitive = isFree && (problem === null || text() === '');
+    // Enter in the field does the same, so a field that is left empty costs no second stop
+    button.focusable = text() !== '';
   };
   const submit = async () => {
     const given = text();
