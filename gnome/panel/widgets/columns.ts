@@ -46,8 +46,10 @@ export class Columns extends Gtk.LayoutManager {
     const rtl = widget.get_direction() === Gtk.TextDirection.RTL;
     columns(children).forEach((column, i) => {
       const x = rtl ? 1 - i : i;
-      const spare = height - stacked(column, half(width), 1);
-      pile(column, x * (half(width) + GAP), Math.max(0, spare / 2), half(width));
+      const spare = Math.max(0, height - stacked(column, half(width), 1));
+      // GTK gives the keyboard first to the child whose middle is higher, so half a pixel must not put the second first
+      const y = i === 0 ? Math.floor(spare / 2) : Math.ceil(spare / 2);
+      pile(column, x * (half(width) + GAP), y, half(width));
     });
   }
 }
