@@ -1,4 +1,4 @@
-// What the window shows while something has to be set up, with what helps.
+// The window while something has to be set up, with the button that helps.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Blocked } from '../../daemon/api/schema.ts';

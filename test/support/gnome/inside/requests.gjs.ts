@@ -165,7 +165,7 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
   },
 };
 
-/** What a person uses: a part of another control is not one. */
+/** True for a control that a person uses: a part of another control is not one. */
 function isControl(widget: Gtk.Widget): boolean {
   const types = [
     Gtk.Button,
