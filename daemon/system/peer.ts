@@ -24,50 +24,59 @@ type Table = 'tcp' | 'tcp6';
 export function createPeerLookup(
   read: (table: Table) => Promise<string> = readTable,
 ): (ends: Ends) => Promise<number | null | undefined> {
-  const tables = { tcp: shareReads(() => read('tcp')), tcp6: shareReads(() => read('tcp6')) };
+  const [tcp, tcp6] = (['tcp', 'tcp6'] as const).map(table => shareReads(async () => ownersIn(await read(table))));
   return async ends => {
     if (ipv4Hex(ends.remoteAddress) !== null) {
-      const owner = ownerOf(await tables.tcp(), ends);
+      const owner = (await tcp!())(ends);
       if (owner !== undefined) return owner;
     }
     // an IPv6 peer, or one whose IPv6 socket speaks IPv4
-    return ownerOf(await tables.tcp6(), ends);
+    return (await tcp6!())(ends);
   };
 }
 
 /** Shares reads: a request during a read gets the next read, which begins after the request. */
-function shareReads(read: () => Promise<string>): () => Promise<string> {
-  let next: Promise<string> | null = null;
+function shareReads<T>(read: () => Promise<T>): () => Promise<T> {
+  let next: Promise<T> | null = null;
   let current: Promise<unknown> = Promise.resolve();
   return () => {
     next ??= current.then(() => {
-      const text = read();
-      current = text.catch(() => {});
+      const result = read();
+      current = result.catch(() => {});
       next = null;
-      return text;
+      return result;
     });
     return next;
   };
 }
 
 /**
- * The user id that a table shows for the peer's socket: null for a socket that nobody owns, undefined for none.
- * A row with inode 0 is a socket that its owner has closed: its uid reads 0 then, which is nobody's and above all not
- * root's (measured on Linux 6).
+ * Indexes a table, which has as many rows as there are connections to look up when another user opens thousands.
  * @param table text of /proc/net/tcp or /proc/net/tcp6 (proc(5)).
+ * @returns the user id of the peer's socket: null for a socket that nobody owns, undefined for none. A row with inode 0
+ *   is a socket that its owner has closed: its uid reads 0 then, which is nobody's and above all not root's (measured on
+ *   Linux 6).
  */
-export function ownerOf(table: string, ends: Ends): number | null | undefined {
-  for (const encode of [ipv4Hex, ipv6Hex]) {
-    const [peer, us] = [encode(ends.remoteAddress), encode(ends.localAddress)];
-    if (peer === null || us === null) continue;
-    const at = table.indexOf(` ${peer}:${portHex(ends.remotePort)} ${us}:${portHex(ends.localPort)} `);
-    if (at < 0) continue;
-    // after "local remote": state, queues, timer, retransmits, uid, timeout, inode
-    const fields = table.slice(at + 1, table.indexOf('\n', at)).split(/ +/);
-    const [uid, inode] = [fields[6], fields[8]];
-    return !inode || inode === '0' ? null : Number(uid);
+export function ownersIn(table: string): (ends: Ends) => number | null | undefined {
+  const rows = new Map<string, string>();
+  for (const row of table.split('\n')) {
+    const at = row.indexOf(': ') + 2;
+    const end = row.indexOf(' ', row.indexOf(' ', at) + 1);
+    const key = row.slice(at, end);
+    if (end > at && !rows.has(key)) rows.set(key, row.slice(end + 1));
   }
-  return undefined;
+  return ends => {
+    for (const encode of [ipv4Hex, ipv6Hex]) {
+      const [peer, us] = [encode(ends.remoteAddress), encode(ends.localAddress)];
+      if (peer === null || us === null) continue;
+      const row = rows.get(`${peer}:${portHex(ends.remotePort)} ${us}:${portHex(ends.localPort)}`);
+      if (row === undefined) continue;
+      // after "local remote": state, queues, timer, retransmits, uid, timeout, inode
+      const [, , , , uid, , inode] = row.split(/ +/);
+      return !inode || inode === '0' ? null : Number(uid);
+    }
+    return undefined;
+  };
 }
 
 /**

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { createPeerLookup, type Ends, listenerOf, ownerOf, readTable } from '../../../daemon/system/peer.ts';
+import { createPeerLookup, type Ends, listenerOf, ownersIn, readTable } from '../../../daemon/system/peer.ts';
 
+const ownerOf = (table: string, ends: Ends) => ownersIn(table)(ends);
 const row = (local: string, remote: string, uid: number, inode: number) =>
   `   1: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000 ${String(uid).padStart(5)}        0 ${inode} 1 0000000000000000 20 4 30 10 -1\n`;
 const V4: Ends = { localAddress: '127.0.0.1', localPort: 4173, remoteAddress: '127.0.0.1', remotePort: 40000 };
@@ -85,6 +86,24 @@ test('each of many connections is found in a table of many pages', async t => {
   for (const { localPort } of clients)
     assert.equal(ownerOf(table, { ...V4, localPort: port, remotePort: localPort! }), process.getuid!());
   for (const client of clients) client.destroy();
+});
+
+test('many connections cost as much each as few', async () => {
+  const cost = async (count: number) => {
+    const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');
+    const ports = Array.from({ length: count }, (_, i) => 20_000 + i);
+    const rows = ports.map(port => row(`0100007F:${hex(port)}`, '0100007F:104D', 65_534, 8)).join('');
+    const lookUp = createPeerLookup(async () => rows);
+    await lookUp(V4); // those that follow wait for one read
+    const before = process.cpuUsage();
+    const owners = await Promise.all(ports.map(remotePort => lookUp({ ...V4, remotePort })));
+    const { user, system } = process.cpuUsage(before);
+    assert.ok(owners.every(owner => owner === 65_534));
+    return user + system;
+  };
+  await cost(1_000);
+  const [few, many] = [await cost(4_000), await cost(32_000)];
+  assert.ok(many < 24 * few, `eight times the connections cost ${(many / few).toFixed(0)} times as much`);
 });
 
 test('the table of IPv6 is read only for IPv6 peers', async () => {
