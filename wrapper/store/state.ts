@@ -149,17 +149,13 @@ export function coolDownFurther(state: CliState, name: string, cooldown: Cooldow
   state.resting[name] = { ...cooldown, ...(entry?.credential && { credential: entry.credential }) };
 }
 
-/** Forgets an account, or moves its state to its new name. */
+/** Forgets an account but for its jobs, which no other account may continue; or moves its state to its new name. */
 export function renameInState(state: CliState, name: string, to?: string): void {
   for (const records of [state.resting, state.remaining, state.history, state.notified] as Record<string, unknown>[]) {
     if (to !== undefined && Object.hasOwn(records, name)) records[to] = records[name];
     delete records[name];
   }
-  for (const [id, job] of Object.entries(state.jobs)) {
-    if (job.account !== name) continue;
-    if (to === undefined) delete state.jobs[id];
-    else job.account = to;
-  }
+  for (const job of Object.values(state.jobs)) if (to !== undefined && job.account === name) job.account = to;
   state.low = state.low.flatMap(each => (each === name ? (to ?? []) : each));
   for (const key of ['default', 'previous', 'lastUsed'] as const) {
     if (state[key] !== name) continue;

@@ -180,6 +180,17 @@ test('a job that a command opened on one account is used with that account later
   assert.deepEqual(calls(), ['k2 scrape u', 'k2 interact --scrape-id s-9', 'k2 interact --scrape-id=s-9']);
 });
 
+test('a job whose account was removed runs with no other one', async t => {
+  const { box, calls } = setUp(t, 'echo "Job ID: j-3"\n');
+  box.accounts('fake', { a: 'k1', b: 'k2' });
+  await box.run('fake', ['crawl', 'u']);
+  assert.equal((await box.wrap(['accounts', 'remove', 'fake', 'a'])).exit, 0);
+  const result = await box.run('fake', ['crawl', 'j-3']);
+  assert.deepEqual([result.exit, result.stdout], [2, '']);
+  assert.match(result.stderr, /the account "a" that created j-3 does not exist/);
+  assert.deepEqual(calls(), ['k1 crawl u']);
+});
+
 test('a session of Firecrawl is launched once, and follow-ups use its account where the CLI keeps its id in a file', async t => {
   const box = sandbox(t);
   const kept = '.config/firecrawl-cli';
