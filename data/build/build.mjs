@@ -13,11 +13,14 @@ if (depfile) {
 }
 
 async function bundle() {
-  const { bundleGjs, bundlePanel, bundleProgram, programs } = await import('./bundle.mjs');
+  const { bundleGjs, bundlePanel, bundleProgram, bundleShell, programs, SHELL_EXTENSION } = await import(
+    './bundle.mjs'
+  );
   const { bundleWebui } = await import('./webui.mjs');
   const { profiles } = await import('./profiles.mjs');
   const { npmLicenses } = await import('./licenses.mjs');
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const { homepage } = JSON.parse(readFileSync(join(root, 'data/project.json'), 'utf8'));
   const define = {
     __VERSION__: JSON.stringify(version),
     __COMMIT__: JSON.stringify(commit),
@@ -28,6 +31,7 @@ async function bundle() {
   const sources = Object.keys(programs).flatMap(name => bundleProgram(name, resolve(out, name), define, debuggable));
   sources.push(...bundleGjs(['tray', 'bridge', 'killswitch'], resolve(out), define, debuggable));
   sources.push(...bundlePanel(resolve(out), define, debuggable));
+  sources.push(...bundleShell(resolve(out, SHELL_EXTENSION), { version, homepage }, debuggable));
   sources.push(...(await bundleWebui(resolve(out, 'webui'), define, debuggable)));
   writeFileSync(resolve(out, 'licenses.txt'), npmLicenses(sources));
   return sources;

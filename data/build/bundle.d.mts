@@ -35,3 +35,11 @@ export function bundlePanel(
   debuggable?: boolean,
   program?: Record<string, string>,
 ): string[];
+/** Directory name of the extension of GNOME Shell. */
+export const SHELL_EXTENSION: string;
+/** Bundles the extension of GNOME Shell into a directory, in place of what is there. @returns as above */
+export function bundleShell(
+  directory: string,
+  facts: { version: string; homepage: string },
+  debuggable?: boolean,
+): string[];

@@ -244,3 +244,38 @@ export function bundlePanel(directory, define = {}, debuggable = false, program 
   const { metafile } = buildSync({ ...settings, outdir: directory });
   return Object.keys(metafile.inputs).map(source => resolve(root, source));
 }
+
+/** Directory name of the extension of GNOME Shell, by which the Shell knows it. */
+export const SHELL_EXTENSION = 'culvert@culvert.org';
+/** Every major version of GNOME Shell that loads it. */
+const SHELL_VERSIONS = ['43', '44', '45', '46', '47', '48', '49', '50', '51'];
+
+/**
+ * Bundles the extension of GNOME Shell. Icons and catalogs are linked or copied next to it.
+ * @param facts version and homepage, for its description
+ */
+export function bundleShell(directory, { version, homepage }, debuggable = false) {
+  const settings = { ...forGjs('shell', 'gnome/shell/extension.ts', {}, debuggable), outdir: directory };
+  rmSync(directory, { recursive: true, force: true });
+  const results = [
+    buildSync({ ...settings, entryPoints: { extension: 'gnome/shell/extension.ts' } }),
+    buildSync({
+      ...settings,
+      entryPoints: { 'extension/__init__': 'gnome/shell/extension-43.ts' },
+      format: 'iife',
+      globalName: 'culvert',
+      // functions of the file are what these versions import
+      footer: { js: 'function init(extension) { return culvert.init(extension); }' },
+    }),
+  ];
+  const metadata = {
+    uuid: SHELL_EXTENSION,
+    name: 'Culvert',
+    description: 'WARP in the quick settings: its state, connecting, pausing, mode and kill switch.',
+    url: homepage,
+    'shell-version': SHELL_VERSIONS,
+    'version-name': version,
+  };
+  writeFileSync(join(directory, 'metadata.json'), `${JSON.stringify(metadata, null, 2)}\n`);
+  return results.flatMap(({ metafile }) => Object.keys(metafile.inputs)).map(file => resolve(root, file));
+}

@@ -1,0 +1,142 @@
+// Pure: turns the properties of org.culvert.Client1 into what the tile and its menu show.
+import { formatCount, formatElapsed } from '../../daemon/view/format.ts';
+import { CONFIRM_SECONDS } from '../../daemon/view/forms/form.ts';
+import { stateLabel } from '../../daemon/view/states/labels.ts';
+import { fill, type Translator } from '../../daemon/view/translator.ts';
+
+/** Those that the tile reads (org.culvert.Client1(5)). */
+export interface Properties {
+  State: string;
+  StatusText: string;
+  Icon: string;
+  PauseEnds: number;
+  ToggleAction: string;
+  CanToggle: boolean;
+  RemedyText: string;
+  Mode: string;
+  Modes: [id: string, name: string, sensitive: boolean][];
+  KillSwitch: string;
+  CanSetKillSwitch: boolean;
+  Pending: { text?: string };
+}
+
+/** A method with its arguments as a variant is made of them. */
+export interface Call {
+  method: string;
+  signature: string;
+  args: unknown[];
+}
+
+export type Item =
+  | { kind: 'text'; label: string }
+  | { kind: 'separator'; label: string }
+  | { kind: 'action' | 'choice' | 'switch'; label: string; on: boolean; sensitive: boolean; call: Call };
+
+export interface Look {
+  icon: string;
+  subtitle: string;
+  on: boolean;
+  /** What a press of the tile does; null where nothing can be switched now. */
+  toggle: Call | null;
+  items: Item[];
+}
+
+/** Pauses to offer, in minutes, as in the menu of the tray. */
+const PAUSES = [15, 60];
+/** Values of `KillSwitch` at which its switch is on. */
+const SWITCHED_ON = ['on', 'paused', 'unmeasured', 'missing'];
+
+const call = (method: string, signature = '()', ...args: unknown[]): Call => ({ method, signature, args });
+const OPEN = call('Open', '(sa{sv})', '', {});
+
+/** @param shown null while nobody answers on the bus, which reads as unknown. @param now in ms since the epoch */
+export function lookOf(shown: Properties | null, now: number, tr: Translator): Look {
+  const open = action(tr._('Open Culvert'), OPEN);
+  if (!shown) {
+    const subtitle = stateLabel('unavailable', tr);
+    return { icon: 'org.culvert.Culvert-unknown-symbolic', subtitle, on: false, toggle: null, items: [open] };
+  }
+  const { Icon, ToggleAction, CanToggle } = shown;
+  const isOn = ToggleAction === 'disconnect';
+  return {
+    icon: Icon,
+    subtitle: subtitleOf(shown, now, tr),
+    on: isOn,
+    toggle: CanToggle && ToggleAction !== '' ? call(isOn ? 'Disconnect' : 'Connect') : null,
+    items: separated([
+      urgentItems(shown, tr),
+      modeItems(shown, tr),
+      isOn && CanToggle
+        ? PAUSES.map(minutes => action(pauseText(minutes, tr), call('Pause', '(u)', minutes * 60)))
+        : [],
+      killSwitchItems(shown, tr),
+      [open],
+    ]),
+  };
+}
+
+function subtitleOf({ State, StatusText, PauseEnds }: Properties, now: number, tr: Translator): string {
+  const seconds = PauseEnds / 1e6 - now / 1000;
+  if (State !== 'paused' || seconds <= 0) return StatusText;
+  // whole minutes, so that a minute that has begun counts
+  const left = formatElapsed(60 * Math.ceil(seconds / 60), tr);
+  return `${StatusText} · ${fill(tr._('%s left'), left)}`;
+}
+
+/** What helps, and the change that reverts unless it is kept. */
+function urgentItems({ RemedyText, Pending }: Properties, { _ }: Translator): Item[] {
+  const { text } = Pending;
+  return [
+    ...(RemedyText ? [action(RemedyText, call('Remedy', '(a{sv})', {}))] : []),
+    ...(text
+      ? [
+          { kind: 'text' as const, label: text.replaceAll('\n', ' · ') },
+          action(_('Keep'), call('Keep')),
+          action(_('Revert Now'), call('Revert')),
+        ]
+      : []),
+  ];
+}
+
+/** A change of a tunnel that is up can cut the user off, so that it reverts unless it is kept. */
+function modeItems({ State, Mode, Modes }: Properties, { _ }: Translator): Item[] {
+  const options = State === 'connected' ? { 'confirm-within': CONFIRM_SECONDS } : {};
+  const choices = Modes.map(
+    ([id, label, sensitive]): Item => ({
+      kind: 'choice',
+      label,
+      on: id === Mode,
+      sensitive,
+      call: call('SetMode', '(sa{sv})', id, options),
+    }),
+  );
+  return choices.length ? [{ kind: 'separator', label: _('Mode') }, ...choices] : [];
+}
+
+function killSwitchItems({ KillSwitch, CanSetKillSwitch }: Properties, { _ }: Translator): Item[] {
+  if (KillSwitch === 'not-installed' || KillSwitch === 'unknown') return [];
+  const on = SWITCHED_ON.includes(KillSwitch);
+  const options = on ? {} : { 'confirm-within': CONFIRM_SECONDS };
+  const set = call('SetKillSwitch', '(ba{sv})', !on, options);
+  return [{ kind: 'switch', label: _('Kill Switch'), on, sensitive: CanSetKillSwitch, call: set }];
+}
+
+function action(label: string, call: Call): Item {
+  return { kind: 'action', label, on: false, sensitive: true, call };
+}
+
+function pauseText(minutes: number, tr: Translator): string {
+  const hours = minutes / 60;
+  if (Number.isInteger(hours))
+    return fill(tr.ngettext('Pause for %d hour', 'Pause for %d hours', hours), formatCount(hours, tr));
+  return fill(tr.ngettext('Pause for %d minute', 'Pause for %d minutes', minutes), formatCount(minutes, tr));
+}
+
+/** The groups that have items, with a line before each but the first; one may begin with a line of its own. */
+function separated(groups: Item[][]): Item[] {
+  return groups
+    .filter(group => group.length > 0)
+    .flatMap((group, i) =>
+      i > 0 && group[0]!.kind !== 'separator' ? [{ kind: 'separator', label: '' } as const, ...group] : group,
+    );
+}
