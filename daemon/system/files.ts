@@ -19,7 +19,11 @@ export interface ReplaceOptions {
  * next write replaces what a killed one left; two writers of one file have to hold a lock.
  * @throws FileError with the system's code (ENOSPC, EACCES …); the old file is then unchanged.
  */
-export function replaceFile(path: string, text: string, { mode = 0o600, durable = true }: ReplaceOptions = {}): void {
+export function replaceFile(
+  path: string,
+  text: string | Buffer,
+  { mode = 0o600, durable = true }: ReplaceOptions = {},
+): void {
   const temporary = temporaryName(path);
   try {
     const fd = createExclusive(temporary, mode);

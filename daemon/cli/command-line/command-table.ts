@@ -6,6 +6,7 @@ import { CONNECTION_COMMANDS } from '../commands/connection/table.ts';
 import { CULVERT_COMMANDS } from '../commands/culvert/table.ts';
 import { DEVICE_COMMANDS } from '../commands/device/table.ts';
 import { DOCTOR_COMMANDS } from '../commands/doctor/table.ts';
+import { SHELL_COMMANDS } from '../commands/shells/table.ts';
 import { TRAFFIC_COMMANDS } from '../commands/traffic/table.ts';
 
 /** Options of `culvert` without a command; the launcher (daemon/launcher.ts) reads them. */
@@ -30,6 +31,7 @@ const SPECS: readonly CommandSpec[] = [
   ...DEVICE_COMMANDS,
   ...DOCTOR_COMMANDS,
   ...CULVERT_COMMANDS,
+  ...SHELL_COMMANDS,
 ];
 
 /** Tasks of a user, and the commands for each; a command is in one of them. */
@@ -40,7 +42,7 @@ const TASKS: readonly (readonly [title: string, names: string])[] = [
   ['Block leaks', 'killswitch'],
   ['Set up this device', 'account'],
   ['Find and repair a problem', 'doctor diagnose explain logs history'],
-  ['Change Culvert', 'config settings update web'],
+  ['Change Culvert', 'config settings shell update web'],
   ['Write scripts', 'actions action metrics token'],
   ['Run Culvert', 'stop restart version'],
 ];

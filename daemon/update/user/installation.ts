@@ -121,7 +121,7 @@ function use(layout: UserLayout, name: string, before: string | null): string[] 
   replaceLink(layout.current, join('versions', name));
 
   // the switch is made; a failure from here on is reported, and the next start tries again
-  const failed = entries.flatMap(entry => attempt(entry.path, () => write(entry)));
+  const failed = entries.flatMap(entry => attempt(entry.path, () => writeEntry(entry)));
   for (const entry of obsolete)
     failed.push(...attempt(entry.path, () => stateOf(entry) === 'ours' && rmSync(entry.path, { force: true })));
   attempt(layout.data, () => touchIconCache(layout));
@@ -142,7 +142,8 @@ function attempt(path: string, work: () => unknown): string[] {
   }
 }
 
-function write(entry: Entry): void {
+/** Makes a link or a file, unless it is there. @throws NodeJS.ErrnoException */
+export function writeEntry(entry: Entry): void {
   if (stateOf(toRecorded(entry)) === 'ours') return;
   mkdirSync(dirname(entry.path), { recursive: true, mode: 0o700 });
   if ('link' in entry) replaceLink(entry.path, entry.link);

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import type { UserLayout } from './layout.ts';
 
 /** A symbolic link or a file to be written. */
-export type Entry = { path: string } & ({ link: string } | { text: string });
+export type Entry = { path: string } & ({ link: string } | { text: string | Buffer });
 
 /**
  * Everything that a tree needs outside of itself. Links are preferred, because they never have to be written again.

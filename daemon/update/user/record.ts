@@ -28,7 +28,7 @@ export type InstallRecord = z.infer<typeof InstallRecord>;
 export const EMPTY_RECORD: InstallRecord = { pending: false, entries: [], directories: [] };
 
 /** @returns null when there is no record, or none that can be read */
-export function readRecord({ record }: UserLayout): InstallRecord | null {
+export function readRecord({ record }: Pick<UserLayout, 'record'>): InstallRecord | null {
   const text = readText(record);
   if (text === null) return null;
   try {
@@ -39,7 +39,7 @@ export function readRecord({ record }: UserLayout): InstallRecord | null {
 }
 
 /** @throws NodeJS.ErrnoException */
-export function writeRecord({ record }: UserLayout, value: InstallRecord): void {
+export function writeRecord({ record }: Pick<UserLayout, 'record'>, value: InstallRecord): void {
   replaceFile(record, `${JSON.stringify(value, null, 1)}\n`);
 }
 

@@ -65,6 +65,7 @@ export async function uninstallCommand(words: readonly string[], env: NodeJS.Pro
   } else {
     removeShims(layout, env, say);
     removeShortcuts(layout, env, say);
+    removeShells(layout, env, say);
     await removeRunning(layout, { env, say, purge });
     const kept = await explained(() =>
       withInstallLock(layout, () => {
@@ -147,6 +148,18 @@ function removeShortcuts({ current }: UserLayout, env: NodeJS.ProcessEnv, say: S
     const { status, stderr } = error as { status?: number; stderr?: string };
     if (status === EXIT.usage) return;
     say(`Shortcuts of apps through the proxy may be left in the menu: ${(stderr ?? '').trim().split('\n')[0]}`);
+  }
+}
+
+/** Links of shells lead into the tree. A version without them does not know the command. */
+function removeShells({ current }: UserLayout, env: NodeJS.ProcessEnv, say: Say): void {
+  try {
+    const options = { env, encoding: 'utf8', timeout: 60_000, stdio: 'pipe' } as const;
+    execFileSync(join(current, 'bin/culvert'), ['shell', 'remove'], options);
+  } catch (error) {
+    const { status, stderr } = error as { status?: number; stderr?: string };
+    if (status === EXIT.usage) return;
+    say(`The tile in the shell of the desktop may be left: ${(stderr ?? '').trim().split('\n')[0]}`);
   }
 }
 

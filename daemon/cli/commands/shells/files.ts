@@ -1,0 +1,71 @@
+// Writes the files of an integration and removes exactly those: a list of them is kept in the state of the user.
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { writeEntry } from '../../../update/user/installation.ts';
+import type { Entry } from '../../../update/user/integration.ts';
+import {
+  EMPTY_RECORD,
+  isForeign,
+  missingDirectories,
+  readRecord,
+  stateOf,
+  toRecorded,
+  withPrevious,
+  writeRecord,
+} from '../../../update/user/record.ts';
+import { Failure } from '../../errors.ts';
+
+/**
+ * Writes the entries, and removes those of an earlier run that are not among them.
+ * @param record file of the list
+ * @throws Failure where files of others are in the way, before anything is changed
+ */
+export function putFiles(record: string, planned: readonly Entry[]): void {
+  const before = readRecord({ record }) ?? EMPTY_RECORD;
+  const foreign = planned.filter(entry => isForeign(entry, before)).map(({ path }) => path);
+  if (foreign.length > 0)
+    throw new Failure(`Files that Culvert did not write are in the way: ${foreign.join(', ')}. Nothing was changed.`, {
+      hint: 'Move them away, then try again.',
+    });
+  const paths = new Set(planned.map(({ path }) => path));
+  const obsolete = before.entries.filter(({ path }) => !paths.has(path));
+  const directories = [...new Set([...before.directories, ...missingDirectories([...paths, record])])];
+  const either = planned.map(entry => withPrevious(toRecorded(entry), before));
+  mkdirSync(dirname(record), { recursive: true, mode: 0o700 });
+  writeRecord({ record }, { pending: true, entries: [...either, ...obsolete], directories });
+  for (const entry of planned) writeEntry(entry);
+  for (const entry of obsolete) if (stateOf(entry) === 'ours') rmSync(entry.path, { force: true });
+  writeRecord({ record }, { pending: false, entries: planned.map(toRecorded), directories });
+}
+
+/** Removes what the list names, unless it was changed since. @returns the paths that stay */
+export function removeFiles(record: string): string[] {
+  const { entries, directories } = readRecord({ record }) ?? EMPTY_RECORD;
+  const changed = entries.filter(entry => stateOf(entry) === 'foreign').map(({ path }) => path);
+  for (const entry of entries) if (stateOf(entry) === 'ours') rmSync(entry.path, { force: true });
+  rmSync(record, { force: true });
+  for (const directory of [...directories].reverse()) removeIfEmpty(directory);
+  return changed;
+}
+
+/** Copies of the files below a directory, also of those that links lead to. */
+export function copies(from: string, to: string, wanted: (name: string) => boolean = () => true): Entry[] {
+  return readdirSync(from, { recursive: true, encoding: 'utf8' })
+    .filter(wanted)
+    .flatMap(name => {
+      try {
+        return [{ path: join(to, name), text: readFileSync(join(from, name)) }];
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EISDIR') return [];
+        throw error;
+      }
+    });
+}
+
+function removeIfEmpty(directory: string): void {
+  try {
+    if (readdirSync(directory).length === 0) rmdirSync(directory);
+  } catch {
+    // there is none
+  }
+}

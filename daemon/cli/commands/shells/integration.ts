@@ -1,0 +1,60 @@
+// Defines what the integration of each shell offers, and where it finds and puts files.
+import { isAbsolute, join } from 'node:path';
+import { userData } from '../../../apps/data-home.ts';
+import { INSTALL_FORMAT } from '../../../system/build-info.ts';
+import { prefix, programs, stablePrefix } from '../../../system/install-paths.ts';
+import { paths } from '../../../system/paths.ts';
+import { Failure } from '../../errors.ts';
+
+export interface Integration {
+  /** The word of the command line. */
+  name: string;
+  title: string;
+  status(place: Place): Promise<Status>;
+  /**
+   * Installs it for this user, and turns it on.
+   * @returns what was done and what is left to do, in sentences
+   * @throws Failure
+   */
+  install(place: Place): Promise<string[]>;
+  /** Turns it off, and removes what `install` wrote. @returns as `install` */
+  remove(place: Place): Promise<string[]>;
+}
+
+export interface Status {
+  installed: boolean;
+  on: boolean;
+  /** What is left to do; null for nothing. */
+  note: string | null;
+}
+
+export interface Place {
+  env: NodeJS.ProcessEnv;
+  /** `<prefix>/share`, by the path that stays from version to version. */
+  share: string;
+  /** The file of the AppImage that runs: `share` is gone when it ends, and no bus knows its programs. */
+  image: string | null;
+  /** The desktop finds `share` without a link: it belongs to the system. */
+  isSystem: boolean;
+  /** `$XDG_DATA_HOME`. */
+  data: string;
+  /** Directory with a list of what was written for each shell. */
+  records: string;
+}
+
+/** @throws Failure without a home */
+export function placeOf(env: NodeJS.ProcessEnv): Place {
+  const data = userData(env);
+  if (!data) throw new Failure('Neither XDG_DATA_HOME nor HOME is set, so there is no place to install to.');
+  const share = join(stablePrefix(prefix), 'share');
+  const image = INSTALL_FORMAT === 'appimage' ? programs.culvert : null;
+  const system = (env.XDG_DATA_DIRS || '/usr/local/share:/usr/share').split(':').filter(isAbsolute);
+  return {
+    env,
+    share,
+    image,
+    isSystem: !image && system.some(directory => join(directory, '.') === join(share, '.')),
+    data,
+    records: join(paths(env).state, 'shells'),
+  };
+}

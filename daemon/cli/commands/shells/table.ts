@@ -1,0 +1,36 @@
+// Defines the commands of integrations into shells, for the command table.
+import type { CommandSpec } from '../../command-spec.ts';
+
+const WORDS = { gnome: 'GNOME Shell' };
+
+export const SHELL_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'shell',
+    summary: 'parts of Culvert in the shell of the desktop, such as a tile',
+    details:
+      'They are for this user. Packages bring the files, and so install only turns them on there. Other shells show the same over the session bus: org.culvert.Client1(5).',
+    fallback: 'list',
+    commands: [
+      {
+        name: 'list',
+        summary: 'list the shells, and what is installed',
+        marksDemo: false,
+        load: async () => (await import('./shell.ts')).listShells,
+      },
+      {
+        name: 'install',
+        summary: 'install for a shell, and turn it on',
+        arguments: [{ name: '<name>', summary: 'the shell', words: WORDS }],
+        marksDemo: false,
+        load: async () => (await import('./shell.ts')).installShell,
+      },
+      {
+        name: 'remove',
+        summary: 'turn it off, and remove what install wrote',
+        arguments: [{ name: '[name]', summary: 'the shell; default: all', words: WORDS }],
+        marksDemo: false,
+        load: async () => (await import('./shell.ts')).removeShell,
+      },
+    ],
+  },
+];
