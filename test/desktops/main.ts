@@ -1,10 +1,11 @@
-// Tray, window and applet in real desktops: node --import tsx test/desktops/main.ts [NAME…]
+// Tray, window, applet and tile in real desktops: node --import tsx test/desktops/main.ts [NAME…]
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { missing } from '../support/gnome/desktop.ts';
 import { visitApplet } from './applet.ts';
 import { SHELLS } from './shells.ts';
+import { visitTile } from './tile.ts';
 import { type Step, visit } from './visit.ts';
 
 const wanted = process.argv.slice(2);
@@ -32,6 +33,7 @@ for (const shell of SHELLS.filter(({ name }) => wanted.length === 0 || wanted.in
     if (failure !== null) failed++;
   };
   await visit(shell, pictures, report);
+  if (shell.name === 'gnome') await visitTile(pictures, report);
   if (shell.name === 'plasma') await visitApplet(shell.env, pictures, report);
 }
 console.log(`${failed === 0 ? 'PASSED' : `FAILED: ${failed}`}; pictures are in ${pictures}`);

@@ -1,10 +1,14 @@
 // The desktops whose tray and windows Culvert has to get on with, each started for real and without a screen.
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Desktop, missing, type Running } from '../support/gnome/desktop.ts';
+import { promisify } from 'node:util';
+import { missing, type Running, type Desktop as WholeDesktop } from '../support/gnome/desktop.ts';
 import { XFCE_PANEL } from '../support/gnome/xfce.ts';
 import { until } from '../support/until.ts';
+
+/** What a shell is started in. */
+export type Desktop = Pick<WholeDesktop, 'env' | 'start'>;
 
 export interface Shell {
   name: string;
@@ -120,16 +124,26 @@ const plasma: Shell = {
 
 const SHELL_BUS = ['call', '--session', '--dest', 'org.gnome.Shell'];
 
+const EVALUATE = ['--object-path', '/org/gnome/Shell', '--method', 'org.gnome.Shell.Eval'];
+
 /** Runs JavaScript in the shell, which `--unsafe-mode` allows, and returns its value. */
 function evaluate(desktop: Desktop, script: string): unknown {
-  const at = ['--object-path', '/org/gnome/Shell', '--method', 'org.gnome.Shell.Eval'];
-  const answer = tool(desktop, 'gdbus', ...SHELL_BUS, ...at, script);
+  return parseAnswer(tool(desktop, 'gdbus', ...SHELL_BUS, ...EVALUATE, script));
+}
+
+/** The same while this process goes on, whose daemon may be asked meanwhile. */
+export async function evaluateMeanwhile({ env }: Desktop, script: string): Promise<unknown> {
+  const { stdout } = await promisify(execFile)('gdbus', [...SHELL_BUS, ...EVALUATE, script], { env });
+  return parseAnswer(stdout);
+}
+
+function parseAnswer(answer: string): unknown {
   const [, ok, json] = /^\((true|false), '(.*)'\)\n$/s.exec(answer) ?? [];
   if (ok !== 'true') throw new Error(`GNOME Shell: ${answer}`);
   return json ? JSON.parse(json.replaceAll("\\'", "'").replaceAll('\\\\', '\\')) : null;
 }
 
-const gnome: Shell = {
+export const gnome: Shell = {
   name: 'gnome',
   isDisplay: true,
   needs: ['gnome-shell', 'gsettings'],

@@ -77,7 +77,7 @@ export async function visit(shell: Shell, pictures: string, report: (step: Step)
   }
 }
 
-function failureOf(step: Promise<void>): Promise<string | null> {
+export function failureOf(step: Promise<void>): Promise<string | null> {
   return step.then(
     () => null,
     (error: Error) => error.message,
@@ -85,7 +85,7 @@ function failureOf(step: Promise<void>): Promise<string | null> {
 }
 
 /** An empty one: shells end without. */
-async function startSystemBus(desktop: Desktop): Promise<string> {
+export async function startSystemBus(desktop: Pick<Desktop, 'directory' | 'start'>): Promise<string> {
   const file = join(desktop.directory, 'system-bus.conf');
   const policy =
     '<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>';

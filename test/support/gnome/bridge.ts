@@ -41,7 +41,7 @@ export function makeHome(t: Ends): Home {
 
 export interface Bus {
   env: NodeJS.ProcessEnv;
-  start(command: string, args: string[]): Running;
+  start(command: string, args: string[], env?: NodeJS.ProcessEnv): Running;
   /** Starts a bridge that nobody called. */
   startBridge(): Running;
   /** A program that uses the bridge until it is ended. */
@@ -63,8 +63,8 @@ export async function startBus(t: Ends, { directory, env }: Home, prefix = built
   const running: Running[] = [];
   const bus: Bus = {
     env,
-    start(command, args) {
-      const program = startProgram(command, args, bus.env);
+    start(command, args, more = {}) {
+      const program = startProgram(command, args, { ...bus.env, ...more });
       running.push(program);
       return program;
     },
