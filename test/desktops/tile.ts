@@ -165,7 +165,7 @@ async function states(visit: Visit): Promise<void> {
     const { icons, on } = await shown(visit);
     // in the panel, in the tile and in the head of its menu
     assert.equal(new Set(icons).size, 1, `${name}: ${icons}`);
-    assert.equal(on, name === 'connected' || name === 'connecting', name);
+    assert.equal(on, ['connected', 'connecting', 'sign-in'].includes(name), name);
     seen.set(name, icons[0]!);
     await visit.picture(name);
     await close(visit);
@@ -216,7 +216,14 @@ async function everyItem(visit: Visit): Promise<void> {
     'Open Culvert',
   ]);
   await visit.picture('menu');
+  // the bridge waits for the effect of an action
+  daemon.onAction = request => {
+    if (request.action === 'setMode') daemon.set('settings', { Mode: request.value });
+    else daemon.set('status', { state: 'disconnected' });
+  };
   const asked = async (label: string) => {
+    daemon.set('status', { state: 'connected' });
+    await shows(visit, /^Connected$/);
     daemon.actions.length = 0;
     daemon.asked.length = 0;
     await open(visit);
@@ -229,7 +236,10 @@ async function everyItem(visit: Visit): Promise<void> {
   const body = { enabled: true, allowLan: false, confirmWithin: 30 };
   assert.deepEqual(await asked('Kill Switch'), { line: 'POST /api/killswitch', body });
   assert.deepEqual(await asked('Keep'), { line: 'POST /api/changes/confirm', body: { subject: 'mode' } });
+  daemon.onAction = () => {};
   daemon.setChanges([]);
+  daemon.set('status', { state: 'connected' });
+  await shows(visit, /^Connected$/);
   await close(visit);
 }
 
