@@ -1,7 +1,8 @@
 // Pure: turns the properties of org.culvert.Client1 into what the tile and its menu show.
+
+import { stateLabel } from '../../daemon/view/client/labels.ts';
+import { CONFIRM_SECONDS } from '../../daemon/view/form.ts';
 import { formatCount, formatElapsed } from '../../daemon/view/format.ts';
-import { CONFIRM_SECONDS } from '../../daemon/view/forms/form.ts';
-import { stateLabel } from '../../daemon/view/states/labels.ts';
 import { fill, type Translator } from '../../daemon/view/translator.ts';
 
 /** Those that the tile reads (org.culvert.Client1(5)). */
@@ -36,7 +37,7 @@ export interface Look {
   icon: string;
   subtitle: string;
   on: boolean;
-  /** What a press of the tile does; null where nothing can be switched now. */
+  /** Call that a press of the tile makes; null where nothing can be switched now. */
   toggle: Call | null;
   items: Item[];
 }
@@ -83,7 +84,7 @@ function subtitleOf({ State, StatusText, PauseEnds }: Properties, now: number, t
   return `${StatusText} · ${fill(tr._('%s left'), left)}`;
 }
 
-/** What helps, and the change that reverts unless it is kept. */
+/** The remedy, and the change that reverts unless it is kept. */
 function urgentItems({ RemedyText, Pending }: Properties, { _ }: Translator): Item[] {
   const { text } = Pending;
   return [

@@ -41,7 +41,7 @@ declare namespace Shell {
     title: string;
     /** Since 44. */
     subtitle: string;
-    /** Of 43. */
+    /** Text of the tile in 43. */
     label: string;
   }
 

@@ -7,7 +7,7 @@ import { missing, type Running, type Desktop as WholeDesktop } from '../support/
 import { XFCE_PANEL } from '../support/gnome/xfce.ts';
 import { until } from '../support/until.ts';
 
-/** What a shell is started in. */
+/** Environment of a shell. */
 export type Desktop = Pick<WholeDesktop, 'env' | 'start'>;
 
 export interface Shell {

@@ -1,4 +1,4 @@
-// What the tile of GNOME Shell shows and offers in each state of the bus contract.
+// The tile of GNOME Shell in each state of the bus contract: words, icon, menu.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -87,7 +87,7 @@ function noteOn(state: 'error' | 'old' | 'absent'): string {
   return state === 'old' ? OLD : 'GNOME Shell could not load it; its journal says why: journalctl --user -b -g culvert';
 }
 
-/** How the running Shell has it: `absent` also where none runs. */
+/** State of the extension in the running Shell: `absent` also where none runs. */
 async function stateIn(place: Place): Promise<'on' | 'error' | 'old' | 'absent'> {
   const info = await inShell(place, 'GetExtensionInfo', UUID);
   const number = /'state': <(\d+)(?:\.0)?>/.exec(info ?? '')?.[1];

@@ -24,7 +24,7 @@ export interface Integration {
 export interface Status {
   installed: boolean;
   on: boolean;
-  /** What is left to do; null for nothing. */
+  /** Sentence on what is left to do; null for nothing. */
   note: string | null;
 }
 

@@ -32,7 +32,7 @@ exec cat "$(dirname "$0")/../shell"`;
 interface Machine {
   place: Place;
   root: string;
-  /** What the running Shell answers; null for none. */
+  /** Sets the answer of the running Shell; null for none. */
   shell(answer: string | null): void;
   enabled(): string;
   /** Every file of the user, relative. */
@@ -96,7 +96,7 @@ test('a link leads to the tree, and its removal leaves nothing', async t => {
   assert.ok(existsSync(join(place.share, 'gnome-shell/extensions', UUID, 'metadata.json')));
 });
 
-test('of an AppImage, copies and the services of its programs', async t => {
+test('an AppImage leaves copies and the services of its programs', async t => {
   const { place, files } = machine(t, { image: "/home/it's me/Culvert.AppImage" });
   await gnome.install(place);
   const at = join(place.data, 'gnome-shell/extensions', UUID);
@@ -123,7 +123,7 @@ test('a package brings the files, so that nothing is written', async t => {
   assert.doesNotMatch(enabled(), new RegExp(UUID));
 });
 
-test('what the running Shell says of it', async t => {
+test('the status repeats the word of the running Shell', async t => {
   const { place, shell } = machine(t);
   await gnome.install(place);
   const note = async (state: string) => {
