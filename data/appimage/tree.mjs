@@ -108,7 +108,7 @@ load(join(root, 'usr/bin/update-mime-database'), mime);
 for (const entry of readdirSync(mime)) if (entry !== 'mime.cache') rmSync(join(mime, entry), { recursive: true });
 
 // ours
-for (const file of ['panel.js', 'tray.js', 'environment.js', 'pictures.js', 'gjs'])
+for (const file of ['panel.js', 'tray.js', 'bridge.js', 'environment.js', 'pictures.js', 'gjs'])
   copyFileSync(join(here, 'tree', file), join(lib, file));
 for (const file of ['fonts.conf', 'loaders.cache']) copyFileSync(join(here, 'tree', file), join(gtk, file));
 copyFileSync(join(here, 'tree/AppRun'), join(tree, 'AppRun'));

@@ -67,6 +67,8 @@ test("other programs run by a link's name or by the first word", t => {
     run(apprun, ['--culvert-manifest', 'schema'], started(at, 'culvert.AppImage')).called,
     'culvert-manifest schema',
   );
+  const service = run(apprun, ['--bus-service', 'panel', '--gapplication-service'], started(at, 'culvert.AppImage'));
+  assert.match(service.called!, /\/gjs-console -m \S* ?\S*\/usr\/lib\/culvert\/panel\.js --gapplication-service$/);
   assert.equal(run(apprun, ['--culvert-x'], started(at, 'x')).called, 'culvert --culvert-x');
 });
 
