@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { SHELL_EXTENSION } from '../../data/build/bundle.mjs';
 import { build, testPrograms, version } from '../support/packages.ts';
 import { temporary } from '../support/temporary.ts';
 
@@ -37,7 +38,10 @@ describe('the Debian package', { skip: missing && `${missing} is not installed` 
     assert.ok(files.length > 20);
     for (const { parentPath, name } of files) {
       const file = join(parentPath, name);
-      const copy = installed(join('usr/share/culvert', file.slice(bundles().length)));
+      const path = relative(bundles(), file);
+      const copy = installed(
+        join('usr/share', path.startsWith(SHELL_EXTENSION) ? 'gnome-shell/extensions' : 'culvert', path),
+      );
       assert.deepEqual(readFileSync(copy), readFileSync(file), copy);
     }
     assert.equal(readFileSync(installed('usr/share/culvert/install-format'), 'utf8').trim(), 'deb');
