@@ -66,6 +66,6 @@ function removeIfEmpty(directory: string): void {
   try {
     if (readdirSync(directory).length === 0) rmdirSync(directory);
   } catch {
-    // there is none
+    // already gone
   }
 }

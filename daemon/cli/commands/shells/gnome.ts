@@ -49,6 +49,9 @@ export const gnome: Integration = {
   },
 
   async remove(place) {
+    // files that somebody deleted by hand leave both behind
+    const isOn = ((await setting(place, 'enabled-extensions')) ?? []).includes(UUID);
+    if (!isOn && !existsSync(recordOf(place))) return [];
     await inShell(place, 'DisableExtension', UUID);
     for (const key of ['enabled-extensions', 'disabled-extensions'])
       await change(place, key, list => list.filter(id => id !== UUID));

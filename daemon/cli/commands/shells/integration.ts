@@ -17,7 +17,7 @@ export interface Integration {
    * @throws Failure
    */
   install(place: Place): Promise<string[]>;
-  /** Turns it off, and removes what `install` wrote. @returns as `install` */
+  /** Turns it off, and removes what `install` wrote. @returns as `install`; empty where there was nothing to do */
   remove(place: Place): Promise<string[]>;
 }
 

@@ -39,17 +39,11 @@ export const installShell: Run = async (context, [name]) => {
 
 export const removeShell: Run = async (context, [name]) => {
   const place = placeOf(context.env);
-  // those that are not installed have nothing to say
-  const chosen = name === undefined ? await installed() : [integration(name)];
+  const chosen = name === undefined ? INTEGRATIONS : [integration(name)];
   const lines: string[] = [];
   for (const each of chosen) lines.push(...(await each.remove(place)));
   show(context, { lines }, () => lines.join('\n') || 'Nothing is installed.');
   return EXIT.ok;
-
-  async function installed(): Promise<Integration[]> {
-    const states = await Promise.all(INTEGRATIONS.map(({ status }) => status(place)));
-    return INTEGRATIONS.filter((_, i) => states[i]!.installed && (states[i]!.on || !place.isSystem));
-  }
 };
 
 function integration(name: string | undefined): Integration {

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -112,6 +113,18 @@ test('an AppImage leaves copies and the services of its programs', async t => {
   assert.match(service, /^Exec='\/home\/it'\\''s me\/Culvert\.AppImage' --bus-service bridge$/m);
   await gnome.remove(place);
   assert.deepEqual(files(), []);
+});
+
+test('a removal leaves nothing either where the extension was deleted by hand', async t => {
+  for (const image of [null, '/opt/Culvert.AppImage']) {
+    const { place, files, enabled } = machine(t, { image });
+    assert.deepEqual(await gnome.remove(place), []);
+    await gnome.install(place);
+    rmSync(join(place.data, 'gnome-shell/extensions', UUID), { recursive: true });
+    assert.deepEqual(await gnome.remove(place), ['The tile is removed.']);
+    assert.equal(enabled(), "['other@example.org']");
+    assert.deepEqual(files(), []);
+  }
 });
 
 test('a package brings the files, so that nothing is written', async t => {
