@@ -199,7 +199,7 @@ async function take(
   stage.x('windowmove', '--sync', stage.window(), '0', '0');
   // a pointer above the window would bring a tooltip
   stage.x('mousemove', String(width + 39), String(height + 39));
-  // the pretend daemon of this process answers meanwhile
+  // asynchronous, so that the fake daemon of this process keeps answering
   const picture = (page: string) =>
     run('import', ['-window', 'root', '-trim', join(directory, `${name}-${page}.png`)], { env: desktop.env });
   for (const page of PAGE_NAMES) {

@@ -72,7 +72,7 @@ test('a pause says how long it lasts, and no longer than it does', () => {
   assert.equal(left(-1000), 'Back on at 12:25');
 });
 
-test('nobody on the bus reads as unknown, and only opens the window', () => {
+test('without a bridge the state is unknown, and the tile only opens the window', () => {
   const shown = lookOf(null, NOW, english);
   assert.deepEqual([shown.subtitle, shown.on, shown.toggle], ['Unavailable', false, null]);
   assert.deepEqual(labels(shown), ['Open Culvert']);

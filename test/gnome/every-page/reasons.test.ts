@@ -1,14 +1,14 @@
 // A control of the window that can't be used has its reason in sight, in every state and on every page.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { Blocked, type Snapshot } from '../../daemon/api/schema.ts';
-import { PAGE_NAMES } from '../../daemon/view/form.ts';
-import { describe } from '../../daemon/view/view.ts';
-import type { FakeDaemon } from '../support/gnome/daemon.ts';
-import { missing } from '../support/gnome/desktop.ts';
-import { app, richTool } from '../support/gnome/initial.ts';
-import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
-import { clientState, tr } from '../support/gnome/translator.ts';
+import { Blocked, type Snapshot } from '../../../daemon/api/schema.ts';
+import { PAGE_NAMES } from '../../../daemon/view/form.ts';
+import { describe } from '../../../daemon/view/view.ts';
+import type { FakeDaemon } from '../../support/gnome/daemon.ts';
+import { missing } from '../../support/gnome/desktop.ts';
+import { app, richTool } from '../../support/gnome/initial.ts';
+import { closeStage, openStage, type Stage } from '../../support/gnome/stage.ts';
+import { clientState, tr } from '../../support/gnome/translator.ts';
 
 interface Inert {
   name: string;
@@ -33,7 +33,7 @@ suite('a control that can’t be used', { skip: missing('xdotool'), concurrency:
 
   /**
    * Fails for a control without a reason on any page.
-   * @param general a sentence that is in sight wherever a control has none of its own
+   * @param general a sentence in sight on every page, in place of a reason of the control's own
    * @returns how many controls can't be used
    */
   async function survey(what: string, general: string | null = null): Promise<number> {
@@ -102,7 +102,7 @@ suite('a control that can’t be used', { skip: missing('xdotool'), concurrency:
     assert.ok((await survey('gone', 'Culvert’s background service isn’t running.')) > 20);
   });
 
-  test('is none for a field that is left empty: it says so when it is sent', async () => {
+  test('leaves out the button of an empty field, which asks for a value when it is pressed', async () => {
     await daemon.listen();
     daemon.set('account', { organization: null, managed: false });
     daemon.set('options', { switchLocked: false, modeLocked: false });

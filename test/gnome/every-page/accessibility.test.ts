@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { PAGE_NAMES, type PageName } from '../../daemon/view/form.ts';
-import { createDaemon, type FakeDaemon, problem } from '../support/gnome/daemon.ts';
-import { type Ask, type Desktop, missing, openDesktop, startDriver, talk } from '../support/gnome/desktop.ts';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
+import { createDaemon, type FakeDaemon, problem } from '../../support/gnome/daemon.ts';
+import { type Ask, type Desktop, missing, openDesktop, startDriver, talk } from '../../support/gnome/desktop.ts';
 import {
   app,
   change,
@@ -17,9 +17,9 @@ import {
   recorded,
   richTool,
   tool,
-} from '../support/gnome/initial.ts';
-import { type Stage, stageOf } from '../support/gnome/stage.ts';
-import { until } from '../support/until.ts';
+} from '../../support/gnome/initial.ts';
+import { type Stage, stageOf } from '../../support/gnome/stage.ts';
+import { until } from '../../support/until.ts';
 
 interface Node {
   name: string;

@@ -4,15 +4,23 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { NO_KILL_SWITCH } from '../../daemon/state/store.ts';
-import { PAGE_NAMES, type PageName } from '../../daemon/view/form.ts';
-import { languages } from '../../data/build/catalogs.ts';
-import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
-import { missing } from '../support/gnome/desktop.ts';
-import { app, change, initialSnapshot, KILL_SWITCH, logEntry, ROUTE_ANSWERS, tool } from '../support/gnome/initial.ts';
-import { foreign, pseudo, pseudoCatalog } from '../support/gnome/pseudo.ts';
-import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
-import { until } from '../support/until.ts';
+import { NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
+import { languages } from '../../../data/build/catalogs.ts';
+import { type FakeDaemon, problem } from '../../support/gnome/daemon.ts';
+import { missing } from '../../support/gnome/desktop.ts';
+import {
+  app,
+  change,
+  initialSnapshot,
+  KILL_SWITCH,
+  logEntry,
+  ROUTE_ANSWERS,
+  tool,
+} from '../../support/gnome/initial.ts';
+import { foreign, pseudo, pseudoCatalog } from '../../support/gnome/pseudo.ts';
+import { closeStage, openStage, type Stage } from '../../support/gnome/stage.ts';
+import { until } from '../../support/until.ts';
 
 interface Text {
   text: string;
