@@ -214,7 +214,7 @@ export async function hasShortcuts(): Promise<boolean | null> {
   return version === null ? null : version !== undefined;
 }
 
-/** A property of a service that runs; undefined where there is none, null where no answer came in time. */
+/** A property of a service that runs; undefined where it has no such property, null where no answer came in time. */
 async function readProperty<T>(
   { name, path, iface }: { name: string; path: string; iface: string },
   property: string,

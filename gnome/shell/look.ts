@@ -21,7 +21,7 @@ export interface Properties {
   Pending: { text?: string };
 }
 
-/** A method with its arguments as a variant is made of them. */
+/** A method and the arguments of its variant. */
 export interface Call {
   method: string;
   signature: string;
@@ -50,7 +50,7 @@ const SWITCHED_ON = ['on', 'paused', 'unmeasured', 'missing'];
 const call = (method: string, signature = '()', ...args: unknown[]): Call => ({ method, signature, args });
 const OPEN = call('Open', '(sa{sv})', '', {});
 
-/** @param shown null while nobody answers on the bus, which reads as unknown. @param now in ms since the epoch */
+/** @param shown null while no bridge is on the bus, which reads as unknown. @param now in ms since the epoch */
 export function lookOf(shown: Properties | null, now: number, tr: Translator): Look {
   const open = action(tr._('Open Culvert'), OPEN);
   if (!shown) {

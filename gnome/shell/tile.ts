@@ -120,7 +120,7 @@ export function createTile(shell: Shell.Modules, directory: Gio.File): Tile {
 }
 
 interface Bus {
-  /** null while nobody answers. */
+  /** Null while no bridge is on the bus. */
   properties(): Properties | null;
   /** @param done is called with the text of a failure, or null */
   call(what: Call, done?: (problem: string | null) => void): void;

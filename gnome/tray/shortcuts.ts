@@ -72,7 +72,7 @@ export function createShortcuts(bus: Gio.DBusConnection, { shortcuts, failed }: 
   };
 
   const bind = async () => {
-    // without it the portal takes an app that runs outside of a sandbox by its cgroup; older portals have none
+    // without it the portal identifies an app outside of a sandbox by its cgroup; older portals have no registry
     const app = new GLib.Variant('(sa{sv})', [APP_ID, {}]);
     await call('org.freedesktop.host.portal.Registry', 'Register', app).catch(() => {});
     const created = await request('CreateSession', options => {

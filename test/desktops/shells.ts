@@ -131,7 +131,7 @@ function evaluate(desktop: Desktop, script: string): unknown {
   return parseAnswer(tool(desktop, 'gdbus', ...SHELL_BUS, ...EVALUATE, script));
 }
 
-/** The same while this process goes on, whose daemon may be asked meanwhile. */
+/** The same without blocking this process, whose daemon answers the shell. */
 export async function evaluateMeanwhile({ env }: Desktop, script: string): Promise<unknown> {
   const { stdout } = await promisify(execFile)('gdbus', [...SHELL_BUS, ...EVALUATE, script], { env });
   return parseAnswer(stdout);

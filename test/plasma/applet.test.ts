@@ -71,7 +71,7 @@ test('only the file that is loaded on its own needs the D-Bus part, and none a p
   }
 });
 
-test('the only timer runs while somebody looks at a time that runs out', () => {
+test('the only timer is that of a countdown on the screen', () => {
   const timers = files.flatMap(file => [...read(file).matchAll(/^ *Timer \{.*?^ *\}/gms)].map(([text]) => text));
   assert.equal(timers.length, 1);
   assert.match(timers[0]!, /running: root\.isLookedAt && root\.pauseEnds > 0$/m);

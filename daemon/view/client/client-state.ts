@@ -42,7 +42,7 @@ export interface ClientState {
 /** One request at a time: another one is not finished yet. */
 export class Busy extends Error {}
 
-/** The state of a client that only shows what it is told. @param snapshot null while no daemon can be asked */
+/** The state of a client that sends no requests of its own. @param snapshot null while no daemon can be asked */
 export function shownState(snapshot: Snapshot | null): ClientState {
   return {
     snapshot,

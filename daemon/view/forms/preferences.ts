@@ -196,7 +196,7 @@ function decided({ sources }: ConfigResponse, name: string, { _ }: Translator): 
 }
 
 function toggles(response: ConfigResponse, tr: Translator) {
-  /** @param state the present one, where the desktop tells it; otherwise the configuration does */
+  /** @param state as the desktop reports it; without it, as the configuration has it */
   function row<G extends Section>(
     [group, key]: [G, keyof Config[G] & string],
     title: string,

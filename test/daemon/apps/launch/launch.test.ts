@@ -226,7 +226,7 @@ test('a mode that was set since a start is not restored', async () => {
   assert.deepEqual(performed, RESTORING);
 });
 
-test('an app that fails at once has the mode of before restored as well', async t => {
+test('the previous mode is restored, too, after an app that fails immediately', async t => {
   const { apps, entry, program, performed } = await createDesktop(t);
   program('curl', 'exit 3');
   entry('curl', ['Name=C', 'Exec=curl']);
