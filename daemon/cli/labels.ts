@@ -40,19 +40,17 @@ export const CONFIG_KEYS: Record<ConfigKey, string> = {
   'tray.autostart': 'start at login',
   'tray.startHidden': 'start at login without the window',
   'tray.shortcuts': 'have the tray take global shortcuts, whose keys the desktop asks for',
-  'notifications.connection': 'notify when the connection is lost',
-  'notifications.reminders': 'notify a minute before a timer ends, and when WARP stays off',
+  'notifications.level': 'how much to notify of: everything, needs-me or nothing',
   'history.enabled': 'keep changes of the state and statistics of the tunnel for 90 days',
   'metrics.enabled': 'answer GET /api/metrics, for Prometheus',
   'metrics.hashAccounts': 'show accounts of command-line tools in the metrics as hashes, not by name',
   'reminders.offMinutes': 'minutes until the reminder that WARP is still off; 0 for never',
-  'notifications.signIn': 'notify when a network wants a sign-in',
-  'notifications.updates': 'notify of updates',
 };
 
 const CHOICES: { [K in ConfigKey]?: readonly string[] } = {
   'ui.theme': ['system', 'light', 'dark'],
   'updates.channel': ['stable', 'beta'],
+  'notifications.level': ['everything', 'needs-me', 'nothing'],
 };
 /** The values of the keys that have a few; none for the others. */
 export const CONFIG_VALUES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(

@@ -16,7 +16,7 @@ export const DEFAULTS: Config = {
   ui: { openBrowser: true, theme: 'system', locale: 'en', firstSteps: true },
   updates: { channel: 'stable', checkOnStartup: true, source: project.releases.source },
   tray: { autostart: false, startHidden: true, shortcuts: false },
-  notifications: { connection: true, signIn: true, updates: true, reminders: true },
+  notifications: { level: 'everything' },
   reminders: { offMinutes: 120 },
   history: { enabled: true },
   metrics: { enabled: false, hashAccounts: false },

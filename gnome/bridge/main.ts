@@ -5,7 +5,7 @@ import GLib from 'gi://GLib?version=2.0';
 import { exit } from 'system';
 import { type ClientState, current } from '../../daemon/view/client/client-state.ts';
 import { createModel } from '../../daemon/view/client/model.ts';
-import { type Notification, notificationOf } from '../../daemon/view/states/notify.ts';
+import { notificationOf } from '../../daemon/view/states/notify.ts';
 import { disownName, ownName } from '../bus-name.ts';
 import { collectWhenQuiet } from '../gc.ts';
 import { followLocale, tr } from '../i18n.ts';
@@ -27,13 +27,6 @@ declare const __VERSION__: string;
 const DEADLINE_MS = 20_000;
 /** Attempts to reach a daemon get rarer without end: its socket is watched, and calls try at once. */
 const PACE = { backOffMs: [250, 86_400_000] as [number, number], idleTimeoutMs: Infinity };
-
-const CODES: Record<Notification['kind'], string> = {
-  connection: 'connection',
-  signIn: 'sign-in',
-  updates: 'update',
-  reminders: 'reminder',
-};
 
 /** Exit status on which the user unit starts the bridge again (data/culvert-bridge.service.in). */
 const RESTART = 75;
@@ -111,7 +104,7 @@ async function serve(): Promise<void> {
     if (changes) object.changed(changes);
     // the caller that asks for a change needs no notice of it
     const news = notificationOf(before, after, after.pending, tr);
-    if (news) object.notice(CODES[news.kind], news.summary, { body: news.body });
+    if (news) object.notice(news.code, news.summary, { body: news.body });
     // figures of the connection are read only when somebody wants them
     if (changes?.State === 'connected') void model.refresh('stale');
     const isOnline = current(after) !== null;

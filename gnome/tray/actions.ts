@@ -5,7 +5,7 @@ import type { Model } from '../../daemon/view/client/model.ts';
 import type { Command as ViewCommand } from '../../daemon/view/form.ts';
 import { toBeConfirmed } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
 import { launchRequest } from '../../daemon/view/states/apps.ts';
-import { describeUnconfirmed, type Unconfirmed } from '../../daemon/view/states/changes.ts';
+import { describeUnconfirmed } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';
 import { tr } from '../i18n.ts';
 import { recentApps, rememberApp } from '../recent-apps.ts';
@@ -21,7 +21,7 @@ interface ActionOptions {
   model: Model;
   showError(error: unknown): void;
   /** Shows that a change reverts unless it is kept. */
-  askToKeep(change: Unconfirmed): void;
+  askToKeep(): void;
   /** Ends the tray. */
   quit(): void;
 }
@@ -74,10 +74,12 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
   async function change(work: Promise<void>): Promise<void> {
     let unsubscribe = () => {};
     const ask = () => {
-      const unconfirmed = describeUnconfirmed(model.state(), tr);
-      if (unconfirmed) askToKeep(unconfirmed);
-      if (unconfirmed) unsubscribe();
-      return unconfirmed !== null;
+      const isUnconfirmed = describeUnconfirmed(model.state(), tr) !== null;
+      if (isUnconfirmed) {
+        askToKeep();
+        unsubscribe();
+      }
+      return isUnconfirmed;
     };
     try {
       await work;

@@ -3,6 +3,7 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { APP_ID, APP_PATH, BRAND, gjsProgram, pkgdatadir } from '../install-paths.ts';
 import { passOnMemorySettings } from '../memory-settings.ts';
+import type { Pixmaps } from './icons.ts';
 import type { PanelAction } from './menu.ts';
 
 /** As long as a panel may take to start. */
@@ -53,7 +54,23 @@ export async function quitPanel(bus: Gio.DBusConnection): Promise<void> {
 export interface Shown {
   summary: string;
   body: string;
+  /** Its icon; without one, that of Culvert. */
+  picture?: Pixmaps[number];
+  /** It need not stay in a list. */
+  transient?: boolean;
   actions: readonly { label: string; activate(): void }[];
+}
+
+const sameWords = (a: Shown, b: Shown) =>
+  a.summary === b.summary &&
+  a.body === b.body &&
+  a.actions.map(each => each.label).join() === b.actions.map(each => each.label).join();
+
+/** The hint `image-data`: width, height, bytes of a row, alpha, bits, channels, RGBA. Servers lack our icons in an AppImage. */
+function imageOf([width, height, argb]: Pixmaps[number]): GLib.Variant {
+  const rgba = new Uint8Array(argb.length);
+  for (let at = 0; at < argb.length; at += 4) for (let i = 0; i < 4; i++) rgba[at + i] = argb[at + ((i + 1) % 4)]!;
+  return new GLib.Variant('(iiibiiay)', [width, height, 4 * width, true, 8, 4, rgba]);
 }
 
 /** The name of a button on the bus. */
@@ -68,7 +85,7 @@ const NOTIFICATIONS_PATH = '/org/freedesktop/Notifications';
  * @param open opens the window, which is what a click on the text does: what helps changes something
  */
 export function createNotifier(bus: Gio.DBusConnection, open: { label: string; activate(): void }) {
-  const shown = new Map<string, { id: number; actions: Shown['actions'] }>();
+  const shown = new Map<string, Shown & { id: number }>();
   /** One after another: what replaces a notification has to know its number. */
   let last = Promise.resolve();
   const next = (work: () => Promise<void>) => {
@@ -94,29 +111,50 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
       });
     },
   );
+  bus.signal_subscribe(
+    NOTIFICATIONS,
+    NOTIFICATIONS,
+    'NotificationClosed',
+    NOTIFICATIONS_PATH,
+    null,
+    Gio.DBusSignalFlags.NONE,
+    (...[, , , , , parameters]) => {
+      const [id] = parameters.recursiveUnpack<[number]>();
+      // the click that closed it may be under way
+      void next(async () => {
+        for (const [kind, notice] of shown) if (notice.id === id) shown.delete(kind);
+      });
+    },
+  );
+  async function send(kind: string, notice: Shown): Promise<void> {
+    const { summary, body, picture, transient, actions } = notice;
+    const hints: Record<string, GLib.Variant> = { 'desktop-entry': new GLib.Variant('s', APP_ID) };
+    if (transient) hints.transient = new GLib.Variant('b', true);
+    if (picture) hints['image-data'] = imageOf(picture);
+    const buttons = ['default', open.label, ...actions.flatMap(({ label }, at) => [keyOf(at), label])];
+    const replaced = shown.get(kind)?.id ?? 0;
+    try {
+      const [can] = (await call('GetCapabilities', null)).recursiveUnpack<[string[]]>();
+      const text = can.includes('body-markup') ? GLib.markup_escape_text(body, -1) : body;
+      const args = ['Culvert', replaced, BRAND, summary, text, can.includes('actions') ? buttons : [], hints, -1];
+      const reply = await call('Notify', new GLib.Variant('(susssasa{sv}i)', args as never));
+      shown.set(kind, { ...notice, id: reply.recursiveUnpack<[number]>()[0] });
+    } catch {
+      printerr(`culvert tray: ${summary}: ${body}`);
+    }
+  }
   return {
-    show: (kind: string, { summary, body, actions }: Shown): Promise<void> =>
+    show: (kind: string, notice: Shown): Promise<void> => next(() => send(kind, notice)),
+    /** Follows what one that is still shown is about. @param present null where there is nothing to say anymore */
+    update: (kind: string, present: () => Shown | null): Promise<void> =>
       next(async () => {
-        const hints = { 'desktop-entry': new GLib.Variant('s', APP_ID) };
-        const buttons = ['default', open.label, ...actions.flatMap(({ label }, at) => [keyOf(at), label])];
-        const replaced = shown.get(kind)?.id ?? 0;
-        try {
-          const [can] = (await call('GetCapabilities', null)).recursiveUnpack<[string[]]>();
-          const text = can.includes('body-markup') ? GLib.markup_escape_text(body, -1) : body;
-          const args = ['Culvert', replaced, BRAND, summary, text, can.includes('actions') ? buttons : [], hints, -1];
-          const reply = await call('Notify', new GLib.Variant('(susssasa{sv}i)', args as never));
-          shown.set(kind, { id: reply.recursiveUnpack<[number]>()[0], actions });
-        } catch {
-          printerr(`culvert tray: ${summary}: ${body}`);
-        }
-      }),
-    withdraw: (kind: string): Promise<void> =>
-      next(async () => {
-        const notice = shown.get(kind);
-        if (!notice) return;
+        const before = shown.get(kind);
+        if (!before) return;
+        const now = present();
+        if (now) return sameWords(before, now) ? undefined : send(kind, now);
         shown.delete(kind);
         try {
-          await call('CloseNotification', new GLib.Variant('(u)', [notice.id]));
+          await call('CloseNotification', new GLib.Variant('(u)', [before.id]));
         } catch {
           // it is gone already
         }

@@ -4,9 +4,15 @@ import GLib from 'gi://GLib?version=2.0';
 import { exit } from 'system';
 import type { ClientState } from '../../daemon/view/client/client-state.ts';
 import { createModel } from '../../daemon/view/client/model.ts';
-import { describeUnconfirmed, isPause, type Unconfirmed } from '../../daemon/view/states/changes.ts';
+import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, nextMinute } from '../../daemon/view/states/killswitch.ts';
-import { keepNotification, type Notification, notificationOf } from '../../daemon/view/states/notify.ts';
+import {
+  isBetweenStates,
+  type Notification,
+  notificationOf,
+  presentNotification,
+  SLOTS,
+} from '../../daemon/view/states/notify.ts';
 import { errorText } from '../../daemon/view/states/problems.ts';
 import { describeRemoteAccess } from '../../daemon/view/states/remote-access.ts';
 import { describeTimed, offCommands } from '../../daemon/view/states/timed.ts';
@@ -19,10 +25,10 @@ import { recentApps } from '../recent-apps.ts';
 import { STATE_EVENTS } from '../state-events.ts';
 import { createTransport } from '../transport.ts';
 import { createActions } from './actions.ts';
-import { createNotifier, openPanel } from './desktop.ts';
+import { createNotifier, openPanel, type Shown } from './desktop.ts';
 import { loadIcons, type Pixmaps } from './icons.ts';
 import { type Appearance, createItem } from './item.ts';
-import { menuOf, type Shown, tooltipOf } from './menu.ts';
+import { type Shown as Menu, menuOf, tooltipOf } from './menu.ts';
 import { createShortcuts } from './shortcuts.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
@@ -33,12 +39,12 @@ let exitCode = 0;
 /** Runs once the name is ours: a second tray would show a second icon. */
 function startTray(bus: Gio.DBusConnection): void {
   const model = createModel(createTransport(socketPath()), {}, [...STATE_EVENTS, 'remoteAccess']);
-  const icon = loadIcons();
+  const pictures = loadIcons();
   const notifier = createNotifier(bus, { label: _('Open Culvert'), activate: () => actions.act('open') });
   let drawn: { key: string; pixmaps: Pixmaps } | null = null;
   let recent = recentApps();
 
-  const shownOf = (client: ClientState): Shown => {
+  const shownOf = (client: ClientState): Menu => {
     const tunnel = describeTunnel(client, tr);
     const { offline, snapshot, update } = client;
     const port = snapshot?.settings.Mode === 'proxy' ? snapshot.tunnel.proxyPort : null;
@@ -59,21 +65,33 @@ function startTray(bus: Gio.DBusConnection): void {
     const shown = shownOf(model.state());
     const { state, tone } = shown.tunnel;
     const key = `${state} ${tone}`;
-    if (drawn?.key !== key) drawn = { key, pixmaps: icon(state, tone) };
+    if (drawn?.key !== key) drawn = { key, pixmaps: pictures(state, tone) };
     return { icon: drawn.pixmaps, tooltip: tooltipOf(shown, tr), entries: menuOf(shown, tr) };
   };
   const showError = (error: unknown) => {
     const problem = { summary: _('That did not work'), body: errorText(error, tr), actions: [] };
     void notifier.show('error', problem);
   };
-  const notify = (kind: string, { action, other, ...news }: Omit<Notification, 'kind'>) =>
-    void notifier.show(kind, {
-      ...news,
-      actions: [action, other].flatMap(button =>
-        button ? [{ label: button.label, activate: () => actions.runCommand(button.command) }] : [],
-      ),
-    });
-  const askToKeep = (change: Unconfirmed) => notify('keep', keepNotification(change, tr));
+  const withButtons = ({ summary, body, state, action, other }: Notification): Shown => ({
+    summary,
+    body,
+    transient: state === 'connected',
+    picture: pictures(state, describeTunnel(model.state(), tr).tone).at(-1)!,
+    actions: [action, other].flatMap(button =>
+      button ? [{ label: button.label, activate: () => actions.runCommand(button.command) }] : [],
+    ),
+  });
+  const notify = (news: Notification | null) => void (news && notifier.show(news.slot, withButtons(news)));
+  /** A notification follows its subject, and goes with it. */
+  const keepUpToDate = () => {
+    const slots = SLOTS.filter(slot => slot !== 'state' || !isBetweenStates(model.state()));
+    for (const slot of slots)
+      void notifier.update(slot, () => {
+        const present = presentNotification(slot, model.state(), tr);
+        return present && withButtons(present);
+      });
+  };
+  const askToKeep = () => notify(presentNotification('keep', model.state(), tr));
   const actions = createActions({ bus, model, showError, askToKeep, quit: () => loop.quit() });
 
   // for the window, whose "Quit Culvert" does the same
@@ -135,13 +153,10 @@ function startTray(bus: Gio.DBusConnection): void {
     followLocale(after.config);
     if (after.config) useShortcuts(after.config.config.tray.shortcuts);
     const news = notificationOf(before, after, actions.requested(), tr);
-    if (news) notify(news.kind, news);
-    if (!describeUnconfirmed(after, tr)) void notifier.withdraw('keep');
-    if (after.snapshot?.status.state === 'connected') {
-      actions.forgetRequested();
-      void notifier.withdraw('connection');
-      void notifier.withdraw('signIn');
-    }
+    notify(news);
+    // a daemon that is away says nothing about what is shown
+    if (!after.offline) keepUpToDate();
+    if (after.snapshot?.status.state === 'connected') actions.forgetRequested();
     if (after.snapshot && !after.offline) before = after;
     show();
   });

@@ -61,13 +61,9 @@ export const Config = z.object({
     /** Global shortcuts, whose keys the desktop asks for. */
     shortcuts: z.boolean(),
   }),
-  /** Kinds of notifications that the tray shows. */
   notifications: z.object({
-    connection: z.boolean(),
-    signIn: z.boolean(),
-    updates: z.boolean(),
-    /** Reminders: a temporary change is about to end, or the tunnel is still off. */
-    reminders: z.boolean(),
+    /** Amount of notifications. Answers to a click of the user are always shown. */
+    level: z.enum(['everything', 'needs-me', 'nothing']),
   }),
   reminders: z.object({
     /** Minutes after which a tunnel that was up and is off is worth a reminder, at most a week; 0 for never. */

@@ -82,11 +82,15 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
       {
         id: 'notifications',
         title: _('Notifications'),
+        description: _(
+          'WARP needs you when the kill switch blocks, a network wants a sign-in, a change is about to end, or an update fails.',
+        ),
         rows: [
-          toggle(['notifications', 'connection'], _('The connection is lost'), null),
-          toggle(['notifications', 'signIn'], _('A network wants you to sign in'), null),
-          toggle(['notifications', 'updates'], _('Updates'), null),
-          toggle(['notifications', 'reminders'], _('Reminders'), _('Before a timer ends, and when WARP stays off')),
+          select(['notifications', 'level'], _('Notify me of'), [
+            { value: 'everything', label: _('Everything') },
+            { value: 'needs-me', label: _('What needs me') },
+            { value: 'nothing', label: _('Nothing') },
+          ]),
         ],
       },
       {

@@ -1,22 +1,44 @@
-// Decides which change of the state is worth a notification, and what it offers.
-import type { Config } from '../../api/schema.ts';
+// Decides what is worth a notification, and what it offers: the only place that does, for the tray and for the bridge.
+import type { Config, Snapshot } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { actionCommand, type Command } from '../form.ts';
+import { actionCommand, type Command, goTo } from '../form.ts';
 import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
-import { isPause, type Unconfirmed } from './changes.ts';
-import { explainedCause } from './diagnosis.ts';
-import { wantsSignIn } from './summary/state.ts';
+import { describeUnconfirmed, isPause } from './changes.ts';
+import { type State, stateOf, wantsSignIn } from './summary/state.ts';
 import { describeTimed } from './timed.ts';
+import { describeTunnel } from './tunnel.ts';
+import { sourceWarning } from './updates.ts';
+
+/** Subjects: one notification of each is shown at a time, and replaced or withdrawn as its subject changes. */
+export const SLOTS = ['state', 'reminder', 'update', 'keep'] as const;
+export type Slot = (typeof SLOTS)[number];
 
 export interface Notification {
-  /** One of a kind is shown at a time: the next one replaces it. */
-  kind: keyof Config['notifications'];
+  slot: Slot;
+  /** Code of the signal `Notice` (org.culvert.Client1(5)). */
+  code: 'connection' | 'blocked' | 'sign-in' | 'setup' | 'reminder' | 'update' | 'keep';
+  /** Its icon has the shape of this state. */
+  state: State;
   summary: string;
   body: string;
   action: { label: string; command: Command } | null;
   /** A second button. */
   other?: { label: string; command: Command };
+}
+
+type Level = Config['notifications']['level'];
+/** The levels at which a notification is shown. */
+type Draft = Omit<Notification, 'slot' | 'state'> & { levels: readonly Level[] };
+const NEEDED: readonly Level[] = ['everything', 'needs-me'];
+const NEWS: readonly Level[] = ['everything'];
+
+/** Reasons of what the user has brought about. */
+const BY_USER: readonly string[] = ['Manual', 'ManualDeletion', 'SettingsChanged'];
+
+/** A device whose tunnel was ended by hand may need its user all the same. */
+function isByUser(state: State, { reason }: Snapshot['status']): boolean {
+  return reason?.code === 'ManualDeletion' || (state !== 'needs-you' && BY_USER.includes(reason?.code ?? ''));
 }
 
 /**
@@ -30,70 +52,150 @@ export function notificationOf(
   wanted: string | null,
   tr: Translator,
 ): Notification | null {
-  const { _ } = tr;
-  const then = before && current(before);
-  const now = current(after);
-  if (!then || !now) return null;
-  const on = after.config?.config.notifications;
-  if (on?.signIn !== false && wantsSignIn(now.status) && !wantsSignIn(then.status)) {
-    const cause = explainedCause(now, tr);
-    if (cause) return { kind: 'signIn', summary: cause.title, body: cause.sentence, action: cause.remedy };
+  if (!before || !current(before) || !current(after)) return null;
+  const changed: Record<Exclude<Slot, 'keep'>, boolean> = {
+    state: isTrouble(before, after, wanted),
+    reminder: hasReminder(before, after),
+    update: hasUpdateNews(before, after),
+  };
+  for (const slot of SLOTS) {
+    const news = slot !== 'keep' && changed[slot] ? presentNotification(slot, after, tr) : null;
+    if (news) return news;
   }
-  const ending = describeTimed(after, tr).find(
-    ({ change: { subject, endingSoon } }) =>
-      endingSoon && !then.changes.some(each => each.subject === subject && each.endingSoon),
+  return null;
+}
+
+/** The notification of a slot as it is now, at the user's level; null for none. */
+export function presentNotification(slot: Slot, client: ClientState, tr: Translator): Notification | null {
+  const drafts: Record<Slot, typeof stateDraft> = {
+    state: stateDraft,
+    reminder: reminderDraft,
+    update: updateDraft,
+    keep: keepDraft,
+  };
+  const draft = current(client) && drafts[slot](client, tr);
+  if (!draft) return null;
+  const { levels, ...words } = draft;
+  // an older daemon has no level
+  const level = client.config?.config.notifications.level ?? 'everything';
+  return levels.includes(level) ? { slot, state: stateOf(client), ...words } : null;
+}
+
+/** The tunnel was lost, or something has to be done, and the user did not bring it about. */
+function isTrouble(before: ClientState, after: ClientState, wanted: string | null): boolean {
+  const [then, now] = [stateOf(before), stateOf(after)];
+  if (then === now || then === 'unknown') return false;
+  if (now === 'needs-you') return true;
+  if (wanted === 'disconnect') return false;
+  return now === 'blocked' || (then === 'connected' && (now === 'disconnected' || now === 'unable'));
+}
+
+/** Between two states, what is shown of the tunnel stays. */
+export function isBetweenStates(client: ClientState): boolean {
+  return ['connecting', 'disconnecting', 'unknown'].includes(stateOf(client));
+}
+
+function stateDraft(client: ClientState, tr: Translator): Draft | null {
+  const { state, stateText, label, sentence, remedy } = describeTunnel(client, tr);
+  const { status } = current(client)!;
+  if (state !== 'connected' && isByUser(state, status)) return null;
+  const lines = [label, sentence].filter(line => !stateText.endsWith(line));
+  const words = { summary: stateText, body: lines.join('\n') };
+  const isNew = status.blocked === 'not-registered' || status.blocked === 'terms-not-accepted';
+  const setUp = isNew ? tr._('Set Up') : tr._('Open Culvert');
+  const reconnect = { label: tr._('Reconnect'), command: actionCommand({ action: 'connect' }) };
+  switch (state) {
+    case 'needs-you':
+      return wantsSignIn(status) && status.blocked === null
+        ? { ...words, code: 'sign-in', levels: NEEDED, action: remedy }
+        : { ...words, code: 'setup', levels: NEEDED, action: { label: setUp, command: goTo('connection') } };
+    case 'blocked':
+      return { ...words, code: 'blocked', levels: NEEDED, action: remedy ?? reconnect };
+    case 'disconnected':
+      // the cause that turned it off turns it on again
+      return {
+        ...words,
+        code: 'connection',
+        levels: status.reason && remedy ? NEWS : NEEDED,
+        action: remedy ?? reconnect,
+      };
+    case 'unable':
+      return { ...words, code: 'connection', levels: NEWS, action: remedy ?? reconnect };
+    case 'connected':
+      return { ...words, code: 'connection', levels: NEWS, action: null };
+    default:
+      return null;
+  }
+}
+
+const endingOf = (client: ClientState, tr: Translator) =>
+  describeTimed(client, tr).find(({ change }) => change.endingSoon);
+
+function hasReminder(before: ClientState, after: ClientState): boolean {
+  const [then, now] = [current(before)!, current(after)!];
+  const soon = now.changes.filter(({ endingSoon }) => endingSoon);
+  return (
+    soon.some(({ subject }) => !then.changes.some(each => each.subject === subject && each.endingSoon)) ||
+    (now.reminder !== null && then.reminder === null)
   );
-  if (on?.reminders !== false && ending)
+}
+
+function reminderDraft(client: ClientState, tr: Translator): Draft | null {
+  const { _ } = tr;
+  const ending = endingOf(client, tr);
+  if (ending)
     return {
-      kind: 'reminders',
+      code: 'reminder',
+      levels: NEEDED,
       summary: isPause(ending.change) ? _('WARP is back on in a minute') : _('Ends in a minute'),
       body: ending.text,
       action: ending.extend,
       other: ending.end,
     };
-  if (on?.reminders !== false && now.reminder && !then.reminder)
-    return {
-      kind: 'reminders',
-      summary: _('WARP is still off'),
-      body: _('You are not protected. Your traffic bypasses WARP.'),
-      action: { label: _('Reconnect'), command: actionCommand({ action: 'connect' }) },
-    };
-  const offForAWhile = now.changes.some(isPause);
-  const lost = then.status.state === 'connected' && ['unable', 'disconnected'].includes(now.status.state);
-  if (
-    on?.connection !== false &&
-    lost &&
-    !offForAWhile &&
-    wanted !== 'disconnect' &&
-    now.status.reason?.code !== 'Manual'
-  ) {
-    const cause = explainedCause(now, tr);
-    return {
-      kind: 'connection',
-      summary: cause?.title ?? _('Disconnected'),
-      body: cause?.sentence ?? _('You are not protected. Your traffic bypasses WARP.'),
-      action: cause?.remedy ?? { label: _('Reconnect'), command: actionCommand({ action: 'connect' }) },
-    };
-  }
-  const { update } = after;
-  const newer = update?.updateAvailable && update.latest !== before?.update?.latest ? update.latest : null;
-  if (on?.updates !== false && newer)
-    return {
-      kind: 'updates',
-      // Translators: %s is a version
-      summary: fill(_('Culvert %s is available'), newer),
-      body: _('Open Culvert to install it.'),
-      action: { label: _('Show'), command: { ask: { kind: 'page', page: 'updates' } } },
-    };
-  return null;
+  if (!current(client)!.reminder) return null;
+  return {
+    code: 'reminder',
+    levels: NEEDED,
+    summary: _('WARP is still off'),
+    body: _('You are not protected. Your traffic bypasses WARP.'),
+    action: { label: _('Reconnect'), command: actionCommand({ action: 'connect' }) },
+  };
+}
+
+function hasUpdateNews(before: ClientState, after: ClientState): boolean {
+  const [then, now] = [before.update, after.update];
+  if (!now) return false;
+  const failed = now.source.state !== 'ok' && now.source.state !== (then?.source.state ?? 'ok');
+  return failed || (now.updateAvailable && now.latest !== then?.latest);
+}
+
+function updateDraft({ update }: ClientState, tr: Translator): Draft | null {
+  const { _ } = tr;
+  if (!update) return null;
+  const shared = { code: 'update' as const, action: { label: _('Show'), command: goTo('updates') } };
+  const warning = sourceWarning(update, tr);
+  if (warning !== null) return { ...shared, levels: NEEDED, summary: _('The update failed.'), body: warning };
+  if (!update.updateAvailable || update.latest === null || update.progress) return null;
+  return {
+    ...shared,
+    levels: NEWS,
+    // Translators: %s is a version
+    summary: fill(_('Culvert %s is available'), update.latest),
+    body: _('Open Culvert to install it.'),
+  };
 }
 
 /** Asks about a change that was made where no bar with a countdown is seen. */
-export function keepNotification({ text, until, keep }: Unconfirmed, { _ }: Translator): Omit<Notification, 'kind'> {
+function keepDraft(client: ClientState, tr: Translator): Draft | null {
+  const unconfirmed = describeUnconfirmed(client, tr);
+  if (!unconfirmed) return null;
+  const { text, until, keep } = unconfirmed;
   return {
-    summary: _('Keep this change?'),
+    code: 'keep',
+    levels: NEEDED,
+    summary: tr._('Keep this change?'),
     // Translators: the first %s is a setting such as Mode: DNS only, the second one a time of day
-    body: fill(_('%s. Reverts at %s.'), text, timeOfDay(new Date(until).toISOString(), true)),
-    action: { label: _('Keep'), command: keep },
+    body: fill(tr._('%s. Reverts at %s.'), text, timeOfDay(new Date(until).toISOString(), true)),
+    action: { label: tr._('Keep'), command: keep },
   };
 }

@@ -37,7 +37,7 @@ test('without files the defaults of the specification hold, and every key has a 
     ui: { openBrowser: true, theme: 'system', locale: 'en', firstSteps: true },
     updates: { channel: 'stable', checkOnStartup: true, source: project.releases.source },
     tray: { autostart: false, startHidden: true, shortcuts: false },
-    notifications: { connection: true, signIn: true, updates: true, reminders: true },
+    notifications: { level: 'everything' },
     reminders: { offMinutes: 120 },
     history: { enabled: true },
     metrics: { enabled: false, hashAccounts: false },

@@ -263,7 +263,10 @@ test('every line of the tray’s menu, tooltip and notifications can be translat
   const update = { ...noUpdate(), updateAvailable: true, latest: '1.0.0' };
   const notices = [
     ...['CaptivePortalTimedOut', 'NoNetwork', 'Unheard'].map(code => clientState({ status: blockedBy(code) })),
+    clientState({ status: blockedBy('NoNetwork'), killSwitch }),
+    clientState({ status: { blocked: 'not-registered' } }),
     clientState({ status: CONNECTED }, { update }),
+    clientState({ status: CONNECTED }, { update: { ...update, source: { state: 'refused', lastAnswerAt: null } } }),
   ].map(after => notificationOf(was, after, null, nobodys)!);
   texts.push(...notices.flatMap(({ summary, body, action }) => [summary, body, action?.label ?? null]));
   assert.ok(texts.length > 50);

@@ -16,7 +16,7 @@ import {
   startDriver,
   talk,
 } from '../../support/gnome/desktop.ts';
-import { change } from '../../support/gnome/initial.ts';
+import { change, initialConfig } from '../../support/gnome/initial.ts';
 import { until } from '../../support/until.ts';
 
 interface Entry {
@@ -236,6 +236,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       body: string;
       actions: string[];
       closed: boolean;
+      picture: string;
     }
     const notes = () => ask({ do: 'notes' }) as Promise<Note[]>;
     const noted = async (summary: string) => {
@@ -245,6 +246,11 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
         return found !== undefined;
       }, `the notification "${summary}"`);
       return found!;
+    };
+    const setLevel = (level: 'everything' | 'needs-me' | 'nothing') => {
+      const { config } = initialConfig();
+      daemon.config = { ...daemon.config, config: { ...config, notifications: { level } } };
+      daemon.send('config', daemon.config);
     };
     const lose = async (code: string, text = '') => {
       daemon.set('status', { state: 'connected', reason: null });
@@ -265,6 +271,11 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       await asked(1);
       assert.deepEqual(daemon.actions, [{ action: 'setProtocol', value: 'WireGuard' }]);
       daemon.set('status', { state: 'connected', reason: null });
+      const back = await noted('Connected');
+      assert.deepEqual([back.id, back.actions], [first.id, ['default', 'Open Culvert']]);
+      assert.equal(back.picture, (await item()).picture, 'the shape is that of the state');
+      assert.notEqual(back.picture, first.picture);
+      setLevel('needs-me');
       await until(async () => (await notes()).every(({ closed }) => closed), 'its end');
       daemon.set('status', { state: 'disconnected', reason: { code: 'x', text: '' } });
       const second = await noted('Disconnected');
@@ -280,6 +291,27 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       await ask({ do: 'invoke', id: second.id, key: 'act' });
       await asked(2);
       assert.deepEqual(daemon.actions[1], { action: 'connect' });
+    });
+
+    test('at its level, a problem that needs the user is shown, and follows the state', async () => {
+      await ask({ do: 'notify', capabilities: ['actions', 'body', 'body-markup'] });
+      setLevel('needs-me');
+      const before = (await notes()).length;
+      const open = async () => (await notes()).filter(({ closed }) => !closed).map(({ summary }) => summary);
+      await lose('HappyEyeballsFailed');
+      await title('No Cloudflare server could be reached');
+      assert.equal((await notes()).length, before, 'WARP still tries');
+      await lose('CaptivePortalTimedOut');
+      const { id, actions } = await noted('This network wants you to sign in');
+      assert.deepEqual(actions, ['default', 'Open Culvert', 'act', 'Open Sign-in Page']);
+      daemon.set('status', { state: 'disconnected', reason: { code: 'x', text: '' } });
+      assert.equal((await noted('Disconnected')).id, id, 'it is replaced');
+      setLevel('nothing');
+      await until(async () => (await open()).length === 0, 'its end');
+      await lose('CaptivePortalTimedOut');
+      await title('This network wants you to sign in');
+      assert.deepEqual(await open(), []);
+      setLevel('everything');
     });
 
     test('another one of its kind takes the place of the last one', async () => {

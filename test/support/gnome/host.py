@@ -33,6 +33,7 @@ NOTIFICATIONS_XML = """<node><interface name="org.freedesktop.Notifications">
 <arg type="i" direction="in"/><arg type="u" direction="out"/></method>
 <method name="CloseNotification"><arg type="u" direction="in"/></method>
 <signal name="ActionInvoked"><arg type="u"/><arg type="s"/></signal>
+<signal name="NotificationClosed"><arg type="u"/><arg type="u"/></signal>
 </interface></node>"""
 
 bus = Gio.bus_get_sync(Gio.BusType.SESSION)
@@ -60,13 +61,21 @@ def read(_bus, _sender, _path, _iface, name):
 bus.register_object(
     "/StatusNotifierWatcher", Gio.DBusNodeInfo.new_for_xml(XML).interfaces[0], called, read, None
 )
+
+
+def pixels(image):
+    """The picture of a notification, as `item` tells that of the icon."""
+    return hashlib.sha256(bytes(image[6])[3::4]).hexdigest() if image else None
+
+
 def notified(_bus, _sender, _path, _iface, method, args, invocation):
     if method == "GetCapabilities":
         invocation.return_value(GLib.Variant("(as)", (capabilities,)))
     elif method == "Notify":
-        _app, replaced, _icon, summary, body, actions, _hints, _limit = args.unpack()
+        _app, replaced, _icon, summary, body, actions, hints, _limit = args.unpack()
         number = replaced or max(notes, default=0) + 1
-        notes[number] = {"id": number, "summary": summary, "body": body, "actions": actions, "closed": False}
+        notes[number] = {"id": number, "summary": summary, "body": body, "actions": actions, "closed": False,
+                         "picture": pixels(hints.get("image-data"))}
         invocation.return_value(GLib.Variant("(u)", (number,)))
     else:
         notes[args.unpack()[0]]["closed"] = True

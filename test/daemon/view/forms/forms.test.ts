@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'smol-toml';
 import { ACTION_NAMES, type ActionName } from '../../../../daemon/api/actions.ts';
-import type { Change } from '../../../../daemon/api/schema/changes.ts';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import { axisEnd, createHistory, rangeOf } from '../../../../daemon/view/client/history.ts';
@@ -20,7 +19,6 @@ import { networksForm } from '../../../../daemon/view/forms/tunnel/networks.ts';
 import { addRoute, describeRoutes, removal, resetRoutes } from '../../../../daemon/view/forms/tunnel/split-tunnel.ts';
 import { checks, routeKind } from '../../../../daemon/view/forms/validate.ts';
 import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes.ts';
-import { notificationOf } from '../../../../daemon/view/states/notify.ts';
 import { describe } from '../../../../daemon/view/view.ts';
 import { clientState, tr } from '../../../support/gnome/translator.ts';
 
@@ -380,84 +378,11 @@ test('the history turns counters into rates, and starts over with a new connecti
   assert.deepEqual([0, 0.02, 3, 10, 11, 60_000].map(axisEnd), [1, 0.02, 5, 10, 20, 100_000]);
 });
 
-test('a lost connection is notified of unless the user ended it, or does not want to know', () => {
-  const up = clientState({ status: { state: 'connected' } });
-  const down = clientState({ status: { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: '' } } });
-  assert.equal(notificationOf(up, down, null, tr)!.kind, 'connection');
-  assert.equal(notificationOf(null, down, null, tr), null, 'none at the start');
-  assert.equal(notificationOf(up, down, 'disconnect', tr), null);
-  assert.equal(notificationOf(down, up, null, tr), null);
-  down.config!.config.notifications.connection = false;
-  assert.equal(notificationOf(up, down, null, tr), null);
-});
-
-test('a network that wants a sign-in is notified of, with the way there', () => {
-  const up = clientState({ status: { state: 'connected' } });
-  const portal = clientState({ status: { state: 'unable', reason: { code: 'CaptivePortalTimedOut', text: '' } } });
-  const news = notificationOf(up, portal, null, tr)!;
-  assert.deepEqual([news.kind, news.action!.label], ['signIn', 'Open Sign-in Page']);
-  assert.equal(notificationOf(portal, portal, null, tr), null, 'once');
-});
-
 /** A client whose tunnel is off, with further parts of the snapshot. */
 function withPart(parts: Partial<Snapshot>) {
   const client = clientState({ status: { state: 'disconnected' } });
   return { ...client, snapshot: { ...client.snapshot!, ...parts } };
 }
-
-test('the last minute of what holds for a while is notified of once, with a way to extend it', () => {
-  const off = (endingSoon: boolean): Change => ({
-    subject: 'connection',
-    value: 'off',
-    previous: 'on',
-    setAt: '2026-01-01T10:00:00.000Z',
-    confirmBy: null,
-    endsAt: '2026-01-01T10:15:00.000Z',
-    endingSoon,
-    problem: null,
-  });
-  const up = clientState({ status: { state: 'connected' } });
-  const before = withPart({ changes: [off(false)] });
-  const after = withPart({ changes: [off(true)] });
-  assert.equal(notificationOf(up, before, null, tr), null, 'turning it off for a while is not a loss');
-  const news = notificationOf(before, after, null, tr)!;
-  assert.deepEqual(
-    [news.kind, news.body, news.action?.command.ask],
-    [
-      'reminders',
-      'Back on at 2026-01-01 10:15',
-      { kind: 'extend', subject: 'connection', endsAt: off(true).endsAt, seconds: 900 },
-    ],
-  );
-  assert.deepEqual(
-    [news.other?.label, news.other?.command.ask],
-    ['Connect Now', { kind: 'change', what: 'revert', subjects: ['connection'] }],
-  );
-  assert.equal(notificationOf(after, after, null, tr), null);
-  after.config!.config.notifications.reminders = false;
-  assert.equal(notificationOf(before, after, null, tr), null);
-});
-
-test('a tunnel that is still off is notified of', () => {
-  const before = clientState({ status: { state: 'disconnected' } });
-  const after = withPart({ reminder: { offSince: '2026-01-01T10:00:00.000Z' } });
-  const news = notificationOf(before, after, null, tr)!;
-  assert.deepEqual(
-    [news.kind, news.action?.command.ask],
-    ['reminders', { kind: 'action', request: { action: 'connect' } }],
-  );
-  assert.equal(notificationOf(after, after, null, tr), null);
-});
-
-test('a new version is notified of once', () => {
-  const before = clientState();
-  const after = clientState(
-    {},
-    { update: { ...clientState().snapshot!.update!, updateAvailable: true, latest: '9.0.0' } },
-  );
-  assert.equal(notificationOf(before, after, null, tr)!.kind, 'updates');
-  assert.equal(notificationOf(after, after, null, tr), null);
-});
 
 test('the version of MASQUE in use is checked, and none where WARP does not say', () => {
   const checked = (masque: string | null) =>

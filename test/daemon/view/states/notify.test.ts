@@ -1,0 +1,169 @@
+// Notifications at each level: their reasons, their buttons, and their end.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Change } from '../../../../daemon/api/schema/changes.ts';
+import type { Config, Snapshot } from '../../../../daemon/api/schema.ts';
+import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
+import { notificationOf, presentNotification, type Slot } from '../../../../daemon/view/states/notify.ts';
+import { KILL_SWITCH, noUpdate } from '../../../support/gnome/initial.ts';
+import { clientState, tr } from '../../../support/gnome/translator.ts';
+
+type Level = Config['notifications']['level'];
+const LEVELS: readonly Level[] = ['everything', 'needs-me', 'nothing'];
+
+const at = (level: Level, client: ClientState): ClientState => {
+  const copy = structuredClone(client);
+  copy.config!.config.notifications.level = level;
+  return copy;
+};
+const withPart = (client: ClientState, parts: Partial<Snapshot>): ClientState => ({
+  ...client,
+  snapshot: { ...client.snapshot!, ...parts },
+});
+const unable = (code: string) => clientState({ status: { state: 'unable', reason: { code, text: '' } } });
+const off = (code: string | null) =>
+  clientState({ status: { state: 'disconnected', reason: code === null ? null : { code, text: '' } } });
+const up = clientState({ status: { state: 'connected' } });
+const down = unable('HappyEyeballsFailed');
+const portal = unable('CaptivePortalTimedOut');
+const blocking = { ...KILL_SWITCH, enabled: true, active: true };
+const pause = (endingSoon: boolean): Change => ({
+  subject: 'connection',
+  value: 'off',
+  previous: 'on',
+  setAt: '2026-01-01T10:00:00.000Z',
+  confirmBy: null,
+  endsAt: '2026-01-01T10:15:00.000Z',
+  endingSoon,
+  problem: null,
+});
+const paused = withPart(off('Manual'), { changes: [pause(false)] });
+const updated = (change: Partial<NonNullable<ClientState['update']>>) => {
+  const update = { ...noUpdate(), ...change };
+  return { ...up, update };
+};
+
+describe('the level decides', () => {
+  const cases: [what: string, before: ClientState, after: ClientState, levels: readonly Level[], code: string][] = [
+    ['the tunnel that WARP still tries to bring up', up, down, ['everything'], 'connection'],
+    ['the tunnel that nothing brings back', up, off(null), ['everything', 'needs-me'], 'connection'],
+    ['the tunnel that a setting turned off', up, off('DisabledForWiFi'), ['everything'], 'connection'],
+    [
+      'the kill switch that blocks',
+      up,
+      withPart(down, { killSwitch: blocking }),
+      ['everything', 'needs-me'],
+      'blocked',
+    ],
+    ['a network that wants a sign-in', up, portal, ['everything', 'needs-me'], 'sign-in'],
+    [
+      'a registration that is gone',
+      up,
+      clientState({ status: { state: 'disconnected', blocked: 'not-registered' } }),
+      ['everything', 'needs-me'],
+      'setup',
+    ],
+    [
+      'terms to accept',
+      down,
+      clientState({ status: { state: 'disconnected', blocked: 'terms-not-accepted' } }),
+      ['everything', 'needs-me'],
+      'setup',
+    ],
+    [
+      'a change that ends',
+      paused,
+      withPart(paused, { changes: [pause(true)] }),
+      ['everything', 'needs-me'],
+      'reminder',
+    ],
+    [
+      'a tunnel that is still off',
+      off('Manual'),
+      withPart(off('Manual'), { reminder: { offSince: '2026-01-01T10:00:00.000Z' } }),
+      ['everything', 'needs-me'],
+      'reminder',
+    ],
+    ['a new version', up, updated({ updateAvailable: true, latest: '9.0.0' }), ['everything'], 'update'],
+    [
+      'a source of updates that can’t be trusted',
+      up,
+      updated({ source: { state: 'refused', lastAnswerAt: null } }),
+      ['everything', 'needs-me'],
+      'update',
+    ],
+  ];
+  for (const [what, before, after, levels, code] of cases)
+    test(`on ${what}`, () => {
+      const told = LEVELS.filter(level => notificationOf(before, at(level, after), null, tr)?.code === code);
+      assert.deepEqual(told, levels);
+      assert.equal(notificationOf(after, after, null, tr), null, 'once');
+      assert.equal(notificationOf(null, after, null, tr), null, 'none at the start');
+    });
+
+  test('on a tunnel that is back: it takes the place of the loss, and is no news of its own', () => {
+    assert.equal(notificationOf(down, up, null, tr), null);
+    assert.equal(presentNotification('state', up, tr)!.summary, 'Connected');
+    assert.equal(presentNotification('state', at('needs-me', up), tr), null);
+  });
+
+  test('on a change to keep', () => {
+    const doh = { ...pause(false), subject: 'mode', value: 'doh', confirmBy: '2026-01-01T10:00:30.000Z' } as const;
+    const client = withPart(up, { changes: [doh] });
+    const told = LEVELS.filter(level => presentNotification('keep', at(level, client), tr)?.action?.label === 'Keep');
+    assert.deepEqual(told, ['everything', 'needs-me']);
+  });
+});
+
+test('a change by the user is no news', () => {
+  assert.equal(notificationOf(up, down, 'disconnect', tr), null);
+  assert.equal(notificationOf(up, off('Manual'), null, tr), null);
+  assert.equal(notificationOf(up, withPart(off('Manual'), { killSwitch: blocking }), null, tr), null);
+  assert.equal(notificationOf(up, paused, null, tr), null, 'nor is a pause');
+});
+
+test('title, shape and button are those of the state', () => {
+  const said = (after: ClientState) => {
+    const { summary, state, action } = notificationOf(up, after, null, tr)!;
+    return [summary, state, action?.label];
+  };
+  assert.deepEqual(said(down), ['No Cloudflare server could be reached', 'unable', 'Try WireGuard']);
+  assert.deepEqual(said(withPart(down, { killSwitch: blocking })), [
+    'Traffic is blocked by the kill switch',
+    'blocked',
+    'Try WireGuard',
+  ]);
+  assert.deepEqual(said(portal), ['This network wants you to sign in', 'needs-you', 'Open Sign-in Page']);
+  assert.deepEqual(said(off(null)), ['Disconnected', 'disconnected', 'Reconnect']);
+  assert.deepEqual(said(clientState({ status: { state: 'disconnected', blocked: 'not-registered' } })), [
+    'Not ready',
+    'needs-you',
+    'Set Up',
+  ]);
+});
+
+test('a reminder has a way to extend what ends, and one to end it', () => {
+  const { summary, body, action, other } = notificationOf(
+    paused,
+    withPart(paused, { changes: [pause(true)] }),
+    null,
+    tr,
+  )!;
+  assert.equal(summary, 'WARP is back on in a minute');
+  assert.match(body, /^Back on at /);
+  const extension = { kind: 'extend', subject: 'connection', endsAt: pause(true).endsAt, seconds: 900 };
+  assert.deepEqual(action?.command.ask, extension);
+  const end = { kind: 'change', what: 'revert', subjects: ['connection'] };
+  assert.deepEqual([other?.label, other?.command.ask], ['Connect Now', end]);
+});
+
+test('a notification is over when its subject is', () => {
+  const over = (slot: Slot, client: ClientState) => assert.equal(presentNotification(slot, client, tr), null, slot);
+  over('state', paused);
+  over('state', off('Manual'));
+  over('reminder', paused);
+  over('reminder', up);
+  over('update', updated({ updateAvailable: false }));
+  over('keep', up);
+  assert.equal(presentNotification('state', withPart(down, { killSwitch: blocking }), tr)!.code, 'blocked');
+});
