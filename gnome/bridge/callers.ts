@@ -5,8 +5,11 @@ import Gio from 'gi://Gio?version=2.0';
 const GRACE_MS = 5_000;
 
 export interface Callers {
-  /** A call of this connection begins; the result is called when it has ended. */
-  began(sender: string): () => void;
+  /**
+   * A call of this connection begins; the result is called when it has ended.
+   * @param stays the connection is a user until it leaves the bus
+   */
+  began(sender: string, stays?: boolean): () => void;
   /** Counts the calls so far. */
   calls(): number;
   /** Resolves once no call is under way. */
@@ -42,10 +45,10 @@ export function watchCallers(bus: Gio.DBusConnection, unused: () => void): Calle
           allAnswered = resolve;
         });
     },
-    began(sender) {
+    began(sender, stays = true) {
       calls++;
       underWay++;
-      if (!watches.has(sender)) {
+      if (stays && !watches.has(sender)) {
         const { NONE } = Gio.BusNameWatcherFlags;
         const watch = Gio.bus_watch_name_on_connection(bus, sender, NONE, null, () => left(sender));
         watches.set(sender, watch);

@@ -18,6 +18,7 @@ import { createMethods } from './methods.ts';
 import { exportObject } from './object.ts';
 import { windowOpener } from './open-window.ts';
 import { changesBetween, propertiesOf } from './properties.ts';
+import { exportSearch } from './search.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 
@@ -61,7 +62,9 @@ async function serve(): Promise<void> {
     await callers.answered();
     loop.quit();
   };
-  const methods = createMethods(model, windowOpener(bus));
+  const openWindow = windowOpener(bus);
+  const methods = createMethods(model, openWindow);
+  exportSearch(bus, { model, callers, openWindow });
   const object = exportObject(bus, { properties, methods, callers, retry: model.retry });
 
   let endWatch: (() => void) | null = null;

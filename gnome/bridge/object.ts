@@ -51,8 +51,34 @@ export function exportObject(bus: Gio.DBusConnection, { properties, methods, cal
       ? new GLib.Variant('(a{sv})', [values])
       : new GLib.Variant('(v)', [values[args[1] as string]!]);
   };
+  exportCalls(bus, { path: PATH, description, answer, began: sender => callers.began(sender) });
+  const emit = (iface: string, signal: string, parameters: GLib.Variant) =>
+    bus.emit_signal(null, PATH, iface, signal, parameters);
+  return {
+    changed(values) {
+      const parameters = new GLib.Variant('(sa{sv}as)', [INTERFACE, packed(values), []]);
+      emit(PROPERTIES, 'PropertiesChanged', parameters);
+    },
+    notice(code, text, details) {
+      const packed = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, pack('s', value)]));
+      emit(INTERFACE, 'Notice', new GLib.Variant('(ssa{sv})', [code, text, packed]));
+    },
+  };
+}
+
+interface Calls {
+  path: string;
+  description: Gio.DBusInterfaceInfo;
+  /** @throws what becomes an error by its name */
+  answer(iface: string, method: string, parameters: GLib.Variant): Promise<GLib.Variant | null>;
+  /** A call begins; the result is called when it has ended. */
+  began(sender: string): () => void;
+}
+
+/** Answers the calls of an object. */
+export function exportCalls(bus: Gio.DBusConnection, { path, description, answer, began }: Calls): void {
   const called = async (sender: string, invocation: Gio.DBusMethodInvocation, result: Promise<GLib.Variant | null>) => {
-    const ended = callers.began(sender);
+    const ended = began(sender);
     try {
       invocation.return_value(await result);
     } catch (error) {
@@ -66,25 +92,13 @@ export function exportObject(bus: Gio.DBusConnection, { properties, methods, cal
   const register = OWNS_INVOCATIONS ? bus.register_object : bus.register_object_with_closures2;
   register.call(
     bus,
-    PATH,
+    path,
     description,
     (...[, sender, , iface, method, parameters, invocation]) =>
       void called(sender, invocation, answer(iface, method, parameters)),
     null,
     null,
   );
-  const emit = (iface: string, signal: string, parameters: GLib.Variant) =>
-    bus.emit_signal(null, PATH, iface, signal, parameters);
-  return {
-    changed(values) {
-      const parameters = new GLib.Variant('(sa{sv}as)', [INTERFACE, packed(values), []]);
-      emit(PROPERTIES, 'PropertiesChanged', parameters);
-    },
-    notice(code, text, details) {
-      const packed = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, pack('s', value)]));
-      emit(INTERFACE, 'Notice', new GLib.Variant('(ssa{sv})', [code, text, packed]));
-    },
-  };
 }
 
 function pack(signature: string, value: Properties[keyof Properties]): GLib.Variant {
