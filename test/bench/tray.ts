@@ -1,5 +1,5 @@
 // The figures of tray and bridge: memory against a bare gjs in the same run, and what they do while idle.
-// Exits 1 when a bar is not met. Run: ./culvert-tool bench tray [rounds]
+// Exits 1 when a bar is not met. Run: ./culvert-tool bench tray [rounds] [seconds of rest]
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -29,7 +29,7 @@ const env = {
   ...FRUGAL,
 };
 /** Time without events in which the bridge is traced. */
-const IDLE_MS = 60_000;
+const IDLE_MS = Number(process.argv[3] ?? 60) * 1000;
 const wait = (ms: number) => new Promise<void>(done => setTimeout(done, ms));
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 

@@ -24,7 +24,8 @@ interface User extends Home {
 
 function createUser(t: TestContext, env: Record<string, string> = {}): User {
   const home = createHome(t);
-  Object.assign(home.env, env);
+  // dconf would leave a file, where GNOME Shell is installed
+  Object.assign(home.env, { GSETTINGS_BACKEND: 'memory' }, env);
   const bin = path.join(home.directory, '.local/bin');
   home.env.PATH = `${bin}:${home.env.PATH}`;
   const run: User['run'] = (program, ...words) =>
@@ -197,6 +198,20 @@ test('installing over a running daemon starts it again as the new version, and c
   assert.equal((await user.culvert('config', 'set', 'ui.theme', 'dark')).code, 0);
   assert.equal((await user.culvert('config', 'set', 'tray.autostart', 'true')).code, 0);
   assert.equal((await user.run('culvert-wrap', 'install', 'tvly')).code, 0);
+  const shells = path.join(user.directory, 'shells');
+  fs.mkdirSync(shells);
+  fakeShells(shells);
+  user.env.PATH = `${shells}:${user.env.PATH}`;
+  const share = path.join(user.directory, '.local/share');
+  const integrations = {
+    gnome: 'gnome-shell/extensions/culvert@culvert.org',
+    plasma: 'plasma/plasmoids/org.culvert.Culvert',
+  };
+  for (const [shell, place] of Object.entries(integrations)) {
+    const { code, stderr } = await user.culvert('shell', 'install', shell);
+    assert.equal(code, 0, stderr);
+    assert.ok(fs.existsSync(path.join(share, place, 'metadata.json')), shell);
+  }
   const first = pidOf(user);
 
   const upgraded = await user.run(path.join(two, 'bin/culvert'), '__install');
@@ -205,8 +220,11 @@ test('installing over a running daemon starts it again as the new version, and c
   assert.notEqual(pidOf(user), first);
   assert.equal((await getJson(port, '/api/version')).version, '2.0.0');
 
+  for (const place of Object.values(integrations))
+    assert.match(fs.realpathSync(path.join(share, place)), /\/versions\/2\.0\.0\//);
   const removed = await user.culvert('__uninstall');
   assert.match(removed.stdout, /tvly: restored/);
+  assert.equal(fs.readFileSync(path.join(shells, 'enabled-extensions'), 'utf8'), '[]\n');
   assert.equal(fs.readFileSync(path.join(tools, 'tvly'), 'utf8'), '#!/bin/sh\n');
   assert.ok(!fs.existsSync(path.join(user.directory, '.config/autostart/org.culvert.Culvert.desktop')));
   assert.match(removed.stdout, /Configuration and state stay in .*\.config\/culvert, .*; --purge removes them\./);
@@ -310,6 +328,16 @@ function post(socketPath: string, route: string): Promise<unknown> {
     call.on('error', reject);
     call.end('{}');
   });
+}
+
+/** Puts stand-ins for the programs of GNOME Shell and Plasma there. */
+function fakeShells(directory: string): void {
+  const write = (name: string, text: string) => fs.writeFileSync(path.join(directory, name), text, { mode: 0o755 });
+  write('gsettings', `#!/bin/sh\ncd '${directory}'\n[ "$1" = get ] && exec cat "$3"\necho "$4" > "$3"\n`);
+  write('gdbus', '#!/bin/sh\nexit 1\n');
+  write('plasmashell', '#!/bin/sh\necho plasmashell 6.4.0\n');
+  for (const key of ['enabled-extensions', 'disabled-extensions']) write(key, '@as []\n');
+  write('disable-user-extensions', 'false\n');
 }
 
 /** Everything that was written outside of the trees. */

@@ -159,7 +159,7 @@ function removeShells({ current }: UserLayout, env: NodeJS.ProcessEnv, say: Say)
   } catch (error) {
     const { status, stderr } = error as { status?: number; stderr?: string };
     if (status === EXIT.usage) return;
-    say(`The tile in the shell of the desktop may be left: ${(stderr ?? '').trim().split('\n')[0]}`);
+    say(`A tile or an applet in the shell of the desktop may be left: ${(stderr ?? '').trim().split('\n')[0]}`);
   }
 }
 

@@ -1,14 +1,12 @@
 // The tile in the quick settings of GNOME Shell: puts its extension where the Shell looks, and turns it on.
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Entry } from '../../../update/user/integration.ts';
 import { Failure } from '../../errors.ts';
 import { copies, putFiles, removeFiles } from './files.ts';
-import type { Integration, Place, Status } from './integration.ts';
+import { type Integration, imageServices, output, type Place, type Status } from './integration.ts';
 
 const UUID = 'culvert@culvert.org';
-const LIMIT_MS = 10_000;
 const LOG_OUT = 'Log out and in again: GNOME Shell looks for new extensions when it starts.';
 const OLD = 'This version of GNOME Shell is not supported.';
 
@@ -68,20 +66,15 @@ const directoryOf = ({ isSystem, share, data }: Place) => extensionIn(isSystem ?
 const recordOf = ({ records }: Place) => join(records, 'gnome.json');
 
 /** A link, so that an update brings a new tile; of an AppImage copies, and what starts its programs over the bus. */
-function filesOf({ share, data, image }: Place): Entry[] {
+function filesOf(place: Place): Entry[] {
+  const { share, data, image } = place;
   const [from, to] = [extensionIn(share), extensionIn(data)];
   if (!image) return [{ path: to, link: from }];
-  const program = `'${image.replaceAll("'", "'\\''")}'`;
-  const service = (name: string, words: string): Entry => ({
-    path: join(data, 'dbus-1/services', `${name}.service`),
-    text: `[D-BUS Service]\nName=${name}\nExec=${program} --bus-service ${words}\n`,
-  });
   return [
     ...copies(from, to, name => !/^(icons|locale)(\/|$)/.test(name)),
     ...copies(join(share, 'icons/hicolor/symbolic/status'), join(to, 'icons')),
     ...copies(join(share, 'locale'), join(to, 'locale'), name => name.endsWith('/culvert.mo')),
-    service('org.culvert.Client1', 'bridge'),
-    service('org.culvert.Culvert', 'panel --gapplication-service'),
+    ...imageServices(place, image),
   ];
 }
 
@@ -119,9 +112,3 @@ async function change(place: Place, key: string, to: (list: string[]) => string[
 }
 
 const read = ({ env }: Place, words: string[]) => output('gsettings', words, env);
-
-function output(program: string, words: string[], env: NodeJS.ProcessEnv): Promise<string | null> {
-  return new Promise(resolve => {
-    execFile(program, words, { env, timeout: LIMIT_MS }, (error, stdout) => resolve(error ? null : stdout));
-  });
-}

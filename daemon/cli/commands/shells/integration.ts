@@ -1,10 +1,14 @@
 // Defines what the integration of each shell offers, and where it finds and puts files.
-import { isAbsolute, join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { dirname, isAbsolute, join } from 'node:path';
 import { userData } from '../../../apps/data-home.ts';
 import { INSTALL_FORMAT } from '../../../system/build-info.ts';
 import { prefix, programs, stablePrefix } from '../../../system/install-paths.ts';
 import { paths } from '../../../system/paths.ts';
+import type { Entry } from '../../../update/user/integration.ts';
 import { Failure } from '../../errors.ts';
+
+const LIMIT_MS = 10_000;
 
 export interface Integration {
   /** The word of the command line. */
@@ -38,6 +42,8 @@ export interface Place {
   isSystem: boolean;
   /** `$XDG_DATA_HOME`. */
   data: string;
+  /** `$XDG_CONFIG_HOME`. */
+  config: string;
   /** Directory with a list of what was written for each shell. */
   records: string;
 }
@@ -55,6 +61,24 @@ export function placeOf(env: NodeJS.ProcessEnv): Place {
     image,
     isSystem: !image && system.some(directory => join(directory, '.') === join(share, '.')),
     data,
+    config: dirname(dirname(paths(env).userConfig)),
     records: join(paths(env).state, 'shells'),
   };
+}
+
+/** Service files of an AppImage, with which the session bus starts its programs. */
+export function imageServices({ data }: Place, image: string): Entry[] {
+  const program = `'${image.replaceAll("'", "'\\''")}'`;
+  const service = (name: string, words: string): Entry => ({
+    path: join(data, 'dbus-1/services', `${name}.service`),
+    text: `[D-BUS Service]\nName=${name}\nExec=${program} --bus-service ${words}\n`,
+  });
+  return [service('org.culvert.Client1', 'bridge'), service('org.culvert.Culvert', 'panel --gapplication-service')];
+}
+
+/** Output of a program; null where it failed or is not there. */
+export function output(program: string, words: string[], env: NodeJS.ProcessEnv): Promise<string | null> {
+  return new Promise(resolve => {
+    execFile(program, words, { env, timeout: LIMIT_MS }, (error, stdout) => resolve(error ? null : stdout));
+  });
 }

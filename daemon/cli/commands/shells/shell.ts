@@ -4,9 +4,10 @@ import { EXIT, usage } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
 import { gnome } from './gnome.ts';
 import { type Integration, placeOf } from './integration.ts';
+import { plasma } from './plasma.ts';
 
 /** Every shell that Culvert brings something for. */
-const INTEGRATIONS: readonly Integration[] = [gnome];
+const INTEGRATIONS: readonly Integration[] = [gnome, plasma];
 
 export const listShells: Run = async context => {
   const place = placeOf(context.env);

@@ -1,14 +1,14 @@
 // Defines the commands of integrations into shells, for the command table.
 import type { CommandSpec } from '../../command-spec.ts';
 
-const WORDS = { gnome: 'GNOME Shell' };
+const WORDS = { gnome: 'GNOME Shell', plasma: 'Plasma' };
 
 export const SHELL_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'shell',
-    summary: 'parts of Culvert in the shell of the desktop, such as a tile',
+    summary: 'parts of Culvert in the shell of the desktop: a tile, an applet',
     details:
-      'They are for this user. Packages bring the files, and so install only turns them on there. Other shells show the same over the session bus: org.culvert.Client1(5).',
+      'They are for this user. Packages bring the files, and so install only turns the tile on there. Other shells show the same over the session bus: org.culvert.Client1(5).',
     fallback: 'list',
     commands: [
       {
