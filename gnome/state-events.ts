@@ -15,4 +15,5 @@ export const STATE_EVENTS: readonly EventName[] = [
   'diagnosis',
   'changes',
   'reminder',
+  'lastPause',
 ];

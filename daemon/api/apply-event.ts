@@ -20,6 +20,7 @@ export const PARTS = [
   'changes',
   'lostChanges',
   'reminder',
+  'lastPause',
   'toolAccounts',
 ] as const satisfies (keyof Snapshot & EventName)[];
 export type Part = (typeof PARTS)[number];

@@ -84,6 +84,7 @@ export const events = {
   changes: z.array(s.Change),
   lostChanges: s.Snapshot.shape.lostChanges,
   reminder: s.Snapshot.shape.reminder,
+  lastPause: s.Snapshot.shape.lastPause,
   toolAccounts: s.Snapshot.shape.toolAccounts,
   routes: s.RoutesProgress,
   accounts: s.ToolAccounts,

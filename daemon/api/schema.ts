@@ -81,6 +81,8 @@ export const Snapshot = z.object({
   lostChanges: z.nullable(z.object({ file: z.string() })),
   /** The tunnel was up, and has been off for longer than `reminders.offMinutes`. */
   reminder: z.nullable(z.object({ offSince: Time })),
+  /** The length of the user's last pause, which clients offer first; null before one. */
+  lastPause: z.nullable(z.object({ seconds: ForSeconds })),
   /**
    * Whether clients offer the page of tool accounts: a shim of culvert-wrap is installed, or a tool of its catalog other than npm is
    * on the daemon's PATH.

@@ -5,6 +5,7 @@ import type { Subject } from '../api/schema/changes.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import type { ChangeService } from './change-service.ts';
+import { readLastPause, rememberPause } from './last-pause.ts';
 import { followReminder } from './reminder.ts';
 
 /** Whether an action changes the split tunnel lists. */
@@ -34,6 +35,7 @@ export function createChanges(
   return {
     start() {
       endReminder = followReminder(context);
+      readLastPause(context);
       if (!isNeeded()) return;
       load().catch((error: Error) => say(`Changes could not be reverted: ${error.message}. Restart Culvert.`));
     },
@@ -54,7 +56,9 @@ export function createChanges(
     async runWithLimit({ continues, ...request }) {
       if (changesRoutes(request.action) && continues !== true) await (await routes()).remember();
       const limited = request.confirmWithin !== undefined || request.forSeconds !== undefined;
-      return limited || isNeeded() ? (await load()).runWithLimit(request) : tunnel.runAction(request);
+      const output = await (limited || isNeeded() ? (await load()).runWithLimit(request) : tunnel.runAction(request));
+      rememberPause(request, context);
+      return output;
     },
     setRoutes: async change => (await load()).setRoutes(change),
     confirm: ({ subject }) => decide('confirm', subject),

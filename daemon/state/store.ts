@@ -52,6 +52,7 @@ export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KI
     changes: [],
     lostChanges: null,
     reminder: null,
+    lastPause: null,
     toolAccounts: { offered: false },
     commands: NO_COMMANDS,
   };

@@ -24,6 +24,8 @@ export interface Paths {
   changes: string;
   /** A file of pending changes that could not be read, until the user has acknowledged that. */
   brokenChanges: string;
+  /** Length of the user's last pause. */
+  lastPause: string;
   /** The last documents of routes. */
   routes: string;
   /** Directory of the history. */
@@ -71,6 +73,7 @@ export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
     demoRequest: `${state}/start-demo`,
     changes: `${ofTunnel}/changes.json`,
     brokenChanges: `${ofTunnel}/changes.json.broken`,
+    lastPause: `${ofTunnel}/last-pause.json`,
     routes: `${ofTunnel}/routes.json`,
     history: `${ofTunnel}/history`,
     settingsBefore: `${ofTunnel}/settings-before.toml`,

@@ -39,6 +39,8 @@ export interface Properties {
   CanSetKillSwitch: boolean;
   /** A change that reverts at `until` unless it is kept; null while there is none. */
   Pending: { what: string[]; text: string; until: number } | null;
+  /** Lengths of a pause to offer, in seconds. */
+  Pauses: number[];
   Account: string;
   /** In ms; 0 where it is not known. */
   Latency: number;
@@ -70,6 +72,7 @@ export function propertiesOf(client: ClientState, version: string, tr: Translato
     ...modes(snapshot, tunnel, tr),
     ...killSwitch(client, tr),
     Pending: pendingOf(client, tr),
+    Pauses: tunnel.pauses.map(minutes => 60 * minutes),
     Account: accountOf(snapshot),
     ...figures(snapshot, tunnel),
   };

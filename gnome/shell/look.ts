@@ -11,6 +11,7 @@ export interface Properties {
   StatusText: string;
   Icon: string;
   PauseEnds: number;
+  Pauses?: number[];
   ToggleAction: string;
   CanToggle: boolean;
   RemedyText: string;
@@ -42,8 +43,8 @@ export interface Look {
   items: Item[];
 }
 
-/** Pauses to offer, in minutes, as in the menu of the tray. */
-const PAUSES = [15, 60];
+/** Pauses to offer where an older bridge names none, in seconds. */
+const PAUSES = [900, 3600];
 /** Values of `KillSwitch` at which its switch is on. */
 const SWITCHED_ON = ['on', 'paused', 'unmeasured', 'missing'];
 
@@ -68,7 +69,7 @@ export function lookOf(shown: Properties | null, now: number, tr: Translator): L
       urgentItems(shown, tr),
       modeItems(shown, tr),
       isOn && CanToggle
-        ? PAUSES.map(minutes => action(pauseText(minutes, tr), call('Pause', '(u)', minutes * 60)))
+        ? (shown.Pauses ?? PAUSES).map(seconds => action(pauseText(seconds / 60, tr), call('Pause', '(u)', seconds)))
         : [],
       killSwitchItems(shown, tr),
       [open],

@@ -106,10 +106,11 @@ function startTray(bus: Gio.DBusConnection): void {
     if (toggle.sensitive && toggle.action) actions.act(toggle.action);
   };
   const pause = () => {
-    const { toggle } = describeTunnel(model.state(), tr);
+    const { toggle, pauses } = describeTunnel(model.state(), tr);
     const paused = describeTimed(model.state(), tr).find(({ change }) => isPause(change));
     if (paused) actions.runCommand(paused.end.command);
-    else if (toggle.sensitive && toggle.action === 'disconnect') actions.runCommand(offCommands(tr)[0]!.command);
+    else if (toggle.sensitive && toggle.action === 'disconnect')
+      actions.runCommand(offCommands(pauses, tr)[0]!.command);
   };
   const useShortcuts = createShortcuts(bus, {
     shortcuts: () => [

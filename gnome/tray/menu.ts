@@ -101,7 +101,7 @@ export function menuOf(shown: Shown, tr: Translator): Entry[] {
 function changeEntries({ tunnel, timed, unconfirmed }: Shown, tr: Translator): Entry[] {
   const { _ } = tr;
   const { toggle, settable } = tunnel;
-  const off = offCommands(tr).map(({ title, command }, i) => entry(25 + i, title, { ask: command }));
+  const off = offCommands(tunnel.pauses, tr).map(({ title, command }, i) => entry(25 + i, title, { ask: command }));
   return [
     ...(unconfirmed
       ? [

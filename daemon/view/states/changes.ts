@@ -1,5 +1,6 @@
 // Holds the words for changes that revert automatically: what holds until when, and the countdown of an unconfirmed one.
 import type { Change, Subject } from '../../api/schema/changes.ts';
+import type { Snapshot } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { modeName } from '../client/labels.ts';
 import type { Command } from '../form.ts';
@@ -30,6 +31,16 @@ export function subjectLabel(subject: Subject, { _ }: Translator): string {
 /** True for a tunnel that is off for a while. */
 export function isPause({ subject, value }: Change): boolean {
   return subject === 'connection' && value === 'off';
+}
+
+/** For how long the tunnel can be turned off with one press, in minutes. */
+const OFF_MINUTES: readonly number[] = [15, 60];
+
+/** The lengths of a pause to offer, in minutes, the one that was used last first. @param snapshot null for none */
+export function pauseLengths(snapshot: Snapshot | null): readonly number[] {
+  // an older daemon remembers none
+  const seconds = snapshot?.lastPause?.seconds;
+  return seconds === undefined ? OFF_MINUTES : [...new Set([seconds / 60, ...OFF_MINUTES])];
 }
 
 /** One sentence on what holds now, and when or why it ends: `Back on at 18:00`. */

@@ -10,9 +10,6 @@ import type { TunnelView } from './tunnel.ts';
 
 /** Time that "15 Minutes More" adds, in seconds. */
 const EXTENSION_SECONDS = 900;
-/** For how long the tunnel can be turned off with one press, in minutes. */
-const OFF_MINUTES = [15, 60] as const;
-
 /** A state that ends on its own, with the commands that extend and end it. */
 export interface Timed {
   text: string;
@@ -93,13 +90,13 @@ export function timedRows(client: ClientState, tr: Translator): Row[] {
 }
 
 /** Rows that pause the tunnel; none while it is off, or may not be turned off. */
-export function offRows({ toggle, settable, lock }: TunnelView, tr: Translator): Row[] {
+export function offRows({ toggle, settable, lock, pauses }: TunnelView, tr: Translator): Row[] {
   const { _ } = tr;
   if (toggle.action !== 'disconnect') return [];
   const sensitive = settable && toggle.sensitive;
   const reason = lock;
   return [
-    ...offCommands(tr).map(
+    ...offCommands(pauses, tr).map(
       ({ minutes, title, command }): Row => ({
         kind: 'button',
         id: `off-${minutes}`,
@@ -125,9 +122,12 @@ export function offRows({ toggle, settable, lock }: TunnelView, tr: Translator):
   ];
 }
 
-/** The commands that pause the tunnel. */
-export function offCommands(tr: Translator): { minutes: number; title: string; command: Command }[] {
-  return OFF_MINUTES.map(minutes => ({
+/** The commands that pause the tunnel. @param pauses in minutes */
+export function offCommands(
+  pauses: readonly number[],
+  tr: Translator,
+): { minutes: number; title: string; command: Command }[] {
+  return pauses.map(minutes => ({
     minutes,
     title: offTitle(minutes, tr),
     command: actionCommand({ action: 'disconnect', forSeconds: minutes * 60 }),

@@ -7,6 +7,7 @@ import { formatCount, formatElapsed, formatLatency, formatLoss } from '../format
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type LostRegistration, lostRegistration, phaseText } from './causes.ts';
+import { pauseLengths } from './changes.ts';
 import { explainedCause, findingWords } from './diagnosis.ts';
 import { blockedText, isBlocking, type State, stateIcon, stateOf, stateText } from './summary/state.ts';
 
@@ -44,6 +45,8 @@ export interface TunnelView {
   settable: boolean;
   /** The organization manages the tunnel; what it locked, or null. */
   lock: string | null;
+  /** Lengths of a pause to offer, in minutes, the one that was used last first. */
+  pauses: readonly number[];
   /** Figures of the running tunnel mean something. */
   live: boolean;
 }
@@ -97,6 +100,7 @@ export function describeTunnel(client: ClientState, tr: Translator): TunnelView 
     protocol: snapshot ? protocolOf(snapshot) : null,
     settable: connection !== null && !pending && !first,
     lock: current ? lockText(current, tr) : null,
+    pauses: pauseLengths(snapshot),
     live: connection === 'connected',
   };
 }

@@ -56,6 +56,15 @@ test('a connected tunnel is on, and its menu has modes, pauses, kill switch and 
   assert.deepEqual(callOf(shown, 'Open Culvert'), ['Open', '', {}]);
 });
 
+test('the pause that was used last comes first', () => {
+  const shown = look({ Pauses: [1800, 900, 3600] });
+  assert.deepEqual(
+    labels(shown).filter(label => /^Pause/.test(label)),
+    ['Pause for 30 minutes', 'Pause for 15 minutes', 'Pause for 1 hour'],
+  );
+  assert.deepEqual(callOf(shown, 'Pause for 30 minutes'), ['Pause', 1800]);
+});
+
 test('a tunnel that is off connects, and its mode needs no confirmation', () => {
   const shown = look({ State: 'disconnected', StatusText: 'Disconnected', ToggleAction: 'connect' });
   assert.deepEqual([shown.on, shown.toggle?.method], [false, 'Connect']);

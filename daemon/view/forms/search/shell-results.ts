@@ -85,7 +85,7 @@ function actionResults(client: ClientState, keywords: string, tr: Translator): S
     act: { kind: 'action', request: { action } },
     keywords,
   };
-  const pauses = action === 'disconnect' ? offCommands(tr) : [];
+  const pauses = action === 'disconnect' ? offCommands(tunnel.pauses, tr) : [];
   return [
     toggle,
     ...pauses.flatMap(({ minutes, title, command: { ask } }): ShellResult[] =>

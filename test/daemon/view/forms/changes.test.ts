@@ -147,6 +147,14 @@ test('the tunnel can be turned off for a while only while it is up and may be tu
     ],
   );
   assert.deepEqual(rows('disconnected'), []);
+  const last = (seconds: number) => {
+    const client = clientState({ status: { state: 'connected' } });
+    const snapshot = { ...client.snapshot!, lastPause: { seconds } };
+    return offRows(describeTunnel({ ...client, snapshot }, tr), tr).map(({ title }) => title);
+  };
+  const others = ['Pause for 15 minutes', 'Pause for 1 hour', 'Until (time)'];
+  assert.deepEqual(last(1800), ['Pause for 30 minutes', ...others], 'the last one comes first');
+  assert.deepEqual(last(3600), ['Pause for 1 hour', 'Pause for 15 minutes', 'Until (time)']);
   assert.ok(rows('connected', { switchLocked: true }).every(({ sensitive }) => sensitive === false));
   const until = rows('connected').at(-1)!;
   assert.ok(until.kind === 'entry');
