@@ -1,27 +1,31 @@
 // Writes the one line that describes the tunnel: printed by `culvert status`, and kept in the daemon's status file.
-import type { ConnectionState, Snapshot } from '../api/schema.ts';
+import type { Snapshot } from '../api/schema.ts';
 import { printable } from '../system/printable.ts';
 import { plain, type Style } from '../system/terminal.ts';
 import { modeName, nextStep, setupText, statusLabel } from '../view/client/labels.ts';
 import { lostRegistration, reasonText } from '../view/states/causes.ts';
 import { changeText } from '../view/states/changes.ts';
 import { describeRemoteAccess } from '../view/states/remote-access.ts';
+import { SIGNS, type State, stateIn } from '../view/states/summary/state.ts';
 import { sourceWarning } from '../view/states/updates.ts';
 import { english } from '../view/translator.ts';
 
 /** The parts of a snapshot that the line shows. */
 export type Shown = Pick<
   Snapshot,
-  'status' | 'settings' | 'tunnel' | 'tunnelCli' | 'remoteAccess' | 'changes' | 'lostChanges'
+  'status' | 'settings' | 'tunnel' | 'tunnelCli' | 'remoteAccess' | 'killSwitch' | 'changes' | 'lostChanges'
 >;
 
-const LOOK: Record<ConnectionState, [symbol: string, color: keyof Style]> = {
-  connected: ['●', 'green'],
-  connecting: ['◐', 'yellow'],
-  disconnecting: ['◑', 'yellow'],
-  disconnected: ['○', 'dim'],
-  unable: ['✖', 'red'],
-  unknown: ['?', 'yellow'],
+const COLORS: Record<State, keyof Style> = {
+  connected: 'green',
+  connecting: 'yellow',
+  disconnecting: 'yellow',
+  disconnected: 'dim',
+  paused: 'yellow',
+  blocked: 'red',
+  unable: 'red',
+  'needs-you': 'red',
+  unknown: 'yellow',
 };
 
 /**
@@ -30,10 +34,10 @@ const LOOK: Record<ConnectionState, [symbol: string, color: keyof Style]> = {
  */
 export function statusLine(shown: Shown, style: Style = plain): string {
   const { status, settings, tunnel, tunnelCli, remoteAccess, changes, lostChanges } = shown;
-  const [symbol, color] = LOOK[status.state];
-  const paint = style[color];
+  const state = stateIn(shown);
+  const paint = style[COLORS[state]];
   const reason = reasonText(status, english);
-  const parts = [`${paint(symbol)} ${style.bold(paint(statusLabel(status, english)))}`];
+  const parts = [`${paint(SIGNS[state])} ${style.bold(paint(statusLabel(status, english)))}`];
   if (status.blocked) {
     const next = nextStep(status.blocked);
     const lost = lostRegistration(status, english);

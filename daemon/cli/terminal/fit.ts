@@ -58,7 +58,6 @@ export function isAsciiLocale({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): bo
 const LOOKALIKES: readonly [RegExp, string][] = [
   [/[●✓]/g, '*'],
   [/[○]/g, 'o'],
-  [/[◐◑]/g, '~'],
   [/▲/g, '^'],
   [/▼/g, 'v'],
   [/■/g, '#'],

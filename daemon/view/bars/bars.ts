@@ -1,26 +1,13 @@
 // Pure: writes the state as one line in the format of a status bar.
 import type { ClientState } from '../client/client-state.ts';
 import { describeKillSwitch } from '../states/killswitch.ts';
-import type { State } from '../states/summary/state.ts';
+import { SIGNS, type State } from '../states/summary/state.ts';
 import { describeTimed } from '../states/timed.ts';
 import { describeTunnel } from '../states/tunnel.ts';
 import type { Translator } from '../translator.ts';
 
 export const BAR_FORMATS = ['waybar', 'i3bar', 'i3status-rust', 'polybar', 'plain'] as const;
 export type BarFormat = (typeof BAR_FORMATS)[number];
-
-/** Signs of Windows Glyph List 4, which nearly every font has; their shapes are those of the icons. */
-const SYMBOLS: Record<State, string> = {
-  connected: '●',
-  connecting: '▲',
-  disconnecting: '▼',
-  disconnected: '○',
-  paused: '||',
-  blocked: '■',
-  unable: '×',
-  'needs-you': '!',
-  unknown: '?',
-};
 
 /** As i3status-rust names them. */
 const LEVELS: Record<State, 'Idle' | 'Info' | 'Good' | 'Warning' | 'Critical'> = {
@@ -43,7 +30,7 @@ export function barStart(format: BarFormat): string[] {
 /** @param inArray the line continues what `barStart` began */
 export function barLine(client: ClientState, format: BarFormat, inArray: boolean, tr: Translator): string {
   const { state, stateText, sentence } = describeTunnel(client, tr);
-  const symbol = SYMBOLS[state];
+  const symbol = SIGNS[state];
   const text = oneLine(`${symbol} ${stateText}`);
   switch (format) {
     case 'waybar': {

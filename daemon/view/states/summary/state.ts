@@ -22,11 +22,26 @@ export const STATES = [
 ] as const;
 export type State = (typeof STATES)[number];
 
+/** Signs of Windows Glyph List 4, which nearly every font has, for bars and terminals; their shapes are those of the icons. */
+export const SIGNS: Record<State, string> = {
+  connected: '●',
+  connecting: '▲',
+  disconnecting: '▼',
+  disconnected: '○',
+  paused: '||',
+  blocked: '■',
+  unable: '×',
+  'needs-you': '!',
+  unknown: '?',
+};
+
 /** A snapshot that is out of date is as good as none. */
 export function stateOf(client: ClientState): State {
   const snapshot = current(client);
-  if (!snapshot) return 'unknown';
-  const { status, killSwitch, changes } = snapshot;
+  return snapshot ? stateIn(snapshot) : 'unknown';
+}
+
+export function stateIn({ status, killSwitch, changes }: Pick<Snapshot, 'status' | 'killSwitch' | 'changes'>): State {
   if (status.blocked !== null || (status.state !== 'connected' && wantsSignIn(status))) return 'needs-you';
   const off = status.state === 'disconnected' || status.state === 'unable';
   if (off && isBlocking(killSwitch)) return 'blocked';

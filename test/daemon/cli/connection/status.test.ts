@@ -6,7 +6,7 @@ import stringWidth from 'string-width';
 import type { Change } from '../../../../daemon/api/schema/changes.ts';
 import { MODES } from '../../../../daemon/cli/labels.ts';
 import { type Shown, statusLine } from '../../../../daemon/state/status-line.ts';
-import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
+import { NO_KILL_SWITCH, NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import {
   createHome,
   culvert,
@@ -25,6 +25,7 @@ const shown = (more: Partial<Shown>): Shown => ({
   tunnel: NO_TUNNEL,
   tunnelCli: { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false },
   remoteAccess: null,
+  killSwitch: NO_KILL_SWITCH,
   changes: [],
   lostChanges: null,
   ...more,
@@ -58,13 +59,13 @@ const LINES: [string, Partial<Shown>, string][] = [
   [
     'a phase',
     { status: status('connecting', reason('Checking connectivity')) },
-    '◐ Connecting… · Setting up the tunnel…',
+    '▲ Connecting… · Setting up the tunnel…',
   ],
-  ['disconnecting', { status: status('disconnecting') }, '◑ Disconnecting…'],
+  ['disconnecting', { status: status('disconnecting') }, '▼ Disconnecting…'],
   [
     'what ends by itself',
     { status: status('disconnected'), changes: [change({ endsAt: '2026-01-02T18:00:00.000Z' })] },
-    '○ Disconnected · Back on at 2026-01-02 18:00',
+    '|| Disconnected · Back on at 2026-01-02 18:00',
   ],
   [
     'what is not confirmed',
@@ -76,6 +77,11 @@ const LINES: [string, Partial<Shown>, string][] = [
     { changes: [change({ subject: 'mode', value: 'doh', problem: 'no service' })] },
     '● Connected · Mode could not be reverted yet: no service',
   ],
+  [
+    'a block by the kill switch',
+    { status: status('disconnected'), killSwitch: { ...NO_KILL_SWITCH, active: true } },
+    '■ Disconnected',
+  ],
   ['disconnected', { status: status('disconnected', reason('Manual')) }, '○ Disconnected · Manual'],
   [
     'disconnected by the user',
@@ -85,17 +91,17 @@ const LINES: [string, Partial<Shown>, string][] = [
   [
     'a failure with a code',
     { status: status('unable', { reason: { code: 'NoNetwork', text: 'No Network' } }) },
-    '✖ Can’t connect · You are offline (NoNetwork)',
+    '× Can’t connect · You are offline (NoNetwork)',
   ],
   [
     'unable',
     { status: status('unable', reason('Happy Eyeballs Failed')) },
-    '✖ Can’t connect · No Cloudflare server could be reached',
+    '× Can’t connect · No Cloudflare server could be reached',
   ],
   [
     'what blocks, with the way out',
     { status: status('unable', { blocked: 'not-registered', ...reason('Registration Missing') }) },
-    '✖ Not ready · This device is not set up. Register this device with: culvert account register',
+    '! Not ready · This device is not set up. Register this device with: culvert account register',
   ],
   [
     'output nobody knows',
@@ -216,7 +222,7 @@ test('status --watch prints a line for each change, none for what changes nothin
   const { code, stdout, stderr } = await ended(child);
   assert.equal(
     stdout,
-    '? Reading the state…\n◐ Connecting… · Looking for the fastest way to Cloudflare…\n● Connected\n',
+    '? Reading the state…\n▲ Connecting… · Looking for the fastest way to Cloudflare…\n● Connected\n',
   );
   assert.deepEqual([code, stderr], [0, '']);
 });
