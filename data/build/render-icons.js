@@ -8,7 +8,7 @@ import { exit } from 'system';
 const SIZES = [16, 22, 24, 32, 48];
 
 const here = GLib.path_get_dirname(GLib.filename_from_uri(import.meta.url)[0]);
-const directory = GLib.build_filenamev([here, '..', 'icons', 'hicolor', 'symbolic', 'status']);
+const directory = GLib.build_filenamev([here, '..', 'icons', 'hicolor', 'scalable', 'status']);
 
 /** Base64 of the alpha channel; the color is the tray's. */
 function alpha(file, size) {

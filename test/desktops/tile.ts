@@ -307,10 +307,11 @@ async function withoutDaemon(visit: Visit): Promise<void> {
 }
 
 async function cycles(visit: Visit): Promise<void> {
+  // the overview fills its grid of apps when it likes
   const count = () =>
     run(
       visit,
-      `({ actors: all(Main.layoutManager.uiGroup).length, panel: all(Main.panel).length, tiles: all(quickSettings.menu.box).filter(actor => /^WARP/.test(actor.accessible_name ?? '')).length })`,
+      `({ actors: all(Main.layoutManager.uiGroup).length - all(Main.layoutManager.overviewGroup).length, panel: all(Main.panel).length, tiles: all(quickSettings.menu.box).filter(actor => /^WARP/.test(actor.accessible_name ?? '')).length })`,
     );
   const turn = async (on: boolean) => {
     await evaluate(visit.desktop, `Main.extensionManager.${on ? 'enable' : 'disable'}Extension('${UUID}')`);

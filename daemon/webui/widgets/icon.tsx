@@ -1,14 +1,14 @@
 // Renders the symbolic icons of the states, drawn in the color of the text around them.
 
-import blocked from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-blocked-symbolic.svg';
-import connected from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-connected-symbolic.svg';
-import connecting from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-connecting-symbolic.svg';
-import disconnected from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-disconnected-symbolic.svg';
-import disconnecting from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-disconnecting-symbolic.svg';
-import needsYou from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-needs-you-symbolic.svg';
-import paused from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-paused-symbolic.svg';
-import unable from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-unable-symbolic.svg';
-import unknown from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-unknown-symbolic.svg';
+import blocked from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-blocked-symbolic.svg';
+import connected from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-connected-symbolic.svg';
+import connecting from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-connecting-symbolic.svg';
+import disconnected from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-disconnected-symbolic.svg';
+import disconnecting from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-disconnecting-symbolic.svg';
+import needsYou from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-needs-you-symbolic.svg';
+import paused from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-paused-symbolic.svg';
+import unable from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-unable-symbolic.svg';
+import unknown from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-unknown-symbolic.svg';
 import { STATES, type State, stateIcon } from '../../view/states/summary/state.ts';
 
 const ICONS: Record<State, readonly { d: string; opacity?: number }[]> = {

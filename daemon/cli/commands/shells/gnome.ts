@@ -72,7 +72,7 @@ function filesOf(place: Place): Entry[] {
   if (!image) return [{ path: to, link: from }];
   return [
     ...copies(from, to, name => !/^(icons|locale)(\/|$)/.test(name)),
-    ...copies(join(share, 'icons/hicolor/symbolic/status'), join(to, 'icons')),
+    ...copies(join(share, 'icons/hicolor/scalable/status'), join(to, 'icons')),
     ...copies(join(share, 'locale'), join(to, 'locale'), name => name.endsWith('/culvert.mo')),
     ...imageServices(place, image),
   ];

@@ -50,14 +50,14 @@ export function machine(t: TestContext, more: Partial<Place> = {}): Machine {
   const share = join(root, 'share');
   const extension = join(share, 'gnome-shell/extensions', UUID);
   mkdirSync(join(extension, 'extension'), { recursive: true });
-  mkdirSync(join(share, 'icons/hicolor/symbolic/status'), { recursive: true });
+  mkdirSync(join(share, 'icons/hicolor/scalable/status'), { recursive: true });
   mkdirSync(join(share, 'locale/de/LC_MESSAGES'), { recursive: true });
   writeFileSync(join(extension, 'metadata.json'), '{}');
   writeFileSync(join(extension, 'extension/__init__.js'), '');
-  writeFileSync(join(share, 'icons/hicolor/symbolic/status/a-symbolic.svg'), '<svg/>');
+  writeFileSync(join(share, 'icons/hicolor/scalable/status/a-symbolic.svg'), '<svg/>');
   writeFileSync(join(share, 'locale/de/LC_MESSAGES/culvert.mo'), Buffer.from([0xde, 0x12, 0x04, 0x95]));
   writeFileSync(join(share, 'locale/de/LC_MESSAGES/gtk40.mo'), '');
-  symlinkSync('../../../icons/hicolor/symbolic/status', join(extension, 'icons'));
+  symlinkSync('../../../icons/hicolor/scalable/status', join(extension, 'icons'));
   const applet = join(share, 'plasma/plasmoids/org.culvert.Culvert');
   mkdirSync(join(applet, 'contents/ui'), { recursive: true });
   writeFileSync(join(applet, 'metadata.json'), '{}');

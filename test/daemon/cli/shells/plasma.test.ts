@@ -72,7 +72,7 @@ test('both shells of an AppImage share the services of its programs, which go wi
     await first.install(place);
     await second.install(place);
     assert.equal(lstatSync(join(place.data, APPLET)).isDirectory(), true);
-    for (const path of [`${APPLET}/contents/ui/main.qml`, CATALOG, 'icons/hicolor/symbolic/status/a-symbolic.svg'])
+    for (const path of [`${APPLET}/contents/ui/main.qml`, CATALOG, 'icons/hicolor/scalable/status/a-symbolic.svg'])
       assert.equal(lstatSync(join(place.data, path)).isFile(), true, path);
     const services = join(place.data, 'dbus-1/services');
     await first.remove(place);

@@ -55,7 +55,8 @@ test('each state has its own label and icon', () => {
 });
 
 test('every icon that is named exists', () => {
-  const icons = readdirSync(new URL('hicolor/symbolic/status/', ICONS));
+  // the index of hicolor 0.17 has no symbolic/status, so that no desktop would find them there by name
+  const icons = readdirSync(new URL('hicolor/scalable/status/', ICONS));
   assert.deepEqual(icons.sort(), STATES.map(state => `${stateIcon(state)}.svg`).sort());
   for (const blocked of Blocked.options)
     assert.ok(existsSync(new URL(`panel/${setupView(blocked, tr).icon}.svg`, ICONS)), blocked);
