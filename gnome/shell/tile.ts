@@ -229,7 +229,7 @@ function connectToBus({ Gio, GLib, Shell, global }: Shell.Modules, changed: () =
 }
 
 /** The extension brings its icons: those of an AppImage are in no theme. */
-function iconOf({ Gio }: Shell.Modules, directory: Gio.File, name: string): Gio.Icon {
+export function iconOf({ Gio }: Shell.Modules, directory: Gio.File, name: string): Gio.Icon {
   const file = directory.resolve_relative_path(`icons/${name}.svg`);
   return file.query_exists(null) ? new Gio.FileIcon({ file }) : new Gio.ThemedIcon({ name });
 }

@@ -1,4 +1,4 @@
-// The search of a real GNOME Shell: finds Culvert's provider by its installed file, shows its results, and acts on one.
+// The search of a real GNOME Shell: finds Culvert's provider, shows its results, and acts on one.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync } from 'node:fs';
@@ -8,24 +8,38 @@ import { evaluateMeanwhile as evaluate } from './shells.ts';
 import type { Visit } from './tile.ts';
 
 const ID = 'org.culvert.Culvert.desktop';
-const FILES = [`applications/${ID}`, 'gnome-shell/search-providers', 'icons/hicolor'];
+const OF_TILE = 'culvert@culvert.org';
+const PROVIDERS = 'gnome-shell/search-providers';
 
-/** Puts the files where a package has them. @returns the directory, for `XDG_DATA_DIRS` */
-export function installSearch(prefix: string, directory: string): string {
-  for (const file of FILES) {
-    mkdirSync(join(directory, file, '..'), { recursive: true });
-    cpSync(join(prefix, 'share', file), join(directory, file), { recursive: true });
-  }
+/** Puts the app and its icons where a package has them. @returns the directory, for `XDG_DATA_DIRS` */
+export function installApp(prefix: string, directory: string): string {
+  for (const part of [`applications/${ID}`, 'icons/hicolor']) install(prefix, directory, part);
   return directory;
 }
 
-export async function searches({ desktop, daemon, pictures }: Visit): Promise<void> {
+function install(prefix: string, directory: string, part: string): void {
+  mkdirSync(join(directory, part, '..'), { recursive: true });
+  cpSync(join(prefix, 'share', part), join(directory, part), { recursive: true });
+}
+
+const SEARCH =
+  'const { _searchResults: search } = Main.overview.searchController ?? Main.overview._overview.controls._searchController;';
+
+/** The provider of a package, which the Shell finds by its file. */
+export async function searchesAsPackage(visit: Visit): Promise<void> {
+  install(visit.prefix, visit.system, PROVIDERS);
+  await evaluate(visit.desktop, `{ ${SEARCH} search._reloadRemoteProviders(); null }`);
+  await searches(visit, ID);
+}
+
+/** The provider that the tile adds where there is no such file. */
+export const searchesAsTile = (visit: Visit) => searches(visit, OF_TILE);
+
+async function searches({ desktop, daemon, pictures }: Visit, id: string): Promise<void> {
   const run = (script: string) =>
-    evaluate(
-      desktop,
-      `{ const { _searchResults: search } = Main.overview.searchController ?? Main.overview._overview.controls._searchController;
-         const provider = search._providers.find(each => each.id === '${ID}'); ${script} }`,
-    );
+    evaluate(desktop, `{ ${SEARCH} const provider = search._providers.find(each => each.id === '${id}'); ${script} }`);
+  const others = id === ID ? OF_TILE : ID;
+  assert.equal(await run(`search._providers.some(each => each.id === '${others}')`), false, 'one provider');
   daemon.onAction = ({ action }) => {
     if (action === 'connect') daemon.set('status', { state: 'connected' });
     if (action === 'disconnect') daemon.set('status', { state: 'disconnected' });
@@ -43,7 +57,7 @@ export async function searches({ desktop, daemon, pictures }: Visit): Promise<vo
     await until(isFound, () => `${id} for “${words}”; there are ${JSON.stringify(last)}`, { limitMs: 30_000 });
   };
   await found('warp', 'action:connect');
-  const file = join(pictures, 'search.png');
+  const file = join(pictures, `search-${id}.png`);
   const at = ['--dest', 'org.gnome.Shell.Screenshot', '--object-path', '/org/gnome/Shell/Screenshot'];
   const method = ['--method', 'org.gnome.Shell.Screenshot.Screenshot', 'false', 'false', file];
   execFileSync('gdbus', ['call', '--session', ...at, ...method], { env: desktop.env });

@@ -8,7 +8,7 @@ import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
 import type { Running } from '../support/gnome/desktop.ts';
 import { change, KILL_SWITCH } from '../support/gnome/initial.ts';
 import { until } from '../support/until.ts';
-import { installSearch, searches } from './search.ts';
+import { installApp, searchesAsPackage, searchesAsTile } from './search.ts';
 import { type Desktop, evaluateMeanwhile as evaluate, gnome } from './shells.ts';
 import { failureOf, type Step, startSystemBus } from './visit.ts';
 
@@ -28,6 +28,9 @@ export interface Visit {
   daemon: FakeDaemon;
   shell: Running | null;
   culvert(...words: string[]): string;
+  prefix: string;
+  /** Directory of `XDG_DATA_DIRS`. */
+  system: string;
   /** Directory for pictures. */
   pictures: string;
   picture(name: string): Promise<void>;
@@ -45,8 +48,9 @@ const STEPS: [name: string, step: (visit: Visit) => Promise<void>][] = [
   ['without the bridge it reads as unknown, until the menu opens', withoutBridge],
   ['without the daemon it reads as unknown', withoutDaemon],
   ['fifty times off and on leave nothing behind', cycles],
-  ['the search of the Shell finds and acts', searches],
+  ['the search of the Shell finds and acts', searchesAsTile],
   ['the command line removes it', removes],
+  ['the search of a package finds and acts', searchesAsPackage],
 ];
 
 /** As `visit` (visit.ts). */
@@ -54,8 +58,8 @@ export async function visitTile(pictures: string, report: (step: Step) => void):
   const ends: (() => unknown)[] = [];
   const home = makeHome({ after: end => void ends.unshift(end) });
   const { WAYLAND_DISPLAY, ...env } = gnome.env;
-  const found = installSearch(PREFIX, join(home.directory, 'system'));
-  const XDG_DATA_DIRS = `${found}:/usr/local/share:/usr/share`;
+  const system = installApp(PREFIX, join(home.directory, 'system'));
+  const XDG_DATA_DIRS = `${system}:/usr/local/share:/usr/share`;
   Object.assign(home.env, env, { XDG_CONFIG_HOME: join(home.directory, 'home', '.config'), XDG_DATA_DIRS });
   mkdirSync(home.env.XDG_CONFIG_HOME!);
   const daemon = createDaemon(home.socket);
@@ -68,7 +72,7 @@ export async function visitTile(pictures: string, report: (step: Step) => void):
     const culvert = (...words: string[]) =>
       execFileSync(join(PREFIX, 'bin', 'culvert'), words, { env: bus.env, encoding: 'utf8' });
     const picture = (name: string) => gnome.picture(desktop, join(pictures, `tile-${name}.png`));
-    const all: Visit = { desktop, bus, daemon, shell: null, culvert, pictures, picture };
+    const all: Visit = { desktop, bus, daemon, shell: null, culvert, prefix: PREFIX, system, pictures, picture };
     for (const [name, step] of STEPS) report({ name, failure: await failureOf(step(all)) });
   } finally {
     for (const end of ends) await end();
