@@ -13,6 +13,12 @@ import { asciiJson, isAsciiLocale } from '../../terminal/fit.ts';
 /** Time in which a daemon has to answer before its state is shown as unknown. */
 const FIRST_LINE_MS = 1_000;
 
+/**
+ * Time from one line to the next, in which only the newest state counts. Waybar 0.9 reads a line into the string
+ * that it draws from in another thread: of lines that come together it loses some, with a "Syntax error" in its log.
+ */
+const BETWEEN_LINES_MS = 100;
+
 /** Never fails for want of a daemon: its state is unknown then. */
 export async function showBar(context: Context, { format: name, watch, json }: Options): Promise<number> {
   const format = BAR_FORMATS.find(each => each === name);
@@ -30,10 +36,16 @@ export async function showBar(context: Context, { format: name, watch, json }: O
   for (const line of barStart(format)) put(line);
   let shown: Snapshot | null = null;
   let printed = '';
+  let rest: NodeJS.Timeout | null = null;
   const show = () => {
     const line = barLine(shownState(shown), format, true, english);
-    if (line !== printed) put(line);
+    if (rest || line === printed) return;
+    put(line);
     printed = line;
+    rest = setTimeout(() => {
+      rest = null;
+      show();
+    }, BETWEEN_LINES_MS);
   };
   const late = setTimeout(show, FIRST_LINE_MS);
   for await (const followed of follow(context.client, context.signal, true)) {
@@ -44,6 +56,7 @@ export async function showBar(context: Context, { format: name, watch, json }: O
     if (followed.kind !== 'back') show();
   }
   clearTimeout(late);
+  if (rest) clearTimeout(rest);
   return EXIT.ok;
 }
 

@@ -36,6 +36,20 @@ test('i3bar gets a line that it can parse for each change', async t => {
   assert.equal((JSON.parse(`${array.join('').replace(/,$/, '')}]`) as unknown[]).length, 2);
 });
 
+test('changes that come together are one line, with the last of them', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('status', status('disconnected'));
+  const child = await start(home, ['status', '--watch', '--format', 'plain']);
+  await prints(child, 'stdout', /^○ Disconnected\n$/);
+  for (let i = 0; i < 200; i++) daemon.state.set('status', status(i % 2 === 0 ? 'connected' : 'connecting'));
+  daemon.state.set('status', status('unable'));
+  await prints(child, 'stdout', /× Can’t connect\n$/);
+  child.kill('SIGINT');
+  const lines = (await ended(child)).stdout.trim().split('\n');
+  assert.ok(lines.length < 20, `${lines.length} lines`);
+});
+
 test('a reader that goes away ends it without a word', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
