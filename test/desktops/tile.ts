@@ -292,7 +292,9 @@ const bridgePid = (visit: Visit) => Number(/^org\.culvert\.Client1 +(\d+)/m.exec
 async function withoutBridge(visit: Visit): Promise<void> {
   visit.daemon.set('status', { state: 'connected' });
   await shows(visit, /^Connected$/);
-  process.kill(bridgePid(visit), 'SIGKILL');
+  const pid = bridgePid(visit);
+  assert.ok(pid > 0, '0 would be this very process');
+  process.kill(pid, 'SIGKILL');
   await shows(visit, /^Unavailable$/);
   assert.equal((await shown(visit)).on, false);
   await open(visit);
