@@ -2,7 +2,7 @@
 
 python3 flood.py SOCKET UID CONNECTIONS SECONDS KIND BYTES: prints "ready", sends for so long as user UID, then prints how
 many messages it sent. KIND is `signal`, or a method with its arguments: `Enable` takes BYTES of empty endpoints (24 bytes
-each), every other one a text of BYTES that it does not have.
+each), every other one a text of BYTES that it does not have. A second figure counts the answers that name a limit.
 """
 import os, select, socket, struct, sys, threading, time
 
@@ -49,6 +49,7 @@ if KIND == "Enable":
 else:
     SIGNATURE, BODY = "s", struct.pack("<I", BYTES) + b"x" * BYTES + b"\0"
 sent = [0] * CONNECTIONS
+limited = [0] * CONNECTIONS
 end = time.monotonic() + SECONDS
 
 
@@ -60,7 +61,9 @@ def work(i, s):
             serial += 1
             sent[i] += 1
             while select.select([s], [], [], 0)[0]:
-                if not s.recv(65536):
+                answers = s.recv(65536)
+                limited[i] += answers.count(b"LimitsExceeded: ")
+                if not answers:
                     return
     except OSError:
         pass  # the bus ended the connection
@@ -73,5 +76,5 @@ for each in threads:
     each.start()
 for each in threads:
     each.join(max(0.1, end + 1 - time.monotonic()))
-print(sum(sent), flush=True)
+print(sum(sent), sum(limited), flush=True)
 os._exit(0)
