@@ -8,7 +8,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createHome, getJson, type Home } from '../support/e2e/culvert.ts';
 import { fakeGjs, imageOf, makeTree, pack } from '../support/e2e/update-tree.ts';
-import { snapshot } from '../support/manifest/release.ts';
+import { assertSameFiles, snapshot } from '../support/manifest/release.ts';
 import { freePort } from '../support/ports.ts';
 import { signal } from '../support/signal.ts';
 import { until } from '../support/until.ts';
@@ -175,7 +175,7 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
     /tvly: restored[\s\S]*Stopped the daemon\.\nRemoved Culvert\.\nRemoved configuration and state:/,
   );
   assert.equal(pidOf(user), null);
-  assert.equal(snapshot(user.directory), before);
+  assertSameFiles(snapshot(user.directory), before);
 });
 
 test('installing over a running daemon starts it again as the new version, and configuration stays', {

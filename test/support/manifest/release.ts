@@ -1,4 +1,5 @@
 // Makes a signed release in a temporary directory, and runs culvert-manifest on it.
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -157,4 +158,11 @@ export function snapshot(directory: string): string {
     return [file, stat.mode, stat.size, stat.ino, entry.isDirectory() ? '' : stat.mtimeNs, content].join(' ');
   });
   return lines.sort().join('\n');
+}
+
+/** Compares two snapshots, and names only the files that differ. */
+export function assertSameFiles(after: string, before: string): void {
+  const [now, then] = [after, before].map(text => text.split('\n'));
+  const without = (lines: readonly string[], others: readonly string[]) => lines.filter(line => !others.includes(line));
+  assert.deepEqual({ left: without(now!, then!), gone: without(then!, now!) }, { left: [], gone: [] });
 }
