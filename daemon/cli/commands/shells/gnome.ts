@@ -47,9 +47,10 @@ export const gnome: Integration = {
   },
 
   async remove(place) {
-    // files that somebody deleted by hand leave both behind
-    const isOn = ((await setting(place, 'enabled-extensions')) ?? []).includes(UUID);
-    if (!isOn && !existsSync(recordOf(place))) return [];
+    // a mere look at the settings makes a file, so that it is for those who have the tile
+    const hasRecord = existsSync(recordOf(place));
+    if (!hasRecord && !place.isSystem) return [];
+    if (!hasRecord && !(await setting(place, 'enabled-extensions'))?.includes(UUID)) return [];
     await inShell(place, 'DisableExtension', UUID);
     for (const key of ['enabled-extensions', 'disabled-extensions'])
       await change(place, key, list => list.filter(id => id !== UUID));
