@@ -15,6 +15,7 @@ interface Task {
   clockMs: number;
   strategy: string;
   ttl: number;
+  timeoutMs: number;
   max?: number;
 }
 
@@ -24,7 +25,8 @@ Date.now = () => now() + task.clockMs;
 const monotonic = () => Number(process.hrtime.bigint() / 1_000n);
 
 const tell = (line: object) => process.stdout.write(`${JSON.stringify({ machine: task.name, ...line })}\n`);
-let store = openStore({ url: task.url, timeoutMs: 1_000 });
+const { timeoutMs } = task;
+let store = openStore({ url: task.url, timeoutMs });
 
 for (let i = 0; i < task.leases; i++) await one(`${task.name}-${i}`);
 store.close();
@@ -85,7 +87,7 @@ async function persistently<T>(work: () => Promise<T>): Promise<T> {
       tell({ unreachable: error.message });
       store.close();
       await delay(20);
-      store = openStore({ url: task.url, timeoutMs: 1_000 });
+      store = openStore({ url: task.url, timeoutMs });
     }
   }
 }

@@ -34,6 +34,8 @@ interface Options {
   strategy?: string;
   max?: number;
   ttl?: number;
+  /** Time limit of a command of the store. A lease whose answer was lost keeps its credit until it ends. */
+  timeoutMs?: number;
 }
 
 export interface Fleet {
@@ -62,11 +64,21 @@ export function machines(t: Ends, { url, api, keys, ...options }: Options): Flee
   copyFileSync(join(root, 'wrapper/pool/store/pool.lua'), join(directory, 'pool.lua'));
   const seen: Seen[] = [];
   const accounts = keys.map(fp => ({ fp, name: `name-${fp}` }));
-  const { machines: count, strategy = 'most-remaining', ttl = 90_000, ...rest } = options;
+  const { machines: count, strategy = 'most-remaining', ttl = 90_000, timeoutMs = 10_000, ...rest } = options;
   const runs = Array.from({ length: count }, (_, i) => {
     const home = join(directory, `home${i}`);
     mkdirSync(home);
-    const task = { name: `m${i}`, url, api, accounts, strategy, ttl, clockMs: ((i % 3) - 1) * HOUR, ...rest };
+    const task = {
+      name: `m${i}`,
+      url,
+      api,
+      accounts,
+      strategy,
+      ttl,
+      timeoutMs,
+      clockMs: ((i % 3) - 1) * HOUR,
+      ...rest,
+    };
     const child = spawn(process.execPath, [program, JSON.stringify(task)], {
       env: { HOME: home, PATH: process.env.PATH ?? '' },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -29,7 +29,7 @@ async function running(t: TestContext): Promise<Running> {
   const limit = Math.floor((MACHINES * LEASES * 0.9) / KEYS.length);
   const api = await countingApi(t, Object.fromEntries(KEYS.map(key => [key, limit])));
   const options = { machines: MACHINES, leases: LEASES, ttl: TTL_MS };
-  const fleet = machines(t, { url: server.url, api: api.url, keys: KEYS, ...options });
+  const fleet = machines(t, { url: server.url, api: api.url, keys: KEYS, timeoutMs: 1_000, ...options });
   await until(() => fleet.seen.filter(({ done }) => done).length > (MACHINES * LEASES) / 3);
   return { server, fleet, api };
 }
