@@ -128,10 +128,12 @@ async function shown({ desktop, ask, applet, picture }: Visit): Promise<void> {
 async function controls(visit: Visit): Promise<void> {
   const { desktop, ask, daemon } = visit;
   visit.applet = open(desktop);
+  daemon.setLastPause(1800);
   for (const [name, expected] of [
     ['Disconnect', { action: 'disconnect' }],
     ['DNS only', { action: 'setMode', value: 'doh', confirmWithin: 30 }],
     ['Pause for 15 minutes', { action: 'disconnect', forSeconds: 900 }],
+    ['Pause for 30 minutes', { action: 'disconnect', forSeconds: 1800 }],
     ['Pause for 1 hour', { action: 'disconnect', forSeconds: 3600 }],
   ] as const) {
     const before = daemon.actions.length;

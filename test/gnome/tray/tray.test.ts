@@ -193,6 +193,10 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     await ask({ do: 'click', id: 25 }); // the first entry of its submenu
     await asked(1);
     assert.deepEqual(daemon.actions, [{ action: 'disconnect', forSeconds: 900 }]);
+    // then the length that was used last comes first
+    daemon.setLastPause(1800);
+    const offered = async () => JSON.stringify(await ask({ do: 'tree' })).match(/Pause for [\w ]+/g)?.[0];
+    await until(async () => (await offered()) === 'Pause for 30 minutes', 'the last length');
   });
 
   test('a mode that is chosen in the menu reverts unless it is kept, and a notification asks for that', async () => {

@@ -65,6 +65,7 @@ export interface FakeDaemon {
   /** Keeps and sends the changes that revert automatically. */
   setChanges(changes: Snapshot['changes']): void;
   /** Keeps and sends the most likely cause. */
+  setLastPause(seconds: number): void;
   setDiagnosis(diagnosis: Diagnosis | null): void;
   /** Keys of `ui` count as set by the user. */
   setConfig(change: { ui?: Partial<Config['ui']>; problems?: ConfigProblem[] }): void;
@@ -149,6 +150,10 @@ export function createDaemon(socket: string): FakeDaemon {
     setChanges(changes) {
       daemon.snapshot = { ...daemon.snapshot, changes, revision: revision + 1 };
       daemon.send('changes', changes);
+    },
+    setLastPause(seconds) {
+      daemon.snapshot = { ...daemon.snapshot, lastPause: { seconds }, revision: revision + 1 };
+      daemon.send('lastPause', { seconds });
     },
     setDiagnosis(diagnosis) {
       daemon.snapshot = { ...daemon.snapshot, diagnosis, revision: revision + 1 };

@@ -19,6 +19,8 @@ QtObject {
     property string remedyText
     property string mode
     property var modes: []
+    // lengths to offer, in seconds
+    property var pauses: []
     property string killSwitch
     property string killSwitchText
     property bool canSetKillSwitch
@@ -80,6 +82,7 @@ QtObject {
         canToggle = canSetKillSwitch = false;
         pauseEnds = 0;
         modes = [];
+        pauses = [];
         pending = {};
     }
 

@@ -131,18 +131,18 @@ PlasmaExtras.Representation {
         RowLayout {
             visible: full.isOn
             Repeater {
-                // in minutes, as in the menu of the tray
-                model: [15, 60]
+                model: full.client ? full.client.pauses : []
 
                 PlasmaComponents.Button {
-                    required property int modelData
-                    readonly property bool isHours: modelData % 60 === 0
-                    readonly property int amount: isHours ? modelData / 60 : modelData
+                    required property var modelData
+                    readonly property int minutes: modelData / 60
+                    readonly property bool isHours: minutes % 60 === 0
+                    readonly property int amount: isHours ? minutes / 60 : minutes
                     Layout.fillWidth: true
                     enabled: full.isIdle && full.client.canToggle
                     text: (isHours ? i18ndp("culvert", "Pause for %d hour", "Pause for %d hours", amount)
                                    : i18ndp("culvert", "Pause for %d minute", "Pause for %d minutes", amount)).replace("%d", amount)
-                    onClicked: full.client.pause(modelData * 60)
+                    onClicked: full.client.pause(Number(modelData))
                 }
             }
         }
