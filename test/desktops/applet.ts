@@ -68,7 +68,7 @@ export async function visitApplet(
           (error: Error) => `${error.message}\n${visit.applet.output().slice(-2000)}`,
         ),
       });
-    if (version(desktop) < 6.4) return await attempt('an older Plasma says what it needs', tooOld);
+    if (!isNewEnough(desktop)) return await attempt('an older Plasma says what it needs', tooOld);
     for (const [name, step] of STEPS) await attempt(name, step);
   } finally {
     await desktop.close();
@@ -76,9 +76,10 @@ export async function visitApplet(
   }
 }
 
-function version({ env }: Desktop): number {
+function isNewEnough({ env }: Desktop): boolean {
   const text = spawnSync('plasmashell', ['--version'], { env, encoding: 'utf8', timeout: 10_000 }).stdout;
-  return Number(/\d+\.\d+/.exec(text)?.[0]);
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(text)!;
+  return Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 4);
 }
 
 /** Lays applet and bridge out as packages do. */
@@ -170,14 +171,15 @@ async function rests({ applet }: Visit): Promise<void> {
     const status = readFileSync(`/proc/${applet.child.pid}/status`, 'utf8');
     return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)![1]);
   };
-  let before = switches();
+  let before = -1;
   const quiet = () => {
     const now = switches();
     const isSame = now === before;
     before = now;
     return isSame;
   };
-  await until(quiet, 'ten seconds without a wake-up', { pollMs: 10_000, limitMs: 120_000 });
+  const seconds = Number(process.env.CULVERT_APPLET_SECONDS ?? 10);
+  await until(quiet, `${seconds} s without a wake-up`, { pollMs: seconds * 1000, limitMs: seconds * 12_000 });
 }
 
 async function withoutBridge(visit: Visit): Promise<void> {

@@ -202,6 +202,7 @@ test('installing over a running daemon starts it again as the new version, and c
   fs.mkdirSync(shells);
   fakeShells(shells);
   user.env.PATH = `${shells}:${user.env.PATH}`;
+  user.env.XDG_DATA_DIRS = shells;
   const share = path.join(user.directory, '.local/share');
   const integrations = {
     gnome: 'gnome-shell/extensions/culvert@culvert.org',
@@ -335,7 +336,8 @@ function fakeShells(directory: string): void {
   const write = (name: string, text: string) => fs.writeFileSync(path.join(directory, name), text, { mode: 0o755 });
   write('gsettings', `#!/bin/sh\ncd '${directory}'\n[ "$1" = get ] && exec cat "$3"\necho "$4" > "$3"\n`);
   write('gdbus', '#!/bin/sh\nexit 1\n');
-  write('plasmashell', '#!/bin/sh\necho plasmashell 6.4.0\n');
+  fs.mkdirSync(path.join(directory, 'xsessions'));
+  write('xsessions/plasma.desktop', '[Desktop Entry]\nX-KDE-PluginInfo-Version=6.4.0\n');
   for (const key of ['enabled-extensions', 'disabled-extensions']) write(key, '@as []\n');
   write('disable-user-extensions', 'false\n');
 }

@@ -54,16 +54,20 @@ export function placeOf(env: NodeJS.ProcessEnv): Place {
   if (!data) throw new Failure('Neither XDG_DATA_HOME nor HOME is set, so there is no place to install to.');
   const share = join(stablePrefix(prefix), 'share');
   const image = INSTALL_FORMAT === 'appimage' ? programs.culvert : null;
-  const system = (env.XDG_DATA_DIRS || '/usr/local/share:/usr/share').split(':').filter(isAbsolute);
   return {
     env,
     share,
     image,
-    isSystem: !image && system.some(directory => join(directory, '.') === join(share, '.')),
+    isSystem: !image && systemData(env).some(directory => join(directory, '.') === join(share, '.')),
     data,
     config: dirname(dirname(paths(env).userConfig)),
     records: join(paths(env).state, 'shells'),
   };
+}
+
+/** Directories of data that the system has. */
+export function systemData({ XDG_DATA_DIRS }: NodeJS.ProcessEnv): string[] {
+  return (XDG_DATA_DIRS || '/usr/local/share:/usr/share').split(':').filter(isAbsolute);
 }
 
 /** Service files of an AppImage, with which the session bus starts its programs. */

@@ -1,10 +1,10 @@
 // The applet of Plasma: puts it where Plasma looks for those of a user, as kpackagetool6 does.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Entry } from '../../../update/user/integration.ts';
 import { Failure } from '../../errors.ts';
 import { copies, links, putFiles, removeFiles } from './files.ts';
-import { type Integration, imageServices, output, type Place, type Status } from './integration.ts';
+import { type Integration, imageServices, output, type Place, type Status, systemData } from './integration.ts';
 
 const ID = 'org.culvert.Culvert';
 /** The first with what the applet needs (data/doc/decisions.md). */
@@ -19,14 +19,17 @@ export const plasma: Integration = {
     const installed = existsSync(join(directoryOf(place), 'metadata.json'));
     const on = installed && isInPanel(place);
     if (!installed) return { installed, on, note: null };
-    const old = oldNote(await versionOf(place));
+    const old = oldNote(versionOf(place));
     return { installed, on, note: old ?? (on ? null : ADD) };
   },
 
   async install(place) {
     // before anything is written
-    const version = await versionOf(place);
-    if (version === null) throw new Failure('Plasma is not installed here.', { hint: 'plasmashell --version failed.' });
+    const version = versionOf(place);
+    if (version === null)
+      throw new Failure('Plasma is not installed here.', {
+        hint: 'There is no session of Plasma in /usr/share/wayland-sessions or xsessions.',
+      });
     const old = oldNote(version);
     if (old) throw new Failure(old, { hint: 'Plasma’s tray shows the icon of Culvert: turn it on in the settings.' });
     if (!existsSync(appletIn(place.share)))
@@ -74,11 +77,16 @@ function oldNote(version: readonly [number, number] | null): string | null {
   return isOld ? `The applet needs Plasma ${NEEDED.join('.')} or newer, and this is ${version.join('.')}.` : null;
 }
 
-async function versionOf({ env }: Place): Promise<[number, number] | null> {
-  // it starts as a graphical program does, also to say this
-  const text = await output('plasmashell', ['--version'], { ...env, QT_QPA_PLATFORM: 'offscreen' });
-  const [, major, minor] = /(\d+)\.(\d+)/.exec(text ?? '') ?? [];
-  return major === undefined ? null : [Number(major), Number(minor)];
+/** By the descriptions of its sessions: `plasmashell --version` needs a display, and crashes without. */
+function versionOf({ env }: Place): [number, number] | null {
+  for (const directory of systemData(env).flatMap(data => [join(data, 'wayland-sessions'), join(data, 'xsessions')]))
+    for (const name of existsSync(directory) ? readdirSync(directory) : []) {
+      if (!/^plasma.*\.desktop$/.test(name)) continue;
+      const text = readFileSync(join(directory, name), 'utf8');
+      const [, major, minor] = /^X-KDE-PluginInfo-Version=(\d+)\.(\d+)/m.exec(text) ?? [];
+      if (major !== undefined) return [Number(major), Number(minor)];
+    }
+  return null;
 }
 
 /** Whether the settings of Plasma have it in a panel or on the desktop. */

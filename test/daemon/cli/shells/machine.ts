@@ -34,11 +34,12 @@ export interface Machine {
 
 export function machine(t: TestContext, more: Partial<Place> = {}): Machine {
   const root = temporary(t, 'shell');
+  const sessions = join(root, 'system/wayland-sessions');
+  mkdirSync(sessions, { recursive: true });
   const setPlasma = (version: string | null) =>
     writeFileSync(
-      join(root, 'bin', 'plasmashell'),
-      version ? `#!/bin/sh\necho plasmashell ${version}\n` : '#!/bin/sh\nexit 1\n',
-      { mode: 0o755 },
+      join(sessions, 'plasma.desktop'),
+      `[Desktop Entry]\nName=Plasma\n${version ? `X-KDE-PluginInfo-Version=${version}\n` : ''}`,
     );
   for (const name of ['bin', 'settings', 'home']) mkdirSync(join(root, name));
   writeFileSync(join(root, 'bin', 'gsettings'), GSETTINGS, { mode: 0o755 });
@@ -68,7 +69,7 @@ export function machine(t: TestContext, more: Partial<Place> = {}): Machine {
   return {
     root,
     place: {
-      env: { PATH: `${join(root, 'bin')}:${process.env.PATH}` },
+      env: { PATH: `${join(root, 'bin')}:${process.env.PATH}`, XDG_DATA_DIRS: join(root, 'system') },
       share,
       image: null,
       isSystem: false,
