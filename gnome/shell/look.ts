@@ -13,6 +13,7 @@ export interface Properties {
   PauseEnds: number;
   Pauses?: number[];
   ToggleAction: string;
+  ToggleText: string;
   CanToggle: boolean;
   RemedyText: string;
   Mode: string;
@@ -37,6 +38,7 @@ export type Item =
 export interface Look {
   icon: string;
   subtitle: string;
+  /** Lit: traffic is protected, or about to be. */
   on: boolean;
   /** Call that a press of the tile makes; null where nothing can be switched now. */
   toggle: Call | null;
@@ -45,6 +47,8 @@ export interface Look {
 
 /** Pauses to offer where an older bridge names none, in seconds. */
 const PAUSES = [900, 3600];
+/** Values of `State` at which the tile is lit. WARP that tries and can't protects nothing. */
+const LIT = ['connected', 'connecting'];
 /** Values of `KillSwitch` at which its switch is on. */
 const SWITCHED_ON = ['on', 'paused', 'unmeasured', 'missing'];
 
@@ -58,17 +62,21 @@ export function lookOf(shown: Properties | null, now: number, tr: Translator): L
     const subtitle = stateLabel('unavailable', tr);
     return { icon: 'org.culvert.Culvert-unknown-symbolic', subtitle, on: false, toggle: null, items: [open] };
   }
-  const { Icon, ToggleAction, CanToggle } = shown;
-  const isOn = ToggleAction === 'disconnect';
+  const { State, Icon, ToggleAction, ToggleText, CanToggle } = shown;
+  const isLit = LIT.includes(State);
+  const disconnects = ToggleAction === 'disconnect' && CanToggle;
+  const connects = ToggleAction === 'connect' && CanToggle;
   return {
     icon: Icon,
     subtitle: subtitleOf(shown, now, tr),
-    on: isOn,
-    toggle: CanToggle && ToggleAction !== '' ? call(isOn ? 'Disconnect' : 'Connect') : null,
+    on: isLit,
+    // nobody expects one that is not lit to turn WARP off
+    toggle: connects ? call('Connect') : disconnects && isLit ? call('Disconnect') : null,
     items: separated([
       urgentItems(shown, tr),
+      disconnects && !isLit ? [action(ToggleText, call('Disconnect'))] : [],
       modeItems(shown, tr),
-      isOn && CanToggle
+      disconnects
         ? (shown.Pauses ?? PAUSES).map(seconds => action(pauseText(seconds / 60, tr), call('Pause', '(u)', seconds)))
         : [],
       killSwitchItems(shown, tr),

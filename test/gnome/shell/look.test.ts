@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { STATES } from '../../../daemon/view/states/summary/state.ts';
 import { english } from '../../../daemon/view/translator.ts';
 import { type Look, lookOf, type Properties } from '../../../gnome/shell/look.ts';
 
@@ -12,6 +13,7 @@ const CONNECTED: Properties = {
   Icon: 'org.culvert.Culvert-connected-symbolic',
   PauseEnds: 0,
   ToggleAction: 'disconnect',
+  ToggleText: 'Disconnect',
   CanToggle: true,
   RemedyText: '',
   Mode: 'warp',
@@ -70,6 +72,19 @@ test('a tunnel that is off connects, and its mode needs no confirmation', () => 
   assert.deepEqual([shown.on, shown.toggle?.method], [false, 'Connect']);
   assert.deepEqual(callOf(shown, 'DNS only'), ['SetMode', 'doh', {}]);
   assert.equal(itemOf(shown, 'Pause for 1 hour'), undefined);
+});
+
+test('only a tunnel that is up or comes up is lit; where WARP can’t connect a press offers what helps, or to disconnect', () => {
+  const lit = STATES.filter(State => look({ State }).on);
+  assert.deepEqual(lit, ['connected', 'connecting']);
+  assert.equal(look({ State: 'connecting', ToggleText: 'Cancel' }).toggle?.method, 'Disconnect');
+  for (const State of ['unable', 'needs-you', 'blocked']) {
+    const shown = look({ State, RemedyText: 'Open Sign-in Page' });
+    assert.equal(shown.toggle, null, `a press in ${State} opens the menu`);
+    assert.deepEqual(labels(shown).slice(0, 3), ['Open Sign-in Page', '', 'Disconnect']);
+    assert.deepEqual(callOf(shown, 'Disconnect'), ['Disconnect']);
+    assert.equal(itemOf(look({ State, CanToggle: false }), 'Disconnect'), undefined);
+  }
 });
 
 test('a pause says how long it lasts, and no longer than it does', () => {
