@@ -33,6 +33,16 @@ const COLORS: Record<State, keyof Style> = {
  * `● Connected · All traffic · MASQUE`. What blocks is followed by the command that ends it.
  */
 export function statusLine(shown: Shown, style: Style = plain): string {
+  return statusParts(shown, style).join(separator(style));
+}
+
+/** Stands between the parts of the line. */
+export function separator(style: Style): string {
+  return style.dim(' · ');
+}
+
+/** The parts of the line. */
+export function statusParts(shown: Shown, style: Style): string[] {
   const { status, settings, tunnel, tunnelCli, remoteAccess, changes, lostChanges } = shown;
   const state = stateIn(shown);
   const paint = style[COLORS[state]];
@@ -56,7 +66,7 @@ export function statusLine(shown: Shown, style: Style = plain): string {
   for (const change of changes) parts.push(style.yellow(printable(changeText(change, english))));
   if (lostChanges) parts.push(style.yellow('changes did not revert, see: culvert doctor'));
   if (tunnelCli.emulated) parts.push(style.cyan('demo: no tunnel'));
-  return parts.join(style.dim(' · '));
+  return parts;
 }
 
 /** Warning of `culvert status` on stderr: updates can't reach this installation, and what to do. */

@@ -24,6 +24,17 @@ export function wrapped(text: string, width: number, hanging?: number): string {
   return lines.join('\n').replaceAll(UNBROKEN, ' ');
 }
 
+/** Parts of a line, with the line broken between them where it is wider than `width`; a wider part is broken at spaces. */
+export function folded(parts: readonly string[], separator: string, width: number): string {
+  const lines: string[] = [];
+  for (const part of parts) {
+    const longer = lines.length ? `${lines.at(-1)}${separator}${part}` : part;
+    if (lines.length && stringWidth(longer) > width) lines.push(`  ${part}`);
+    else lines.splice(-1, 1, longer);
+  }
+  return lines.map(line => wrapped(line, width, 2)).join('\n');
+}
+
 function broken(line: string, width: number, hanging?: number): string[] {
   const [indent = ''] = /^ */.exec(line)!;
   const next = ' '.repeat(Math.min(hanging ?? indent.length + 2, Math.floor(width / 2)));

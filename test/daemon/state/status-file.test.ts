@@ -55,6 +55,29 @@ test('the mode is read after a start, an action, and a change by another program
   await isMode('tunnel_only');
 });
 
+test('a line that is too wide for the terminal is broken by the command line, any other one needs no Node', t => {
+  const home = temporary(t, 'status');
+  mkdirSync(join(home, 'culvert'));
+  const state = createState({ available: true, path: null, version: null, emulated: true });
+  state.set('status', { ...state.snapshot().status, state: 'connected', raw: 'Connected' });
+  state.set('settings', { Mode: 'warp+doh', 'WARP tunnel protocol': 'WireGuard' });
+  keepStatusFile(join(home, 'culvert/status'), state, { port: () => null, isModeKnown: () => true });
+  const launcher = launcherIn(home);
+  const at = (columns: number, words: string) => {
+    const { stdout } = spawnSync('script', ['-qec', `stty cols ${columns}; ${launcher} ${words}`, '/dev/null'], {
+      env: { PATH: process.env.PATH, XDG_RUNTIME_DIR: home, TERM: 'dumb', LANG: 'C.UTF-8' },
+      encoding: 'utf8',
+    });
+    return stdout.trim();
+  };
+  const line = '● Connected · All traffic, encrypted DNS (HTTPS) · WireGuard · demo: no tunnel';
+  assert.equal(at(120, 'status'), line);
+  for (const words of ['status', 'status --check'])
+    assert.match(at(60, words), new RegExp(`^handed over: .* ${words}$`));
+  state.set('settings', { Mode: 'doh' });
+  assert.equal(at(60, 'status'), '● Connected · DNS only · demo: no tunnel');
+});
+
 test('the launcher leaves --check to the command line while changed settings are being read', t => {
   const home = temporary(t, 'status');
   mkdirSync(join(home, 'culvert'));
@@ -64,9 +87,7 @@ test('the launcher leaves --check to the command line while changed settings are
     port: () => null,
     isModeKnown: () => isModeKnown,
   });
-  const launcher = join(home, 'launcher');
-  const text = readFileSync('data/bin/culvert.in', 'utf8').replaceAll('@NAME@', 'culvert');
-  writeFileSync(launcher, text.replaceAll('@NODE@', 'echo handed over:'), { mode: 0o755 });
+  const launcher = launcherIn(home);
   const check = () => {
     const { status, stdout } = spawnSync(launcher, ['status', '--check'], {
       env: { PATH: process.env.PATH, XDG_RUNTIME_DIR: home },
@@ -82,3 +103,11 @@ test('the launcher leaves --check to the command line while changed settings are
   state.set('status', { ...state.snapshot().status, state: 'disconnected', raw: 'Disconnected' });
   assert.deepEqual(check(), [3, false]);
 });
+
+/** The launcher, which says what it hands over to Node. */
+function launcherIn(home: string): string {
+  const launcher = join(home, 'launcher');
+  const text = readFileSync('data/bin/culvert.in', 'utf8').replaceAll('@NAME@', 'culvert');
+  writeFileSync(launcher, text.replaceAll('@NODE@', 'echo handed over:'), { mode: 0o755 });
+  return launcher;
+}

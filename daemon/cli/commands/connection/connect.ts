@@ -2,7 +2,7 @@
 import { applyEvent } from '../../../api/apply-event.ts';
 import { Unreachable } from '../../../api/client.ts';
 import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../api/schema.ts';
-import { type Shown, statusLine } from '../../../state/status-line.ts';
+import type { Shown } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { stateLabel } from '../../../view/client/labels.ts';
 import { reasonText } from '../../../view/states/causes.ts';
@@ -13,6 +13,7 @@ import { forSeconds } from '../../duration.ts';
 import { blockedFailure, EXIT, Failure, usage } from '../../errors.ts';
 import { sayEnd } from '../../keep.ts';
 import { createProgress } from '../../terminal/progress.ts';
+import { statusText } from './status-text.ts';
 
 type Direction = 'connect' | 'disconnect';
 
@@ -109,7 +110,7 @@ function conclude(context: Context, action: Direction, { ending, shown, seconds 
   }
   if (ending === 'cut' || !shown) throw new Unreachable('The daemon ended before the tunnel got there.');
   if (ending === 'reached') {
-    show(context, { action, status: shown.status }, () => statusLine(shown, context.style));
+    show(context, { action, status: shown.status }, () => statusText(context, shown));
     return EXIT.ok;
   }
   const wanted = `The tunnel did not ${action}`;

@@ -1,7 +1,7 @@
 // `culvert status`: one line, the details, a test for scripts, or a line for each change.
 import { applyEvent } from '../../../api/apply-event.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { protocolOf, statusJson, statusLine, statusWarning } from '../../../state/status-line.ts';
+import { protocolOf, statusJson, statusWarning } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { clock, dateTime } from '../../../system/terminal.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
@@ -14,6 +14,7 @@ import { type Context, type Run, show } from '../../context.ts';
 import { EXIT } from '../../errors.ts';
 import { follow } from '../../follow.ts';
 import { columns } from '../../terminal/columns.ts';
+import { statusText } from './status-text.ts';
 
 export const status: Run = async (context, _, options) => {
   if (options.format !== undefined) return (await import('./bar.ts')).showBar(context, options);
@@ -22,7 +23,7 @@ export const status: Run = async (context, _, options) => {
     context.client.call('GET /api/snapshot', options.fresh ? { query: { fresh: '1' } } : {}),
     context.json && !options.long ? context.client.call('GET /api/health') : null,
   ]);
-  const line = statusLine(snapshot, context.style);
+  const line = statusText(context, snapshot);
   if (options.long) show(context, snapshot, () => `${line}\n${details(context, snapshot)}`);
   else show(context, statusJson(snapshot, health?.port ?? null), () => line);
   // on stderr, so that the status stays one line
@@ -36,9 +37,9 @@ async function watch(context: Context): Promise<number> {
   let shown: Snapshot | null = null;
   let port: number | null = null;
   let printed = '';
+  const timed = !context.json && context.stdout.isTTY;
   const put = (text: string) => {
-    if (text !== printed)
-      context.print(!context.json && context.stdout.isTTY ? `${context.style.dim(now())}  ${text}` : text);
+    if (text !== printed) context.print(timed ? `${context.style.dim(now())}  ${text}` : text);
     printed = text;
   };
   for await (const followed of follow(context.client, context.signal)) {
@@ -54,7 +55,12 @@ async function watch(context: Context): Promise<number> {
     }
     if (context.json && followed.event.event === 'snapshot') ({ port } = await context.client.call('GET /api/health'));
     shown = applyEvent(shown, followed.event);
-    if (shown) put(context.json ? JSON.stringify(statusJson(shown, port)) : statusLine(shown, context.style));
+    if (shown)
+      put(
+        context.json
+          ? JSON.stringify(statusJson(shown, port))
+          : statusText(context, shown, timed ? now().length + 2 : 0),
+      );
   }
   return EXIT.ok;
 }

@@ -11,6 +11,7 @@ import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { createProgress, type Progress } from '../../terminal/progress.ts';
 import { createTransport } from '../../transport.ts';
+import { statusText } from './status-text.ts';
 
 /** Long against a request on a socket of this machine, short against a person. */
 const PAUSE_MS = 250;
@@ -27,7 +28,7 @@ export const wait: Run = async (context, _, options) => {
     const { snapshot, proof } = await untilReady(context, waiting, options.proof === true);
     progress.end();
     show(context, { ok: true, state: snapshot.status.state, proof }, () =>
-      proof ? `${statusLine(snapshot, context.style)}\n${proof}` : statusLine(snapshot, context.style),
+      proof ? `${statusText(context, snapshot)}\n${proof}` : statusText(context, snapshot),
     );
     return EXIT.ok;
   } finally {

@@ -4,9 +4,11 @@ import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import stringWidth from 'string-width';
 import type { Change } from '../../../../daemon/api/schema/changes.ts';
+import { statusText } from '../../../../daemon/cli/commands/connection/status-text.ts';
 import { MODES } from '../../../../daemon/cli/labels.ts';
 import { type Shown, statusLine } from '../../../../daemon/state/status-line.ts';
 import { NO_KILL_SWITCH, NO_TUNNEL } from '../../../../daemon/state/store.ts';
+import { plain } from '../../../../daemon/system/terminal.ts';
 import {
   createHome,
   culvert,
@@ -133,6 +135,24 @@ test('the line of every mode fits 60 columns', () => {
     const line = statusLine(shown({ settings: { Mode, 'WARP tunnel protocol': 'WireGuard' } }));
     assert.ok(stringWidth(line) <= 60, line);
     assert.ok(line.includes(MODES[Mode as keyof typeof MODES]), line);
+  }
+});
+
+test('on a terminal the line is broken between its parts, and a long part at its spaces', () => {
+  const at = (width: number, more: Partial<Shown>, taken?: number) =>
+    statusText({ style: plain, width }, shown(more), taken);
+  const demo: Partial<Shown> = {
+    settings: { Mode: 'warp+doh', 'WARP tunnel protocol': 'WireGuard' },
+    tunnelCli: { available: true, path: null, version: null, emulated: true },
+  };
+  const [line, end] = ['● Connected · All traffic, encrypted DNS (HTTPS) · WireGuard', 'demo: no tunnel'];
+  assert.equal(at(120, demo), `${line} · ${end}`);
+  assert.equal(at(60, demo), `${line}\n  ${end}`);
+  assert.equal(at(70, demo, 10), `${line}\n${' '.repeat(12)}${end}`, 'after a time');
+  for (const [what, part, whole] of LINES) {
+    const text = at(60, part);
+    for (const each of text.split('\n')) assert.ok(stringWidth(each) <= 60, `${what}: ${each}`);
+    assert.equal(at(Number.POSITIVE_INFINITY, part), whole);
   }
 });
 
