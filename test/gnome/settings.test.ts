@@ -157,6 +157,18 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await searched('reset-all', 'Reset all settings of WARP', 'Reset all settings of WARP: Reset…');
     });
 
+    test('are searched for the keyboard shortcuts as well, which open in their window', async () => {
+      await stage.turn('settings');
+      stage.key('ctrl+f');
+      await stage.enter('Search settings', 'hotkey');
+      await press('Keyboard Shortcuts');
+      await find('Connect or disconnect');
+      stage.x('key', 'Escape');
+      await gone('Connect or disconnect');
+      await stage.turn('settings');
+      await stage.enter('Search settings', '');
+    });
+
     test('that few people need are behind one row, which a search opens', async () => {
       await stage.turn('mode');
       await gone('FedRAMP High environment: Use');

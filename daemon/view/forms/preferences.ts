@@ -77,6 +77,14 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
             { value: '', label: _('Follow system') },
             ...LANGUAGES.map(([value, label]) => ({ value, label })),
           ]),
+          {
+            kind: 'note',
+            id: 'accessibility',
+            title: _('Accessibility'),
+            subtitle: _(
+              'Text size, contrast and animations follow your desktop or browser. Screen readers need no setting.',
+            ),
+          },
         ],
       },
       {

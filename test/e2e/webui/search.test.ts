@@ -41,6 +41,24 @@ test('a hit on the page behind the search closes the search', async t => {
   assert.deepEqual(complaints, []);
 });
 
+test('a hit for the keyboard shortcuts opens them over the page, and one for the text size says whose setting it is', async t => {
+  const { address } = await startWeb(t, {});
+  const { page, complaints } = await openTab(await launchBrowser(t), address);
+  const search = page.getByRole('searchbox', { name: 'Search settings' });
+  await search.fill('hotkey');
+  await page.getByRole('main').getByRole('button', { name: 'Keyboard Shortcuts' }).click();
+  await page.getByRole('dialog', { name: 'Keyboard Shortcuts' }).getByText('Tab: next control').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await search.fill('font size');
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: /^Accessibility/ })
+    .click();
+  await page.locator('[data-revealed]', { hasText: 'Text size, contrast and animations follow' }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test('rows of lists are found, and the number of hits is announced', async t => {
   const { address } = await startWeb(t, {});
   const { page, complaints } = await openTab(await launchBrowser(t), address);
