@@ -34,7 +34,7 @@ describe('the list of pages', { skip: missing('xdotool'), concurrency: false }, 
     assert.deepEqual(await stage.ask({ do: 'selected' }), ['Connection']);
   });
 
-  for (const width of [440, 700, 1000])
+  for (const width of [440, 700, 1000, 1400])
     test(`at ${width} pixels, the cards and lists of a page have the same edges`, async () => {
       await resize(width);
       const wrong: Record<string, number[][]> = {};
