@@ -4,11 +4,20 @@ import { bodyLimit } from '../api/limits.ts';
 import { Problem } from '../problem.ts';
 import { tooLarge } from './guard.ts';
 
+/** Bytes of a body that is read without waiting for a turn. */
+const SHORT_BYTES = 16_384;
+/** Long requests in work at a time, over all connections. Some documents take a tenth of a second to check. */
+const LONG_AT_A_TIME = 2;
+const waiting: (() => void)[] = [];
+let inWork = 0;
+
 /**
- * Reads the whole body of a request that the guard has admitted.
+ * Reads the whole body of a request that the guard has admitted. Long ones take turns, and nothing of them is read before,
+ * so that a program that sends many keeps nobody else waiting.
  * @throws Problem payload-too-large
  */
 export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<Uint8Array> {
+  const endTurn = isLong(request) ? await takeTurn(response) : undefined;
   sendContinue(request, response);
   const target = request.url ?? '';
   const chunks: Uint8Array[] = [];
@@ -19,7 +28,33 @@ export async function readBody(request: IncomingMessage, response: ServerRespons
     if (size > bodyLimit(target)) throw tooLarge(target);
     chunks.push(chunk);
   }
+  if (size <= SHORT_BYTES) endTurn?.();
   return Buffer.concat(chunks);
+}
+
+/** Whether the body is long, or may become so: one in chunks has no length, and each of its chunks costs time. */
+function isLong({ headers }: IncomingMessage): boolean {
+  return !(Number(headers['content-length']) <= SHORT_BYTES);
+}
+
+/**
+ * Waits until few enough long requests are in work; this one is until it is answered or its connection ends.
+ * @returns ends the turn before that
+ */
+async function takeTurn(response: ServerResponse): Promise<() => void> {
+  if (inWork >= LONG_AT_A_TIME) await new Promise<void>(resolve => waiting.push(resolve));
+  else inWork += 1;
+  let isOver = false;
+  const end = () => {
+    if (isOver) return;
+    isOver = true;
+    const next = waiting.shift();
+    if (next) setImmediate(next);
+    else inWork -= 1;
+  };
+  if (response.destroyed) end();
+  else for (const event of ['prefinish', 'close']) response.once(event, end);
+  return end;
 }
 
 /**

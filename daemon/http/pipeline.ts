@@ -51,7 +51,7 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   function feed(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && !ending && !socket.destroyed && !isStream()) {
-      if (socket.isPaused() || (isWhole && isBusy()) || waiting.length >= MOST_WAITING) {
+      if (socket.isPaused() || isBodyUnread() || (isWhole && isBusy()) || waiting.length >= MOST_WAITING) {
         hold(chunk.subarray(at));
         return;
       }
@@ -66,6 +66,8 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   }
 
   const isReadingBody = () => last !== null && !last.complete;
+  /** Whether nobody reads the body yet. Whoever begins to makes the parser resume the socket. */
+  const isBodyUnread = () => isReadingBody() && last!.readableFlowing === null && last!.readableLength > 0;
   /** A request that waits needs its body only when its turn comes. */
   const isBusy = () => waiting.length > 0 || current?.request.complete === true;
 
