@@ -24,3 +24,11 @@ test('each two states differ in shape at 16, 22 and 24 pixels', { skip: missing(
       }
   }
 });
+
+test('Plasma gives each the color of its text, which it does by this style sheet alone', () => {
+  for (const state of STATES) {
+    const file = `data/icons/hicolor/scalable/status/org.culvert.Culvert-${state}-symbolic.svg`;
+    const style = '<style id="current-color-scheme" type="text/css">.ColorScheme-Text{color:#2e3436}</style>';
+    assert.ok(readFileSync(file, 'utf8').includes(`${style}<g class="ColorScheme-Text" fill="currentColor">`), state);
+  }
+});
