@@ -62,7 +62,7 @@ export async function doctor(
   emit(
     options.json,
     { problems, findings },
-    text || 'No tool is installed and there is no account. Start with: culvert-wrap install firecrawl',
+    text || 'No tool is installed and there is no account.\nStart with: culvert-wrap install firecrawl',
   );
   if (problems > 0) process.exitCode = EXIT.failure;
 }

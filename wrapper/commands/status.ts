@@ -104,7 +104,7 @@ async function printStatus(
   const pool = config.pool ? degradation(context) : null;
   const text = [
     reports.map(report => describe(report, reports.length > 1)).join('\n\n') ||
-      'No tool is installed. Start with: culvert-wrap install firecrawl',
+      'No tool is installed.\nStart with: culvert-wrap install firecrawl',
     ...(queue.waiting + queue.damaged > 0 ? [`queue: ${queue.waiting} waiting, ${queue.damaged} damaged`] : []),
     ...(pool?.degradedSince
       ? [`pool: degraded since ${time(pool.degradedSince)}; see \`culvert-wrap pool status\``]
