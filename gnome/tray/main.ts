@@ -118,7 +118,7 @@ function startTray(bus: Gio.DBusConnection): void {
       { id: 'pause', label: _('Pause WARP, or end the pause'), activate: pause },
     ],
     failed() {
-      const body = _('The desktop set no keys, or has no global shortcuts.');
+      const body = _('Your desktop assigned no keys, or has no global shortcuts.');
       void notifier.show('error', { summary: _('That did not work'), body, actions: [] });
       model.call('POST /api/config/user', { body: { tray: { shortcuts: false } } }).catch(() => {});
     },

@@ -60,7 +60,7 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
                 toggle(
                   ['tray', 'shortcuts'],
                   _('Global shortcuts'),
-                  _('To connect, disconnect and pause from any app. Your desktop asks for the keys.'),
+                  _('Connect, disconnect and pause from any app. Your desktop asks which keys to use.'),
                 ),
               ],
       },

@@ -76,7 +76,7 @@ function localRow({ snapshot }: ClientState, settable: boolean, now: number, tr:
       kind: 'button',
       id: 'local',
       title,
-      subtitle: _('WARP does not say if this is on now. It ends automatically.'),
+      subtitle: _('WARP doesn’t report whether this is on. It ends automatically.'),
       label: _('Allow'),
       sensitive: settable,
       command: actionCommand({ action: 'allowLocalNetwork' }, { done: _('The local network can be reached') }),
