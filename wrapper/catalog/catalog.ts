@@ -76,6 +76,29 @@ const Probe = z.strictObject({
   expect: z.enum(['success', 'quota', 'rate', 'auth', 'usage', 'other']),
 });
 
+/** An MCP server that uses an account of the provider. */
+const McpServer = z.strictObject({
+  /** The npm package, by which a command line is recognized. */
+  package: z.string(),
+  /** Versions whose errors are as the rules say; `below` is the first that was not tried. */
+  versions: z.strictObject({ from: z.string(), below: z.string() }),
+  /** Tools that may create a job, or be billed, before their call fails: such a call is never repeated. */
+  once: z._default(z.array(z.string()), []),
+  rules: z._default(
+    z.array(
+      z.strictObject({
+        class: z.enum(['quota', 'rate', 'auth']),
+        /** Matched at the start of the text of an error; group `rest` holds seconds, `reset` a date. */
+        text: pattern.check(z.startsWith('^')),
+        rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
+        scope: z.optional(z.enum(['key', 'project', 'team', 'ip'])),
+      }),
+    ),
+    [],
+  ),
+});
+export type McpServer = z.infer<typeof McpServer>;
+
 export const Provider = z.strictObject({
   bin: cli,
   auth_command: z._default(cli, 'accounts'),
@@ -172,6 +195,7 @@ export const Provider = z.strictObject({
   line_repl: z.optional(z.strictObject({ args: z._default(z.array(z.string()), []), exit: z.array(z.string()) })),
   /** Expected cost of a subcommand, in the unit of the provider's usage. */
   costs: z._default(z.record(z.string(), z.number()), {}),
+  mcp: z._default(z.array(McpServer), []),
   probes: z._default(z.array(Probe), []),
   probe_env: z._default(z.record(z.string(), z.string()), {}),
   /** Files below the home directory of a probe, for a CLI whose address is a setting; `{fake}` as in `probe_env`. */

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { loadCatalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
+import { exitLike } from '../run/upstream/signals.ts';
 import type { Programs } from '../shims/shim.ts';
 import { EXIT } from '../system/errors.ts';
 import * as account from './accounts/account.ts';
@@ -61,6 +62,7 @@ export async function runCommands(
       return explain(cli, own, { ...options, json: options.json || own.length < args.length }, context);
     });
   addAccounts(program, context);
+  addMcp(program, context);
   addCatalog(program, context);
   addQueue(program, context, programs);
   addPool(program, context);
@@ -122,6 +124,20 @@ export async function runCommands(
     default:
       await parse(program, argv);
   }
+}
+
+function addMcp(program: Command, context: Context): void {
+  program
+    .command('mcp <server...>')
+    .description('run an MCP server on stdio with accounts: mcp -- npx -y tavily-mcp')
+    .option('--cli <cli>', 'the tool whose accounts it uses; by default, that of the catalog')
+    .passThroughOptions()
+    .exitOverride()
+    .action(async (server: string[], options: { cli?: string }) => {
+      const { runServer } = await import('../mcp/run.ts');
+      const end = await runServer(server, options, context);
+      exitLike(end.exit, end.signal);
+    });
 }
 
 function addCatalog(program: Command, context: Context): void {
@@ -188,6 +204,7 @@ const TASKS: readonly (readonly [task: string, commands: string])[] = [
   ['Find out why', 'doctor, explain'],
   ['Run queued commands', 'queue'],
   ['Teach it another tool', 'catalog'],
+  ['Give accounts to an MCP server', 'mcp'],
   ['Share accounts', 'pool'],
   ['Set it up', 'config, trust, distrust, completion'],
 ];

@@ -22,7 +22,7 @@ export function compile(cli: string, { paths, catalog }: Sources, stamp: string)
     cli,
     stamp,
     // A run needs neither probes nor the places of stored keys, and reads less without them.
-    provider: { ...providerOf(entries, cli), stored: [], probes: [], probe_env: {}, probe_files: {} },
+    provider: { ...providerOf(entries, cli), stored: [], mcp: [], probes: [], probe_env: {}, probe_files: {} },
     ownPatterns: entries.overridden.includes(cli) && mayBacktrack(providerOf(entries, cli)),
     accounts: config.accounts.filter(account => account.cli === cli),
     capacity: config.capacity[cli] ?? Capacity.parse({}),

@@ -83,7 +83,12 @@ function matchRule(
 }
 
 /** A time that the provider names wins over the catalog's, because it must never be shortened. */
-function cooldownOf(rule: Rule, failure: 'quota' | 'rate' | 'auth', { groups }: Match, stdout: string): NamedCooldown {
+export function cooldownOf(
+  rule: Pick<Rule, 'rest' | 'retry_after'>,
+  failure: 'quota' | 'rate' | 'auth',
+  { groups }: Match,
+  stdout: string,
+): NamedCooldown {
   const seconds = Number(groups?.rest ?? (rule.retry_after && at(parseJson(stdout), rule.retry_after)));
   if (Number.isFinite(seconds) && seconds > 0) return { until: 'elapsed', ms: Math.min(seconds * 1_000, LONGEST_MS) };
   const reset = parseTime(groups?.reset);

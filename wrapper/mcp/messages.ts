@@ -1,0 +1,65 @@
+// Reads the few fields of an MCP message that the proxy acts on. Both eras of the protocol have them. Pure.
+import { at } from '../run/rules/classify.ts';
+
+export type Id = string | number;
+
+/** One JSON-RPC message; the bytes that are passed on are those of its line. */
+export interface Message {
+  id: Id | undefined;
+  method: string | undefined;
+  params: Record<string, unknown> | undefined;
+  result: Record<string, unknown> | undefined;
+  /** Token of a progress notification, or the one that a request asks for. */
+  token: Id | undefined;
+  /** Text of an `error`, or of a result that says `isError`. Content of any other result is never read. */
+  failure: string | undefined;
+}
+
+/** The messages of a line: one, several in a batch of the older protocol, or none where it is not JSON. */
+export function readMessages(line: Buffer): Message[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(line.toString());
+  } catch {
+    return [];
+  }
+  return (Array.isArray(parsed) ? parsed : [parsed]).flatMap(each => (isRecord(each) ? [readMessage(each)] : []));
+}
+
+function readMessage(message: Record<string, unknown>): Message {
+  const method = typeof message.method === 'string' ? message.method : undefined;
+  const params = isRecord(message.params) ? message.params : undefined;
+  const token = method === 'notifications/progress' ? params?.progressToken : at(params, '_meta.progressToken');
+  const result = isRecord(message.result) ? message.result : undefined;
+  return { id: idOf(message.id), method, params, result, token: idOf(token), failure: failureOf(message, result) };
+}
+
+function failureOf(
+  { error }: Record<string, unknown>,
+  result: Record<string, unknown> | undefined,
+): string | undefined {
+  if (isRecord(error)) return typeof error.message === 'string' ? error.message : '';
+  if (result?.isError !== true) return undefined;
+  const text = at(result, 'content.0.text');
+  return typeof text === 'string' ? text : '';
+}
+
+/** The name that a result gives its server's version; each era has its own place for it. */
+export function versionIn(result: Record<string, unknown> | undefined): string | undefined {
+  const meta = isRecord(result?._meta) ? result._meta['io.modelcontextprotocol/serverInfo'] : undefined;
+  const version = at(result, 'serverInfo.version') ?? at(meta, 'version');
+  return typeof version === 'string' ? version : undefined;
+}
+
+/** The line of a message of our own. */
+export function lineOf(message: Record<string, unknown>): Buffer {
+  return Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+}
+
+export function idOf(value: unknown): Id | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? value : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,84 @@
+// Runs `culvert-wrap mcp -- SERVER…`: an MCP server on stdio, with the accounts of its provider.
+import { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
+import { loadCatalog, providerOf } from '../catalog/catalog.ts';
+import type { Context, End } from '../context.ts';
+import { loadPlan } from '../run/load-plan.ts';
+import { passThrough } from '../run/pass-through.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
+import { Accounts } from './accounts.ts';
+import { type Entry, entryFor } from './entry.ts';
+import { Lines } from './lines.ts';
+import { McpProxy } from './proxy.ts';
+
+/** Time for a client that has closed stdin to read the last answers. */
+const FLUSH_MS = 5_000;
+
+/**
+ * Runs a server until its client closes stdin. Without accounts it runs unchanged.
+ * @param command the server's command line
+ * @throws WrapError `unknown-server`, `nothing-left`, and those of accounts and pool
+ */
+export async function runServer(command: readonly string[], { cli }: { cli?: string }, context: Context): Promise<End> {
+  const entry = findEntry(command, cli, context);
+  const plan = await loadPlan(entry.cli, context);
+  const [program, ...args] = command;
+  if (!plan.accounts.some(({ enabled }) => enabled)) {
+    say(`${entry.cli} has no enabled account; running ${entry.server.package} without one`);
+    return passThrough(program!, args, context, plan);
+  }
+  const accounts = await Accounts.open(plan, context);
+  const using = await accounts.first();
+  if (!using) {
+    throw new WrapError('nothing-left', EXIT.unavailable, `${entry.cli}: no account can be used`, {
+      hint: 'see `culvert-wrap accounts list`',
+    });
+  }
+  const input = process.stdin;
+  const lines = new Lines();
+  const out = clientOutput();
+  const read = (on: boolean) => void (on ? input.resume() : input.pause());
+  const proxy = new McpProxy({ command, entry, accounts, using, context, out, read });
+  input.on('data', (chunk: Buffer) => {
+    const whole = lines.add(chunk);
+    if (!whole) {
+      say('the client wrote a line that is too long');
+      proxy.clientGone();
+    } else for (const line of whole) proxy.fromClient(line);
+  });
+  input.on('end', () => {
+    const rest = lines.rest();
+    if (rest.length > 0) proxy.fromClient(rest);
+    proxy.clientGone();
+  });
+  out.on('error', () => proxy.clientGone());
+  const end = await proxy.end;
+  input.pause();
+  await Promise.race([
+    new Promise(resolve => out.write('', resolve)),
+    new Promise(resolve => setTimeout(resolve, FLUSH_MS).unref()),
+  ]);
+  await accounts.finish();
+  return end;
+}
+
+/** Node writes to a pipe of `process.stdout` synchronously: a client that does not read would stop both directions. */
+function clientOutput(): Writable {
+  try {
+    return new Socket({ fd: 1, readable: false, writable: true });
+  } catch {
+    // a file
+    return process.stdout;
+  }
+}
+
+function findEntry(command: readonly string[], cli: string | undefined, context: Context): Entry {
+  const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
+  const chosen = cli === undefined ? catalog.providers : { [cli]: providerOf(catalog, cli) };
+  const entry = entryFor(command, { providers: chosen });
+  if (entry) return entry;
+  const names = Object.values(chosen).flatMap(({ mcp }) => mcp.map(server => server.package));
+  throw new WrapError('unknown-server', EXIT.usage, `${command.join(' ')} is no MCP server of the catalog`, {
+    hint: `known: ${names.join(', ')}`,
+  });
+}
