@@ -1,7 +1,7 @@
 // Splits a stream of bytes into lines and keeps every byte of them.
 
 /** A longer line is a mistake of the program that wrote it, and would fill the memory. */
-export const LONGEST_LINE = 64 * 1024 * 1024;
+const LONGEST_LINE = 64 * 1024 * 1024;
 
 /** Collects chunks and gives whole lines, each with its line feed. */
 export class Lines {
