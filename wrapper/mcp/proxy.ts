@@ -254,7 +254,7 @@ export class McpProxy {
     if (open.length === 0) this.#drained?.();
   }
 
-  /** What the old process knew is gone: answers what was in flight, and repeats only what costs nothing. */
+  /** Answers what was in flight for a process that is gone, and repeats only what costs nothing. */
   #lose(why: string): void {
     for (const [id, call] of this.#calls) {
       const { method = '' } = call.message;

@@ -58,7 +58,7 @@ export class Session {
     return this.#listTools && { method: 'tools/list', params: this.#listTools };
   }
 
-  /** What tells the client that the tools are others than those that it was told. */
+  /** Notifications that tell the client that the tools are others than those that it was told. */
   toolsChanged(result: Params): Buffer[] {
     if (digest(result) === this.#tools) return [];
     this.#tools = digest(result);

@@ -25,7 +25,7 @@ function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, string>, e
   return { box, log, client, call, textOf, audit };
 }
 
-/** What a client of the protocol before 2026-07-28 sets up. */
+/** Sets up a server as clients of the protocol before 2026-07-28 do. */
 async function initialize(client: ReturnType<typeof clientOf>): Promise<void> {
   client.send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', clientInfo: { name: 'test' } } });
   await client.answer(1);
