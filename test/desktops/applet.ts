@@ -45,7 +45,7 @@ export async function visitApplet(
   pictures: string,
   report: (step: Step) => void,
 ): Promise<void> {
-  const desktop = await openDesktop('500x600');
+  const desktop = await openDesktop('1280x800');
   Object.assign(desktop.env, env, { QT_LINUX_ACCESSIBILITY_ALWAYS_ON: '1', XDG_SESSION_TYPE: 'x11' });
   const daemon = createDaemon(desktop.socket);
   try {
@@ -122,8 +122,17 @@ async function shown({ desktop, ask, applet, picture }: Visit): Promise<void> {
   const dark = open(desktop);
   await ask({ do: 'find', name: 'Connected', ms: LIMIT_MS });
   picture('dark');
+  const light = brightest(desktop);
   await dark.kill();
   spawnSync('plasma-apply-colorscheme', ['BreezeLight'], { env: desktop.env });
+  assert.ok(light > 0.8, `the sign of the state is as light as the text: ${light}`);
+}
+
+/** Brightness of the lightest pixel of the sign of the state, 0 to 1. */
+function brightest({ env }: Desktop): number {
+  const id = spawnSync('xdotool', ['search', '--onlyvisible', '--name', '^Culvert$'], { env, encoding: 'utf8' }).stdout;
+  const words = ['-window', id.trim().split('\n')[0]!, '-crop', '28x28+4+4', '-format', '%[fx:maxima]', 'info:'];
+  return Number(spawnSync('import', words, { env, encoding: 'utf8' }).stdout);
 }
 
 async function controls(visit: Visit): Promise<void> {
