@@ -101,7 +101,7 @@ export async function openDesktop(screen = '1280x900'): Promise<Desktop> {
 }
 
 /** Services that the bus starts on demand: what a developer's own desktop brings, such as one for notifications, is none. */
-const SERVICES = ['org.a11y.Bus', 'org.xfce.Xfconf'];
+const SERVICES = ['org.a11y.Bus', 'org.xfce.Xfconf', 'org.kde.ActivityManager'];
 
 /** Makes the configuration of a session bus, whose services are described in `services` of the directory. */
 export function busConfiguration(directory: string): string {
