@@ -39,6 +39,8 @@ test('the sentences of each server have their classes', () => {
     ['tavily-mcp', 'Tavily API error: {"error":"Query is missing."}', undefined],
     ['tavily-mcp', "x\nTavily API error: This request exceeds your plan's set usage limit", undefined],
     ['firecrawl-mcp', "Tool 'firecrawl_search' execution failed: Insufficient credits to perform this", 'quota'],
+    ['firecrawl-mcp', "Tool 'firecrawl_search' execution failed: Request failed with status code 402", 'quota'],
+    ['firecrawl-mcp', "Tool 'firecrawl_search' execution failed: Request failed with status code 500", undefined],
     ['firecrawl-mcp', "Tool 'firecrawl_search' execution failed: Unauthorized: Invalid token", 'auth'],
     ['firecrawl-mcp', "Tool 'firecrawl_map' execution failed: Rate limit exceeded. please retry after 23s", 'rate'],
     ['firecrawl-mcp', 'Insufficient credits', undefined],
