@@ -36,7 +36,9 @@ export interface Command {
 export async function failover(command: Command): Promise<End> {
   const { plan, invocation, context } = command;
   const { provider, capacity, cli } = plan;
-  const state = readState(context.paths, cli);
+  const state = readState(context.paths, cli, file =>
+    say(`${cli}: ${file} can't be read, so the accounts of earlier jobs, the default and cooldowns are forgotten`),
+  );
   const { choice, notice, lostSession } = await chooseAccount(plan, invocation, state, context);
   if (notice) say(notice);
   const credentials = openCredentials(plan, context);

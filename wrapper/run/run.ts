@@ -69,7 +69,8 @@ async function runPlan(plan: Plan, command: Command): Promise<End> {
   const { notice, lostSession } = await chooseAccount(plan, invocation, state, context);
   if (usable) return (await context.load()).lineRepl(plan, original, context);
   if (notice) say(notice);
-  if (lostSession) say(`${plan.cli}: ${lostSession}; running ${plan.cli} without an account`);
+  const cause = lostSession ?? (!notice && plan.accounts.length > 0 && 'all accounts are disabled');
+  if (cause) say(`${plan.cli}: ${cause}; running ${plan.cli} without an account`);
   return runOriginal(command, 'no-account', plan);
 }
 

@@ -56,13 +56,18 @@ const MAX_JOBS = 500;
 const MAX_SAMPLES = 60;
 const SAMPLE_EVERY_MS = 60_000;
 
-/** The state of one CLI. What is damaged or missing reads as empty: nothing in it is needed to run a command. */
-export function readState(paths: Paths, cli: string): CliState {
+/**
+ * The state of one CLI. What is damaged or missing reads as empty: nothing in it is needed to run a command.
+ * @param onDamage gets the path of a file that can't be read
+ */
+export function readState(paths: Paths, cli: string, onDamage?: (file: string) => void): CliState {
+  const file = stateFile(paths, cli);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readText(stateFile(paths, cli)) ?? '{}');
+    parsed = JSON.parse(readText(file) ?? '{}');
   } catch {
     parsed = {};
+    onDamage?.(file);
   }
   return parseState(parsed);
 }

@@ -90,8 +90,8 @@ const LOSSES: Loss[] = [
     args: ['x'],
     lose: box => edit(config(box), text => text.replace('name = "a"', 'name = "a"\nenabled = false')),
     two: { none: 'kb', named: 2 },
-    one: { none: 'machine', named: 2 },
-    reason: /"a".* is disabled/,
+    one: { none: 'machine, line', named: 2 },
+    reason: /"a".* is disabled|all accounts are disabled/,
   },
   ...Object.entries({
     'an empty credential': (box: Sandbox) => edit(keys(box), text => text.replace('fake_a=ka', 'fake_a=')),
@@ -367,6 +367,21 @@ test('the audit log has a line for each run without an account, with the reason'
   edit(config(box), text => `${text}[[[`);
   assert.deepEqual(await run(['x']), ['machine', 'original', 'configuration']);
   assert.deepEqual(await run(['x'], { CULVERT_WRAP_ACCOUNT: 'a' }), ['', 'refused', 'configuration']);
+});
+
+test('a person who named no account is told that all are disabled, or that the record of their jobs is damaged', async t => {
+  const box = withTool(t, { a: 'ka', b: 'kb' });
+  const state = path.join(box.state, 'accounts/fake.json');
+  fs.mkdirSync(path.dirname(state), { recursive: true });
+  fs.writeFileSync(state, '{"jobs": {"job-1": ');
+  const damaged = await box.run('fake', ['x']);
+  assert.equal(damaged.stdout, 'ka \n');
+  assert.match(damaged.stderr, /^culvert-wrap: fake: .*fake\.json can't be read, so the accounts of earlier jobs.*\n$/);
+  assert.equal((await box.run('fake', ['x'])).stderr, '');
+  for (const name of ['a', 'b']) await box.wrap(['accounts', 'disable', 'fake', name]);
+  const result = await box.run('fake', ['x'], { env: { FAKE_KEY: 'machine' } });
+  const line = 'culvert-wrap: fake: all accounts are disabled; running fake without an account\n';
+  assert.deepEqual([result.exit, result.stdout, result.stderr], [0, 'machine \n', line]);
 });
 
 test('a date without milliseconds gets no line into the audit log that cannot be read', async t => {
