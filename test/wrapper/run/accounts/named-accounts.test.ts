@@ -90,7 +90,7 @@ const LOSSES: Loss[] = [
     args: ['x'],
     lose: box => edit(config(box), text => text.replace('name = "a"', 'name = "a"\nenabled = false')),
     two: { none: 'kb', named: 2 },
-    one: { none: 'machine, line', named: 2 },
+    one: { none: 'machine, a line', named: 2 },
     reason: /"a".* is disabled|all accounts are disabled/,
   },
   ...Object.entries({
