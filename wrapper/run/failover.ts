@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Context, End, Invocation } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
-import { readState, updateState } from '../store/state.ts';
+import { readState, setAside, updateState } from '../store/state.ts';
 import { formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { openCredentials } from './accounts/credentials.ts';
@@ -36,9 +36,10 @@ export interface Command {
 export async function failover(command: Command): Promise<End> {
   const { plan, invocation, context } = command;
   const { provider, capacity, cli } = plan;
-  const state = readState(context.paths, cli, file =>
-    say(`${cli}: ${file} can't be read, so the accounts of earlier jobs, the default and cooldowns are forgotten`),
-  );
+  const state = readState(context.paths, cli, file => {
+    setAside(file);
+    say(`${cli}: ${file} was damaged, so the accounts of earlier jobs, the default and cooldowns are forgotten`);
+  });
   const { choice, notice, lostSession } = await chooseAccount(plan, invocation, state, context);
   if (notice) say(notice);
   const credentials = openCredentials(plan, context);

@@ -1,4 +1,5 @@
 // Stores what the wrapper learns while it runs, one file per CLI. Losing it loses no account.
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText, withLock, writeAtomic } from '../system/files.ts';
 import { hmac, randomHex } from '../system/hash.ts';
@@ -70,6 +71,15 @@ export function readState(paths: Paths, cli: string, onDamage?: (file: string) =
     onDamage?.(file);
   }
   return parseState(parsed);
+}
+
+/** Keeps a damaged file under another name, so that the next run starts a new one. */
+export function setAside(file: string): void {
+  try {
+    renameSync(file, `${file}.broken`);
+  } catch {
+    // it stays, and every run says so
+  }
 }
 
 /** Reads every part that has the right form and leaves the others out. */

@@ -71,7 +71,7 @@ function faults(nodes: Node[], rows: { title: string; subtitle: string }[], stop
     ...stops.filter(isBackwards).map(describeStop),
   ];
 }
-const DROP_DOWNS = ['Theme', 'Language', 'Channel', 'First account'];
+const DROP_DOWNS = ['Theme', 'Language', 'Channel', 'Notify me of', 'First account'];
 
 /** True where the Tab key went against the order of reading: up, or back on a line. A second column begins above. */
 function isBackwards({ box, before, rightToLeft }: Stop): boolean {

@@ -376,8 +376,9 @@ test('a person who named no account is told that all are disabled, or that the r
   fs.writeFileSync(state, '{"jobs": {"job-1": ');
   const damaged = await box.run('fake', ['x']);
   assert.equal(damaged.stdout, 'ka \n');
-  assert.match(damaged.stderr, /^culvert-wrap: fake: .*fake\.json can't be read, so the accounts of earlier jobs.*\n$/);
+  assert.match(damaged.stderr, /^culvert-wrap: fake: .*fake\.json was damaged, so the accounts of earlier jobs.*\n$/);
   assert.equal((await box.run('fake', ['x'])).stderr, '');
+  assert.equal(fs.readFileSync(`${state}.broken`, 'utf8'), '{"jobs": {"job-1": ');
   for (const name of ['a', 'b']) await box.wrap(['accounts', 'disable', 'fake', name]);
   const result = await box.run('fake', ['x'], { env: { FAKE_KEY: 'machine' } });
   const line = 'culvert-wrap: fake: all accounts are disabled; running fake without an account\n';
