@@ -100,7 +100,7 @@ function stateDraft(client: ClientState, tr: Translator): Draft | null {
   const { status } = current(client)!;
   if (state !== 'connected' && isByUser(state, status)) return null;
   const lines = [label, sentence].filter(line => !stateText.endsWith(line));
-  const words = { summary: stateText, body: lines.join('. ') };
+  const words = { summary: stateText, body: lines.join('\n') };
   const isNew = status.blocked === 'not-registered' || status.blocked === 'terms-not-accepted';
   const setUp = isNew ? tr._('Set Up') : tr._('Open Culvert');
   const reconnect = { label: tr._('Reconnect'), command: actionCommand({ action: 'connect' }) };
