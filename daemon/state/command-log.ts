@@ -58,6 +58,7 @@ export function redact(text: string, secrets: readonly string[] = []): string {
     .replace(/(\blicen[sc]e(?: key)?"?\s*[:=]\s*"?)([^\s",}]+)/gi, (_, key, value) => key + maskLicense(value))
     .replace(/(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*)+/g, BLANK)
     .replace(/([?&](?:token|code|access_token|secret|key)=)[^\s&"'<>]+/gi, `$1${BLANK}`)
+    .replace(/((?:token|secret|password|passwd|api_?key)=)[^\s&"'<>]+/gi, `$1${BLANK}`)
     .replace(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${BLANK}`)
     .replace(/("(?:\w*_)?(?:token|secret|password|private_key)"\s*:\s*")(?:[^"\\]|\\.)*/gi, `$1${BLANK}`)
     .replace(/^([ \t]*(?:\w+ )?(?:token|secret|password|private key):[ \t]*)\S.*$/gim, `$1${BLANK}`);

@@ -1,5 +1,6 @@
 // Replaces what identifies a person, a machine or a network by placeholders that stay the same within one bundle.
 import { isIP } from 'node:net';
+import { redact as blankSecrets } from '../../state/command-log.ts';
 import { covers } from '../world/facts.ts';
 
 export interface Redactor {
@@ -32,6 +33,13 @@ export type Kind =
   | 'key'
   | 'value';
 
+/** Properties whose text is a secret, whatever it looks like. */
+const SECRET = /(?:token|secret|password|passphrase|cookie|authorization|(?:private|api)[_-]?key)$/i;
+/** Words in which an address encodes letters, and words in base64 or hexadecimal; encodings within encodings end somewhere. */
+const PERCENT = /(?:[\w.~!*()+-]|%[0-9a-f]{2})+/gi;
+const BINARY = /[\w+/-]{8,}={0,2}/g;
+const DEEPEST = 3;
+
 /** A shorter name counts in upper and lower case as it is, and not as the name of a property. */
 const SHORT = 3;
 const PLACEHOLDER = /(<[a-z-]+-\d+>)/;
@@ -59,20 +67,27 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   ['key', /\beyJ[\w-]{8,}(?:\.[\w-]*)+/g],
   ['key', /-----BEGIN [A-Z ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z ]{1,40}-----|$)/g],
   // name and password in an address; the home of another user than the one who asks
-  ['key', /(?<=:\/\/)[^/\s@"'<>]+(?=@)/g],
-  ['user', /(?<=\/home\/)[^/\s"':<>]+/g],
-  ['email', /[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+/g],
+  ['key', /(?<=:(?:\/|\\\/){2})[^/\s"<>?#]+(?=@)/g],
+  ['user', /(?<=\/(?:home|media|Users)\\?\/)[^/\s"':<>\\]+/g],
+  ['email', /[\p{L}\p{N}.+_%&'-]{1,64}@[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+/gu],
   ['id', /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi],
   ['key', /\b[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}\b/g],
-  ['mac', /\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}\b/gi],
+  // also as nmcli escapes it, as BlueZ and Cisco write it, and in the name of an interface
+  ['mac', /(?<![0-9a-z])[0-9a-f]{2}(?:(?:\\?:|[-_])[0-9a-f]{2}){5}(?![0-9a-z])/gi],
+  ['mac', /\b[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}\b|(?<=\b(?:en|wl|ww)x)[0-9a-f]{12}\b/gi],
+  // keys of services that begin alike
+  ['key', /\b(?:sk-|pk-|gh[oprsu]_|glpat-|xox[abp]-|AKIA)[\w-]{16,}/g],
   // IPv6 before hexadecimal words; what is not an address stays
-  ['ip', /(?<![\w:.])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:\d{1,3}(?:\.\d{1,3}){3})?(?![\w:])/gi],
-  ['ip', /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)/g],
+  ['ip', /(?<!\w)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,8}(?:\d{1,3}(?:\.\d{1,3}){3})?(?!\w|\.\d{1,3}\.\d)/gi],
+  ['ip', /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)/g],
   ['id', /\b[0-9a-f]{24,128}\b/gi],
   ['key', /(?<![\w+/])[A-Za-z0-9+/]{40,}={0,2}(?![\w+/=])/g],
   // base64url; a long name has no digit, or no capital
   ['key', /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}={0,2}(?![\w-])/g],
-  ['host', /(?<![\w.@-])(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z][a-z0-9-]{1,23}\b(?!\()/gi],
+  [
+    'host',
+    /(?<![\p{L}\p{N}_])(?<![\p{L}\p{N}_][.-])(?:\*\.)?(?:[\p{L}\p{N}_](?:[\p{L}\p{N}_-]{0,61}[\p{L}\p{N}_])?\.)+\p{L}[\p{L}\p{N}-]{1,23}(?![\p{L}\p{N}_(])/gu,
+  ],
 ];
 
 export function createRedactor(vocabulary: Known): Redactor {
@@ -106,7 +121,12 @@ export function createRedactor(vocabulary: Known): Redactor {
     return placeholder(kind, text);
   }
 
+  /** An address may stand between colons, and before a port. */
   function replaceAddress(text: string): string {
+    if (!isIP(text) && text.includes(':')) {
+      const [, before = '', inner = '', after = ''] = /^(:?)(.*?)(:|:\d+)?$/.exec(text)!;
+      return inner.length < text.length && isIP(inner) ? `${before}${replaceAddress(inner)}${after}` : text;
+    }
     if (!isIP(text) || bases.has(text) || covers(NOBODY, text) || covers(ranges, text)) return text;
     return placeholder(covers(LAN, text) ? 'lan-ip' : 'ip', text);
   }
@@ -118,20 +138,41 @@ export function createRedactor(vocabulary: Known): Redactor {
     return parts.map((part, at) => (at % 2 ? part : part.replace(pattern, work))).join('');
   }
 
-  function text(input: string, isKey = false): string {
-    let out = input;
+  function text(input: string, isKey = false, depth = 0): string {
+    if (depth > DEEPEST) return input;
+    /** Redacts a word where it hides something. */
+    const decoding = (decode: (word: string) => string | null, hide: (clean: string, word: string) => string) => {
+      return (word: string) => {
+        const plain = decode(word);
+        const clean = plain && text(plain, false, depth + 1);
+        return clean && clean !== plain ? hide(clean, word) : word;
+      };
+    };
+    let out = blankSecrets(input);
+    out = replaceIn(
+      out,
+      PERCENT,
+      decoding(ofPercent, clean => clean),
+    );
     for (const { kind, text: name, pattern } of names)
       if (!isKey || name.length >= SHORT) out = replaceIn(out, pattern, () => placeholder(kind, name));
     for (const [kind, pattern] of PATTERNS) out = replaceIn(out, pattern, match => replace(kind, match));
-    return out;
+    const hide = (_: string, word: string) => placeholder('value', word);
+    return replaceIn(out, BINARY, decoding(ofBinary, hide));
   }
 
   function value<T>(input: T): T {
     if (typeof input === 'string') return text(input) as T;
     if (Array.isArray(input)) return input.map(value) as T;
     if (typeof input === 'object' && input !== null)
-      return Object.fromEntries(Object.entries(input).map(([key, inner]) => [text(key, true), value(inner)])) as T;
+      return Object.fromEntries(
+        Object.entries(input).map(([key, inner]) => [text(key, true), ofProperty(key, inner)]),
+      ) as T;
     return input;
+  }
+
+  function ofProperty(key: string, inner: unknown): unknown {
+    return typeof inner === 'string' && inner !== '' && SECRET.test(key) ? placeholder('key', inner) : value(inner);
   }
 
   return { text: input => text(input), value, counts: () => Object.fromEntries(numbers) };
@@ -139,19 +180,37 @@ export function createRedactor(vocabulary: Known): Redactor {
 
 /** A name as a whole word, in each form in which an output may hold it. */
 function patternOf(name: string): RegExp {
-  const forms = [...formsOf(name)].sort((a, b) => b.length - a.length).map(literal);
+  // a terminal breaks a line at a blank
+  const forms = [...formsOf(name)]
+    .sort((a, b) => b.length - a.length)
+    .map(form => literal(form).replaceAll(' ', '\\s+'));
   // a line feed before it may be escaped: \nNAME
   const before = '(?<=^|[^\\p{L}\\p{N}]|\\\\[bfnrt])';
   return new RegExp(`${before}(?:${forms.join('|')})(?![\\p{L}\\p{N}])`, name.length < SHORT ? 'gu' : 'giu');
 }
 
-/** As it is, in JSON (also of ASCII only, and within a string of JSON), in XML, and in an address. */
+/**
+ * As it is, in JSON (also of ASCII only, and within a string of JSON), in XML, in an address, with letters and marks apart, and
+ * as nmcli, wpa_supplicant and the kernel escape it.
+ */
 function formsOf(name: string): Set<string> {
   const json = (text: string) => JSON.stringify(text).slice(1, -1);
   const ascii = json(name).replace(/[\u0080-\uffff]/g, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
   const xml = name.replace(/[&<>"']/g, c => XML[c]!);
+  const bytes = (byte: (code: number) => string) =>
+    [...Buffer.from(name)].map(code => (code > 126 ? `\\${byte(code)}` : String.fromCharCode(code))).join('');
+  const octal = bytes(code => code.toString(8));
+  const hexadecimal = bytes(code => `x${code.toString(16)}`);
   return new Set([
     name,
+    name.normalize('NFC'),
+    name.normalize('NFD'),
+    name.replace(/[:\\]/g, '\\$&'),
+    octal,
+    octal.replaceAll(' ', '\\040'),
+    hexadecimal,
+    hexadecimal.replaceAll(' ', '\\x20'),
+    name.replaceAll(' ', '+'),
     json(name),
     ascii,
     json(json(name)),
@@ -160,6 +219,24 @@ function formsOf(name: string): Set<string> {
     encodeURIComponent(name.replace(/\p{Surrogate}/gu, '')),
   ]);
 }
+
+/** null where nothing is encoded, or not as an address does. */
+function ofPercent(word: string): string | null {
+  if (!word.includes('%')) return null;
+  try {
+    return decodeURIComponent(word.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}
+
+/** null for what is not text in base64 or hexadecimal. */
+function ofBinary(word: string): string | null {
+  const isHex = word.length % 2 === 0 && /^[0-9a-f]+$/i.test(word);
+  const plain = Buffer.from(word, isHex ? 'hex' : 'base64').toString();
+  return /^[^\ufffd\p{Cc}]+$/u.test(plain) ? plain : null;
+}
+
 const XML: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' };
 
 function literal(text: string): string {

@@ -413,6 +413,76 @@ test('names are replaced in every form in which an output holds them', () => {
   assert.equal(redactor.text('198.51.100.7 id'), `<ip-1> ${redactor.text('id')}`);
 });
 
+test('names, addresses and secrets are replaced in the encodings of other programs', () => {
+  const names = ['canaryhost', 'Canary Caf\u00e9 5G', 'Canary:Colon'];
+  const redactor = createRedactor({ names: names.map(text => ({ kind: 'ssid', text })), public: [] });
+  const percent = (text: string) => [...Buffer.from(text)].map(code => `%${code.toString(16)}`).join('');
+  for (const text of [
+    ...names.flatMap(name => [
+      percent(name),
+      encodeURIComponent(encodeURIComponent(name)),
+      encodeURIComponent(name).replaceAll('%20', '+'),
+      Buffer.from(name).toString('base64'),
+      Buffer.from(name).toString('hex'),
+      name.normalize('NFD'),
+      name.replaceAll(' ', '\n'),
+    ]),
+    'Canary Caf\\303\\251 5G',
+    'Canary\\x20Caf\\xc3\\xa9\\x205G',
+    'Canary\\:Colon',
+    'canary.person%40example.org',
+    'c\u00e1nary@b\u00fcro-canary.example',
+    'https://a.b/?next=https%3A%2F%2Fcanary.example%2F',
+    'canary.m\u00fcller.example',
+    '.canary-corp.example',
+    '@canary-corp.example',
+    'http://bob:canary@canary@proxy',
+    'http:\\/\\/bob:canary@proxy',
+    '?token=canary-secret',
+    'API_KEY=canary-secret',
+    'Authorization: Bearer canary-secret',
+    '/media/canary/USB',
+    'ghp_canary1234567890abcdefABCDEF123456',
+  ]) {
+    const clean = redactor.text(`before ${text} after`);
+    assert.match(clean, /^before .*(?:<[a-z]+-\d+>|\[redacted\]).* after$/, text);
+    assert.doesNotMatch(clean, /canary|nary|\b5G|%63|Y2FuYX|63616e|c3/i, `${text} became ${clean}`);
+  }
+  for (const text of [
+    '2001:db8:ca4a:7::1: no route',
+    'address:2001:db8:ca4a:7::1',
+    '2001:db8:ca4a:7:0:0:0:1:443',
+    '2001:db8:ca4a:7::1.443',
+    '2001%3Adb8%3Aca4a%3A7%3A%3A1',
+    '::ffff:203.0.113.77',
+    'host_203.0.113.77',
+    '02ca.4a7f.0001',
+    '02\\:ca\\:4a\\:7f\\:00\\:01',
+    'dev_02_CA_4A_7F_00_01',
+    'wlx02ca4a7f0001',
+  ]) {
+    const clean = redactor.text(`before ${text} after`);
+    assert.match(clean, /^before .*<(?:lan-)?(?:ip|mac)-\d+>.* after$/, `${text} became ${clean}`);
+    assert.doesNotMatch(clean, /ca4a|4a7f|4A_7F|\.113|\.77/, `${text} became ${clean}`);
+  }
+  const secrets = { token: 'short', auth_client_secret: 'short', password: '', tokens: 3 };
+  assert.deepEqual(Object.values(redactor.value(secrets)).slice(2), ['', 3]);
+  assert.ok(!JSON.stringify(redactor.value(secrets)).includes('short'));
+  for (const plain of [
+    '100%',
+    '100%25',
+    'a%20b',
+    'disconnected',
+    'deadbeef',
+    '12:34:56',
+    '::',
+    'a::b::c',
+    'culvert 1.2.3',
+    'exit code=5',
+  ])
+    assert.equal(redactor.text(`before ${plain} after`), `before ${plain} after`);
+});
+
 test('secrets of base64url, and domains that end as files do, are replaced', () => {
   const redactor = createRedactor({ names: [], public: [] });
   for (const secret of [
