@@ -2,7 +2,7 @@
 // the bridge (gnome/bridge/search.ts). Nothing runs before a search.
 import type Gio from 'gi://Gio';
 import type GLib from 'gi://GLib';
-import { iconOf } from './tile.ts';
+import { loadIcons } from './tile.ts';
 
 const NAME = 'org.culvert.Client1';
 const PATH = '/org/culvert/SearchProvider';
@@ -53,8 +53,8 @@ function createProvider(shell: Shell.Modules, directory: Gio.File): Shell.Search
       return [];
     }
   };
-  const picture = (name: string) =>
-    name.startsWith('/') ? Gio.icon_new_for_string(name) : iconOf(shell, directory, name);
+  const iconOf = loadIcons(shell, directory);
+  const picture = (name: string) => (name.startsWith('/') ? Gio.icon_new_for_string(name) : iconOf(name));
   return {
     id: 'culvert@culvert.org',
     appInfo: Shell.AppSystem.get_default().lookup_app(APP)?.app_info,

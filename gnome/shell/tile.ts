@@ -37,6 +37,7 @@ export function createTile(shell: Shell.Modules, directory: Gio.File): Tile {
     else toggle.menu.open();
   });
 
+  const iconOf = loadIcons(shell, directory);
   /** The items that the menu has, as text; null while it is closed. */
   let drawn: string | null = null;
   let clockHandler = 0;
@@ -54,7 +55,7 @@ export function createTile(shell: Shell.Modules, directory: Gio.File): Tile {
 
   function draw(): void {
     const { icon, subtitle, on, items } = look();
-    const gicon = iconOf(shell, directory, icon);
+    const gicon = iconOf(icon);
     panelIcon.gicon = gicon;
     toggle.gicon = gicon;
     toggle.checked = on;
@@ -228,10 +229,15 @@ function connectToBus({ Gio, GLib, Shell, global }: Shell.Modules, changed: () =
   };
 }
 
-/** The extension brings its icons: those of an AppImage are in no theme. */
-export function iconOf({ Gio }: Shell.Modules, directory: Gio.File, name: string): Gio.Icon {
-  const file = directory.resolve_relative_path(`icons/${name}.svg`);
-  return file.query_exists(null) ? new Gio.FileIcon({ file }) : new Gio.ThemedIcon({ name });
+/** The extension brings its icons: those of an AppImage are in no theme. @returns the icon of a name, looked for once */
+export function loadIcons({ Gio }: Shell.Modules, directory: Gio.File): (name: string) => Gio.Icon {
+  const icons = new Map<string, Gio.Icon>();
+  return name => {
+    const file = directory.resolve_relative_path(`icons/${name}.svg`);
+    const icon = icons.get(name) ?? (file.query_exists(null) ? new Gio.FileIcon({ file }) : new Gio.ThemedIcon({ name }));
+    icons.set(name, icon);
+    return icon;
+  };
 }
 
 /** Texts of the project's catalogs; what the bus says is translated there. */
