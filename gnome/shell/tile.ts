@@ -234,7 +234,8 @@ export function loadIcons({ Gio }: Shell.Modules, directory: Gio.File): (name: s
   const icons = new Map<string, Gio.Icon>();
   return name => {
     const file = directory.resolve_relative_path(`icons/${name}.svg`);
-    const icon = icons.get(name) ?? (file.query_exists(null) ? new Gio.FileIcon({ file }) : new Gio.ThemedIcon({ name }));
+    const icon =
+      icons.get(name) ?? (file.query_exists(null) ? new Gio.FileIcon({ file }) : new Gio.ThemedIcon({ name }));
     icons.set(name, icon);
     return icon;
   };

@@ -60,7 +60,9 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
                 toggle(
                   ['tray', 'shortcuts'],
                   _('Global shortcuts'),
-                  _('Connect, disconnect and pause from any app while the tray runs. Your desktop asks which keys to use.'),
+                  _(
+                    'Connect, disconnect and pause from any app while the tray runs. Your desktop asks which keys to use.',
+                  ),
                 ),
               ],
       },
