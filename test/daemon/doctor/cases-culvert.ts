@@ -14,7 +14,7 @@ import {
 } from '../../../daemon/doctor/checks/culvert/culvert.ts';
 import { display, panel, tray } from '../../../daemon/doctor/checks/culvert/desktop.ts';
 import type { CulvertFacts } from '../../../daemon/doctor/world/world.ts';
-import { CULVERT, NOW, snapshot, tree, withPrograms, world } from '../../support/doctor/world.ts';
+import { BLOCKING, CULVERT, NOW, snapshot, tree, withPrograms, world } from '../../support/doctor/world.ts';
 import type { Ends } from '../../support/temporary.ts';
 import type { Case } from './cases.ts';
 
@@ -24,7 +24,6 @@ const unconfirmed: KillSwitch['unconfirmed'] = {
   confirmBy: '2026-11-21T12:00:30.000Z',
   previous: { enabled: false, allowLan: false },
 };
-const blocking: Partial<KillSwitch> = { installed: true, enabled: true, active: true, bootGuard: true };
 const gjs = (t: Ends, found: object) =>
   world(t, { env: { ...withPrograms(t, { gjs: `echo '${JSON.stringify(found)}'` }), DISPLAY: ':9' } });
 
@@ -114,7 +113,7 @@ export const CULVERT_CASES: Case[] = [
     how: 'snapshot',
     title: 'on, without blocking',
     verdict: 'problem',
-    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...blocking, active: false } }) }),
+    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...BLOCKING, active: false } }) }),
   },
   {
     check: killSwitch,
@@ -123,7 +122,7 @@ export const CULVERT_CASES: Case[] = [
     verdict: 'notice',
     world: t =>
       world(t, {
-        tunnel: snapshot({ killSwitch: { ...blocking, active: false, pausedUntil: '2026-11-21T12:05:00.000Z' } }),
+        tunnel: snapshot({ killSwitch: { ...BLOCKING, active: false, pausedUntil: '2026-11-21T12:05:00.000Z' } }),
       }),
   },
   {
@@ -131,21 +130,21 @@ export const CULVERT_CASES: Case[] = [
     how: 'snapshot',
     title: 'on and blocking',
     verdict: 'ok',
-    world: t => world(t, { tunnel: snapshot({ killSwitch: blocking }) }),
+    world: t => world(t, { tunnel: snapshot({ killSwitch: BLOCKING }) }),
   },
   {
     check: killSwitch,
     how: 'snapshot',
     title: 'not blocking while the machine starts',
     verdict: 'notice',
-    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...blocking, bootGuard: false } }) }),
+    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...BLOCKING, bootGuard: false } }) }),
   },
   {
     check: killSwitch,
     how: 'snapshot',
     title: 'turned on, and not confirmed yet',
     verdict: 'ok',
-    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...blocking, bootGuard: false, unconfirmed } }) }),
+    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...BLOCKING, bootGuard: false, unconfirmed } }) }),
   },
   ...(
     [

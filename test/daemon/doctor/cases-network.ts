@@ -13,6 +13,7 @@ import {
 import type { World } from '../../../daemon/doctor/world/world.ts';
 import { SERVER, twoHosts } from '../../support/doctor/two-hosts.ts';
 import {
+  BLOCKING,
   KNOWLEDGE,
   namespace,
   onlyPrograms,
@@ -329,6 +330,37 @@ const REACHING: Case[] = [
           trace: '',
           portal: await web(t, (_, reply) => reply.writeHead(302, { location: 'http://login.example/' }).end()),
         },
+      }),
+  },
+  {
+    check: captivePortal,
+    how: 'bus',
+    title: 'NetworkManager whose own test the kill switch blocks',
+    verdict: 'notice',
+    shows: /limited[\s\S]*kill switch blocks the test/,
+    world: async t =>
+      world(t, { bus: await startBus(t, networkManager(3)), tunnel: snapshot({ killSwitch: BLOCKING }) }),
+  },
+  {
+    check: captivePortal,
+    how: 'bus',
+    title: 'NetworkManager that reaches the Internet through the tunnel, beside the kill switch',
+    verdict: 'ok',
+    world: async t =>
+      world(t, { bus: await startBus(t, networkManager(4)), tunnel: snapshot({ killSwitch: BLOCKING }) }),
+  },
+  {
+    check: captivePortal,
+    how: 'HTTP server',
+    title: 'a page that the kill switch blocks',
+    verdict: 'notice',
+    shows: /kill switch blocks the test/,
+    world: t =>
+      world(t, {
+        online: true,
+        env: onlyPrograms(t, {}),
+        tunnel: snapshot({ killSwitch: BLOCKING }),
+        targets: { tunnel: '127.0.0.1', trace: '', portal: 'http://127.0.0.1:9/' },
       }),
   },
   {

@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileS
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { CheckResult } from '../../../daemon/api/schema/doctor.ts';
-import type { Snapshot } from '../../../daemon/api/schema.ts';
+import type { KillSwitch, Snapshot } from '../../../daemon/api/schema.ts';
 import type { Check } from '../../../daemon/doctor/check.ts';
 import { type RunOptions, runChecks } from '../../../daemon/doctor/engine.ts';
 import { type Knowledge, loadKnowledge } from '../../../daemon/doctor/knowledge.ts';
@@ -17,6 +17,9 @@ import { type Ends, missing, temporary } from '../temporary.ts';
 export const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 export const NEWEST = '2026.8.2100.0';
 export const KNOWLEDGE: Knowledge = loadKnowledge([join(import.meta.dirname, '../../../data/knowledge')]);
+
+/** Of a kill switch that is on and blocks. */
+export const BLOCKING: Partial<KillSwitch> = { installed: true, enabled: true, active: true, bootGuard: true };
 
 /** Parts that a test changes; objects are merged one level deep. */
 export type Parts = { [K in keyof Snapshot]?: Partial<Snapshot[K]> };

@@ -117,6 +117,7 @@ export const captivePortal: Check = {
       return notApplicable(message('NetworkManager does not run; with --online a page is asked instead.'));
     if (state === 'none')
       return problem([message('NetworkManager reports no connection.')], message('This machine has no network.'));
+    if (state !== 'full' && isBlocking(world)) return unseen(message('NetworkManager reports: %s', state));
     return ok(message('NetworkManager reports: %s', state));
   },
 };
@@ -128,6 +129,7 @@ async function askPage(world: World, signal: AbortSignal) {
   const page = await world.network
     .page(url, { signal, ...(localAddress ? { localAddress } : {}) })
     .catch((error: Error) => error);
+  if (page instanceof Error && isBlocking(world)) return unseen(quoted(`${url}: ${page.message}`));
   if (page instanceof Error)
     return notice([quoted(`${url}: ${page.message}`)], message('The page that detects login pages cannot be read.'));
   if (page.status === 204) return ok(message('%s answered as expected', url));
@@ -136,6 +138,18 @@ async function askPage(world: World, signal: AbortSignal) {
     page.location
       ? message('%s answered %s and redirects to %s', url, String(page.status), page.location)
       : message('%s answered %s', url, String(page.status)),
+  );
+}
+
+const isBlocking = ({ tunnel }: World) => tunnel?.killSwitch.active === true;
+
+/** The kill switch rejects the requests that would meet the login page, NetworkManager's as well. */
+function unseen(evidence: Message) {
+  return notice(
+    [evidence],
+    message(
+      'The kill switch blocks the test for a login page. If WARP does not connect here, pause the kill switch, disconnect, and open any page in a browser.',
+    ),
   );
 }
 
