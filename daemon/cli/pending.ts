@@ -48,7 +48,18 @@ export async function outcomeOf(before: readonly PendingChange[], env: NodeJS.Pr
 
 /** The outcome in lines for people. */
 export function outcomeText({ reverted, pending }: Outcome, isPurged = false): string[] {
+  return [...revertedText(reverted), ...stayingText(pending, isPurged)];
+}
+
+/** The outcome where another daemon runs by now. */
+export function restartText({ reverted, pending }: Outcome): string[] {
+  const lines = pending.map(({ demo, ...change }) => {
+    return `${demo ? 'Demo: still' : 'Still'} pending: ${printable(changeText(change, english))}`;
+  });
+  return [...revertedText(reverted), ...lines];
+}
+
+function revertedText(reverted: Outcome['reverted']): string[] {
   const labels = reverted.map(subject => subjectLabel(subject, english));
-  const lines = labels.length ? [`Reverted, because it was not confirmed: ${labels.join(', ')}`] : [];
-  return [...lines, ...stayingText(pending, isPurged)];
+  return labels.length ? [`Reverted, because it was not confirmed: ${labels.join(', ')}`] : [];
 }

@@ -85,7 +85,7 @@ function shownBy(pid: number): string[] {
     .sort();
 }
 
-test('install 1, update to 2 through a server, go back, remove: and nothing is left', { timeout: 120_000 }, async t => {
+test('install 1, update to 2 through a server, go back, remove: and nothing is left', { timeout: 240_000 }, async t => {
   const user = createUser(t, { DISPLAY: ':77' });
   const built = fs.mkdtempSync(path.join(user.directory, 'built-'));
   const [one, two] = [makeTree(built, '1.0.0'), makeTree(built, '2.0.0')];
@@ -153,12 +153,20 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
     .find(child => commandLine(child).includes('panel.js'));
   process.kill(Number(panel));
   await until(() => shownBy(pid2).length === 1, 'the panel is gone');
+  const mode = (await user.culvert('mode')).stdout;
+  assert.equal((await user.culvert('mode', 'doh', '--confirm-within', '500')).code, 0);
+  assert.equal((await user.culvert('connect')).code, 0);
+  assert.equal((await user.culvert('off', '--for', '1h')).code, 0);
   const back = await user.culvert('update', 'rollback', '--json');
+  assert.equal(back.code, 0, back.stderr);
+  const { pending, ...rest } = JSON.parse(back.stdout);
+  assert.deepEqual(rest, { ok: true, demo: true, from: '2.0.0', to: '1.0.0', reverted: ['mode'] });
   assert.deepEqual(
-    [back.code, JSON.parse(back.stdout)],
-    [0, { ok: true, demo: true, from: '2.0.0', to: '1.0.0' }],
-    back.stderr,
+    pending.map(({ subject }: { subject: string }) => subject),
+    ['connection'],
   );
+  assert.equal((await user.culvert('mode')).stdout, mode, 'the older version may not know how to revert it');
+  assert.equal((await user.culvert('revert')).code, 0, 'the pause still ends');
   assert.equal((await getJson(port, '/api/version')).version, '1.0.0');
   const pid3 = pidOf(user)!;
   await until(() => shownBy(pid3).length > 0, 'the tray is there');

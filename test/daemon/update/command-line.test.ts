@@ -192,6 +192,39 @@ test('a rollback prints the version', async t => {
   assert.deepEqual([code, stdout], [0, `Went back from Culvert 2.0.0 to ${VERSION}.\n`]);
 });
 
+test('a rollback says what was reverted, and what still ends later', async t => {
+  const deadline = { bootId: 'x', uptimeMs: 0, at: '2026-01-01T18:00:00.000Z' };
+  const entry = (subject: string, value: unknown, more: object) => ({
+    previous: { subject, value },
+    value: 'off',
+    setAt: '2026-01-01T10:00:00.000Z',
+    making: false,
+    confirmBy: null,
+    endsAt: null,
+    ...more,
+  });
+  const mode = entry('mode', 'warp', { confirmBy: deadline });
+  const pause = entry('connection', true, { endsAt: deadline });
+  let save = (_: object[]) => {};
+  const { home } = await checking(
+    t,
+    {},
+    {
+      rollback: async () => {
+        save([pause]);
+        return { ok: true, from: '2.0.0', to: VERSION };
+      },
+    },
+  );
+  const state = path.join(home.path, '.local/state/culvert');
+  fs.mkdirSync(state, { recursive: true });
+  save = pending => fs.writeFileSync(path.join(state, 'changes.json'), JSON.stringify({ version: 1, pending }));
+  save([mode, pause]);
+  const { code, stderr } = await culvert(home, ['update', 'rollback']);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^Reverted, because it was not confirmed: Mode\nStill pending: Back on at 2026-01-01 18:00$/m);
+});
+
 test('without a daemon, each command reports that', async t => {
   const home = createHome(t);
   for (const word of ['check', 'apply', 'rollback']) {

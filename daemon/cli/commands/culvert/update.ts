@@ -7,6 +7,7 @@ import { formatBytes } from '../../../view/format.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
+import { outcomeOf, pendingChanges, restartText } from '../../pending.ts';
 import { columns } from '../../terminal/columns.ts';
 import { createProgress, type Progress } from '../../terminal/progress.ts';
 import { createTransport } from '../../transport.ts';
@@ -44,8 +45,11 @@ export const applyUpdate: Run = async context => {
 };
 
 export const rollBack: Run = async context => {
+  const before = await pendingChanges(context.env);
   const changed = await followed(context, () => patient(context).call('POST /api/update/rollback', { body: {} }));
-  show(context, changed, ({ from, to }) => `Went back from Culvert ${from} to ${to}.`);
+  const outcome = await outcomeOf(before, context.env);
+  show(context, { ...changed, ...outcome }, ({ from, to }) => `Went back from Culvert ${from} to ${to}.`);
+  for (const line of restartText(outcome)) context.say(line);
   return EXIT.ok;
 };
 
