@@ -18,7 +18,7 @@ export const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 export const NEWEST = '2026.8.2100.0';
 export const KNOWLEDGE: Knowledge = loadKnowledge([join(import.meta.dirname, '../../../data/knowledge')]);
 
-/** Of a kill switch that is on and blocks. */
+/** A kill switch that is on and blocks. */
 export const BLOCKING: Partial<KillSwitch> = { installed: true, enabled: true, active: true, bootGuard: true };
 
 /** Parts that a test changes; objects are merged one level deep. */
