@@ -89,9 +89,9 @@ export function formatAbout(seconds: number, { locale }: Translator): string {
   return format.format(Math.max(1, Math.round(seconds / length)));
 }
 
-/** A date and time of this time zone. */
+/** A date and time of this time zone, by 24 hours, as all other times of Culvert. */
 export function formatDate(time: string | number, { locale }: Translator): string {
-  return dates(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(time));
+  return dates(locale, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' }).format(new Date(time));
 }
 
 /** A day (`2026-11-21`) or a month (`2026-11`). */

@@ -14,7 +14,7 @@ import {
   type WhyAddress,
 } from '../../../daemon/api/schema.ts';
 import { labeled } from '../../../daemon/doctor/labeled.ts';
-import { formatCount, formatDuration, formatList, isRightToLeft } from '../../../daemon/view/format.ts';
+import { formatCount, formatDate, formatDuration, formatList, isRightToLeft } from '../../../daemon/view/format.ts';
 import { message, quoted } from '../../../daemon/view/message.ts';
 import { whyForm, whyText } from '../../../daemon/view/routes/why.ts';
 import { settingsLines } from '../../../daemon/view/settings-file.ts';
@@ -67,6 +67,12 @@ test('the default of the language leaves it to the desktop', () => {
 test('every problem that a user can meet has its own words', () => {
   for (const code of ProblemCode.options)
     assert.match(problemText({ code, detail: 'The daemon’s.' }, marked), /^<.+>$/, code);
+});
+
+test('a date has its time by 24 hours in every language, as the other times', () => {
+  const evening = new Date(2026, 10, 24, 18, 5, 9).getTime();
+  for (const locale of ['en-US', 'de', 'ar', 'ja'])
+    assert.match(formatDate(evening, { ...marked, locale }), /18:05:09$/);
 });
 
 test('an error is worded by its code, and stays as exact as it is in English', () => {
