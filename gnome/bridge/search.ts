@@ -33,6 +33,7 @@ interface Options {
 
 /** A Shell never leaves the bus, so each search uses the bridge for its own time only. */
 export function exportSearch(bus: Gio.DBusConnection, { model, callers, openWindow }: Options): void {
+  /** As the last new search had them: a tile keeps the bridge for the whole session, in which apps come and go. */
   let apps: Promise<SearchedApp[]> | null = null;
   const readApps = () => {
     apps ??= model.call('GET /api/apps').then(
@@ -87,6 +88,7 @@ export function exportSearch(bus: Gio.DBusConnection, { model, callers, openWind
     const args = parameters.recursiveUnpack<unknown[]>();
     switch (method) {
       case 'GetInitialResultSet':
+        apps = null;
         return new GLib.Variant('(as)', [await search(args[0] as string[])]);
       case 'GetSubsearchResultSet':
         return new GLib.Variant('(as)', [await search(args[1] as string[])]);

@@ -142,6 +142,17 @@ describe('org.gnome.Shell.SearchProvider2', { skip: missing(), concurrency: fals
     assert.deepEqual(await find('firefox'), ['app:firefox.desktop'], 'it was used lately');
   });
 
+  test('an app that was installed meanwhile is found by the next search', async () => {
+    assert.deepEqual(await find('vpn', 'paint'), []);
+    const { apps } = daemon;
+    daemon.apps = [...apps, { ...apps[0]!, id: 'paint.desktop', name: 'Paint' }];
+    try {
+      assert.deepEqual(await find('vpn', 'paint'), ['app:paint.desktop']);
+    } finally {
+      daemon.apps = apps;
+    }
+  });
+
   test('a failure, or a result that is gone, opens the window', async () => {
     daemon.onAction = () => {
       throw problem('tunnel-cli-failed', 502, 'warp-cli ended with 1.');
