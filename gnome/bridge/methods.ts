@@ -2,6 +2,7 @@
 import { MODES } from '../../daemon/api/actions.ts';
 import type { ChangeOptions } from '../../daemon/api/schema/changes.ts';
 import type { Mode } from '../../daemon/api/schema.ts';
+import type { TunnelSubject } from '../../daemon/api/subjects.ts';
 import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
 import { current } from '../../daemon/view/client/client-state.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
@@ -31,6 +32,8 @@ export function createMethods(
 ): Record<string, (args: unknown[]) => Promise<void>> {
   const state = () => current(model.state())?.status.state;
   const paused = () => current(model.state())?.changes.some(isPause) === true;
+  const reverts = (subject: TunnelSubject) =>
+    current(model.state())?.changes.some(change => change.subject === subject) === true;
   const running = () => {
     if (model.state().offline) throw new Failure('NotRunning', tr._('Culvert’s background service isn’t running.'));
   };
@@ -51,12 +54,12 @@ export function createMethods(
   };
 
   return {
-    // a request that changes nothing has no event to wait for
+    // a request that changes nothing has no event to wait for; one for what would revert makes it stay
     async Connect() {
-      if (state() !== 'connected') await model.requestAction({ action: 'connect' });
+      if (state() !== 'connected' || reverts('connection')) await model.requestAction({ action: 'connect' });
     },
     async Disconnect() {
-      if (state() !== 'disconnected' || paused()) await model.requestAction({ action: 'disconnect' });
+      if (state() !== 'disconnected' || reverts('connection')) await model.requestAction({ action: 'disconnect' });
     },
     async Pause([seconds]) {
       await model.requestAction({
@@ -73,7 +76,7 @@ export function createMethods(
       const value = MODES.find(name => name === mode);
       if (!value) throw new Failure('UnknownMode', `“${mode}” is not one of ${MODES.join(', ')}.`);
       const limits = optionsOf(options as Values, ['for', 'confirm-within']);
-      if (current(model.state())?.settings.Mode !== (value satisfies Mode))
+      if (current(model.state())?.settings.Mode !== (value satisfies Mode) || reverts('mode'))
         await model.requestAction({ action: 'setMode', value, ...limits });
     },
     async SetKillSwitch([enabled, options]) {

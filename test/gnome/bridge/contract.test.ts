@@ -200,6 +200,23 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
     assert.deepEqual(daemon.actions, []);
   });
 
+  test('a mode or a connection for a while is asked for again, so that it stays', async () => {
+    const obeyed = daemon.onAction;
+    daemon.onAction = request => {
+      daemon.setChanges([]);
+      return obeyed(request);
+    };
+    daemon.set('settings', { Mode: 'doh' });
+    daemon.setChanges([MODE]);
+    await until(async () => Object.keys((await all()).Pending as object).length > 0, 'the change');
+    assert.equal(await call('SetMode', "('doh', @a{sv} {})"), null);
+    daemon.set('status', { state: 'connected' });
+    daemon.setChanges([change('connection', { value: 'on', confirmBy: MODE.confirmBy })]);
+    await until(async () => Object.keys((await all()).Pending as object).length > 0, 'the connection');
+    assert.equal(await call('Connect'), null);
+    assert.deepEqual(daemon.actions, [{ action: 'setMode', value: 'doh' }, { action: 'connect' }]);
+  });
+
   test('each error has its name and a sentence', async () => {
     const refuse = (code: Parameters<typeof problem>[0], status: number) => async () => {
       daemon.onAction = () => {
