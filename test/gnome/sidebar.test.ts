@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { missing } from '../support/gnome/desktop.ts';
+import { change } from '../support/gnome/initial.ts';
 import { daemon, stage, usePages } from '../support/gnome/pages.ts';
 import { until } from '../support/until.ts';
 
@@ -47,6 +48,17 @@ describe('the list of pages', { skip: missing('xdotool'), concurrency: false }, 
       }
       assert.deepEqual(wrong, {});
     });
+
+  test('the question about a change has its buttons on one line each', async () => {
+    await resize(1000);
+    daemon.setChanges([change('mode', { value: 'doh', confirmBy: new Date(Date.now() + 600_000).toISOString() })]);
+    await find('Revert Now');
+    await stage.settled();
+    const [revert, keep] = [(await place('Revert Now'))!, (await place('Keep'))!];
+    daemon.setChanges([]);
+    assert.equal(revert[3], keep[3], 'as high as a button of one word');
+    await stage.gone('Revert Now');
+  });
 
   test('Enter on an entry opens the page, without a way back that leads nowhere else', async () => {
     await resize(1000);

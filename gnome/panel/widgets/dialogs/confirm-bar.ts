@@ -34,6 +34,9 @@ export function createConfirmBar(run: (command: Command) => Promise<boolean>): C
   const keep = new Gtk.Button({ valign: Gtk.Align.CENTER, css_classes: ['suggested-action'] });
   labelButton(revert, _('Revert Now'));
   labelButton(keep, _('Keep'));
+  // else GTK takes two lines even where there is room for one
+  for (const { child } of [revert, keep])
+    if (child instanceof Gtk.Label) child.natural_wrap_mode = Gtk.NaturalWrapMode.NONE;
   const buttons = new Gtk.Box({ spacing: 6, halign: Gtk.Align.END });
   for (const button of [revert, keep]) buttons.append(button);
   const box = new Gtk.Box({ spacing: 12, css_classes: ['culvert-banner'] });
