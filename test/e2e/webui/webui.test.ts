@@ -360,6 +360,8 @@ test('the checks run in the page, the report is shown before it is saved, and a 
   await visit(page, 'routes');
   await fill(page, 'Does this site use WARP?', '10.1.2.3');
   await page.getByText('The tunnel is not connected.').waitFor();
+  const top = async (text: string) => (await page.getByText(text).first().boundingBox())!.y;
+  assert.ok((await top('Does this site use WARP?')) < (await top('These bypass WARP.')), 'right above its list');
   assert.deepEqual(complaints, []);
 });
 

@@ -45,9 +45,9 @@ export function RoutesPage() {
   };
   return (
     <>
+      <WhyField />
       <p>{routes.sentence}</p>
       {managed && <p id="why-routes">{managed}</p>}
-      <WhyField />
       <FormView form={{ groups: [{ id: 'add', rows: [add] }] }} />
       <div class="toolbar">
         <SearchField query={query} label={_('Search')} />
