@@ -38,6 +38,8 @@ export type Item =
 export interface Look {
   icon: string;
   subtitle: string;
+  /** The same for the tile itself, which has room for two or three words: of a pause, the time left. */
+  short: string;
   /** Lit: traffic is protected, or about to be. */
   on: boolean;
   /** Call that a press of the tile makes; null where nothing can be switched now. */
@@ -60,15 +62,18 @@ export function lookOf(shown: Properties | null, now: number, tr: Translator): L
   const open = action(tr._('Open Culvert'), OPEN);
   if (!shown) {
     const subtitle = stateLabel('unavailable', tr);
-    return { icon: 'org.culvert.Culvert-unknown-symbolic', subtitle, on: false, toggle: null, items: [open] };
+    const icon = 'org.culvert.Culvert-unknown-symbolic';
+    return { icon, subtitle, short: subtitle, on: false, toggle: null, items: [open] };
   }
-  const { State, Icon, ToggleAction, ToggleText, CanToggle } = shown;
+  const { State, StatusText, Icon, ToggleAction, ToggleText, CanToggle } = shown;
+  const left = timeLeft(shown, now, tr);
   const isLit = LIT.includes(State);
   const disconnects = ToggleAction === 'disconnect' && CanToggle;
   const connects = ToggleAction === 'connect' && CanToggle;
   return {
     icon: Icon,
-    subtitle: subtitleOf(shown, now, tr),
+    subtitle: left === null ? StatusText : `${StatusText} · ${left}`,
+    short: left ?? StatusText,
     on: isLit,
     // nobody expects one that is not lit to turn WARP off
     toggle: connects ? call('Connect') : disconnects && isLit ? call('Disconnect') : null,
@@ -85,12 +90,12 @@ export function lookOf(shown: Properties | null, now: number, tr: Translator): L
   };
 }
 
-function subtitleOf({ State, StatusText, PauseEnds }: Properties, now: number, tr: Translator): string {
+/** Of a pause; null for every other state, and for a pause that is over. */
+function timeLeft({ State, PauseEnds }: Properties, now: number, tr: Translator): string | null {
   const seconds = PauseEnds / 1e6 - now / 1000;
-  if (State !== 'paused' || seconds <= 0) return StatusText;
+  if (State !== 'paused' || seconds <= 0) return null;
   // whole minutes, so that a minute that has begun counts
-  const left = formatElapsed(60 * Math.ceil(seconds / 60), tr);
-  return `${StatusText} · ${fill(tr._('%s left'), left)}`;
+  return fill(tr._('%s left'), formatElapsed(60 * Math.ceil(seconds / 60), tr));
 }
 
 /** The remedy, and the change that reverts unless it is kept. */

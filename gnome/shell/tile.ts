@@ -54,14 +54,14 @@ export function createTile(shell: Shell.Modules, directory: Gio.File): Tile {
   }
 
   function draw(): void {
-    const { icon, subtitle, on, items } = look();
+    const { icon, subtitle, short, on, items } = look();
     const gicon = iconOf(icon);
     panelIcon.gicon = gicon;
     toggle.gicon = gicon;
     toggle.checked = on;
     toggle.accessible_name = `${TITLE}: ${subtitle}`;
-    if (hasSubtitle) toggle.subtitle = subtitle;
-    else toggle.label = subtitle;
+    if (hasSubtitle) toggle.subtitle = short;
+    else toggle.label = short;
     const text = JSON.stringify(items);
     if (drawn === null) return;
     toggle.menu.setHeader(gicon, TITLE, subtitle);
