@@ -6,16 +6,21 @@ export function emit(json: boolean | undefined, data: object, text: string): voi
   process.stdout.write(json ? `${JSON.stringify({ ok: true, ...data }, null, 2)}\n` : text === '' ? '' : `${text}\n`);
 }
 
-/** Columns as wide as their widest cell in a terminal, two spaces apart. */
-export function table(rows: readonly (readonly string[])[]): string {
+/**
+ * Columns as wide as their widest cell in a terminal, two spaces apart.
+ * @param width of the terminal; in a narrower one the last column, which has no heading then, is below the others
+ */
+export function table(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map(row => stringWidth(row[column] ?? '')))) ?? [];
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, i) => cell + ' '.repeat(widths[i]! - stringWidth(cell)))
+      .join('  ')
+      .trimEnd();
+  const lines = rows.map(line);
+  if (lines.every(each => stringWidth(each) <= width)) return lines.join('\n');
   return rows
-    .map(row =>
-      row
-        .map((cell, i) => cell + ' '.repeat(widths[i]! - stringWidth(cell)))
-        .join('  ')
-        .trimEnd(),
-    )
+    .flatMap((row, i) => [line(row.slice(0, -1)), ...(i > 0 && row.at(-1) ? [`     ${row.at(-1)}`] : [])])
     .join('\n');
 }
 

@@ -171,7 +171,8 @@ function describe(report: Report, named: boolean): string {
     stateText(row),
   ]);
   const total = ['', 'total', number(report.total.remaining), number(report.total.limit), '', ''];
-  return heading + table([['', 'ACCOUNT', 'REMAINING', 'LIMIT', 'RESETS', 'STATE'], ...rows, total]);
+  const headings = ['', 'ACCOUNT', 'REMAINING', 'LIMIT', 'RESETS', 'STATE'];
+  return heading + table([headings, ...rows, total], process.stdout.columns);
 }
 
 function stateText(row: Row): string {
