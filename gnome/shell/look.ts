@@ -90,7 +90,7 @@ export function lookOf(shown: Properties | null, now: number, tr: Translator): L
   };
 }
 
-/** Of a pause; null for every other state, and for a pause that is over. */
+/** Time left of a pause; null for every other state, and for a pause that is over. */
 function timeLeft({ State, PauseEnds }: Properties, now: number, tr: Translator): string | null {
   const seconds = PauseEnds / 1e6 - now / 1000;
   if (State !== 'paused' || seconds <= 0) return null;
