@@ -31,6 +31,39 @@ const READ_INERT = `[...document.querySelectorAll('main :is([aria-disabled=true]
       .map(text => [text.id, text.textContent]),
   }))`;
 
+/** Texts, or edges where there is no text, of controls that can't be used, with a contrast below 7:1 (WCAG 1.4.6). */
+const READ_FAINT = `(() => {
+  const canvas = document.createElement('canvas').getContext('2d');
+  const parts = color => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].map(part => part / 255);
+  };
+  const linear = part => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const contrast = (element, color) => {
+    const around = [];
+    for (let each = element; each; each = each.parentElement) around.push(getComputedStyle(each));
+    const back = around.map(style => parts(style.backgroundColor)).find(([, , , alpha]) => alpha === 1);
+    const opacity = around.reduce((product, style) => product * style.opacity, 1);
+    const seen = parts(color).map((part, i) => opacity * part + (1 - opacity) * back[i]);
+    const [less, more] = [light(seen), light(back)].sort((a, b) => a - b);
+    return (more + 0.05) / (less + 0.05);
+  };
+  return [...document.querySelectorAll('main :is([aria-disabled=true], :disabled)')]
+    .filter(control => control.checkVisibility())
+    .flatMap(control => {
+      const worded = [control, ...control.querySelectorAll('*')].filter(element =>
+        [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim()));
+      const colors = worded.map(element => [element, getComputedStyle(element).color]);
+      return colors.length ? colors : [[control, getComputedStyle(control).borderTopColor]];
+    })
+    .map(([element, color]) => [contrast(element, color), element])
+    .filter(([ratio]) => ratio < 7)
+    .map(([ratio, element]) => ratio.toFixed(1) + ': ' + element.outerHTML);
+})()`;
+
 async function turn(page: Page, name: keyof typeof PAGES): Promise<void> {
   await page.evaluate(`location.hash = '#/${name}'`);
   await page.getByRole('heading', { level: 1, name: PAGES[name], exact: true }).waitFor();
@@ -128,6 +161,21 @@ test('without WARP each control says that it is missing', async t => {
   const { page } = await openTab(await openBrowser(t), `http://127.0.0.1:${port}/`);
   await page.locator('main .state', { hasText: 'Cloudflare WARP is not installed' }).waitFor();
   assertReasons(await survey(page), 'missing', ['why', 'why-apps']);
+});
+
+test('in high contrast, what can’t be used can still be read', async t => {
+  const web = await startWeb(t);
+  await emulate(web.home, 'fault=terms');
+  const { page } = await openTab(await openBrowser(t), web.address, { contrast: 'more' });
+  await page.locator('main .state', { hasText: 'Set up WARP' }).waitFor();
+  for (const name of ['mode', 'killswitch', 'dns', 'routes'] as const) {
+    await turn(page, name);
+    await page.locator('main :is([aria-disabled=true], :disabled)').first().waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      assert.deepEqual(await page.evaluate<string[]>(READ_FAINT), [], `${name}, ${colorScheme}`);
+    }
+  }
 });
 
 test('while an action runs each control says so, and nothing moves', async t => {
