@@ -84,7 +84,7 @@ export function Chart({ title, times, lines, format, formatAt }: ChartProps) {
         ))}
       </svg>
       <details>
-        <summary>{_('Statistics as a table')}</summary>
+        <summary>{_('As a table')}</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
         <section class="table" aria-labelledby={id} tabIndex={0}>
           <table>
@@ -122,8 +122,10 @@ function pathOf(
   x: (time: number) => number,
   y: (value: number) => number,
 ): string {
-  // a single value of all is as wide as can be seen
-  const dot = values.filter(value => value !== null).length === 1 ? 'h6' : 'h0';
+  // a single value of all is as wide as can be seen, and the newest ends where the lines of the axis do
+  const single = values.filter(value => value !== null).length === 1;
+  const newest = values.length > 1 && values.at(-1) !== null;
+  const dot = single ? `h${newest ? -6 : 6}` : 'h0';
   let pen = 'M';
   return values
     .map((value, i) => {

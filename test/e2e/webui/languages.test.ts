@@ -118,6 +118,14 @@ describe('the page in other languages', { concurrency: false }, () => {
     await page.getByText(APP).first().waitFor();
   };
 
+  const act = async (page: Page, request: { action: string; value?: string }) => {
+    const status = await page.evaluate(async body => {
+      const headers = { 'content-type': 'application/json' };
+      return (await fetch('/api/action', { method: 'POST', headers, body })).status;
+    }, JSON.stringify(request));
+    assert.equal(status, 200, request.action);
+  };
+
   test('every visible and spoken text can be translated', async () => {
     const { page, complaints } = await openTab(browser, address, { locale: 'de-DE' });
     const catalog = readCatalog(pseudoCatalog(readFileSync('po/culvert.pot', 'utf8'), 'de'), 'de');
@@ -214,16 +222,27 @@ describe('the page in other languages', { concurrency: false }, () => {
     }
   });
 
+  test('a graph of one value, the newest, ends where its lines do', async () => {
+    const { page } = await openTab(browser, address);
+    await act(page, { action: 'connect' });
+    const recorded = () =>
+      page.evaluate<number>(
+        "fetch('/api/history').then(answer => answer.json()).then(({ samples }) => samples.length)",
+      );
+    await until(async () => (await recorded()) > 0, 'something is recorded');
+    await visit(page, 'history');
+    await page.locator('main .chart path.line[d*=h]').first().waitFor({ state: 'attached' });
+    const wrong = await page.evaluate<string[]>(`[...document.querySelectorAll('main .chart svg')].flatMap(svg => {
+      const { right } = svg.querySelector('.grid').getBoundingClientRect();
+      return [...svg.querySelectorAll('path')].map(path => path.getBoundingClientRect().right - right).filter(by => by > 1);
+    })`);
+    assert.deepEqual(wrong, []);
+    await page.context().close();
+  });
+
   test('long values fit a narrow window, also among texts that are longer', async () => {
     const { page } = await openTab(browser, address);
-    for (const [action, value] of LONG) {
-      const body = JSON.stringify(value ? { action, value } : { action });
-      const status = await page.evaluate(async body => {
-        const headers = { 'content-type': 'application/json' };
-        return (await fetch('/api/action', { method: 'POST', headers, body })).status;
-      }, body);
-      assert.equal(status, 200, action);
-    }
+    for (const [action, value] of LONG) await act(page, value ? { action, value } : { action });
     assert.deepEqual(await misfits(page), []);
     await page.context().close();
     const foreign = await openTab(browser, address, { locale: 'de-DE' });

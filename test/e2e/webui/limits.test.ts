@@ -124,7 +124,7 @@ test('the page at its limits', async t => {
     for (const chart of await charts.all()) {
       const name = await chart.locator('figcaption').innerText();
       await chart.getByRole('img', { name, exact: true }).waitFor();
-      await chart.getByText('Statistics as a table').click();
+      await chart.getByText('As a table').click();
       await chart.getByRole('table').waitFor();
       assert.ok((await chart.getByRole('rowheader').count()) >= 2, name);
     }
