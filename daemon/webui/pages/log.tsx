@@ -40,7 +40,7 @@ export function LogPage() {
   return (
     <>
       <div class="toolbar">
-        <SearchField query={query} label={_('Search')} />
+        <SearchField query={query} label={_('Search commands and output')} />
         <select
           aria-label={_('Filter')}
           value={shows}

@@ -188,7 +188,7 @@ test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
     await turn('routes');
     await shows('5000 entries');
     assert.ok((await rows()) < 100, 'only those in sight are in the document');
-    await hands.write('Search', '10.19.135.');
+    await hands.write('Search routes', '10.19.135.');
     await shows('1 entry');
     await shows('10.19.135.0/24');
 

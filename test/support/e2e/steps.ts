@@ -61,11 +61,11 @@ const afterOpening = (group: string, step: Step[1]) => async (hands: Hands) => {
   await step(hands);
 };
 const added = (entry: string): Step[] => [
-  ['routes', fill('Address, range or host name', entry)],
+  ['routes', fill('Address, range or host to add', entry)],
   [
     'routes',
     async hands => {
-      await hands.write('Search', entry);
+      await hands.write('Search routes', entry);
       await hands.click('button', `Remove ${entry}`);
     },
   ],

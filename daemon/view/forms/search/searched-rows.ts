@@ -55,7 +55,7 @@ export function routeRows({ client, tunnel }: View, tr: Translator): Form {
   const rows = entries.map(({ value, origin, note: comment }) =>
     entry(value, [comment, origin].filter(Boolean).join(' · ')),
   );
-  return formOf([note('add', tr._('Address, range or host name')), ...rows]);
+  return formOf([note('add', tr._('Address, range or host to add')), ...rows]);
 }
 
 export function appRows(apps: readonly App[], tr: Translator): Form {

@@ -35,7 +35,7 @@ export function RoutesPage() {
   const add: Row = {
     kind: 'entry',
     id: 'add',
-    title: _('Address, range or host name'),
+    title: _('Address, range or host to add'),
     label: _('Add'),
     placeholder: '192.0.2.0/24',
     check: checks(tr).route,
@@ -50,7 +50,7 @@ export function RoutesPage() {
       {managed && <p id="why-routes">{managed}</p>}
       <FormView form={{ groups: [{ id: 'add', rows: [add] }] }} />
       <div class="toolbar">
-        <SearchField query={query} label={_('Search')} />
+        <SearchField query={query} label={_('Search routes')} />
         <span class="count" role="status">
           {fill(ngettext('%d entry', '%d entries', shown.length), formatCount(shown.length, tr))}
         </span>
