@@ -1,5 +1,5 @@
-// Takes a picture of every page: light, dark, narrow, wide, in high contrast, with large text, in German,
-// in Arabic, and in Japanese, which needs a font such as that of fonts-noto-cjk.
+// Takes a picture of every page: light, dark, narrow, wide, in high contrast, with large text, in German and
+// in Arabic (narrow and wide), and in Japanese, which needs a font such as that of fonts-noto-cjk.
 // Run: node --import tsx test/gnome/pictures.ts DIRECTORY [VARIANT…]
 import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -35,15 +35,19 @@ interface Variant {
   text?: number;
 }
 const NORMAL: [number, number] = [440, 760];
+const NARROW: [number, number] = [360, 640];
+const WIDE: [number, number] = [1400, 900];
 const VARIANTS: Record<string, Variant> = {
   light: { size: NORMAL },
   dark: { size: NORMAL, theme: 'dark' },
-  narrow: { size: [360, 640] },
-  wide: { size: [1400, 900] },
+  narrow: { size: NARROW },
+  wide: { size: WIDE },
   contrast: { size: NORMAL, env: { ADW_DEBUG_HIGH_CONTRAST: '1' } },
   large: { size: NORMAL, text: 1.6 },
-  german: { size: [360, 640], locale: 'de' },
-  arabic: { size: NORMAL, locale: 'ar' },
+  german: { size: NARROW, locale: 'de' },
+  'german-wide': { size: WIDE, locale: 'de' },
+  arabic: { size: NARROW, locale: 'ar' },
+  'arabic-wide': { size: WIDE, locale: 'ar' },
   japanese: { size: NORMAL, locale: 'ja' },
 };
 
