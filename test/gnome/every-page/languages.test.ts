@@ -52,12 +52,12 @@ const DIALOGS: [page: PageName, opens: string, closes: string][] = [
 /** Texts that no language changes: names, addresses, versions, commands and figures. */
 const DATA = [
   /^(Culvert|MASQUE|WireGuard|Firefox,?|Mail,?|firefox\.desktop|mail\.desktop|Free\.?|· Frankfurt|Frankfurt( \(FRA\))?|\(FRA\)|en-XA|0\.0\.0-test|corp\.example\.com|example\.com)$/,
-  /^((\w+ \d+, \d+, [\d: ]+[AP]M\n)?warp-cli connect,[\s,]*|[\d:]+(\s[AP]M)?\s+connect|Success|sudo systemctl .*)$/,
+  /^((\w+ \d+, \d+, [\d:]+\n)?warp-cli connect,[\s,]*|[\d:]+\s+connect|Success|sudo systemctl .*)$/,
   /^(\/home\/a\/\.local\/bin\/)?netlify[,:]?$/,
   /^[\d.,:/%\s·+–-]*$/,
   /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
   /^(192\.168\.1\.0\/24 \(wlan0\)|172\.17\.0\.0\/16 \(docker0\))$/,
-  /^\w+ \d+, \d+, [\d:]+\s[AP]M:?$/,
+  /^\w+ \d+, \d+, [\d:]+:?$/,
   // texts of GTK and libadwaita, in the desktop's language
   /^Ctrl\+.$/,
   /^(Show Text|Dismiss)$/,
