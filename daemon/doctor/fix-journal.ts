@@ -1,6 +1,5 @@
 // Keeps the journal of fixes that can be undone, and copies of the files that they replaced. Both are written before each
 // change, so that a kill in between loses nothing.
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +8,8 @@ import { ACTION_NAMES } from '../api/actions.ts';
 import { Message } from '../api/schema/values.ts';
 import { readText, replaceFile } from '../system/files.ts';
 import { acquireLock } from '../system/lock.ts';
-import { contentOf, digestOf } from './digest.ts';
+import { copyWhole } from '../whole-file/copy.ts';
+import { contentOf, digestOf } from '../whole-file/digest.ts';
 
 /** `privileged`: only an administrator can do it. `changed`: the file was changed after the fix. */
 export type FixErrorCode = 'privileged' | 'failed' | 'changed' | 'nothing' | 'busy';
@@ -80,11 +80,6 @@ export function keepCopy(journal: string, path: string): string {
   mkdirSync(dirname(journal), { recursive: true, mode: 0o700 });
   copyWhole(path, join(dirname(journal), name));
   return name;
-}
-
-/** Node copies neither owner nor extended attributes. @throws Error with the output of cp */
-export function copyWhole(from: string, to: string): void {
-  execFileSync('cp', ['-a', '--', from, to], { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
 /** Commands that an administrator may have run, newest first; without those that a file shows were never run. */

@@ -1,29 +1,16 @@
 // Applies a fix that the user has seen, remembers how to undo it, and undoes it.
-import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fsyncSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ActionName } from '../api/actions.ts';
 import type { CheckResult, Fix, Undoable } from '../api/schema/doctor.ts';
-import { FileError, reason } from '../system/errno.ts';
+import { reason } from '../system/errno.ts';
 import { replaceFile, syncDirectory, temporaryName } from '../system/files.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
-import { contentOf, digestOf, linkTo } from './digest.ts';
+import { restoreFile, rewriteFile } from '../whole-file/copy.ts';
+import { contentOf, digestOf, linkTo, textDigest } from '../whole-file/digest.ts';
 import {
   abandon,
   begin,
-  copyWhole,
   type Entry,
   entriesOf,
   FixError,
@@ -159,8 +146,13 @@ export function replacement(path: string, content: string, journal: string): Ope
   if (info) refuseUnreadable(target);
   return {
     does: `wrote ${path}`,
-    undo: () => ({ kind: 'file', path: target, copy: info ? keepCopy(journal, target) : null, after: digest(content) }),
-    run: () => (info ? rewrite(target, content) : replaceFile(target, content, { mode: 0o644 })),
+    undo: () => ({
+      kind: 'file',
+      path: target,
+      copy: info ? keepCopy(journal, target) : null,
+      after: textDigest(content),
+    }),
+    run: () => (info ? rewriteFile(target, content) : replaceFile(target, content, { mode: 0o644 })),
   };
 }
 
@@ -172,27 +164,6 @@ function refuseUnreadable(path: string): void {
     const why = error instanceof TypeError ? 'is not UTF-8 text' : "can't be read";
     throw new FixError('failed', `${path} ${why}, so the change could not be undone. Nothing was changed.`);
   }
-}
-
-/** Replaces the content of a file, and keeps its owner, mode and extended attributes. */
-function rewrite(path: string, content: string): void {
-  const copy = temporaryName(path);
-  rmSync(copy, { force: true });
-  try {
-    copyWhole(path, copy);
-    const fd = openSync(copy, constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW);
-    try {
-      writeFileSync(fd, content);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(copy, path);
-  } catch (error) {
-    rmSync(copy, { force: true });
-    throw new FileError(path, error);
-  }
-  syncDirectory(dirname(path));
 }
 
 function fileOf(fix: Fix): HandedOver['file'] {
@@ -243,11 +214,7 @@ function restore({ path, copy, after }: Extract<Step, { kind: 'file' }>, journal
     rmSync(path);
     return;
   }
-  const temporary = temporaryName(path);
-  rmSync(temporary, { force: true });
-  copyWhole(original, temporary);
-  renameSync(temporary, path);
-  syncDirectory(dirname(path));
+  restoreFile(original, path);
 }
 
 async function runCommand(argv: readonly string[], tools: Tools): Promise<void> {
@@ -260,8 +227,4 @@ async function runCommand(argv: readonly string[], tools: Tools): Promise<void> 
 function stepText(step: Step): string {
   if (step.kind === 'file') return step.copy === null ? `remove ${step.path}` : `restore ${step.path}`;
   return step.kind === 'command' ? quote(step.argv) : [step.action, step.value].filter(Boolean).join(' ');
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

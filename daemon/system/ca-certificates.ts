@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 
 /** Locations of the bundle: Debian, Arch and Alpine; Fedora; openSUSE. */
-const BUNDLES = [
+export const BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
   '/etc/ssl/ca-bundle.pem',

@@ -20,3 +20,8 @@ export function contentOf(path: string): string | null {
 export function linkTo(target: string): string {
   return `link to ${target}`;
 }
+
+/** The digest that `digestOf` has for a file with this text. */
+export function textDigest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
