@@ -30,10 +30,14 @@ export interface Paths {
   routes: string;
   /** Directory of the history. */
   history: string;
+  /** Directory of the organization's certificates for tools, and of what was changed for them. */
+  trust: string;
   /** The settings that the last file of settings replaced. */
   settingsBefore: string;
   /** Desktop entry that starts the tray with the session. */
   autostart: string;
+  /** XDG_CONFIG_HOME. */
+  config: string;
   userConfig: string;
   systemConfig: string;
 }
@@ -76,7 +80,9 @@ export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
     lastPause: `${ofTunnel}/last-pause.json`,
     routes: `${ofTunnel}/routes.json`,
     history: `${ofTunnel}/history`,
+    trust: `${state}/trust`,
     settingsBefore: `${ofTunnel}/settings-before.toml`,
+    config,
     autostart: `${config}/autostart/${APP_ID}.desktop`,
     userConfig: `${config}/${NAME}/config.json`,
     systemConfig: `/etc/${NAME}/config.json`,

@@ -25,6 +25,8 @@ const ARGUMENTS: Record<string, string[]> = {
   why: ['192.0.2.1'],
   'doctor check': ['--only', 'port'],
   'doctor fix': ['port'],
+  'trust show': ['node'],
+  'trust undo': ['--yes'],
   'diagnose write': ['--out', 'report.zip'],
   'diagnose read': ['report.zip'],
   explain: ['HappyEyeballsFailed'],

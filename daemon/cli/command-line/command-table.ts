@@ -41,7 +41,7 @@ const TASKS: readonly (readonly [title: string, names: string])[] = [
   ['Choose what uses WARP', 'mode protocol routes split why apps proxy'],
   ['Block leaks', 'killswitch'],
   ['Set up this device', 'account'],
-  ['Find and repair a problem', 'doctor diagnose explain logs history'],
+  ['Find and repair a problem', 'doctor diagnose trust explain logs history'],
   ['Change Culvert', 'config settings shell update web'],
   ['Write scripts', 'actions action metrics token'],
   ['Run Culvert', 'stop restart version'],

@@ -90,7 +90,8 @@ function describeFix(fix: Fix, style: Style): string {
   return [title, ...lines].join('\n');
 }
 
-function diffText(diff: string, style: Style): string {
+/** A patch in colors, indented. */
+export function diffText(diff: string, style: Style): string {
   return diff
     .split('\n')
     .filter(line => line !== '' && !/^(Index:|={10})/.test(line))

@@ -79,4 +79,40 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
     marksDemo: false,
     load: async () => (await import('./explain.ts')).explainCode,
   },
+  {
+    name: 'trust',
+    summary: "the organization's certificate, for every tool on this machine",
+    details:
+      'An organization can inspect TLS in WARP. The system then has its certificate, but many tools have a list of authorities of their own. Each tool that is installed here is judged by having it connect to this machine. Nothing is ever told to stop verifying.',
+    fallback: 'show',
+    commands: [
+      {
+        name: 'show',
+        summary: 'list the certificates and whether each tool trusts them',
+        arguments: [{ name: '[tool...]', summary: 'only these tools; default: all' }],
+        details: 'Exit status 1 if a tool does not trust them, or trusts too much.',
+        marksDemo: false,
+        load: async () => (await import('./trust.ts')).trust,
+      },
+      {
+        name: 'apply',
+        summary: 'make tools trust the certificates, after showing each change',
+        details: 'Only files and settings of this user are changed. A setting that is yours is never replaced.',
+        arguments: [
+          { name: '[tool...]', summary: 'tools, as listed by culvert trust; default: all that can be changed' },
+        ],
+        options: [{ flags: '-y, --yes', summary: 'do not ask first' }],
+        marksDemo: false,
+        load: async () => (await import('./trust.ts')).trustApply,
+      },
+      {
+        name: 'undo',
+        summary: 'undo the changes: files are as they were, byte for byte',
+        arguments: [{ name: '[tool...]', summary: 'tools, as listed by culvert trust; default: all' }],
+        options: [{ flags: '-y, --yes', summary: 'do not ask first' }],
+        marksDemo: false,
+        load: async () => (await import('./trust.ts')).trustUndo,
+      },
+    ],
+  },
 ];

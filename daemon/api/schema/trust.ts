@@ -1,0 +1,71 @@
+// Defines the wire types of the organization's certificate: which there are, which tools trust them, and what to change.
+import * as z from 'zod/mini';
+import { Message, Time } from './values.ts';
+
+/** A certificate by which an organization inspects TLS. */
+export const TrustCertificate = z.object({
+  /** SHA-256, as pairs of hexadecimal digits with colons. */
+  fingerprint: z.string(),
+  /** Its own name for itself; anyone can write any name into a certificate. */
+  name: z.string(),
+  from: Time,
+  until: Time,
+  /** The file that holds it; null once it is gone from there. */
+  source: z.nullable(z.string()),
+  /** `withdrawn`: WARP no longer has it, or the device has left the organization. */
+  state: z.enum(['valid', 'not-yet-valid', 'expired', 'withdrawn']),
+  /** Whether the account still uses it, by `warp-cli certs`; null where that is not known. */
+  inUse: z.nullable(z.boolean()),
+  /** The user confirmed it by its fingerprint; WARP did not install it. */
+  confirmed: z.boolean(),
+  /** The system's list of authorities has it. */
+  inSystem: z.boolean(),
+});
+export type TrustCertificate = z.infer<typeof TrustCertificate>;
+
+/**
+ * `trusts-too-much`: it verifies nothing, its list was replaced by a short one, or it trusts a certificate that is gone.
+ * `not-reached`: nothing that this user changes reaches it.
+ */
+export const TrustVerdict = z.enum(['trusts', 'does-not-trust', 'trusts-too-much', 'not-reached', 'unknown']);
+export type TrustVerdict = z.infer<typeof TrustVerdict>;
+
+export const TrustChange = z.object({
+  /** The file, or what else is changed. */
+  target: z.string(),
+  /** The difference as a patch. */
+  diff: z.string(),
+});
+export type TrustChange = z.infer<typeof TrustChange>;
+
+export const TrustTool = z.object({
+  /** Stable: `node`. */
+  id: z.string(),
+  title: z.string(),
+  /** Its program; null for what is not one. */
+  program: z.nullable(z.string()),
+  verdict: TrustVerdict,
+  /** Reasons for the verdict, a sentence each. */
+  reasons: z.array(z.string()),
+  wording: z.array(Message),
+  /** Culvert changed it, and can undo that. */
+  applied: z.boolean(),
+  /** Only programs that start after the next login, or from the desktop, have the change. */
+  newSessions: z.boolean(),
+  /** Changes that make it trust the organization; empty where there are none to make. */
+  changes: z.array(TrustChange),
+  /** Commands for an administrator, one a line. */
+  administrator: z.array(z.string()),
+});
+export type TrustTool = z.infer<typeof TrustTool>;
+
+export const TrustReport = z.object({
+  ok: z.literal(true),
+  certificates: z.array(TrustCertificate),
+  /** Certificates that were not used, and why. */
+  refused: z.array(z.object({ path: z.string(), reason: z.string(), wording: Message })),
+  tools: z.array(TrustTool),
+  /** Whether changes are there although no certificate is valid anymore: they should be undone. */
+  removalDue: z.boolean(),
+});
+export type TrustReport = z.infer<typeof TrustReport>;

@@ -1,0 +1,147 @@
+// `culvert trust`: which tools trust the organization's certificate; changes that after showing how, and undoes it.
+import { Unreachable } from '../../../api/client.ts';
+import type { TrustCertificate, TrustReport, TrustTool, TrustVerdict } from '../../../api/schema/trust.ts';
+import { printable } from '../../../system/printable.ts';
+import type { Style } from '../../../system/terminal.ts';
+import { createTrust, type Trust, TrustError } from '../../../trust/trust.ts';
+import { type Context, type Options, type Run, show } from '../../context.ts';
+import { EXIT, Failure } from '../../errors.ts';
+import { columns } from '../../terminal/columns.ts';
+import { createProgress } from '../../terminal/progress.ts';
+import { consent } from '../../terminal/prompt.ts';
+import { diffText } from './doctor-text.ts';
+
+export const trust: Run = async (context, ids) => {
+  const report = await examine(context, await open(context), wantedOf(ids));
+  const isWrong = report.removalDue || report.tools.some(({ verdict }) => WRONG.includes(verdict));
+  show(context, { ...report, ok: !isWrong }, () => describe(context, report));
+  return isWrong ? EXIT.failure : EXIT.ok;
+};
+
+const wantedOf = (ids: readonly string[]) => (ids.length > 0 ? ids : undefined);
+
+export const trustApply: Run = async (context, ids, options) => {
+  const trust = await open(context);
+  const wanted = wantedOf(ids);
+  const report = await examine(context, trust, wanted);
+  const chosen = report.tools.filter(({ changes }) => changes.length > 0);
+  return carryOut(context, options, {
+    consequence: describeChanges(context, chosen),
+    question: 'Make these changes?',
+    isAsked: chosen.length > 0,
+    act: () => trust.apply(wanted),
+    after: 'Undo it with: culvert trust undo',
+  });
+};
+
+export const trustUndo: Run = async (context, ids, options) => {
+  const trust = await open(context);
+  const wanted = wantedOf(ids);
+  return carryOut(context, options, {
+    consequence: `Undoes what was changed for ${wanted?.join(', ') ?? 'all tools'}.`,
+    question: 'Undo it?',
+    isAsked: true,
+    act: () => trust.undo(wanted),
+    after: null,
+  });
+};
+
+const WRONG: readonly TrustVerdict[] = ['does-not-trust', 'trusts-too-much'];
+
+async function open({ client, env, paths, signal }: Context): Promise<Trust> {
+  const isMember = await client
+    .call('GET /api/snapshot')
+    .then(({ account }) => (account.registered === null ? null : account.managed === true || !!account.organization))
+    .catch(error => {
+      if (error instanceof Unreachable) return null;
+      throw error;
+    });
+  return createTrust({ env, paths, signal, isMember });
+}
+
+async function examine(context: Context, trust: Trust, ids: readonly string[] | undefined): Promise<TrustReport> {
+  const progress = createProgress(context);
+  try {
+    progress.step('Having each tool connect');
+    return await trust.report(ids);
+  } finally {
+    progress.end();
+  }
+}
+
+interface Change {
+  consequence: string;
+  question: string;
+  /** False where the command can only fail. */
+  isAsked: boolean;
+  act(): Promise<string[]>;
+  after: string | null;
+}
+
+async function carryOut(context: Context, options: Options, change: Change): Promise<number> {
+  const { consequence, question, isAsked, act, after } = change;
+  if (isAsked && options.yes === true) context.say(consequence);
+  if (isAsked) await consent(context, options, { consequence, question });
+  try {
+    const done = await act();
+    show(context, { done }, () => [...done.map(line => `✓ ${printable(line)}`), ...(after ? [after] : [])].join('\n'));
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof TrustError) throw new Failure(error.message, { hint: error.hint, cause: error });
+    throw error;
+  }
+}
+
+function describeChanges({ style }: Context, tools: readonly TrustTool[]): string {
+  const shared = new Map(tools.flatMap(({ title, changes }) => changes.map(each => [each.diff, { ...each, title }])));
+  return [...shared.values()].map(({ title, diff }) => `${style.bold(title)}\n${diffText(diff, style)}`).join('\n');
+}
+
+const MARK: Record<TrustVerdict, [symbol: string, color: keyof Style, words: string]> = {
+  trusts: ['✓', 'green', 'trusts it'],
+  'does-not-trust': ['✗', 'red', 'does not trust it'],
+  'trusts-too-much': ['!', 'yellow', 'trusts too much'],
+  'not-reached': ['-', 'dim', 'not reached'],
+  unknown: ['?', 'yellow', 'not known'],
+};
+
+const STATES: Record<TrustCertificate['state'], string> = {
+  valid: 'valid',
+  'not-yet-valid': 'not yet valid',
+  expired: 'EXPIRED',
+  withdrawn: 'WITHDRAWN',
+};
+
+function describe({ style, width }: Context, { certificates, refused, tools, removalDue }: TrustReport): string {
+  // without a certificate, only what verifies nothing is of interest
+  const shown = certificates.length > 0 ? tools : tools.filter(({ verdict }) => verdict === 'trusts-too-much');
+  const rows = shown.map(tool => {
+    const [symbol, , words] = MARK[tool.verdict];
+    const later = tool.newSessions ? ['It applies to what starts after the next login.'] : [];
+    return [`${symbol} ${tool.title}`, words, [...tool.reasons, ...later].join(' ')];
+  });
+  const paint = (text: string, column: number, row: number) =>
+    column === 1 ? style[MARK[shown[row]!.verdict][1]](text) : text;
+  return [
+    certificates.length === 0
+      ? 'WARP has installed no certificate of an organization.'
+      : certificates.map(each => describeCertificate(each, style)).join('\n'),
+    refused.map(({ reason }) => `${style.yellow('!')} ${printable(reason)}`).join('\n'),
+    columns(rows, paint, width),
+    removalDue ? 'Tools still have changes for a certificate that is gone. Remove them: culvert trust undo' : '',
+    tools.some(({ changes }) => changes.length > 0) ? 'Make the others trust it: culvert trust apply' : '',
+  ]
+    .filter(Boolean)
+    .join('\n\n');
+}
+
+function describeCertificate(certificate: TrustCertificate, style: Style): string {
+  const { name, fingerprint, from, until, source, state, confirmed } = certificate;
+  const origin = source ?? (confirmed ? 'confirmed by you' : 'no longer on this machine');
+  const day = (time: string) => time.slice(0, 10);
+  return [
+    `${style.bold(printable(name) || '(no name)')}: ${STATES[state]}, ${day(from)} to ${day(until)}`,
+    `  SHA-256 ${fingerprint}`,
+    `  ${printable(origin)}`,
+  ].join('\n');
+}

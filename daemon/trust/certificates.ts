@@ -1,0 +1,148 @@
+// Reads the certificates that WARP installed: from paths that only root can write, and identified by fingerprint.
+import { X509Certificate } from 'node:crypto';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Message } from '../api/schema/values.ts';
+import { errno } from '../system/errno.ts';
+import { printable } from '../system/printable.ts';
+import { message } from '../view/message.ts';
+
+/** A certificate authority, as a file has it. */
+export interface Certificate {
+  fingerprint: string;
+  pem: string;
+  name: string;
+  /** Milliseconds since 1970. */
+  from: number;
+  until: number;
+}
+
+export interface Installed extends Certificate {
+  source: string;
+}
+
+export interface Refused {
+  path: string;
+  reason: Message;
+}
+
+/** Stand-in for the machine: tests replace the directory for `/` and the user who owns it. */
+export interface Place {
+  /** A directory that stands for `/`, or empty. */
+  root: string;
+  /** The user id whose files count as the system's. */
+  owner: number;
+}
+
+/** WARP 2024.12.554 and newer put it there on Debian and Ubuntu; `.crt` is a link to `.pem`. */
+const SYSTEM_PLACES = [
+  '/usr/local/share/ca-certificates/managed-warp.pem',
+  '/usr/local/share/ca-certificates/managed-warp.crt',
+] as const;
+const DIRECTORY = '/var/lib/cloudflare-warp/installed_certs';
+/** Deprecated since 2025-06: certificates are appended and never removed, so it serves only where nothing else does. */
+const OLD_PLACE = '/var/lib/cloudflare-warp/installed_cert.pem';
+const MAX_BYTES = 1024 * 1024;
+const MAX_CERTIFICATES = 50;
+const NAME_LENGTH = 80;
+
+/** The certificates that WARP installed, each once, and the files that were refused. */
+export function installedCertificates(place: Place): { certificates: Installed[]; refused: Refused[] } {
+  const refused: Refused[] = [];
+  const read = (path: string) => readPlace(path, place, refused);
+  const current = [...SYSTEM_PLACES, ...filesIn(DIRECTORY, place)].flatMap(read);
+  const all = current.length > 0 ? current : read(OLD_PLACE);
+  const unique = new Map(all.toReversed().map(each => [each.fingerprint, each]));
+  return { certificates: [...unique.values()].toReversed().slice(0, MAX_CERTIFICATES), refused };
+}
+
+function filesIn(directory: string, { root }: Place): string[] {
+  try {
+    return readdirSync(root + directory)
+      .filter(name => name.endsWith('.pem'))
+      .sort()
+      .slice(0, MAX_CERTIFICATES)
+      .map(name => join(directory, name));
+  } catch {
+    return []; // only root may list it on some systems
+  }
+}
+
+function readPlace(path: string, place: Place, refused: Refused[]): Installed[] {
+  try {
+    const real = realpathSync(place.root + path);
+    const writer = otherWriter(place.root + path, place) ?? otherWriter(real, place);
+    if (writer) {
+      refused.push({ path, reason: message('%s can be changed by others than root, so it is not used.', writer) });
+      return [];
+    }
+    return parseCertificates(readSmall(real)).map(each => ({ ...each, source: path }));
+  } catch (error) {
+    if (errno(error) !== 'ENOENT' && errno(error) !== 'EACCES' && errno(error) !== 'ENOTDIR')
+      refused.push({ path, reason: message('%s can’t be read as certificates, so it is not used.', path) });
+    return [];
+  }
+}
+
+/** The first part of a path that someone else than the owner can change; null without one. */
+function otherWriter(path: string, { root, owner }: Place): string | null {
+  for (let at = path; at.length > root.length && at !== '/'; at = dirname(at)) {
+    const info = lstatSync(at);
+    const isOpen = !info.isSymbolicLink() && (info.mode & 0o022) !== 0;
+    if (info.uid !== owner || isOpen) return at.slice(root.length);
+  }
+  return null;
+}
+
+function readSmall(path: string): string {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const info = fstatSync(fd);
+    if (!info.isFile() || info.size > MAX_BYTES) throw new Error('not a file of certificates');
+    return readFileSync(fd, 'utf8');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const PEM = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END (?:TRUSTED )?CERTIFICATE-----/g;
+
+/** The authorities in a text, in their order. What is not one is left out. */
+export function parseCertificates(text: string): Certificate[] {
+  return (text.match(PEM) ?? []).flatMap(block => {
+    try {
+      const certificate = new X509Certificate(block);
+      return certificate.ca ? [describe(certificate)] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function describe(certificate: X509Certificate): Certificate {
+  return {
+    fingerprint: certificate.fingerprint256,
+    // the text around it in the file is of no use to anybody, and whatever a program makes of it
+    pem: certificate.toString().trim(),
+    name: nameIn(certificate.subject ?? ''),
+    from: Date.parse(certificate.validFrom),
+    until: Date.parse(certificate.validTo),
+  };
+}
+
+/** The common name, or the whole subject: on one line, and of a length that a person reads. */
+function nameIn(subject: string): string {
+  const common = /^CN=(.*)$/m.exec(subject)?.[1];
+  const line = printable((common ?? subject).slice(0, 4 * NAME_LENGTH));
+  const letters = [...line];
+  return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH).join('')}…` : line;
+}
+
+/** Fingerprints of the authorities in a file; none where it can't be read. */
+export function fingerprintsIn(path: string): Set<string> {
+  try {
+    return new Set(parseCertificates(readFileSync(path, 'utf8')).map(({ fingerprint }) => fingerprint));
+  } catch {
+    return new Set();
+  }
+}

@@ -1,0 +1,81 @@
+// Plans, makes and undoes the change of one tool.
+import type { TrustChange } from '../api/schema/trust.ts';
+import type { Message } from '../api/schema/values.ts';
+import { message } from '../view/message.ts';
+import { valueIn, withLine } from './edit-text.ts';
+import { environmentDiffs, type Session, variablesOf } from './environment.ts';
+import { changeFile, diffOf, type FileChange, textOf, undoFile } from './files.ts';
+import type { Journal, OpenJournal } from './journal.ts';
+import { bundleFile, extraFile } from './lists.ts';
+import type { ListName, Wanted } from './tool.ts';
+
+export interface Planning {
+  session: Session;
+  journal: Journal;
+  /** The directory of Culvert's own lists. */
+  directory: string;
+}
+
+export type Plan = { changes: TrustChange[] } | { occupied: Message };
+
+const listPath = (directory: string, list: ListName) =>
+  list === 'extra' ? extraFile(directory) : bundleFile(directory);
+
+/** The difference that a change would make; `occupied` where the user has set something else, which is never replaced. */
+export function planChange(wanted: Wanted, { session, journal, directory }: Planning): Plan {
+  const path = listPath(directory, wanted.list);
+  if (wanted.kind === 'variable') {
+    const variables = variablesOf(journal);
+    const value = variables[wanted.name] ?? session.env[wanted.name];
+    if (value && value !== path)
+      return { occupied: message('%s is set to %s, which Culvert does not replace.', wanted.name, value) };
+    return { changes: environmentDiffs(session, { ...variables, [wanted.name]: path }) };
+  }
+  const text = textOf(wanted.path) ?? '';
+  const value = valueIn(text, wanted);
+  if (value !== null && value !== path)
+    return {
+      occupied: message('%s is set to %s, which Culvert does not replace.', `${wanted.key} (${wanted.path})`, value),
+    };
+  if (value !== null) return { changes: [] };
+  return { changes: [{ target: wanted.path, diff: diffOf(settingChange(wanted, path)) }] };
+}
+
+type Setting = Extract<Wanted, { kind: 'setting' }>;
+
+function settingChange(wanted: Setting, path: string): FileChange {
+  return { path: wanted.path, content: withLine(textOf(wanted.path) ?? '', wanted, wanted.line(path)) };
+}
+
+/** Makes the change; a variable is only noted, for `applyEnvironment`. @returns a line for each change */
+export function makeChange(id: string, wanted: Wanted, open: OpenJournal, directory: string): string[] {
+  const path = listPath(directory, wanted.list);
+  const { tools } = open.journal;
+  tools[id] ??= [];
+  const steps = tools[id];
+  if (wanted.kind === 'variable') {
+    steps.push({ kind: 'variable', name: wanted.name, value: path });
+    open.save();
+    return [`set ${wanted.name}`];
+  }
+  changeFile(settingChange(wanted, path), open, step => steps.push(step));
+  return [`wrote ${wanted.path}`];
+}
+
+/** Undoes the changes of one tool; variables go with the next `applyEnvironment`. @throws TrustError changed */
+export function undoChange(id: string, open: OpenJournal): string[] {
+  const { tools } = open.journal;
+  const done: string[] = [];
+  for (const step of (tools[id] ?? []).toReversed()) {
+    if (step.kind === 'file') {
+      const line = undoFile(step, open);
+      if (line) done.push(line);
+    }
+    if (step.kind === 'variable') done.push(`unset ${step.name}`);
+    tools[id] = (tools[id] ?? []).filter(each => each !== step);
+    open.save();
+  }
+  delete tools[id];
+  open.save();
+  return done;
+}

@@ -1,0 +1,119 @@
+// Keeps what was changed for each tool, with copies of the files from before. It is written before each change.
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod/mini';
+import { readText, replaceFile } from '../system/files.ts';
+import { acquireLock } from '../system/lock.ts';
+import { copyWhole } from '../whole-file/copy.ts';
+import { TrustError } from './errors.ts';
+
+const FileStep = z.object({
+  kind: z.literal('file'),
+  path: z.string(),
+  /** Name of the copy from before; null where there was no file. */
+  copy: z.nullable(z.string()),
+  /** Digest of the file afterwards. */
+  after: z.string(),
+  /** Patch that undoes the change where the file was changed since. */
+  undo: z.string(),
+  /** The first directory that was made for it; null without one. */
+  made: z.nullable(z.string()),
+});
+export type FileStep = z.infer<typeof FileStep>;
+
+const VariableStep = z.object({ kind: z.literal('variable'), name: z.string(), value: z.string() });
+
+const NssStep = z.object({
+  kind: z.literal('nss'),
+  directory: z.string(),
+  nickname: z.string(),
+  fingerprint: z.string(),
+  files: z.array(FileStep),
+});
+
+/** One change, with what its undo needs. */
+const Step = z.discriminatedUnion('kind', [FileStep, VariableStep, NssStep]);
+
+const Known = z.object({
+  fingerprint: z.string(),
+  pem: z.string(),
+  name: z.string(),
+  from: z.number(),
+  until: z.number(),
+});
+
+const Journal = z.object({
+  /** Changes by tool. */
+  tools: z.record(z.string(), z.array(Step)),
+  /** Files that hold the variables of all tools. */
+  environment: z.array(FileStep),
+  /** Variables that were set in the user's service manager, with their values from before. */
+  session: z.array(z.object({ name: z.string(), before: z.nullable(z.string()) })),
+  /** Certificates that tools were made to trust. */
+  known: z.array(Known),
+  /** Certificates that the user confirmed by their fingerprint. */
+  confirmed: z.array(Known),
+});
+export type Journal = z.infer<typeof Journal>;
+
+const LOCK_WAIT_MS = 5_000;
+const COPY = 'before-';
+
+export const journalFile = (directory: string) => join(directory, 'trust.json');
+
+/** @throws TrustError for a damaged file, which is never replaced: it says what to undo */
+export function readJournal(directory: string): Journal {
+  const text = readText(journalFile(directory));
+  if (text === null) return { tools: {}, environment: [], session: [], known: [], confirmed: [] };
+  try {
+    return z.parse(Journal, JSON.parse(text));
+  } catch (error) {
+    throw new TrustError('failed', `${journalFile(directory)} is damaged.`, 'Restore it from a backup.', error);
+  }
+}
+
+/** The journal while this process alone may change it. */
+export interface OpenJournal {
+  readonly journal: Journal;
+  /** Writes it. */
+  save(): void;
+  /** Copies a file. @returns the name of the copy */
+  keep(path: string): string;
+  /** Path of a copy. */
+  copyOf(name: string): string;
+}
+
+/** @throws TrustError busy, failed */
+export async function withJournal<T>(directory: string, work: (open: OpenJournal) => Promise<T>): Promise<T> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const lock = acquireLock(join(directory, 'lock'), LOCK_WAIT_MS);
+  if ('heldBy' in lock) throw new TrustError('busy', `Process ${lock.heldBy} is changing what tools trust. Try again.`);
+  try {
+    const journal = readJournal(directory);
+    const copyOf = (name: string) => join(directory, name);
+    const result = await work({
+      journal,
+      copyOf,
+      save: () => replaceFile(journalFile(directory), `${JSON.stringify(journal, null, 2)}\n`),
+      keep(path) {
+        const name = `${COPY}${randomBytes(8).toString('hex')}`;
+        copyWhole(path, copyOf(name));
+        return name;
+      },
+    });
+    removeCopies(directory, journal);
+    return result;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Deletes copies that no change needs. */
+function removeCopies(directory: string, { tools, environment }: Journal): void {
+  const steps = [...Object.values(tools).flat(), ...environment];
+  const files = steps.flatMap(step => (step.kind === 'nss' ? step.files : step.kind === 'file' ? [step] : []));
+  const needed = new Set(files.map(({ copy }) => copy));
+  for (const name of readdirSync(directory))
+    if (name.startsWith(COPY) && !needed.has(name)) rmSync(join(directory, name), { force: true });
+}

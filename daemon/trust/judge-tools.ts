@@ -1,0 +1,62 @@
+// Judges the tools that are installed, a few at once, and says what would change each.
+import type { TrustTool } from '../api/schema/trust.ts';
+import { wordMessage } from '../view/message.ts';
+import { english } from '../view/translator.ts';
+import { type Plan, type Planning, planChange } from './changes.ts';
+import { type Judgment, judge, type Organization } from './judge.ts';
+import type { Probe } from './probe.ts';
+import { findProgram, type Look, type Tool } from './tool.ts';
+import { TOOLS } from './tools.ts';
+
+/** More would only compete for two cores. */
+const AT_ONCE = 3;
+
+export interface JudgingAll extends Planning {
+  look: Look;
+  probe: Probe;
+  organization: Organization;
+  /** Only these tools; all without it. */
+  ids: readonly string[] | undefined;
+}
+
+/** Verdicts on the tools that are here, in the order of the table. */
+export async function judgeTools(judging: JudgingAll): Promise<TrustTool[]> {
+  const { look, ids } = judging;
+  const waiting = [...TOOLS.filter(({ id }) => ids?.includes(id) ?? true).entries()];
+  const results: (TrustTool | null)[] = [];
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [at, tool] = next;
+      const program = findProgram(tool.programs, look.env);
+      const judgment = program && (await judge(tool, program, judging));
+      results[at] = judgment ? describe(tool, { program, judgment, judging }) : null;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return results.flatMap(result => result ?? []);
+}
+
+interface Judged {
+  program: string | null;
+  judgment: Judgment;
+  judging: JudgingAll;
+}
+
+function describe(tool: Tool, { program, judgment: { verdict, reasons, lacks }, judging }: Judged): TrustTool {
+  const { look, session, journal } = judging;
+  const plan: Plan = lacks ? planChange(tool.wanted(look), judging) : { changes: [] };
+  const wording = 'occupied' in plan ? [...reasons, plan.occupied] : reasons;
+  const steps = journal.tools[tool.id];
+  return {
+    id: tool.id,
+    title: tool.title,
+    program,
+    verdict,
+    reasons: wording.map(each => wordMessage(each, english)),
+    wording,
+    applied: steps !== undefined,
+    newSessions: steps?.some(step => step.kind === 'variable' && session.env[step.name] !== step.value) ?? false,
+    changes: 'changes' in plan ? plan.changes : [],
+    administrator: [],
+  };
+}

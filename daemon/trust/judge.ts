@@ -1,0 +1,116 @@
+// Judges a tool by having it connect: to a server that nobody may trust, and with a copy of its list that has that authority.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TrustVerdict } from '../api/schema/trust.ts';
+import type { Message } from '../api/schema/values.ts';
+import { readText } from '../system/files.ts';
+import { message } from '../view/message.ts';
+import { type Certificate, fingerprintsIn } from './certificates.ts';
+import { bundleFile, extraFile } from './lists.ts';
+import type { Probe, Target } from './probe.ts';
+import type { List, Look, Tool } from './tool.ts';
+
+export interface Judgment {
+  verdict: TrustVerdict;
+  reasons: Message[];
+  /** Its list lacks certificates, so that a change would help. */
+  lacks: boolean;
+}
+
+/** The organization's certificates. */
+export interface Organization {
+  valid: readonly Certificate[];
+  /** Expired or withdrawn ones. */
+  gone: readonly Certificate[];
+}
+
+interface Judging {
+  look: Look;
+  probe: Probe;
+  organization: Organization;
+  /** The directory of Culvert's own lists. */
+  directory: string;
+}
+
+/** A list with fewer authorities than this part of the system's was replaced. */
+const SHORT = 0.5;
+
+export async function judge(tool: Tool, program: string, judging: Judging): Promise<Judgment | null> {
+  const { look, probe, organization, directory } = judging;
+  const connects = (extra: ReturnType<Tool['instead']>) =>
+    probe.connects(target => commandOf(tool, program, { look, target, extra }));
+  const verdict = (verdict: TrustVerdict, reasons: Message[], lacks = false): Judgment => ({ verdict, reasons, lacks });
+
+  const list = await tool.list(program, look);
+  if (!list) return null;
+  if (await connects({}))
+    return verdict('trusts-too-much', [
+      message('It verifies no certificates: anyone on the way can read and change what it sends.'),
+      tool.offHint,
+    ]);
+  if (organization.valid.length + organization.gone.length === 0)
+    return verdict('unknown', [message('There is no certificate of an organization.')]);
+  const has = new Set(list.files.flatMap(path => [...fingerprintsIn(path)]));
+  const gone = organization.gone.filter(({ fingerprint }) => has.has(fingerprint));
+  if (gone.length > 0)
+    return verdict('trusts-too-much', [
+      message('It trusts a certificate that has expired or was withdrawn: %s', gone.map(({ name }) => name).join(', ')),
+    ]);
+  const shown = list.files.join(', ');
+  const missing = organization.valid.filter(({ fingerprint }) => !has.has(fingerprint));
+  if (missing.length > 0)
+    return verdict(
+      'does-not-trust',
+      [
+        shown
+          ? message('Its list of authorities lacks the certificate: %s', shown)
+          : message('Its own list of authorities lacks the certificate.'),
+      ],
+      true,
+    );
+  if (!(await connects(tool.instead(copyOfList(tool.id, list, probe)))))
+    return verdict('does-not-trust', [message('It does not read its list of authorities: %s', shown)]);
+  if (isShort(list, has, { look, directory }))
+    return verdict('trusts-too-much', [
+      message(
+        'Its list of authorities was replaced: %s has %d, the system’s has %d. Other sites fail.',
+        shown,
+        has.size,
+        look.system?.fingerprints.size ?? 0,
+      ),
+    ]);
+  return verdict('trusts', shown ? [message('It reads %s', shown)] : []);
+}
+
+/** A list with the authority of the probe, for one run of one program. */
+function copyOfList(id: string, { files }: List, { directory, authority }: Probe): string {
+  const path = join(directory, `${id}.pem`);
+  writeFileSync(path, [...files.map(file => readText(file) ?? ''), authority].join('\n'));
+  return path;
+}
+
+function isShort(
+  { files, ownList }: List,
+  { size }: ReadonlySet<string>,
+  { look: { system }, directory }: Pick<Judging, 'look' | 'directory'>,
+): boolean {
+  if (ownList || !system) return false;
+  const own = [system.path, bundleFile(directory), extraFile(directory)];
+  return !files.every(file => own.includes(file)) && size < SHORT * system.fingerprints.size;
+}
+
+interface Connecting {
+  look: Look;
+  target: Target;
+  extra: ReturnType<Tool['instead']>;
+}
+
+function commandOf(tool: Tool, program: string, { look, target, extra }: Connecting) {
+  const { args, env = {}, input } = tool.connect(target, look);
+  return {
+    program,
+    args: [...(extra.args ?? []), ...args],
+    env: { ...look.env, ...env, ...extra.env },
+    ...(input === undefined ? {} : { input }),
+  };
+}

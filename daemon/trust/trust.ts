@@ -1,0 +1,187 @@
+// The organization's certificate for every tool of this user: reports who trusts it, and applies and undoes changes.
+import type { TrustReport, TrustTool } from '../api/schema/trust.ts';
+import { readText } from '../system/files.ts';
+import type { Paths } from '../system/paths.ts';
+import { wordMessage } from '../view/message.ts';
+import { english } from '../view/translator.ts';
+import { installedCertificates, type Place, parseCertificates } from './certificates.ts';
+import { makeChange, planChange, undoChange } from './changes.ts';
+import { applyEnvironment, type Session, variablesOf } from './environment.ts';
+import { TrustError } from './errors.ts';
+import { type Journal, journalFile, readJournal, withJournal } from './journal.ts';
+import { judgeTools } from './judge-tools.ts';
+import { systemList, writeLists } from './lists.ts';
+import { listCertificates, organizationOf } from './organization.ts';
+import { ask, openProbe } from './probe.ts';
+import type { Look } from './tool.ts';
+import { TOOLS } from './tools.ts';
+
+export { TrustError } from './errors.ts';
+
+export interface TrustOptions {
+  env: NodeJS.ProcessEnv;
+  paths: Paths;
+  signal: AbortSignal;
+  /** Whether the device belongs to an organization; null where that is not known. */
+  isMember?: boolean | null;
+  /** A directory that stands for `/`, and the user whose files count as the system's there. */
+  place?: Place;
+}
+
+export interface Trust {
+  /** @param ids only these tools; all without it */
+  report(ids?: readonly string[]): Promise<TrustReport>;
+  /**
+   * @param ids tools to change; without it, all that lack a certificate and can be changed
+   * @returns a line for each change @throws TrustError
+   */
+  apply(ids?: readonly string[]): Promise<string[]>;
+  /** @param ids tools to change back; all without it. @returns a line for each change @throws TrustError */
+  undo(ids?: readonly string[]): Promise<string[]>;
+  /** Accepts a certificate that WARP did not install. @param fingerprint as the user typed it @throws TrustError */
+  confirm(file: string, fingerprint: string): Promise<void>;
+  /** Writes Culvert's lists again after a certificate or the system's list has changed. */
+  refresh(): Promise<boolean>;
+}
+
+export function createTrust({ env, paths, signal, isMember = null, place = SYSTEM }: TrustOptions): Trust {
+  const directory = paths.trust;
+  const home = env.HOME ?? '/';
+  const session: Session = { env, home, config: paths.config, signal };
+
+  function machine() {
+    const journal = readJournal(directory);
+    const { certificates, refused } = installedCertificates(place);
+    const system = systemList(place.root);
+    return { journal, refused, system, certificates: listCertificates({ certificates, journal, system, isMember }) };
+  }
+  type Machine = ReturnType<typeof machine>;
+
+  function lookOf({ journal, system }: Machine): Look {
+    const next = { ...env, ...variablesOf(journal) };
+    return {
+      env: next,
+      home,
+      config: paths.config,
+      root: place.root,
+      system,
+      ask: async (program, ...args) => {
+        const printed = await ask({ program, args, env: next }, signal);
+        return printed?.code === 0 ? printed.stdout : null;
+      },
+    };
+  }
+
+  async function report(ids?: readonly string[]): Promise<TrustReport> {
+    const now = machine();
+    const probe = await openProbe(signal);
+    try {
+      const tools = await judgeTools({
+        look: lookOf(now),
+        probe,
+        organization: organizationOf(now.certificates),
+        session,
+        journal: now.journal,
+        directory,
+        ids,
+      });
+      const isValid = now.certificates.some(({ state }) => state === 'valid');
+      return {
+        ok: true,
+        certificates: now.certificates.map(({ pem: _, ...each }) => each),
+        refused: now.refused.map(({ path, reason }) => ({
+          path,
+          reason: wordMessage(reason, english),
+          wording: reason,
+        })),
+        tools,
+        removalDue: !isValid && Object.keys(now.journal.tools).length > 0,
+      };
+    } finally {
+      probe.close();
+    }
+  }
+
+  function write(journal: Journal, { certificates, system }: Pick<Machine, 'certificates' | 'system'>): boolean {
+    const { valid } = organizationOf(certificates);
+    const known = new Map([...journal.known, ...valid].map(each => [each.fingerprint, each]));
+    journal.known = [...known.values()];
+    return writeLists(directory, valid, system);
+  }
+
+  return {
+    report,
+    async apply(ids) {
+      if (!machine().certificates.some(({ state }) => state === 'valid'))
+        throw new TrustError('nothing', 'There is no valid certificate of an organization on this machine.');
+      const { tools } = await report(ids);
+      const chosen = choose(tools, ids);
+      return withJournal(directory, async open => {
+        const now = machine();
+        const look = lookOf(now);
+        write(open.journal, now);
+        open.save();
+        const done: string[] = [];
+        for (const { id } of chosen) {
+          const wanted = TOOLS.find(tool => tool.id === id)!.wanted(look);
+          const plan = planChange(wanted, { session, journal: open.journal, directory });
+          if ('occupied' in plan) throw new TrustError('refused', wordMessage(plan.occupied, english));
+          done.push(...makeChange(id, wanted, open, directory));
+        }
+        return [...done, ...(await applyEnvironment(session, open))];
+      });
+    },
+    async undo(ids) {
+      return withJournal(directory, async open => {
+        const { tools } = open.journal;
+        const chosen = ids ?? Object.keys(tools);
+        const absent = chosen.find(id => !Object.hasOwn(tools, id));
+        if (absent) throw new TrustError('nothing', `Nothing was changed for ${absent}.`);
+        if (chosen.length === 0) throw new TrustError('nothing', 'There is nothing to undo.');
+        const done = chosen.flatMap(id => undoChange(id, open));
+        done.push(...(await applyEnvironment(session, open)));
+        if (Object.keys(tools).length === 0) open.journal.known = [];
+        open.save();
+        return done;
+      });
+    },
+    async confirm(file, fingerprint) {
+      const [certificate, ...more] = parseCertificates(readText(file) ?? '');
+      if (!certificate || more.length > 0)
+        throw new TrustError('refused', `${file} is not one certificate of an authority.`);
+      if (plain(fingerprint) !== plain(certificate.fingerprint))
+        throw new TrustError('refused', 'The fingerprint is another one. Nothing was changed.');
+      await withJournal(directory, async open => {
+        const others = open.journal.confirmed.filter(each => each.fingerprint !== certificate.fingerprint);
+        open.journal.confirmed = [...others, certificate];
+        open.save();
+      });
+    },
+    async refresh() {
+      if (readText(journalFile(directory)) === null) return false;
+      return withJournal(directory, async open => {
+        if (Object.keys(open.journal.tools).length === 0) return false;
+        const wasWritten = write(open.journal, machine());
+        open.save();
+        return wasWritten;
+      });
+    },
+  };
+}
+
+const SYSTEM: Place = { root: '', owner: 0 };
+const plain = (fingerprint: string) => fingerprint.replace(/[^0-9a-f]/gi, '').toLowerCase();
+
+function choose(tools: readonly TrustTool[], ids: readonly string[] | undefined): TrustTool[] {
+  const changeable = tools.filter(({ changes }) => changes.length > 0);
+  if (!ids) {
+    if (changeable.length > 0) return changeable;
+    throw new TrustError('nothing', 'There is nothing to change.');
+  }
+  return ids.map(id => {
+    const tool = tools.find(each => each.id === id);
+    if (!tool) throw new TrustError('nothing', `There is no tool "${id}" here.`, 'See: culvert trust');
+    if (tool.changes.length > 0) return tool;
+    throw new TrustError('nothing', `There is nothing to change for ${id}. ${tool.reasons.join(' ')}`.trim());
+  });
+}

@@ -1,0 +1,164 @@
+// A machine with an organization that inspects TLS: its authority, its list of authorities, and a server that it signed.
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { rootCertificates } from 'node:tls';
+import { paths } from '../../../daemon/system/paths.ts';
+import { createTrust, type TrustOptions } from '../../../daemon/trust/trust.ts';
+import { type Ends, temporary } from '../temporary.ts';
+
+export const MANAGED = '/usr/local/share/ca-certificates/managed-warp.pem';
+const SYSTEM = '/etc/ssl/certs/ca-certificates.crt';
+const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+
+export interface Authority {
+  pem: string;
+  fingerprint: string;
+  /** Starts a server with a certificate of this authority. @returns its URL */
+  serve(): Promise<string>;
+}
+
+/** @param days negative for one that has expired */
+export function authority(t: Ends, { subject = '/CN=Gateway CA - Cloudflare Managed G1', days = 30 } = {}): Authority {
+  const directory = temporary(t);
+  const file = (name: string) => path.join(directory, name);
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe', encoding: 'utf8' });
+  const past = ['-not_before', '20200101000000Z', '-not_after', '20210101000000Z'];
+  if (days > 0)
+    openssl(
+      'req',
+      '-x509',
+      ...KEY,
+      '-days',
+      `${days}`,
+      '-keyout',
+      file('ca.key'),
+      '-out',
+      file('ca.pem'),
+      '-subj',
+      subject,
+    );
+  else {
+    writeFileSync(file('index'), '');
+    writeFileSync(
+      file('ca.cnf'),
+      `[ca]\ndefault_ca=d\n[d]\ndatabase=${file('index')}\nnew_certs_dir=${directory}\nrand_serial=yes\ndefault_md=sha256\npolicy=p\nx509_extensions=x\n[p]\ncommonName=supplied\n[x]\nbasicConstraints=critical,CA:true\n`,
+    );
+    openssl('req', '-new', ...KEY, '-keyout', file('ca.key'), '-out', file('ca.csr'), '-subj', subject);
+    openssl(
+      'ca',
+      '-batch',
+      '-config',
+      file('ca.cnf'),
+      '-selfsign',
+      '-keyfile',
+      file('ca.key'),
+      '-in',
+      file('ca.csr'),
+      '-startdate',
+      past[1]!,
+      '-enddate',
+      past[3]!,
+      '-notext',
+      '-out',
+      file('ca.pem'),
+    );
+  }
+  const pem = readFileSync(file('ca.pem'), 'utf8');
+  const fingerprint = openssl('x509', '-in', file('ca.pem'), '-noout', '-fingerprint', '-sha256').trim().split('=')[1]!;
+  return {
+    pem,
+    fingerprint,
+    async serve() {
+      openssl(
+        'req',
+        '-x509',
+        ...KEY,
+        '-days',
+        '2',
+        '-keyout',
+        file('leaf.key'),
+        '-out',
+        file('leaf.pem'),
+        '-subj',
+        '/CN=localhost',
+        '-CA',
+        file('ca.pem'),
+        '-CAkey',
+        file('ca.key'),
+        '-addext',
+        'subjectAltName=DNS:localhost',
+        '-addext',
+        'basicConstraints=critical,CA:FALSE',
+      );
+      const text = (name: string) => readFileSync(file(name), 'utf8');
+      const server = createServer({ key: text('leaf.key'), cert: text('leaf.pem') }, (_, reply) => reply.end('{}'));
+      server.on('tlsClientError', () => {});
+      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+      t.after(() => server.close());
+      return `https://localhost:${(server.address() as AddressInfo).port}/`;
+    },
+  };
+}
+
+/** A home, and a directory that stands for `/`. */
+export function machine(t: Ends, more: NodeJS.ProcessEnv = {}) {
+  const root = temporary(t);
+  const home = temporary(t);
+  const env: NodeJS.ProcessEnv = { PATH: process.env.PATH, HOME: home, SHELL: '/bin/bash', ...more };
+  const place = { root, owner: process.getuid!() };
+  const write = (file: string, text: string) => {
+    mkdirSync(path.dirname(root + file), { recursive: true, mode: 0o755 });
+    writeFileSync(root + file, text, { mode: 0o644 });
+  };
+  write(SYSTEM, `${rootCertificates.join('\n')}\n`);
+  return {
+    root,
+    home,
+    env,
+    write,
+    /** Installs as WARP does: the file, and a link to it. */
+    install(...authorities: Authority[]) {
+      write(MANAGED, authorities.map(({ pem }) => pem).join(''));
+      rmSync(root + MANAGED.replace(/pem$/, 'crt'), { force: true });
+      symlinkSync('managed-warp.pem', root + MANAGED.replace(/pem$/, 'crt'));
+    },
+    withdraw() {
+      for (const end of ['pem', 'crt']) rmSync(root + MANAGED.replace(/pem$/, end), { force: true });
+    },
+    trust: (options: Partial<TrustOptions> = {}) =>
+      createTrust({ env, paths: paths(env), signal: new AbortController().signal, place, ...options }),
+    /** The environment of the next session. */
+    session(): NodeJS.ProcessEnv {
+      const file = path.join(home, '.config/environment.d/60-culvert-trust.conf');
+      const lines = read(file).matchAll(/^(\w+)="(.*)"$/gm);
+      return { ...env, ...Object.fromEntries([...lines].map(([, name, value]) => [name!, value!])) };
+    },
+  };
+}
+
+export function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Runs a program. @returns whether it ended well */
+export function succeeds(env: NodeJS.ProcessEnv, program: string, ...args: string[]): Promise<boolean> {
+  return new Promise(resolve => {
+    execFile(program, args, { env, timeout: 30_000, cwd: '/' }, error => resolve(error === null));
+  });
+}
+
+export function isThere(program: string, ...args: string[]): boolean {
+  try {
+    execFileSync(program, args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
