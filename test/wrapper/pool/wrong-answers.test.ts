@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { openStore } from '../../../wrapper/pool/store/store.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool-box.ts';
@@ -77,6 +78,67 @@ test('nothing that a store says moves the cursor of a terminal', async t => {
       assert.doesNotMatch(shown, /[^\n\P{C}]|\\u001b/u, JSON.stringify(shown));
     }
   }
+});
+
+test('no message repeats the password that a store quotes, and none is longer than a line', async t => {
+  const password = 'canary/"x y';
+  let answer = '';
+  const url = await fakeStore(t, () => answer);
+  const ask = async () => {
+    const store = openStore({ url, password, timeoutMs: 2_000 });
+    try {
+      return JSON.stringify(await store.status('tool'));
+    } catch (error) {
+      return (error as Error).message;
+    } finally {
+      store.close();
+    }
+  };
+  const quoted = [
+    password,
+    encodeURIComponent(password),
+    JSON.stringify(password),
+    btoa(password),
+    btoa(`me:${password}`),
+  ];
+  for (const form of quoted) {
+    for (const code of [
+      'ERR unknown command `AUTH`, with args beginning with:',
+      'LOADING',
+      'ERR CULVERTSCHEMA',
+      'wrong',
+    ]) {
+      answer = `-${code} ${form}\r\n`;
+      const said = await ask();
+      assert.match(said, /\*\*\*/, answer);
+      assert.doesNotMatch(said, /canary|Y2FuYXJ5/, answer);
+    }
+  }
+  const long = 'x'.repeat(2_000);
+  const row = { fp: 'x', name: long, budget: 'x', leases: 0, reserved: 0 };
+  const rows = bulk(JSON.stringify({ accounts: [row] }));
+  for (answer of [`-ERR CULVERTSCHEMA ${long}\r\n`, `-MOVED ${long}\r\n`, `-error ${long}\r\n`, rows]) {
+    const said = await ask();
+    assert.ok(said.length < 400, `${said.length} characters`);
+  }
+});
+
+test('a store that refuses accounts that nobody asked for is named, and they are not', async t => {
+  const accounts = [{ fp: 'stranger', state: 'spent' }];
+  const url = await fakeStore(t, () => bulk(JSON.stringify({ none: true, soon: false, accounts })));
+  const store = openStore({ url, timeoutMs: 2_000 });
+  t.after(() => store.close());
+  const request = {
+    owner: 'm',
+    accounts: [{ fp: 'a', name: 'a' }],
+    want: 1,
+    ttl: 1_000,
+    strategy: 'in-order',
+    reserve: 0,
+  };
+  await assert.rejects(store.lease('tool', { ...request, askable: false, stale: 1 }), {
+    message: 'it answers with something that is not a reply of the script',
+  });
 });
 
 const DEAF = `import socket, sys

@@ -1,8 +1,9 @@
 // Connects a pool to its store with iovalkey: to one server, to the primary behind Sentinels, or to a cluster.
 import { Cluster, Redis, type RedisOptions } from 'iovalkey';
 import { errno, reason } from '../../system/errors.ts';
+import { redact } from '../../system/redact.ts';
 import { type Address, describeAddress, parseAddress } from './address.ts';
-import { StoreUnreachable, serverError } from './errors.ts';
+import { StoreUnreachable, serverError, shortened } from './errors.ts';
 
 /** Runs the operations of the script. */
 export interface Connection {
@@ -101,11 +102,13 @@ const GAVE_UP =
  * Interprets the failure of an operation.
  * @param last what a node or the connection said before
  */
-function failure(thrown: unknown, last: unknown, address: Address, { url, timeoutMs }: ConnectOptions): Error {
+function failure(thrown: unknown, last: unknown, address: Address, options: ConnectOptions): Error {
+  const { url, timeoutMs } = options;
   const told = /Last error: (?:\w*Error: )?(.+)/.exec(reason(thrown))?.[1] ?? reason(thrown);
   const gaveUp = GAVE_UP.test(told);
   const cause = gaveUp && last !== undefined ? last : thrown;
-  const why = cause === thrown ? told : reason(cause);
+  const passwords = [options.password, options.sentinel?.password].filter(password => password !== undefined);
+  const why = shortened(redact(cause === thrown ? told : reason(cause), passwords));
   // While a slot moves, each node of a cluster may name another one.
   if (address.kind === 'cluster' && /^(?:MOVED|ASK) /.test(why))
     return new StoreUnreachable(`it answers ${why}`, { cause });

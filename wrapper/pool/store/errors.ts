@@ -29,7 +29,7 @@ const PASSING =
 const LONGEST = 120;
 
 /** A server's message without the place in the script that Redis adds, cut at a word. */
-function shortened(message: string): string {
+export function shortened(message: string): string {
   const text = message
     .replace(/ script: [0-9a-f]{6,}\b.*$/s, '')
     .replace(/Error (?:running|compiling) script (?:\([^)]*\))?:? ?|@?user_script: ?\d+: ?/g, '')
@@ -53,7 +53,7 @@ export function serverError(text: string, where: string, by: 'store' | 'Sentinel
   const schema = /CULVERTSCHEMA (\S+)/.exec(message);
   if (schema) {
     return new StoreRefused(
-      `the pool at ${where} has the schema ${schema[1]}, and this version of culvert-wrap knows the schema 1`,
+      `the pool at ${where} has the schema ${schema[1]!.slice(0, 20)}, and this version of culvert-wrap knows the schema 1`,
       'use one version of culvert-wrap on all machines, or give one of them another database of the store',
     );
   }

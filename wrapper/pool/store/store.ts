@@ -171,7 +171,9 @@ function storeOf(connection: Connection, database: number) {
       if (isGranted(reply)) return { kind: 'granted', lease: reply, intact };
       const { none, soon, ms } = reply;
       if (none !== true || typeof soon !== 'boolean' || !(ms === undefined || isAmount(ms))) noReply();
-      return { kind: 'none', soon, ms, accounts: list(reply.accounts, isUnavailable), intact };
+      const refused = list(reply.accounts, isUnavailable);
+      if (!refused.every(({ fp }) => accounts.includes(fp))) noReply();
+      return { kind: 'none', soon, ms, accounts: refused, intact };
     },
     /** Renews a lease; false when it is no longer held. */
     renew: (cli: string, fence: string, ttl: number): Promise<boolean> => isHeld(cli, 'renew', { fence, ttl }),
@@ -188,8 +190,12 @@ function storeOf(connection: Connection, database: number) {
   };
 }
 
+/** Length of a text in an answer, in characters. */
+const LONGEST_TEXT = 200;
+
 function withPrintableTexts(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? printable(value) : value;
+  if (typeof value !== 'string') return value;
+  return printable(value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value);
 }
 
 function parsed(reply: string): Record<string, unknown> {

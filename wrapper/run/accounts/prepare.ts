@@ -4,8 +4,12 @@ import type { Provider } from '../../catalog/catalog.ts';
 import type { CliState } from '../../store/state.ts';
 import { parseDuration } from '../../system/duration.ts';
 import { sha256 } from '../../system/hash.ts';
+import { redact } from '../../system/redact.ts';
 import { runHelper } from '../../system/run-helper.ts';
 import { stripAnsi } from '../rules/classify.ts';
+
+/** Length of the line that is repeated from a prepare command, in characters. */
+const LONGEST = 200;
 
 export type Prepared = { ok: true; digest?: string } | { ok: false; problem: string };
 
@@ -38,16 +42,11 @@ export async function prepare(
   if (result.error) return { ok: false, problem: `its prepare command could not be started: ${result.error.message}` };
   if (result.timedOut) return { ok: false, problem: `its prepare command did not end within ${timeoutMs / 1000} s` };
   if (result.exit !== 0) {
-    const last = redact(stripAnsi(result.stderr).trim().split('\n').at(-1) ?? '', Object.values(account.env));
+    const last = redact(stripAnsi(result.stderr).trim().split('\n').at(-1) ?? '', Object.values(account.env)).slice(
+      0,
+      LONGEST,
+    );
     return { ok: false, problem: `its prepare command failed with exit status ${result.exit}${last && `: ${last}`}` };
   }
   return { ok: true, digest };
-}
-
-/** Text without any of the secrets, cut to a line's length. */
-function redact(text: string, secrets: readonly string[]): string {
-  return secrets
-    .filter(secret => secret.length > 3)
-    .reduce((result, secret) => result.replaceAll(secret, '***'), text)
-    .slice(0, 200);
 }
