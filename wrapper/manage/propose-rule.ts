@@ -1,5 +1,6 @@
 // Proposes the catalog rule that recognizes a failure, without any part of a credential that its message repeats.
 import { stripAnsi } from '../run/rules/classify.ts';
+import { formsOf } from '../system/redact.ts';
 
 /** Result of a failed command. */
 export interface Failure {
@@ -14,7 +15,7 @@ const KEY =
   '(?:api key|access key|secret key|key|(?:access |auth |bearer |api )?token|credentials?|secret|password)\\b';
 const BAD =
   '(?:in(?:valid|correct|active)|not (?:valid|correct|active|found|recogni[sz]ed|authori[sz]ed)|wrong|bad|expired|revoked|missing|unknown|malformed|disabled|deactivated|deleted|rejected|refused|unrecogni[sz]ed|required)\\b';
-const AMOUNT = '(?:quota|limit|credits?|balance|funds|allowance|budget|allotment|spend(?:ing)?)s?\\b';
+const AMOUNT = '(?:quota|limit|cap|credits?|balance|funds|allowance|budget|allotment|spend(?:ing)?)s?\\b';
 const GONE = '(?:exceed(?:ed|s|ing)?|exhausted|reached|used up|depleted|insufficient|hit|ran out|run out|over)\\b';
 
 /**
@@ -24,7 +25,10 @@ const GONE = '(?:exceed(?:ed|s|ing)?|exhausted|reached|used up|depleted|insuffic
  */
 const EVIDENCE: readonly (readonly [string, RegExp])[][] = [
   [
-    ['rate', /rate.?limit|throttl|slow down|per (?:second|minute|min)\b|too many (?:failed )?(?:\w+ )?attempts/],
+    [
+      'rate',
+      /rate.?limit|throttl|slow down|too (?:quickly|fast)|per (?:second|minute|min)\b|too many (?:failed )?(?:\w+ )?attempts/,
+    ],
     [
       'quota',
       new RegExp(
@@ -46,7 +50,7 @@ const EVIDENCE: readonly (readonly [string, RegExp])[][] = [
   ],
   [
     ['quota', /quota|credits?\b|usage limit|billing|exceeded|exhausted|payment|upgrade your plan/],
-    ['auth', /authenticat|api key|credential|token\b/],
+    ['auth', /authenticat|api key|credential|token\b|signature|sign(?:ed)? in|log ?in\b/],
   ],
 ];
 
@@ -56,8 +60,23 @@ function status(code: number, name: string): RegExp {
   );
 }
 
-/** Rank of the best evidence in a text (0 is best), with its class. */
-function judge(text: string): { level: number; class: string } | undefined {
+interface Evidence {
+  /** 0 is best. */
+  level: number;
+  class: string;
+}
+
+/**
+ * The best evidence in a message, with one word in place of a credential: "key sk-a-b-c was rejected". What is taken for one may be a word
+ * that says most, such as `insufficient_quota_for_this_request`.
+ */
+function judge(text: string, secrets: readonly string[]): Evidence | undefined {
+  const whole = evidenceIn(text);
+  const plain = evidenceIn(withoutSecrets(text, secrets).replace(/\S*\0\S*/g, 'it'));
+  return plain && !(whole && whole.level <= plain.level) ? plain : whole;
+}
+
+function evidenceIn(text: string): Evidence | undefined {
   // `invalid_api_key`, `rateLimitExceeded`
   const words = text
     .replace(/([a-z])([A-Z])/g, '$1 $2')
@@ -87,20 +106,23 @@ export function proposeRule(
   wanted?: string,
 ): RuleText | undefined {
   const json = jsonError(stdout);
-  const text = json?.value ?? mostTelling(stderr);
+  const text = json?.value ?? mostTelling(stderr, secrets);
   if (text === undefined) return undefined;
   const pattern = anchored(withoutSecrets(text, secrets));
   if (pattern === undefined) return undefined;
-  const base: RuleText = { class: wanted ?? judge(text)?.class ?? 'quota', ...(exit !== null && { exit: [exit] }) };
+  const base: RuleText = {
+    class: wanted ?? judge(text, secrets)?.class ?? 'quota',
+    ...(exit !== null && { exit: [exit] }),
+  };
   return json ? { ...base, json: { path: json.path, matches: pattern } } : { ...base, stderr: pattern };
 }
 
-function mostTelling(stderr: string): string | undefined {
+function mostTelling(stderr: string, secrets: readonly string[]): string | undefined {
   const lines = stripAnsi(stderr)
     .split(/[\r\n]+/)
     .map(line => line.replace(/\s+/g, ' ').trim())
     .filter(Boolean);
-  const judged = lines.map(line => ({ line, level: judge(line)?.level ?? (/error/i.test(line) ? 3 : 4) }));
+  const judged = lines.map(line => ({ line, level: judge(line, secrets)?.level ?? (/error/i.test(line) ? 3 : 4) }));
   return judged.sort((a, b) => a.level - b.level)[0]?.line;
 }
 
@@ -112,8 +134,8 @@ const RUN = /[^\s"'`(),;<>[\]{}|]+/g;
 const KEY_LIKE = [
   /^(?:sk|pk|rk|fc|tvly|gh[opsur]|github_pat|glpat|hf|sbp|npm|nfp|napi|sntrys|xox[a-z]|re|key|tok(?:en)?|secret)[-_](?=.{6})/i,
   /^(?:AKIA|ASIA|AIza|eyJ|ya29\.)/,
-  /^(?=.*\d)(?=.*[a-z])[\w\-.~+/]{16,}$/i,
-  /^[\w\-+/]{24,}$/,
+  /^(?=.*\d)(?=.*[a-z])[\w\-.~+/]{16,}={0,2}$/i,
+  /^[\w\-+/]{24,}={0,2}$/,
   /\*{2,}|•{2,}|(?:\.{3}|…)\w|x{4,}/i,
 ];
 /** A word that repeats so many characters of a credential may be a part of it. */
@@ -123,7 +145,7 @@ const SHARED = 4;
 function withoutSecrets(text: string, secrets: readonly string[]): string {
   const forms = secrets
     .filter(secret => secret.trim() !== '')
-    .flatMap(secret => [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64')])
+    .flatMap(formsOf)
     // As lines are: see `mostTelling`.
     .map(secret => secret.replace(/\s+/g, ' ').trim());
   const rest = forms.reduce(

@@ -54,7 +54,7 @@ export function readInvocation(args: readonly string[], provider: Rules): Invoca
 }
 
 /** `--key value`, `--key=value`, and for one letter `-kvalue`. */
-function isOption(arg: string, option: string): boolean {
+export function isOption(arg: string, option: string): boolean {
   if (arg === option || arg.startsWith(`${option}=`)) return true;
   return option.length === 2 && option[1] !== '-' && arg.startsWith(option);
 }

@@ -24,6 +24,12 @@ const MESSAGES: [string, string][] = [
   ['auth', 'ExpiredToken: The security token included in the request is expired'],
   ['auth', 'The API key has been revoked; billing is not affected'],
   ['auth', 'Error: not logged in. Run `x login` to see your credits'],
+  ['auth', 'Error: key sk-CANARY-abcdefghijkl99 was rejected'],
+  ['auth', 'Error: key 9f8e7d6c-5b4a-4321-8765-0123456789ab, was rejected; see your quota'],
+  ['auth', 'Login expired, please sign in again'],
+  ['auth', 'Error: the signature does not match'],
+  ['quota', 'Monthly usage cap reached'],
+  ['rate', 'You are sending requests too quickly'],
   ['quota', 'You exceeded your current quota, please check your plan and billing details.'],
   ['quota', 'Error code: 429 - You exceeded your current quota, please check your plan and billing details.'],
   ['quota', 'HTTP 401: quota_exceeded: This request exceeds your quota of 10000. You have 0 credits remaining'],
@@ -79,6 +85,8 @@ const FORMS: Record<string, (secret: string) => string> = {
   'in a sentence of its own': secret => `(key=${secret},v=1)`,
   'encoded for an address': secret => `/?k=${encodeURIComponent(secret)}`,
   'in Base64': secret => Buffer.from(secret).toString('base64'),
+  'in Base64 behind a name': secret => Buffer.from(`user:${secret}`).toString('base64'),
+  'in Base64 before a colon': secret => Buffer.from(`${secret}:`).toString('base64'),
   'masked in the middle': secret => `${secret.slice(0, 6)}...${secret.slice(-4)}`,
   'masked with stars': secret => `${secret.slice(0, 4)}************${secret.slice(-4)}`,
   'by its end': secret => `ending in ${secret.slice(-4)}`,
@@ -154,10 +162,11 @@ test('learn --write knows the credentials of the environment, of options, of acc
   fs.writeFileSync(path.join(box.home, '.mytool'), `key=${keys.stored}\n`);
   const catalog = path.join(box.config, 'providers.toml');
   const before = fs.readFileSync(catalog, 'utf8');
-  for (const key of Object.values(keys)) {
+  for (const [name, key] of Object.entries({ ...keys, joined: keys.option })) {
     fs.writeFileSync(catalog, before);
     const env = { MY_KEY: keys.environment, REPEATED: key };
-    const learned = await box.wrap(['catalog', 'learn', '--write', 'mytool', '--', 'x', '-k', keys.option], { env });
+    const option = name === 'joined' ? [`-k${key}`] : ['-k', keys.option];
+    const learned = await box.wrap(['catalog', 'learn', '--write', 'mytool', '--', 'x', ...option], { env });
     assert.equal(learned.exit, 0, learned.stderr);
     const written = fs.readFileSync(catalog, 'utf8').slice(before.length);
     assert.match(

@@ -6,7 +6,7 @@ import { type Catalog, loadCatalog, Provider } from '../../catalog/catalog.ts';
 import type { Context } from '../../context.ts';
 import { type Failure, proposeRule } from '../../manage/propose-rule.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';
-import { readInvocation } from '../../run/invocation.ts';
+import { isOption, readInvocation } from '../../run/invocation.ts';
 import { classify } from '../../run/rules/classify.ts';
 import { readConfig } from '../../store/config.ts';
 import { findOnPath, readInstalls } from '../../store/installs.ts';
@@ -164,9 +164,10 @@ async function secretsFor(
     .filter(([name, value]) => variables.has(name) || (SECRET_NAME.test(name) && !value?.startsWith('/')))
     .map(([, value]) => value ?? '');
   const given = (provider?.own_credential ?? []).flatMap(option =>
-    args.flatMap((arg, at) =>
-      arg === option ? [args[at + 1] ?? ''] : arg.startsWith(`${option}=`) ? [arg.slice(option.length + 1)] : [],
-    ),
+    args.flatMap((arg, at) => {
+      if (arg === option) return [args[at + 1] ?? ''];
+      return isOption(arg, option) ? [arg.slice(option.length).replace(/^=/, '')] : [];
+    }),
   );
   const accounts = readConfig(paths.config).accounts.filter(account => account.cli === cli);
   const resolved = await Promise.all(accounts.map(account => resolveAccount(account, caller, SOURCE_TIMEOUT_MS)));
