@@ -58,7 +58,7 @@ export function refreshPlans(clis: Iterable<string>, sources: Sources): void {
 }
 
 /**
- * Stores a plan. The shim tests for a non-empty file, so a CLI without accounts gets an empty one. A plan is a cache: a
+ * Stores a plan. The shim tests for a non-empty file, so a CLI without accounts and jobs gets an empty one. A plan is a cache: a
  * full or read-only disk does not stop a command, and its stamps are written last and only when nothing has changed.
  */
 export function writePlan(plan: Plan, sources: Sources): void {
@@ -67,10 +67,13 @@ export function writePlan(plan: Plan, sources: Sources): void {
   const shortcut = shortcutFile(paths, plan.cli);
   const stamps = sourceStamps(plan.cli, paths, catalog);
   try {
-    const text = shortcutFor(plan, paths, stamps, readState(paths, plan.cli).jobs);
+    const { jobs } = readState(paths, plan.cli);
+    const text = shortcutFor(plan, paths, stamps, jobs);
+    // a job of an account that is gone must not go to the login of the machine
+    const needed = plan.accounts.length > 0 || Object.keys(jobs).length > 0;
     removeStamps(stamps);
     rmSync(shortcut, { force: true });
-    writeAtomic(file, plan.accounts.length === 0 ? '' : `${JSON.stringify(plan)}\n`);
+    writeAtomic(file, needed ? `${JSON.stringify(plan)}\n` : '');
     if (text !== undefined) writeAtomic(shortcut, text);
     if (stampOf(sources) === plan.stamp) writeStamps(stamps);
     else rmSync(shortcut, { force: true });

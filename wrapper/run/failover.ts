@@ -37,8 +37,8 @@ export async function failover(command: Command): Promise<End> {
   const { plan, invocation, context } = command;
   const { provider, capacity, cli } = plan;
   const state = readState(context.paths, cli, file => {
-    setAside(file);
-    say(`${cli}: ${file} was damaged, so the accounts of earlier jobs, the default and cooldowns are forgotten`);
+    setAside(context.paths, cli);
+    say(`${cli}: ${file} was damaged, so the default, cooldowns and the accounts of some earlier jobs are forgotten`);
   });
   const { choice, notice, lostSession } = await chooseAccount(plan, invocation, state, context);
   if (notice) say(notice);

@@ -100,6 +100,7 @@ if [ "$__cw_m" ]; then
     ${start} ${HERE_DOCUMENTS}  fi
   echo "culvert-wrap: $__cw_b or node is missing; install culvert again, then run \\\`culvert-wrap install\\\`" >&2
   [ $__cw_m = shim ] || exit 69
+  ${namesJob(cli, paths)}
   if [ "$__cw_w" = own ] || { [ "$__cw_w" ] && [ -s "$__cw_p" ]; }; then
     echo "culvert-wrap: ${cli} is not run, because the account that is named for it can't be used" >&2
     exit 69
@@ -118,6 +119,14 @@ function bypassAudit(cli: string, paths: Paths): string {
     case $__cw_l in *'"audit":true'*)
 ${appendAudit(entry, paths, ':')} ;;
     esac`;
+}
+
+/** Commands that look for a job in the arguments, which names its account. */
+function namesJob(cli: string, { accounts }: Paths): string {
+  return `__cw_s=$(cat ${quote(path.join(accounts, `${cli}.json`))} 2>/dev/null)
+  for __cw_a; do
+    case $__cw_s in *"\\"\${__cw_a#*=}\\":{\\"account\\":"*) __cw_w=own ;; esac
+  done`;
 }
 
 /** The record in a shim of the command that it replaced, or `undefined` for a file that is not a shim. */

@@ -37,9 +37,9 @@ export function readPlan(cli: string, paths: Paths, stamp: string): Plan | undef
 
 /** The same, also when its sources changed since. */
 export function readLastPlan(cli: string, paths: Paths): Plan | undefined {
-  const text = readText(planFile(paths, cli));
-  if (!text) return undefined;
   try {
+    const text = readText(planFile(paths, cli));
+    if (!text) return undefined;
     const plan: unknown = JSON.parse(text);
     return isPlan(plan) && plan.cli === cli ? plan : undefined;
   } catch {
@@ -50,7 +50,8 @@ export function readLastPlan(cli: string, paths: Paths): Plan | undefined {
 /** Reports whether a CLI had accounts when its configuration was last read; true if the plan is lost. */
 export function hadAccounts(cli: string, paths: Paths): boolean {
   try {
-    return readText(planFile(paths, cli)) !== '';
+    const text = readText(planFile(paths, cli));
+    return text !== '' && readLastPlan(cli, paths)?.accounts.length !== 0;
   } catch {
     // another user's
     return false;

@@ -58,25 +58,50 @@ const MAX_SAMPLES = 60;
 const SAMPLE_EVERY_MS = 60_000;
 
 /**
- * The state of one CLI. What is damaged or missing reads as empty: nothing in it is needed to run a command.
+ * The state of one CLI. What is missing reads as empty: nothing in it is needed to run a command. Of a damaged file, jobs are read as
+ * far as they are whole, because no other account may continue them.
  * @param onDamage gets the path of a file that can't be read
  */
 export function readState(paths: Paths, cli: string, onDamage?: (file: string) => void): CliState {
   const file = stateFile(paths, cli);
-  let parsed: unknown;
+  let text = '';
   try {
-    parsed = JSON.parse(readText(file) ?? '{}');
+    text = readText(file) ?? '{}';
+    const parsed: unknown = JSON.parse(text);
+    if (isRecord(parsed)) return parseState(parsed);
   } catch {
-    parsed = {};
-    onDamage?.(file);
+    // below
   }
-  return parseState(parsed);
+  onDamage?.(file);
+  return parseState({ jobs: Object.fromEntries(wholeJobs(text)) });
 }
 
-/** Keeps a damaged file under another name, so that the next run starts a new one. */
-export function setAside(file: string): void {
+const JOB = /"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"account"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"at"\s*:\s*\d+\s*\}/g;
+
+function wholeJobs(text: string): [string, unknown][] {
+  return (text.match(JOB) ?? []).flatMap(job => {
+    try {
+      return Object.entries<unknown>(JSON.parse(`{${job}}`));
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Keeps a damaged file under another name, and starts a new one with the jobs of the old one. */
+export function setAside(paths: Paths, cli: string): void {
+  const file = stateFile(paths, cli);
   try {
-    renameSync(file, `${file}.broken`);
+    withLock(file, () => {
+      let damaged = false;
+      const state = readState(paths, cli, () => {
+        damaged = true;
+      });
+      // another run may have done it
+      if (!damaged) return;
+      renameSync(file, `${file}.broken`);
+      writeAtomic(file, `${JSON.stringify({ ...state, salt: randomHex(16) })}\n`);
+    });
   } catch {
     // it stays, and every run says so
   }

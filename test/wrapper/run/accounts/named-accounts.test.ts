@@ -378,13 +378,71 @@ test('a person who named no account is told that all are disabled, or that the r
   fs.writeFileSync(state, '{"jobs": {"job-1": ');
   const damaged = await box.run('fake', ['x']);
   assert.equal(damaged.stdout, 'ka \n');
-  assert.match(damaged.stderr, /^culvert-wrap: fake: .*fake\.json was damaged, so the accounts of earlier jobs.*\n$/);
+  assert.match(
+    damaged.stderr,
+    /^culvert-wrap: fake: .*fake\.json was damaged, so the default, cooldowns and .* earlier jobs are forgotten\n$/,
+  );
   assert.equal((await box.run('fake', ['x'])).stderr, '');
   assert.equal(fs.readFileSync(`${state}.broken`, 'utf8'), '{"jobs": {"job-1": ');
   for (const name of ['a', 'b']) await box.wrap(['accounts', 'disable', 'fake', name]);
   const result = await box.run('fake', ['x'], { env: { FAKE_KEY: 'machine' } });
   const line = 'culvert-wrap: fake: all accounts are disabled; running fake without an account\n';
   assert.deepEqual([result.exit, result.stdout, result.stderr], [0, 'machine \n', line]);
+});
+
+function setState(box: Sandbox, text: string): void {
+  const state = path.join(box.state, 'accounts/fake.json');
+  fs.mkdirSync(path.dirname(state), { recursive: true });
+  fs.writeFileSync(state, text);
+}
+
+test('no run continues a job of an account that is gone, also once the last account is gone', async t => {
+  const box = withTool(t, { a: 'ka' });
+  setState(box, '{"jobs":{"job-1":{"account":"a","at":1}}}');
+  await box.run('fake', ['x']);
+  fs.writeFileSync(config(box), '');
+  const env = { FAKE_KEY: 'machine' };
+  for (const time of ['first', 'second']) {
+    const { exit, stdout, stderr } = await box.run('fake', ['x', '--id=job-1'], { env });
+    assert.deepEqual([exit, stdout], [2, ''], time);
+    assert.match(stderr, /the account "a" that created job-1 does not exist/);
+  }
+  assert.deepEqual(await box.run('fake', ['x'], { env }), { exit: 0, signal: null, stdout: 'machine \n', stderr: '' });
+});
+
+test('jobs that are whole in a damaged record keep their accounts', async t => {
+  const jobs = '{"default":"b","jobs":{"__proto__":{"account":"b","at":1},"job \\"1":{"account":"a","at":2}';
+  for (const text of [jobs, `${jobs},"job-2":{"acc`, `\0\0${jobs}}}`]) {
+    const box = withTool(t, { b: 'kb', a: 'ka' });
+    setState(box, text);
+    for (const lines of [1, 0]) {
+      const { stdout, stderr } = await box.run('fake', ['x', '--id=job "1']);
+      assert.deepEqual([stdout, stderr.split('\n').length - 1], ['ka \n', lines], stderr);
+    }
+  }
+  const box = withTool(t, { a: 'ka', b: 'kb' });
+  for (const text of ['', 'null', '[]', '5']) {
+    setState(box, text);
+    assert.match((await box.run('fake', ['x'])).stderr, /was damaged/, text);
+  }
+});
+
+test('without our program no job runs that an account created, and with a directory for a plan each run reads the configuration', async t => {
+  const box = withTool(t, { a: 'ka', b: 'kb' });
+  setState(box, '{"jobs":{"job-1":{"account":"a","at":1}}}');
+  await box.run('fake', ['x']);
+  const plan = path.join(box.state, 'plans/fake');
+  fs.rmSync(plan);
+  fs.mkdirSync(plan);
+  assert.equal((await box.run('fake', ['x', 'job-1'])).stdout, 'ka \n');
+  fs.rmdirSync(plan);
+  await box.run('fake', ['x']);
+  edit(path.join(box.bin, 'fake'), text => text.replaceAll('main.cjs', 'gone.cjs'));
+  for (const args of [['job-1'], ['x', '--id=job-1']]) {
+    const { exit, stdout, stderr } = await box.run('fake', args);
+    assert.deepEqual([exit, stdout], [69, ''], stderr);
+  }
+  for (const args of [['x'], ['job'], ['job-1x'], ['*'], ['']]) assert.equal((await box.run('fake', args)).exit, 0);
 });
 
 test('a date without milliseconds gets no line into the audit log that cannot be read', async t => {
