@@ -1,15 +1,17 @@
 #!/bin/sh
 # Makes the two release keys, encrypted, and pins them: data/release/key.sh DIRECTORY [--passphrase-file FILE]
 # "current" signs releases; "next" stays locked away, signs when "current" is lost, and can revoke it.
-# A key on a token is pinned by its public part only: data/release/key.sh --public NAME FILE.pub
+# A key on a token is pinned by its public part: data/release/key.sh --public NAME FILE.pub [--signer COMMAND]
+# The command signs the certificate by which apt, dnf and makepkg know the key; without one it signs no repository.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 die() { printf '%s\n' "release-key: $*" >&2; exit 1; }
-usage() { die 'usage: ./culvert-tool release-key DIRECTORY [--passphrase-file FILE] | --public NAME FILE.pub'; }
+usage() { die 'usage: ./culvert-tool release-key DIRECTORY [--passphrase-file FILE] | --public NAME FILE.pub [--signer COMMAND]'; }
 
 if [ "${1-}" = --public ]; then
-  [ $# -eq 3 ] || usage
-  exec node "$top/data/release/pin.mjs" "$2" "$3"
+  case $#:${4-} in 3: | 5:--signer) ;; *) usage ;; esac
+  shift
+  exec node "$top/data/release/pin.mjs" "$@"
 fi
 directory=${1-}
 case $directory in '' | -*) usage ;; esac
@@ -34,9 +36,9 @@ for name in current next; do
   printf '%s\n' "$key" | openssl pkcs8 -topk8 -scrypt $passphrase -out "$directory/$name.key.new" ||
     { rm -f "$directory/$name.key.new"; die "The key \"$name\" was not made."; }
   printf '%s\n' "$key" | openssl pkey -pubout -out "$directory/$name.pub"
-  key=
   mv "$directory/$name.key.new" "$directory/$name.key"
-  node "$top/data/release/pin.mjs" "$name" "$directory/$name.pub"
+  printf '%s\n' "$key" | node "$top/data/release/pin.mjs" "$name" "$directory/$name.pub" --private
+  key=
 done
 printf '%s\n' "The keys are in $directory. Move next.key to a medium that you lock away, and keep a copy of both." \
   'Commit data/project.json: installations trust the keys that are pinned in the version they run.'

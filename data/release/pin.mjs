@@ -1,16 +1,32 @@
-// Pins a release key in data/project.json: node data/release/pin.mjs NAME PUBLIC.pub
+// Pins a release key in data/project.json: node data/release/pin.mjs NAME PUBLIC.pub [--private | --signer COMMAND]
 // Keys are in the order of their rank: one that is pinned later can revoke those before it.
+// With the private key on stdin, or a command that signs, the key also signs repositories of packages: it gets a certificate.
 import { createHash, createPublicKey } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { commandSigner, LIFETIME, privateKeys, rawKey } from '../repository/keys.mjs';
+import { certificate, signerOf } from '../repository/openpgp.mjs';
 import { format } from './project.mjs';
 
 const file = join(resolve(import.meta.dirname, '../..'), 'data/project.json');
-const [name, publicFile] = process.argv.slice(2);
-const raw = Buffer.from(createPublicKey(readFileSync(publicFile)).export({ format: 'jwk' }).x, 'base64url');
+const [name, publicFile, how, command] = process.argv.slice(2);
+const raw = rawKey(createPublicKey(readFileSync(publicFile)));
 const project = JSON.parse(readFileSync(file, 'utf8'));
 const { pinned } = project.releaseKeys;
-const key = raw.toString('base64');
-if (!pinned.some(known => known.key === key)) pinned.push({ name, key });
+const text = raw.toString('base64');
+let pin = pinned.find(({ key }) => key === text);
+if (!pin) {
+  pin = { name, key: text };
+  pinned.push(pin);
+}
+if (how && !pin.certificate) {
+  const signer = how === '--signer' ? commandSigner(command) : signerOf(privateKeys(readFileSync(0, 'utf8'))[0]);
+  const created = Number(process.env.SOURCE_DATE_EPOCH ?? Math.floor(Date.now() / 1000));
+  const expires = created + LIFETIME;
+  const date = seconds => new Date(seconds * 1000).toISOString().replace('.000', '');
+  const owner = `Culvert releases, key "${pin.name}" <${project.contact}>`;
+  Object.assign(pin, { created: date(created), expires: date(expires) });
+  pin.certificate = certificate({ key: raw, created }, owner, expires, signer).toString('base64');
+}
 writeFileSync(file, format(project));
 console.log(`${name}: ${createHash('sha256').update(raw).digest('hex').slice(0, 16)} is pinned`);

@@ -39,6 +39,22 @@ export function ownerAt(url) {
   return owner && isForge(url) ? `@${owner}` : null;
 }
 
+/**
+ * Address of the package repository: below the homepage, or the pages of the repository on a forge.
+ * @param {URL} url
+ */
+export function packagesAt(url) {
+  const [owner, name] = url.pathname
+    .replace(/\/+$/, '')
+    .replace(/\.git$/, '')
+    .split('/')
+    .filter(Boolean);
+  if (!isForge(url)) return `${url.href.replace(/\/+$/, '')}/packages`;
+  const host = { 'github.com': 'github.io', 'gitlab.com': 'gitlab.io', 'codeberg.org': 'codeberg.page' }[url.host];
+  // another forge has its pages where its administrator wants them
+  return host ? `https://${owner}.${host}/${name}` : '';
+}
+
 /** True where releases are on pages that name each file, and not in directories. */
 const isForge = url => releasesAt(url).source.includes('{name}');
 
@@ -62,9 +78,11 @@ if (process.argv[1] === import.meta.filename) {
   const project = JSON.parse(readFileSync(file, 'utf8'));
   project.homepage = url.href;
   project.releases = releasesAt(url);
+  project.packages = packagesAt(url);
   if (contact) project.contact = contact;
   writeFileSync(file, format(project));
   console.log(`${file}: updates come from ${project.releases.source}`);
+  console.log(`Packages come from ${project.packages || 'nowhere yet: set "packages" in it'}`);
   console.log(`The maintainer that packages name is ${project.contact}`);
   const owners = join(top, 'CODEOWNERS');
   if (owner && existsSync(owners)) writeFileSync(owners, withOwner(readFileSync(owners, 'utf8'), owner));
@@ -81,6 +99,7 @@ export function format(project) {
   "homepage": ${JSON.stringify(project.homepage)},
   "contact": ${JSON.stringify(project.contact)},
   "schemas": ${JSON.stringify(project.schemas)},
+  "packages": ${JSON.stringify(project.packages ?? '')},
   "releases": ${releases.length < 100 ? releases : `{\n    "source": ${JSON.stringify(project.releases.source)},\n    "redirectHosts": [${list}]\n  }`},
   "releaseKeys": ${keys === '' ? `{ "threshold": ${threshold}, "pinned": [] }` : `{\n    "threshold": ${threshold},\n    "pinned": [${keys}\n    ]\n  }`}
 }

@@ -17,8 +17,10 @@ E
 url=$(printf %s "$url" | sed "s|/releases/latest/download/|/releases/download/v$version/|; s|/-/releases/permalink/latest/|/-/releases/v$version/|")
 digest=$(sha256sum "$source")
 date=$(LC_ALL=C date -u -d "@${SOURCE_DATE_EPOCH:?}" '+%a %b %d %Y')
+# what comes before a release sorts before it
+rpm_version=$(printf %s "$version" | sed 's/-/~/g')
 mkdir -p "$directory"
 for file in rpm/culvert.spec arch/PKGBUILD arch/culvert.install; do
-  sed "s|@VERSION@|$version|g; s|@HOMEPAGE@|$homepage|g; s|@CONTACT@|$contact|g; s|@SOURCE_URL@|$url|g; s|@SHA256@|${digest%% *}|g; s|@DATE@|$date|g" \
+  sed "s|@VERSION@|$version|g; s|@RPM_VERSION@|$rpm_version|g; s|@HOMEPAGE@|$homepage|g; s|@CONTACT@|$contact|g; s|@SOURCE_URL@|$url|g; s|@SHA256@|${digest%% *}|g; s|@DATE@|$date|g" \
     "$top/data/$file" >"$directory/${file#*/}"
 done

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Makes a release in dist/VERSION/, from a clean tree: data/release/release.sh VERSION [--sources] [--key FILE] [OPTION…]
-# The options are those of `culvert-manifest sign`; --passphrase-file FILE opens an encrypted key without a question.
+# The options are those of `culvert-manifest sign`; --passphrase-file FILE opens an encrypted key without a question, and a
+# second --key signs the package repositories too.
+# --renew VERSION --key FILE [OPTION…] signs what is in dist/VERSION/ anew, before it expires; any build can do that.
 # --sources: with the sources of what the AppImage bundles, which its licenses want to be published beside it.
 # The directory appears at the end, whole, and can be uploaded as it is; see RELEASING.md.
 set -eu
@@ -23,27 +25,27 @@ built_with() {
   } | LC_ALL=C sort -u
 }
 
-version=${1:?}
+if [ "${1:?}" = --renew ]; then
+  [ -f "dist/${2-}/release-manifest.v1.json.sig" ] || die "There is no signed release in dist/${2-}/."
+  renewed=dist/$2
+  shift 2
+  exec data/repository/sign.sh --renew "$renewed" build/meson/manifest/main.cjs "$@"
+fi
+version=$1
 shift
-key='' signer=no sources=no passphrase='' count=$#
+sources=no signing='' count=$#
 while [ "$count" -gt 0 ]; do
   option=$1
   shift
   count=$((count - 1))
   case $option in
-    --key=*) key=${option#*=} ;;
-    --key | --passphrase-file)
-      [ "$count" -gt 0 ] || die "$option needs a file."
-      if [ "$option" = --key ]; then key=$1; else passphrase="-passin file:$1"; fi
-      shift
-      count=$((count - 1)) ;;
     --sources) sources=yes ;;
-    --signer | --signer=*) signer=yes; set -- "$@" "$option" ;;
+    --key) signing=yes; [ "$count" -gt 0 ] && [ -r "$1" ] || die "The key ${1-} can't be read."; set -- "$@" "$option" ;;
+    --key=*) signing=yes; [ -r "${option#*=}" ] || die "The key ${option#*=} can't be read."; set -- "$@" "$option" ;;
     *) set -- "$@" "$option" ;;
   esac
 done
-[ $# -eq 0 ] || [ -n "$key" ] || die "$* is for signing, which needs --key FILE."
-[ -z "$key" ] || [ -r "$key" ] || die "The key $key can't be read."
+[ $# -eq 0 ] || [ -n "$signing" ] || die "$* is for signing, which needs --key FILE."
 
 wanted=$(node -p 'require("./package.json").version')
 [ "$version" = "$wanted" ] || die "package.json says $wanted, not $version. Run: ./culvert-tool version $version"
@@ -72,6 +74,8 @@ say 'tree for a user'
 data/release/user.sh "$name-user.tar.gz" "$work/user"
 say 'Debian package'
 data/deb/build.sh "$name-source.tar.gz" "$name.deb" "$work/deb"
+say 'rpm'
+data/rpm/build.sh "$name-source.tar.gz" "$name-1.noarch.rpm" "$work/rpm"
 built_with >"$name.builder.txt"
 say 'AppImage'
 data/appimage/build.sh "$name-x86_64.AppImage" "$work/appimage"
@@ -85,29 +89,14 @@ data/release/recipes.sh "$name-source.tar.gz" "$work/recipes/culvert-$version-re
 data/release/pack.sh "$work/recipes" "$name-recipes.tar.gz"
 say 'manifest'
 manifest create --out "$new/release-manifest.v1.json" --tag "v$version" "$name"[-.]*
-# serial and expiry count from now, not from the commit
-sign() { env -u SOURCE_DATE_EPOCH node "$work/user/meson/manifest/main.cjs" sign "$new/release-manifest.v1.json" "$@"; }
-if [ -z "$key" ]; then
-  :
-elif [ $signer = no ] && grep -q ENCRYPTED "$key"; then
-  tries=1
-  # a mistyped passphrase is not a reason to build everything again
-  # shellcheck disable=SC2086
-  until openssl pkey -in "$key" $passphrase | sign --key - "$@"; do
-    { [ -z "$passphrase" ] && [ -t 2 ] && [ $tries -lt 3 ]; } || exit 1
-    tries=$((tries + 1))
-    say 'Once more:'
-  done
-else
-  sign --key "$key" "$@"
-fi
+[ -z "$signing" ] || data/repository/sign.sh "$new" "$work/user/meson/manifest/main.cjs" "$@"
 manifest verify --no-signature "$new/release-manifest.v1.json" >/dev/null
 [ -z "$(git status --porcelain)" ] || die 'The build has changed the tree; nothing was released.'
 
 mkdir -p dist
 mv "$new" "dist/$version"
 say "dist/$version holds the release; RELEASING.md says how to publish it."
-if [ -z "$key" ]; then
+if [ -z "$signing" ]; then
   say 'It is not signed, and no installation updates to it. To sign:'
   say "  $top/build/prefix/bin/culvert-manifest sign dist/$version/release-manifest.v1.json --key FILE"
 fi

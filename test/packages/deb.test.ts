@@ -1,4 +1,4 @@
-// The Debian package of this tree: built with a quick compression, unpacked and run; as root also installed and purged.
+// The Debian packages of this tree: built with a quick compression, unpacked and run; as root also installed and purged.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -15,6 +15,7 @@ const missing = ['dh', 'dpkg-buildpackage', 'gjs', 'meson', 'rsvg-convert'].find
 describe('the Debian package', { skip: missing && `${missing} is not installed` }, () => {
   const at = temporary({ after }, 'deb');
   const deb = join(at, 'culvert.deb');
+  const PARTS = [deb, deb.replace('.deb', '-daemon.deb'), deb.replace('.deb', '-archive-keyring.deb')];
   const bundles = () => join(at, `source/unpacked/culvert-${version}/prebuilt/system`);
   const installed = (path: string) => join(at, 'root', path);
 
@@ -22,7 +23,7 @@ describe('the Debian package', { skip: missing && `${missing} is not installed` 
     const source = join(at, `culvert-${version}-source.tar.gz`);
     await build('data/release/source.sh', [source, join(at, 'source')]);
     await build('data/deb/build.sh', [source, deb, join(at, 'deb')], { DPKG_DEB_COMPRESSOR_LEVEL: '1' });
-    execFileSync('dpkg-deb', ['-x', deb, join(at, 'root')]);
+    for (const part of PARTS) execFileSync('dpkg-deb', ['-x', part, join(at, 'root')]);
   });
 
   test('the installed root service is its bundle, byte for byte', () => {
@@ -31,6 +32,28 @@ describe('the Debian package', { skip: missing && `${missing} is not installed` 
     const rules = execFileSync('gjs', ['-m', program, '--fallback'], { encoding: 'utf8' });
     assert.match(rules, /^table inet culvert /m);
     assert.equal(readFileSync(installed('usr/lib/culvert-killswitch/fallback.nft'), 'utf8'), rules);
+  });
+
+  test('the daemon alone has nothing of GTK, and the two packages share no file', () => {
+    const files = (part: string) => execFileSync('dpkg-deb', ['--fsys-tarfile', part], { maxBuffer: 2 ** 28 });
+    const listed = (part: string) =>
+      execFileSync('tar', ['-t'], { input: files(part), encoding: 'utf8' })
+        .split('\n')
+        .filter(name => !name.endsWith('/'));
+    const [panel, daemon] = [listed(PARTS[0]!), listed(PARTS[1]!)];
+    assert.deepEqual(
+      daemon.filter(name => name && panel.includes(name)),
+      [],
+    );
+    assert.deepEqual(
+      daemon.filter(name => /\/(panel|tray|bridge)|gresource|\/icons\/|\.desktop$/.test(name)),
+      [],
+    );
+    const depends = execFileSync('dpkg-deb', ['-f', PARTS[1]!, 'Depends'], { encoding: 'utf8' });
+    assert.doesNotMatch(depends, /gtk|adw/i);
+    assert.match(depends, /\bculvert-archive-keyring\b/);
+    for (const name of ['./usr/share/culvert/panel.js', './usr/share/culvert/tray.js'])
+      assert.ok(panel.includes(name), name);
   });
 
   test('every other bundle is installed under its name', () => {
@@ -56,25 +79,38 @@ describe('the Debian package', { skip: missing && `${missing} is not installed` 
       mount -t tmpfs layer "$1" || exit 77
       mkdir "$1/written" "$1/work" "$1/root"
       mount -t overlay layer -o "lowerdir=/,upperdir=$1/written,workdir=$1/work" "$1/root" || exit 77
-      cp "$2" "$1/root/culvert.deb"
+      for deb in $2; do cp "$deb" "$1/root/"; done
       mount -t proc proc "$1/root/proc"
       mount --rbind /dev "$1/root/dev"
       for place in run tmp; do mount -t tmpfs "$place" "$1/root/$place"; done
       exec chroot "$1/root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:"$3" sh -euc "$4"`;
     const inside = `
       list() { find /usr /etc /var/lib -xdev ! -path '/var/lib/dpkg/*' ! -path '/usr/share/icons/hicolor/icon-theme.cache' | LC_ALL=C sort; }
-      dpkg --purge --force-all culvert >/dev/null 2>&1 || true
+      dpkg --purge --force-all culvert culvert-daemon culvert-archive-keyring >/dev/null 2>&1 || true
       list >/tmp/before
-      dpkg --force-depends -i /culvert.deb >&2
+      dpkg --force-depends -i /culvert*.deb >&2
       culvert --version
       culvert-wrap --version
       culvert-manifest --version
       gjs -m /usr/lib/culvert-killswitch/killswitch.js --fallback | cmp - /usr/lib/culvert-killswitch/fallback.nft
-      dpkg --purge culvert >&2
+      dpkg --purge culvert culvert-daemon culvert-archive-keyring >&2
       list | diff /tmp/before - >&2`;
     const place = temporary(t, 'layer');
     const node = join(process.execPath, '..');
-    const args = ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-uc', layer, '-', place, deb, node, inside];
+    const args = [
+      '--mount',
+      '--pid',
+      '--fork',
+      '--kill-child',
+      'sh',
+      '-uc',
+      layer,
+      '-',
+      place,
+      PARTS.join(' '),
+      node,
+      inside,
+    ];
     const { status, stdout, stderr } = spawnSync('unshare', args, { encoding: 'utf8' });
     if (status === 77 || /unshare failed/.test(stderr)) return t.skip('no mounts here');
     assert.equal(status, 0, stderr);

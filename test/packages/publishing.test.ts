@@ -8,72 +8,15 @@ import type { AddressInfo } from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import pinnedProject from '../../data/project.json' with { type: 'json' };
 import { ownerAt, releasesAt, withOwner } from '../../data/release/project.mjs';
-import { pinnedKeys } from '../../manifest/signing/keys.ts';
 import { buildManifest } from '../support/manifest/bundle.ts';
+import { clone, makeKeys, PASSPHRASE } from '../support/release.ts';
 import { temporary } from '../support/temporary.ts';
 import { createUpdater, script } from '../support/update/source.ts';
 import { files, pages } from './proof/serve.mjs';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const PASSPHRASE = 'correct horse';
 const missing = spawnSync('openssl', ['version']).status === 0 ? false : 'openssl is not installed';
-
-/** A clone whose packages are small files, so that everything else of a release is the real thing. */
-function clone(t: Pick<TestContext, 'after'>, version: string) {
-  const at = temporary(t);
-  fs.cpSync(path.join(root, 'data/release'), path.join(at, 'data/release'), { recursive: true });
-  // without the keys of this repository, if it has some
-  const project = { ...pinnedProject, releaseKeys: { threshold: 1, pinned: [] } };
-  fs.writeFileSync(path.join(at, 'data/project.json'), JSON.stringify(project));
-  for (const folder of ['rpm', 'arch'])
-    fs.cpSync(path.join(root, 'data', folder), path.join(at, 'data', folder), { recursive: true });
-  const put = (file: string, text: string) => {
-    fs.mkdirSync(path.dirname(path.join(at, file)), { recursive: true });
-    fs.writeFileSync(path.join(at, file), text, { mode: 0o755 });
-  };
-  const lock = JSON.stringify({ version, packages: { '': { version } } });
-  put('package.json', JSON.stringify({ version }));
-  put('package-lock.json', lock);
-  put('CHANGELOG.md', `## ${version}\n`);
-  put('.gitignore', '/dist/\n/build/\n');
-  const image = script(version).toString();
-  put('data/release/source.sh', '#!/bin/sh\necho source >"$1"\n');
-  put(
-    'data/release/user.sh',
-    `#!/bin/sh\necho tree >"$1"; mkdir -p "$2/meson/manifest"; cp -r ${path.dirname(buildManifest())}/. "$2/meson/manifest/"\n`,
-  );
-  const buildinfo =
-    'printf "Installed-Build-Depends:\\n base-files (= 13.8),\\n meson (= 1.7.0-1)\\nEnvironment:\\n X=\\"a (= b)\\"\\n"';
-  put(
-    'data/deb/build.sh',
-    `#!/bin/sh\necho package >"$2"; mkdir -p "$3"; ${buildinfo} >"$3/culvert_1_amd64.buildinfo"\n`,
-  );
-  put('data/appimage/build.sh', `#!/bin/sh\nmkdir -p "$2/meson"; cat >"$1" <<'E'\n${image}E\n`);
-  put('data/release/sbom.mjs', "import { writeFileSync } from 'node:fs';\nwriteFileSync(process.argv[4], '{}');\n");
-  const run = (program: string, ...args: string[]) =>
-    spawnSync(program, args, { cwd: at, encoding: 'utf8', env: { PATH: process.env.PATH, HOME: at } });
-  const git = (...args: string[]) => run('git', '-c', 'user.name=t', '-c', 'user.email=t@t.example', ...args);
-  git('init', '-q');
-  git('add', '.');
-  git('commit', '-qm', 'x');
-  return { at, put, run, git };
-}
-
-function makeKeys(t: Pick<TestContext, 'after'>, { at, run, put }: ReturnType<typeof clone>) {
-  const keys = temporary(t);
-  fs.writeFileSync(path.join(keys, 'passphrase'), `${PASSPHRASE}\n`);
-  const made = run('data/release/key.sh', keys, '--passphrase-file', path.join(keys, 'passphrase'));
-  assert.equal(made.status, 0, made.stderr);
-  const project = JSON.parse(fs.readFileSync(path.join(at, 'data/project.json'), 'utf8'));
-  return {
-    keys,
-    pinned: pinnedKeys(project.releaseKeys.pinned),
-    put,
-    options: ['--passphrase-file', path.join(keys, 'passphrase')],
-  };
-}
 
 test('keys are encrypted, pinned in the order of their rank, and never made in a repository or over others', {
   skip: missing,
@@ -185,6 +128,9 @@ test('the first release by RELEASING.md updates an installation from a web serve
   const dist = path.join(work.at, 'dist/2.0.0');
   const release = `culvert-2.0.0`;
   assert.deepEqual(fs.readdirSync(dist).sort(), [
+    `${release}-1.noarch.rpm`,
+    `${release}-archive-keyring.deb`,
+    `${release}-daemon.deb`,
     `${release}-recipes.tar.gz`,
     `${release}-source.tar.gz`,
     `${release}-user.tar.gz`,

@@ -14,7 +14,12 @@ const hook = (name: string) => `${read('arch/culvert.install')}\n${name}\n`;
 
 /** Scriptlets that run before and after the files of a package go, with the arguments of a removal and of an upgrade. */
 const REMOVALS: Record<string, { before: string; after: string; removal: string; upgrade: string | null }> = {
-  deb: { before: read('deb/prerm'), after: read('deb/postrm'), removal: 'remove', upgrade: 'upgrade' },
+  deb: {
+    before: read('deb/culvert-daemon.prerm'),
+    after: read('deb/culvert-daemon.postrm'),
+    removal: 'remove',
+    upgrade: 'upgrade',
+  },
   rpm: { before: scriptlet('preun'), after: scriptlet('postun'), removal: '0', upgrade: '1' },
   // pacman calls other functions in an upgrade
   arch: { before: hook('pre_remove'), after: hook('post_remove'), removal: '1.0-1', upgrade: null },

@@ -15,6 +15,7 @@ const EPOCH = '1790000000';
 function repository(t: TestContext): string {
   const directory = temporary(t);
   cpSync(join(root, 'data/release'), join(directory, 'data/release'), { recursive: true });
+  cpSync(join(root, 'data/repository'), join(directory, 'data/repository'), { recursive: true });
   writeFileSync(join(directory, 'package.json'), '{"version": "1.2.3"}');
   writeFileSync(join(directory, 'CHANGELOG.md'), '# Changelog\n\n## 1.2.3, 2026-11-21\n');
   writeFileSync(join(directory, '.gitignore'), '/dist/\n/build/\n');

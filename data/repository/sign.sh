@@ -1,0 +1,94 @@
+#!/bin/sh
+# Signs a release: data/repository/sign.sh [--renew] DIRECTORY PROGRAM --key FILE [--key FILE] [--passphrase-file FILE] [OPTION…]
+# PROGRAM is the bundle of culvert-manifest, and the options are those of its "sign". The first key signs manifest and source,
+# all of them the package repositories. --renew keeps what the release was signed with, and dates it anew.
+set -eu
+top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
+say() { printf '%s\n' "release: $*" >&2; }
+die() { say "$@"; exit 1; }
+renew=''
+[ "$1" != --renew ] || { renew=--renew; shift; }
+release=$(readlink -f "$1") program=$(readlink -f "$2")
+shift 2
+manifest=$release/release-manifest.v1.json
+keys='' signer='' passphrase='' count=$#
+line='
+'
+while [ "$count" -gt 0 ]; do
+  option=$1
+  shift
+  count=$((count - 1))
+  case $option in
+    --key=*) keys=$keys${keys:+$line}${option#*=} ;;
+    --signer=*) signer=${option#*=} ;;
+    --key | --passphrase-file | --signer)
+      [ "$count" -gt 0 ] || die "$option needs a value."
+      case $option in
+        --key) keys=$keys${keys:+$line}$1 ;;
+        --signer) signer=$1 ;;
+        *) passphrase="-passin file:$1" ;;
+      esac
+      shift
+      count=$((count - 1)) ;;
+    *) set -- "$@" "$option" ;;
+  esac
+done
+[ -n "$keys" ] || die 'Signing needs --key FILE.'
+[ -z "$signer" ] || [ "$keys" = "${keys%%"$line"*}" ] || die '--signer signs with one key.'
+
+# FILE: prints a key; a mistyped passphrase is not a reason to build everything again
+open_key() {
+  if [ -n "$signer" ] || ! grep -q ENCRYPTED "$1"; then
+    cat "$1"
+    return
+  fi
+  tries=1
+  # shellcheck disable=SC2086
+  until openssl pkey -in "$1" $passphrase; do
+    { [ -z "$passphrase" ] && [ -t 2 ] && [ $tries -lt 3 ]; } || exit 1
+    tries=$((tries + 1))
+    say 'Once more:'
+  done
+}
+
+# the keys are only in this shell and in pipes
+first='' all=''
+while IFS= read -r file <&4; do
+  [ -r "$file" ] || die "The key $file can't be read."
+  opened=$(open_key "$file") || exit 1
+  all=$all$opened$line
+  [ -n "$first" ] || first=$opened
+done 4<<E
+$keys
+E
+
+if [ -n "$renew" ]; then
+  # its channel, what it revokes, and from which version on it is installed stay
+  options=$(node -p '
+    const { channel, minimum_version, revoked = [] } = JSON.parse(/\{[^]*/.exec(require("fs").readFileSync(process.argv[1], "utf8"))[0]);
+    ["--channel", channel, "--minimum-version", minimum_version, ...revoked.flatMap(id => ["--force", "--revoke", id])].join(" ")' \
+    "$manifest.sig")
+  # shellcheck disable=SC2086 # words
+  set -- $options "$@"
+fi
+# serial and expiry count from now, not from the commit
+sign() { env -u SOURCE_DATE_EPOCH node "$program" sign "$manifest" "$@"; }
+key=${keys%%"$line"*}
+if [ -n "$signer" ]; then
+  sign --key "$key" --signer "$signer" "$@"
+elif grep -q ENCRYPTED "$key"; then
+  printf '%s\n' "$first" | sign --key - "$@"
+else
+  sign --key "$key" "$@"
+fi
+
+if ! node "$top/data/repository/keys.mjs"; then
+  say 'There are no package repositories: data/project.json has no address of packages, or no key with a certificate.'
+  exit
+fi
+# which makepkg asks for
+[ -n "$renew" ] || printf '%s\n' "$first" |
+  node "$top/data/repository/sign.mjs" ${signer:+--signer "$signer"} "$release"/culvert-*-source.tar.gz
+say 'package repositories'
+# shellcheck disable=SC2086 # a word or none
+printf '%s\n' "$all" | "$top/data/repository/repository.sh" $renew "$release" ${signer:+--signer "$signer"}

@@ -1,0 +1,310 @@
+// Package repositories, as apt reads them: from the first release on, over new keys, and from mirrors that lie.
+// With --full also in the fresh roots that lie in CULVERT_TEST_ROOTS as NAME.tar (see RELEASING.md).
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { createHash, createPrivateKey } from 'node:crypto';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { certified, rawKey } from '../../data/repository/keys.mjs';
+import { certificate, clearsigned, signerOf } from '../../data/repository/openpgp.mjs';
+import { createMachine, type Machine } from '../support/apt.ts';
+import { freePort } from '../support/ports.ts';
+import { clone, makeKeys, PASSPHRASE } from '../support/release.ts';
+import { temporary } from '../support/temporary.ts';
+
+const missing = ['apt-ftparchive', 'dpkg-scanpackages', 'createrepo_c', 'rpmbuild', 'gpg', 'openssl'].find(
+  program => spawnSync(program, ['--version']).error,
+);
+
+describe('the package repositories of a release', { skip: missing && `${missing} is not installed` }, () => {
+  const published = temporary({ after }, 'published');
+  let work: ReturnType<typeof clone>;
+  let keys: string;
+  // what a hook makes would end with the hook
+  const ends: (() => void)[] = [];
+  const whole = { after: (end: () => void) => void ends.push(end) } as Pick<TestContext, 'after'>;
+  const port = freePort();
+  // a process of its own, since apt is waited for here
+  const program = join(import.meta.dirname, '../support/serve-directory.mjs');
+  const server = spawn(process.execPath, [program, published, String(port)], { stdio: 'ignore' });
+  const at = (version: string) => join(work.at, 'dist', version, 'repository');
+  const publish = (version: string) => {
+    fs.rmSync(published, { recursive: true, force: true });
+    fs.cpSync(at(version), published, { recursive: true });
+  };
+  const pem = (name: string) =>
+    execFileSync('openssl', ['pkey', '-in', join(keys, `${name}.key`), '-passin', `pass:${PASSPHRASE}`], {
+      encoding: 'utf8',
+    });
+  const signing = (name: string) => {
+    const key = createPrivateKey(pem(name));
+    const pinned = certified(JSON.parse(fs.readFileSync(join(work.at, 'data/project.json'), 'utf8')));
+    return { key: rawKey(key), created: pinned.find(each => each.name === name)!.created, signer: signerOf(key) };
+  };
+  /** The published index of "stable", unsigned, with something changed. */
+  const index = (change = (text: string) => text) => {
+    const text = fs.readFileSync(join(published, 'dists/stable/InRelease'), 'utf8');
+    return change(`${/Hash: SHA512\n\n([\s\S]*?\n)-----BEGIN/.exec(text)![1]}`);
+  };
+  const resign = (names: string[], text = index()) =>
+    put('dists/stable/InRelease', clearsigned(text, names.map(signing), Math.floor(Date.now() / 1000)));
+  const put = (file: string, content: string | Buffer) => fs.writeFileSync(join(published, file), content);
+  const release = (version: string, ...further: string[]) => {
+    work.put('package.json', JSON.stringify({ version }));
+    work.put('package-lock.json', JSON.stringify({ version, packages: { '': { version } } }));
+    work.put('CHANGELOG.md', `## ${version}\n`);
+    work.git('add', '.');
+    work.git('commit', '-qm', version);
+    const both = ['--key', join(keys, 'current.key'), '--key', join(keys, 'next.key')];
+    const made = work.run(
+      'data/release/release.sh',
+      version,
+      ...both,
+      '--passphrase-file',
+      join(keys, 'passphrase'),
+      ...further,
+    );
+    assert.equal(made.status, 0, made.stderr);
+  };
+
+  before(() => {
+    work = clone(whole, '1.0.0', `http://127.0.0.1:${port}`);
+    ({ keys } = makeKeys(whole, work));
+    release('1.0.0');
+    release('1.0.1');
+    release('1.1.0-beta.1', '--channel', 'beta');
+    release('1.1.0');
+  });
+  after(() => {
+    server.kill();
+    for (const end of ends) end();
+  });
+
+  const versions = (version: string, suite: string) =>
+    fs
+      .readFileSync(join(at(version), `dists/${suite}/main/binary-all/Packages`), 'utf8')
+      .match(/(?<=^Package: culvert\nVersion: ).*/gm);
+
+  test('a suite has the present release and the one before, and a beta is in its own', () => {
+    assert.deepEqual(versions('1.0.0', 'stable'), ['1.0.0']);
+    assert.deepEqual(versions('1.0.1', 'beta'), ['1.0.1', '1.0.0']);
+    assert.deepEqual(versions('1.1.0-beta.1', 'stable'), ['1.0.1', '1.0.0']);
+    assert.deepEqual(versions('1.1.0-beta.1', 'beta'), ['1.1.0~beta.1', '1.0.1']);
+    assert.deepEqual(versions('1.1.0', 'stable'), ['1.1.0', '1.0.1']);
+    assert.deepEqual(versions('1.1.0', 'beta'), ['1.1.0', '1.1.0~beta.1']);
+  });
+
+  test('the same release a day later differs in dates and signatures alone', t => {
+    const listed = () => {
+      const files = fs.readdirSync(at('1.0.0'), { recursive: true, withFileTypes: true }).filter(file => file.isFile());
+      return files
+        .map(({ parentPath, name }) => join(parentPath, name))
+        .sort()
+        .map(file => {
+          const text = fs
+            .readFileSync(file, 'latin1')
+            .replace(/^(Date|Valid-Until): .*$|^-----BEGIN PGP SIGNATURE[\s\S]*/gm, '');
+          return `${file} ${createHash('sha256').update(text).digest('hex')}`;
+        });
+    };
+    const first = listed();
+    // without what later releases left, as it was then
+    const aside = temporary(t, 'aside');
+    const dist = join(work.at, 'dist');
+    const later = ['1.0.1', '1.1.0-beta.1', '1.1.0'];
+    fs.cpSync(at('1.0.0'), join(aside, 'first'), { recursive: true });
+    for (const name of later) fs.renameSync(join(dist, name), join(aside, name));
+    const repository = join(work.at, 'data/repository/repository.sh');
+    const made = spawnSync('faketime', ['-f', '+1d', repository, join(dist, '1.0.0')], {
+      encoding: 'utf8',
+      input: pem('current') + pem('next'),
+      env: { PATH: process.env.PATH, NO_FAKE_STAT: '1' },
+    });
+    const second = listed();
+    for (const name of later) fs.renameSync(join(aside, name), join(dist, name));
+    fs.rmSync(at('1.0.0'), { recursive: true });
+    fs.renameSync(join(aside, 'first'), at('1.0.0'));
+    if (made.error) return t.skip('faketime is not installed');
+    assert.equal(made.status, 0, made.stderr);
+    assert.deepEqual(second, first);
+  });
+
+  const roots = process.env.CULVERT_FULL && process.getuid!() === 0 ? process.env.CULVERT_TEST_ROOTS : undefined;
+  const tars = roots ? fs.readdirSync(roots).filter(name => name.endsWith('.tar')) : [];
+  for (const tar of [undefined, ...tars]) {
+    const where = tar ? tar.replace('.tar', '') : 'apt of this machine';
+    const machine = (t: TestContext) => createMachine(t, tar && join(roots!, tar));
+    const subscribed = (t: TestContext, version = '1.0.1'): Machine => {
+      publish(version);
+      const made = machine(t);
+      made.subscribe(published);
+      assert.equal(made.update(), null);
+      return made;
+    };
+
+    test(`${where}: subscribes, installs, upgrades, and is as before after a purge`, t => {
+      publish('1.0.0');
+      const made = machine(t);
+      const list = () =>
+        made.isRoot
+          ? made
+              .run(
+                'find',
+                '/usr',
+                '/etc',
+                '/var/lib',
+                '-path',
+                '/var/lib/apt/lists/*',
+                '-prune',
+                '-o',
+                '-path',
+                '/var/lib/dpkg/*',
+                '-prune',
+                '-o',
+                '-print',
+              )
+              .split('\n')
+              .sort()
+          : [];
+      if (made.isRoot) made.run('rm', '-f', '/etc/apt/sources.list');
+      const before = list();
+      made.subscribe(published);
+      assert.equal(made.update(), null);
+      assert.equal(made.candidate('culvert'), '1.0.0');
+      const { status, said } = made.install('culvert');
+      assert.equal(status, 0, said);
+      for (const name of ['culvert', 'culvert-daemon', 'culvert-archive-keyring']) assert.match(said, new RegExp(name));
+      publish('1.0.1');
+      assert.equal(made.update(), null);
+      assert.equal(made.candidate('culvert-daemon'), '1.0.1');
+      if (!made.isRoot) return;
+      made.run('apt', '-qy', '-o', 'Acquire::http::Proxy=false', 'upgrade');
+      for (const name of ['culvert', 'culvert-daemon', 'culvert-archive-keyring'])
+        assert.equal(made.run('cat', `/usr/share/${name}/version`), '1.0.1\n');
+      made.run('apt-get', '-qy', 'purge', 'culvert', 'culvert-daemon', 'culvert-archive-keyring');
+      assert.deepEqual(
+        list().filter(path => !path.startsWith('/var/lib/apt/extended')),
+        before,
+      );
+    });
+
+    test(`${where}: keys are replaced without a gap`, t => {
+      const made = subscribed(t);
+      const fresh = fs.readFileSync(join(published, 'culvert-archive-keyring.pgp'));
+      const pinned = certified(JSON.parse(fs.readFileSync(join(work.at, 'data/project.json'), 'utf8')));
+      const [current, next] = pinned.map(each => each.certificate);
+      made.setKeyring(current!);
+      assert.equal(made.update(), null, 'both keys signed, and one is known');
+      made.setKeyring(next!);
+      assert.equal(made.update(), null);
+      const refused = (why: string) => {
+        const said = made.update();
+        assert.ok(said, why);
+        return said;
+      };
+      resign(['current']);
+      refused('signed by a key that was removed');
+      made.setKeyring(fresh);
+      assert.equal(made.update(), null);
+      resign(['next']);
+      assert.equal(made.update(), null, 'the next key signs alone after the first was lost');
+      const old = signing('next');
+      const expired = certificate(old, 'x <x@x.example>', old.created + 1, old.signer);
+      made.setKeyring(expired);
+      assert.match(refused('signed by an expired key'), /expired|EXPKEYSIG/i);
+      // weak digests: of signatures everywhere, and of the certificate itself by the policy of Sequoia from 2026 on
+      const home = temporary(t, 'gpg');
+      fs.chmodSync(home, 0o700);
+      const gpg = (input: string, ...words: string[]) =>
+        execFileSync(
+          'gpg',
+          ['--homedir', home, '--batch', '--yes', '--passphrase', '', '--allow-weak-key-signatures', ...words],
+          { input, stdio: ['pipe', 'pipe', 'ignore'] },
+        );
+      gpg('', '--cert-digest-algo', 'SHA1', '--quick-generate-key', 'weak <w@w.example>', 'rsa2048', 'sign', 'never');
+      made.setKeyring(gpg('', '--export'));
+      put('dists/stable/InRelease', gpg(index(), '--digest-algo', 'SHA1', '--clearsign'));
+      refused('a digest of SHA-1');
+      publish('1.0.1');
+      put('dists/stable/InRelease', gpg(index(), '--digest-algo', 'SHA512', '--clearsign'));
+      if (made.sequoia) refused('a certificate with a digest of SHA-1');
+      spawnSync('gpgconf', ['--homedir', home, '--kill', 'all']);
+    });
+
+    test(`${where}: a repository that has expired is refused until it is renewed`, t => {
+      const made = subscribed(t);
+      const until = Date.parse(/^Valid-Until: (.*)$/m.exec(index())![1]!) - Date.now();
+      assert.ok(until > 89 * 86_400_000 && until < 90 * 86_400_000, 'as long as the manifest');
+      resign(
+        ['current', 'next'],
+        index(text => text.replace(/^Valid-Until: .*$/m, 'Valid-Until: Sun, 01 Nov 2020 00:00:00 UTC')),
+      );
+      assert.match(made.update() ?? '', /expired/i);
+      const aside = join(temporary(t, 'aside'), 'release');
+      fs.cpSync(join(work.at, 'dist/1.0.1'), aside, { recursive: true });
+      const renewed = work.run(
+        'data/repository/sign.sh',
+        '--renew',
+        join(work.at, 'dist/1.0.1'),
+        work.manifest,
+        '--key',
+        join(keys, 'current.key'),
+        '--passphrase-file',
+        join(keys, 'passphrase'),
+      );
+      assert.equal(renewed.status, 0, renewed.stderr);
+      publish('1.0.1');
+      fs.rmSync(join(work.at, 'dist/1.0.1'), { recursive: true });
+      fs.renameSync(aside, join(work.at, 'dist/1.0.1'));
+      assert.equal(made.update(), null);
+    });
+
+    test(`${where}: a mirror can't swap, mix or take back packages`, t => {
+      const made = subscribed(t);
+      assert.equal(made.candidate('culvert'), '1.0.1');
+      const deb = 'pool/1.0.1/culvert_1.0.1_all.deb';
+      const bytes = fs.readFileSync(join(published, deb));
+      bytes[bytes.length - 1]! ^= 1;
+      put(deb, bytes);
+      const swapped = made.install('culvert');
+      assert.notEqual(swapped.status, 0);
+      assert.match(swapped.said, /hash sum mismatch|hashsumme/i);
+      publish('1.0.0');
+      made.update();
+      assert.equal(made.candidate('culvert'), '1.0.1', 'an older index changes nothing');
+      publish('1.1.0');
+      for (const name of fs.readdirSync(join(published, 'dists/stable/main/binary-all/by-hash/SHA256')))
+        put(
+          `dists/stable/main/binary-all/by-hash/SHA256/${name}`,
+          fs.readFileSync(join(at('1.0.0'), 'dists/stable/main/binary-all/Packages.gz')),
+        );
+      assert.ok(made.update(), 'indexes of two days');
+      assert.equal(made.candidate('culvert'), '1.0.1');
+    });
+
+    test(`${where}: during an upload everyone sees the repository before or the one after it`, t => {
+      const made = subscribed(t);
+      const to = at('1.1.0');
+      const files = fs.readdirSync(to, { recursive: true, withFileTypes: true }).filter(file => file.isFile());
+      const isIndex = (path: string) =>
+        /^(dists\/.*\/(InRelease|Packages(\.gz)?)|rpm\/.*\/repomd\.xml(\.asc)?)$/.test(path) &&
+        !path.includes('by-hash');
+      const paths = files.map(({ parentPath, name }) => join(parentPath, name).slice(to.length + 1)).sort();
+      const order = [...paths.filter(path => !isIndex(path)), ...paths.filter(isIndex)];
+      const seen = new Set<string | undefined>();
+      for (const path of order) {
+        fs.mkdirSync(join(published, path, '..'), { recursive: true });
+        fs.copyFileSync(join(to, path), join(published, path));
+        // what cannot change what apt sees is not asked about
+        if (!path.startsWith('dists/stable')) continue;
+        assert.equal(made.update(), null, path);
+        const candidate = made.candidate('culvert');
+        seen.add(candidate);
+        const { status, said } = tar ? { status: 0, said: '' } : made.install('culvert');
+        assert.equal(status, 0, `${path}: ${said}`);
+      }
+      assert.deepEqual([...seen], ['1.0.1', '1.1.0']);
+    });
+  }
+});

@@ -1,0 +1,95 @@
+// A machine with apt: this one with directories of its own, or a fresh root of a Debian release.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { temporary } from './temporary.ts';
+
+const KEYRING = '/usr/share/keyrings/culvert-archive-keyring.pgp';
+
+export interface Machine {
+  /** Takes the keys and the source of a repository, as the documented lines do. */
+  subscribe(repository: string): void;
+  setKeyring(bytes: Buffer): void;
+  /** Reads the indexes; what apt complains of, or null. */
+  update(): string | null;
+  candidate(name: string): string | undefined;
+  /** Fetches and, in a root, installs. */
+  install(...names: string[]): { status: number | null; said: string };
+  /** Runs a program in the root. */
+  run(...words: string[]): string;
+  readonly isRoot: boolean;
+  /** Whether apt verifies by Sequoia, with its policy of digests. */
+  readonly sequoia: boolean;
+}
+
+/** @param tar a packed root; without one it is this machine */
+export function createMachine(t: Pick<TestContext, 'after'>, tar?: string): Machine {
+  const root = temporary(t, 'apt');
+  if (tar) execFileSync('tar', ['-xf', tar, '-C', root]);
+  else {
+    for (const path of [
+      'etc/apt/sources.list.d',
+      'etc/apt/preferences.d',
+      'usr/share/keyrings',
+      'lists/partial',
+      'cache/archives/partial',
+    ])
+      fs.mkdirSync(join(root, path), { recursive: true });
+    fs.writeFileSync(join(root, 'status'), '');
+  }
+  const own = [
+    `Dir::Etc=${root}/etc/apt`,
+    `Dir::State=${root}`,
+    `Dir::State::lists=${root}/lists`,
+    `Dir::State::status=${root}/status`,
+    `Dir::Cache=${root}/cache`,
+    'Debug::NoLocking=true',
+  ];
+  const shared = [
+    'APT::Sandbox::User=root',
+    'Acquire::http::Proxy=false',
+    'Acquire::Languages=none',
+    // which machines that install from a past day turn off
+    'Acquire::Check-Date=true',
+    'Acquire::Check-Valid-Until=true',
+    'Acquire::Retries=0',
+  ];
+  const words = [...(tar ? [] : own), ...shared].flatMap(option => ['-o', option]);
+  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C.UTF-8', DEBIAN_FRONTEND: 'noninteractive' };
+  const run = (program: string, ...args: string[]) =>
+    tar
+      ? spawnSync('chroot', [root, program, ...args], { encoding: 'utf8', env })
+      : spawnSync(program, args, { encoding: 'utf8', env });
+  const keyring = join(root, KEYRING);
+  return {
+    isRoot: tar !== undefined,
+    sequoia: fs.existsSync(join(tar ? root : '/', 'usr/bin/sqv')),
+    subscribe(repository) {
+      fs.copyFileSync(join(repository, 'culvert-archive-keyring.pgp'), keyring);
+      const source = fs.readFileSync(join(repository, 'culvert.sources'), 'utf8');
+      fs.writeFileSync(
+        join(root, 'etc/apt/sources.list.d/culvert.sources'),
+        tar ? source : source.replace(KEYRING, keyring),
+      );
+      if (tar) fs.rmSync(join(root, 'etc/apt/sources.list'), { force: true });
+    },
+    setKeyring: bytes => fs.writeFileSync(keyring, bytes),
+    update() {
+      const { status, stdout, stderr } = run('apt-get', ...words, 'update');
+      return status === 0 && !/^[EW]:/m.test(stderr) ? null : `${stdout}${stderr}`;
+    },
+    candidate: name => /Candidate: (.*)/.exec(run('apt-cache', ...words, 'policy', name).stdout)?.[1],
+    install(...names) {
+      const only = tar ? [] : ['--download-only'];
+      const { status, stdout, stderr } = run('apt-get', ...words, '-qy', ...only, 'install', ...names);
+      return { status, said: `${stdout}${stderr}` };
+    },
+    run(...[program, ...args]) {
+      const { status, stdout, stderr } = run(program!, ...args);
+      assert.equal(status, 0, `${program} ${args.join(' ')}: ${stderr}`);
+      return stdout;
+    },
+  };
+}
