@@ -5,6 +5,11 @@ import type { Verified } from '../../manifest/verify.ts';
 import type { Version } from '../api/schema.ts';
 import { addressOf, type ReleaseSource } from './source/release.ts';
 
+/** The source of Culvert's own package repository, under the name that its documented subscription gives it. */
+const APT_SOURCE = '/etc/apt/sources.list.d/culvert.sources';
+/** What apt upgrades; it skips those that are not installed. */
+const DEBIAN_PACKAGES = ['culvert', 'culvert-daemon', 'culvert-archive-keyring'];
+
 type Format = Version['installFormat'];
 
 /**
@@ -16,11 +21,17 @@ export function commandFor(format: Format, prefix: string, release: Verified | n
   if (format === 'source') return sourceCommand(prefix);
   if (release === null) return null;
   const { version } = release;
-  const download = (name: string, then: string) => downloadCommand(release, from, name, then);
+  const download = (name: string, then: string) => downloadCommand(release, from, [name], then);
   const source = `culvert-${version}-source.tar.gz`;
   switch (format) {
-    case 'deb':
-      return download(`culvert-${version}.deb`, `sudo apt install ./culvert-${version}.deb`);
+    case 'deb': {
+      if (existsSync(APT_SOURCE))
+        return `sudo apt update && sudo apt install --only-upgrade ${DEBIAN_PACKAGES.join(' ')}`;
+      // a server has no panel
+      const parts = existsSync(join(prefix, 'share/culvert/panel.js')) ? [''] : [];
+      const names = [...parts, '-daemon', '-archive-keyring'].map(part => `culvert-${version}${part}.deb`);
+      return downloadCommand(release, from, names, `sudo apt install ${names.map(name => `./${name}`).join(' ')}`);
+    }
     case 'rpm': {
       const build = `SOURCE_DATE_EPOCH=$(date +%s) culvert-${version}/data/rpm/build.sh ${source} culvert.rpm work`;
       return download(source, `tar xzf ${source} && ${build} && sudo rpm -U culvert.rpm`);
@@ -48,12 +59,14 @@ function sourceCommand(prefix: string): string {
   return `${enter}git pull && ./culvert-tool build`;
 }
 
-/** The name consists of a version, and the address of characters without a meaning for a shell. */
-function downloadCommand({ manifest }: Verified, from: ReleaseSource, name: string, then: string): string | null {
-  const artifact = manifest.artifacts.find(listed => listed.name === name);
-  if (!artifact) return null;
-  const url = addressOf(from, name).href;
-  return `cd "$(mktemp -d)" && curl -fLO ${url} && echo '${artifact.sha256}  ${name}' | sha256sum -c && ${then}`;
+/** The names consist of a version, and the address of characters without a meaning for a shell. */
+function downloadCommand({ manifest }: Verified, from: ReleaseSource, names: string[], then: string): string | null {
+  const artifacts = names.flatMap(name => manifest.artifacts.find(listed => listed.name === name) ?? []);
+  if (artifacts.length < names.length) return null;
+  const steps = artifacts.map(
+    ({ name, sha256 }) => `curl -fLO ${addressOf(from, name).href} && echo '${sha256}  ${name}' | sha256sum -c`,
+  );
+  return ['cd "$(mktemp -d)"', ...steps, then].join(' && ');
 }
 
 function quote(path: string): string {
