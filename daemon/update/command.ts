@@ -7,7 +7,7 @@ import { addressOf, type ReleaseSource } from './source/release.ts';
 
 /** The source of Culvert's own package repository, under the name that its documented subscription gives it. */
 const APT_SOURCE = '/etc/apt/sources.list.d/culvert.sources';
-/** What apt upgrades; it skips those that are not installed. */
+/** Packages that apt upgrades; it skips those that are not installed. */
 const DEBIAN_PACKAGES = ['culvert', 'culvert-daemon', 'culvert-archive-keyring'];
 
 type Format = Version['installFormat'];

@@ -2,7 +2,7 @@
 # Makes a release in dist/VERSION/, from a clean tree: data/release/release.sh VERSION [--sources] [--key FILE] [OPTION…]
 # The options are those of `culvert-manifest sign`; --passphrase-file FILE opens an encrypted key without a question, and a
 # second --key signs the package repositories too.
-# --renew VERSION --key FILE [OPTION…] signs what is in dist/VERSION/ anew, before it expires; any build can do that.
+# --renew VERSION --key FILE [OPTION…] signs what is in dist/VERSION/ again, before it expires; any build can do that.
 # --sources: with the sources of what the AppImage bundles, which its licenses want to be published beside it.
 # The directory appears at the end, whole, and can be uploaded as it is; see RELEASING.md.
 set -eu

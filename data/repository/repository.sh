@@ -1,7 +1,7 @@
 #!/bin/sh
 # Writes the package repositories of a signed release: data/repository/repository.sh [--renew] RELEASE-DIRECTORY [--signer COMMAND]
 # They are in RELEASE-DIRECTORY/repository, and static: any web server serves them. The keys come on stdin (see sign.mjs).
-# The release before is taken from the newest repository in dist/. --renew only dates and signs the indexes anew.
+# The release before is taken from the newest repository in dist/. --renew only dates and signs the indexes again.
 # A release of "stable" is in the suite "beta" as well. apt-ftparchive and createrepo_c write what apt and dnf read.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Signs a release: data/repository/sign.sh [--renew] DIRECTORY PROGRAM --key FILE [--key FILE] [--passphrase-file FILE] [OPTION…]
 # PROGRAM is the bundle of culvert-manifest, and the options are those of its "sign". The first key signs manifest and source,
-# all of them the package repositories. --renew keeps what the release was signed with, and dates it anew.
+# all of them the package repositories. --renew keeps what the release was signed with, and dates it again.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 say() { printf '%s\n' "release: $*" >&2; }

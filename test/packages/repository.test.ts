@@ -21,12 +21,12 @@ describe('the package repositories of a release', { skip: missing && `${missing}
   const published = temporary({ after }, 'published');
   let work: ReturnType<typeof clone>;
   let keys: string;
-  // what a hook makes would end with the hook
+  // kept here, since it would end with the hook that makes it
   const ends: (() => void)[] = [];
   const whole = { after: (end: () => void) => void ends.push(end) } as Pick<TestContext, 'after'>;
   const port = freePort();
   // a process of its own, since apt is waited for here
-  const program = join(import.meta.dirname, '../support/serve-directory.mjs');
+  const program = join(import.meta.dirname, '../fixtures/serve-directory.mjs');
   const server = spawn(process.execPath, [program, published, String(port)], { stdio: 'ignore' });
   const at = (version: string) => join(work.at, 'dist', version, 'repository');
   const publish = (version: string) => {
@@ -296,7 +296,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       for (const path of order) {
         fs.mkdirSync(join(published, path, '..'), { recursive: true });
         fs.copyFileSync(join(to, path), join(published, path));
-        // what cannot change what apt sees is not asked about
+        // other files change nothing that apt sees
         if (!path.startsWith('dists/stable')) continue;
         assert.equal(made.update(), null, path);
         const candidate = made.candidate('culvert');

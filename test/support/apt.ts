@@ -51,7 +51,7 @@ export function createMachine(t: Pick<TestContext, 'after'>, tar?: string): Mach
     'APT::Sandbox::User=root',
     'Acquire::http::Proxy=false',
     'Acquire::Languages=none',
-    // which machines that install from a past day turn off
+    // turned off on machines that install from a past day
     'Acquire::Check-Date=true',
     'Acquire::Check-Valid-Until=true',
     'Acquire::Retries=0',

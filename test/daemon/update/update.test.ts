@@ -276,6 +276,8 @@ test('a command with the signed digest is offered if the daemon cannot replace t
   const source = await createSource(t);
   const artifacts = {
     'culvert-2.0.0.deb': Buffer.from('a package'),
+    'culvert-2.0.0-daemon.deb': Buffer.from('another package'),
+    'culvert-2.0.0-archive-keyring.deb': Buffer.from('keys'),
     'culvert-2.0.0-source.tar.gz': Buffer.from('source'),
     'culvert-2.0.0-recipes.tar.gz': Buffer.from('recipes'),
   };
@@ -287,8 +289,15 @@ test('a command with the signed digest is offered if the daemon cannot replace t
     ]),
   );
   const commands: Record<string, RegExp> = {
+    // an installation without a panel
     deb: new RegExp(
-      `curl -fLO ${source.url}/stable/culvert-2\\.0\\.0\\.deb && echo '${digests['culvert-2.0.0.deb']}  culvert-2\\.0\\.0\\.deb' \\| sha256sum -c && sudo apt install \\./culvert-2\\.0\\.0\\.deb$`,
+      `${['daemon', 'archive-keyring']
+        .map(part => `culvert-2\\.0\\.0-${part}\\.deb`)
+        .map((name, at) => {
+          const digest = digests[['culvert-2.0.0-daemon.deb', 'culvert-2.0.0-archive-keyring.deb'][at]!];
+          return `curl -fLO ${source.url}/stable/${name} && echo '${digest}  ${name}' \\| sha256sum -c && `;
+        })
+        .join('')}sudo apt install \\./culvert-2\\.0\\.0-daemon\\.deb \\./culvert-2\\.0\\.0-archive-keyring\\.deb$`,
     ),
     system: new RegExp(`${digests['culvert-2.0.0-source.tar.gz']}.*sudo meson install`),
     rpm: new RegExp(`${digests['culvert-2.0.0-source.tar.gz']}.*/data/rpm/build\\.sh .*sudo rpm -U culvert\\.rpm$`),

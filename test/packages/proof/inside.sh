@@ -196,21 +196,22 @@ case $what in
     rmdir /root/.local/* /root/.local /root/.config 2>/dev/null || true
     same_as_before ;;
   deb)
-    cp "$dist/culvert-$version.deb" /tmp/culvert.deb
+    for part in '' -daemon -archive-keyring; do cp "$dist/culvert-$version$part.deb" "/tmp/culvert$part.deb"; done
     if ! has_node_20; then
-      ! packages /tmp/culvert.deb 2>/dev/null || die 'It was installed although Node is too old.'
+      ! packages /tmp/culvert*.deb 2>/dev/null || die 'It was installed although Node is too old.'
       say "refused: $(grep -m1 'Depends: nodejs' /tmp/apt)"
       exit 0
     fi
     # what it depends on stays when it goes, so that comes first
     # shellcheck disable=SC2046
-    packages $(dpkg-deb -f /tmp/culvert.deb Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g') nftables dbus curl
+    packages $(for deb in /tmp/culvert.deb /tmp/culvert-daemon.deb; do dpkg-deb -f $deb Depends; done |
+      sed 's/culvert-[a-z-]*//g; s/([^)]*)//g; s/|[^,]*//g; s/,/ /g') nftables dbus curl
     rm -f /var/cache/apt/archives/*.deb
     shim sudo 'exec "$@"'
     listing >/tmp/before
-    packages /tmp/culvert.deb
+    packages /tmp/culvert*.deb
     run upgrade culvert
-    dpkg --purge culvert >/tmp/purge 2>&1 || { cat /tmp/purge >&2; die 'purge failed'; }
+    dpkg --purge culvert culvert-daemon culvert-archive-keyring >/tmp/purge 2>&1 || { cat /tmp/purge >&2; die 'purge failed'; }
     rm -rf /root/.local /root/.config /root/.cache
     same_as_before ;;
   rpm | arch)
