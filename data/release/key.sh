@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes the two release keys, encrypted, and pins them: data/release/key.sh DIRECTORY [--passphrase-file FILE]
-# "current" signs releases; "next" stays locked away, signs when "current" is lost, and can revoke it.
+# Makes the two release keys, encrypted, and pins them: data/release/key.sh DIRECTORY [NAME] [--passphrase-file FILE]
+# "current" signs releases; "next" stays locked away, signs when "current" is lost, and can revoke it. NAME is one further key.
 # A key on a token is pinned by its public part: data/release/key.sh --public NAME FILE.pub [--signer COMMAND]
 # The command signs the certificate by which apt, dnf and makepkg know the key; without one it signs no repository.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 die() { printf '%s\n' "release-key: $*" >&2; exit 1; }
-usage() { die 'usage: ./culvert-tool release-key DIRECTORY [--passphrase-file FILE] | --public NAME FILE.pub [--signer COMMAND]'; }
+usage() { die 'usage: ./culvert-tool release-key DIRECTORY [NAME] [--passphrase-file FILE] | --public NAME FILE.pub [--signer COMMAND]'; }
 
 if [ "${1-}" = --public ]; then
   case $#:${4-} in 3: | 5:--signer) ;; *) usage ;; esac
@@ -15,20 +15,26 @@ if [ "${1-}" = --public ]; then
 fi
 directory=${1-}
 case $directory in '' | -*) usage ;; esac
-passphrase=
-case $#:${2-} in
-  1:) ;;
-  3:--passphrase-file) passphrase="-passout file:$3" ;;
+shift
+names='current next' passphrase=
+case ${1-} in
+  '' | -*) ;;
+  *[!a-z0-9-]*) die "The name of a key has a-z, 0-9 and dashes: $1" ;;
+  *) names=$1; shift ;;
+esac
+case $#:${1-} in
+  0:) ;;
+  2:--passphrase-file) passphrase="-passout file:$2" ;;
   *) usage ;;
 esac
 umask 077
 mkdir -p "$directory"
 directory=$(readlink -f "$directory")
 ! git -C "$directory" rev-parse --git-dir >/dev/null 2>&1 || die "$directory is in a repository, where a key could be committed. Choose another directory."
-for name in current next; do
+for name in $names; do
   [ ! -e "$directory/$name.key" ] || die "$directory/$name.key already exists; keys are never overwritten."
 done
-for name in current next; do
+for name in $names; do
   # the key is only in this shell and in pipes until it is encrypted
   key=$(openssl genpkey -algorithm ED25519)
   [ -n "$passphrase" ] || printf '%s\n' "Choose a passphrase for the key \"$name\"."
@@ -40,5 +46,5 @@ for name in current next; do
   printf '%s\n' "$key" | node "$top/data/release/pin.mjs" "$name" "$directory/$name.pub" --private
   key=
 done
-printf '%s\n' "The keys are in $directory. Move next.key to a medium that you lock away, and keep a copy of both." \
+printf '%s\n' "The keys are in $directory. Keep copies, and move the key that does not sign yet to a medium that you lock away." \
   'Commit data/project.json: installations trust the keys that are pinned in the version they run.'

@@ -44,7 +44,7 @@ export function ownerAt(url) {
  * @param {URL} url
  */
 export function packagesAt(url) {
-  const [owner, name] = url.pathname
+  const [owner, ...rest] = url.pathname
     .replace(/\/+$/, '')
     .replace(/\.git$/, '')
     .split('/')
@@ -52,7 +52,7 @@ export function packagesAt(url) {
   if (!isForge(url)) return `${url.href.replace(/\/+$/, '')}/packages`;
   const host = { 'github.com': 'github.io', 'gitlab.com': 'gitlab.io', 'codeberg.org': 'codeberg.page' }[url.host];
   // another forge has its pages where its administrator wants them
-  return host ? `https://${owner}.${host}/${name}` : '';
+  return host ? `https://${owner}.${host}/${rest.join('/')}` : '';
 }
 
 /** True where releases are on pages that name each file, and not in directories. */

@@ -2,7 +2,7 @@
 # Makes a release in dist/VERSION/, from a clean tree: data/release/release.sh VERSION [--sources] [--key FILE] [OPTION…]
 # The options are those of `culvert-manifest sign`; --passphrase-file FILE opens an encrypted key without a question, and a
 # second --key signs the package repositories too.
-# --renew VERSION --key FILE [OPTION…] signs what is in dist/VERSION/ again, before it expires; any build can do that.
+# --renew VERSION --key FILE [OPTION…] signs what is in dist/VERSION/, again before that expires; any build can do it.
 # --sources: with the sources of what the AppImage bundles, which its licenses want to be published beside it.
 # The directory appears at the end, whole, and can be uploaded as it is; see RELEASING.md.
 set -eu
@@ -26,10 +26,12 @@ built_with() {
 }
 
 if [ "${1:?}" = --renew ]; then
-  [ -f "dist/${2-}/release-manifest.v1.json.sig" ] || die "There is no signed release in dist/${2-}/."
-  renewed=dist/$2
+  [ -f "dist/${2-}/release-manifest.v1.json" ] || die "There is no release in dist/${2-}/."
+  renewed=dist/$2 again=
+  [ ! -f "$renewed/release-manifest.v1.json.sig" ] || again=--renew
   shift 2
-  exec data/repository/sign.sh --renew "$renewed" build/meson/manifest/main.cjs "$@"
+  # shellcheck disable=SC2086 # a word or none
+  exec data/repository/sign.sh $again "$renewed" build/meson/manifest/main.cjs "$@"
 fi
 version=$1
 shift
@@ -98,7 +100,7 @@ mv "$new" "dist/$version"
 say "dist/$version holds the release; RELEASING.md says how to publish it."
 if [ -z "$signing" ]; then
   say 'It is not signed, and no installation updates to it. To sign:'
-  say "  $top/build/prefix/bin/culvert-manifest sign dist/$version/release-manifest.v1.json --key FILE"
+  say "  ./culvert-tool release --renew $version --key FILE"
 fi
 if [ $sources = yes ]; then
   say 'sources of what the AppImage bundles'

@@ -1,21 +1,24 @@
 // Package repositories, as apt reads them: from the first release on, over new keys, and from mirrors that lie.
-// With --full also in the fresh roots that lie in CULVERT_TEST_ROOTS as NAME.tar (see RELEASING.md).
+// With --full also in fresh roots of three Debian releases, as root.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { createHash, createPrivateKey } from 'node:crypto';
+import { createHash, createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { certified, rawKey } from '../../data/repository/keys.mjs';
-import { certificate, clearsigned, signerOf } from '../../data/repository/openpgp.mjs';
+import { armored, certificate, clearsigned, detached, signerOf } from '../../data/repository/openpgp.mjs';
 import { createMachine, type Machine } from '../support/apt.ts';
 import { freePort } from '../support/ports.ts';
 import { clone, makeKeys, PASSPHRASE } from '../support/release.ts';
 import { temporary } from '../support/temporary.ts';
+import { FULL } from '../support/thoroughness.ts';
 
 const missing = ['apt-ftparchive', 'dpkg-scanpackages', 'createrepo_c', 'rpmbuild', 'gpg', 'openssl'].find(
   program => spawnSync(program, ['--version']).error,
 );
+
+const onlyFull = FULL ? test : test.skip;
 
 describe('the package repositories of a release', { skip: missing && `${missing} is not installed` }, () => {
   const published = temporary({ after }, 'published');
@@ -73,6 +76,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
     ({ keys } = makeKeys(whole, work));
     release('1.0.0');
     release('1.0.1');
+    if (!FULL) return;
     release('1.1.0-beta.1', '--channel', 'beta');
     release('1.1.0');
   });
@@ -89,13 +93,58 @@ describe('the package repositories of a release', { skip: missing && `${missing}
   test('a suite has the present release and the one before, and a beta is in its own', () => {
     assert.deepEqual(versions('1.0.0', 'stable'), ['1.0.0']);
     assert.deepEqual(versions('1.0.1', 'beta'), ['1.0.1', '1.0.0']);
+    if (!FULL) return;
     assert.deepEqual(versions('1.1.0-beta.1', 'stable'), ['1.0.1', '1.0.0']);
     assert.deepEqual(versions('1.1.0-beta.1', 'beta'), ['1.1.0~beta.1', '1.0.1']);
     assert.deepEqual(versions('1.1.0', 'stable'), ['1.1.0', '1.0.1']);
     assert.deepEqual(versions('1.1.0', 'beta'), ['1.1.0', '1.1.0~beta.1']);
   });
 
-  test('the same release a day later differs in dates and signatures alone', t => {
+  const noMakepkg = spawnSync('makepkg', ['--version']).error ? 'makepkg is not installed' : false;
+  onlyFull(
+    'makepkg takes the source of the recipe with a signature by a key of the release alone',
+    {
+      skip: noMakepkg,
+    },
+    t => {
+      const place = temporary(t, 'makepkg');
+      const dist = join(work.at, 'dist/1.0.1');
+      execFileSync('tar', ['-xzf', join(dist, 'culvert-1.0.1-recipes.tar.gz'), '-C', place, '--strip-components=1']);
+      const source = 'culvert-1.0.1-source.tar.gz';
+      for (const name of [source, `${source}.asc`]) fs.copyFileSync(join(dist, name), join(place, name));
+      const conf = ['INTEGRITY_CHECK=(sha256)', 'CARCH=x86_64', "PKGEXT='.pkg.tar'", "SRCEXT='.src.tar'"];
+      fs.writeFileSync(join(place, 'makepkg.conf'), [...conf, 'DLAGENTS=()', 'VCSCLIENTS=()', ''].join('\n'));
+      // makepkg refuses to run as root
+      const asUser = process.getuid!() === 0 ? ['setpriv', '--reuid=nobody', '--clear-groups', 'env'] : ['env'];
+      if (process.getuid!() === 0) execFileSync('chown', ['-R', 'nobody', place]);
+      const run = (...words: string[]) =>
+        spawnSync(asUser[0]!, [...asUser.slice(1), `HOME=${place}`, `GNUPGHOME=${place}/gnupg`, ...words], {
+          cwd: place,
+          encoding: 'utf8',
+        });
+      const verify = () => run('makepkg', '--config', join(place, 'makepkg.conf'), '--verifysource', '--nodeps');
+      run('mkdir', '-m', '700', join(place, 'gnupg'));
+      const unknown = verify();
+      assert.notEqual(unknown.status, 0, 'a key that gpg does not know');
+      assert.equal(run('gpg', '--batch', '--import', 'culvert-archive-keyring.asc').status, 0);
+      const verified = verify();
+      assert.equal(verified.status, 0, verified.stderr);
+      assert.match(verified.stdout + verified.stderr, /source\.tar\.gz \.\.\. Passed/);
+      // the same file by another key
+      const time = Math.floor(Date.now() / 1000);
+      const { privateKey } = generateKeyPairSync('ed25519');
+      const stranger = { key: rawKey(privateKey), created: time, signer: signerOf(privateKey) };
+      const signed = detached(fs.readFileSync(join(dist, source)), [stranger], time);
+      fs.writeFileSync(join(place, `${source}.asc`), armored('SIGNATURE', signed));
+      const block = armored('PUBLIC KEY BLOCK', certificate(stranger, 'x <x@x.example>', time + 1000, stranger.signer));
+      fs.writeFileSync(join(place, 'stranger.asc'), block);
+      assert.equal(run('gpg', '--batch', '--import', 'stranger.asc').status, 0);
+      assert.notEqual(verify().status, 0, 'a key that the recipe does not name');
+      run('gpgconf', '--kill', 'all');
+    },
+  );
+
+  onlyFull('the same release a day later differs in dates and signatures alone', t => {
     const listed = () => {
       const files = fs.readdirSync(at('1.0.0'), { recursive: true, withFileTypes: true }).filter(file => file.isFile());
       return files
@@ -130,22 +179,24 @@ describe('the package repositories of a release', { skip: missing && `${missing}
     assert.deepEqual(second, first);
   });
 
-  const roots = process.env.CULVERT_FULL && process.getuid!() === 0 ? process.env.CULVERT_TEST_ROOTS : undefined;
-  const tars = roots ? fs.readdirSync(roots).filter(name => name.endsWith('.tar')) : [];
-  for (const tar of [undefined, ...tars]) {
-    const where = tar ? tar.replace('.tar', '') : 'apt of this machine';
-    const machine = (t: TestContext) => createMachine(t, tar && join(roots!, tar));
-    const subscribed = (t: TestContext, version = '1.0.1'): Machine => {
+  const roots = FULL && process.getuid!() === 0 ? ['bookworm', 'trixie', 'sid'] : [];
+  for (const root of [undefined, ...roots]) {
+    const where = root ?? 'apt of this machine';
+    const on = (title: string, run: (t: TestContext, made: Machine) => void, define = test) =>
+      define(`${where}: ${title}`, t => {
+        const made = createMachine(t, root);
+        if (!made) return t.skip(`a root of ${root} can't be made here`);
+        return run(t, made);
+      });
+    const inFull = (title: string, run: (t: TestContext, made: Machine) => void) =>
+      on(title, run, onlyFull as typeof test);
+    const subscribe = (made: Machine, version: string) => {
       publish(version);
-      const made = machine(t);
       made.subscribe(published);
       assert.equal(made.update(), null);
-      return made;
     };
 
-    test(`${where}: subscribes, installs, upgrades, and is as before after a purge`, t => {
-      publish('1.0.0');
-      const made = machine(t);
+    on('subscribes, installs, upgrades, and is as before after a purge', (_, made) => {
       const list = () =>
         made.isRoot
           ? made
@@ -169,8 +220,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
           : [];
       if (made.isRoot) made.run('rm', '-f', '/etc/apt/sources.list');
       const before = list();
-      made.subscribe(published);
-      assert.equal(made.update(), null);
+      subscribe(made, '1.0.0');
       assert.equal(made.candidate('culvert'), '1.0.0');
       const { status, said } = made.install('culvert');
       assert.equal(status, 0, said);
@@ -189,8 +239,8 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       );
     });
 
-    test(`${where}: keys are replaced without a gap`, t => {
-      const made = subscribed(t);
+    inFull('keys are replaced without a gap', (t, made) => {
+      subscribe(made, '1.0.1');
       const fresh = fs.readFileSync(join(published, 'culvert-archive-keyring.pgp'));
       const pinned = certified(JSON.parse(fs.readFileSync(join(work.at, 'data/project.json'), 'utf8')));
       const [current, next] = pinned.map(each => each.certificate);
@@ -232,8 +282,8 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       spawnSync('gpgconf', ['--homedir', home, '--kill', 'all']);
     });
 
-    test(`${where}: a repository that has expired is refused until it is renewed`, t => {
-      const made = subscribed(t);
+    inFull('a repository that has expired is refused until it is renewed', (t, made) => {
+      subscribe(made, '1.0.1');
       const until = Date.parse(/^Valid-Until: (.*)$/m.exec(index())![1]!) - Date.now();
       assert.ok(until > 89 * 86_400_000 && until < 90 * 86_400_000, 'as long as the manifest');
       resign(
@@ -260,8 +310,15 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       assert.equal(made.update(), null);
     });
 
-    test(`${where}: a mirror can't swap, mix or take back packages`, t => {
-      const made = subscribed(t);
+    on("a mirror can't swap, mix or take back packages", (_, made) => {
+      subscribe(made, '1.0.0');
+      publish('1.0.1');
+      const indexes = 'dists/stable/main/binary-all/by-hash/SHA256';
+      const before = fs.readFileSync(join(at('1.0.0'), 'dists/stable/main/binary-all/Packages.gz'));
+      for (const name of fs.readdirSync(join(published, indexes))) put(`${indexes}/${name}`, before);
+      assert.ok(made.update(), 'indexes of two days');
+      assert.equal(made.candidate('culvert'), '1.0.0');
+      subscribe(made, '1.0.1');
       assert.equal(made.candidate('culvert'), '1.0.1');
       const deb = 'pool/1.0.1/culvert_1.0.1_all.deb';
       const bytes = fs.readFileSync(join(published, deb));
@@ -273,18 +330,10 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       publish('1.0.0');
       made.update();
       assert.equal(made.candidate('culvert'), '1.0.1', 'an older index changes nothing');
-      publish('1.1.0');
-      for (const name of fs.readdirSync(join(published, 'dists/stable/main/binary-all/by-hash/SHA256')))
-        put(
-          `dists/stable/main/binary-all/by-hash/SHA256/${name}`,
-          fs.readFileSync(join(at('1.0.0'), 'dists/stable/main/binary-all/Packages.gz')),
-        );
-      assert.ok(made.update(), 'indexes of two days');
-      assert.equal(made.candidate('culvert'), '1.0.1');
     });
 
-    test(`${where}: during an upload everyone sees the repository before or the one after it`, t => {
-      const made = subscribed(t);
+    inFull('during an upload everyone sees the repository before or the one after it', (_, made) => {
+      subscribe(made, '1.0.1');
       const to = at('1.1.0');
       const files = fs.readdirSync(to, { recursive: true, withFileTypes: true }).filter(file => file.isFile());
       const isIndex = (path: string) =>
@@ -301,7 +350,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
         assert.equal(made.update(), null, path);
         const candidate = made.candidate('culvert');
         seen.add(candidate);
-        const { status, said } = tar ? { status: 0, said: '' } : made.install('culvert');
+        const { status, said } = root ? { status: 0, said: '' } : made.install('culvert');
         assert.equal(status, 0, `${path}: ${said}`);
       }
       assert.deepEqual([...seen], ['1.0.1', '1.1.0']);

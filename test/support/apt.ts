@@ -1,4 +1,4 @@
-// A machine with apt: this one with directories of its own, or a fresh root of a Debian release.
+// A machine with apt: this one with directories of its own, or a fresh root of a Debian release, made once and kept packed.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -24,8 +24,26 @@ export interface Machine {
   readonly sequoia: boolean;
 }
 
-/** @param tar a packed root; without one it is this machine */
-export function createMachine(t: Pick<TestContext, 'after'>, tar?: string): Machine {
+const top = join(import.meta.dirname, '../..');
+
+/** A packed root of a Debian release; null where none can be made. It is kept with the downloads of tests. */
+function packedRoot(release: string): string | null {
+  const kept = join(process.env.CULVERT_TEST_CACHE ?? '/var/cache/culvert-test', 'roots');
+  const tar = join(kept, `${release}.tar`);
+  if (fs.existsSync(tar)) return tar;
+  fs.mkdirSync(kept, { recursive: true });
+  const made = fs.mkdtempSync(join(kept, 'new-'));
+  const script = `debootstrap --variant=minbase --include=ca-certificates "$1" "$2/root" "$(data/release/mirror.sh)" >&2 &&
+    tar -C "$2/root" -cf "$2/tar" . && mv "$2/tar" "$3"`;
+  const { status } = spawnSync('sh', ['-c', script, '-', release, made, tar], { cwd: top, stdio: 'ignore' });
+  fs.rmSync(made, { recursive: true });
+  return status === 0 ? tar : null;
+}
+
+/** @param release of Debian, in a fresh root; without one it is this machine. Null where that root can't be made. */
+export function createMachine(t: Pick<TestContext, 'after'>, release?: string): Machine | null {
+  const tar = release && packedRoot(release);
+  if (tar === null) return null;
   const root = temporary(t, 'apt');
   if (tar) execFileSync('tar', ['-xf', tar, '-C', root]);
   else {
