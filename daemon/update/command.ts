@@ -37,9 +37,10 @@ export function commandFor(format: Format, prefix: string, release: Verified | n
       return download(source, `tar xzf ${source} && ${build} && sudo rpm -U culvert.rpm`);
     }
     case 'arch': {
-      // the recipe names the address and the digest of the source
+      // the recipe names the address, the digest and the keys of the source
       const recipes = `culvert-${version}-recipes`;
-      return download(`${recipes}.tar.gz`, `tar xzf ${recipes}.tar.gz && cd ${recipes} && makepkg -si`);
+      const build = '{ gpg --import *.asc; makepkg -si; }';
+      return download(`${recipes}.tar.gz`, `tar xzf ${recipes}.tar.gz && cd ${recipes} && ${build}`);
     }
     case 'system': {
       const setup = `npm ci && meson setup build/system --prefix ${quote(prefix)} -Dinstall_format=system`;

@@ -27,7 +27,7 @@ culvert ($debian) unstable; urgency=medium
  -- The Culvert contributors <$contact>  $(date -u -R -d "@${SOURCE_DATE_EPOCH:?}")
 EOF
 cp CHANGELOG.md debian/NEWS.md
-node data/repository/keyring.mjs debian/culvert-archive-keyring
+node data/repository/keyring.mjs debian/culvert-archive-keyring >/dev/null
 # a build without keys has no repository, and its package of keys is empty
 [ ! -s debian/culvert-archive-keyring.pgp ] ||
   echo debian/culvert-archive-keyring.pgp usr/share/keyrings >debian/culvert-archive-keyring.install

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Fills in the recipes for other distributions: data/release/recipes.sh SOURCE.tar.gz DIRECTORY
-# They take the source of a release by its address and digest. SOURCE_DATE_EPOCH gives the date of the rpm's changelog.
+# Fills in the recipes for other distributions: data/release/recipes.sh SOURCE.tar.gz DIRECTORY [--unsigned]
+# They take the source of a release by its address and digest, and makepkg also by its signature. A source that is built here has
+# none: --unsigned. SOURCE_DATE_EPOCH gives the date of the rpm's changelog.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 source=$(readlink -f "$1") directory=$(readlink -m "$2")
@@ -20,7 +21,14 @@ date=$(LC_ALL=C date -u -d "@${SOURCE_DATE_EPOCH:?}" '+%a %b %d %Y')
 # what comes before a release sorts before it
 rpm_version=$(printf %s "$version" | sed 's/-/~/g')
 mkdir -p "$directory"
+fingerprints=$(node "$top/data/repository/keyring.mjs" "$directory/culvert-archive-keyring" | sed "s/.*/'&'/" | paste -sd ' ')
+rm "$directory/culvert-archive-keyring.pgp"
 for file in rpm/culvert.spec arch/PKGBUILD arch/culvert.install; do
-  sed "s|@VERSION@|$version|g; s|@RPM_VERSION@|$rpm_version|g; s|@HOMEPAGE@|$homepage|g; s|@CONTACT@|$contact|g; s|@SOURCE_URL@|$url|g; s|@SHA256@|${digest%% *}|g; s|@DATE@|$date|g" \
+  sed "s|@FINGERPRINTS@|$fingerprints|; s|@VERSION@|$version|g; s|@RPM_VERSION@|$rpm_version|g; s|@HOMEPAGE@|$homepage|g; s|@CONTACT@|$contact|g; s|@SOURCE_URL@|$url|g; s|@SHA256@|${digest%% *}|g; s|@DATE@|$date|g" \
     "$top/data/$file" >"$directory/${file#*/}"
 done
+# without a key, or for a source that nobody has signed
+if [ -z "$fingerprints" ] || [ "${3-}" = --unsigned ]; then
+  rm "$directory/culvert-archive-keyring.asc"
+  sed -i "s/{,\.asc})/)/; s/ 'SKIP')/)/; /^validpgpkeys=/d" "$directory/PKGBUILD"
+fi

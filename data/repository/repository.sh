@@ -2,7 +2,7 @@
 # Writes the package repositories of a signed release: data/repository/repository.sh [--renew] RELEASE-DIRECTORY [--signer COMMAND]
 # They are in RELEASE-DIRECTORY/repository, and static: any web server serves them. The keys come on stdin (see sign.mjs).
 # The release before is taken from the newest repository in dist/. --renew only dates and signs the indexes again.
-# A release of "stable" is in the suite "beta" as well. apt-ftparchive and createrepo_c write what apt and dnf read.
+# A release of "stable" is in the suite "beta" as well. dpkg-scanpackages, apt-ftparchive and createrepo_c write the indexes.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 umask 022
@@ -113,7 +113,7 @@ write() {
   # shellcheck disable=SC2086,SC2154 # words, set by eval
   { write_suite stable $stable && write_suite beta $beta; }
   rm "$out"/pool/*/*.rpm
-  node "$top/data/repository/keyring.mjs" "$out/culvert-archive-keyring"
+  node "$top/data/repository/keyring.mjs" "$out/culvert-archive-keyring" >/dev/null
   cat >"$out/culvert.sources" <<F
 # Packages of Culvert: $homepage
 Types: deb
@@ -136,7 +136,7 @@ F
   : >"$out/.nojekyll"
 }
 
-if [ $renew = yes ]; then
+if [ $renew = yes ] && [ -d "$out" ]; then
   for suite in stable beta; do date_suite "$suite"; done
 else
   write

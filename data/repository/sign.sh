@@ -83,12 +83,16 @@ else
 fi
 
 if ! node "$top/data/repository/keys.mjs"; then
-  say 'There are no package repositories: data/project.json has no address of packages, or no key with a certificate.'
+  say 'There are no package repositories, since no key has a certificate: RELEASING.md, "Keys".'
   exit
 fi
 # which makepkg asks for
 [ -n "$renew" ] || printf '%s\n' "$first" |
   node "$top/data/repository/sign.mjs" ${signer:+--signer "$signer"} "$release"/culvert-*-source.tar.gz
+if [ -z "$(node -p 'require(process.argv[1]).packages' "$top/data/project.json")" ]; then
+  say 'There are no package repositories, since data/project.json has no address of packages.'
+  exit
+fi
 say 'package repositories'
 # shellcheck disable=SC2086 # a word or none
 printf '%s\n' "$all" | "$top/data/repository/repository.sh" $renew "$release" ${signer:+--signer "$signer"}

@@ -301,7 +301,9 @@ test('a command with the signed digest is offered if the daemon cannot replace t
     ),
     system: new RegExp(`${digests['culvert-2.0.0-source.tar.gz']}.*sudo meson install`),
     rpm: new RegExp(`${digests['culvert-2.0.0-source.tar.gz']}.*/data/rpm/build\\.sh .*sudo rpm -U culvert\\.rpm$`),
-    arch: new RegExp(`${digests['culvert-2.0.0-recipes.tar.gz']}.*cd culvert-2\\.0\\.0-recipes && makepkg -si$`),
+    arch: new RegExp(
+      `${digests['culvert-2.0.0-recipes.tar.gz']}.*cd culvert-2\\.0\\.0-recipes && { gpg --import \\*\\.asc; makepkg -si; }$`,
+    ),
     source: /git pull && \.\/culvert-tool build$/,
   };
   for (const [format, expected] of Object.entries(commands)) {
