@@ -10,6 +10,7 @@ import {
   socketDirectory,
 } from './culvert/culvert.ts';
 import { display, panel, tray } from './culvert/desktop.ts';
+import { culvertPackages } from './culvert/packages.ts';
 import { fallbackOnly, providerResolvers, resolvConf, search } from './dns/dns.ts';
 import { port53 } from './dns/port53.ts';
 import { systemdVersion } from './dns/systemd.ts';
@@ -61,6 +62,7 @@ export const CHECKS: readonly Check[] = [
   pendingChanges,
   killSwitch,
   remoteAccess,
+  culvertPackages,
   knowledgeFiles,
   display,
   panel,

@@ -127,6 +127,7 @@ function filesOf(files: readonly ArchiveFile[]): Files {
   return {
     locate: path => path,
     readText: async path => copies[path] ?? null,
+    readBytes: async path => (copies[path] == null ? null : Buffer.from(copies[path])),
     readLink: async () => null,
     list: async () => [],
     async stat(path) {

@@ -13,6 +13,8 @@ export interface Files {
    * @param limit in bytes @throws Unknown when it can't be read, is longer, or is not a regular file
    */
   readText(path: string, limit?: number): Promise<string | null>;
+  /** The same as bytes. */
+  readBytes(path: string, limit?: number): Promise<Buffer | null>;
   /** The target of a symbolic link, or null when the path is none. */
   readLink(path: string): Promise<string | null>;
   /** Names in a directory; none when it can't be read. */
@@ -36,7 +38,10 @@ const MISSING = new Set(['ENOENT', 'ENOTDIR', 'ESRCH']);
 export function createFiles(root = ''): Files {
   return {
     locate: path => `${root}${path}`,
-    async readText(path, limit = LIMIT) {
+    async readText(path, limit) {
+      return (await this.readBytes(path, limit))?.toString('utf8') ?? null;
+    },
+    async readBytes(path, limit = LIMIT) {
       try {
         // a pipe or a device in its place must not hold the reader
         const file = await open(`${root}${path}`, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
@@ -74,13 +79,13 @@ export function createFiles(root = ''): Files {
 }
 
 /** Files of /proc say a size of 0, so the end is found by reading. */
-async function readUpTo(file: Awaited<ReturnType<typeof open>>, path: string, limit: number): Promise<string> {
+async function readUpTo(file: Awaited<ReturnType<typeof open>>, path: string, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for (;;) {
     // most files are small, and of /proc there are many
     const { bytesRead, buffer } = await file.read(Buffer.alloc(size === 0 ? 4 * 1024 : 64 * 1024), 0);
-    if (bytesRead === 0) return Buffer.concat(chunks).toString('utf8');
+    if (bytesRead === 0) return Buffer.concat(chunks);
     size += bytesRead;
     if (size > limit) throw new Unknown(message('%s is longer than %d KiB, so it was not read.', path, limit / 1024));
     chunks.push(buffer.subarray(0, bytesRead));

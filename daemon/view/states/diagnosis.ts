@@ -11,6 +11,7 @@ const NEVER_A_CAUSE: ReadonlySet<string> = new Set([
   'known-issues',
   'knowledge-files',
   'package-repository',
+  'culvert-packages',
   'service-resources',
   'nft-features',
   'systemd-version',

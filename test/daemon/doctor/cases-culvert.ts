@@ -1,5 +1,6 @@
 // Proofs of the checks of Culvert itself and of the desktop.
-import { chmodSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { KillSwitch } from '../../../daemon/api/schema.ts';
@@ -13,7 +14,10 @@ import {
   socketDirectory,
 } from '../../../daemon/doctor/checks/culvert/culvert.ts';
 import { display, panel, tray } from '../../../daemon/doctor/checks/culvert/desktop.ts';
+import { culvertPackages } from '../../../daemon/doctor/checks/culvert/packages.ts';
 import type { CulvertFacts } from '../../../daemon/doctor/world/world.ts';
+import { rawKey } from '../../../data/repository/keys.mjs';
+import { certificate, signerOf } from '../../../data/repository/openpgp.mjs';
 import { BLOCKING, CULVERT, NOW, snapshot, tree, withPrograms, world } from '../../support/doctor/world.ts';
 import type { Ends } from '../../support/temporary.ts';
 import type { Case } from './cases.ts';
@@ -41,7 +45,87 @@ function runtime(t: Ends, mode: number) {
   return world(t, { root });
 }
 
+const SUBSCRIPTION = '/usr/share/keyrings/culvert-archive-keyring.pgp';
+const DAY_S = 86_400;
+
+/**
+ * A machine that subscribes to the repository of Culvert.
+ * @param keys days from now until each key expires
+ * @param index the last index that apt accepted
+ */
+function subscribed(t: Ends, keys: number[], index = '') {
+  const root = tree(t, {
+    '/etc/apt/sources.list.d/culvert.sources': `Types: deb\nURIs: https://culvert.example/my_packages/\nSuites: stable\nSigned-By: ${SUBSCRIPTION}\n`,
+    '/var/lib/apt/lists/culvert.example_my%5fpackages_dists_stable_InRelease': index,
+  });
+  const created = NOW / 1000 - 1000 * DAY_S;
+  const certificates = keys.map(days => {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    return certificate({ key: rawKey(privateKey), created }, 'x', NOW / 1000 + days * DAY_S, signerOf(privateKey));
+  });
+  if (keys.length > 0) {
+    mkdirSync(`${root}/usr/share/keyrings`, { recursive: true });
+    writeFileSync(`${root}${SUBSCRIPTION}`, Buffer.concat(certificates));
+  }
+  return world(t, { root });
+}
+
+const PACKAGES: Case[] = [
+  {
+    check: culvertPackages,
+    how: 'files',
+    title: 'no subscription',
+    verdict: 'not-applicable',
+    world: t => world(t, { root: tree(t) }),
+  },
+  {
+    check: culvertPackages,
+    how: 'files',
+    title: 'keys that hold, one of them for a month',
+    verdict: 'ok',
+    shows: /expire at 2027-06-09.*holds until 2026-12-01/s,
+    world: t => subscribed(t, [29, 200], 'Valid-Until: Tue, 01 Dec 2026 00:00:00 UTC\n'),
+  },
+  {
+    check: culvertPackages,
+    how: 'files',
+    title: 'the last key expires within a month',
+    verdict: 'notice',
+    shows: /expire at 2026-12-20/,
+    fix: /https:\/\/culvert\.example\/my_packages\/culvert-archive-keyring\.pgp/,
+    world: t => subscribed(t, [3, 29]),
+  },
+  {
+    check: culvertPackages,
+    how: 'files',
+    title: 'keys that have expired',
+    verdict: 'problem',
+    shows: /expired at 2026-11-20.*apt refuses updates/s,
+    fix: /curl/,
+    world: t => subscribed(t, [-1, -2]),
+  },
+  {
+    check: culvertPackages,
+    how: 'files',
+    title: 'no file of keys',
+    verdict: 'problem',
+    shows: /keyring\.pgp is missing/,
+    fix: /curl/,
+    world: t => subscribed(t, []),
+  },
+  {
+    check: culvertPackages,
+    how: 'files',
+    title: 'a list that has expired',
+    verdict: 'problem',
+    shows: /expired at 2026-11-20.*sudo apt update.*maintainer has to sign it again/s,
+    fix: null,
+    world: t => subscribed(t, [200], 'Valid-Until: Fri, 20 Nov 2026 00:00:00 UTC\n'),
+  },
+];
+
 export const CULVERT_CASES: Case[] = [
+  ...PACKAGES,
   { check: daemon, how: 'snapshot', title: 'no daemon', verdict: 'problem', world: t => own(t, { daemon: null }) },
   {
     check: daemon,

@@ -24,7 +24,7 @@ import {
   withPrograms,
   world,
 } from '../../support/doctor/world.ts';
-import { type Ends, missing, temporary } from '../../support/temporary.ts';
+import { type Ends, temporary } from '../../support/temporary.ts';
 import type { Case } from './cases.ts';
 
 const MDM = '/var/lib/cloudflare-warp/mdm.xml';
@@ -407,12 +407,11 @@ const PACKAGES: Case[] = [
   {
     check: packageRepository,
     how: 'files',
-    title: 'a key from before the change, without gpg',
+    title: 'a key from before the change, in the form of text',
     verdict: 'problem',
     shows: /from 2025-06-01, before the change/,
     world: t =>
       world(t, {
-        env: { PATH: missing(t) },
         root: tree(t, { ...list('bookworm'), [KEYRING]: { text: 'key', at: new Date('2025-06-01T00:00:00Z') } }),
       }),
   },

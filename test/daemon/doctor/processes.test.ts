@@ -54,7 +54,6 @@ test('a connected machine with resolved, NetworkManager, Docker and a desktop ta
   });
   const ran: string[] = [];
   const programs = withPrograms(t, {
-    gpg: 'echo "pub:-:4096:1:ABC:1700000000:2000000000:::"',
     gjs: `echo '{"missing": [], "host": true}'`,
   });
   const env = { ...programs, HOME: missing(t), WAYLAND_DISPLAY: 'wayland-0', XDG_CURRENT_DESKTOP: 'GNOME' };

@@ -1,12 +1,10 @@
 // Checks the vendor's package repository: the key that signs it, and the release that it is asked for.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Message } from '../../../api/schema/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { SERVED_DEBIAN } from '../../../warp/cli/install-steps.ts';
 import { type Check, type Finding, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 import { adminCommands } from '../../world/facts.ts';
+import { expiries } from '../../world/openpgp.ts';
 import type { World } from '../../world/world.ts';
 
 const HOST = 'pkg.cloudflareclient.com';
@@ -84,31 +82,16 @@ function renewKey(path: string) {
 async function keyProblem(world: World, path: string): Promise<Message | null> {
   const info = await world.files.stat(path);
   if (!info) return message('%s is missing', path);
-  if (world.tools.has('gpg')) {
-    const expired = await expiry(world, path);
-    if (expired === 'expired') return message('every key in it has expired');
-    if (expired === 'valid') return null;
+  const keyring = await world.files.readBytes(path);
+  try {
+    const isValid = expiries(keyring ?? Buffer.alloc(0)).some(until => until > world.now());
+    return isValid ? null : message('every key in it has expired');
+  } catch {
+    // keys in the form of text: only their age is known
   }
-  // without gpg only its age is known
   return info.mtimeMs < KEY_CHANGED
     ? message('it is from %s, before the change', new Date(info.mtimeMs).toISOString().slice(0, 10))
     : null;
-}
-
-/** `pub:e:…` is an expired key; field 7 is the expiry in seconds since 1970 (gnupg's doc/DETAILS). */
-async function expiry(world: World, path: string): Promise<'expired' | 'valid' | null> {
-  // gpg writes files into its home even when it only prints, and refuses to work without one
-  const home = await mkdtemp(join(tmpdir(), 'culvert-gpg-'));
-  const args = ['--homedir', home, '--batch', '--no-options', '--no-autostart', '--with-colons', '--show-keys'];
-  const printed = await world.tools.run('gpg', [...args, world.files.locate(path)]).catch(() => null);
-  await rm(home, { recursive: true, force: true });
-  const keys = (printed?.stdout ?? '').split('\n').filter(line => line.startsWith('pub:'));
-  if (keys.length === 0) return null;
-  const valid = keys.some(line => {
-    const [, validity, , , , , expires] = line.split(':');
-    return validity !== 'e' && validity !== 'r' && (!expires || Number(expires) * 1000 > world.now());
-  });
-  return valid ? 'valid' : 'expired';
 }
 
 async function findRepositories({ files }: World): Promise<Repository[]> {
