@@ -133,6 +133,7 @@ test('the first release by RELEASING.md updates an installation from a web serve
     `${release}-daemon.deb`,
     `${release}-recipes.tar.gz`,
     `${release}-source.tar.gz`,
+    `${release}-source.tar.gz.asc`,
     `${release}-user.tar.gz`,
     `${release}-x86_64.AppImage`,
     `${release}.builder.txt`,
