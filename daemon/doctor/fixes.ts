@@ -142,8 +142,8 @@ export function linkInstead(path: string, target: string, journal: string): Oper
 export function replacement(path: string, content: string, journal: string): Operation {
   const info = lstatSync(path, { throwIfNoEntry: false });
   // a file behind a link stays behind it
-  const target = info?.isSymbolicLink() ? realpathSync(path) : path;
-  if (info) refuseUnreadable(target);
+  const target = info?.isSymbolicLink() ? targetOf(path) : path;
+  if (info) refuseIrreversible(target);
   return {
     does: `wrote ${path}`,
     undo: () => ({
@@ -156,14 +156,29 @@ export function replacement(path: string, content: string, journal: string): Ope
   };
 }
 
-/** @throws FixError for a file that can't be read, or whose bytes are not UTF-8 and could not be restored from text */
-function refuseUnreadable(path: string): void {
+/** @throws FixError for a link that leads nowhere */
+function targetOf(link: string): string {
+  try {
+    return realpathSync(link);
+  } catch (error) {
+    throw irreversible(`${link} is a link to what can't be read (${reason(error)})`);
+  }
+}
+
+/** @throws FixError for what undo could not restore: more than one name, bytes that are not text, or no file at all */
+function refuseIrreversible(path: string): void {
+  const info = lstatSync(path);
+  if (!info.isFile()) throw irreversible(`${path} is not a regular file`);
+  if (info.nlink > 1) throw irreversible(`${path} has another name, as a hard link`);
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (error) {
-    const why = error instanceof TypeError ? 'is not UTF-8 text' : "can't be read";
-    throw new FixError('failed', `${path} ${why}, so the change could not be undone. Nothing was changed.`);
+    throw irreversible(`${path} ${error instanceof TypeError ? 'is not UTF-8 text' : "can't be read"}`);
   }
+}
+
+function irreversible(why: string): FixError {
+  return new FixError('failed', `${why}, so the change could not be undone. Nothing was changed.`);
 }
 
 function fileOf(fix: Fix): HandedOver['file'] {

@@ -5,6 +5,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -199,13 +200,33 @@ test('a fix printed for an administrator is listed with its undo commands, unles
   assert.deepEqual(undoable(context.journal), []);
 });
 
-test('a file that can’t be read is left as it is, because undo could not bring it back', async t => {
+test('what undo could not bring back is left as it is', async t => {
   const { directory, context } = setUp(t);
-  const path = join(directory, 'directory');
-  mkdirSync(path);
-  const fix = fileFix(message('Change'), path, { before: null, content: 'x' }, false)!;
-  await assert.rejects(applyFix(result(fix), context), /can't be read.*Nothing was changed/);
-  assert.ok(statSync(path).isDirectory());
+  const at = (name: string) => join(directory, name);
+  mkdirSync(at('directory'));
+  execFileSync('mkfifo', [at('pipe')]);
+  symlinkSync('nothing', at('dangling'));
+  symlinkSync('loop', at('loop'));
+  writeFileSync(at('two names'), 'old\n');
+  linkSync(at('two names'), at('other name'));
+  symlinkSync('two names', at('link'));
+  for (const [name, why] of [
+    ['directory', /not a regular file/],
+    ['pipe', /not a regular file/],
+    ['dangling', /link to what can't be read/],
+    ['loop', /link to what can't be read/],
+    ['two names', /hard link/],
+    ['link', /hard link/],
+  ] as const) {
+    const fix = fileFix(message('Change'), at(name), { before: null, content: 'x' }, false)!;
+    await assert.rejects(applyFix(result(fix), context), (error: FixError) => {
+      assert.match(error.message, why);
+      assert.match(error.message, /Nothing was changed\.$/);
+      return error.code === 'failed';
+    });
+  }
+  assert.deepEqual([statSync(at('two names')).nlink, readFileSync(at('other name'), 'utf8')], [2, 'old\n']);
+  assert.deepEqual([existsSync(at('nothing')), undoable(context.journal)], [false, []]);
 });
 
 test('a step of which nobody knows whether it was made does not hold undo up', async t => {
