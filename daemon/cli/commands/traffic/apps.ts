@@ -148,7 +148,7 @@ async function withProxy<T>(
   launching.progress.end();
   if (isChange) {
     context.say(`${consequenceOf(before, 'now')}.`);
-    context.say('If the app soon ends with an error, the mode is reverted.');
+    context.say('If the app soon ends with an error, the mode is reverted. Otherwise it stays, even when the app ends.');
   }
   return launched;
 }

@@ -178,7 +178,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         summary: 'start an app through the local proxy',
         arguments: [{ name: '<app>', summary: 'its id, as listed', lists: 'apps' }],
         details:
-          'Starts the daemon first if needed. If the local proxy is off, it asks before it changes the mode to proxy, because other traffic then bypasses WARP; without a terminal, it refuses. If the app does not start, the mode is reverted.',
+          'Starts the daemon first if needed. If the local proxy is off, it asks before it changes the mode to proxy, because other traffic then bypasses WARP; without a terminal, it refuses. If the app does not start, the mode is reverted. Otherwise it stays, even when the app ends: culvert mode sets it.',
         options: [
           { flags: '-y, --yes', summary: 'switch the local proxy on without asking' },
           { flags: '--shortcut', summary: 'add an entry to the menu of apps' },
