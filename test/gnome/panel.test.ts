@@ -11,6 +11,12 @@ import { type Control, closeStage, openStage, type Stage } from '../support/gnom
 import { until } from '../support/until.ts';
 
 const TABS = ['Apps', 'Connection', 'Settings'];
+/** A large button, with its left, top, width and height. */
+interface Pill {
+  name: string;
+  suggested: boolean;
+  place: number[];
+}
 const NOT_RUNNING = 'Culvert’s background service isn’t running.';
 
 describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
@@ -206,6 +212,11 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
       daemon.set('status', { state: 'unable', reason: { code, text: `Vendor says ${code}` } });
       await find(title);
       await find(button);
+      await stage.settled();
+      const [remedy, toggle, ...others] = (await stage.ask({ do: 'pills' })) as Pill[];
+      assert.deepEqual([remedy?.name, remedy?.suggested, toggle?.suggested, others], [button, true, false, []]);
+      const gap = toggle!.place[1]! - remedy!.place[1]! - remedy!.place[3]!;
+      assert.ok(gap >= 12, `a finger tells them apart: ${gap} pixels`);
       assert.ok(!(await stage.names()).includes(`${code}: Vendor says ${code}`), 'folded');
       await press('Technical details');
       await find(`${code}: Vendor says ${code}`);

@@ -100,6 +100,15 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
   /** Places of cards and boxed lists. */
   cards: () =>
     [...widgets()].filter(each => ['card', 'boxed-list'].some(name => each.has_css_class(name))).map(placeOf),
+  /** Large buttons, from top to bottom. */
+  pills: () =>
+    [...widgets()]
+      .filter(each => each.has_css_class('pill'))
+      .map(each => ({
+        name: namesOf(each)[0] ?? '',
+        suggested: each.has_css_class('suggested-action'),
+        place: placeOf(each),
+      })),
   /** Title and subtitle of each row. */
   rows: () =>
     [...widgets()].flatMap(widget =>
