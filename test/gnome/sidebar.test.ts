@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { missing } from '../support/gnome/desktop.ts';
-import { change } from '../support/gnome/initial.ts';
+import { app, change, recorded } from '../support/gnome/initial.ts';
 import { daemon, stage, usePages } from '../support/gnome/pages.ts';
 import { until } from '../support/until.ts';
 
@@ -39,10 +39,17 @@ describe('the list of pages', { skip: missing('xdotool'), concurrency: false }, 
     test(`at ${width} pixels, the cards and lists of a page have the same edges`, async () => {
       await resize(width);
       const wrong: Record<string, number[][]> = {};
+      daemon.apps = [app('mail', 'Mail'), app('calc', 'Calculator')];
+      daemon.history = recorded();
       for (const page of ['connection', 'apps', 'routes', 'editor', 'history', 'settings', 'dns'] as const) {
         await stage.turn(page);
         await stage.settled();
-        const cards = (await stage.ask({ do: 'cards' })) as number[][];
+        let cards: number[][] = [];
+        const hasCards = async () => {
+          cards = (await stage.ask({ do: 'cards' })) as number[][];
+          return cards.length > 0;
+        };
+        await until(hasCards, `a card or list on the page ${page}`);
         const edges = cards.map(([left, , width]) => [left!, left! + width!]);
         if (new Set(edges.map(String)).size > 1) wrong[page] = edges;
       }
