@@ -127,7 +127,10 @@ test('the next version is set everywhere and committed with address and keys, an
   assert.equal(empty.status, 0, empty.stderr); // takes what is below "Unreleased"
   git(at, 'reset', '-q', '--hard', 'HEAD~1');
   const address = ['data/release/project.mjs', 'https://github.com/you/culvert'];
+  const schemas = () => JSON.parse(readFileSync(join(at, 'data/project.json'), 'utf8')).schemas;
+  const fixed = schemas();
   execFileSync(process.execPath, address, { cwd: at, env, stdio: 'ignore' });
+  assert.equal(schemas(), fixed, 'it names the format of the manifest, not the address of the project');
   const set = version('1.3.0');
   assert.equal(set.status, 0, set.stderr);
   assert.equal(git(at, 'status', '--porcelain'), '');
