@@ -148,7 +148,9 @@ async function withProxy<T>(
   launching.progress.end();
   if (isChange) {
     context.say(`${consequenceOf(before, 'now')}.`);
-    context.say('If the app soon ends with an error, the mode is reverted. Otherwise it stays, even when the app ends.');
+    context.say(
+      'If the app soon ends with an error, the mode is reverted. Otherwise it stays, even when the app ends.',
+    );
   }
   return launched;
 }

@@ -89,7 +89,10 @@ test('starts the app after a yes, and says what changed and the way back', async
   const { code, stdout } = await ended(child);
   assert.equal(code, 0, stdout);
   assert.match(stdout, /Other traffic now bypasses WARP; back: culvert mode tunnel_only/);
-  assert.match(stdout, /If the app soon ends with an error, the mode is reverted\. Otherwise it stays, even when the app ends\./);
+  assert.match(
+    stdout,
+    /If the app soon ends with an error, the mode is reverted\. Otherwise it stays, even when the app ends\./,
+  );
   const restore = { mode: 'tunnel_only', protocol: 'MASQUE', connected: true };
   assert.deepEqual(requests.at(-1), { appId: 'firefox.desktop', restore });
   assert.deepEqual([values.mode, daemon.state.snapshot().changes], ['proxy', []]);
