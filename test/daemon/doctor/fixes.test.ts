@@ -200,7 +200,7 @@ test('a fix printed for an administrator is listed with its undo commands, unles
   assert.deepEqual(undoable(context.journal), []);
 });
 
-test('what undo could not bring back is left as it is', async t => {
+test('a file that undo could not bring back is left as it is', async t => {
   const { directory, context } = setUp(t);
   const at = (name: string) => join(directory, name);
   mkdirSync(at('directory'));
