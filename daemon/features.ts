@@ -7,6 +7,7 @@ import { createDoctor } from './doctor/doctor.ts';
 import { createHistory } from './history/history.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { INSTALL_FORMAT } from './system/build-info.ts';
+import { keepTrustLists } from './trust/keep-lists.ts';
 
 /** The check at start comes later still; before it, only a user's installation may have something to complete. */
 const UPDATES_AFTER_MS = 90_000;
@@ -24,6 +25,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
   const apps = createApps(context);
   const doctor = createDoctor(context);
   const history = createHistory(context);
+  const trustLists = keepTrustLists(context);
   const metrics = createMetrics(context, openStreams);
   const updates = once(async () => (await import('./update/update.ts')).createUpdates(context));
   let later: NodeJS.Timeout | undefined;
@@ -53,6 +55,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
       apps.start();
       doctor.start();
       history.start();
+      trustLists.start();
       later = setTimeout(() => begin('updates', updates.get), INSTALL_FORMAT === 'user' ? 0 : UPDATES_AFTER_MS);
       later.unref();
     },
@@ -66,6 +69,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
         doctor.stop(),
         (await toolAccounts.loaded())?.stop(),
         history.stop(),
+        trustLists.stop(),
         (await updates.loaded())?.stop(),
       ]);
     },

@@ -131,7 +131,7 @@ function describe(certificate: X509Certificate): Certificate {
 }
 
 /** The common name, or the whole subject: on one line, and of a length that a person reads. */
-function nameIn(subject: string): string {
+export function nameIn(subject: string): string {
   const common = /^CN=(.*)$/m.exec(subject)?.[1];
   const line = printable((common ?? subject).slice(0, 4 * NAME_LENGTH));
   const letters = [...line];

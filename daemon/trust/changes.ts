@@ -7,7 +7,7 @@ import { environmentDiffs, type Session, variablesOf } from './environment.ts';
 import { changeFile, diffOf, type FileChange, textOf, undoFile } from './files.ts';
 import type { Journal, OpenJournal } from './journal.ts';
 import { bundleFile, extraFile } from './lists.ts';
-import type { ListName, Wanted } from './tool.ts';
+import type { ListName, Wanted } from './tools/tool.ts';
 
 export interface Planning {
   session: Session;

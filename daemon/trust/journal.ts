@@ -24,16 +24,8 @@ export type FileStep = z.infer<typeof FileStep>;
 
 const VariableStep = z.object({ kind: z.literal('variable'), name: z.string(), value: z.string() });
 
-const NssStep = z.object({
-  kind: z.literal('nss'),
-  directory: z.string(),
-  nickname: z.string(),
-  fingerprint: z.string(),
-  files: z.array(FileStep),
-});
-
 /** One change, with what its undo needs. */
-const Step = z.discriminatedUnion('kind', [FileStep, VariableStep, NssStep]);
+const Step = z.discriminatedUnion('kind', [FileStep, VariableStep]);
 
 const Known = z.object({
   fingerprint: z.string(),
@@ -112,7 +104,7 @@ export async function withJournal<T>(directory: string, work: (open: OpenJournal
 /** Deletes copies that no change needs. */
 function removeCopies(directory: string, { tools, environment }: Journal): void {
   const steps = [...Object.values(tools).flat(), ...environment];
-  const files = steps.flatMap(step => (step.kind === 'nss' ? step.files : step.kind === 'file' ? [step] : []));
+  const files = steps.flatMap(step => (step.kind === 'file' ? [step] : []));
   const needed = new Set(files.map(({ copy }) => copy));
   for (const name of readdirSync(directory))
     if (name.startsWith(COPY) && !needed.has(name)) rmSync(join(directory, name), { force: true });

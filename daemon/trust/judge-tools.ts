@@ -4,12 +4,16 @@ import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { type Plan, type Planning, planChange } from './changes.ts';
 import { type Judgment, judge, type Organization } from './judge.ts';
+import { extraFile } from './lists.ts';
 import type { Probe } from './probe.ts';
-import { findProgram, type Look, type Tool } from './tool.ts';
-import { TOOLS } from './tools.ts';
+import { CONNECTING } from './tools/connecting.ts';
+import { STORES, unreached } from './tools/places.ts';
+import { findProgram, type Look, type Tool } from './tools/tool.ts';
 
 /** More would only compete for two cores. */
 const AT_ONCE = 3;
+
+export const TOOLS: readonly Tool[] = [...CONNECTING, ...STORES];
 
 export interface JudgingAll extends Planning {
   look: Look;
@@ -28,12 +32,13 @@ export async function judgeTools(judging: JudgingAll): Promise<TrustTool[]> {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const [at, tool] = next;
       const program = findProgram(tool.programs, look.env);
-      const judgment = program && (await judge(tool, program, judging));
+      const isHere = program !== null || tool.programs.length === 0;
+      const judgment = isHere ? await judge(tool, program ?? '', judging) : null;
       results[at] = judgment ? describe(tool, { program, judgment, judging }) : null;
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return results.flatMap(result => result ?? []);
+  return [...results.flatMap(result => result ?? []), ...unreached(look, ids)];
 }
 
 interface Judged {
@@ -43,8 +48,9 @@ interface Judged {
 }
 
 function describe(tool: Tool, { program, judgment: { verdict, reasons, lacks }, judging }: Judged): TrustTool {
-  const { look, session, journal } = judging;
-  const plan: Plan = lacks ? planChange(tool.wanted(look), judging) : { changes: [] };
+  const { look, session, journal, directory, organization } = judging;
+  const wanted = lacks ? tool.wanted?.(look, lacks) : undefined;
+  const plan: Plan = wanted ? planChange(wanted, judging) : { changes: [] };
   const wording = 'occupied' in plan ? [...reasons, plan.occupied] : reasons;
   const steps = journal.tools[tool.id];
   return {
@@ -57,6 +63,11 @@ function describe(tool: Tool, { program, judgment: { verdict, reasons, lacks }, 
     applied: steps !== undefined,
     newSessions: steps?.some(step => step.kind === 'variable' && session.env[step.name] !== step.value) ?? false,
     changes: 'changes' in plan ? plan.changes : [],
-    administrator: [],
+    administrator: lacks
+      ? organization.valid.flatMap(({ source, fingerprint }) => {
+          const name = `organization-${fingerprint.replaceAll(':', '').slice(0, 8).toLowerCase()}`;
+          return tool.administrator?.(source ?? extraFile(directory), name, look) ?? [];
+        })
+      : [],
   };
 }

@@ -5,21 +5,21 @@ import type { TrustVerdict } from '../api/schema/trust.ts';
 import type { Message } from '../api/schema/values.ts';
 import { readText } from '../system/files.ts';
 import { message } from '../view/message.ts';
-import { type Certificate, fingerprintsIn } from './certificates.ts';
+import { type Certificate, fingerprintsIn, parseCertificates } from './certificates.ts';
 import { bundleFile, extraFile } from './lists.ts';
 import type { Probe, Target } from './probe.ts';
-import type { List, Look, Tool } from './tool.ts';
+import type { Instead, List, Look, Tool } from './tools/tool.ts';
 
 export interface Judgment {
   verdict: TrustVerdict;
   reasons: Message[];
-  /** Its list lacks certificates, so that a change would help. */
-  lacks: boolean;
+  /** Its list where that lacks certificates, so that a change would help; otherwise null. */
+  lacks: List | null;
 }
 
 /** The organization's certificates. */
 export interface Organization {
-  valid: readonly Certificate[];
+  valid: readonly (Certificate & { source: string | null })[];
   /** Expired or withdrawn ones. */
   gone: readonly Certificate[];
 }
@@ -37,20 +37,25 @@ const SHORT = 0.5;
 
 export async function judge(tool: Tool, program: string, judging: Judging): Promise<Judgment | null> {
   const { look, probe, organization, directory } = judging;
-  const connects = (extra: ReturnType<Tool['instead']>) =>
-    probe.connects(target => commandOf(tool, program, { look, target, extra }));
-  const verdict = (verdict: TrustVerdict, reasons: Message[], lacks = false): Judgment => ({ verdict, reasons, lacks });
+  const { connect } = tool;
+  const connects = (extra: Instead) =>
+    connect ? probe.connects(target => commandOf(connect, program, { look, target, extra })) : null;
+  const verdict = (verdict: TrustVerdict, reasons: Message[], lacks: List | null = null): Judgment => ({
+    verdict,
+    reasons,
+    lacks,
+  });
 
   const list = await tool.list(program, look);
   if (!list) return null;
   if (await connects({}))
     return verdict('trusts-too-much', [
       message('It verifies no certificates: anyone on the way can read and change what it sends.'),
-      tool.offHint,
+      ...(tool.offHint ? [tool.offHint] : []),
     ]);
   if (organization.valid.length + organization.gone.length === 0)
     return verdict('unknown', [message('There is no certificate of an organization.')]);
-  const has = new Set(list.files.flatMap(path => [...fingerprintsIn(path)]));
+  const has = fingerprintsOf(list);
   const gone = organization.gone.filter(({ fingerprint }) => has.has(fingerprint));
   if (gone.length > 0)
     return verdict('trusts-too-much', [
@@ -66,9 +71,9 @@ export async function judge(tool: Tool, program: string, judging: Judging): Prom
           ? message('Its list of authorities lacks the certificate: %s', shown)
           : message('Its own list of authorities lacks the certificate.'),
       ],
-      true,
+      list,
     );
-  if (!(await connects(tool.instead(copyOfList(tool.id, list, probe)))))
+  if (tool.instead && !(await connects(tool.instead(copyOfList(tool.id, list, probe), list))))
     return verdict('does-not-trust', [message('It does not read its list of authorities: %s', shown)]);
   if (isShort(list, has, { look, directory }))
     return verdict('trusts-too-much', [
@@ -89,6 +94,11 @@ function copyOfList(id: string, { files }: List, { directory, authority }: Probe
   return path;
 }
 
+function fingerprintsOf({ files, text = '' }: List): Set<string> {
+  const stored = parseCertificates(text).map(({ fingerprint }) => fingerprint);
+  return new Set([...stored, ...files.flatMap(path => [...fingerprintsIn(path)])]);
+}
+
 function isShort(
   { files, ownList }: List,
   { size }: ReadonlySet<string>,
@@ -102,11 +112,11 @@ function isShort(
 interface Connecting {
   look: Look;
   target: Target;
-  extra: ReturnType<Tool['instead']>;
+  extra: Instead;
 }
 
-function commandOf(tool: Tool, program: string, { look, target, extra }: Connecting) {
-  const { args, env = {}, input } = tool.connect(target, look);
+function commandOf(connect: NonNullable<Tool['connect']>, program: string, { look, target, extra }: Connecting) {
+  const { args, env = {}, input } = connect(target, look);
   return {
     program,
     args: [...(extra.args ?? []), ...args],

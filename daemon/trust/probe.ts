@@ -38,6 +38,8 @@ export interface Target {
   host: string;
   port: number;
   path: string;
+  /** A directory for what a program downloads. */
+  directory: string;
 }
 
 /** @throws Error without openssl, or where the server can't listen */
@@ -57,7 +59,7 @@ export async function openProbe(signal: AbortSignal): Promise<Probe> {
       async connects(make) {
         const key = randomBytes(8).toString('hex');
         const path = `/${key}`;
-        const command = make({ url: `https://localhost:${port}${path}`, host: 'localhost', port, path });
+        const command = make({ url: `https://localhost:${port}${path}`, host: 'localhost', port, path, directory });
         await runToEnd(command, signal, () => asked.has(key));
         return asked.has(key);
       },

@@ -9,12 +9,11 @@ import { makeChange, planChange, undoChange } from './changes.ts';
 import { applyEnvironment, type Session, variablesOf } from './environment.ts';
 import { TrustError } from './errors.ts';
 import { type Journal, journalFile, readJournal, withJournal } from './journal.ts';
-import { judgeTools } from './judge-tools.ts';
+import { judgeTools, TOOLS } from './judge-tools.ts';
 import { systemList, writeLists } from './lists.ts';
 import { listCertificates, organizationOf } from './organization.ts';
 import { ask, openProbe } from './probe.ts';
-import type { Look } from './tool.ts';
-import { TOOLS } from './tools.ts';
+import { findProgram, type Look } from './tools/tool.ts';
 
 export { TrustError } from './errors.ts';
 
@@ -25,7 +24,7 @@ export interface TrustOptions {
   /** Whether the device belongs to an organization; null where that is not known. */
   isMember?: boolean | null;
   /** A directory that stands for `/`, and the user whose files count as the system's there. */
-  place?: Place;
+  place?: Place | undefined;
 }
 
 export interface Trust {
@@ -123,7 +122,10 @@ export function createTrust({ env, paths, signal, isMember = null, place = SYSTE
         open.save();
         const done: string[] = [];
         for (const { id } of chosen) {
-          const wanted = TOOLS.find(tool => tool.id === id)!.wanted(look);
+          const tool = TOOLS.find(each => each.id === id);
+          const list = await tool?.list(findProgram(tool.programs, look.env) ?? '', look);
+          const wanted = list && tool?.wanted?.(look, list);
+          if (!wanted) continue;
           const plan = planChange(wanted, { session, journal: open.journal, directory });
           if ('occupied' in plan) throw new TrustError('refused', wordMessage(plan.occupied, english));
           done.push(...makeChange(id, wanted, open, directory));

@@ -1,58 +1,85 @@
 // The organization's certificate for real tools: they fail before, connect after, and fail again after the undo.
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { authority, isThere, MANAGED, machine, read, succeeds } from '../../support/trust/organization.ts';
+import { createState } from '../../../daemon/state/store.ts';
+import { paths } from '../../../daemon/system/paths.ts';
+import { nameIn } from '../../../daemon/trust/certificates.ts';
+import { keepTrustLists } from '../../../daemon/trust/keep-lists.ts';
+import { sample } from '../../support/thoroughness.ts';
+import { type Authority, authority, isThere, MANAGED, machine, read } from '../../support/trust/organization.ts';
+import { until } from '../../support/until.ts';
 
 const NODE = "require('https').get(process.argv[1],r=>r.resume()).on('error',()=>process.exit(1))";
 const PYTHON = 'import sys,urllib.request as u; u.urlopen(sys.argv[1])';
 const REQUESTS = 'import sys,requests; requests.get(sys.argv[1])';
 
 /** Real programs, by the id of their row; those that are not here are left out. */
-const REAL: readonly [id: string, program: string, args: (url: string) => string[]][] = [
-  ['node', process.execPath, url => ['-e', NODE, url]],
-  ['curl', 'curl', url => ['-s', '-o', '/dev/null', url]],
-  ['python', 'python3', url => ['-c', PYTHON, url]],
-  ['python-requests', 'python3', url => ['-c', REQUESTS, url]],
+const REAL: readonly [id: string, program: string, args: (url: URL) => string[]][] = [
+  ['node', process.execPath, ({ href }) => ['-e', NODE, href]],
+  ['npm', 'npm', ({ href }) => ['ping', '--registry', href, '--fetch-retries=0']],
+  ['python', 'python3', ({ href }) => ['-c', PYTHON, href]],
+  ['python-requests', 'python3', ({ href }) => ['-c', REQUESTS, href]],
+  ['pip', 'pip3', ({ href }) => ['download', '--retries=0', `--index-url=${href}`, '--dest=/dev/null/none', 'probe']],
+  ['git', 'git', ({ href }) => ['-C', '/', 'ls-remote', href]],
+  ['curl', 'curl', ({ href }) => ['-s', '-o', '/dev/null', href]],
+  ['wget', 'wget', ({ href }) => ['-q', '-O', '/dev/null', '--tries=1', href]],
+  ['openssl', 'openssl', ({ host }) => ['s_client', '-quiet', '-verify_return_error', '-connect', host]],
 ];
 const HERE = REAL.filter(([id, program]) =>
-  id === 'python-requests' ? isThere('python3', '-c', 'import requests') : isThere(program, '--version'),
+  id === 'python-requests'
+    ? isThere('python3', '-c', 'import requests')
+    : isThere(program, program === 'openssl' ? 'version' : '--version'),
 );
+/** A full run takes all of them: npm, pip and Git start slowly. */
+const TRIED = sample(HERE, 3);
+const IDS = TRIED.map(([id]) => id);
+/** Files of the user, which come back as they were. */
+const FILES: Record<string, string> = {
+  '.curlrc': '# mine\nsilent',
+  '.wgetrc': 'timeout = 30\n',
+  '.gitconfig': '[user]\n\tname = A\n[http]\n\tproxy =\n',
+  '.config/pip/pip.conf': '[global]\ntimeout = 60\n\n[install]\nuser = true\n',
+  '.profile': 'umask 022\n',
+};
 
 test('tools fail before, connect after, and fail again after the undo, with their files as they were', async t => {
   const pc = machine(t);
   const organization = authority(t);
   pc.install(organization);
-  const url = await organization.serve();
-  const curlrc = path.join(pc.home, '.curlrc');
-  const profile = path.join(pc.home, '.profile');
-  writeFileSync(curlrc, '# mine\nsilent', { mode: 0o600 });
-  writeFileSync(profile, 'umask 022\n');
-  const before = [curlrc, profile].map(file => readFileSync(file));
-  const connect = (env: NodeJS.ProcessEnv) =>
-    Promise.all(HERE.map(async ([id, program, args]) => [id, await succeeds(env, program, ...args(url))]));
-  const all = (value: boolean) => HERE.map(([id]) => [id, value]);
-
-  assert.deepEqual(await connect(pc.session()), all(false));
-  const trust = pc.trust();
-  const ids = HERE.map(([id]) => id);
-  const first = await trust.report(ids);
-  for (const [id] of HERE) assert.equal(first.tools.find(tool => tool.id === id)?.verdict, 'does-not-trust', id);
-  await trust.apply(ids);
-  assert.deepEqual(await connect(pc.session()), all(true));
-  const second = await trust.report(ids);
-  for (const [id] of HERE) {
-    const tool = second.tools.find(tool => tool.id === id);
-    assert.deepEqual([tool?.verdict, tool?.applied, tool?.changes], ['trusts', true, []], `${id}: ${tool?.reasons}`);
+  const site = await organization.serve();
+  const files = Object.keys(FILES).map(name => path.join(pc.home, name));
+  for (const [i, file] of files.entries()) {
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, Object.values(FILES)[i]!, { mode: 0o600 });
   }
-  await trust.undo();
-  assert.deepEqual(await connect(pc.session()), all(false));
+  const state = () => files.map(file => [readFileSync(file, 'utf8'), statSync(file).mode]);
+  const before = state();
+  const connect = async () => {
+    const reached: string[] = [];
+    for (const [id, program, args] of TRIED) if (await site.isReachedBy(pc.session(), program, args)) reached.push(id);
+    return reached;
+  };
+
+  assert.deepEqual(await connect(), []);
+  const trust = pc.trust();
+  const first = await trust.report(IDS);
   assert.deepEqual(
-    [curlrc, profile].map(file => readFileSync(file)),
-    before,
+    first.tools.map(({ id, verdict, changes }) => [id, verdict, changes.length > 0]),
+    IDS.map(id => [id, 'does-not-trust', true]),
   );
-  assert.ok(!existsSync(path.join(pc.home, '.config')));
+  await trust.apply(IDS);
+  assert.deepEqual(await connect(), IDS);
+  const second = await trust.report(IDS);
+  assert.deepEqual(
+    second.tools.map(({ id, verdict, applied, changes, reasons }) => [id, verdict, applied, changes, reasons.length]),
+    IDS.map(id => [id, 'trusts', true, [], 1]),
+  );
+  await trust.undo();
+  assert.deepEqual(await connect(), []);
+  assert.deepEqual(state(), before);
+  assert.ok(!existsSync(path.join(pc.home, '.config/environment.d')));
 });
 
 test('names the certificate by its fingerprint, and what is at its path only where root alone can write', async t => {
@@ -90,4 +117,127 @@ test('finds a tool that verifies nothing', async t => {
     assert.deepEqual(tool.changes, []);
   }
   assert.equal(read(path.join(pc.home, '.curlrc')), 'insecure\n');
+});
+
+/** The authorities in Culvert's two lists, as far as they are the test's own. */
+function listed(pc: ReturnType<typeof machine>, ...authorities: Authority[]): boolean[][] {
+  const directory = path.join(pc.home, '.local/state/culvert/trust');
+  const lists = ['extra.pem', 'bundle.pem'].map(name => read(path.join(directory, name)));
+  return lists.map(list => authorities.map(({ pem }) => list.includes(pem.trim())));
+}
+
+test('follows a renewal, two certificates, and a withdrawal while tools trust it', async t => {
+  const pc = machine(t);
+  const [one, two] = [authority(t), authority(t)];
+  pc.install(one);
+  const trust = pc.trust();
+  await trust.apply(['node']);
+  assert.deepEqual(listed(pc, one, two), [
+    [true, false],
+    [true, false],
+  ]);
+  pc.install(one, two);
+  assert.equal(await trust.refresh(), true);
+  assert.deepEqual(listed(pc, one, two), [
+    [true, true],
+    [true, true],
+  ]);
+  assert.equal(await trust.refresh(), false);
+  pc.install(two);
+  await trust.refresh();
+  assert.deepEqual(listed(pc, one, two), [
+    [false, true],
+    [false, true],
+  ]);
+  pc.withdraw();
+  await trust.refresh();
+  assert.deepEqual(listed(pc, one, two), [
+    [false, false],
+    [false, false],
+  ]);
+  const report = await trust.report([]);
+  assert.deepEqual(
+    report.certificates.map(({ state }) => state),
+    ['withdrawn', 'withdrawn'],
+  );
+  assert.equal(report.removalDue, true);
+  await trust.undo();
+  assert.equal((await trust.report([])).removalDue, false);
+  pc.install(two);
+  const left = await pc.trust({ isMember: false }).report([]);
+  assert.deepEqual(
+    left.certificates.map(({ state }) => state),
+    ['withdrawn'],
+    'the device left the organization',
+  );
+});
+
+test('the daemon writes the lists again when it starts and when the account changes', async t => {
+  const pc = machine(t);
+  const [one, two] = [authority(t), authority(t)];
+  pc.install(one);
+  await pc.trust().apply(['node']);
+  pc.install(two);
+  const state = createState({ available: false, path: null, version: null, emulated: false });
+  const place = { root: pc.root, owner: process.getuid!() };
+  const lists = keepTrustLists({ env: pc.env, paths: paths(pc.env), state, say: line => assert.fail(line) }, place);
+  lists.start();
+  await until(() => listed(pc, one, two)[0]?.join() === 'false,true');
+  pc.withdraw();
+  state.set('account', { ...state.snapshot().account, registered: false });
+  await until(() => listed(pc, one, two)[1]?.join() === 'false,false');
+  await lists.stop();
+});
+
+test('never has a tool trust a certificate that has expired, and finds one that does', async t => {
+  const pc = machine(t);
+  const old = authority(t, { days: -1 });
+  pc.install(old);
+  await assert.rejects(pc.trust().apply(['curl']), /no valid certificate/);
+  writeFileSync(path.join(pc.home, 'own.pem'), old.pem);
+  writeFileSync(path.join(pc.home, '.curlrc'), `cacert = ${path.join(pc.home, 'own.pem')}\n`);
+  const { tools, certificates } = await pc.trust().report(['curl']);
+  assert.equal(certificates[0]?.state, 'expired');
+  assert.equal(tools[0]?.verdict, 'trusts-too-much');
+});
+
+test('takes a certificate that WARP did not install only with its fingerprint', async t => {
+  const pc = machine(t);
+  const [foreign, other] = [authority(t, { subject: '/CN=Elsewhere' }), authority(t)];
+  const file = path.join(pc.home, 'foreign.pem');
+  writeFileSync(file, foreign.pem);
+  const trust = pc.trust();
+  await assert.rejects(trust.confirm(file, other.fingerprint), /fingerprint is another one/);
+  await assert.rejects(trust.confirm(file, ''), /fingerprint is another one/);
+  assert.deepEqual((await trust.report([])).certificates, []);
+  await trust.confirm(file, foreign.fingerprint.toLowerCase().replaceAll(':', ' '));
+  const [certificate] = (await trust.report([])).certificates;
+  assert.deepEqual([certificate?.fingerprint, certificate?.confirmed], [foreign.fingerprint, true]);
+});
+
+test('shows a hostile name on one line, without escape sequences, and shortened', async t => {
+  for (const name of ['a\u001b[31mred\u001b]0;title\u0007', 'first\nCN=second', '\u202eevil', 'x'.repeat(60)]) {
+    const pc = machine(t);
+    pc.install(authority(t, { subject: `/O=${'y'.repeat(60)}/CN=${name}` }));
+    const [certificate] = (await pc.trust().report([])).certificates;
+    assert.match(certificate!.name, /^[^\p{Cc}\p{Cf}]{1,81}$/u);
+  }
+  assert.equal(nameIn(`CN=${'z'.repeat(10_000)}`), `${'z'.repeat(80)}…`);
+});
+
+test('never replaces a setting of the user, and keeps what is edited after a change', async t => {
+  const pc = machine(t);
+  pc.install(authority(t));
+  const curlrc = path.join(pc.home, '.curlrc');
+  const profile = path.join(pc.home, '.profile');
+  writeFileSync(curlrc, 'cacert = /nowhere.pem\n');
+  writeFileSync(profile, 'one\n');
+  const trust = pc.trust();
+  await assert.rejects(trust.apply(['curl']), /cacert .*is set to \/nowhere\.pem, which Culvert does not replace/);
+  writeFileSync(curlrc, '');
+  await trust.apply(['curl', 'node']);
+  writeFileSync(curlrc, `${read(curlrc)}silent\n`);
+  writeFileSync(profile, `zero\n${read(profile)}two\n`);
+  await trust.undo();
+  assert.deepEqual([read(curlrc), read(profile)], ['silent\n', 'zero\none\ntwo\n']);
 });

@@ -13,11 +13,16 @@ export const MANAGED = '/usr/local/share/ca-certificates/managed-warp.pem';
 const SYSTEM = '/etc/ssl/certs/ca-certificates.crt';
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 
+export interface Site {
+  /** Runs a program with an address of the site. @returns whether its request came */
+  isReachedBy(env: NodeJS.ProcessEnv, program: string, args: (url: URL) => string[]): Promise<boolean>;
+}
+
 export interface Authority {
   pem: string;
   fingerprint: string;
-  /** Starts a server with a certificate of this authority. @returns its URL */
-  serve(): Promise<string>;
+  /** Starts a server with a certificate of this authority. */
+  serve(): Promise<Site>;
 }
 
 /** @param days negative for one that has expired */
@@ -94,11 +99,22 @@ export function authority(t: Ends, { subject = '/CN=Gateway CA - Cloudflare Mana
         'basicConstraints=critical,CA:FALSE',
       );
       const text = (name: string) => readFileSync(file(name), 'utf8');
-      const server = createServer({ key: text('leaf.key'), cert: text('leaf.pem') }, (_, reply) => reply.end('{}'));
+      const asked: string[] = [];
+      const server = createServer({ key: text('leaf.key'), cert: text('leaf.pem') }, (request, reply) => {
+        asked.push(request.url!);
+        reply.writeHead(404, { connection: 'close' }).end();
+      });
       server.on('tlsClientError', () => {});
       await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
       t.after(() => server.close());
-      return `https://localhost:${(server.address() as AddressInfo).port}/`;
+      let count = 0;
+      return {
+        async isReachedBy(env, program, args) {
+          const url = new URL(`https://localhost:${(server.address() as AddressInfo).port}/n${++count}/`);
+          await runToEnd(env, program, args(url), `GET ${url.pathname} HTTP/1.0\r\n\r\n`);
+          return asked.some(path => path.startsWith(url.pathname));
+        },
+      };
     },
   };
 }
@@ -147,10 +163,10 @@ export function read(file: string): string {
   }
 }
 
-/** Runs a program. @returns whether it ended well */
-export function succeeds(env: NodeJS.ProcessEnv, program: string, ...args: string[]): Promise<boolean> {
+function runToEnd(env: NodeJS.ProcessEnv, program: string, args: string[], input: string): Promise<void> {
   return new Promise(resolve => {
-    execFile(program, args, { env, timeout: 30_000, cwd: '/' }, error => resolve(error === null));
+    const child = execFile(program, args, { env, timeout: 60_000, cwd: '/' }, () => resolve());
+    child.stdin?.on('error', () => {}).end(input);
   });
 }
 

@@ -101,7 +101,13 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
         arguments: [
           { name: '[tool...]', summary: 'tools, as listed by culvert trust; default: all that can be changed' },
         ],
-        options: [{ flags: '-y, --yes', summary: 'do not ask first' }],
+        options: [
+          {
+            flags: '--certificate <file>',
+            summary: 'trust this one too, which WARP did not install; its fingerprint is read from a prompt or a pipe',
+          },
+          { flags: '-y, --yes', summary: 'do not ask first' },
+        ],
         marksDemo: false,
         load: async () => (await import('./trust.ts')).trustApply,
       },

@@ -8,7 +8,7 @@ import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
 import { createProgress } from '../../terminal/progress.ts';
-import { consent } from '../../terminal/prompt.ts';
+import { consent, readSecret } from '../../terminal/prompt.ts';
 import { diffText } from './doctor-text.ts';
 
 export const trust: Run = async (context, ids) => {
@@ -23,6 +23,7 @@ const wantedOf = (ids: readonly string[]) => (ids.length > 0 ? ids : undefined);
 export const trustApply: Run = async (context, ids, options) => {
   const trust = await open(context);
   const wanted = wantedOf(ids);
+  if (typeof options.certificate === 'string') await confirmCertificate(context, trust, options.certificate);
   const report = await examine(context, trust, wanted);
   const chosen = report.tools.filter(({ changes }) => changes.length > 0);
   return carryOut(context, options, {
@@ -45,6 +46,21 @@ export const trustUndo: Run = async (context, ids, options) => {
     after: null,
   });
 };
+
+/** The fingerprint comes from the person, who has it from the organization; printing it here would prove nothing. */
+async function confirmCertificate(context: Context, trust: Trust, file: string): Promise<void> {
+  const fingerprint = await readSecret(context, 'SHA-256 fingerprint that your organization gave you');
+  await asFailure(() => trust.confirm(file, fingerprint));
+}
+
+async function asFailure<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof TrustError) throw new Failure(error.message, { hint: error.hint, cause: error });
+    throw error;
+  }
+}
 
 const WRONG: readonly TrustVerdict[] = ['does-not-trust', 'trusts-too-much'];
 
@@ -82,14 +98,9 @@ async function carryOut(context: Context, options: Options, change: Change): Pro
   const { consequence, question, isAsked, act, after } = change;
   if (isAsked && options.yes === true) context.say(consequence);
   if (isAsked) await consent(context, options, { consequence, question });
-  try {
-    const done = await act();
-    show(context, { done }, () => [...done.map(line => `✓ ${printable(line)}`), ...(after ? [after] : [])].join('\n'));
-    return EXIT.ok;
-  } catch (error) {
-    if (error instanceof TrustError) throw new Failure(error.message, { hint: error.hint, cause: error });
-    throw error;
-  }
+  const done = await asFailure(act);
+  show(context, { done }, () => [...done.map(line => `✓ ${printable(line)}`), ...(after ? [after] : [])].join('\n'));
+  return EXIT.ok;
 }
 
 function describeChanges({ style }: Context, tools: readonly TrustTool[]): string {
@@ -129,10 +140,15 @@ function describe({ style, width }: Context, { certificates, refused, tools, rem
     refused.map(({ reason }) => `${style.yellow('!')} ${printable(reason)}`).join('\n'),
     columns(rows, paint, width),
     removalDue ? 'Tools still have changes for a certificate that is gone. Remove them: culvert trust undo' : '',
+    tools.flatMap(({ title, administrator }) => administratorText(title, administrator)).join('\n'),
     tools.some(({ changes }) => changes.length > 0) ? 'Make the others trust it: culvert trust apply' : '',
   ]
     .filter(Boolean)
     .join('\n\n');
+}
+
+function administratorText(title: string, commands: readonly string[]): string[] {
+  return commands.length > 0 ? [`${title}, for an administrator:`, ...commands.map(line => `  ${line}`)] : [];
 }
 
 function describeCertificate(certificate: TrustCertificate, style: Style): string {

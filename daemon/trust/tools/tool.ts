@@ -1,9 +1,9 @@
 // Defines a row of the table of tools, and what its functions look at.
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import type { Message } from '../api/schema/values.ts';
-import type { SystemList } from './lists.ts';
-import type { Command, Target } from './probe.ts';
+import type { Message } from '../../api/schema/values.ts';
+import type { SystemList } from '../lists.ts';
+import type { Command, Target } from '../probe.ts';
 
 /** Surroundings of a tool, and places of its settings. */
 export interface Look {
@@ -25,6 +25,8 @@ export interface List {
   files: string[];
   /** It has Mozilla's list besides. */
   ownList: boolean;
+  /** Certificates of a store that is no file of them. */
+  text?: string;
 }
 
 /** One of the two lists of Culvert. */
@@ -47,17 +49,26 @@ export interface Tool {
   /** Stable: `node`. */
   id: string;
   title: string;
-  /** Names of its program, the first that is there counts. */
+  /** Names of its program, the first that is there counts; empty for what is no program. */
   programs: readonly string[];
   /** Its list; null where the program is there and the tool is not. */
   list(program: string, look: Look): Promise<List | null>;
-  /** A command that connects to an address and sends a request. */
-  connect(target: Target, look: Look): Omit<Command, 'program' | 'env'> & { env?: Record<string, string> };
+  /** A command that connects to an address and sends a request; without one, its list is only read. */
+  connect?(target: Target, look: Look): Omit<Command, 'program' | 'env'> & { env?: Record<string, string> };
   /** Has the same command use this file where it uses its list now. */
-  instead(file: string): { env?: Record<string, string>; args?: readonly string[] };
-  wanted(look: Look): Wanted;
+  instead?(file: string, list: List): Instead;
+  /** The change; absent where this user can make none. */
+  wanted?(look: Look, list: List): Wanted;
+  /** Commands for an administrator. @param file holds a certificate @param name a word for it */
+  administrator?(file: string, name: string, look: Look): string[];
   /** Advice where verification is off. */
-  offHint: Message;
+  offHint: Message | null;
+}
+
+/** Part of a command that names a list. */
+export interface Instead {
+  env?: Record<string, string>;
+  args?: readonly string[];
 }
 
 /** A program as PATH finds it; null where it does not. */
