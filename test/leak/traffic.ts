@@ -17,7 +17,7 @@ export interface Traffic {
 /** User ID without an account on any machine. */
 const NOBODY = 54321;
 /** Between rounds; two cores have a tunnel to run as well, and in a short run other tests. */
-const PAUSE_SECONDS = FULL ? 0.008 : 0.025;
+const PAUSE_SECONDS = FULL ? 0.008 : 0.05;
 
 let made = 0;
 

@@ -179,7 +179,7 @@ function pair(
         await enable(stage);
         return within(stage, senders =>
           prove(stage, { tunnel: false, senders }, async watch => {
-            await rounds(watch, stage.quick ? 10 : 300);
+            await rounds(watch, stage.quick ? 4 : 300);
             return { transitions: 1 };
           }),
         );
@@ -217,7 +217,7 @@ export const FOREIGN_SCENARIOS: readonly Scenario[] = [
       const senders = REROUTED.filter(({ how }) => how === 'udp' || how === 'tcp');
       return rerouting(stage, () =>
         prove(stage, { tunnel: false, allowLan: true, senders }, async watch => {
-          await rounds(watch, stage.quick ? 10 : 300);
+          await rounds(watch, stage.quick ? 4 : 300);
           return { transitions: 1 };
         }),
       );
@@ -263,7 +263,7 @@ export const FOREIGN_SCENARIOS: readonly Scenario[] = [
       await enable(stage, { allowLan: true });
       return atTheEdges(stage, () =>
         prove(stage, { tunnel: false, allowLan: true, senders: EDGES }, async watch => {
-          await rounds(watch, stage.quick ? 10 : 300);
+          await rounds(watch, stage.quick ? 4 : 300);
           return { transitions: 1 };
         }),
       );

@@ -54,7 +54,7 @@ export const NETWORK_SCENARIOS: readonly Scenario[] = [
     quick: true,
     async run(stage) {
       await enable(stage);
-      const transitions = stage.quick ? 15 : 200;
+      const transitions = stage.quick ? 5 : 200;
       return prove(stage, { tunnel: true }, async watch => {
         for (let i = 0; i < transitions; i++) await flap(stage, watch);
         return { transitions };
@@ -67,7 +67,7 @@ export const NETWORK_SCENARIOS: readonly Scenario[] = [
     quick: true,
     async run(stage) {
       await enable(stage);
-      const transitions = stage.quick ? 5 : 100;
+      const transitions = stage.quick ? 2 : 100;
       return prove(stage, { tunnel: true }, async watch => {
         for (let i = 0; i < transitions; i++) {
           await stage.rig.tunnel.kill();
@@ -86,7 +86,7 @@ export const NETWORK_SCENARIOS: readonly Scenario[] = [
     quick: true,
     async run(stage) {
       await enable(stage);
-      const transitions = stage.quick ? 5 : 60;
+      const transitions = stage.quick ? 2 : 60;
       return prove(stage, { tunnel: true }, async watch => {
         for (let i = 0; i < transitions; i++) {
           await stage.rig.uplinkDown();
@@ -130,7 +130,7 @@ export const NETWORK_SCENARIOS: readonly Scenario[] = [
     quick: true,
     async run(stage) {
       await enable(stage);
-      const transitions = stage.quick ? 4 : 50;
+      const transitions = stage.quick ? 2 : 50;
       return prove(stage, { tunnel: false }, async watch => {
         for (let i = 0; i < transitions; i++) await replug(stage, watch);
         return { transitions };
@@ -172,7 +172,7 @@ export const NETWORK_SCENARIOS: readonly Scenario[] = [
     async run(stage) {
       await enable(stage);
       await stage.rig.tunnel.down();
-      const transitions = stage.quick ? 60 : 700;
+      const transitions = stage.quick ? 18 : 700;
       const outcome = await prove(stage, { tunnel: false, allowLan: true }, async watch => {
         for (let i = 0; i < transitions; i++) {
           const endpoints = shippedEndpoints();

@@ -82,7 +82,7 @@ export const SERVICE_SCENARIOS: readonly Scenario[] = [
           ];
           const nft = ['nft', '-f', '-'];
           const all = planFor(pointsOf(await traced(client, stage.ground.directory, nft, rules[0])));
-          const plan = stage.quick ? spread(all, 40) : all;
+          const plan = stage.quick ? spread(all, 20) : all;
           let hit = 0;
           for (const [i, point] of plan.entries())
             if (await inject(client, stage.ground.directory, point, { command: nft, input: rules[i % 2]! })) hit++;
@@ -106,7 +106,7 @@ export const SERVICE_SCENARIOS: readonly Scenario[] = [
     name: 'service-killed',
     title: 'the service, killed at any system call of an apply, leaves the rules standing and takes them up again',
     quick: true,
-    run: stage => serviceKilled(stage, stage.quick ? 6 : 220),
+    run: stage => serviceKilled(stage, stage.quick ? 4 : 220),
   },
   {
     name: 'service-killed-owner',
@@ -128,7 +128,7 @@ export const SERVICE_SCENARIOS: readonly Scenario[] = [
         const outcome = await prove(stage, { tunnel: false }, async watch => {
           await table.report();
           const faults: string[] = [];
-          const damages = spread(damagesTo(host, whole), stage.quick ? 8 : 1000);
+          const damages = spread(damagesTo(host, whole), stage.quick ? 4 : 1000);
           let looks = 0;
           for (const [i, { what, damage }] of damages.entries()) {
             rmSync(join(host.state, 'rules.nft'), { recursive: true, force: true });
@@ -243,7 +243,7 @@ async function flushed(
     const host = await createHost(stage, nft);
     const service = await host.start();
     await service.call('Enable', false, ENDPOINTS);
-    const transitions = attacks.length * FLUSHES_PER_ATTACK || (stage.quick ? 5 : 60);
+    const transitions = attacks.length * FLUSHES_PER_ATTACK || (stage.quick ? 3 : 60);
     const gaps: number[] = [];
     const answers: number[] = [];
     let protection = 'none';

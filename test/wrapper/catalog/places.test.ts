@@ -8,6 +8,7 @@ import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { readInvocation } from '../../../wrapper/run/invocation.ts';
 import { classify } from '../../../wrapper/run/rules/classify.ts';
 import { missing } from '../../support/temporary.ts';
+import { third } from '../../support/thoroughness.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 import { atTerminal } from '../../support/wrapper/terminal.ts';
 
@@ -83,7 +84,8 @@ for (const cli of CLIS)
     box.accounts(cli, { bad: 'bad', good: 'good' }, 'REPLAY_KEY');
     const failures = failuresOf(cli);
     assert.ok(failures.length > 0);
-    for (const { name, recording } of failures) {
+    // a class of failure is recognized in the same way whatever the command
+    for (const { name, recording } of third(failures, ({ name }) => name.slice(name.indexOf(' ')))) {
       const pipe = await replay(box, recording, 'pipe');
       const terminal = await replay(box, recording, 'terminal');
       assert.deepEqual(terminal, pipe, name);

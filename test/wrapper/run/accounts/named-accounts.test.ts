@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { trust } from '../../../../wrapper/manage/directory.ts';
 import { pathsFor } from '../../../../wrapper/store/paths.ts';
 import { missing } from '../../../support/temporary.ts';
-import { third } from '../../../support/thoroughness.ts';
+import { FULL, third } from '../../../support/thoroughness.ts';
 import { type RunOptions, type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
 
 const NAMINGS = ['none', 'variable', 'variable for the tool', 'directory', 'job'] as const;
@@ -151,6 +151,11 @@ function check(what: string, ran: Ran, result: Awaited<ReturnType<Sandbox['run']
   else assert.match(stderr, new RegExp(`^culvert-wrap: .*(?:${reason!.source}).*\n$`), what);
 }
 
+/** All ways to name an account in a full run; otherwise no name and one of the others, another with each loss. */
+function namingsFor(loss: Loss): readonly Naming[] {
+  return FULL ? NAMINGS : ['none', NAMINGS[1 + (LOSSES.indexOf(loss) % (NAMINGS.length - 1))]!];
+}
+
 for (const count of ['one', 'two'] as const) {
   // a short run tries a third with one account, which is where the shell decides
   for (const loss of count === 'one' ? third(LOSSES, ({ one }) => String(one.named)) : LOSSES) {
@@ -168,7 +173,7 @@ for (const count of ['one', 'two'] as const) {
       const env = { ...loss.env?.(box), FAKE_KEY: 'machine' };
       for (const dir of Object.values(loss.env?.(box) ?? {})) fs.mkdirSync(dir);
       loss.lose?.(box);
-      for (const naming of NAMINGS) {
+      for (const naming of namingsFor(loss)) {
         if (naming === 'none' && loss.name) continue;
         const { args, ...options } = namedBy(naming, loss.name ?? 'a', { box, args: loss.args, project });
         const result = await box.run('fake', args, { ...options, env: { ...env, ...options.env } });
