@@ -1,10 +1,11 @@
 // The root service and its nft killed at each system call of a change: the table is the old one or the new one, never
 // absent, and a restart brings what is stored. CULVERT_FULL=1 tries every call, the short run some of each process.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { alive } from '../../support/daemon/fake-cli.ts';
 import { missing, type Stage, setStage, which } from '../../support/killswitch/stage.ts';
+import { attachStrace, killingAt } from '../../support/killswitch/strace.ts';
 import { FULL, spread } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
@@ -81,9 +82,9 @@ async function change(stage: Stage, args: readonly string[]): Promise<void> {
 
 /** Each system call that a change makes, by name and how many of that name its thread made before: so strace counts. */
 async function recordPoints(stage: Stage, victim: 'service' | 'nft'): Promise<[string, number][]> {
-  const trace = await attach(stage, victim, ['-o', stage.path('trace')]);
+  const detach = await attachStrace(stage, pidOf(stage, victim), ['-f', '-o', stage.path('trace')]);
   await change(stage, WIDE);
-  await trace.detach();
+  await detach();
   await change(stage, NARROW);
   const counts = new Map<string, number>();
   const points = new Map<string, [string, number]>();
@@ -99,40 +100,10 @@ async function recordPoints(stage: Stage, victim: 'service' | 'nft'): Promise<[s
 
 async function killAt(stage: Stage, victim: 'service' | 'nft', call: string, ordinal: number): Promise<boolean> {
   const pid = pidOf(stage, victim);
-  const trace = await attach(stage, victim, [
-    '-o',
-    '/dev/null',
-    '-e',
-    `trace=${call}`,
-    '-e',
-    `inject=${call}:signal=SIGKILL:when=${ordinal}`,
-  ]);
+  const detach = await attachStrace(stage, pid, ['-f', ...killingAt(call, ordinal)]);
   await stage.call('Enable', WIDE);
-  await trace.detach();
+  await detach();
   return !alive(pid);
-}
-
-async function attach(stage: Stage, victim: 'service' | 'nft', options: readonly string[]) {
-  const strace = stage.start(['strace', '-f', ...options, '-p', String(pidOf(stage, victim))]);
-  await new Promise<void>((done, fail) => {
-    let said = '';
-    strace.stderr!.on('data', data => {
-      said += data;
-      if (/attached/.test(said)) done();
-    });
-    strace.once('exit', () => fail(new Error(`strace: ${said}`)));
-  });
-  return {
-    async detach() {
-      if (strace.exitCode !== null || strace.signalCode !== null) return;
-      const gone = once(strace, 'exit');
-      strace.kill('SIGINT');
-      // it waits forever for the first thread of a process that another thread's death has ended
-      const force = setTimeout(() => strace.kill('SIGKILL'), 500);
-      await gone;
-      clearTimeout(force);
-    },
-  };
 }
 
 /** The service, or its child that takes the transactions. */
@@ -144,13 +115,4 @@ function pidOf(stage: Stage, victim: 'service' | 'nft'): number {
     .filter(Boolean)
     .find(child => readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0').includes('-i'));
   return Number(child);
-}
-
-function alive(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return !/\) [ZX] /.test(stat);
-  } catch {
-    return false;
-  }
 }

@@ -1,11 +1,12 @@
 // Changes that are to be confirmed, by the real root service: deadlines, restarts, permissions, and a kill at each
 // operation on its files.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { alive } from '../../support/daemon/fake-cli.ts';
 import { FILE_CALLS, type FileOperation, fileOperations } from '../../support/file-operations.ts';
 import { missing, type Stage, setStage, shippedAnd, which } from '../../support/killswitch/stage.ts';
+import { attachStrace, killingAt } from '../../support/killswitch/strace.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
@@ -162,6 +163,8 @@ const ATTEMPTS = [
 const CASES: Case[] = ATTEMPTS.flatMap(([title, previous, attempt]) =>
   (['begin', 'Confirm', 'Revert'] as const).map(act => ({ title: `${title}, ${act}`, previous, attempt, act })),
 );
+/** Each attempt and each act once in a short run. */
+const TRIED = CASES.filter((_, index) => FULL || index % 4 === 0);
 
 test('killed at any operation on its files, it has the old value or the new one, and the old one still returns', {
   skip: missing || (which('strace') ? false : 'needs strace'),
@@ -172,7 +175,7 @@ test('killed at any operation on its files, it has the old value or the new one,
     await stage.serve();
     const points: { of: Case; at: FileOperation }[] = [];
     const values = new Map<Case, { old: string | null; tried: string | null }>();
-    for (const each of CASES) {
+    for (const each of TRIED) {
       const old = await begin(stage, each);
       points.push(...(await operations(stage, each)).map(at => ({ of: each, at })));
       await begin(stage, each, 'tried');
@@ -180,9 +183,9 @@ test('killed at any operation on its files, it has the old value or the new one,
     }
     let hits = 0;
     // in a short run one operation of each case, at another place in each
-    const chosen = CASES.flatMap((of, index) => {
+    const chosen = TRIED.flatMap((of, index) => {
       const own = points.filter(point => point.of === of);
-      return FULL ? own : own.slice(Math.floor((index * own.length) / CASES.length)).slice(0, 1);
+      return FULL ? own : own.slice(Math.floor((index * own.length) / TRIED.length)).slice(0, 1);
     });
     for (const { of, at } of chosen) {
       const label = `${of.title}, killed at ${at.call} ${at.ordinal}`;
@@ -226,7 +229,7 @@ function perform(stage: Stage, { act, attempt }: Case) {
 async function operations(stage: Stage, each: Case): Promise<FileOperation[]> {
   if (each.act !== 'begin') await done(stage, each.attempt[0], each.attempt.slice(1));
   const log = stage.path('operations');
-  const detach = await attach(stage, ['-y', '-e', `trace=${FILE_CALLS}`, '-o', log]);
+  const detach = await attachStrace(stage, stage.state()!.pid, ['-y', '-e', `trace=${FILE_CALLS}`, '-o', log]);
   const { ok, text } = await perform(stage, each);
   await detach();
   assert.ok(ok, text);
@@ -235,30 +238,9 @@ async function operations(stage: Stage, each: Case): Promise<FileOperation[]> {
 
 async function killAt(stage: Stage, each: Case, { call, ordinal }: FileOperation): Promise<boolean> {
   const { pid } = stage.state()!;
-  const inject = ['-e', `trace=${call}`, '-e', `inject=${call}:signal=SIGKILL:when=${ordinal}`];
-  const detach = await attach(stage, ['-o', '/dev/null', ...inject]);
+  // the service's main thread is the one that writes
+  const detach = await attachStrace(stage, pid, killingAt(call, ordinal));
   await perform(stage, each);
   await detach();
-  return !existsSync(`/proc/${pid}/stat`) || /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-}
-
-/** Traces the service's main thread, which is the one that writes. */
-async function attach(stage: Stage, options: readonly string[]): Promise<() => Promise<void>> {
-  const strace = stage.start(['strace', ...options, '-p', String(stage.state()!.pid)]);
-  await new Promise<void>((attached, fail) => {
-    let said = '';
-    strace.stderr!.on('data', data => {
-      said += data;
-      if (/attached/.test(said)) attached();
-    });
-    strace.once('exit', () => fail(new Error(`strace: ${said}`)));
-  });
-  return async () => {
-    if (strace.exitCode !== null || strace.signalCode !== null) return;
-    const gone = once(strace, 'exit');
-    strace.kill('SIGINT');
-    const force = setTimeout(() => strace.kill('SIGKILL'), 500);
-    await gone;
-    clearTimeout(force);
-  };
+  return !alive(pid!);
 }
