@@ -66,29 +66,7 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
                 ),
               ],
       },
-      {
-        id: 'look',
-        title: _('Appearance'),
-        rows: [
-          select(['ui', 'theme'], _('Theme'), [
-            { value: 'system', label: _('Follow system') },
-            { value: 'light', label: _('Light') },
-            { value: 'dark', label: _('Dark') },
-          ]),
-          select(['ui', 'locale'], _('Language'), [
-            { value: '', label: _('Follow system') },
-            ...LANGUAGES.map(([value, label]) => ({ value, label })),
-          ]),
-          {
-            kind: 'note',
-            id: 'accessibility',
-            title: _('Accessibility'),
-            subtitle: _(
-              'Text size, contrast and animations follow your desktop or browser. Screen readers need no setting.',
-            ),
-          },
-        ],
-      },
+      lookGroup(select, tr),
       {
         id: 'notifications',
         title: _('Notifications'),
@@ -155,6 +133,32 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
         id: 'killswitch',
         title: _('Kill Switch'),
         rows: client.snapshot?.killSwitch.installed === false ? [installRow(tr)] : [],
+      },
+    ],
+  };
+}
+
+function lookGroup(select: ReturnType<typeof selects>, { _ }: Translator): Group {
+  return {
+    id: 'look',
+    title: _('Appearance'),
+    rows: [
+      select(['ui', 'theme'], _('Theme'), [
+        { value: 'system', label: _('Follow system') },
+        { value: 'light', label: _('Light') },
+        { value: 'dark', label: _('Dark') },
+      ]),
+      select(['ui', 'locale'], _('Language'), [
+        { value: '', label: _('Follow system') },
+        ...LANGUAGES.map(([value, label]) => ({ value, label })),
+      ]),
+      {
+        kind: 'note',
+        id: 'accessibility',
+        title: _('Accessibility'),
+        subtitle: _(
+          'Text size, contrast and animations follow your desktop or browser. Screen readers need no setting.',
+        ),
       },
     ],
   };
