@@ -44,25 +44,8 @@ function startTray(bus: Gio.DBusConnection): void {
   let drawn: { key: string; pixmaps: Pixmaps } | null = null;
   let recent = recentApps();
 
-  const shownOf = (client: ClientState): Menu => {
-    const tunnel = describeTunnel(client, tr);
-    const { offline, snapshot, update } = client;
-    const port = snapshot?.settings.Mode === 'proxy' ? snapshot.tunnel.proxyPort : null;
-    return {
-      tunnel,
-      killSwitch: describeKillSwitch(client, tr),
-      recent,
-      now: Date.now(),
-      timed: describeTimed(client, tr),
-      unconfirmed: describeUnconfirmed(client, tr),
-      proxy: offline || port === null ? null : `127.0.0.1:${port}`,
-      update: update?.updateAvailable ? update.latest : null,
-      remote: offline ? null : (describeRemoteAccess(snapshot?.remoteAccess ?? null, tr)?.title ?? null),
-      stopped: offline?.code === 'not-running' || offline?.code === 'stopped',
-    };
-  };
   const appearance = (): Appearance => {
-    const shown = shownOf(model.state());
+    const shown = shownOf(model.state(), recent);
     const { state, tone } = shown.tunnel;
     const key = `${state} ${tone}`;
     if (drawn?.key !== key) drawn = { key, pixmaps: pictures(state, tone) };
@@ -143,7 +126,7 @@ function startTray(bus: Gio.DBusConnection): void {
     collectWhenQuiet();
     // ends are counted down by the minute; otherwise nothing runs here
     if (countdown) clearTimeout(countdown);
-    const { killSwitch, timed, now } = shownOf(model.state());
+    const { killSwitch, timed, now } = shownOf(model.state(), recent);
     const ends = [killSwitch.pausedUntil, ...timed.map(({ span }) => span?.until ?? null)];
     const waits = ends.flatMap(until => (until === null ? [] : (nextMinute(until, now) ?? [])));
     countdown = waits.length ? setTimeout(show, Math.min(...waits)) : null;
@@ -162,6 +145,24 @@ function startTray(bus: Gio.DBusConnection): void {
     show();
   });
   collectWhenQuiet();
+}
+
+function shownOf(client: ClientState, recent: Menu['recent']): Menu {
+  const tunnel = describeTunnel(client, tr);
+  const { offline, snapshot, update } = client;
+  const port = snapshot?.settings.Mode === 'proxy' ? snapshot.tunnel.proxyPort : null;
+  return {
+    tunnel,
+    killSwitch: describeKillSwitch(client, tr),
+    recent,
+    now: Date.now(),
+    timed: describeTimed(client, tr),
+    unconfirmed: describeUnconfirmed(client, tr),
+    proxy: offline || port === null ? null : `127.0.0.1:${port}`,
+    update: update?.updateAvailable ? update.latest : null,
+    remote: offline ? null : (describeRemoteAccess(snapshot?.remoteAccess ?? null, tr)?.title ?? null),
+    stopped: offline?.code === 'not-running' || offline?.code === 'stopped',
+  };
 }
 
 async function serve(): Promise<void> {
