@@ -3,9 +3,20 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FakeDaemon } from '../support/gnome/daemon.ts';
 import { until } from '../support/until.ts';
-import { evaluateMeanwhile as evaluate } from './shells.ts';
-import type { Visit } from './tile.ts';
+import { type Desktop, evaluateMeanwhile as evaluate } from './shells.ts';
+
+/** The part of a visit that a search needs. */
+interface Visit {
+  desktop: Desktop;
+  daemon: FakeDaemon;
+  prefix: string;
+  /** Directory of `XDG_DATA_DIRS`. */
+  system: string;
+  /** Directory for pictures. */
+  pictures: string;
+}
 
 const ID = 'org.culvert.Culvert.desktop';
 const OF_TILE = 'culvert@culvert.org';

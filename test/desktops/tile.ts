@@ -22,7 +22,7 @@ const PRELUDE = `
   const icons = all(quickSettings).map(actor => actor.gicon?.file?.get_basename()).filter(name => /Culvert/.test(name));
   const items = tile?.menu._getMenuItems() ?? [];`;
 
-export interface Visit {
+interface Visit {
   desktop: Desktop;
   bus: Bus;
   daemon: FakeDaemon;
