@@ -1,18 +1,13 @@
-// `--json` of every command against the built daemon with the emulator. Commands run in the process of the test, as main.ts of the
-// command line runs them, but for some that the built program runs.
+// `--json` of every command of the built program against the built daemon with the emulator.
 import assert from 'node:assert/strict';
-import { Writable } from 'node:stream';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { createClient } from '../../daemon/api/client.ts';
 import { COMMANDS } from '../../daemon/cli/command-line/command-table.ts';
-import { parse } from '../../daemon/cli/command-line/program.ts';
 import type { CommandSpec } from '../../daemon/cli/command-spec.ts';
-import type { Context } from '../../daemon/cli/context.ts';
-import { toExitReport } from '../../daemon/cli/errors.ts';
-import { createTransport } from '../../daemon/cli/transport.ts';
-import { paths } from '../../daemon/system/paths.ts';
-import { createStyle } from '../../daemon/system/terminal.ts';
-import { createHome, culvert, type Home, startDemo } from '../support/e2e/culvert.ts';
+import { createHome, culvert, prefix, startDemo } from '../support/e2e/culvert.ts';
+import { runInProcess } from '../support/in-process.ts';
+
+const main = join(prefix, 'share/culvert/cli/main.cjs');
 
 /** Arguments of the commands that need some, and what ends otherwise than with 0 here. */
 const ARGUMENTS: Record<string, string[]> = {
@@ -45,7 +40,7 @@ const ARGUMENTS: Record<string, string[]> = {
   wait: ['--timeout', '1'],
   'web revoke': ['none'],
 };
-/** Commands that end the daemon or the registration, open an editor, read a secret, or are not for people. */
+/** Commands that end the daemon or the registration, change the desktop, open an editor, read a secret, or are not for people. */
 const LEFT_OUT = [
   'stop',
   'restart',
@@ -54,56 +49,16 @@ const LEFT_OUT = [
   'account token',
   'account sign-in',
   'routes edit',
+  'shell install',
   '__generate',
 ];
 /** The kill switch is the machine's, so daemon/cli/json.test.ts asks a daemon without one. */
 const OF_THE_MACHINE = ['on', 'off', 'pause', 'resume'].map(verb => `killswitch ${verb}`);
 
-/** Commands of the built program: one that ends its own process, one that succeeds and one that fails. */
-const PROCESSES = ['doctor check', 'status', 'apps launch'];
-
 /** Every command as its words. */
 function walk(specs: readonly CommandSpec[], path: string[] = []): string[][] {
   const own = specs.filter(({ aliasOf }) => !aliasOf);
   return own.flatMap(spec => (spec.commands ? walk(spec.commands, [...path, spec.name]) : [[...path, spec.name]]));
-}
-
-/** Runs a command to its end in this process. */
-async function run({ env }: Home, words: readonly string[]) {
-  const text = { stdout: '', stderr: '' };
-  const sink = (name: keyof typeof text) =>
-    new Writable({
-      write(piece, _encoding, done) {
-        text[name] += piece;
-        done();
-      },
-    }) as NodeJS.WriteStream;
-  const where = paths(env);
-  const style = createStyle(false);
-  const context: Context = {
-    client: createClient(createTransport(where.socket)),
-    paths: where,
-    env,
-    json: true,
-    isDemo: () => false,
-    signal: new AbortController().signal,
-    stdin: process.stdin,
-    stdout: sink('stdout'),
-    stderr: sink('stderr'),
-    style,
-    width: Number.POSITIVE_INFINITY,
-    print: line => (text.stdout += `${line}\n`),
-    printDocument: line => (text.stdout += `${line}\n`),
-    say: () => {},
-  };
-  try {
-    const { run: command, args, options } = await parse(words, style);
-    return { code: (await command(context, args, options)) ?? 0, ...text };
-  } catch (error) {
-    const { exitCode, report } = toExitReport(error);
-    text.stderr += `${JSON.stringify({ ok: false, ...report })}\n`;
-    return { code: exitCode, ...text };
-  }
 }
 
 test('every command prints one line of JSON that begins with ok, on standard output or standard error', async t => {
@@ -115,7 +70,12 @@ test('every command prints one line of JSON that begins with ok, on standard out
     if ([...LEFT_OUT, ...OF_THE_MACHINE].includes(name)) continue;
     const given = (ARGUMENTS[name] ?? []).map(word => (word === 'report.zip' ? `${home.directory}/${word}` : word));
     const command = [...words, ...given, '--json'];
-    const { code, stdout, stderr } = await (PROCESSES.includes(name) ? culvert(home, ...command) : run(home, command));
+    // one in a process as well, which the launcher starts
+    const ran =
+      name === 'status'
+        ? culvert(home, ...command)
+        : runInProcess(main, command, { env: home.env, cwd: home.directory, input: '' });
+    const { code, stdout, stderr } = await ran;
     assert.notEqual(code, 2, `${name}: ${stderr}`);
     const line = stdout || stderr;
     assert.match(line, code === 0 ? /^\{"ok":true(,.*)?\}\n$/ : /^\{"ok":false,.*\}\n$/, name);

@@ -79,7 +79,7 @@ test('the page at its limits', async t => {
     };
     const earlier = Array.from({ length: 9_900 }, (_, i) => append(i + 1));
     const { page } = await openTab(browser, address);
-    // what a page has after days comes in one answer
+    // lines of days come in one answer
     await page.route('**/api/logs', async route => {
       const response = await route.fetch();
       await route.fulfill({ response, json: { ...(await response.json()), entries: earlier } });

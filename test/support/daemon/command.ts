@@ -1,5 +1,4 @@
-// The control commands as users run them: the bundled program in its own process, against the real front of a
-// daemon whose tunnel is a script.
+// The control commands as users run them: the bundled program, against the real front of a daemon whose tunnel is a script.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
@@ -10,6 +9,7 @@ import type { State } from '../../../daemon/state/store.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 import { bundleProgram } from '../../../data/build/bundle.mjs';
 import { builtOnce } from '../built.ts';
+import { type Ended, runInProcess } from '../in-process.ts';
 import { temporary } from '../temporary.ts';
 import { OUTPUT, type Running, startListeners } from './listeners.ts';
 
@@ -39,23 +39,23 @@ export function createHome(t: Ends): Home {
   return { path, env, socket: join(path, 'run', 'culvert', 'api.sock') };
 }
 
-export interface Ended {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+// as a home has it, for commands that run in this process
+process.env.TZ = 'UTC';
 
-/** Runs a command to its end. */
-export async function culvert(
+/** Runs a command to its end, in this process. */
+export function culvert(
   home: Home,
-  words: string[],
+  words: readonly string[],
   input = '',
   env: Record<string, string> = {},
 ): Promise<Ended> {
-  const child = await start(home, words, env);
-  child.stdin.on('error', () => {}); // it may end without reading
-  child.stdin.end(input);
-  return ended(child);
+  return runInProcess(program, words, { env: { ...home.env, ...env }, cwd: home.path, input });
+}
+
+/** The same, printed on a terminal of that many columns. */
+export function culvertAt(columns: number, home: Home, words: readonly string[]): Promise<Ended> {
+  const env = { ...home.env, TERM: 'xterm', LANG: 'C.UTF-8' };
+  return runInProcess(program, words, { env, cwd: home.path, input: '', columns });
 }
 
 /** Starts a command that goes on. */

@@ -1,6 +1,5 @@
 // Output on a terminal: within its width, and in ASCII for a locale without UTF-8.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import stringWidth from 'string-width';
@@ -9,15 +8,7 @@ import { parse } from '../../../../daemon/cli/command-line/program.ts';
 import { columns } from '../../../../daemon/cli/terminal/columns.ts';
 import { asciiText, isAsciiLocale, unbroken, wrapped } from '../../../../daemon/cli/terminal/fit.ts';
 import { createStyle } from '../../../../daemon/system/terminal.ts';
-import {
-  createHome,
-  culvert,
-  ended,
-  type Home,
-  program,
-  startDaemon,
-  status,
-} from '../../../support/daemon/command.ts';
+import { createHome, culvert, culvertAt, type Home, startDaemon, status } from '../../../support/daemon/command.ts';
 import { memoryTunnel, route, showIn } from '../../../support/daemon/memory-tunnel.ts';
 
 test('a line is broken at its spaces, and what follows is indented', () => {
@@ -97,12 +88,13 @@ const HELPS = COMMANDS.map(({ name }) => ['help', name]);
 for (const width of [60, 80]) {
   test(`no line is wider than a terminal of ${width} columns`, async t => {
     const home = await setUp(t);
-    const words = OUTPUTS.map(each => each.map(word => `'${word}'`).join(' '));
-    const command = words.map(each => `'${process.execPath}' '${program}' ${each}`).join('; ');
-    const env = { ...home.env, TERM: 'xterm', LANG: 'C.UTF-8' };
-    const { stdout } = await run(['-qec', `stty cols ${width}; ${command}`, '/dev/null'], env);
-    checkWidth(stdout, width);
-    assert.match(stdout, /org\.chromium/);
+    let all = '';
+    for (const words of OUTPUTS) {
+      const { stdout, stderr } = await culvertAt(width, home, words);
+      all += stdout + stderr;
+    }
+    checkWidth(all, width);
+    assert.match(all, /org\.chromium/);
   });
 
   test(`no line of a command’s help is wider than a terminal of ${width} columns`, async t => {
@@ -136,15 +128,6 @@ async function helpOn(t: TestContext, width: number, words: string[]): Promise<s
     write.mock.restore();
   }
   return text;
-}
-
-async function run(words: string[], env: Record<string, string>) {
-  const child = spawn('script', words, { env });
-  const text = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', piece => {
-    text.stdout += piece;
-  });
-  return ended(Object.assign(child, { text }));
 }
 
 test('with LC_ALL=C every command writes ASCII', async t => {
