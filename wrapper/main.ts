@@ -30,7 +30,8 @@ const context: Context = {
   loadCommands: () => import('./commands/main.ts'),
 };
 
-main(process.argv.slice(2)).catch(fail);
+/** For a caller that is not a process of its own, which would end by itself. */
+export const ended = main(process.argv.slice(2)).catch(fail);
 
 async function main(argv: string[]): Promise<void> {
   const [mode, cli, original] = argv;

@@ -75,7 +75,7 @@ export function runInProcess(
       ...streams,
       argv: [process.execPath, main, ...words],
       env: { ...env },
-      stdin: Readable.from([input]),
+      stdin: Readable.from([Buffer.from(input)], { objectMode: false }),
       cwd: () => cwd,
       on: events.on.bind(events),
       once: events.once.bind(events),

@@ -11,6 +11,7 @@ import { refreshPlans } from '../../../wrapper/manage/compile.ts';
 import { install, uninstall } from '../../../wrapper/shims/install.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { builtOnce } from '../built.ts';
+import { runInProcess } from '../in-process.ts';
 import { removeTree } from '../temporary.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -46,7 +47,7 @@ export interface Sandbox {
   env: Record<string, string>;
   /** Runs a program from `bin`, or by absolute path. */
   run(program: string, args?: readonly string[], options?: RunOptions): Promise<Run>;
-  /** Runs `culvert-wrap`. */
+  /** Runs `culvert-wrap`, in this process where it starts no wrapped command. */
   wrap(args: readonly string[], options?: RunOptions): Promise<Run>;
   start(program: string, args?: readonly string[], options?: RunOptions): ChildProcess;
   /** Puts an executable script on PATH. */
@@ -93,7 +94,18 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
     child.stdin?.end(options?.input ?? '');
     return finished(child);
   };
-  const wrap: Sandbox['wrap'] = (args, options) => run(process.execPath, [buildWrapper(), ...args], options);
+  const wrap: Sandbox['wrap'] = async (args, options = {}) => {
+    // the commands that it starts print where it does
+    if (args[0] === 'queue' && args[1] === 'run') return run(process.execPath, [buildWrapper(), ...args], options);
+    compilePlans();
+    const { env: own, input = '', cwd } = options;
+    const given = Object.entries({ ...env, ...own }).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    );
+    const command = { env: Object.fromEntries(given), cwd: cwd ?? home, input };
+    const { code, ...text } = await runInProcess(buildWrapper(), args, command);
+    return { exit: code, signal: null, ...text };
+  };
   const installing = (cli: string) => {
     const bundle = fs.realpathSync(buildWrapper());
     const sources = { paths: pathsFor(env), catalog: path.join(path.dirname(bundle), 'providers.toml') };
