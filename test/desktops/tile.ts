@@ -175,7 +175,7 @@ async function states(visit: Visit): Promise<void> {
     const { icons, on } = await shown(visit);
     // in the panel, in the tile and in the head of its menu
     assert.equal(new Set(icons).size, 1, `${name}: ${icons}`);
-    assert.equal(on, ['connected', 'connecting', 'sign-in'].includes(name), name);
+    assert.equal(on, ['connected', 'connecting'].includes(name), name);
     seen.set(name, icons[0]!);
     await visit.picture(name);
     await close(visit);
