@@ -7,7 +7,6 @@ import { after, before, describe, test } from 'node:test';
 import { SHELL_EXTENSION } from '../../data/build/bundle.mjs';
 import { build, testPrograms, version } from '../support/packages.ts';
 import { temporary } from '../support/temporary.ts';
-import { SKIPPED_UNLESS_FULL } from '../support/thoroughness.ts';
 
 const missing = ['dh', 'dpkg-buildpackage', 'gjs', 'meson', 'rsvg-convert'].find(
   program => spawnSync(program, ['--version']).error,
@@ -73,7 +72,7 @@ describe('the Debian package', { skip: missing && `${missing} is not installed` 
 
   testPrograms(program => [installed(`usr/bin/${program}`)]);
 
-  test('it is installed, runs, and leaves nothing when it is purged', { skip: SKIPPED_UNLESS_FULL }, t => {
+  test('it is installed, runs, and leaves nothing when it is purged', t => {
     if (process.getuid!() !== 0) return t.skip('installing a package takes root');
     // this machine with a layer above it, which takes what is written and ends with the process
     const layer = `

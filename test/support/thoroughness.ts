@@ -4,9 +4,6 @@
 /** A full run, which tries every sample: `./culvert-tool test --full`, or CULVERT_FULL=1. */
 export const FULL = process.env.CULVERT_FULL === '1';
 
-/** The reason by which a test that a full run has is skipped otherwise, as `skip` takes it. */
-export const SKIPPED_UNLESS_FULL = FULL ? false : 'takes a minute; --full has it';
-
 /** Distance between the samples of a long sequence that are tried. */
 export const STRIDE = FULL ? 1 : 3;
 
