@@ -251,3 +251,13 @@ test('the last account that fails says which accounts are disabled', async t => 
   await box.run('fake', ['auth', 'disable', 'c']);
   assert.match((await box.run('fake', ['x'])).stderr, /no account is left \(disabled: "c"\)\n$/);
 });
+
+test('a command that gives a credential and calls the tool itself gets the original one, and starts no chain', async t => {
+  const { box, calls } = setUp(t, '[ "$1" = key ] && echo "minted-$FAKE_KEY"\nexit 0\n', { a: 'k1' });
+  const file = path.join(box.config, 'config.toml');
+  const source = fs.readFileSync(file, 'utf8').replace(/"file:[^"]*"/, '"command:fake key"');
+  fs.writeFileSync(file, source);
+  const result = await box.run('fake', ['x'], { env: { FAKE_KEY: 'stored' } });
+  assert.equal(result.exit, 0, result.stderr);
+  assert.deepEqual(calls(), ['stored key', 'minted-stored x']);
+});

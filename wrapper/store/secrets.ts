@@ -5,6 +5,7 @@ import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
 import { expandHome, readText, withLock, writeAtomic } from '../system/files.ts';
 import { randomHex } from '../system/hash.ts';
 import { runHelper } from '../system/run-helper.ts';
+import { addRun } from './active-runs.ts';
 import type { Account } from './config.ts';
 import { NAME, type Paths } from './paths.ts';
 
@@ -34,10 +35,13 @@ export type Resolved = { ok: true; env: Record<string, string> } | { ok: false; 
  */
 export async function resolveAccount(account: Account, env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Resolved> {
   const result: Record<string, string> = {};
+  // a command that calls the CLI itself gets the original one, or each would start the next
+  const marked = { ...env };
+  addRun(marked, { cli: account.cli, account: account.name });
   for (const [variable, source] of Object.entries(account.env)) {
     try {
       const slot = { cli: account.cli, account: account.name, variable };
-      const value = await readSource(source, slot, { env, timeoutMs });
+      const value = await readSource(source, slot, { env: marked, timeoutMs });
       assertCredential(value);
       result[variable] = value;
     } catch (error) {

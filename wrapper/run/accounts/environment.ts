@@ -1,9 +1,10 @@
 // Makes the environment of an upstream: the caller's own, with the credentials of one account and no other.
 import { join } from 'node:path';
+import { addRun } from '../../store/active-runs.ts';
 import type { Account } from '../../store/config.ts';
 import type { Paths } from '../../store/paths.ts';
 import type { Plan } from '../../store/plan.ts';
-import { markRun } from './nested.ts';
+import { directoryFile } from '../find-up.ts';
 import { pinForChildren } from './select-account.ts';
 
 /** Variables that the shim sets for this process only. */
@@ -54,6 +55,7 @@ export function accountEnvironment(
   const home = join(paths.state, 'homes', cli, account.name);
   for (const name of provider.home) env[name] = home;
   if (env.CULVERT_WRAP_ACCOUNT) env.CULVERT_WRAP_ACCOUNT = pinForChildren(cli, env.CULVERT_WRAP_ACCOUNT, account.name);
-  markRun(env, cli, account.name, cwd);
+  const file = cwd === undefined ? undefined : directoryFile(cwd);
+  addRun(env, { cli, account: account.name, file: file && encodeURIComponent(file) });
   return Object.assign(env, credentials);
 }
