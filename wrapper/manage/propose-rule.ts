@@ -72,7 +72,7 @@ interface Evidence {
  */
 function judge(text: string, secrets: readonly string[]): Evidence | undefined {
   const whole = evidenceIn(text);
-  const plain = evidenceIn(withoutSecrets(text, secrets).replace(/\S*\0\S*/g, 'it'));
+  const plain = evidenceIn(withoutSecrets(text, secrets).replace(/\S+/g, word => (word.includes('\0') ? 'it' : word)));
   return plain && !(whole && whole.level <= plain.level) ? plain : whole;
 }
 
