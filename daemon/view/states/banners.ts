@@ -43,19 +43,20 @@ export function describeBanners(
           button: { label: _('Use Real WARP'), command: { ask: { kind: 'restart', demo: false } } },
         }
       : null,
-    refusal: client.refusal
-      ? {
-          title: tunnel.lock ?? _('You can’t change WARP here'),
-          caution: true,
-          button: { label: _('Account'), command: goTo('account') },
-        }
-      : null,
+    refusal: refusalBanner(client, tunnel, tr),
     'lost-changes': lostChangesBanner(client, tr),
     'kill-switch': blocking && { ...blocking, caution: true },
     remote: client.offline ? null : remoteBanner(client, tr),
     update: client.offline ? null : updateBanner(update, tr),
     config: config === null ? null : { title: config, caution: true, button: null },
   };
+}
+
+/** Banner after a refusal. Where the state is the lack of authority, each page says so itself; a lock says more. */
+function refusalBanner({ refusal, snapshot }: ClientState, { lock }: TunnelView, { _ }: Translator): Banner | null {
+  if (!refusal || (!lock && snapshot?.status.blocked === 'not-authorized')) return null;
+  const button = { label: _('Account'), command: goTo('account') };
+  return { title: lock ?? _('You can’t change WARP here'), caution: true, button };
 }
 
 function lostChangesBanner({ snapshot, offline }: ClientState, tr: Translator): Banner | null {

@@ -117,6 +117,14 @@ test('before the first word of the tunnel CLI nothing is claimed and nothing can
   assert.equal(view.settable, false);
 });
 
+test('a lack of authority has a banner where the state does not name it, and none beside one that does', () => {
+  const refused = { refusal: { action: 'disconnect', detail: 'No.' } } as const;
+  const bannerOf = (status: Partial<Snapshot['status']>) =>
+    describeAll(facts(status, refused), '1', tr).banners.refusal;
+  assert.equal(bannerOf({ state: 'connected' })?.title, 'You can’t change WARP here');
+  assert.equal(bannerOf({ blocked: 'not-authorized' }), null);
+});
+
 test('a demo never says that traffic is protected', () => {
   const demo = facts({ state: 'connected' });
   demo.snapshot!.tunnelCli.emulated = true;
