@@ -144,6 +144,43 @@ describe('the package repositories of a release', { skip: missing && `${missing}
     },
   );
 
+  const noDnf = spawnSync('dnf', ['--version']).error ? 'dnf is not installed' : false;
+  onlyFull('dnf reads its repository, and refuses what a mirror changed', { skip: noDnf }, t => {
+    publish('1.0.1');
+    const place = temporary(t, 'dnf');
+    const dnf = (...words: string[]) => {
+      fs.rmSync(join(place, 'cache'), { recursive: true, force: true });
+      const directories = [
+        `--installroot=${place}/root`,
+        `--setopt=reposdir=${place}`,
+        `--setopt=cachedir=${place}/cache`,
+      ];
+      return spawnSync('dnf', ['-y', '-q', '--releasever=1', ...directories, ...words], { encoding: 'utf8' });
+    };
+    const query = () => dnf('repoquery', '--qf', '%{name} %{version}');
+    fs.copyFileSync(join(published, 'culvert.repo'), join(place, 'culvert.repo'));
+    const listed = query();
+    assert.equal(listed.status, 0, listed.stderr);
+    assert.deepEqual(listed.stdout.trim().split('\n').sort(), ['culvert 1.0.0', 'culvert 1.0.1']);
+    const file = 'rpm/stable/culvert-1.0.1-1.noarch.rpm';
+    const fetch = () => dnf('install', '--downloadonly', '--setopt=strict=0', 'culvert');
+    const fetched = fetch();
+    assert.equal(fetched.status, 0, fetched.stderr);
+    const rpm = fs.readFileSync(join(published, file));
+    rpm[rpm.length - 1]! ^= 1;
+    put(file, rpm);
+    const swapped = fetch();
+    assert.notEqual(swapped.status, 0, 'another package');
+    assert.match(swapped.stderr, /culvert-1\.0\.1-1\.noarch: Cannot download/);
+    const changed = fs
+      .readFileSync(join(published, 'rpm/stable/repodata/repomd.xml'), 'utf8')
+      .replace(/<revision>/, '<revision>1');
+    put('rpm/stable/repodata/repomd.xml', changed);
+    const refused = query();
+    // Debian's dnf goes on without a repository that it refuses
+    assert.equal(refused.stdout, '', 'another index');
+  });
+
   onlyFull('the same release a day later differs in dates and signatures alone', t => {
     const listed = () => {
       const files = fs.readdirSync(at('1.0.0'), { recursive: true, withFileTypes: true }).filter(file => file.isFile());
