@@ -46,9 +46,17 @@ export function rangeOf(values: (number | null)[]): { least: number; mean: numbe
   return { least: Math.min(...numbers), mean, greatest: Math.max(...numbers) };
 }
 
-/** A round upper end for an axis that shows up to `greatest`: 1, 2 or 5 times a power of ten. */
-export function axisEnd(greatest: number): number {
-  if (greatest <= 0) return 1;
-  const power = 10 ** Math.floor(Math.log10(greatest));
-  return ([1, 2, 5, 10].find(step => step * power >= greatest) ?? 10) * power;
+/** The smallest difference that the texts of format.ts show. */
+export const FINEST = { latencyMs: 0.1, loss: 0.0001, rate: 1 };
+
+/**
+ * A round upper end for an axis that shows up to `greatest`. Its half has one digit as well, so that the text of either
+ * is exact.
+ * @param finest smallest difference that the texts of the axis show
+ */
+export function axisEnd(greatest: number, finest: number): number {
+  if (greatest <= 0) return Math.max(1, 2 * finest);
+  const shown = Math.max(greatest, 2 * finest);
+  const power = 10 ** Math.floor(Math.log10(shown));
+  return ([1, 2, 4, 6, 8].find(step => step * power >= shown) ?? 10) * power;
 }

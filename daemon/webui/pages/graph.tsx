@@ -1,4 +1,5 @@
 // Renders the figures of the last minutes as curves and tables: latency, packet loss, throughput.
+import { FINEST } from '../../view/client/history.ts';
 import { formatLatency, formatLoss, formatRate } from '../../view/format.ts';
 import { useApp } from '../client/app.ts';
 import { Chart } from '../widgets/chart.tsx';
@@ -17,12 +18,19 @@ export function LiveCharts() {
   return (
     <>
       <LatencyChart />
-      <Chart title={_('Packet loss')} times={times} lines={lines.loss} format={value => formatLoss(value, tr.value)} />
+      <Chart
+        title={_('Packet loss')}
+        times={times}
+        lines={lines.loss}
+        format={value => formatLoss(value, tr.value)}
+        finest={FINEST.loss}
+      />
       <Chart
         title={_('Speed: received (solid), sent (dashed)')}
         times={times}
         lines={lines.throughput}
         format={value => formatRate(value, tr.value)}
+        finest={FINEST.rate}
       />
     </>
   );
@@ -38,6 +46,7 @@ export function LatencyChart() {
       times={samples.value.map(({ at }) => at)}
       lines={[{ name: _('Latency'), values }]}
       format={value => formatLatency(value, tr.value)}
+      finest={FINEST.latencyMs}
     />
   );
 }

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { History } from '../../api/schema.ts';
+import { FINEST } from '../../view/client/history.ts';
 import { formatDate, formatDuration, formatLatency, formatLoss, formatRate, formatTime } from '../../view/format.ts';
 import { NOW, type Slot, type Span, slotsOf, spans } from '../../view/graph.ts';
 import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../view/history/records.ts';
@@ -104,6 +105,7 @@ function Graphs({ slots, span }: { slots: Slot[]; span: Span }) {
         times={times}
         formatAt={formatAt}
         format={value => formatLatency(value, tr)}
+        finest={FINEST.latencyMs}
         lines={[{ name: _('Latency'), values: slots.map(({ latencyMs }) => latencyMs) }]}
       />
       <Chart
@@ -111,6 +113,7 @@ function Graphs({ slots, span }: { slots: Slot[]; span: Span }) {
         times={times}
         formatAt={formatAt}
         format={value => formatLoss(value, tr)}
+        finest={FINEST.loss}
         lines={[{ name: _('Packet loss'), values: slots.map(({ loss }) => loss) }]}
       />
       <Chart
@@ -118,6 +121,7 @@ function Graphs({ slots, span }: { slots: Slot[]; span: Span }) {
         times={times}
         formatAt={formatAt}
         format={value => formatRate(value, tr)}
+        finest={FINEST.rate}
         lines={[
           { name: _('Received'), values: slots.map(({ received }) => received) },
           { name: _('Sent'), values: slots.map(({ sent }) => sent) },

@@ -15,6 +15,8 @@ interface ChartProps {
   /** One or two; the second is dashed. */
   lines: readonly Line[];
   format(value: number): string;
+  /** The smallest difference that `format` shows. */
+  finest: number;
   /** A moment on the axis and in the table; default: the time of day. */
   formatAt?: (at: number) => string;
 }
@@ -34,12 +36,12 @@ function useWidth(): number {
   return narrow ? NARROW : WIDE;
 }
 
-export function Chart({ title, times, lines, format, formatAt }: ChartProps) {
+export function Chart({ title, times, lines, format, finest, formatAt }: ChartProps) {
   const { tr } = useApp();
   const { _ } = tr.value;
   const timeText = formatAt ?? ((at: number) => formatTime(at, tr.value));
   const id = useId();
-  const end = axisEnd(Math.max(0, ...lines.flatMap(({ values }) => values.map(value => value ?? 0))));
+  const end = axisEnd(Math.max(0, ...lines.flatMap(({ values }) => values.map(value => value ?? 0))), finest);
   // a moment without any figure is a gap in the curve, and no row
   const rows = times
     .map((time, row) => ({ time, row }))

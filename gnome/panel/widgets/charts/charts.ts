@@ -1,6 +1,6 @@
 // Latency, packet loss and throughput as four curves with axes, and the same figures as a table.
 import Gtk from 'gi://Gtk?version=4.0';
-import { axisEnd, rangeOf } from '../../../../daemon/view/client/history.ts';
+import { axisEnd, FINEST, rangeOf } from '../../../../daemon/view/client/history.ts';
 import { formatLatency, formatLoss, formatRate } from '../../../../daemon/view/format.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import { _, tr } from '../../../i18n.ts';
@@ -71,7 +71,7 @@ export function createCharts(listed = 24): Charts {
       for (const { curve, graph, end, now, from } of charts) {
         const values = figures.map(curve.value);
         const range = rangeOf(values);
-        const top = axisEnd(range?.greatest ?? 0);
+        const top = axisEnd(range?.greatest ?? 0, curve.finest);
         graph.plot(values, top, capacity);
         end.label = range ? curve.text(top) : '';
         from.label = start;
@@ -101,14 +101,26 @@ interface Curve {
   title: string;
   value(figures: Figures): number | null;
   text(value: number): string;
+  /** The smallest difference that `text` shows. */
+  finest: number;
 }
 
 function curves(): Curve[] {
   return [
-    { title: _('Latency'), value: ({ latencyMs }) => latencyMs, text: value => formatLatency(value, tr) },
-    { title: _('Packet loss'), value: ({ loss }) => loss, text: value => formatLoss(value, tr) },
-    { title: _('Received'), value: ({ received }) => received, text: value => formatRate(value, tr) },
-    { title: _('Sent'), value: ({ sent }) => sent, text: value => formatRate(value, tr) },
+    {
+      title: _('Latency'),
+      value: ({ latencyMs }) => latencyMs,
+      text: value => formatLatency(value, tr),
+      finest: FINEST.latencyMs,
+    },
+    { title: _('Packet loss'), value: ({ loss }) => loss, text: value => formatLoss(value, tr), finest: FINEST.loss },
+    {
+      title: _('Received'),
+      value: ({ received }) => received,
+      text: value => formatRate(value, tr),
+      finest: FINEST.rate,
+    },
+    { title: _('Sent'), value: ({ sent }) => sent, text: value => formatRate(value, tr), finest: FINEST.rate },
   ];
 }
 

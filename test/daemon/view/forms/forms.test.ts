@@ -6,8 +6,9 @@ import { parse } from 'smol-toml';
 import { ACTION_NAMES, type ActionName } from '../../../../daemon/api/actions.ts';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
-import { axisEnd, createHistory, rangeOf } from '../../../../daemon/view/client/history.ts';
+import { axisEnd, createHistory, FINEST, rangeOf } from '../../../../daemon/view/client/history.ts';
 import { type Command, commandsOf, type Form, placeOf } from '../../../../daemon/view/form.ts';
+import { formatLatency, formatLoss, formatRate } from '../../../../daemon/view/format.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
 import { navigationGroups, overviewForm, settingsForm } from '../../../../daemon/view/forms/settings.ts';
@@ -375,7 +376,24 @@ test('the history turns counters into rates, and starts over with a new connecti
   assert.deepEqual(history.samples(), []);
   assert.deepEqual(rangeOf([1, null, 3]), { least: 1, mean: 2, greatest: 3 });
   assert.equal(rangeOf([null]), null);
-  assert.deepEqual([0, 0.02, 3, 10, 11, 60_000].map(axisEnd), [1, 0.02, 5, 10, 20, 100_000]);
+});
+
+test('an axis ends, and has its middle, at a value that its text says exactly', () => {
+  const ends = [0, 0.02, 3, 10, 11, 45, 60_000, 90_000].map(greatest => axisEnd(greatest, 0.01));
+  assert.deepEqual(ends, [1, 0.02, 4, 10, 20, 60, 60_000, 100_000]);
+  const digits = (text: string) => text.replace(/\D/g, '').replace(/^0+|0+$/g, '');
+  const axes = [
+    [FINEST.latencyMs, formatLatency],
+    [FINEST.loss, formatLoss],
+    [FINEST.rate, formatRate],
+  ] as const;
+  for (const [finest, text] of axes)
+    for (const greatest of [0, ...Array.from({ length: 120 }, (_, i) => finest * 0.2 * 1.1 ** i)]) {
+      const end = axisEnd(greatest, finest);
+      assert.ok(end >= greatest, `${greatest} is above ${end}`);
+      for (const value of [end / 2, end])
+        assert.equal(digits(text(value, tr)), digits(value.toPrecision(12)), `${value}: ${text(value, tr)}`);
+    }
 });
 
 /** A client whose tunnel is off, with further parts of the snapshot. */
