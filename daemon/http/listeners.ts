@@ -1,9 +1,9 @@
 // Opens the listeners of the API, a Unix socket and one TCP port, and finds out whose each connection is.
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { createPeerLookup } from '../../wrapper/system/peer.ts';
 import type { Problem } from '../problem.ts';
 import { errno } from '../system/errno.ts';
-import { createPeerLookup } from '../system/peer.ts';
 import type { RemoteAccess } from './access/remote-access.ts';
 import type { Tls } from './access/tls.ts';
 import { type Connection, type Connections, createConnections, type Peer } from './connections.ts';

@@ -1,6 +1,6 @@
 // Finds the process that listens on a TCP port, so that the error can name it.
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import { type readTable as ReadTable, readTable } from '../../system/peer.ts';
+import { type readTable as ReadTable, readTable } from '../../../wrapper/system/peer.ts';
 
 export interface Listener {
   uid: number;
