@@ -99,6 +99,46 @@ const McpServer = z.strictObject({
 });
 export type McpServer = z.infer<typeof McpServer>;
 
+/** How programs reach the provider over HTTP, for the gateway. */
+const HttpProvider = z.strictObject({
+  /** The provider's address, without a path. */
+  base: z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without a path')),
+  /** Variables from which the provider's programs take address and key. */
+  base_variable: z.optional(variable),
+  key_variable: variable,
+  /** A key is sent in this header, behind `Bearer ` in `authorization`. */
+  key_header: z._default(z.string().check(z.lowercase()), 'authorization'),
+  /** What every key starts with: programs refuse a placeholder of another form. */
+  key_prefix: z._default(z.string(), ''),
+  /** Further headers that belong to an account; they are not passed on. */
+  account_headers: z._default(z.array(z.string().check(z.lowercase())), []),
+  /** A larger body is sent once, to one account. */
+  replay_bytes: z._default(z.int().check(z.nonnegative()), 1_048_576),
+  /** Answers after which another account takes over, beside 401, 402 and 429. Every condition that is given must hold. */
+  retry: z._default(
+    z.array(
+      z.strictObject({
+        class: z.enum(['quota', 'rate', 'auth']),
+        status: z.int(),
+        /** Matched in the first 64 KiB of the body. */
+        body: z.optional(pattern),
+        rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
+      }),
+    ),
+    [],
+  ),
+  /** Path of a value in an error's body that says that the request was billed: it is not made again. */
+  billed: z.optional(z.string()),
+  /**
+   * Requests that create a job (`POST /v2/crawl`; `*` is any part of a path), and where the answer has its id. Requests whose path
+   * names it go to the same account.
+   */
+  creators: z._default(z.array(z.strictObject({ request: z.string(), id: z.string() })), []),
+  /** Values at the top of JSON answers that are addresses of the provider; they are turned to the gateway. */
+  rewrite: z._default(z.array(z.string()), []),
+});
+export type HttpProvider = z.infer<typeof HttpProvider>;
+
 export const Provider = z.strictObject({
   bin: cli,
   auth_command: z._default(cli, 'accounts'),
@@ -196,6 +236,7 @@ export const Provider = z.strictObject({
   /** Expected cost of a subcommand, in the unit of the provider's usage. */
   costs: z._default(z.record(z.string(), z.number()), {}),
   mcp: z._default(z.array(McpServer), []),
+  http: z.optional(HttpProvider),
   probes: z._default(z.array(Probe), []),
   probe_env: z._default(z.record(z.string(), z.string()), {}),
   /** Files below the home directory of a probe, for a CLI whose address is a setting; `{fake}` as in `probe_env`. */

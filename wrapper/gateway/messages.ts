@@ -1,0 +1,95 @@
+// Says what belongs to an account or a connection in a message, and what an answer means for the account. Pure.
+import type { HttpProvider } from '../catalog/catalog.ts';
+import type { Retry } from '../run/choose/cooldowns.ts';
+import { at, cooldownOf } from '../run/rules/classify.ts';
+import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
+
+/** Headers of one connection only (RFC 9110), and those that would tell the provider or the program about the other. */
+const OF_CONNECTION = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'host'];
+const OF_PERSON = ['cookie', 'set-cookie', 'authorization', 'x-api-key', 'accept-encoding', 'forwarded'];
+const GROUPS = /^(?:proxy-|x-forwarded-)/;
+
+const BY_STATUS: Record<number, Retry['class']> = { 401: 'auth', 402: 'quota', 429: 'rate' };
+
+/** Headers that go on, names and values in turn. */
+export function passedOn(raw: readonly string[], { key_header, account_headers }: HttpProvider): string[] {
+  const left = new Set([...OF_CONNECTION, ...OF_PERSON, key_header, ...account_headers]);
+  const pairs = raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1]!] as const] : []));
+  for (const [name, value] of pairs)
+    if (name.toLowerCase() === 'connection') for (const each of value.split(',')) left.add(each.trim().toLowerCase());
+  return pairs.filter(([name]) => !left.has(name.toLowerCase()) && !GROUPS.test(name.toLowerCase())).flat();
+}
+
+/** The value of the key's header. */
+export function keyValue({ key_header }: HttpProvider, key: string): string {
+  return key_header === 'authorization' ? `Bearer ${key}` : key;
+}
+
+/** What an error says about the account, or `undefined` for nothing. */
+export function verdictOf(
+  { status, body, retryAfter }: { status: number; body: string; retryAfter: string | undefined },
+  { retry }: HttpProvider,
+): Retry | undefined {
+  const matches = (source: string) => withTimeLimit(USER_PATTERN_MS, () => new RegExp(source).test(body), false);
+  const rule = retry.find(each => each.status === status && (each.body === undefined || matches(each.body)));
+  const failure = rule?.class ?? BY_STATUS[status];
+  if (!failure) return undefined;
+  const text = retryAfter?.trim() ?? '';
+  const stated = failure === 'auth' ? {} : /^\d+$/.test(text) ? { rest: text } : { reset: text };
+  const rest = cooldownOf({ rest: rule?.rest }, failure, Object.assign([''], { groups: stated }), '');
+  return { kind: 'retry', class: failure, rest, text: `status ${status}` };
+}
+
+/** Reports whether the provider has taken payment for a request that failed. */
+export function isBilled(body: string, { billed }: HttpProvider): boolean {
+  return billed !== undefined && ![undefined, null, ''].includes(at(parse(body), billed) as string | null | undefined);
+}
+
+/** The path of the job's id in the answer, where a request creates one. */
+export function createdBy(method: string, path: string, { creators }: HttpProvider): string | undefined {
+  const parts = path.split('/');
+  return creators.find(({ request }) => {
+    const [wanted, pattern = ''] = request.split(' ');
+    const expected = pattern.split('/');
+    return wanted === method && expected.length === parts.length && expected.every((e, i) => e === '*' || e === parts[i]);
+  })?.id;
+}
+
+/** Parts of a path, each of which may be the id of a job. */
+export function partsOf(path: string): string[] {
+  return path.split('/').filter(part => part.length >= 8);
+}
+
+/**
+ * Reads a JSON answer, and turns the addresses of the provider in it to the gateway. Providers name the host that was asked, with
+ * `https:` whatever the protocol was.
+ * @returns the body to send, and the job's id
+ */
+export function readAnswer(
+  body: Buffer,
+  { http, id, url }: { http: HttpProvider; id: string | undefined; url: string },
+): { body: Buffer; job?: string } {
+  const value = parse(body.toString());
+  const jobId = id === undefined ? undefined : at(value, id);
+  const job = typeof jobId === 'string' && jobId !== '' ? { job: jobId } : {};
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { body, ...job };
+  const { host } = new URL(http.base);
+  let changed = false;
+  for (const name of http.rewrite) {
+    const old: unknown = Reflect.get(value, name);
+    if (typeof old !== 'string' || !URL.canParse(old)) continue;
+    const address = new URL(old);
+    if (address.host !== host) continue;
+    Reflect.set(value, name, `${url}${address.pathname}${address.search}`);
+    changed = true;
+  }
+  return { body: changed ? Buffer.from(JSON.stringify(value)) : body, ...job };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
