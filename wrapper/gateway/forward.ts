@@ -13,7 +13,7 @@ import type { Context } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
 import { sha256 } from '../system/hash.ts';
 import { createdBy, isBilled, keyValue, partsOf, passedOn, readAnswer, verdictOf } from './messages.ts';
-import { Turn, type Using } from './turn.ts';
+import { BODY, Turn, type Using } from './turn.ts';
 
 const ERROR_BYTES = 65_536;
 /** A page of Firecrawl has up to 10 MiB. A larger answer is passed on as it is. */
@@ -57,7 +57,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   res.once('close', () => gone.abort());
   const body = await readStart(req, http.replay_bytes);
   // a body that is sent again goes to the account that may still work on it
-  const again = body.isWhole && body.start.length > 0 ? `body:${sha256(method, path, body.start.toString('latin1'))}` : '';
+  const again = body.isWhole && body.start.length > 0 ? `${BODY}${sha256(method, path, body.start.toString('latin1'))}` : '';
   const word = partsOfName(path).find(part => Object.hasOwn(plan.provider.costs, part)) ?? 'http';
   const turn = await Turn.open(plan, context, { command: word, ids: [...partsOf(path), again].filter(id => id !== '') });
   try {

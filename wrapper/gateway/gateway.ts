@@ -76,7 +76,7 @@ export async function startGateway(cli: string, context: Context, port = 0): Pro
   await once(server, 'listening');
   door.port = (server.address() as AddressInfo).port;
   url = `http://127.0.0.1:${door.port}`;
-  const env: Record<string, string> = { [http.key_variable]: placeholder, NO_PROXY: '127.0.0.1,localhost' };
+  const env: Record<string, string> = { [http.key_variable]: placeholder, NO_PROXY: directly(context.env.NO_PROXY) };
   if (http.base_variable) env[http.base_variable] = url;
   const close = async () => {
     const end = once(server, 'close');
@@ -103,4 +103,9 @@ function peerCheck(): (socket: Socket) => Promise<boolean> {
     answers.set(socket, answer);
     return answer;
   };
+}
+
+/** Programs send requests for this machine to a proxy as well, unless it is named here. */
+function directly(value = ''): string {
+  return [...new Set([...value.split(',').filter(name => name !== ''), '127.0.0.1', 'localhost'])].join(',');
 }

@@ -13,6 +13,10 @@ import type { Plan } from '../store/plan.ts';
 import { type CliState, readState } from '../store/state.ts';
 import { say } from '../system/errors.ts';
 
+/** Ids of bodies begin with this. A program that was told to ask again does so for up to 20 minutes. */
+export const BODY = 'body:';
+const BODY_MS = 1_200_000;
+
 /** An account in use. */
 export interface Using {
   name: string;
@@ -61,8 +65,10 @@ export class Turn {
    */
   static async open(plan: Plan, context: Context, { command, ids }: { command: string; ids: string[] }): Promise<Turn> {
     const state = readState(context.paths, plan.cli);
+    const isNew = (id: string) => context.now() - (state.jobs[id]?.at ?? 0) < BODY_MS;
+    const args = ids.filter(id => !id.startsWith(BODY) || isNew(id));
     const invocation: Invocation = {
-      args: ids,
+      args,
       command,
       passthrough: false,
       ownCredential: false,
@@ -72,7 +78,7 @@ export class Turn {
       machineReadable: true,
     };
     // a program does not continue what the tool opened last, so no command is named
-    const { choice } = await chooseAccount(plan, { args: ids, command: '' }, state, context);
+    const { choice } = await chooseAccount(plan, { args, command: '' }, state, context);
     const credentials = openCredentials(plan, context);
     await clearChangedCredentials(plan, state, credentials);
     const cost = costOf(command, plan.provider, plan.capacity);
