@@ -63,6 +63,7 @@ export async function runCommands(
     });
   addAccounts(program, context);
   addMcp(program, context);
+  addServe(program, context);
   addCatalog(program, context);
   addQueue(program, context, programs);
   addPool(program, context);
@@ -140,6 +141,19 @@ function addMcp(program: Command, context: Context): void {
     });
 }
 
+function addServe(program: Command, context: Context): void {
+  program
+    .command('serve <cli> <command...>')
+    .description('run a program that uses the accounts and holds no key: serve firecrawl -- node app.js')
+    .passThroughOptions()
+    .exitOverride()
+    .action(async (cli: string, command: string[]) => {
+      const { runBehindGateway } = await import('../gateway/run.ts');
+      const end = await runBehindGateway(cli, command, context);
+      exitLike(end.exit, end.signal);
+    });
+}
+
 function addCatalog(program: Command, context: Context): void {
   const catalog = program
     .command('catalog')
@@ -205,6 +219,7 @@ const TASKS: readonly (readonly [task: string, commands: string])[] = [
   ['Run queued commands', 'queue'],
   ['Teach it another tool', 'catalog'],
   ['Give accounts to an MCP server', 'mcp'],
+  ['Give accounts to a program, without a key', 'serve'],
   ['Share accounts', 'pool'],
   ['Set it up', 'config, trust, distrust, completion'],
 ];

@@ -1,0 +1,64 @@
+// What the gateway reads in messages, and what it lets through.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
+import { refuse } from '../../../wrapper/gateway/admit.ts';
+import { createdBy, isBilled, passedOn, readAnswer, verdictOf } from '../../../wrapper/gateway/messages.ts';
+import { digest } from '../../../wrapper/system/hash.ts';
+import { missing } from '../../support/temporary.ts';
+
+const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
+const http = loadCatalog(shipped, missing(test)).providers.firecrawl!.http!;
+
+test('only a program with the placeholder is let in, by the one name of the gateway', () => {
+  const door = { placeholder: digest(Buffer.from('fc-1')), port: 7, keyHeader: 'authorization' };
+  const good = { host: ['127.0.0.1:7'], authorization: ['Bearer fc-1'] };
+  const statusOf = (headers: NodeJS.Dict<string[]>, target = '/v2/scrape') => refuse(target, headers, door)?.status;
+  assert.equal(statusOf(good), undefined);
+  assert.equal(statusOf({ ...good, host: ['evil.example:7'] }), 421);
+  assert.equal(statusOf({ ...good, host: ['127.0.0.1:7', '127.0.0.1:7'] }), 421);
+  assert.equal(statusOf({ ...good, origin: ['http://127.0.0.1:7'] }), 403);
+  assert.equal(statusOf({ ...good, 'sec-fetch-site': ['cross-site'] }), 403);
+  assert.equal(statusOf(good, 'http://evil.example/'), 400);
+  assert.equal(statusOf({ host: good.host }), 401);
+  assert.equal(statusOf({ ...good, authorization: ['Bearer fc-12'] }), 401);
+  assert.equal(statusOf({ ...good, authorization: ['Bearer fc-1', 'Bearer fc-1'] }), 401);
+});
+
+test('headers of the connection and of the account stay behind', () => {
+  const raw = ['Host', 'x', 'Connection', 'close, X-Hop', 'X-Hop', '1', 'Authorization', 'Bearer fc-1', 'Cookie', 'a', 'Accept', 'y'];
+  assert.deepEqual(passedOn(raw, http), ['Accept', 'y']);
+});
+
+test('a status says what it means for the account, and the time that the provider names is kept', () => {
+  const verdict = (status: number, retryAfter?: string) => verdictOf({ status, body: '', retryAfter }, http);
+  assert.equal(verdict(403), undefined);
+  assert.equal(verdict(500), undefined);
+  assert.equal(verdict(401)?.class, 'auth');
+  assert.equal(verdict(402)?.class, 'quota');
+  assert.deepEqual(verdict(429, '23')?.rest, { until: 'elapsed', ms: 23_000 });
+  assert.deepEqual(verdict(429)?.rest, { until: 'elapsed', ms: 60_000 });
+});
+
+test('a failure with a charge has been billed', () => {
+  assert.equal(isBilled('{"success":false,"chargeId":"c"}', http), true);
+  assert.equal(isBilled('{"success":false}', http), false);
+  assert.equal(isBilled('no JSON', http), false);
+});
+
+test('a new job is read from the answer, and addresses of the provider alone are turned to the gateway', () => {
+  const id = createdBy('POST', '/v2/crawl', http);
+  assert.equal(createdBy('GET', '/v2/crawl', http), undefined);
+  const url = 'http://127.0.0.1:7';
+  const read = (value: object) => {
+    const { body, job } = readAnswer(Buffer.from(JSON.stringify(value)), { http, id, url });
+    return { job, value: JSON.parse(body.toString()) };
+  };
+  const next = 'https://api.firecrawl.dev/v2/crawl/j?skip=100';
+  assert.deepEqual(read({ id: 'j', next, data: [{ next }] }), {
+    job: 'j',
+    value: { id: 'j', next: `${url}/v2/crawl/j?skip=100`, data: [{ next }] },
+  });
+  assert.deepEqual(read({ url: 'https://example.com/' }).value, { url: 'https://example.com/' });
+});

@@ -1,0 +1,32 @@
+// Runs `culvert-wrap serve TOOL -- COMMAND…`: a program that uses the accounts of a provider and holds a placeholder only.
+import { spawn } from 'node:child_process';
+import type { Context, End } from '../context.ts';
+import { callerEnvironment } from '../run/accounts/environment.ts';
+import { loadPlan } from '../run/load-plan.ts';
+import { cannotStart } from '../run/pass-through.ts';
+import { startGateway } from './gateway.ts';
+
+/**
+ * Runs a program with a gateway of its own, which ends with it.
+ * @throws WrapError `no-gateway`, `original-missing`, `original-unusable`
+ */
+export async function runBehindGateway(cli: string, command: readonly string[], context: Context): Promise<End> {
+  const { provider, accounts } = await loadPlan(cli, context);
+  const gateway = await startGateway(cli, context);
+  const env = callerEnvironment(context.env);
+  const ofAccounts = accounts.flatMap(account => Object.keys(account.env));
+  for (const name of [...provider.inject, ...provider.credentials, ...ofAccounts]) delete env[name];
+  Object.assign(env, gateway.env);
+  const [program, ...args] = command;
+  try {
+    const child = context.signals.forwardTo(() => spawn(program!, args, { stdio: 'inherit', env }));
+    return await new Promise<End>((resolve, reject) => {
+      child.on('exit', (exit, signal) => resolve({ exit, signal }));
+      child.on('error', error => {
+        if (child.pid === undefined) reject(cannotStart(program!, error));
+      });
+    });
+  } finally {
+    await gateway.close();
+  }
+}
