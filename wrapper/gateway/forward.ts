@@ -54,7 +54,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   const method = req.method ?? 'GET';
   const path = (req.url ?? '/').split('?', 1)[0]!;
   const gone = new AbortController();
-  res.once('close', () => gone.abort());
+  res.once('close', () => res.writableFinished || gone.abort());
   const body = await readStart(req, http.replay_bytes);
   // a body that is sent again goes to the account that may still work on it
   const again = body.isWhole && body.start.length > 0 ? `${BODY}${sha256(method, path, body.start.toString('latin1'))}` : '';
@@ -140,7 +140,11 @@ function send(
   return new Promise((resolve, reject) => {
     const request = protocol === 'https:' ? httpsRequest : httpRequest;
     let wasSent = false;
-    const upstream = request(http.base, options, resolve);
+    const upstream = request(http.base, options, answer => {
+      // one that breaks off while nobody reads it ends nothing else
+      answer.on('error', () => {});
+      resolve(answer);
+    });
     upstream.on('socket', socket => {
       const connected = () => {
         wasSent = true;
@@ -153,7 +157,8 @@ function send(
     if (isWhole) upstream.end(start);
     else {
       upstream.write(start);
-      pipeline(req, upstream).catch(() => {});
+      // not `pipeline`: an early answer must still reach a program that is sending
+      req.pipe(upstream);
     }
   });
 }
@@ -173,7 +178,7 @@ async function passAnswer(
   const isJson = /^application\/json\b/i.test(answer.headers['content-type'] ?? '');
   const headers = passedOn(answer.rawHeaders, http);
   const status = answer.statusCode ?? 200;
-  if (!isJson || (id === undefined && http.rewrite.length === 0)) {
+  if (!isJson || res.req.method === 'HEAD' || (id === undefined && http.rewrite.length === 0)) {
     res.writeHead(status, headers);
     res.flushHeaders();
     return pass(answer, res);
@@ -186,7 +191,7 @@ async function passAnswer(
   }
   const { body, job } = readAnswer(start.start, { http, id, url });
   if (job !== undefined) turn.job(job, using.name);
-  res.writeHead(status, withLength(headers, body.length)).end(body);
+  res.writeHead(status, body === start.start ? headers : withLength(headers, body.length)).end(body);
 }
 
 /** Sends an error on as it is. With `rest`, no account is left, and asking again at once is no use. */
@@ -209,7 +214,7 @@ async function passError(
   }
   // an error may quote the key
   const body = hide(error.body, using, route);
-  res.writeHead(status, withLength(headers, body.length)).end(body);
+  res.writeHead(status, body === error.body ? headers : withLength(headers, body.length)).end(body);
 }
 
 function hide(body: Buffer, { credentials }: Using, { http, placeholder }: Route): Buffer {
@@ -234,7 +239,8 @@ async function readError(answer: IncomingMessage): Promise<{ body: Buffer; isWho
       chunks.push(chunk);
       bytes += chunk.length;
       if (bytes >= ERROR_BYTES) break;
-    } else if (answer.readableEnded || answer.destroyed) return { body: Buffer.concat(chunks), isWhole: true };
+    } else if (answer.readableEnded) return { body: Buffer.concat(chunks), isWhole: true };
+    else if (answer.destroyed) break;
     else if (!(await isReadable(answer, end - Date.now()))) break;
   }
   return { body: Buffer.concat(chunks), isWhole: false };
