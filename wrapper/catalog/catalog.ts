@@ -106,14 +106,17 @@ const HttpProvider = z.strictObject({
   /** Variables from which the provider's programs take address and key. */
   base_variable: z.optional(variable),
   key_variable: variable,
-  /** A key is sent in this header, behind `Bearer ` in `authorization`. */
+  /** A key is sent in this header; in `authorization` behind the scheme. */
   key_header: z._default(z.string().check(z.lowercase()), 'authorization'),
+  key_scheme: z._default(z.string(), 'Bearer'),
   /** What every key starts with: programs refuse a placeholder of another form. */
   key_prefix: z._default(z.string(), ''),
   /** Further headers that belong to an account; they are not passed on. */
   account_headers: z._default(z.array(z.string().check(z.lowercase())), []),
   /** A larger body is sent once, to one account. */
   replay_bytes: z._default(z.int().check(z.nonnegative()), 1_048_576),
+  /** Time for the start of an answer. */
+  answer_within: z._default(duration, '15m'),
   /** Answers after which another account takes over, beside 401, 402 and 429. Every condition that is given must hold. */
   retry: z._default(
     z.array(

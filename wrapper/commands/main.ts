@@ -147,9 +147,10 @@ function addServe(program: Command, context: Context): void {
     .description('run a program that uses the accounts and holds no key: serve firecrawl -- node app.js')
     .passThroughOptions()
     .exitOverride()
-    .action(async (cli: string, command: string[]) => {
+    .action(async (cli: string, words: string[]) => {
       const { runBehindGateway } = await import('../gateway/run.ts');
-      const end = await runBehindGateway(cli, command, context);
+      // everything behind the tool is the program's, and `--` stays among it
+      const end = await runBehindGateway(cli, words[0] === '--' ? words.slice(1) : words, context);
       exitLike(end.exit, end.signal);
     });
 }

@@ -1,4 +1,4 @@
-// Decides whether a request is one of a program that was given the placeholder. Pure.
+// Decides whether a request is one of a program that was given a placeholder. Pure.
 import { timingSafeEqual } from 'node:crypto';
 import { digest } from '../system/hash.ts';
 
@@ -8,9 +8,16 @@ export interface Refusal {
   message: string;
 }
 
-export interface Door {
+/** A program that may use the gateway. */
+export interface Consumer {
+  name: string;
+  placeholder: string;
   /** Digest of the placeholder. */
-  placeholder: Buffer;
+  digest: Buffer;
+}
+
+export interface Door {
+  consumers: readonly Consumer[];
   port: number;
   /** The header in which the provider's programs send their key. */
   keyHeader: string;
@@ -22,17 +29,24 @@ type Headers = NodeJS.Dict<string[]>;
  * Refuses what a web page can send (another name for this address, an origin) and what has no placeholder.
  * @param headers each with all its values
  */
-export function refuse(target: string, headers: Headers, { placeholder, port, keyHeader }: Door): Refusal | undefined {
+export function admit(target: string, headers: Headers, { consumers, port, keyHeader }: Door): Consumer | Refusal {
   const { host = [], origin, 'sec-fetch-site': site } = headers;
   if (host.length !== 1 || host[0] !== `127.0.0.1:${port}`)
     return { status: 421, message: `This gateway has one address only: 127.0.0.1:${port}.` };
   if (origin || site?.some(value => value !== 'none'))
     return { status: 403, message: 'A web page may not use this gateway.' };
   if (!target.startsWith('/')) return { status: 400, message: 'The request names no path.' };
+  const given = placeholderIn(headers, keyHeader);
+  // digests have one length, as the comparison needs; all are compared, so that the time says nothing
+  const own = digest(Buffer.from(given));
+  const [consumer] = consumers.filter(each => timingSafeEqual(own, each.digest));
+  return consumer ?? { status: 401, message: 'The key is not a placeholder of this gateway.' };
+}
+
+/** Programs in which no header can be set for a websocket send their key as a subprotocol. */
+function placeholderIn(headers: Headers, keyHeader: string): string {
   const given = headers[keyHeader] ?? [];
-  const value = given.length === 1 ? keyHeader === 'authorization' ? given[0]!.replace(/^Bearer +/i, '') : given[0]! : '';
-  // digests have one length, as the comparison needs
-  return timingSafeEqual(digest(Buffer.from(value)), placeholder)
-    ? undefined
-    : { status: 401, message: 'The key is not a placeholder of this gateway.' };
+  if (given.length > 0) return given.length === 1 ? given[0]!.replace(/^[A-Za-z-]+ +/, '') : '';
+  const protocols = headers.upgrade ? (headers['sec-websocket-protocol'] ?? []) : [];
+  return protocols.length === 1 ? (protocols[0]!.split(',').at(-1) ?? '').trim() : '';
 }

@@ -21,16 +21,35 @@ export function passedOn(raw: readonly string[], { key_header, account_headers }
 }
 
 /** The value of the key's header. */
-export function keyValue({ key_header }: HttpProvider, key: string): string {
-  return key_header === 'authorization' ? `Bearer ${key}` : key;
+export function keyValue({ key_header, key_scheme }: HttpProvider, key: string): string {
+  return key_header === 'authorization' ? `${key_scheme} ${key}` : key;
+}
+
+/** The same text with a key in place of the placeholder: some programs send it in an address or a body as well. */
+export function withKey(text: string, placeholder: string, key: string): string {
+  return text.includes(placeholder) ? text.replaceAll(placeholder, key) : text;
+}
+
+/** The headers of a body with another length. */
+export function withLength(headers: readonly string[], bytes: number): string[] {
+  return [...without(headers, /^content-length$/i), 'content-length', String(bytes)];
+}
+
+/** Leaves headers out by their names. */
+export function without(headers: readonly string[], names: RegExp): string[] {
+  return headers.flatMap((name, index) => (index % 2 === 0 && !names.test(name) ? [name, headers[index + 1]!] : []));
 }
 
 /** What an error says about the account, or `undefined` for nothing. */
 export function verdictOf(
   { status, body, retryAfter }: { status: number; body: string; retryAfter: string | undefined },
-  { retry }: HttpProvider,
+  { retry }: Pick<HttpProvider, 'retry'>,
+  ownPatterns: boolean,
 ): Retry | undefined {
-  const matches = (source: string) => withTimeLimit(USER_PATTERN_MS, () => new RegExp(source).test(body), false);
+  const matches = (source: string) => {
+    const test = () => new RegExp(source).test(body);
+    return ownPatterns ? withTimeLimit(USER_PATTERN_MS, test, false) : test();
+  };
   const rule = retry.find(each => each.status === status && (each.body === undefined || matches(each.body)));
   const failure = rule?.class ?? BY_STATUS[status];
   if (!failure) return undefined;
@@ -51,7 +70,9 @@ export function createdBy(method: string, path: string, { creators }: HttpProvid
   return creators.find(({ request }) => {
     const [wanted, pattern = ''] = request.split(' ');
     const expected = pattern.split('/');
-    return wanted === method && expected.length === parts.length && expected.every((e, i) => e === '*' || e === parts[i]);
+    return (
+      wanted === method && expected.length === parts.length && expected.every((e, i) => e === '*' || e === parts[i])
+    );
   })?.id;
 }
 

@@ -14,7 +14,7 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
   const { provider, accounts } = await loadPlan(cli, context);
   const gateway = await startGateway(cli, context);
   const env = callerEnvironment(context.env);
-  const ofAccounts = accounts.flatMap(account => Object.keys(account.env));
+  const ofAccounts = accounts.flatMap(account => Object.entries(account.env).flatMap(variablesOf));
   for (const name of [...provider.inject, ...provider.credentials, ...ofAccounts]) delete env[name];
   Object.assign(env, gateway.env);
   const [program, ...args] = command;
@@ -29,4 +29,9 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
   } finally {
     await gateway.close();
   }
+}
+
+/** A key may lie in the variable that an account is given, and in the one that it is read from. */
+function variablesOf([name, source]: [string, string]): string[] {
+  return source.startsWith('env:') ? [name, source.slice('env:'.length)] : [name];
 }

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import type { Context, End } from '../context.ts';
+import type { Turn, Using } from '../run/turn.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
-import type { Accounts, Using } from './accounts.ts';
 import { type Entry, isTested, verdictOf } from './entry.ts';
 import { type Id, idOf, lineOf, type Message, readMessages, versionIn } from './messages.ts';
 import { Server } from './server.ts';
@@ -33,7 +33,7 @@ interface Call {
 interface Options {
   command: readonly string[];
   entry: Entry;
-  accounts: Accounts;
+  accounts: Turn;
   using: Using;
   context: Context;
   /** Lines for the client. */
@@ -212,10 +212,10 @@ export class McpProxy {
   }
 
   /** Moves on to the next account, or answers with what the provider said. */
-  async #change(verdict: Parameters<Accounts['refused']>[1], ms: number): Promise<void> {
+  async #change(verdict: Parameters<Turn['refused']>[1], ms: number): Promise<void> {
     const { accounts } = this.#options;
-    const mayHelp = await accounts.refused(this.#using, verdict, ms);
-    this.#next = mayHelp ? await accounts.following() : undefined;
+    const { more } = await accounts.refused(this.#using, verdict, ms);
+    this.#next = more ? await accounts.take() : undefined;
     if (this.#isOver()) return;
     if (!this.#next) {
       say('no other account is left; the answer is passed on');

@@ -5,8 +5,8 @@ import { loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context, End } from '../context.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { passThrough } from '../run/pass-through.ts';
+import { Turn } from '../run/turn.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
-import { Accounts } from './accounts.ts';
 import { type Entry, entryFor } from './entry.ts';
 import { Lines } from './lines.ts';
 import { McpProxy } from './proxy.ts';
@@ -27,8 +27,8 @@ export async function runServer(command: readonly string[], { cli }: { cli?: str
     say(`${entry.cli} has no enabled account; running ${entry.server.package} without one`);
     return passThrough(program!, args, context, plan);
   }
-  const accounts = await Accounts.open(plan, context);
-  const using = await accounts.first();
+  const accounts = await Turn.open(plan, context, { command: 'mcp' });
+  const using = await accounts.take();
   if (!using) {
     throw new WrapError('nothing-left', EXIT.unavailable, `${entry.cli}: no account can be used`, {
       hint: 'see `culvert-wrap accounts list`',

@@ -30,10 +30,17 @@ interface JournalOptions {
   cost: number;
   choice: Choice;
   leases: Pick<Leases, 'degraded'>;
+  save?: Save | undefined;
 }
 
-export function startJournal({ plan, invocation, runState, context, cost, choice, leases }: JournalOptions) {
-  let changes: ((state: CliState) => void)[] = [];
+export type Change = (state: CliState) => void;
+
+/** Writes what a run has learned. */
+export type Save = (changes: readonly Change[], entries: readonly AuditEntry[]) => void;
+
+export function startJournal(options: JournalOptions) {
+  const { plan, invocation, runState, context, cost, choice, leases, save = saveNow(plan, context) } = options;
+  let changes: Change[] = [];
   let entries: AuditEntry[] = [];
   const command = invocation.command.split(' ')[0] ?? '';
   const first = effectiveDefault(plan.accounts, runState);
@@ -103,21 +110,27 @@ export function startJournal({ plan, invocation, runState, context, cost, choice
         });
       }
     },
-    /** Writes state and audit log. Neither failing stops the command: what was learned is learned again. */
     store: () => {
-      try {
-        if (changes.length > 0) {
-          updateState(context.paths, plan.cli, state => {
-            for (const change of changes) change(state);
-          });
-        }
-      } catch (error) {
-        say(`${plan.cli}: the state could not be stored: ${reason(error)}`);
-      }
-      if (plan.audit) writeAudit(context.paths, entries);
+      save(changes, entries);
       changes = [];
       entries = [];
     },
+  };
+}
+
+/** Writes to state and audit log. Neither failing stops the command: what was learned is learned again. */
+export function saveNow({ cli, audit }: Pick<Plan, 'cli' | 'audit'>, { paths }: Pick<Context, 'paths'>): Save {
+  return (changes, entries) => {
+    try {
+      if (changes.length > 0) {
+        updateState(paths, cli, state => {
+          for (const change of changes) change(state);
+        });
+      }
+    } catch (error) {
+      say(`${cli}: the state could not be stored: ${reason(error)}`);
+    }
+    if (audit) writeAudit(paths, entries);
   };
 }
 

@@ -1,5 +1,5 @@
 // Stores what the wrapper learns while it runs, one file per CLI. Losing it loses no account.
-import { renameSync } from 'node:fs';
+import { renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText, withLock, writeAtomic } from '../system/files.ts';
 import { hmac, randomHex } from '../system/hash.ts';
@@ -129,10 +129,18 @@ export function parseState(raw: unknown): CliState {
   };
 }
 
-/** Changes the state of one CLI while no other process does. Returns the new state. */
-export function updateState(paths: Paths, cli: string, change: (state: CliState) => void): CliState {
+/**
+ * Changes the state of one CLI while no other process does. Returns the new state.
+ * @param timeoutMs how long to wait for another process; see `withLock`
+ */
+export function updateState(
+  paths: Paths,
+  cli: string,
+  change: (state: CliState) => void,
+  timeoutMs?: number,
+): CliState {
   const file = stateFile(paths, cli);
-  return withLock(file, () => {
+  const work = () => {
     const state = readState(paths, cli);
     state.salt ||= randomHex(16);
     change(state);
@@ -140,7 +148,14 @@ export function updateState(paths: Paths, cli: string, change: (state: CliState)
     if (jobs.length > MAX_JOBS) state.jobs = Object.fromEntries(jobs.slice(-MAX_JOBS));
     writeAtomic(file, `${JSON.stringify(state)}\n`);
     return state;
-  });
+  };
+  return withLock(file, work, timeoutMs);
+}
+
+/** Changes with each write to the state of one CLI. */
+export function stateStamp(paths: Paths, cli: string): string {
+  const stat = statSync(stateFile(paths, cli), { throwIfNoEntry: false });
+  return stat ? `${stat.mtimeMs}:${stat.size}:${stat.ino}` : '-';
 }
 
 /**

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
-import { refuse } from '../../../wrapper/gateway/admit.ts';
+import { admit } from '../../../wrapper/gateway/admit.ts';
 import { createdBy, isBilled, passedOn, readAnswer, verdictOf } from '../../../wrapper/gateway/messages.ts';
 import { digest } from '../../../wrapper/system/hash.ts';
 import { missing } from '../../support/temporary.ts';
@@ -12,9 +12,13 @@ const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml',
 const http = loadCatalog(shipped, missing(test)).providers.firecrawl!.http!;
 
 test('only a program with the placeholder is let in, by the one name of the gateway', () => {
-  const door = { placeholder: digest(Buffer.from('fc-1')), port: 7, keyHeader: 'authorization' };
+  const consumers = [{ name: 'app', placeholder: 'fc-1', digest: digest(Buffer.from('fc-1')) }];
+  const door = { consumers, port: 7, keyHeader: 'authorization' };
   const good = { host: ['127.0.0.1:7'], authorization: ['Bearer fc-1'] };
-  const statusOf = (headers: NodeJS.Dict<string[]>, target = '/v2/scrape') => refuse(target, headers, door)?.status;
+  const statusOf = (headers: NodeJS.Dict<string[]>, target = '/v2/scrape') => {
+    const result = admit(target, headers, door);
+    return 'status' in result ? result.status : undefined;
+  };
   assert.equal(statusOf(good), undefined);
   assert.equal(statusOf({ ...good, host: ['evil.example:7'] }), 421);
   assert.equal(statusOf({ ...good, host: ['127.0.0.1:7', '127.0.0.1:7'] }), 421);
@@ -24,15 +28,32 @@ test('only a program with the placeholder is let in, by the one name of the gate
   assert.equal(statusOf({ host: good.host }), 401);
   assert.equal(statusOf({ ...good, authorization: ['Bearer fc-12'] }), 401);
   assert.equal(statusOf({ ...good, authorization: ['Bearer fc-1', 'Bearer fc-1'] }), 401);
+  const websocket = { host: good.host, upgrade: ['websocket'], 'sec-websocket-protocol': ['fc-1'] };
+  assert.equal(statusOf(websocket), undefined);
+  assert.equal(statusOf({ ...websocket, 'sec-websocket-protocol': ['fc-2'] }), 401);
+  assert.equal(statusOf({ host: good.host, 'sec-websocket-protocol': ['fc-1'] }), 401);
 });
 
 test('headers of the connection and of the account stay behind', () => {
-  const raw = ['Host', 'x', 'Connection', 'close, X-Hop', 'X-Hop', '1', 'Authorization', 'Bearer fc-1', 'Cookie', 'a', 'Accept', 'y'];
+  const raw = [
+    'Host',
+    'x',
+    'Connection',
+    'close, X-Hop',
+    'X-Hop',
+    '1',
+    'Authorization',
+    'Bearer fc-1',
+    'Cookie',
+    'a',
+    'Accept',
+    'y',
+  ];
   assert.deepEqual(passedOn(raw, http), ['Accept', 'y']);
 });
 
 test('a status says what it means for the account, and the time that the provider names is kept', () => {
-  const verdict = (status: number, retryAfter?: string) => verdictOf({ status, body: '', retryAfter }, http);
+  const verdict = (status: number, retryAfter?: string) => verdictOf({ status, body: '', retryAfter }, http, false);
   assert.equal(verdict(403), undefined);
   assert.equal(verdict(500), undefined);
   assert.equal(verdict(401)?.class, 'auth');

@@ -1,0 +1,92 @@
+// A gateway in this process, in front of a provider on loopback that counts.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Context } from '../../../wrapper/context.ts';
+import { type Gateway, startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { pathsFor } from '../../../wrapper/store/paths.ts';
+import { type Sandbox, sandbox } from './sandbox.ts';
+
+export type Respond = (key: string, req: IncomingMessage, res: ServerResponse) => void;
+
+export interface Provider {
+  server: Server;
+  port: number;
+  /** `KEY METHOD PATH` of each request. */
+  calls: string[];
+}
+
+/** A provider that answers a request when it has read it. */
+export async function startProvider(t: TestContext, respond: Respond): Promise<Provider> {
+  const calls: string[] = [];
+  const server = createServer((req, res) => {
+    const key = (req.headers.authorization ?? '').replace('Bearer ', '');
+    calls.push(`${key} ${req.method} ${req.url}`);
+    req.resume().on('end', () => respond(key, req, res));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { server, port: (server.address() as AddressInfo).port, calls };
+}
+
+/** A home with accounts of the tool `fake`, whose provider that is. */
+export function homeFor(t: TestContext, port: number, keys: Record<string, string>, more = ''): Sandbox {
+  const box = sandbox(t);
+  box.script('fake', '#!/bin/sh\n');
+  box.provider(
+    'fake',
+    `inject = ["FAKE_KEY"]
+${more}
+[providers.fake.http]
+base = "http://127.0.0.1:${port}"
+base_variable = "FAKE_URL"
+key_variable = "FAKE_KEY"
+key_prefix = "fk-"
+billed = "chargeId"
+creators = [{ request = "POST /crawl", id = "id" }]
+rewrite = ["next"]`,
+  );
+  box.accounts('fake', keys);
+  return box;
+}
+
+/** What the wrapper runs with in a sandbox. */
+export function contextOf({ env, home }: Pick<Sandbox, 'env' | 'home'>): Context {
+  return {
+    env,
+    cwd: home,
+    paths: pathsFor(env),
+    catalog: fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url)),
+    now: Date.now,
+    signals: { forwardTo: start => start(), stop: () => {}, received: undefined },
+    load: () => import('../../../wrapper/manage/lazy.ts'),
+    loadPool: () => import('../../../wrapper/pool/leases.ts'),
+    loadCommands: () => import('../../../wrapper/commands/main.ts'),
+  };
+}
+
+/** Asks through a gateway. */
+export type Ask = (path: string, init?: RequestInit) => Promise<Response>;
+
+/** A gateway, and how its program asks. */
+export async function openGateway(t: TestContext, box: Sandbox): Promise<{ gateway: Gateway; ask: Ask; key: string }> {
+  const gateway = await startGateway('fake', contextOf(box));
+  t.after(() => gateway.close());
+  const key = gateway.env.FAKE_KEY!;
+  const ask: Ask = (path, init = {}) => {
+    const headers = { authorization: `Bearer ${key}`, ...init.headers };
+    return fetch(path.startsWith('http') ? path : `${gateway.url}${path}`, { ...init, headers });
+  };
+  return { gateway, ask, key };
+}
+
+/** Answers with JSON. */
+export function json(res: ServerResponse, status: number, value: object): void {
+  res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}

@@ -1,0 +1,141 @@
+// Requests through a gateway: which account they use, what is repeated, and what the program sees.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import * as fs from 'node:fs';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
+
+async function setUp(t: TestContext, keys: Record<string, string>, respond: Respond, more = '') {
+  const provider = await startProvider(t, respond);
+  const box = homeFor(t, provider.port, keys, more);
+  return { ...provider, box, ...(await openGateway(t, box)) };
+}
+
+const AB = { a: 'real-a', b: 'real-b' };
+
+test('each status of the ladder leads to the next account, and the program sees the answer that counts', async t => {
+  const status: Record<string, number> = { 'real-a': 401, 'real-b': 402, 'real-c': 429, 'real-d': 200 };
+  const keys = { ...AB, c: 'real-c', d: 'real-d' };
+  const { calls, ask, gateway, box } = await setUp(t, keys, (key, _req, res) =>
+    json(res, status[key] ?? 500, { ok: true }),
+  );
+  assert.equal((await ask('/scrape', { method: 'POST', body: '{}' })).status, 200);
+  assert.deepEqual(
+    calls,
+    Object.values(keys).map(key => `${key} POST /scrape`),
+  );
+  assert.equal((await ask('/scrape')).status, 200);
+  assert.equal(calls.length, 5);
+  await gateway.close();
+  const audit = fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8').trim().split('\n');
+  assert.deepEqual(
+    audit.map(line => JSON.parse(line)).map(({ command, account, outcome }) => [command, account, outcome]),
+    [
+      ['http', 'a', 'left'],
+      ['http', 'b', 'left'],
+      ['http', 'c', 'left'],
+      ['http', 'd', 'ok'],
+      ['http', 'd', 'ok'],
+    ],
+  );
+});
+
+test('when all accounts are out, the last answer goes out and says when to ask again', async t => {
+  const { calls, ask } = await setUp(t, AB, (_key, _req, res) => json(res, 429, { error: 'slow down' }));
+  const answer = await ask('/scrape');
+  assert.equal(answer.status, 429);
+  assert.equal(answer.headers.get('x-should-retry'), 'false');
+  assert.equal(answer.headers.get('retry-after'), '60');
+  assert.deepEqual(await answer.json(), { error: 'slow down' });
+  assert.equal(calls.length, 2);
+});
+
+test('what was billed is not asked of another account', async t => {
+  const { calls, ask } = await setUp(t, AB, (_key, _req, res) => json(res, 402, { chargeId: 'c' }));
+  assert.equal((await ask('/scrape')).status, 402);
+  assert.equal(calls.length, 1);
+});
+
+test('a crawl is read to its last page with the account that created it, also over a new gateway', async t => {
+  let isOut = false;
+  const { calls, port, ask, gateway, box } = await setUp(t, AB, (key, req, res) => {
+    if (req.method === 'POST') return json(res, key === 'real-a' && isOut ? 402 : 200, { id: 'job-12345678' });
+    const skip = Number(new URL(req.url!, 'http://x').searchParams.get('skip'));
+    const next = `https://127.0.0.1:${port}/crawl/job-12345678?skip=${skip + 100}`;
+    json(res, 200, { data: Array(Math.min(100, 250 - skip)).fill(0), ...(skip < 200 && { next }) });
+  });
+  await ask('/crawl', { method: 'POST', body: '{}' });
+  isOut = true;
+  await ask('/other', { method: 'POST', body: '{}' });
+  await gateway.close();
+  const again = await openGateway(t, box);
+  let count = 0;
+  for (let next = '/crawl/job-12345678'; next; ) {
+    const page = (await (await again.ask(next)).json()) as { data: unknown[]; next?: string };
+    count += page.data.length;
+    next = page.next ?? '';
+  }
+  assert.equal(count, 250);
+  const followers = calls.filter(call => call.includes(' GET '));
+  assert.equal(followers.length, 3);
+  assert.ok(followers.every(call => call.startsWith('real-a ')));
+});
+
+test('a key that the provider repeats is hidden in headers, bodies and errors', async t => {
+  const { ask, key } = await setUp(t, { a: 'real-a' }, (real, req, res) => {
+    res.setHeader('x-key', real);
+    if (req.url === '/error') return json(res, 418, { real });
+    res.writeHead(200, { 'content-type': 'text/plain' });
+    res.write(`long ${'x'.repeat(100_000)} rea`);
+    setImmediate(() => res.end(`l-a ${real}`));
+  });
+  for (const each of ['/stream', '/error']) {
+    const answer = await ask(each);
+    assert.equal(answer.headers.get('x-key'), key);
+    const text = await answer.text();
+    assert.ok(text.includes(key.slice(0, 6)) && !text.includes('real-'));
+  }
+});
+
+test('a program that asks again with its idempotency key gets the account of the first time', async t => {
+  let isOut = false;
+  const { ask, calls } = await setUp(t, AB, (key, _req, res) => json(res, key === 'real-a' && isOut ? 402 : 200, {}));
+  const headers = { 'x-idempotency-key': 'k' };
+  await ask('/crawl', { method: 'POST', body: '1', headers });
+  isOut = true;
+  await ask('/other');
+  assert.equal((await ask('/crawl', { method: 'POST', body: '2', headers })).status, 402);
+  assert.ok(calls.at(-1)!.startsWith('real-a '));
+});
+
+test('events go out as they come, and one that breaks off breaks off for the program', async t => {
+  let more: () => void = () => {};
+  let cut: () => void = () => {};
+  const { ask } = await setUp(t, { a: 'real-a' }, (_key, _req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+    more = () => void res.write('data: 2\n\n');
+    cut = () => res.destroy();
+  });
+  const reader = (await ask('/events')).body!.getReader();
+  const read = async () => Buffer.from((await reader.read()).value!).toString();
+  assert.equal(await read(), 'data: 1\n\n');
+  more();
+  assert.equal(await read(), 'data: 2\n\n');
+  cut();
+  await assert.rejects(reader.read());
+});
+
+test('a request without the placeholder, and one under another name, reach nobody', async t => {
+  const { calls, gateway, key } = await setUp(t, { a: 'real-a' }, (_key, _req, res) => json(res, 200, {}));
+  const authorization = `Bearer ${key}`;
+  const statusOf = async (headers: IncomingHttpHeaders) => {
+    const [answer] = await once(request(`${gateway.url}/x`, { headers }).end(), 'response');
+    return answer.resume().statusCode;
+  };
+  assert.equal(await statusOf({}), 401);
+  assert.equal(await statusOf({ authorization, host: 'evil.example' }), 421);
+  assert.equal(await statusOf({ authorization, origin: 'null' }), 403);
+  assert.deepEqual(calls, []);
+});

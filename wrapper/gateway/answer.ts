@@ -1,0 +1,132 @@
+// Sends the provider's answer on to the program, without the key.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { Turn, Using } from '../run/turn.ts';
+import { hide, Mask, standIn } from './mask.ts';
+import { passedOn, readAnswer, withLength } from './messages.ts';
+import { type Route, readStart, type Start } from './upstream.ts';
+
+const ERROR_BYTES = 65_536;
+/** A page of Firecrawl has up to 10 MiB. A larger answer is passed on as it is. */
+const JSON_BYTES = 16_777_216;
+/** Time for the rest of an error's body. */
+const ERROR_MS = 5_000;
+
+interface Passing {
+  using: Using;
+  route: Route;
+}
+
+/** Answers in the gateway's own words. */
+export function deny(res: ServerResponse, status: number, message: string): void {
+  if (res.headersSent || res.destroyed) return void res.destroy();
+  const body = JSON.stringify({ success: false, error: message });
+  const own = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'x-should-retry': 'false',
+  };
+  res.writeHead(status, own).end(body);
+}
+
+/** Sends a good answer on: as it comes, or whole where the gateway has to read or change it. */
+export async function passAnswer(
+  answer: IncomingMessage,
+  res: ServerResponse,
+  { turn, using, route, id }: Passing & { turn: Turn; id: string | undefined },
+): Promise<void> {
+  const { http, url, ledger } = route;
+  const isJson = /^application\/json\b/i.test(answer.headers['content-type'] ?? '');
+  const headers = headersOf(answer, { using, route });
+  const status = answer.statusCode ?? 200;
+  if (!isJson || res.req.method === 'HEAD' || (id === undefined && http.rewrite.length === 0)) {
+    res.writeHead(status, headers);
+    res.flushHeaders();
+    return pass(answer, res, { using, route });
+  }
+  const start = await readStart(answer, JSON_BYTES);
+  if (!start.isWhole) {
+    res.writeHead(status, headers);
+    return pass(answer, res, { using, route }, start.bytes);
+  }
+  const { body, job } = readAnswer(start.bytes, { http, id, url });
+  if (job !== undefined) {
+    turn.job(job, using.name);
+    // the program may ask at once, and the gateway may be killed
+    ledger.write();
+  }
+  const sent = hidden(body, { using, route });
+  res.writeHead(status, body === start.bytes ? headers : withLength(headers, sent.length)).end(sent);
+}
+
+/** Sends an error on as it is. With `rest`, no account is left, and asking again at once is no use. */
+export async function passError(
+  answer: IncomingMessage,
+  error: Start,
+  res: ServerResponse,
+  { using, route, rest }: Passing & { rest?: number },
+): Promise<void> {
+  const headers = headersOf(answer, { using, route });
+  if (rest !== undefined) {
+    headers.push('x-should-retry', 'false');
+    if (rest > 0 && answer.headers['retry-after'] === undefined) headers.push('retry-after', String(rest));
+  }
+  res.writeHead(answer.statusCode ?? 500, headers);
+  if (error.isWhole) res.end(hidden(error.bytes, { using, route }));
+  else await pass(answer, res, { using, route }, error.bytes);
+}
+
+/** The first 64 KiB of an error's body, or what came of it in time. */
+export async function readError(answer: IncomingMessage): Promise<Start> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const end = Date.now() + ERROR_MS;
+  for (;;) {
+    const chunk = answer.read() as Buffer | null;
+    if (chunk) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= ERROR_BYTES) break;
+    } else if (answer.readableEnded) return { bytes: Buffer.concat(chunks), isWhole: true };
+    else if (answer.destroyed) break;
+    else if (!(await isReadable(answer, end - Date.now()))) break;
+  }
+  return { bytes: Buffer.concat(chunks), isWhole: false };
+}
+
+/** Headers for the program. */
+export function headersOf(answer: IncomingMessage, { using, route }: Passing): string[] {
+  const key = keyOf({ using, route });
+  return passedOn(answer.rawHeaders, route.http).map(text => (key ? text.replaceAll(key, route.placeholder) : text));
+}
+
+/** The key in use. */
+export function keyOf({ using, route }: Passing): string {
+  return using.credentials[route.http.key_variable] ?? '';
+}
+
+function hidden(body: Buffer, passing: Passing): Buffer {
+  const key = keyOf(passing);
+  return hide(body, Buffer.from(key), standIn(key, passing.route.placeholder));
+}
+
+/** An answer that breaks off breaks off for the program as well. */
+async function pass(answer: IncomingMessage, res: ServerResponse, passing: Passing, start?: Buffer): Promise<void> {
+  const mask = new Mask(keyOf(passing), passing.route.placeholder);
+  if (start) mask.write(start);
+  await pipeline(answer, mask, res).catch(() => res.destroy());
+}
+
+/** Waits for more or the end, at most this long. */
+function isReadable(answer: IncomingMessage, ms: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const settle = (more: boolean) => () => {
+      clearTimeout(timer);
+      for (const event of ['readable', 'end', 'close', 'error']) answer.off(event, onMore);
+      resolve(more);
+    };
+    const onMore = settle(true);
+    const timer = setTimeout(settle(false), Math.max(0, ms));
+    for (const event of ['readable', 'end', 'close', 'error']) answer.once(event, onMore);
+  });
+}

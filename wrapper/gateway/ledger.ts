@@ -1,0 +1,117 @@
+// Keeps what a gateway knows about the accounts of a provider in memory, and writes what its requests learn a few times a second.
+import type { Context, Credentials } from '../context.ts';
+import { openCredentials } from '../run/accounts/credentials.ts';
+import type { Change } from '../run/journal.ts';
+import { loadPlan } from '../run/load-plan.ts';
+import type { Book } from '../run/turn.ts';
+import { type AuditEntry, writeAudit } from '../store/audit.ts';
+import { type Plan, stampOf } from '../store/plan.ts';
+import { type CliState, readState, stateStamp, updateState } from '../store/state.ts';
+import { reason, say } from '../system/errors.ts';
+
+const WRITE_EVERY_MS = 200;
+/** Another process may write as well. Nothing is served while this one waits, so it tries again later. */
+const LOCK_MS = 50;
+/** Programs that give credentials are asked again after this time. */
+const CREDENTIALS_MS = 60_000;
+const MOST_CHANGES = 10_000;
+
+/** What all requests of one gateway share. */
+export class Ledger implements Book {
+  readonly #cli: string;
+  /** Requests that want the same figures of the provider ask once. */
+  readonly context: Context;
+  #plan: Plan | undefined;
+  #state: CliState | undefined;
+  #stamp = '';
+  #credentials: { value: Credentials; since: number } | undefined;
+  #changes: Change[] = [];
+  #entries: AuditEntry[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(cli: string, context: Context) {
+    this.#cli = cli;
+    let asking: ReturnType<Awaited<ReturnType<Context['load']>>['refreshUsage']> | undefined;
+    const load: Context['load'] = async () => {
+      const lazy = await context.load();
+      const refreshUsage: typeof lazy.refreshUsage = (...given) => {
+        asking ??= lazy.refreshUsage(...given).finally(() => {
+          asking = undefined;
+        });
+        return asking;
+      };
+      return { ...lazy, refreshUsage };
+    };
+    this.context = { ...context, load, staysAlive: true };
+  }
+
+  /**
+   * Accounts and catalog may change while the gateway runs.
+   * @throws WrapError as `loadPlan`
+   */
+  async plan(): Promise<Plan> {
+    if (this.#plan?.stamp === stampOf(this.context)) return this.#plan;
+    const plan = await loadPlan(this.#cli, this.context);
+    this.#plan = plan;
+    this.#credentials = undefined;
+    return plan;
+  }
+
+  state(): CliState {
+    const { paths } = this.context;
+    const stamp = stateStamp(paths, this.#cli);
+    if (this.#state && stamp === this.#stamp) return this.#state;
+    const state = readState(paths, this.#cli);
+    for (const change of this.#changes) change(state);
+    this.#state = state;
+    this.#stamp = stamp;
+    return state;
+  }
+
+  credentials(): Credentials {
+    const now = this.context.now();
+    const { value, since = 0 } = this.#credentials ?? {};
+    if (value && now - since < CREDENTIALS_MS) return value;
+    const opened = openCredentials(this.#plan ?? { secretTimeoutMs: 0 }, this.context);
+    this.#credentials = { value: opened, since: now };
+    return opened;
+  }
+
+  /** A provider has refused a credential, which may have been replaced by now. */
+  forgetCredentials(): void {
+    this.#credentials = undefined;
+  }
+
+  save = (changes: readonly Change[], entries: readonly AuditEntry[]): void => {
+    const state = this.state();
+    for (const change of changes) change(state);
+    this.#changes.push(...changes);
+    if (this.#plan?.audit) this.#entries.push(...entries);
+    if (this.#changes.length + this.#entries.length > 0) this.#timer ??= setTimeout(() => this.write(), WRITE_EVERY_MS);
+  };
+
+  /** Writes what waits. */
+  write(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const { paths } = this.context;
+    writeAudit(paths, this.#entries);
+    this.#entries = [];
+    if (this.#changes.length === 0) return;
+    const changes = this.#changes;
+    const changeAll = (state: CliState) => {
+      for (const change of changes) change(state);
+    };
+    try {
+      this.#state = updateState(paths, this.#cli, changeAll, LOCK_MS);
+      this.#stamp = stateStamp(paths, this.#cli);
+      this.#changes = [];
+    } catch (error) {
+      // what is not stored counts here, and is tried again with the next request
+      if (changes.length > MOST_CHANGES) {
+        say(`${this.#cli}: the state could not be stored: ${reason(error)}`);
+        this.#changes = [];
+      }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+// Sends a request to the provider with the key of an account.
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { HttpProvider } from '../catalog/catalog.ts';
+import type { Using } from '../run/turn.ts';
+import type { Plan } from '../store/plan.ts';
+import { parseDuration } from '../system/duration.ts';
+import type { Ledger } from './ledger.ts';
+import { keyValue, passedOn, withKey, without } from './messages.ts';
+
+/** Idle connections are closed before most providers close them, so that few requests meet one that is going. */
+const IDLE_MS = 4_000;
+/** Requests that change nothing when they are made twice (RFC 9110, 9.2.2). */
+const SAFE = /^(?:GET|HEAD|OPTIONS)$/;
+
+/** Headers that each request is given anew. */
+const ANEW = /^(?:content-length|sec-websocket-.*)$/i;
+
+/** What all requests of a gateway share. */
+export interface Route {
+  plan: Plan;
+  http: HttpProvider;
+  ledger: Ledger;
+  agent: HttpAgent | HttpsAgent;
+  /** The gateway's own address. */
+  url: string;
+  /** The placeholder with which the program came. */
+  placeholder: string;
+}
+
+/** The start of a message. */
+export interface Start {
+  bytes: Buffer;
+  /** It is all of it, so that it can be sent again. */
+  isWhole: boolean;
+}
+
+/** The provider has no answer. Whether the request reached it decides whether a program may make it again. */
+export class NoAnswer extends Error {
+  readonly wasSent: boolean;
+
+  constructor(cause: Error, wasSent: boolean) {
+    super(cause.message, { cause });
+    this.wasSent = wasSent;
+  }
+}
+
+/** Connections to a provider. */
+export function connectionsTo({ base }: HttpProvider): HttpAgent | HttpsAgent {
+  const Agent = base.startsWith('https:') ? HttpsAgent : HttpAgent;
+  return new Agent({ keepAlive: true, timeout: IDLE_MS });
+}
+
+/** Begins a request, with the key of an account and without the headers that are not the provider's. */
+export function ask(
+  req: IncomingMessage,
+  using: Using,
+  { http, placeholder }: Route,
+  more: RequestOptions,
+): ClientRequest {
+  const { protocol, host } = new URL(http.base);
+  const key = using.credentials[http.key_variable] ?? '';
+  const headers = without(passedOn(req.rawHeaders, http), ANEW);
+  headers.push('host', host, 'accept-encoding', 'identity', http.key_header, keyValue(http, key));
+  const path = withKey(req.url ?? '/', placeholder, encodeURIComponent(key));
+  const options = { method: req.method, path, ...more, headers: [...headers, ...((more.headers as string[]) ?? [])] };
+  return (protocol === 'https:' ? httpsRequest : httpRequest)(http.base, options);
+}
+
+/**
+ * Sends a request whose body has begun.
+ * @throws NoAnswer
+ */
+export async function send(
+  req: IncomingMessage,
+  start: Start,
+  using: Using,
+  route: Route & { signal: AbortSignal },
+): Promise<IncomingMessage> {
+  try {
+    return await sendOnce(req, start, using, route);
+  } catch (error) {
+    const again = error instanceof NoAnswer && (!error.wasSent || isStale(error)) && SAFE.test(req.method ?? '');
+    if (!again || !start.isWhole || route.signal.aborted) throw error;
+    return await sendOnce(req, start, using, route);
+  }
+}
+
+/** A connection that was kept has been closed by the provider. */
+class Stale extends NoAnswer {}
+
+function isStale(error: NoAnswer): boolean {
+  return error instanceof Stale;
+}
+
+function sendOnce(
+  req: IncomingMessage,
+  start: Start,
+  using: Using,
+  route: Route & { signal: AbortSignal },
+): Promise<IncomingMessage> {
+  const { http, agent, signal, placeholder } = route;
+  const key = using.credentials[http.key_variable] ?? '';
+  const bytes = start.isWhole
+    ? Buffer.from(withKey(start.bytes.toString('latin1'), placeholder, key), 'latin1')
+    : start.bytes;
+  const headers: string[] = [];
+  const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
+  if (start.isWhole && (length !== undefined || encoding !== undefined))
+    headers.push('content-length', String(bytes.length));
+  else if (length !== undefined) headers.push('content-length', length);
+  else if (encoding !== undefined) headers.push('transfer-encoding', 'chunked');
+  return new Promise((resolve, reject) => {
+    let wasSent = false;
+    const upstream = ask(req, using, route, { agent, signal, headers });
+    const limit = setTimeout(() => upstream.destroy(new Error('it took too long')), parseDuration(http.answer_within));
+    upstream.on('response', answer => {
+      clearTimeout(limit);
+      // one that breaks off while nobody reads it ends nothing else
+      answer.on('error', () => {});
+      resolve(answer);
+    });
+    upstream.on('socket', socket => {
+      const connected = () => {
+        wasSent = true;
+      };
+      if (!socket.connecting) connected();
+      else socket.once(http.base.startsWith('https:') ? 'secureConnect' : 'connect', connected);
+    });
+    // an error after the answer has begun arrives at the answer as well
+    upstream.on('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(limit);
+      const stale = upstream.reusedSocket && error.code === 'ECONNRESET';
+      reject(stale ? new Stale(error, wasSent) : new NoAnswer(error, wasSent));
+    });
+    if (start.isWhole) upstream.end(bytes);
+    else {
+      upstream.write(bytes);
+      // not `pipeline`: an early answer must still reach a program that is sending
+      req.pipe(upstream);
+    }
+  });
+}
+
+/** Reads the start of a message, up to a limit; the rest stays in the stream. */
+export async function readStart(message: IncomingMessage, limit: number): Promise<Start> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of message.iterator({ destroyOnReturn: false })) {
+    chunks.push(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+    if (bytes > limit) return { bytes: Buffer.concat(chunks), isWhole: false };
+  }
+  return { bytes: Buffer.concat(chunks), isWhole: true };
+}

@@ -1,0 +1,120 @@
+// Connects a websocket of a program with the provider, with the key of an account in place of the placeholder.
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Using } from '../run/turn.ts';
+import { headersOf, keyOf, readError } from './answer.ts';
+import { pathOf, turnFor } from './forward.ts';
+import { Mask } from './mask.ts';
+import { verdictOf, withKey } from './messages.ts';
+import { ask, NoAnswer, type Route, type Start } from './upstream.ts';
+
+/** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
+const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
+
+interface Connection {
+  answer: IncomingMessage;
+  /** `undefined` where the provider refuses. */
+  socket?: Duplex;
+  head?: Buffer;
+}
+
+/** Forwards an admitted request for a websocket, and ends with it. */
+export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head: Buffer, route: Route): Promise<void> {
+  const { http, ledger, plan } = route;
+  client.on('error', () => client.destroy());
+  const turn = await turnFor(route, pathOf(req));
+  try {
+    let using = await turn.take();
+    for (;;) {
+      if (!using) return end(client, 401);
+      const started = ledger.context.now();
+      const connection = await connect(req, using, route);
+      const { answer, socket } = connection;
+      if (client.destroyed) return void socket?.destroy();
+      if (socket) {
+        turn.answered(using.name, true, started);
+        client.write(handshake(answer, { using, route }));
+        return await join(client, head, connection, { using, route });
+      }
+      const error = await readError(answer);
+      answer.destroy();
+      const seen = {
+        status: answer.statusCode ?? 500,
+        body: error.bytes.toString(),
+        retryAfter: answer.headers['retry-after'],
+      };
+      const verdict = verdictOf(seen, http, plan.ownPatterns);
+      if (!verdict) {
+        turn.answered(using.name, false, started);
+        return end(client, seen.status, error);
+      }
+      if (verdict.class === 'auth') ledger.forgetCredentials();
+      const { more } = await turn.refused(using, verdict, ledger.context.now() - started);
+      const following: Using | undefined = more ? await turn.take() : undefined;
+      if (!following) return end(client, seen.status);
+      using = following;
+    }
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    end(client, 502);
+  } finally {
+    await turn.finish();
+  }
+}
+
+/** Refuses a websocket. */
+export function end(
+  client: Duplex,
+  status: number,
+  { bytes, isWhole }: Start = { bytes: Buffer.alloc(0), isWhole: false },
+): void {
+  const body = isWhole ? bytes : Buffer.alloc(0);
+  client.end(
+    `HTTP/1.1 ${status} \r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body.toString('latin1')}`,
+    'latin1',
+  );
+}
+
+/** @throws NoAnswer */
+function connect(req: IncomingMessage, using: Using, route: Route): Promise<Connection> {
+  const { placeholder } = route;
+  const { 'sec-websocket-protocol': protocols } = req.headers;
+  const headers = ['connection', 'Upgrade', 'upgrade', 'websocket'];
+  for (const name of OF_HANDSHAKE) headers.push(name, String(req.headers[name] ?? ''));
+  if (protocols) headers.push('sec-websocket-protocol', withKey(protocols, placeholder, keyOf({ using, route })));
+  return new Promise((resolve, reject) => {
+    const upstream = ask(req, using, route, { agent: false, headers });
+    upstream.on('upgrade', (answer, socket, head) => resolve({ answer, socket, head }));
+    upstream.on('response', answer => {
+      answer.on('error', () => {});
+      resolve({ answer });
+    });
+    upstream.on('error', error => reject(new NoAnswer(error, false)));
+    upstream.end();
+  });
+}
+
+/** The provider chooses the subprotocol that is the key, and the program expects its placeholder back. */
+function handshake(answer: IncomingMessage, passing: { using: Using; route: Route }): string {
+  const headers = headersOf(answer, passing);
+  const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket'];
+  for (let index = 0; index < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}`);
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+async function join(
+  client: Duplex,
+  head: Buffer,
+  { socket, head: first }: Connection,
+  passing: { using: Using; route: Route },
+): Promise<void> {
+  const provider = socket!;
+  const mask = new Mask(keyOf(passing), passing.route.placeholder);
+  if (first && first.length > 0) mask.write(first);
+  if (head.length > 0) provider.write(head);
+  const directions = [pipeline(provider, mask, client), pipeline(client, provider)];
+  await Promise.allSettled(directions);
+  provider.destroy();
+  client.destroy();
+}
