@@ -219,8 +219,7 @@ const TASKS: readonly (readonly [task: string, commands: string])[] = [
   ['Find out why', 'doctor, explain'],
   ['Run queued commands', 'queue'],
   ['Teach it another tool', 'catalog'],
-  ['Give accounts to an MCP server', 'mcp'],
-  ['Give accounts to a program, without a key', 'serve'],
+  ['Give accounts to programs', 'mcp, serve'],
   ['Share accounts', 'pool'],
   ['Set it up', 'config, trust, distrust, completion'],
 ];

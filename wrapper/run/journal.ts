@@ -119,7 +119,7 @@ export function startJournal(options: JournalOptions) {
 }
 
 /** Writes to state and audit log. Neither failing stops the command: what was learned is learned again. */
-export function saveNow({ cli, audit }: Pick<Plan, 'cli' | 'audit'>, { paths }: Pick<Context, 'paths'>): Save {
+function saveNow({ cli, audit }: Pick<Plan, 'cli' | 'audit'>, { paths }: Pick<Context, 'paths'>): Save {
   return (changes, entries) => {
     try {
       if (changes.length > 0) {
