@@ -99,7 +99,7 @@ const McpServer = z.strictObject({
 });
 export type McpServer = z.infer<typeof McpServer>;
 
-/** How programs reach the provider over HTTP, for the gateway. */
+/** Access of programs to the provider over HTTP, for the gateway. */
 const HttpProvider = z.strictObject({
   /** The provider's address, without a path. */
   base: z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without a path')),
@@ -109,7 +109,7 @@ const HttpProvider = z.strictObject({
   /** A key is sent in this header; in `authorization` behind the scheme. */
   key_header: z._default(z.string().check(z.lowercase()), 'authorization'),
   key_scheme: z._default(z.string(), 'Bearer'),
-  /** What every key starts with: programs refuse a placeholder of another form. */
+  /** Start of every key: programs refuse a placeholder of another form. */
   key_prefix: z._default(z.string(), ''),
   /** Further headers that belong to an account; they are not passed on. */
   account_headers: z._default(z.array(z.string().check(z.lowercase())), []),

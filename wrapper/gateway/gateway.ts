@@ -27,7 +27,7 @@ import { end, forwardUpgrade } from './websocket.ts';
 export interface Gateway {
   /** `http://127.0.0.1:PORT` */
   url: string;
-  /** What a program needs to use it; holds the placeholder and no key. */
+  /** Variables for a program that uses it; they hold the placeholder and no key. */
   env: Record<string, string>;
   /** Ends it, and the requests under way. */
   close(): Promise<void>;

@@ -16,7 +16,7 @@ const LOCK_MS = 50;
 const CREDENTIALS_MS = 60_000;
 const MOST_CHANGES = 10_000;
 
-/** What all requests of one gateway share. */
+/** The memory of one gateway, for all its requests. */
 export class Ledger implements Book {
   readonly #cli: string;
   /** Requests that want the same figures of the provider ask once. */
@@ -107,7 +107,7 @@ export class Ledger implements Book {
       this.#stamp = stateStamp(paths, this.#cli);
       this.#changes = [];
     } catch (error) {
-      // what is not stored counts here, and is tried again with the next request
+      // a change that is not stored counts here, and is tried again with the next request
       if (changes.length > MOST_CHANGES) {
         say(`${this.#cli}: the state could not be stored: ${reason(error)}`);
         this.#changes = [];

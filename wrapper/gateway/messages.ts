@@ -40,7 +40,7 @@ export function without(headers: readonly string[], names: RegExp): string[] {
   return headers.flatMap((name, index) => (index % 2 === 0 && !names.test(name) ? [name, headers[index + 1]!] : []));
 }
 
-/** What an error says about the account, or `undefined` for nothing. */
+/** The meaning of an error for the account, or `undefined` for none. */
 export function verdictOf(
   { status, body, retryAfter }: { status: number; body: string; retryAfter: string | undefined },
   { retry }: Pick<HttpProvider, 'retry'>,

@@ -19,10 +19,10 @@ const IDLE_MS = 4_000;
 /** Requests that change nothing when they are made twice (RFC 9110, 9.2.2). */
 const SAFE = /^(?:GET|HEAD|OPTIONS)$/;
 
-/** Headers that each request is given anew. */
-const ANEW = /^(?:content-length|sec-websocket-.*)$/i;
+/** Headers that are made for each request to the provider. */
+const OWN = /^(?:content-length|sec-websocket-.*)$/i;
 
-/** What all requests of a gateway share. */
+/** Things that all requests of a gateway share. */
 export interface Route {
   plan: Plan;
   http: HttpProvider;
@@ -66,7 +66,7 @@ export function ask(
 ): ClientRequest {
   const { protocol, host } = new URL(http.base);
   const key = using.credentials[http.key_variable] ?? '';
-  const headers = without(passedOn(req.rawHeaders, http), ANEW);
+  const headers = without(passedOn(req.rawHeaders, http), OWN);
   headers.push('host', host, 'accept-encoding', 'identity', http.key_header, keyValue(http, key));
   const path = withKey(req.url ?? '/', placeholder, encodeURIComponent(key));
   const options = { method: req.method, path, ...more, headers: [...headers, ...((more.headers as string[]) ?? [])] };

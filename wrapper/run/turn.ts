@@ -20,7 +20,7 @@ export interface Using {
   credentials: Record<string, string>;
 }
 
-/** Where turns read what is known, and keep what they learn. */
+/** Source of what is known, and the place for what turns learn. */
 export interface Book {
   state(): CliState;
   credentials(): Credentials;

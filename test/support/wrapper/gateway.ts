@@ -56,7 +56,7 @@ rewrite = ["next"]`,
   return box;
 }
 
-/** What the wrapper runs with in a sandbox. */
+/** The context of the wrapper in a sandbox. */
 export function contextOf({ env, home }: Pick<Sandbox, 'env' | 'home'>): Context {
   return {
     env,

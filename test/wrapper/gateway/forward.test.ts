@@ -52,7 +52,7 @@ test('when all accounts are out, the last answer goes out and says when to ask a
   assert.equal(calls.length, 2);
 });
 
-test('what was billed is not asked of another account', async t => {
+test('a request that was billed is not asked of another account', async t => {
   const { calls, ask } = await setUp(t, AB, (_key, _req, res) => json(res, 402, { chargeId: 'c' }));
   assert.equal((await ask('/scrape')).status, 402);
   assert.equal(calls.length, 1);

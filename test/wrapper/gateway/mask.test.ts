@@ -21,7 +21,7 @@ test('a key is hidden wherever a chunk ends, and nothing else changes', async ()
   assert.equal(await masked([...text]), expected);
 });
 
-test('what could be the start of a key is not kept for long', async () => {
+test('a text that could be the start of a key is not kept for long', async () => {
   const mask = new Mask('fc-real', 'fc-1');
   mask.write('event fc-');
   const parts: string[] = [];

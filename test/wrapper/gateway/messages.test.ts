@@ -1,4 +1,4 @@
-// What the gateway reads in messages, and what it lets through.
+// The gateway reads messages, and decides which of them it lets through.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
