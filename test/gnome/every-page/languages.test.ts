@@ -211,6 +211,7 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     test(`${language} fits a narrow window, and runs the way it is written`, async () => {
       const locale = language.replace('_', '-');
       daemon.set('status', initialSnapshot(0).status);
+      daemon.set('killSwitch', { ...KILL_SWITCH, enabled: true, active: true });
       daemon.setConfig({ ui: { locale } });
       await stage.settled();
       const wrong: string[] = [];

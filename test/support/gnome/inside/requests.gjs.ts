@@ -210,7 +210,9 @@ function allTexts() {
       text,
       type: typeOf(widget),
       // an id that is cut in the middle has its ends, and all of it in a tooltip
-      cut: (label?.get_layout().is_ellipsized() ?? false) && label?.ellipsize !== Pango.EllipsizeMode.MIDDLE,
+      cut:
+        label !== null &&
+        (label.get_layout().is_ellipsized() ? label.ellipsize !== Pango.EllipsizeMode.MIDDLE : overflows(label)),
       narrow: label !== null && !label.wrap && label.get_layout().get_pixel_size()[0]! > label.get_width(),
       hyphens:
         label !== null && breaksWords(label) && !label.get_layout().get_attributes()?.to_string().includes(HYPHENS),
@@ -218,6 +220,16 @@ function allTexts() {
       rightToLeft: directionOf.call(widget) === Gtk.TextDirection.RTL,
     }));
   });
+}
+
+/** Text that wraps takes more room than the label has, or the label more than what it is in. */
+function overflows(label: Gtk.Label): boolean {
+  if (!label.wrap) return false;
+  const [width, height] = label.get_layout().get_pixel_size() as [number, number];
+  const parent = label.get_parent()!;
+  const [, left] = label.translate_coordinates(parent, 0, 0) as [boolean, number, number];
+  const inside = left >= 0 && left + label.get_width() <= parent.get_width();
+  return width > label.get_width() || height > label.get_height() || !inside;
 }
 
 /** The attribute that keeps Pango from ending a part of a word with a hyphen. */
