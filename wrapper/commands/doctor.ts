@@ -7,6 +7,7 @@ import { probeAccount } from '../manage/probe-account.ts';
 import { readQueue } from '../manage/queue.ts';
 import { poolStatus } from '../pool/status.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
+import { closedToOthers, unusableIn } from '../shims/other-users.ts';
 import type { Programs } from '../shims/shim.ts';
 import type { Account } from '../store/config.ts';
 import { readConfig } from '../store/config.ts';
@@ -126,10 +127,29 @@ function checkShim(cli: string, entry: Installed, { env, paths }: Context, progr
   const text = readText(entry.bin) ?? '';
   if (!text.includes(`'${programs.bundle}'`))
     return [{ level: 'warning', what: `${cli}: the shim starts another installation of culvert-wrap`, fix: repair }];
+  const closed = closedToOthers(entry);
+  if (closed !== undefined) {
+    const kept = closed.startsWith(`${paths.state}/`);
+    return [
+      {
+        level: 'warning',
+        what: `${cli}: other users can run ${entry.bin}, but not its original ${closed}`,
+        fix: kept ? repair : 'give them the rights to read and run it, and to enter the directories above it',
+      },
+    ];
+  }
   return [{ level: 'ok', what: `${cli}: ${entry.bin} -> ${entry.original}` }];
 }
 
 function foreignFinding(cli: string, shim: string): Finding {
+  const unusable = unusableIn(shim);
+  if (unusable !== undefined) {
+    return {
+      level: 'problem',
+      what: `${cli}: ${shim} is a shim that another user has installed, and ${unusable} is missing or not yours to run`,
+      fix: `ask that user to run \`culvert-wrap doctor\` and \`culvert-wrap install ${cli}\``,
+    };
+  }
   return { level: 'ok', what: `${cli}: ${shim} is a shim that another user has installed; it uses your accounts` };
 }
 

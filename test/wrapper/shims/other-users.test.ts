@@ -94,6 +94,8 @@ test('an original that an earlier version took from other users is given back by
   assert.equal(root.wrap('install', 'tool').status, 0);
   fs.chmodSync(bin, 0o755);
   assert.notEqual(other.tool('x').status, 0);
+  assert.match(other.wrap('doctor').stdout, /PROBLEM tool: .* is missing or not yours to run/);
+  assert.match(root.wrap('doctor').stdout, /warning tool: other users can run .*\n.*culvert-wrap install tool/);
   const refused = other.wrap('install', 'tool');
   assert.equal(refused.status, 77);
   assert.match(refused.stderr, /a shim of the user 0, who keeps its original\n.*culvert-wrap install tool/);
@@ -101,6 +103,22 @@ test('an original that an earlier version took from other users is given back by
   assert.equal(other.tool('x').stdout, 'tool key-of-other\n');
   assert.equal(root.wrap('uninstall', 'tool').status, 0);
   assert.deepEqual(fs.readdirSync(bin), ['tool']);
+});
+
+test('files that others can’t run or read are named to them, and to the user who installed the shim', options, t => {
+  const { base, bin, root, other } = machine(t);
+  const program = path.join(base, 'share/real-tool');
+  fs.writeFileSync(program, TOOL, { mode: 0o755 });
+  fs.chmodSync(path.join(base, 'share'), 0o755);
+  fs.symlinkSync('../share/real-tool', path.join(bin, 'tool'));
+  assert.equal(root.wrap('install', 'tool').status, 0);
+  assert.equal(other.wrap('doctor').status, 0);
+  assert.doesNotMatch(root.wrap('doctor').stdout, /other users/);
+  fs.chmodSync(program, 0o700);
+  const told = other.wrap('doctor');
+  assert.deepEqual([told.status, other.tool('x').status], [1, 69]);
+  assert.match(told.stdout, /PROBLEM tool: .* is missing or not yours to run/);
+  assert.match(root.wrap('doctor').stdout, /warning tool: other users can run .*\n.*give them the rights/);
 });
 
 test('an own command before the shim of another user can be wrapped, and a wrong record does no harm', options, t => {
