@@ -4,16 +4,17 @@ import { readText } from '../system/files.ts';
 import type { Paths } from '../system/paths.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
-import { installedCertificates, type Place, parseCertificates } from './certificates.ts';
+import { type Place, parseCertificates } from './certificates.ts';
 import { makeChange, planChange, undoChange } from './changes.ts';
-import { applyEnvironment, type Session, variablesOf } from './environment.ts';
+import { applyEnvironment } from './environment.ts';
 import { TrustError } from './errors.ts';
-import { type Journal, journalFile, readJournal, withJournal } from './journal.ts';
+import { type Journal, journalFile, withJournal } from './journal.ts';
 import { judgeTools, TOOLS } from './judge-tools.ts';
-import { systemList, writeLists } from './lists.ts';
-import { listCertificates, organizationOf } from './organization.ts';
-import { ask, openProbe } from './probe.ts';
-import { findProgram, type Look } from './tools/tool.ts';
+import { writeLists } from './lists.ts';
+import { hasValid, isRemovalDue, lookOf, type Machine, readMachine, type Setting } from './machine.ts';
+import { organizationOf } from './organization.ts';
+import { openProbe } from './probe.ts';
+import { findProgram } from './tools/tool.ts';
 
 export { TrustError } from './errors.ts';
 
@@ -44,131 +45,117 @@ export interface Trust {
 }
 
 export function createTrust({ env, paths, signal, isMember = null, place = SYSTEM }: TrustOptions): Trust {
-  const directory = paths.trust;
   const home = env.HOME ?? '/';
-  const session: Session = { env, home, config: paths.config, signal };
-
-  function machine() {
-    const journal = readJournal(directory);
-    const { certificates, refused } = installedCertificates(place);
-    const system = systemList(place.root);
-    return { journal, refused, system, certificates: listCertificates({ certificates, journal, system, isMember }) };
-  }
-  type Machine = ReturnType<typeof machine>;
-
-  function lookOf({ journal, system }: Machine): Look {
-    const next = { ...env, ...variablesOf(journal) };
-    return {
-      env: next,
-      home,
-      config: paths.config,
-      root: place.root,
-      system,
-      ask: async (program, ...args) => {
-        const printed = await ask({ program, args, env: next }, signal);
-        return printed?.code === 0 ? printed.stdout : null;
-      },
-    };
-  }
-
-  async function report(ids?: readonly string[]): Promise<TrustReport> {
-    const now = machine();
-    const probe = await openProbe(signal);
-    try {
-      const tools = await judgeTools({
-        look: lookOf(now),
-        probe,
-        organization: organizationOf(now.certificates),
-        session,
-        journal: now.journal,
-        directory,
-        ids,
-      });
-      const isValid = now.certificates.some(({ state }) => state === 'valid');
-      return {
-        ok: true,
-        certificates: now.certificates.map(({ pem: _, ...each }) => each),
-        refused: now.refused.map(({ path, reason }) => ({
-          path,
-          reason: wordMessage(reason, english),
-          wording: reason,
-        })),
-        tools,
-        removalDue: !isValid && Object.keys(now.journal.tools).length > 0,
-      };
-    } finally {
-      probe.close();
-    }
-  }
-
-  function write(journal: Journal, { certificates, system }: Pick<Machine, 'certificates' | 'system'>): boolean {
-    const { valid } = organizationOf(certificates);
-    const known = new Map([...journal.known, ...valid].map(each => [each.fingerprint, each]));
-    journal.known = [...known.values()];
-    return writeLists(directory, valid, system);
-  }
-
+  const session = { env, home, config: paths.config, signal };
+  const setting: Setting = { session, directory: paths.trust, isMember, place };
   return {
-    report,
-    async apply(ids) {
-      if (!machine().certificates.some(({ state }) => state === 'valid'))
-        throw new TrustError('nothing', 'There is no valid certificate of an organization on this machine.');
-      const { tools } = await report(ids);
-      const chosen = choose(tools, ids);
-      return withJournal(directory, async open => {
-        const now = machine();
-        const look = lookOf(now);
-        write(open.journal, now);
-        open.save();
-        const done: string[] = [];
-        for (const { id } of chosen) {
-          const tool = TOOLS.find(each => each.id === id);
-          const list = await tool?.list(findProgram(tool.programs, look.env) ?? '', look);
-          const wanted = list && tool?.wanted?.(look, list);
-          if (!wanted) continue;
-          const plan = planChange(wanted, { session, journal: open.journal, directory });
-          if ('occupied' in plan) throw new TrustError('refused', wordMessage(plan.occupied, english));
-          done.push(...makeChange(id, wanted, open, directory));
-        }
-        return [...done, ...(await applyEnvironment(session, open))];
-      });
-    },
-    async undo(ids) {
-      return withJournal(directory, async open => {
-        const { tools } = open.journal;
-        const chosen = ids ?? Object.keys(tools);
-        const absent = chosen.find(id => !Object.hasOwn(tools, id));
-        if (absent) throw new TrustError('nothing', `Nothing was changed for ${absent}.`);
-        if (chosen.length === 0) throw new TrustError('nothing', 'There is nothing to undo.');
-        const done = chosen.flatMap(id => undoChange(id, open));
-        done.push(...(await applyEnvironment(session, open)));
-        if (Object.keys(tools).length === 0) open.journal.known = [];
-        open.save();
-        return done;
-      });
-    },
-    async confirm(file, fingerprint) {
-      const [certificate, ...more] = parseCertificates(readText(file) ?? '');
-      if (!certificate || more.length > 0)
-        throw new TrustError('refused', `${file} is not one certificate of an authority.`);
-      if (plain(fingerprint) !== plain(certificate.fingerprint))
-        throw new TrustError('refused', 'The fingerprint is another one. Nothing was changed.');
-      await withJournal(directory, async open => {
-        const others = open.journal.confirmed.filter(each => each.fingerprint !== certificate.fingerprint);
-        open.journal.confirmed = [...others, certificate];
-        open.save();
-      });
-    },
-    async refresh() {
-      if (readText(journalFile(directory)) === null) return false;
-      return withJournal(directory, async open => {
-        if (Object.keys(open.journal.tools).length === 0) return false;
-        const wasWritten = write(open.journal, machine());
-        open.save();
-        return wasWritten;
-      });
-    },
+    report: ids => report(setting, ids),
+    apply: ids => apply(setting, ids),
+    undo: ids => undo(setting, ids),
+    confirm: (file, fingerprint) => confirm(setting, file, fingerprint),
+    refresh: () => refresh(setting),
   };
+}
+
+async function report(setting: Setting, ids?: readonly string[]): Promise<TrustReport> {
+  const { session, directory } = setting;
+  const now = readMachine(setting);
+  const probe = await openProbe(session.signal);
+  try {
+    const tools = await judgeTools({
+      look: lookOf(setting, now),
+      probe,
+      organization: organizationOf(now.certificates),
+      session,
+      journal: now.journal,
+      directory,
+      ids,
+    });
+    return {
+      ok: true,
+      certificates: now.certificates.map(({ pem: _, ...each }) => each),
+      refused: now.refused.map(({ path, reason }) => ({
+        path,
+        reason: wordMessage(reason, english),
+        wording: reason,
+      })),
+      tools,
+      removalDue: isRemovalDue(now),
+    };
+  } finally {
+    probe.close();
+  }
+}
+
+async function apply(setting: Setting, ids?: readonly string[]): Promise<string[]> {
+  const { session, directory } = setting;
+  if (!hasValid(readMachine(setting)))
+    throw new TrustError('nothing', 'There is no valid certificate of an organization on this machine.');
+  const { tools } = await report(setting, ids);
+  const chosen = choose(tools, ids);
+  return withJournal(directory, async open => {
+    const now = readMachine(setting);
+    const look = lookOf(setting, now);
+    write(directory, open.journal, now);
+    open.save();
+    const done: string[] = [];
+    for (const { id } of chosen) {
+      const tool = TOOLS.find(each => each.id === id);
+      const list = await tool?.list(findProgram(tool.programs, look.env) ?? '', look);
+      const wanted = list && tool?.wanted?.(look, list);
+      if (!wanted) continue;
+      const plan = planChange(wanted, { session, journal: open.journal, directory });
+      if ('occupied' in plan) throw new TrustError('refused', wordMessage(plan.occupied, english));
+      done.push(...makeChange(id, wanted, open, directory));
+    }
+    return [...done, ...(await applyEnvironment(session, open))];
+  });
+}
+
+async function undo({ session, directory }: Setting, ids?: readonly string[]): Promise<string[]> {
+  return withJournal(directory, async open => {
+    const { tools } = open.journal;
+    const chosen = ids ?? Object.keys(tools);
+    const absent = chosen.find(id => !Object.hasOwn(tools, id));
+    if (absent) throw new TrustError('nothing', `Nothing was changed for ${absent}.`);
+    if (chosen.length === 0) throw new TrustError('nothing', 'There is nothing to undo.');
+    const done = chosen.flatMap(id => undoChange(id, open));
+    done.push(...(await applyEnvironment(session, open)));
+    if (Object.keys(tools).length === 0) open.journal.known = [];
+    open.save();
+    return done;
+  });
+}
+
+async function confirm({ directory }: Setting, file: string, fingerprint: string): Promise<void> {
+  const [certificate, ...more] = parseCertificates(readText(file) ?? '');
+  if (!certificate || more.length > 0)
+    throw new TrustError('refused', `${file} is not one certificate of an authority.`);
+  if (plain(fingerprint) !== plain(certificate.fingerprint))
+    throw new TrustError('refused', 'The fingerprint is another one. Nothing was changed.');
+  await withJournal(directory, async open => {
+    const others = open.journal.confirmed.filter(each => each.fingerprint !== certificate.fingerprint);
+    open.journal.confirmed = [...others, certificate];
+    open.save();
+  });
+}
+
+async function refresh(setting: Setting): Promise<boolean> {
+  const { directory } = setting;
+  if (readText(journalFile(directory)) === null) return false;
+  return withJournal(directory, async open => {
+    if (Object.keys(open.journal.tools).length === 0) return false;
+    const wasWritten = write(directory, open.journal, readMachine(setting));
+    open.save();
+    return wasWritten;
+  });
+}
+
+function write(directory: string, journal: Journal, { certificates, system }: Machine): boolean {
+  const { valid } = organizationOf(certificates);
+  const known = new Map([...journal.known, ...valid].map(each => [each.fingerprint, each]));
+  journal.known = [...known.values()];
+  return writeLists(directory, valid, system);
 }
 
 const SYSTEM: Place = { root: '', owner: 0 };
