@@ -9,7 +9,7 @@ import type { Look } from './tools/tool.ts';
 
 export interface Setting {
   session: Session;
-  /** Where the journal and the lists are. */
+  /** Place of the journal and the lists. */
   directory: string;
   isMember: boolean | null;
   place: Place;
@@ -28,12 +28,12 @@ export function hasValid({ certificates }: Machine): boolean {
   return certificates.some(({ state }) => state === 'valid');
 }
 
-/** Whether tools still trust the organization, but no certificate of it is valid. */
+/** True where tools still trust the organization, but no certificate of it is valid. */
 export function isRemovalDue(machine: Machine): boolean {
   return !hasValid(machine) && Object.keys(machine.journal.tools).length > 0;
 }
 
-/** What tools will see in the next session. */
+/** Surroundings of tools in the next session. */
 export function lookOf({ session, place }: Setting, { journal, system }: Machine): Look {
   const { home, config, signal } = session;
   const env = { ...session.env, ...variablesOf(journal) };
