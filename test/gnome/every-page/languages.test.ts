@@ -28,6 +28,8 @@ interface Text {
   type: string;
   cut: boolean;
   outside: boolean;
+  /** Wraps, and still has no room. */
+  overflows: boolean;
   /** May break a word with a hyphen. */
   hyphens: boolean;
   rightToLeft: boolean;
@@ -149,7 +151,7 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     let found: Text[] = [];
     const fits = async () => {
       found = await texts();
-      return !found.some(({ cut, outside }) => cut || outside);
+      return !found.some(({ cut, outside, overflows }) => cut || outside || overflows);
     };
     await until(fits, 'every text fits', { limitMs: 20_000 }).catch(() => {});
     return found;
@@ -217,8 +219,8 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
       const wrong: string[] = [];
       await survey((where, texts, width) => {
         if (width > NARROW) wrong.push(`${where}: needs ${width} pixels`);
-        for (const { text, type, cut, outside, rightToLeft } of texts) {
-          if (cut || outside) wrong.push(`${where}: ${type} shows a part of: ${text}`);
+        for (const { text, type, cut, outside, overflows, rightToLeft } of texts) {
+          if (cut || outside || overflows) wrong.push(`${where}: ${type} shows a part of: ${text}`);
           if (rightToLeft !== (language === 'ar')) wrong.push(`${where}: ${type} runs the other way: ${text}`);
         }
       }, settledTexts);

@@ -210,9 +210,8 @@ function allTexts() {
       text,
       type: typeOf(widget),
       // an id that is cut in the middle has its ends, and all of it in a tooltip
-      cut:
-        label !== null &&
-        (label.get_layout().is_ellipsized() ? label.ellipsize !== Pango.EllipsizeMode.MIDDLE : overflows(label)),
+      cut: (label?.get_layout().is_ellipsized() ?? false) && label?.ellipsize !== Pango.EllipsizeMode.MIDDLE,
+      overflows: label !== null && overflows(label),
       narrow: label !== null && !label.wrap && label.get_layout().get_pixel_size()[0]! > label.get_width(),
       hyphens:
         label !== null && breaksWords(label) && !label.get_layout().get_attributes()?.to_string().includes(HYPHENS),
