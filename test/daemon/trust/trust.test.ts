@@ -130,7 +130,7 @@ test('follows a renewal, two certificates, and a withdrawal while tools trust it
   const [one, two] = [authority(t), authority(t)];
   pc.install(one);
   const trust = pc.trust();
-  await trust.apply(['node']);
+  await trust.apply(['curl']);
   assert.deepEqual(listed(pc, one, two), [
     [true, false],
     [true, false],
@@ -175,7 +175,7 @@ test('the daemon writes the lists again when it starts and when the account chan
   const pc = machine(t);
   const [one, two] = [authority(t), authority(t)];
   pc.install(one);
-  await pc.trust().apply(['node']);
+  await pc.trust().apply(['curl']);
   pc.install(two);
   const state = createState({ available: false, path: null, version: null, emulated: false });
   const place = { root: pc.root, owner: process.getuid!() };
