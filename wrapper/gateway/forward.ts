@@ -2,14 +2,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Turn, type Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
-import type { CliState } from '../store/state.ts';
+import { type CliState, REQUEST } from '../store/state.ts';
 import { sha256 } from '../system/hash.ts';
 import { deny, passAnswer, passError, readError } from './answer.ts';
 import { createdBy, isBilled, partsOf, verdictOf } from './messages.ts';
 import { NoAnswer, type Route, readStart, type Start, send } from './upstream.ts';
 
-/** Ids of requests begin with this. A program that was told to ask again does so for up to 20 minutes. */
-const REQUEST = 'request:';
+/** A program that was told to ask again does so for up to 20 minutes. */
 const REQUEST_MS = 1_200_000;
 
 /** Forwards an admitted request, and ends its answer. */

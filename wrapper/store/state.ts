@@ -54,6 +54,8 @@ export interface CliState {
 }
 
 const MAX_JOBS = 500;
+/** Names of requests among the jobs begin with this. They are many and matter for minutes, so they count apart. */
+export const REQUEST = 'request:';
 const MAX_SAMPLES = 60;
 const SAMPLE_EVERY_MS = 60_000;
 
@@ -145,7 +147,11 @@ export function updateState(
     state.salt ||= randomHex(16);
     change(state);
     const jobs = Object.entries(state.jobs);
-    if (jobs.length > MAX_JOBS) state.jobs = Object.fromEntries(jobs.slice(-MAX_JOBS));
+    if (jobs.length > MAX_JOBS) {
+      const requests = jobs.filter(([id]) => id.startsWith(REQUEST)).slice(-MAX_JOBS);
+      const others = jobs.filter(([id]) => !id.startsWith(REQUEST)).slice(-MAX_JOBS);
+      state.jobs = Object.fromEntries([...others, ...requests]);
+    }
     writeAtomic(file, `${JSON.stringify(state)}\n`);
     return state;
   };

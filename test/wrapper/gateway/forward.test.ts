@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
-import { type IncomingHttpHeaders, request } from 'node:http';
+import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
+import { REQUEST, updateState } from '../../../wrapper/store/state.ts';
+import { contextOf, homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
 
 async function setUp(t: TestContext, keys: Record<string, string>, respond: Respond, more = '') {
   const provider = await startProvider(t, respond);
@@ -138,4 +139,41 @@ test('a request without the placeholder, and one under another name, reach nobod
   assert.equal(await statusOf({ authorization, host: 'evil.example' }), 421);
   assert.equal(await statusOf({ authorization, origin: 'null' }), 403);
   assert.deepEqual(calls, []);
+});
+
+test('a request cannot bring along a second one, nor headers for the provider', async t => {
+  const seen: IncomingHttpHeaders[] = [];
+  const { calls, gateway, key } = await setUp(t, { a: 'real-a' }, (_key, req, res) => {
+    seen.push(req.headers);
+    json(res, 200, {});
+  });
+  const statusOf = async (headers: OutgoingHttpHeaders) => {
+    const second = 'GET /second HTTP/1.1\r\nHost: x\r\n\r\n';
+    const asking = request(`${gateway.url}/first`, { method: 'POST', headers }).end(second);
+    const [answer] = await once(asking, 'response');
+    return answer.resume().statusCode;
+  };
+  const authorization = `Bearer ${key}`;
+  assert.equal(await statusOf({ authorization, 'content-length': 4, 'transfer-encoding': 'chunked' }), 400);
+  assert.deepEqual(calls, []);
+  const own = {
+    'x-api-key': 'own',
+    'proxy-authorization': 'own',
+    'x-forwarded-for': 'own',
+    cookie: 'own',
+    'x-named': 'own',
+  };
+  assert.equal(await statusOf({ ...own, authorization, connection: 'content-length, authorization, x-named' }), 200);
+  assert.deepEqual(calls, ['real-a POST /first']);
+  assert.ok(!Object.values(seen[0]!).includes('own'));
+});
+
+test('names of requests do not push jobs out of the store', t => {
+  const { paths } = contextOf(homeFor(t, 1, AB));
+  const { jobs } = updateState(paths, 'fake', state => {
+    state.jobs.crawl = { account: 'a', at: 1 };
+    for (let index = 0; index < 600; index += 1) state.jobs[`${REQUEST}${index}`] = { account: 'b', at: 1 };
+  });
+  assert.equal(jobs.crawl?.account, 'a');
+  assert.equal(Object.keys(jobs).length, 501);
 });
