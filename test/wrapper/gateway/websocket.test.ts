@@ -15,6 +15,7 @@ async function setUp(t: TestContext, keys: Record<string, string>, refused: Reco
     asked.push(`${key} ${req.headers['sec-websocket-extensions'] ?? 'plain'}`);
     if (refused[key]) return void socket.end(`HTTP/1.1 ${refused[key]} No\r\nContent-Length: 0\r\n\r\n`);
     socket.on('error', () => {});
+    t.after(() => socket.destroy());
     const head = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: ${key}\r\n\r\n`;
     socket.write(`${head}hello ${key};`);
     socket.pipe(socket);
@@ -37,16 +38,17 @@ async function setUp(t: TestContext, keys: Record<string, string>, refused: Reco
 test('the placeholder comes back as the subprotocol, and the key in no byte', async t => {
   const { asked, connect, key } = await setUp(t, { a: 'real-a', b: 'real-b' }, { 'real-a': 402 });
   const [answer, socket, head] = await once(connect(), 'upgrade');
+  t.after(() => socket.destroy());
   assert.equal(answer.headers['sec-websocket-protocol'], key);
   let text = head.toString();
   socket.on('data', (bytes: Buffer) => {
     text += bytes.toString();
   });
   socket.write('ping');
-  while (!text.endsWith('ping')) await once(socket, 'data');
+  const signal = AbortSignal.timeout(20_000);
+  while (!text.endsWith('ping')) await once(socket, 'data', { signal });
   assert.equal(text, `hello ${key.slice(0, 6)};ping`);
   assert.deepEqual(asked, ['real-a plain', 'real-b plain']);
-  socket.destroy();
 });
 
 test('a socket without the placeholder reaches nobody, and a refusal of the provider goes out', async t => {
