@@ -9,7 +9,7 @@ import { parseDuration } from '../system/duration.ts';
 import { reason } from '../system/errors.ts';
 import { readText } from '../system/files.ts';
 import { sha256 } from '../system/hash.ts';
-import { runHelper } from '../system/run-helper.ts';
+import { failureOf, runHelper } from '../system/run-helper.ts';
 
 export type UsageAnswer = { ok: true; remaining: Remaining } | ({ ok: false } & UsageProblem);
 
@@ -185,7 +185,7 @@ async function getJson(url: string, headers: Record<string, string>, env: NodeJS
 async function fromCommand(command: string, env: NodeJS.ProcessEnv, now: number): Promise<Remaining> {
   const result = await runHelper(['sh', '-c', command], { env, timeoutMs: TIMEOUT_MS * 2 });
   if (result.timedOut) throw new Error('the status command gave no answer within 10 s');
-  if (result.exit !== 0) throw new Error(`the status command failed with exit status ${result.exit}`);
+  if (result.exit !== 0) throw new Error(`the status command ${failureOf(result)}`);
   try {
     return readUsage(
       JSON.parse(result.stdout),

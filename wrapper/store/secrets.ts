@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
 import { expandHome, readText, withLock, writeAtomic } from '../system/files.ts';
 import { randomHex } from '../system/hash.ts';
-import { runHelper } from '../system/run-helper.ts';
+import { failureOf, runHelper } from '../system/run-helper.ts';
 import { addRun } from './active-runs.ts';
 import type { Account } from './config.ts';
 import { NAME, type Paths } from './paths.ts';
@@ -219,7 +219,7 @@ async function output(argv: [string, ...string[]], env: NodeJS.ProcessEnv, timeo
   }
   if (result.timedOut) throw new Error(`${argv[0]} gave no answer within ${timeoutMs / 1000} s`);
   // Its output is not repeated: it may be the credential.
-  if (result.exit !== 0) throw new Error(`${argv[0]} failed with exit status ${result.exit}`);
+  if (result.exit !== 0) throw new Error(`${argv[0]} ${failureOf(result)}`);
   return result.stdout.replace(/\r?\n$/, '');
 }
 

@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 
 export interface HelperResult {
   exit: number | null;
+  /** Set when a signal ended the program. */
+  signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
   timedOut: boolean;
@@ -37,13 +39,13 @@ export function runHelper(
       timedOut = true;
       killGroup(child.pid);
     }, options.timeoutMs);
-    const finish = (exit: number | null, error?: Error) => {
+    const finish = (exit: number | null, signal: NodeJS.Signals | null, error?: Error) => {
       clearTimeout(timer);
       clearTimeout(grace);
       child.stdout.destroy();
       child.stderr.destroy();
       const text = (stream: keyof typeof chunks) => Buffer.concat(chunks[stream]).toString('utf8');
-      resolve({ exit, stdout: text('stdout'), stderr: text('stderr'), timedOut, ...(error && { error }) });
+      resolve({ exit, signal, stdout: text('stdout'), stderr: text('stderr'), timedOut, ...(error && { error }) });
     };
     for (const stream of ['stdout', 'stderr'] as const) {
       child[stream].on('data', (chunk: Buffer) => {
@@ -52,16 +54,21 @@ export function runHelper(
         else chunks[stream].push(chunk);
       });
     }
-    child.on('error', error => finish(null, error));
-    child.on('close', code => finish(code));
+    child.on('error', error => finish(null, null, error));
+    child.on('close', finish);
     // A grandchild may keep the pipes open forever. Where the event loop was held up, its timers run before its pipes:
     // one more turn reads what the program had written.
-    child.on('exit', code => {
-      grace = setTimeout(() => setImmediate(finish, code), GRACE_MS);
+    child.on('exit', (code, signal) => {
+      grace = setTimeout(() => setImmediate(finish, code, signal), GRACE_MS);
     });
     child.stdin.on('error', () => {});
     child.stdin.end(options.input ?? '');
   });
+}
+
+/** How a program failed: `failed with exit status 1`, `was ended by SIGKILL`. */
+export function failureOf({ exit, signal }: HelperResult): string {
+  return signal === null ? `failed with exit status ${exit}` : `was ended by ${signal}`;
 }
 
 function killGroup(pid: number | undefined): void {

@@ -127,6 +127,7 @@ test('every kind of source gives its credential, and one that fails skips its ac
     bad2: 'env:UNSET',
     bad3: 'file:~/none#X',
     bad4: 'keyring:service=none',
+    bad5: 'command:kill -9 $$',
   };
   for (const [name, source] of Object.entries(sources)) {
     assert.equal((await box.run('fake', ['auth', 'add', name, '--env', `FAKE_KEY=${source}`])).exit, 0);
@@ -145,6 +146,7 @@ test('every kind of source gives its credential, and one that fails skips its ac
   await box.run('fake', ['auth', 'default', 'bad1']);
   const skipping = await box.run('fake', ['x']);
   assert.match(skipping.stderr, /skipping account "bad1": FAKE_KEY from command:exit …: sh failed with exit status 4/);
+  assert.match(skipping.stderr, /skipping account "bad5": FAKE_KEY from command:kill …: sh was ended by SIGKILL/);
   assert.match(skipping.stderr, /skipping account "bad2": .*UNSET is not set/);
   assert.match(skipping.stderr, /skipping account "bad3": .*does not exist/);
   assert.match(skipping.stderr, /skipping account "bad4": .*locked, not running, or has no such entry/);

@@ -5,7 +5,7 @@ import type { CliState } from '../../store/state.ts';
 import { parseDuration } from '../../system/duration.ts';
 import { sha256 } from '../../system/hash.ts';
 import { redact } from '../../system/redact.ts';
-import { runHelper } from '../../system/run-helper.ts';
+import { failureOf, runHelper } from '../../system/run-helper.ts';
 import { stripAnsi } from '../rules/classify.ts';
 
 /** Length of the line that is repeated from a prepare command, in characters. */
@@ -46,7 +46,7 @@ export async function prepare(
       0,
       LONGEST,
     );
-    return { ok: false, problem: `its prepare command failed with exit status ${result.exit}${last && `: ${last}`}` };
+    return { ok: false, problem: `its prepare command ${failureOf(result)}${last && `: ${last}`}` };
   }
   return { ok: true, digest };
 }
