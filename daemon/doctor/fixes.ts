@@ -125,6 +125,7 @@ export function command(argv: readonly string[], tools: Tools, undo?: readonly s
 
 /** Puts a symbolic link in the place of a regular file. */
 export function linkInstead(path: string, target: string, journal: string): Operation {
+  refuseDirectoryFor(path);
   return {
     does: `linked ${path} to ${target}`,
     undo: () => ({ kind: 'file', path, copy: keepCopy(journal, path), after: linkTo(target) }),
@@ -144,6 +145,7 @@ export function replacement(path: string, content: string, journal: string): Ope
   // a file behind a link stays behind it
   const target = info?.isSymbolicLink() ? targetOf(path) : path;
   if (info) refuseIrreversible(target);
+  refuseDirectoryFor(target);
   return {
     does: `wrote ${path}`,
     undo: () => ({
@@ -175,6 +177,16 @@ function refuseIrreversible(path: string): void {
   } catch (error) {
     throw irreversible(`${path} ${error instanceof TypeError ? 'is not UTF-8 text' : "can't be read"}`);
   }
+}
+
+/** @throws FixError where a directory has the name under which a file is written first */
+function refuseDirectoryFor(path: string): void {
+  const temporary = temporaryName(path);
+  if (lstatSync(temporary, { throwIfNoEntry: false })?.isDirectory())
+    throw new FixError(
+      'failed',
+      `${temporary} is a directory, where the new file is written first. Remove or rename it, then try again.`,
+    );
 }
 
 function irreversible(why: string): FixError {
@@ -229,6 +241,7 @@ function restore({ path, copy, after }: Extract<Step, { kind: 'file' }>, journal
     rmSync(path);
     return;
   }
+  refuseDirectoryFor(path);
   restoreFile(original, path);
 }
 

@@ -10,6 +10,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -26,6 +27,7 @@ import {
   type FixContext,
   type FixError,
   handedOver,
+  linkInstead,
   undoable,
   undoLast,
 } from '../../../daemon/doctor/fixes.ts';
@@ -227,6 +229,32 @@ test('a file that undo could not bring back is left as it is', async t => {
   }
   assert.deepEqual([statSync(at('two names')).nlink, readFileSync(at('other name'), 'utf8')], [2, 'old\n']);
   assert.deepEqual([existsSync(at('nothing')), undoable(context.journal)], [false, []]);
+});
+
+test('a directory where a fix writes first is named, with what to do', async t => {
+  const { directory, context } = setUp(t);
+  const file = join(directory, 'file');
+  const fix = (content: string) => result(fileFix(message('Change'), file, { before: null, content }, false)!);
+  const inTheWay = join(directory, '.file.culvert-new');
+  mkdirSync(inTheWay);
+  const refused = {
+    code: 'failed',
+    message: `${inTheWay} is a directory, where the new file is written first. Remove or rename it, then try again.`,
+  };
+  await assert.rejects(applyFix(fix('new\n'), context), refused);
+  writeFileSync(file, 'old\n');
+  const change = fileFix(message('Change'), file, { before: 'old\n', content: 'new\n' }, false)!;
+  await assert.rejects(applyFix(result(change), context), refused);
+  assert.equal(readFileSync(file, 'utf8'), 'old\n');
+  assert.deepEqual(undoable(context.journal), []);
+  await assert.rejects(async () => linkInstead(file, 'target', context.journal), refused);
+  rmdirSync(inTheWay);
+  await applyFix(result(change), context);
+  mkdirSync(inTheWay);
+  await assert.rejects(undoLast(context), /is a directory.*Remove or rename it/);
+  rmdirSync(inTheWay);
+  await undoLast(context);
+  assert.equal(readFileSync(file, 'utf8'), 'old\n');
 });
 
 test('a step of which nobody knows whether it was made does not hold undo up', async t => {
