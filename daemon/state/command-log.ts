@@ -60,7 +60,15 @@ export function redact(text: string, secrets: readonly string[] = []): string {
     .replace(/([?&](?:token|code|access_token|secret|key)=)[^\s&"'<>]+/gi, `$1${BLANK}`)
     .replace(/((?:token|secret|password|passwd|api_?key)=)[^\s&"'<>]+/gi, `$1${BLANK}`)
     .replace(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${BLANK}`)
-    .replace(/("(?:\w*_)?(?:token|secret|password|private_key)"\s*:\s*")(?:[^"\\]|\\.)*/gi, `$1${BLANK}`)
+    .replace(
+      /("(?:\w*_)?(?:token|secret|password|private_key|(?:set-)?cookie)"\s*:\s*")(?:[^"\\]|\\.)*/gi,
+      `$1${BLANK}`,
+    )
+    .replace(/(\b(?:set-)?cookie:[ \t]*)\S.*$/gim, `$1${BLANK}`)
+    .replace(
+      /(<key>[^<]*(?:token|secret|password|passphrase|cookie|private[ _-]?key)<\/key>\s*<(?:string|data)>)[^<]+/gi,
+      `$1${BLANK}`,
+    )
     .replace(/^([ \t]*(?:\w+ )?(?:token|secret|password|private key):[ \t]*)\S.*$/gim, `$1${BLANK}`);
 }
 

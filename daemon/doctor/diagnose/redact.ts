@@ -35,6 +35,7 @@ export type Kind =
 
 /** Properties whose text is a secret, whatever it looks like. */
 const SECRET = /(?:token|secret|password|passphrase|cookie|authorization|(?:private|api)[_-]?key)$/i;
+const MAC_NAME = /(?:mac|ether|bssid|(?:mac|hw|ll)[ _-]?addr(?:ess)?)$/i;
 /** Words in which an address encodes letters, and words in base64 or hexadecimal; encodings within encodings end somewhere. */
 const PERCENT = /(?:[\w.~!*()+-]|%[0-9a-f]{2})+/gi;
 const BINARY = /[\w+/-]{8,}={0,2}/g;
@@ -75,6 +76,11 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   // also as nmcli escapes it, as BlueZ and Cisco write it, and in the name of an interface
   ['mac', /(?<![0-9a-z])[0-9a-f]{2}(?:(?:\\?:|[-_])[0-9a-f]{2}){5}(?![0-9a-z])/gi],
   ['mac', /\b[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}\b|(?<=\b(?:en|wl|ww)x)[0-9a-f]{12}\b/gi],
+  // without separators a word before it tells
+  [
+    'mac',
+    /(?<=(?<![a-z])(?:mac|hw|ll)?(?:mac|ether|bssid|[ _-]?addr(?:ess)?)["']?[ \t]{0,4}[:=]?[ \t]{0,4}["']?)[0-9a-f]{12}(?![0-9a-z])/gi,
+  ],
   // keys of services that begin alike
   ['key', /\b(?:sk-|pk-|gh[oprsu]_|glpat-|xox[abp]-|AKIA)[\w-]{16,}/g],
   // IPv6 before hexadecimal words; what is not an address stays
@@ -172,7 +178,9 @@ export function createRedactor(vocabulary: Known): Redactor {
   }
 
   function ofProperty(key: string, inner: unknown): unknown {
-    return typeof inner === 'string' && inner !== '' && SECRET.test(key) ? placeholder('key', inner) : value(inner);
+    if (typeof inner !== 'string') return value(inner);
+    if (inner !== '' && SECRET.test(key)) return placeholder('key', inner);
+    return MAC_NAME.test(key) && /^[0-9a-f]{12}$/i.test(inner) ? placeholder('mac', inner) : value(inner);
   }
 
   return { text: input => text(input), value, counts: () => Object.fromEntries(numbers) };

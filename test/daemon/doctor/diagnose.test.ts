@@ -443,11 +443,14 @@ test('names, addresses and secrets are replaced in the encodings of other progra
     '?token=canary-secret',
     'API_KEY=canary-secret',
     'Authorization: Bearer canary-secret',
+    '<key>auth_client_secret</key>\n  <string>canary &amp; secret</string>',
+    '"Set-Cookie": "session=canary"',
+    '"Cookie":"canary"',
     '/media/canary/USB',
     'ghp_canary1234567890abcdefABCDEF123456',
   ]) {
     const clean = redactor.text(`before ${text} after`);
-    assert.match(clean, /^before .*(?:<[a-z]+-\d+>|\[redacted\]).* after$/, text);
+    assert.match(clean, /^before .*(?:<[a-z]+-\d+>|\[redacted\]).* after$/s, text);
     assert.doesNotMatch(clean, /canary|nary|\b5G|%63|Y2FuYX|63616e|c3/i, `${text} became ${clean}`);
   }
   for (const text of [
@@ -462,6 +465,10 @@ test('names, addresses and secrets are replaced in the encodings of other progra
     '02\\:ca\\:4a\\:7f\\:00\\:01',
     'dev_02_CA_4A_7F_00_01',
     'wlx02ca4a7f0001',
+    'mac=02ca4a7f0001',
+    'HWaddr 02CA4A7F0001',
+    '"bssid": "02ca4a7f0001"',
+    'mac_address: 02ca4a7f0001',
   ]) {
     const clean = redactor.text(`before ${text} after`);
     assert.match(clean, /^before .*<(?:lan-)?(?:ip|mac)-\d+>.* after$/, `${text} became ${clean}`);
@@ -470,7 +477,17 @@ test('names, addresses and secrets are replaced in the encodings of other progra
   const secrets = { token: 'short', auth_client_secret: 'short', password: '', tokens: 3 };
   assert.deepEqual(Object.values(redactor.value(secrets)).slice(2), ['', 3]);
   assert.ok(!JSON.stringify(redactor.value(secrets)).includes('short'));
+  for (const line of [
+    'Cookie: a=canary; b=canary',
+    '< set-cookie:\tx="canary"; path=/',
+    'cookie: canaryhost; b=canary',
+  ])
+    assert.doesNotMatch(redactor.text(`before\n${line}\nafter`), /canary|path/, line);
+  assert.equal(redactor.text('Cookie: a=canary\nafter'), 'Cookie: [redacted]\nafter');
+  assert.match(redactor.value({ hwaddr: '02ca4a7f0001' }).hwaddr, /^<mac-\d+>$/);
   for (const plain of [
+    'commit 02ca4a7f0001',
+    'machine 02ca4a7f0001',
     '100%',
     '100%25',
     'a%20b',
