@@ -66,7 +66,7 @@ export function runHelper(
   });
 }
 
-/** How a program failed: `failed with exit status 1`, `was ended by SIGKILL`. */
+/** Words for how a program failed: `failed with exit status 1`, `was ended by SIGKILL`. */
 export function failureOf({ exit, signal }: HelperResult): string {
   return signal === null ? `failed with exit status ${exit}` : `was ended by ${signal}`;
 }
