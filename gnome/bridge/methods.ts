@@ -1,6 +1,7 @@
 // Does what callers on the bus ask for: checks the arguments, and asks the daemon.
 import { MODES } from '../../daemon/api/actions.ts';
-import type { ChangeOptions } from '../../daemon/api/schema/changes.ts';
+import type { EventName } from '../../daemon/api/contract.ts';
+import type { ChangeOptions, Subject } from '../../daemon/api/schema/changes.ts';
 import type { Mode } from '../../daemon/api/schema.ts';
 import type { TunnelSubject } from '../../daemon/api/subjects.ts';
 import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
@@ -20,6 +21,15 @@ const OPTIONS: Readonly<Record<string, keyof typeof LONGEST>> = {
   'confirm-within': 'confirmWithin',
 };
 
+/** Longest wait for what a change returned to, in ms: less than a call may take. */
+const SETTLE_MS = 8000;
+/** Events that bring the property to which a change returned; the other subjects have none. */
+const SHOWN_BY: Readonly<Record<string, EventName>> = {
+  connection: 'status',
+  mode: 'settings',
+  killSwitch: 'killSwitch',
+};
+
 type Values = Record<string, unknown>;
 
 /** Opens the window, on a page where one is given. */
@@ -37,11 +47,34 @@ export function createMethods(
   const running = () => {
     if (model.state().offline) throw new Failure('NotRunning', tr._('Culvert’s background service isn’t running.'));
   };
-  const unconfirmed = (what: 'confirm' | 'revert') => {
+  const unconfirmed = () => {
     running();
     const change = describeUnconfirmed(model.state(), tr);
     if (!change) throw new Failure('NothingPending', tr._('No change is waiting.'));
-    return askAboutChange(model, { kind: 'change', what, subjects: change.subjects });
+    return change.subjects;
+  };
+  /** Resolves when the values that returned have arrived: the reply comes before them. */
+  const revert = async (subjects: readonly Subject[]) => {
+    const awaited = new Set<string>(subjects.flatMap(subject => SHOWN_BY[subject] ?? []));
+    let arrived = () => {};
+    const effect = new Promise<boolean>(resolve => {
+      arrived = () => resolve(true);
+    });
+    const end = model.onEvent(({ event }) => {
+      awaited.delete(event);
+      if (awaited.size === 0 || event === 'snapshot') arrived();
+    });
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    try {
+      await askAboutChange(model, { kind: 'change', what: 'revert', subjects });
+      const late = new Promise<boolean>(resolve => {
+        timer = setTimeout(() => resolve(false), SETTLE_MS);
+      });
+      if (awaited.size > 0 && !(await Promise.race([effect, late]))) await model.refresh('all');
+    } finally {
+      if (timer) clearTimeout(timer);
+      end();
+    }
   };
 
   /** A command that only the window can do, or that asks first, is offered there. */
@@ -70,7 +103,7 @@ export function createMethods(
     async Resume() {
       running();
       if (!paused()) throw new Failure('NothingPending', tr._('No change is waiting.'));
-      await askAboutChange(model, { kind: 'change', what: 'revert', subjects: ['connection'] });
+      await revert(['connection']);
     },
     async SetMode([mode, options]) {
       const value = MODES.find(name => name === mode);
@@ -85,8 +118,8 @@ export function createMethods(
       const change = { enabled: enabled === true, allowLan };
       await model.changeKillSwitch(confirmWithin === undefined ? change : { ...change, confirmWithin });
     },
-    Keep: async () => unconfirmed('confirm'),
-    Revert: async () => unconfirmed('revert'),
+    Keep: async () => askAboutChange(model, { kind: 'change', what: 'confirm', subjects: unconfirmed() }),
+    Revert: async () => revert(unconfirmed()),
     async Remedy([platformData]) {
       const { remedy } = describeTunnel(model.state(), tr);
       if (!remedy) throw new Failure('NothingPending', 'Nothing needs a remedy now.');

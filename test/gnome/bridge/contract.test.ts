@@ -36,6 +36,8 @@ interface Case {
   /** The state before, other than a connected tunnel. */
   status?: Partial<Snapshot['status']>;
   changes?: Snapshot['changes'];
+  /** The mode before, other than warp. */
+  mode?: string;
   /** Requests that the daemon gets. */
   asked?: unknown[];
   /** Calls that the window gets. */
@@ -57,6 +59,7 @@ const CALLS: Record<string, Case> = {
     status: { state: 'disconnected' },
     changes: [PAUSE],
     asked: [{ line: 'POST /api/changes/revert', body: { subject: 'connection' } }],
+    shows: { State: 'connected' },
   },
   SetMode: {
     args: "('doh', {'for': <uint32 60>, 'confirm-within': <uint32 30>})",
@@ -69,7 +72,12 @@ const CALLS: Record<string, Case> = {
     shows: { KillSwitch: 'on' },
   },
   Keep: { changes: [MODE], asked: [{ line: 'POST /api/changes/confirm', body: { subject: 'mode' } }] },
-  Revert: { changes: [MODE], asked: [{ line: 'POST /api/changes/revert', body: { subject: 'mode' } }] },
+  Revert: {
+    changes: [MODE],
+    mode: 'doh',
+    asked: [{ line: 'POST /api/changes/revert', body: { subject: 'mode' } }],
+    shows: { Mode: 'warp' },
+  },
   Remedy: {
     args: "({'activation-token': <'token-0'>},)",
     status: { state: 'unknown', raw: '' },
@@ -106,11 +114,18 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
     };
   };
 
+  /** What a revert leads to is published after its reply. */
+  const returned = (subject: string) => {
+    if (subject === 'mode') daemon.set('settings', { Mode: 'warp' });
+    else daemon.set('status', { state: 'connected' });
+  };
+
   before(async () => {
     home = makeHome(file);
     bus = await startBus(file, home);
     daemon = createDaemon(home.socket);
     daemon.onAsked = ({ line, body }) => {
+      if (line === 'POST /api/changes/revert') setTimeout(returned, 200, (body as { subject: string }).subject);
       if (line !== 'POST /api/killswitch') return { ok: true, changes: [] };
       daemon.set('killSwitch', { ...(body as object), active: true });
       return { ok: true, ...daemon.snapshot.killSwitch };
@@ -170,10 +185,10 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
     await window.ask({ do: 'take', name: 'org.culvert.Culvert' });
     for (const [
       method,
-      { args, status, changes = [], asked = [], window: opened = [], shows: after },
+      { args, status, changes = [], mode = 'warp', asked = [], window: opened = [], shows: after },
     ] of Object.entries(CALLS)) {
       daemon.set('killSwitch', { ...KILL_SWITCH, enabled: false, active: false });
-      daemon.set('settings', { Mode: 'warp' });
+      daemon.set('settings', { Mode: mode });
       daemon.set('status', { state: 'connected', raw: 'x', ...status });
       daemon.setChanges(changes);
       // the last that the daemon sends
@@ -353,6 +368,9 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
       assert.equal(await print(), 'disconnected: Disconnected\n');
       assert.equal(await print('toggle'), 'connected: Connected\n');
       assert.equal(await print('toggle'), 'disconnected: Disconnected\n');
+      daemon.set('status', { state: 'connecting' });
+      await shows({ State: 'connecting' });
+      assert.equal(await print(), 'connecting: Connecting…\n', 'busctl writes it as octal numbers');
     });
 
     test('the script in GJS prints a line for each change', async () => {
