@@ -114,7 +114,7 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
     };
   };
 
-  /** What a revert leads to is published after its reply. */
+  /** Publishes the value to which a change reverts, after the reply. */
   const returned = (subject: string) => {
     if (subject === 'mode') daemon.set('settings', { Mode: 'warp' });
     else daemon.set('status', { state: 'connected' });
