@@ -2,12 +2,12 @@
 import type { TrustChange } from '../api/schema/trust.ts';
 import type { Message } from '../api/schema/values.ts';
 import { message } from '../view/message.ts';
-import { valueIn, withLine } from './edit-text.ts';
-import { environmentDiffs, type Session, variablesOf } from './environment.ts';
-import { changeFile, diffOf, type FileChange, textOf, undoFile } from './files.ts';
-import type { Journal, OpenJournal } from './journal.ts';
 import { bundleFile, extraFile } from './lists.ts';
 import type { ListName, Wanted } from './tools/tool.ts';
+import { valueIn, withLine } from './write/edit-text.ts';
+import { environmentDiffs, type Session, variablesOf } from './write/environment.ts';
+import { changeFile, diffOf, type FileChange, textOf, undoFile } from './write/files.ts';
+import type { Journal, OpenJournal } from './write/journal.ts';
 
 export interface Planning {
   session: Session;

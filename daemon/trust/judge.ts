@@ -53,14 +53,14 @@ export async function judge(tool: Tool, program: string, judging: Judging): Prom
       message('It verifies no certificates: anyone on the way can read and change what it sends.'),
       ...(tool.offHint ? [tool.offHint] : []),
     ]);
-  if (organization.valid.length + organization.gone.length === 0)
-    return verdict('unknown', [message('There is no certificate of an organization.')]);
   const has = fingerprintsOf(list);
   const gone = organization.gone.filter(({ fingerprint }) => has.has(fingerprint));
   if (gone.length > 0)
     return verdict('trusts-too-much', [
       message('It trusts a certificate that has expired or was withdrawn: %s', gone.map(({ name }) => name).join(', ')),
     ]);
+  if (organization.valid.length === 0)
+    return verdict('unknown', [message('There is no valid certificate of an organization.')]);
   const shown = list.files.join(', ');
   const missing = organization.valid.filter(({ fingerprint }) => !has.has(fingerprint));
   if (missing.length > 0)

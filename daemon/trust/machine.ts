@@ -1,11 +1,11 @@
 // Reads what this machine has of the organization: its certificates, the system's list, and what was changed for tools.
 import { installedCertificates, type Place } from './certificates.ts';
-import { type Session, variablesOf } from './environment.ts';
-import { readJournal } from './journal.ts';
 import { systemList } from './lists.ts';
 import { listCertificates } from './organization.ts';
 import { ask } from './probe.ts';
 import type { Look } from './tools/tool.ts';
+import { type Session, variablesOf } from './write/environment.ts';
+import { readJournal } from './write/journal.ts';
 
 export interface Setting {
   session: Session;

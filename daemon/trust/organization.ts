@@ -1,9 +1,9 @@
 // Puts together the certificates of the organization: those that are there, and those that tools trust but are gone.
 import type { TrustCertificate } from '../api/schema/trust.ts';
 import type { Installed } from './certificates.ts';
-import type { Journal } from './journal.ts';
 import type { Organization } from './judge.ts';
 import type { SystemList } from './lists.ts';
+import type { Journal } from './write/journal.ts';
 
 export type Listed = TrustCertificate & { pem: string };
 

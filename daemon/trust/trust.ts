@@ -6,15 +6,15 @@ import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { type Place, parseCertificates } from './certificates.ts';
 import { makeChange, planChange, undoChange } from './changes.ts';
-import { applyEnvironment } from './environment.ts';
 import { TrustError } from './errors.ts';
-import { type Journal, journalFile, withJournal } from './journal.ts';
 import { judgeTools, TOOLS } from './judge-tools.ts';
 import { writeLists } from './lists.ts';
 import { hasValid, isRemovalDue, lookOf, type Machine, readMachine, type Setting } from './machine.ts';
 import { organizationOf } from './organization.ts';
 import { openProbe } from './probe.ts';
 import { findProgram } from './tools/tool.ts';
+import { applyEnvironment } from './write/environment.ts';
+import { type Journal, journalFile, withJournal } from './write/journal.ts';
 
 export { TrustError } from './errors.ts';
 
@@ -28,7 +28,15 @@ export interface TrustOptions {
   place?: Place | undefined;
 }
 
+/** The state without any tool. */
+export type TrustSummary = Omit<TrustReport, 'ok' | 'tools'> & {
+  /** Tools that were changed. */
+  applied: string[];
+};
+
 export interface Trust {
+  /** Reads files only, and starts no program. @throws TrustError */
+  summary(): TrustSummary;
   /** @param ids only these tools; all without it */
   report(ids?: readonly string[]): Promise<TrustReport>;
   /**
@@ -49,6 +57,7 @@ export function createTrust({ env, paths, signal, isMember = null, place = SYSTE
   const session = { env, home, config: paths.config, signal };
   const setting: Setting = { session, directory: paths.trust, isMember, place };
   return {
+    summary: () => summaryOf(readMachine(setting)),
     report: ids => report(setting, ids),
     apply: ids => apply(setting, ids),
     undo: ids => undo(setting, ids),
@@ -71,20 +80,20 @@ async function report(setting: Setting, ids?: readonly string[]): Promise<TrustR
       directory,
       ids,
     });
-    return {
-      ok: true,
-      certificates: now.certificates.map(({ pem: _, ...each }) => each),
-      refused: now.refused.map(({ path, reason }) => ({
-        path,
-        reason: wordMessage(reason, english),
-        wording: reason,
-      })),
-      tools,
-      removalDue: isRemovalDue(now),
-    };
+    const { applied: _, ...summary } = summaryOf(now);
+    return { ok: true, ...summary, tools };
   } finally {
     probe.close();
   }
+}
+
+function summaryOf(now: Machine): TrustSummary {
+  return {
+    certificates: now.certificates.map(({ pem: _, ...each }) => each),
+    refused: now.refused.map(({ path, reason }) => ({ path, reason: wordMessage(reason, english), wording: reason })),
+    removalDue: isRemovalDue(now),
+    applied: Object.keys(now.journal.tools),
+  };
 }
 
 async function apply(setting: Setting, ids?: readonly string[]): Promise<string[]> {

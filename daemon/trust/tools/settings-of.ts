@@ -1,7 +1,7 @@
 // Says where tools look, for the table of tools: variables, settings in files, and the system's list.
 import { existsSync } from 'node:fs';
-import { valueIn } from '../edit-text.ts';
-import { textOf } from '../files.ts';
+import { valueIn } from '../write/edit-text.ts';
+import { textOf } from '../write/files.ts';
 import type { List, ListName, Look, Wanted } from './tool.ts';
 
 /** OpenSSL, and what follows it. */

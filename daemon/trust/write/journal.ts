@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import { readText, replaceFile } from '../system/files.ts';
-import { acquireLock } from '../system/lock.ts';
-import { copyWhole } from '../whole-file/copy.ts';
-import { TrustError } from './errors.ts';
+import { readText, replaceFile } from '../../system/files.ts';
+import { acquireLock } from '../../system/lock.ts';
+import { copyWhole } from '../../whole-file/copy.ts';
+import { TrustError } from '../errors.ts';
 
 const FileStep = z.object({
   kind: z.literal('file'),

@@ -2,11 +2,11 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { applyPatch } from 'diff';
-import { replaceFile } from '../system/files.ts';
-import { restoreFile, rewriteFile } from '../whole-file/copy.ts';
-import { digestOf, textDigest } from '../whole-file/digest.ts';
-import { patchOf } from '../whole-file/patch.ts';
-import { TrustError } from './errors.ts';
+import { replaceFile } from '../../system/files.ts';
+import { restoreFile, rewriteFile } from '../../whole-file/copy.ts';
+import { digestOf, textDigest } from '../../whole-file/digest.ts';
+import { patchOf } from '../../whole-file/patch.ts';
+import { TrustError } from '../errors.ts';
 import type { FileStep, OpenJournal } from './journal.ts';
 
 export interface FileChange {
