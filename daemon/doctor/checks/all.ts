@@ -25,6 +25,7 @@ import { nftFeatures } from './service/nft.ts';
 import { packageRepository } from './service/packages.ts';
 import { registrationStuck, service, sessionExpiry, tunnelCli } from './service/registration.ts';
 import { resources } from './service/resources.ts';
+import { organizationCertificate } from './service/trust.ts';
 
 /** The first problem in this order is the most likely cause of a tunnel that fails. */
 export const CHECKS: readonly Check[] = [
@@ -50,6 +51,7 @@ export const CHECKS: readonly Check[] = [
   containerDns,
   duplicateRules,
   mdmFile,
+  organizationCertificate,
   nftFeatures,
   resources,
   clock,

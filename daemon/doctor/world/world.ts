@@ -47,6 +47,8 @@ export interface World {
   network: Network;
   targets: Targets;
   knowledge: Knowledge;
+  /** The user id whose files count as the system's. */
+  owner: number;
   /** Measurements of `warp-svc` from earlier runs, oldest first. */
   samples: readonly Sample[];
   /** Adds a measurement for later runs. */
@@ -59,7 +61,7 @@ export interface World {
 
 export interface WorldOptions
   extends Pick<World, 'env' | 'tunnel' | 'culvert' | 'knowledge'>,
-    Partial<Pick<World, 'signal' | 'online' | 'targets' | 'samples' | 'remember' | 'now'>> {
+    Partial<Pick<World, 'signal' | 'online' | 'targets' | 'samples' | 'remember' | 'now' | 'owner'>> {
   /** A directory that stands for `/`. */
   root?: string;
   /** Words before every command. */
@@ -92,6 +94,7 @@ export function createWorld(options: WorldOptions): World {
     network: createNetwork(env),
     targets: options.targets ?? TARGETS,
     knowledge,
+    owner: options.owner ?? 0,
     samples: options.samples ?? [],
     remember: options.remember ?? (() => {}),
     now: options.now ?? Date.now,

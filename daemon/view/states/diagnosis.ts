@@ -14,6 +14,7 @@ const NEVER_A_CAUSE: ReadonlySet<string> = new Set([
   'culvert-packages',
   'service-resources',
   'nft-features',
+  'organization-certificate',
   'systemd-version',
   'daemon',
   'socket-directory',

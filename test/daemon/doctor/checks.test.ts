@@ -20,8 +20,9 @@ import { CULVERT_CASES } from './cases-culvert.ts';
 import { DNS_CASES } from './cases-dns.ts';
 import { NETWORK_CASES } from './cases-network.ts';
 import { SERVICE_CASES } from './cases-service.ts';
+import { TRUST_CASES } from './cases-trust.ts';
 
-const CASES: Case[] = [...DNS_CASES, ...NETWORK_CASES, ...SERVICE_CASES, ...CULVERT_CASES];
+const CASES: Case[] = [...DNS_CASES, ...NETWORK_CASES, ...SERVICE_CASES, ...TRUST_CASES, ...CULVERT_CASES];
 const TEXTS = new Set(Object.keys(po.parse(readFileSync('po/culvert.pot')).translations[''] ?? {}));
 /** Translates what the catalogs have, and nothing else. */
 const PSEUDO: Translator = {

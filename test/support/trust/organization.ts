@@ -1,6 +1,6 @@
 // A machine with an organization that inspects TLS: its authority, its list of authorities, and a server that it signed.
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -141,6 +141,8 @@ export function machine(t: Ends, more: NodeJS.ProcessEnv = {}) {
       rmSync(root + MANAGED.replace(/pem$/, 'crt'), { force: true });
       symlinkSync('managed-warp.pem', root + MANAGED.replace(/pem$/, 'crt'));
     },
+    /** Lets everybody write a file. */
+    open: (file: string) => chmodSync(root + file, 0o666),
     withdraw() {
       for (const end of ['pem', 'crt']) rmSync(root + MANAGED.replace(/pem$/, end), { force: true });
     },
