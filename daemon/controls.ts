@@ -6,6 +6,7 @@ import type { ChangeOptions, ChangeRequest, Changes, ExtendRequest } from './api
 import type { DoctorBundle, DoctorFixRequest, DoctorFixResponse, DoctorReport } from './api/schema/doctor.ts';
 import type { History, HistoryQuery } from './api/schema/history.ts';
 import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from './api/schema/settings-file.ts';
+import type { Networks } from './api/schema/traffic/networks.ts';
 import type {
   Routes,
   RoutesHistory,
@@ -204,6 +205,13 @@ export interface ToolAccountsControl {
   stop(): void;
 }
 
+/** The networks that this machine is on. */
+export interface NetworksControl {
+  /** Reads the links, and publishes their changes for two minutes from now. */
+  read(): Promise<Networks>;
+  stop(): void;
+}
+
 export interface Features {
   /** Publishes whether clients offer tool accounts, unless that was read a moment ago. */
   offerToolAccounts(): void;
@@ -213,6 +221,7 @@ export interface Features {
   metrics: MetricsControl;
   history(): Promise<HistoryControl>;
   routes(): Promise<RoutesControl>;
+  networks(): Promise<NetworksControl>;
   doctor(): Promise<DoctorControl>;
   killSwitch(): Promise<KillSwitchControl>;
   apps(): Promise<AppsControl>;

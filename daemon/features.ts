@@ -17,6 +17,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
   const killSwitch = once(async () => (await import('./killswitch/client/client.ts')).createKillSwitch(context));
   const changes = createChanges(context, { routes: () => routes.get(), killSwitch: killSwitch.get });
   const routes = once(async () => (await import('./routes/routes-service.ts')).createRoutes(context, changes));
+  const networks = once(async () => (await import('./networks/networks.ts')).createNetworks(context));
   const settingsFile = once(async () =>
     (await import('./settings-file/settings-file.ts')).createSettingsFile(context, changes, routes.get),
   );
@@ -40,6 +41,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
     changes,
     metrics,
     routes: routes.get,
+    networks: networks.get,
     settingsFile: settingsFile.get,
     toolAccounts: toolAccounts.get,
     offerToolAccounts: () => void toolOffer.loaded().then(offer => offer?.refresh()),
@@ -68,6 +70,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
         apps.stop(),
         doctor.stop(),
         (await toolAccounts.loaded())?.stop(),
+        (await networks.loaded())?.stop(),
         history.stop(),
         trustLists.stop(),
         (await updates.loaded())?.stop(),

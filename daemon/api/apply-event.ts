@@ -22,6 +22,7 @@ export const PARTS = [
   'reminder',
   'lastPause',
   'toolAccounts',
+  'networks',
 ] as const satisfies (keyof Snapshot & EventName)[];
 export type Part = (typeof PARTS)[number];
 

@@ -86,6 +86,7 @@ export const events = {
   reminder: s.Snapshot.shape.reminder,
   lastPause: s.Snapshot.shape.lastPause,
   toolAccounts: s.Snapshot.shape.toolAccounts,
+  networks: s.Snapshot.shape.networks,
   routes: s.RoutesProgress,
   accounts: s.ToolAccounts,
   history: s.HistoryCleared,
@@ -294,6 +295,11 @@ export const endpoints = {
   'GET /api/routes/presets': {
     summary: 'Entries for the networks of this machine: its links, containers, virtual machines, Tailscale',
     response: s.RoutesPresets,
+  },
+  'GET /api/networks': {
+    summary:
+      'The physical links that are up, each with what identifies its network. For two minutes after each request, changes come as `networks` events; nothing else is contacted',
+    response: s.Networks,
   },
   'GET /api/settings/export': {
     summary: "The tunnel's settings, routes and Culvert's own configuration as TOML, without secrets",

@@ -4,6 +4,7 @@ import * as actions from './actions.ts';
 import { Change, type ChangeOptions, ConfirmWithin, ForSeconds } from './schema/changes.ts';
 import { Diagnosis } from './schema/doctor.ts';
 import { KillSwitch } from './schema/traffic/killswitch.ts';
+import { NetworksState } from './schema/traffic/networks.ts';
 import {
   AccountSummary,
   CommandOutput,
@@ -29,6 +30,7 @@ export * from './schema/problem.ts';
 export * from './schema/settings-file.ts';
 export * from './schema/traffic/apps.ts';
 export * from './schema/traffic/killswitch.ts';
+export * from './schema/traffic/networks.ts';
 export * from './schema/traffic/proof.ts';
 export * from './schema/traffic/routes.ts';
 export * from './schema/traffic/tunnel.ts';
@@ -88,6 +90,8 @@ export const Snapshot = z.object({
    * on the daemon's PATH.
    */
   toolAccounts: z.object({ offered: z.boolean() }),
+  /** The networks of this machine; null while nobody looks and no rule needs them. Absent in older versions. */
+  networks: z.optional(z.nullable(NetworksState)),
   commands: Commands,
   /** Parts that could not be read again in time; such an answer has no ETag. */
   stale: z.optional(z.array(StalePart)),

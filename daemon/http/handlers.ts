@@ -162,6 +162,7 @@ export const handlers: Handlers = {
   'GET /api/routes/history': async ({ features }, { query }) =>
     (await features.routes()).history(query?.id === undefined ? undefined : Number(query.id)),
   'GET /api/routes/presets': async ({ features }) => (await features.routes()).presets(),
+  'GET /api/networks': async ({ features }) => (await features.networks()).read(),
   'GET /api/settings/export': async ({ features }) => (await features.settingsFile()).export(),
   'POST /api/settings/diff': async ({ features }, { body }) => (await features.settingsFile()).diff(body.toml),
   'POST /api/settings/apply': async ({ features }, { body }) => (await features.settingsFile()).apply(body),

@@ -54,6 +54,7 @@ export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KI
     reminder: null,
     lastPause: null,
     toolAccounts: { offered: false },
+    networks: null,
     commands: NO_COMMANDS,
   };
   const listeners = new Set<(event: Published) => void>();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openapi } from '../../../daemon/api/openapi.ts';
 import type { ToolAccounts } from '../../../daemon/api/schema/accounts.ts';
+import type { NetworksState } from '../../../daemon/api/schema/traffic/networks.ts';
 import type { ActionName, CommandOutput, UpdateCheck } from '../../../daemon/api/schema.ts';
 import { createChanges } from '../../../daemon/changes/changes.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
@@ -16,6 +17,7 @@ import { LIMITS, type Limits } from '../../../daemon/http/guard.ts';
 import type { Daemon } from '../../../daemon/http/handlers.ts';
 import { createListeners, type Listeners, type TcpAccess } from '../../../daemon/http/listeners.ts';
 import { createMetrics } from '../../../daemon/metrics/metrics.ts';
+import { createNetworks } from '../../../daemon/networks/networks.ts';
 import { createRoutes } from '../../../daemon/routes/routes-service.ts';
 import { createSettingsFile } from '../../../daemon/settings-file/settings-file.ts';
 import { createLog } from '../../../daemon/state/command-log.ts';
@@ -36,6 +38,8 @@ export interface Running {
   said: string[];
   /** Actions that reached the tunnel. */
   performed: [ActionName, string | undefined][];
+  /** The network as it is read. */
+  network: NetworksState;
 }
 
 export const OUTPUT: CommandOutput = {
@@ -66,7 +70,7 @@ const UPDATE: UpdateCheck = {
 const NO_TOOLS: ToolAccounts = { ok: true, tools: [], refreshing: false, problem: null };
 const idle = { start() {}, async stop() {} };
 /** Features that each answer immediately. */
-const FEATURES: Omit<Features, 'changes' | 'metrics' | 'routes' | 'settingsFile' | 'history'> = {
+const FEATURES: Omit<Features, 'changes' | 'metrics' | 'routes' | 'settingsFile' | 'history' | 'networks'> = {
   ...idle,
   offerToolAccounts() {},
   killSwitch: async () => ({
@@ -124,6 +128,7 @@ export async function startListeners(
   const state = createState({ available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false });
   const performed: Running['performed'] = [];
   const said: string[] = [];
+  const running = { performed, said, network: { service: null, links: [] } as NetworksState };
   const tunnel = {
     start() {},
     async stop() {},
@@ -171,6 +176,10 @@ export async function startListeners(
   });
   const routes = createRoutes(context, changes);
   const history = createHistory(context);
+  const networks = createNetworks(context, {
+    read: async () => structuredClone(running.network),
+    watch: () => ({ stop() {} }),
+  });
   const settingsFile = createSettingsFile(context, changes, async () => routes);
   const daemon: Daemon = {
     env,
@@ -185,6 +194,7 @@ export async function startListeners(
       routes: async () => routes,
       settingsFile: async () => settingsFile,
       history: async () => history,
+      networks: async () => networks,
     },
     startedAt,
     webui: join(directory, 'webui'),
@@ -217,10 +227,11 @@ export async function startListeners(
     }
   }
   t.after(async () => {
+    networks.stop();
     await Promise.all([listeners.close('test over', 50), changes.stop()]);
     removeTree(directory);
   });
-  return { listeners, daemon, port, socket, directory, performed, said };
+  return Object.assign(running, { listeners, daemon, port, socket, directory });
 }
 
 function reportTo(said: string[]): (line: string) => void {

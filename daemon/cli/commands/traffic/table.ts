@@ -113,6 +113,18 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./why.ts')).why,
   },
   {
+    name: 'network',
+    summary: 'the networks that this machine is on',
+    fallback: 'show',
+    commands: [
+      {
+        name: 'show',
+        summary: 'list the links that are up, and what identifies each network',
+        load: async () => (await import('./network.ts')).print,
+      },
+    ],
+  },
+  {
     name: 'killswitch',
     summary: 'block traffic outside the tunnel',
     fallback: 'status',

@@ -1,0 +1,45 @@
+// Reads the IPv4 default gateways and their hardware addresses from the kernel's tables, without rights or processes.
+import { readText } from '../system/files.ts';
+
+export interface Gateway {
+  address: string;
+  /** Null until a packet was exchanged. */
+  hardware: string | null;
+}
+
+const UP_AND_GATEWAY = 0x3;
+const COMPLETE = 0x2;
+
+/** @param root where /proc is, in tests */
+export function readGateways(root = ''): ReadonlyMap<string, Gateway> {
+  return gatewaysOf(readText(`${root}/proc/net/route`) ?? '', readText(`${root}/proc/net/arp`) ?? '');
+}
+
+/**
+ * The gateway of each device with a default route; of several, the one with the lowest metric.
+ * @param routes /proc/net/route, whose addresses are hexadecimal in the machine's byte order
+ * @param neighbors /proc/net/arp
+ */
+export function gatewaysOf(routes: string, neighbors: string): ReadonlyMap<string, Gateway> {
+  const known = new Map(
+    neighbors.split('\n').flatMap(line => {
+      const [address, , flags, hardware, , device] = line.trim().split(/\s+/);
+      return Number(flags) & COMPLETE ? [[`${device} ${address}`, hardware!.toLowerCase()] as const] : [];
+    }),
+  );
+  const best = new Map<string, { metric: number; address: string }>();
+  for (const line of routes.split('\n')) {
+    const [device = '', destination, gateway = '', flags = '', , , metric, mask] = line.trim().split(/\s+/);
+    const isDefault = destination === '00000000' && mask === '00000000';
+    if (!isDefault || (Number.parseInt(flags, 16) & UP_AND_GATEWAY) !== UP_AND_GATEWAY) continue;
+    const address = Buffer.from(gateway, 'hex').reverse().join('.');
+    const before = best.get(device);
+    if (!before || Number(metric) < before.metric) best.set(device, { metric: Number(metric), address });
+  }
+  return new Map(
+    [...best].map(([device, { address }]) => [
+      device,
+      { address, hardware: known.get(`${device} ${address}`) ?? null },
+    ]),
+  );
+}

@@ -1,0 +1,51 @@
+// Notices changes of the network by `gdbus monitor`, a child for each service. It only says that something changed.
+import { createInterface } from 'node:readline';
+import { signalGroup, startChild } from '../warp/cli/child.ts';
+import { busEnvironment } from './bus.ts';
+import { NM } from './network-manager.ts';
+import { IWD, NETWORKD } from './networkd.ts';
+
+/**
+ * Signals after which a network may be another one. Signal strengths, scans and counters of bytes, which come all the time,
+ * have none of these words.
+ */
+const TELLING =
+  /State|ActiveConnection|PrimaryConnection|ActiveAccessPoint|Connectivity|Metered|Gateway|ConnectedNetwork|ConnectedAccessPoint|is owned by|does not have an owner/;
+
+export interface Monitor {
+  stop(): void;
+}
+
+/**
+ * Calls `changed` after each change, and when a service comes or goes.
+ * @param failed called once, where gdbus can't be started
+ */
+export function monitorNetworks(
+  env: NodeJS.ProcessEnv,
+  changed: () => void,
+  failed: (reason: string) => void,
+): Monitor {
+  let isReported = false;
+  let isStopped = false;
+  const report = (reason: string) => {
+    if (isReported || isStopped) return;
+    isReported = true;
+    failed(reason);
+  };
+  const children = [NM, NETWORKD, IWD].map(service => {
+    const child = startChild('gdbus', ['monitor', '--system', '--dest', service], busEnvironment(env));
+    child.on('error', error => report(error.message));
+    child.on('exit', code => report(`gdbus ended with ${code}`));
+    child.stderr?.resume();
+    createInterface(child.stdout!).on('line', line => {
+      if (TELLING.test(line)) changed();
+    });
+    return child;
+  });
+  return {
+    stop() {
+      isStopped = true;
+      for (const child of children) signalGroup(child, 'SIGTERM');
+    },
+  };
+}
