@@ -17,6 +17,7 @@ import { VERSION } from './system/build-info.ts';
 import { programs } from './system/install-paths.ts';
 import { type Instance, prepareRuntime, running } from './system/instance.ts';
 import { acquireLock, type Lock } from './system/lock.ts';
+import { assertOwn } from './system/own-home.ts';
 import { type Paths, paths as pathsOf } from './system/paths.ts';
 import { createNotifier } from './system/systemd.ts';
 import { createSignIn } from './warp/sign-in.ts';
@@ -34,6 +35,8 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   process.umask(0o077);
   delete env.MALLOC_ARENA_MAX; // from data/bin/culvert.in, for this process only
   const flags = parseFlags(argv); // a TypeError here is a usage error
+  const { runtime, state, config } = pathsOf(env);
+  assertOwn(runtime, state, config);
   flags.demo ||= takeDemoRequest(pathsOf(env));
   const paths = pathsOf(env, flags.demo);
   const settings = await loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env, {

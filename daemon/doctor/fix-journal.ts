@@ -8,6 +8,7 @@ import { ACTION_NAMES } from '../api/actions.ts';
 import { Message } from '../api/schema/values.ts';
 import { readText, replaceFile } from '../system/files.ts';
 import { acquireLock } from '../system/lock.ts';
+import { assertOwn } from '../system/own-home.ts';
 import { copyWhole } from '../whole-file/copy.ts';
 import { contentOf, digestOf } from '../whole-file/digest.ts';
 
@@ -77,6 +78,7 @@ const COPY = 'before-fix-';
  */
 export function keepCopy(journal: string, path: string): string {
   const name = `${COPY}${randomBytes(8).toString('hex')}`;
+  assertOwn(dirname(journal));
   mkdirSync(dirname(journal), { recursive: true, mode: 0o700 });
   copyWhole(path, join(dirname(journal), name));
   return name;
@@ -169,6 +171,7 @@ function update<T>(
   change: (all: T[]) => T[],
   onWritten: (entries: T[]) => void = () => {},
 ): void {
+  assertOwn(dirname(path));
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const lock = acquireLock(`${path}.lock`, LOCK_WAIT_MS);
   if ('heldBy' in lock) throw new FixError('busy', `Process ${lock.heldBy} is applying a fix. Try again.`);

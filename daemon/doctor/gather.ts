@@ -5,6 +5,7 @@ import { DEFAULTS } from '../config/keys.ts';
 import { VERSION } from '../system/build-info.ts';
 import { reason } from '../system/errno.ts';
 import { dataDirectory } from '../system/install-paths.ts';
+import { foreignOwner } from '../system/own-home.ts';
 import type { Paths } from '../system/paths.ts';
 import { knowledgeDirectories, loadKnowledge } from './knowledge.ts';
 import { loadSamples, saveSample } from './world/samples.ts';
@@ -93,6 +94,7 @@ function worldOf(options: GatherOptions, tunnel: Snapshot | null, own: Own): Wor
     knowledge: loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, userConfig)),
     samples,
     remember(sample) {
+      if (foreignOwner(paths.state)) return;
       mkdirSync(paths.state, { recursive: true, mode: 0o700 });
       saveSample(samplesFile, samples, sample);
     },

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { readText, replaceFile } from '../../system/files.ts';
 import { acquireLock } from '../../system/lock.ts';
+import { assertOwn } from '../../system/own-home.ts';
 import { copyWhole } from '../../whole-file/copy.ts';
 import { TrustError } from '../errors.ts';
 
@@ -78,6 +79,7 @@ export interface OpenJournal {
 
 /** @throws TrustError busy, failed */
 export async function withJournal<T>(directory: string, work: (open: OpenJournal) => Promise<T>): Promise<T> {
+  assertOwn(directory);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const lock = acquireLock(join(directory, 'lock'), LOCK_WAIT_MS);
   if ('heldBy' in lock) throw new TrustError('busy', `Process ${lock.heldBy} is changing what tools trust. Try again.`);

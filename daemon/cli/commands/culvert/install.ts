@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:f
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { setAutostart } from '../../../system/autostart.ts';
 import { prefix } from '../../../system/install-paths.ts';
+import { assertOwn } from '../../../system/own-home.ts';
 import { type Paths, paths as pathsOf } from '../../../system/paths.ts';
 import { linkAt } from '../../../update/links.ts';
 import { InstallError } from '../../../update/user/errors.ts';
@@ -25,6 +26,7 @@ export async function installCommand(words: readonly string[], env: NodeJS.Proce
   if (more.length > 0 || given.startsWith('-')) throw usage('__install takes the tree to install, or nothing.');
   const tree = resolve(given);
   const layout = userLayout(env);
+  assertOwn(layout.root, layout.bin, ...layout.own);
   const version = versionIn(tree);
   const before = currentOf(layout);
   if (mentionsInstall(layout, `${tree}/`)) throw new Failure(`${tree} is installed already.`);

@@ -1,6 +1,7 @@
 // Writes the files of an integration and removes exactly those: a list of them is kept in the state of the user.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { assertOwn } from '../../../system/own-home.ts';
 import { writeEntry } from '../../../update/user/installation.ts';
 import type { Entry } from '../../../update/user/integration.ts';
 import {
@@ -22,6 +23,7 @@ import { Failure } from '../../errors.ts';
  * @throws Failure where files of others are in the way, before anything is changed
  */
 export function putFiles(record: string, planned: readonly Entry[]): void {
+  assertOwn(dirname(record), ...planned.map(({ path }) => dirname(path)));
   const before = readRecord({ record }) ?? EMPTY_RECORD;
   const foreign = planned.filter(entry => isForeign(entry, before)).map(({ path }) => path);
   if (foreign.length > 0)
