@@ -7,7 +7,7 @@ import { probeAccount } from '../manage/probe-account.ts';
 import { readQueue } from '../manage/queue.ts';
 import { poolStatus } from '../pool/status.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
-import { closedToOthers, unusableIn } from '../shims/other-users.ts';
+import { closedToOthers, describeClosed, OPEN_TO_OTHERS, unusableIn } from '../shims/other-users.ts';
 import type { Programs } from '../shims/shim.ts';
 import type { Account } from '../store/config.ts';
 import { readConfig } from '../store/config.ts';
@@ -127,16 +127,11 @@ function checkShim(cli: string, entry: Installed, { env, paths }: Context, progr
   const text = readText(entry.bin) ?? '';
   if (!text.includes(`'${programs.bundle}'`))
     return [{ level: 'warning', what: `${cli}: the shim starts another installation of culvert-wrap`, fix: repair }];
-  const closed = closedToOthers(entry);
+  const closed = closedToOthers(entry, programs.bundle);
   if (closed !== undefined) {
-    const kept = closed.startsWith(`${paths.state}/`);
-    return [
-      {
-        level: 'warning',
-        what: `${cli}: other users can run ${entry.bin}, but not its original ${closed}`,
-        fix: kept ? repair : 'give them the rights to read and run it, and to enter the directories above it',
-      },
-    ];
+    const kept = closed.file.startsWith(`${paths.state}/`);
+    const what = `${cli}: ${describeClosed(entry.bin, closed)}`;
+    return [{ level: 'warning', what, fix: kept ? repair : OPEN_TO_OTHERS }];
   }
   return [{ level: 'ok', what: `${cli}: ${entry.bin} -> ${entry.original}` }];
 }

@@ -6,6 +6,7 @@ import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { refreshPlans } from '../manage/compile.ts';
 import { type InstallResult, install, uninstall } from '../shims/install.ts';
+import { closedToOthers, describeClosed, OPEN_TO_OTHERS } from '../shims/other-users.ts';
 import type { Programs } from '../shims/shim.ts';
 import { readConfig } from '../store/config.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
@@ -65,7 +66,12 @@ export async function installShims(
     process.stderr.write(`culvert-wrap: ${error.message}\n`);
   }
   for (const { cli, bin, change, shared } of results) {
-    if (shared && change === 'installed')
+    const entry = readInstalls(paths)[cli];
+    const closed = change !== 'foreign' && entry ? closedToOthers(entry, programs.bundle) : undefined;
+    if (closed) {
+      say(`${cli}: ${describeClosed(bin, closed)}`);
+      say(OPEN_TO_OTHERS);
+    } else if (shared && change === 'installed')
       say(`${cli}: other users of ${path.dirname(bin)} run this shim as well, each with accounts of their own or none`);
     const first = search.split(':').find(dir => dir && bin.startsWith(`${dir}/`));
     if (!first)

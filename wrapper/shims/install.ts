@@ -1,7 +1,6 @@
 // Puts shims in place and takes them away again. Each step is a rename, so that a kill at any point leaves a command that
 // runs and a state from which install and uninstall both go on.
 import * as fs from 'node:fs';
-import * as os from 'node:os';
 import * as path from 'node:path';
 import {
   findOnPath,
@@ -15,8 +14,9 @@ import {
 import type { Paths } from '../store/paths.ts';
 import { planFile } from '../store/plan.ts';
 import { EXIT, reason, say, WrapError } from '../system/errors.ts';
-import { assertPrivate, readText, syncDirectory, withLock, writeAtomic } from '../system/files.ts';
+import { assertPrivate, createDirectory, readText, syncDirectory, withLock, writeAtomic } from '../system/files.ts';
 import { assertWritable, keepAt, moveBack, place } from './move-file.ts';
+import { isShared } from './other-users.ts';
 import { type Programs, recordIn, shimText } from './shim.ts';
 
 /** In the directory of a command that other users run as well. */
@@ -101,29 +101,6 @@ export function install(options: InstallOptions): InstallResult {
     const done = { bin: entry.bin, original: entry.original, shared: isShared(entry.bin) };
     return { change: adopted ? 'adopted' : 'installed', ...done };
   });
-}
-
-/**
- * Reports whether other users run the command in this place, so that its original must stay where they can read it: a directory
- * that is another user's, or one outside of the home that everybody, or a group, can search.
- */
-function isShared(file: string): boolean {
-  const stat = fs.statSync(path.dirname(file));
-  if (stat.uid !== process.getuid?.()) return true;
-  if (path.resolve(file).startsWith(`${ownHome()}/`)) return false;
-  for (let dir = fs.realpathSync(path.dirname(file)); ; dir = path.dirname(dir)) {
-    if ((fs.statSync(dir).mode & 0o011) === 0) return false;
-    if (dir === path.dirname(dir)) return true;
-  }
-}
-
-/** `HOME` may be another user's for root, and a container may not know its user. */
-function ownHome(): string {
-  try {
-    return os.userInfo().homedir;
-  } catch {
-    return os.homedir();
-  }
 }
 
 /**
@@ -221,7 +198,7 @@ function save(options: InstallOptions, bin: string, adopted: boolean): Installed
   const original = path.join(directory, options.bin);
   if (!adopted) assertReplaceable(original, bin, cli);
   if (shared) makeSharedDirectory(directory);
-  else fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+  else createDirectory(directory);
   if (stat.isSymbolicLink()) {
     const link = fs.readlinkSync(bin);
     const stage = `${original}.new`;

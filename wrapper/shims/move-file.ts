@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { Paths } from '../store/paths.ts';
 import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
-import { syncDirectory } from '../system/files.ts';
+import { createDirectory, syncDirectory } from '../system/files.ts';
 
 /**
  * Makes something in the state directory and renames it to `file`; where that is another file system, beside its place
@@ -15,7 +15,7 @@ export function place(paths: Paths, file: string, make: (stage: string) => void)
   const dir = path.dirname(file);
   const near = path.join(dir, `.${path.basename(file)}.culvert-wrap`);
   const stages = [path.join(paths.originals, `${path.basename(file)}.stage`), near];
-  fs.mkdirSync(paths.originals, { recursive: true, mode: 0o700 });
+  createDirectory(paths.originals);
   try {
     fs.rmSync(near, { force: true });
     for (const stage of stages) {

@@ -1,5 +1,6 @@
-// Finds the files that keep a shim in a shared directory from working for a user who did not install it.
+// Finds shims that other users run as well, and the files that keep one from working for them.
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { type Installed, isExecutable } from '../store/installs.ts';
 import { readText } from '../system/files.ts';
@@ -20,10 +21,50 @@ function originalsOf({ bin, original, link }: Installed): string[] {
   return link === undefined ? [original] : [original, path.resolve(path.dirname(bin), link)];
 }
 
-/** The original that other users can't run, although they can run the shim. */
-export function closedToOthers(entry: Installed): string | undefined {
+/**
+ * What other users can't use of a shim that they can run: its original, without which the command ends, or culvert-wrap's
+ * program, without which it runs as they are.
+ */
+export function closedToOthers(
+  entry: Installed,
+  program: string,
+): { what: 'original' | 'program'; file: string } | undefined {
   const originals = originalsOf(entry);
-  return isForEverybody(entry.bin) && !originals.some(isForEverybody) ? originals.at(-1) : undefined;
+  if (!isShared(entry.bin) || !isForEverybody(entry.bin)) return undefined;
+  if (!originals.some(file => isForEverybody(file))) return { what: 'original', file: originals.at(-1)! };
+  return isForEverybody(program, 0o004) ? undefined : { what: 'program', file: program };
+}
+
+/** A sentence for the user who installed the shim. */
+export function describeClosed(bin: string, { what, file }: NonNullable<ReturnType<typeof closedToOthers>>): string {
+  return what === 'original'
+    ? `other users can run ${bin}, but not its original ${file}`
+    : `other users run ${bin} without accounts, because they can't read ${file}`;
+}
+
+export const OPEN_TO_OTHERS = 'give them the rights to read and run it, and to enter the directories above it';
+
+/**
+ * Reports whether other users run the command in this place, so that its original must stay where they can read it: a directory
+ * that is another user's, or one outside of the home that everybody, or a group, can search.
+ */
+export function isShared(file: string): boolean {
+  const stat = fs.statSync(path.dirname(file));
+  if (stat.uid !== process.getuid?.()) return true;
+  if (path.resolve(file).startsWith(`${ownHome()}/`)) return false;
+  for (let dir = fs.realpathSync(path.dirname(file)); ; dir = path.dirname(dir)) {
+    if ((fs.statSync(dir).mode & 0o011) === 0) return false;
+    if (dir === path.dirname(dir)) return true;
+  }
+}
+
+/** `HOME` may be another user's for root, and a container may not know its user. */
+function ownHome(): string {
+  try {
+    return os.userInfo().homedir;
+  } catch {
+    return os.homedir();
+  }
 }
 
 function isReadable(file: string): boolean {
@@ -35,11 +76,11 @@ function isReadable(file: string): boolean {
   }
 }
 
-/** Reports whether any user can read and run a file, by the rights of the file and of each directory above it. */
-function isForEverybody(file: string): boolean {
+/** Reports whether any user has these rights to a file, by its mode and that of each directory above it. */
+function isForEverybody(file: string, rights = 0o005): boolean {
   try {
     let place = fs.realpathSync(file);
-    if ((fs.statSync(place).mode & 0o005) !== 0o005) return false;
+    if ((fs.statSync(place).mode & rights) !== rights) return false;
     while (place !== '/') {
       place = path.dirname(place);
       if ((fs.statSync(place).mode & 0o001) === 0) return false;

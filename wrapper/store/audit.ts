@@ -1,8 +1,8 @@
 // Logs which account ran a command, its outcome and its cost: one JSON line per attempt, without arguments or output.
-import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errno } from '../system/errors.ts';
-import { readText } from '../system/files.ts';
+import { createDirectory, giveToOwner, readText } from '../system/files.ts';
 import { isTime } from '../system/shape.ts';
 import type { Paths } from './paths.ts';
 
@@ -52,6 +52,8 @@ export function writeAudit(paths: Paths, entries: readonly AuditEntry[]): void {
   try {
     const fd = openForAppending(paths.audit);
     try {
+      const { size, nlink } = fstatSync(fd);
+      if (size === 0 && nlink === 1) giveToOwner(fd, dirname(paths.audit));
       // One write(2) with O_APPEND: lines of concurrent runs don't mix.
       writeSync(fd, entries.map(entry => `${JSON.stringify(entry)}\n`).join(''));
       if (fstatSync(fd).size > MAX_BYTES) renameSync(paths.audit, `${paths.audit}.1`);
@@ -70,7 +72,7 @@ function openForAppending(file: string): number {
     return open();
   } catch (error) {
     if (errno(error) !== 'ENOENT') throw error;
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    createDirectory(dirname(file));
     return open();
   }
 }

@@ -1,8 +1,8 @@
 // Lets a shell notice, without starting a program, that a plan's sources are not the files it was compiled from.
 import { spawnSync } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, openSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isReadableByOthers } from '../system/files.ts';
+import { createDirectory, giveToOwner, isReadableByOthers } from '../system/files.ts';
 import type { Paths } from './paths.ts';
 
 /**
@@ -44,11 +44,13 @@ export function isStale({ source, link, time }: SourceStamp): string {
 export function writeStamps(stamps: readonly SourceStamp[]): void {
   const touch: string[] = [];
   for (const { source, link, time } of stamps) {
-    mkdirSync(dirname(link), { recursive: true, mode: 0o700 });
+    createDirectory(dirname(link));
     for (const file of [link, time]) rmSync(file, { force: true });
     if (!existsSync(source)) continue;
     keepName(source, link);
-    writeFileSync(time, '', { mode: 0o600 });
+    const fd = openSync(time, 'wx', 0o600);
+    giveToOwner(fd, dirname(time));
+    closeSync(fd);
     touch.push(`touch -r ${quote(source)} ${quote(time)}`);
   }
   // utimes(2) by way of Node loses nanoseconds.

@@ -2,7 +2,9 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
+  fchownSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -18,7 +20,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { EXIT, errno, WrapError } from './errors.ts';
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
@@ -58,6 +60,7 @@ export function writeAtomic(file: string, text: string | Uint8Array, mode = 0o60
     const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     try {
       writeFileSync(fd, text);
+      giveToOwner(fd, dir);
       if (mode !== 0o600) fchmodSync(fd, mode);
       fsyncSync(fd);
     } finally {
@@ -71,11 +74,43 @@ export function writeAtomic(file: string, text: string | Uint8Array, mode = 0o60
   syncDirectory(dir);
 }
 
-function createDirectory(dir: string): void {
+/**
+ * Makes a directory, 0700, and those above it that are missing.
+ * @throws WrapError `not-stored`
+ */
+export function createDirectory(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const first = mkdirSync(dir, { recursive: true, mode: 0o700 });
+    if (first !== undefined) giveDirectories(resolve(first), resolve(dir));
   } catch (error) {
     throw notStored(dir, error);
+  }
+}
+
+/** The new directories from `first` down to `last`. */
+function giveDirectories(first: string, last: string): void {
+  if (last !== first) giveDirectories(first, dirname(last));
+  const fd = openSync(last, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    giveToOwner(fd, dirname(last));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Gives what root makes in another user's home to that user, whose own commands could not use it otherwise.
+ * @param fd of a new file or directory
+ * @param dir the directory it is in, whose owner gets it
+ */
+export function giveToOwner(fd: number, dir: string): void {
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = statSync(dir);
+  if (uid === 0) return;
+  try {
+    fchownSync(fd, uid, gid);
+  } catch {
+    // A file system, or a container, may know no other owner.
   }
 }
 
@@ -104,10 +139,30 @@ export function notStored(file: string, error: unknown): unknown {
 export function assertPrivate(dir: string): void {
   const stat = statSync(dir, { throwIfNoEntry: false });
   const uid = process.getuid?.();
-  if (!stat || uid === undefined || (stat.uid === uid && (stat.mode & 0o022) === 0)) return;
-  const why = stat.uid === uid ? 'others can write to it' : `it belongs to the user ${stat.uid}`;
-  throw new WrapError('unsafe-directory', EXIT.noPermission, `${dir} can't be used: ${why}`, {
-    hint: stat.uid === uid ? `run \`chmod go-w ${dir}\`` : 'run the command as that user, or correct XDG_STATE_HOME',
+  if (uid === undefined) return;
+  if (!stat) {
+    // root would make it in the home of another user
+    const place = nearest(dir);
+    const owner = statSync(place).uid;
+    if (uid === 0 && owner !== 0) throw notOwn(place, owner);
+    return;
+  }
+  if (stat.uid !== uid) throw notOwn(dir, stat.uid);
+  if ((stat.mode & 0o022) === 0) return;
+  throw new WrapError('unsafe-directory', EXIT.noPermission, `${dir} can't be used: others can write to it`, {
+    hint: `run \`chmod go-w ${dir}\``,
+  });
+}
+
+/** The directory itself, or the nearest one above it that exists. */
+function nearest(dir: string): string {
+  return existsSync(dir) ? dir : nearest(dirname(dir));
+}
+
+function notOwn(dir: string, owner: number): WrapError {
+  const own = process.getuid?.() === 0 ? "with root's own home, as after `sudo -i`" : 'correct XDG_STATE_HOME';
+  return new WrapError('unsafe-directory', EXIT.noPermission, `${dir} can't be used: it belongs to the user ${owner}`, {
+    hint: `run the command as that user, or ${own}`,
   });
 }
 

@@ -119,6 +119,24 @@ test('files that others can’t run or read are named to them, and to the user w
   assert.deepEqual([told.status, other.tool('x').status], [1, 69]);
   assert.match(told.stdout, /PROBLEM tool: .* is missing or not yours to run/);
   assert.match(root.wrap('doctor').stdout, /warning tool: other users can run .*\n.*give them the rights/);
+  const again = root.wrap('install', 'tool');
+  assert.equal(again.status, 0);
+  assert.match(
+    again.stderr,
+    /tool: other users can run .*tool, but not its original .*real-tool\n.*give them the rights/,
+  );
+  fs.chmodSync(program, 0o755);
+  assert.equal(root.wrap('install', 'tool').stderr, '');
+  fs.chmodSync(path.join(base, 'share'), 0o700);
+  fs.chmodSync(base, 0o711);
+  fs.rmSync(path.join(bin, 'tool'));
+  fs.writeFileSync(path.join(bin, 'tool'), TOOL, { mode: 0o755 });
+  const adopted = root.wrap('install', 'tool');
+  assert.match(
+    adopted.stderr,
+    /other users run .*tool without accounts, because they can't read .*share\/.*\n.*rights/,
+  );
+  assert.equal(other.tool('x').stdout, 'tool machine\n');
 });
 
 test('an own command before the shim of another user can be wrapped, and a wrong record does no harm', options, t => {
@@ -183,4 +201,47 @@ test('giving an original back replaces no other file that is kept there, and tak
   assert.equal(root.wrap('install', 'tool').status, 0);
   assert.deepEqual(fs.readdirSync(shared), ['tool']);
   assert.equal(other.tool('x').stdout, 'tool key-of-other\n');
+});
+
+test('root with the home of another user leaves no file there that this user can’t use', options, t => {
+  const { base, bin, root, other } = machine(t);
+  fs.writeFileSync(path.join(bin, 'tool'), TOOL, { mode: 0o755 });
+  assert.equal(root.wrap('install', 'tool').status, 0);
+  const env = { HOME: other.home, PATH: `${bin}:/usr/bin:/bin`, LANG: 'C.UTF-8' };
+  const main = path.join(base, 'share', path.basename(buildWrapper()));
+  const wrap = (...args: string[]) =>
+    spawnSync(process.execPath, [main, ...args], { env, encoding: 'utf8', input: 'key-b' });
+  const run = spawnSync(path.join(bin, 'tool'), ['x'], { env, encoding: 'utf8' });
+  assert.deepEqual([run.status, run.stdout, run.stderr], [0, 'tool key-of-other\n', '']);
+  for (const args of [['accounts', 'add', 'tool', 'b', '--file'], ['accounts', 'default', 'tool', 'b'], ['status']]) {
+    const { status, stderr } = wrap(...args);
+    assert.equal(status, 0, `${args.join(' ')}: ${stderr}`);
+  }
+  const files = fs.readdirSync(other.home, { recursive: true, encoding: 'utf8' });
+  for (const name of ['audit.jsonl', 'secrets', 'plans', 'accounts'])
+    assert.ok(
+      files.some(file => path.basename(file) === name),
+      `${name} was made`,
+    );
+  const foreign = (stat: fs.Stats) => stat.uid !== UID && !stat.isSymbolicLink();
+  assert.deepEqual(
+    files.filter(file => foreign(fs.lstatSync(path.join(other.home, file)))),
+    [],
+  );
+  const own = other.tool('x');
+  assert.deepEqual([own.status, own.stdout, own.stderr], [0, 'tool key-b\n', '']);
+  assert.equal(other.wrap('doctor').status, 0);
+});
+
+test('root does not install with the home of another user, who could then run commands as everybody', options, t => {
+  const { base, bin, other } = machine(t);
+  fs.writeFileSync(path.join(bin, 'tool'), TOOL, { mode: 0o755 });
+  const main = path.join(base, 'share', path.basename(buildWrapper()));
+  const { status, stderr } = spawnSync(process.execPath, [main, 'install', 'tool'], {
+    env: { HOME: other.home, PATH: `${bin}:/usr/bin:/bin`, LANG: 'C.UTF-8' },
+    encoding: 'utf8',
+  });
+  assert.equal(status, 77, stderr);
+  assert.match(stderr, /other can't be used: it belongs to the user 54321\n.*as that user, or with root's own home/);
+  assert.deepEqual([fs.readdirSync(other.home).sort(), fs.readdirSync(bin)], [['.config', 'bin'], ['tool']]);
 });
