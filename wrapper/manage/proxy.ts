@@ -4,27 +4,40 @@ import * as https from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { connect } from 'node:tls';
 import ipaddr from 'ipaddr.js';
+import { NO_TLS, whyNot } from './connection-failure.ts';
 
 interface Trust {
   ca?: string[];
+}
+
+export interface Proxy {
+  url: URL;
+  /** The variable that names it. */
+  variable: string;
 }
 
 /**
  * The proxy for an address: lower case first, and `HTTP_PROXY` not where a web server may have set it from a header.
  * @throws Error that does not repeat the variable's value: it may hold a password
  */
-export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
+export function proxyFor(url: URL, env: NodeJS.ProcessEnv): Proxy | undefined {
   const names =
     url.protocol === 'https:'
       ? ['https_proxy', 'HTTPS_PROXY']
       : ['http_proxy', ...(env.REQUEST_METHOD === undefined ? ['HTTP_PROXY'] : [])];
-  const name = names.find(each => env[each] !== undefined);
-  const value = name === undefined ? '' : env[name]!.trim();
-  if (value === '' || isExcluded(hostOf(url), env.no_proxy ?? env.NO_PROXY ?? '')) return undefined;
+  const variable = names.find(each => env[each] !== undefined);
+  const value = variable === undefined ? '' : env[variable]!.trim();
+  if (variable === undefined || value === '' || isExcluded(hostOf(url), env.no_proxy ?? env.NO_PROXY ?? ''))
+    return undefined;
   const text = value.includes('://') ? value : `http://${value}`;
   const proxy = URL.canParse(text) ? new URL(text) : undefined;
-  if (proxy?.hostname && (proxy.protocol === 'http:' || proxy.protocol === 'https:')) return proxy;
-  throw new Error(`${name} is not the address of an HTTP proxy, such as http://proxy.example.com:3128`);
+  // a reserved character ends the host, and what follows in the login counts as a path
+  if (text.includes('@') && !(proxy && !/@/.test(proxy.pathname + proxy.search + proxy.hash)))
+    throw new Error(
+      `the login in ${variable} can't be read; write / as %2F, # as %23, ? as %3F, : as %3A and @ as %40`,
+    );
+  if (proxy?.hostname && (proxy.protocol === 'http:' || proxy.protocol === 'https:')) return { url: proxy, variable };
+  throw new Error(`${variable} is not the address of an HTTP proxy, such as http://proxy.example.com:3128`);
 }
 
 /**
@@ -61,7 +74,7 @@ function hostOf(url: URL): string {
  * @throws Error that names the proxy without its login
  */
 export async function routeThrough(
-  proxy: URL,
+  proxy: Proxy,
   url: URL,
   trust: Trust,
   timeoutMs: number,
@@ -76,10 +89,10 @@ export async function routeThrough(
     };
   }
   return {
-    protocol: proxy.protocol,
-    ...addressOf(proxy),
+    protocol: proxy.url.protocol,
+    ...addressOf(proxy.url),
     path: url.href,
-    headers: { Host: url.host, ...loginOf(proxy) },
+    headers: { Host: url.host, ...loginOf(proxy.url) },
   };
 }
 
@@ -108,13 +121,20 @@ function decoded(text: string): string {
   }
 }
 
-function openTunnel(proxy: URL, url: URL, trust: Trust, timeoutMs: number): Promise<Socket> {
+function openTunnel(proxy: Proxy, url: URL, trust: Trust, timeoutMs: number): Promise<Socket> {
   const target = `${url.hostname}:${url.port || 443}`;
   return new Promise((resolve, reject) => {
-    const fail = (why: string) => reject(new Error(`the proxy ${proxy.host} ${why}`));
-    const { request: start } = proxy.protocol === 'https:' ? https : http;
-    const headers = { Host: target, ...loginOf(proxy) };
-    const request = start({ ...addressOf(proxy), method: 'CONNECT', path: target, headers, agent: false, ...trust });
+    const fail = (why: string) => reject(new Error(`the proxy ${proxy.url.host} ${why}`));
+    const { request: start } = proxy.url.protocol === 'https:' ? https : http;
+    const headers = { Host: target, ...loginOf(proxy.url) };
+    const request = start({
+      ...addressOf(proxy.url),
+      method: 'CONNECT',
+      path: target,
+      headers,
+      agent: false,
+      ...trust,
+    });
     const limit = setTimeout(() => {
       fail(`gave no answer within ${timeoutMs / 1_000} s`);
       request.destroy();
@@ -135,10 +155,17 @@ function openTunnel(proxy: URL, url: URL, trust: Trust, timeoutMs: number): Prom
     });
     request.on('error', error => {
       clearTimeout(limit);
-      fail(`can't be reached: ${error.message}`);
+      reject(proxyFailure(proxy, error));
     });
     request.end();
   });
+}
+
+/** The error for a proxy that could not be used, with what to do. */
+export function proxyFailure({ url, variable }: Proxy, cause: unknown): Error {
+  const why = whyNot(cause);
+  const next = why === NO_TLS ? `write it as http:// in ${variable}` : `start it, or correct ${variable}`;
+  return new Error(`the proxy ${url.host} can't be used: ${why}; ${next}`, { cause });
 }
 
 /** Reason for a refusal by the proxy, which says nothing about the account's credential. */

@@ -6,10 +6,11 @@ import type { Provider } from '../catalog/catalog.ts';
 import { at } from '../run/rules/classify.ts';
 import type { Remaining } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
-import { reason } from '../system/errors.ts';
+import { errno, reason } from '../system/errors.ts';
 import { readText } from '../system/files.ts';
 import { sha256 } from '../system/hash.ts';
 import { failureOf, runHelper } from '../system/run-helper.ts';
+import { whyNot } from './connection-failure.ts';
 
 export type UsageAnswer = { ok: true; remaining: Remaining } | ({ ok: false } & UsageProblem);
 
@@ -178,7 +179,9 @@ async function getJson(url: string, headers: Record<string, string>, env: NodeJS
   try {
     return JSON.parse(body);
   } catch {
-    throw new Error(`${new URL(url).host} answered with something that is not JSON`);
+    throw new Error(
+      `${new URL(url).host} answered with ${body.trim() === '' ? 'nothing' : 'something that is not JSON'}`,
+    );
   }
 }
 
@@ -231,11 +234,21 @@ async function get(
     ...route,
     headers: { ...headers, ...route?.headers },
   };
+  const isByProxy = route?.protocol !== undefined;
+  const server = isByProxy ? `the proxy ${proxy?.url.host}` : 'the usage endpoint';
   return new Promise((resolve, reject) => {
+    const fail = (error: Error) => {
+      if (errno(error) === undefined) reject(error);
+      else if (proxy && isByProxy) reject(proxies?.proxyFailure(proxy, error));
+      else {
+        const through = proxy ? ` through the proxy ${proxy.url.host}` : '';
+        reject(new Error(`${new URL(url).host} can't be asked${through}: ${whyNot(error)}`, { cause: error }));
+      }
+    };
     const fetcher = (route?.protocol ?? url).startsWith('https:') ? https : http;
     const request = fetcher.get(url, options, response => {
       if (proxy && response.statusCode === 407) {
-        request.destroy(new Error(`the proxy ${proxy.host} ${proxies?.refusal(407)}`));
+        request.destroy(new Error(`the proxy ${proxy.url.host} ${proxies?.refusal(407)}`));
         return;
       }
       const chunks: Buffer[] = [];
@@ -248,14 +261,11 @@ async function get(
       response.on('end', () =>
         resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
       );
-      response.on('error', reject);
+      response.on('error', fail);
     });
-    const limit = setTimeout(
-      () => request.destroy(new Error('the usage endpoint gave no answer within 5 s')),
-      TIMEOUT_MS,
-    );
-    request.on('timeout', () => request.destroy(new Error('the usage endpoint gave no answer within 5 s')));
-    request.on('error', reject);
+    const limit = setTimeout(() => request.destroy(new Error(`${server} gave no answer within 5 s`)), TIMEOUT_MS);
+    request.on('timeout', () => request.destroy(new Error(`${server} gave no answer within 5 s`)));
+    request.on('error', fail);
     request.on('close', () => clearTimeout(limit));
   });
 }

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Provider } from '../../../wrapper/catalog/catalog.ts';
@@ -78,6 +78,20 @@ async function proxy(t: TestContext, host = '127.0.0.1', status?: number) {
     socket.on('error', () => target.destroy());
   });
   return { port: await listening(t, server, host), seen };
+}
+
+/** A server that answers the first bytes with the first text, what follows with the second, and then ends. */
+function answering(first: string, second?: string): Server {
+  return createServer(socket => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      if (second === undefined) socket.end(first);
+      else {
+        socket.write(first);
+        socket.once('data', () => socket.end(second));
+      }
+    });
+  });
 }
 
 const answer: http.RequestListener = (request, response) => {
@@ -168,13 +182,41 @@ test('a refusal by the proxy does not blame the credential, and no text holds th
   const { port } = await proxy(t);
   const blocked = await proxy(t, '127.0.0.1', 403);
   const unauthorized = await proxy(t, '127.0.0.1', 401);
+  const garbage = await listening(t, answering('\0garbage\r\n\r\n'), '127.0.0.1');
+  const silent = await listening(t, answering(''), '127.0.0.1');
+  const empty = await listening(t, answering('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'), '127.0.0.1');
+  const babble = await listening(t, answering('HTTP/1.1 200 OK\r\n\r\n', 'no TLS at all\r\n'), '127.0.0.1');
   const cases: [string, RegExp][] = [
     [`http://us:wrong-canary@127.0.0.1:${port}`, /the proxy 127\.0\.0\.1:\d+ asks for another login/],
     [`http://${LOGIN}@127.0.0.1:${blocked.port}`, /the proxy 127\.0\.0\.1:\d+ answered with HTTP status 403/],
     [`http://${LOGIN}@127.0.0.1:${unauthorized.port}`, /the proxy 127\.0\.0\.1:\d+ answered with HTTP status 401/],
-    [`http://${LOGIN}@127.0.0.1:1`, /the proxy 127\.0\.0\.1:1 can't be reached/],
+    [
+      `http://${LOGIN}@127.0.0.1:1`,
+      /^the proxy 127\.0\.0\.1:1 can't be used: connection refused; start it, or correct HTTPS_PROXY$/,
+    ],
+    [
+      `https://${LOGIN}@127.0.0.1:${port}`,
+      /can't be used: it does not speak TLS; write it as http:\/\/ in HTTPS_PROXY$/,
+    ],
+    [
+      `http://${LOGIN}@127.0.0.1:${garbage}`,
+      /the proxy 127\.0\.0\.1:\d+ can't be used: it does not speak HTTP; start it/,
+    ],
+    [
+      `http://${LOGIN}@127.0.0.1:${silent}`,
+      /the proxy 127\.0\.0\.1:\d+ can't be used: it closed the connection; start it/,
+    ],
+    [
+      `http://${LOGIN}@127.0.0.1:${babble}`,
+      /^localhost:1 can't be asked through the proxy 127\.0\.0\.1:\d+: it does not speak TLS$/,
+    ],
+    ...['12/34', '12?34', '12#34', 'a/b', '12\\34'].map((password): [string, RegExp] => [
+      `http://us%40er:${password}-canary@127.0.0.1:${port}`,
+      /^the login in HTTPS_PROXY can't be read; write \/ as %2F/,
+    ]),
     [`socks5://${LOGIN}@127.0.0.1:1`, /HTTPS_PROXY is not the address of an HTTP proxy/],
-    [`http://${LOGIN}@:bad:`, /HTTPS_PROXY is not the address of an HTTP proxy/],
+    [`http://${LOGIN}@:bad:`, /the login in HTTPS_PROXY can't be read/],
+    ['http://:bad:', /HTTPS_PROXY is not the address of an HTTP proxy/],
     [`http://us%:er-canary@127.0.0.1:${port}`, /asks for another login/],
   ];
   for (const [via, expected] of cases) {
@@ -187,12 +229,28 @@ test('a refusal by the proxy does not blame the credential, and no text holds th
       assert.doesNotMatch(asked.problem, /canary|us@er|us%40er|Basic/);
     }
   }
+  for (const [via, expected] of [
+    [
+      `http://${LOGIN}@127.0.0.1:1`,
+      /^the proxy 127\.0\.0\.1:1 can't be used: connection refused; .* correct http_proxy$/,
+    ],
+    [
+      `https://${LOGIN}@127.0.0.1:${port}`,
+      /^the proxy 127.* can't be used: it does not speak TLS; write .* http_proxy$/,
+    ],
+    [`http://${LOGIN}@127.0.0.1:${garbage}`, /^the proxy 127.* can't be used: it does not speak HTTP; /],
+    [`http://${LOGIN}@127.0.0.1:${empty}`, /^localhost:1 answered with nothing$/],
+  ] as const) {
+    const asked = await ask('http://localhost:1/', { http_proxy: via });
+    assert.ok(asked && !asked.ok && !asked.unusable, via);
+    assert.match(asked.problem, expected);
+  }
   const plain = await ask('http://localhost:1/', { http_proxy: `http://us:wrong-canary@127.0.0.1:${port}` });
   assert.ok(plain && !plain.ok && /asks for another login/.test(plain.problem), JSON.stringify(plain));
 });
 
 test('NO_PROXY and the names of the variables work as with curl', () => {
-  const via = (url: string, env: Record<string, string>) => proxyFor(new URL(url), env)?.host;
+  const via = (url: string, env: Record<string, string>) => proxyFor(new URL(url), env)?.url.host;
   const excluded = (url: string, list: string) => via(url, { HTTPS_PROXY: 'p:1', NO_PROXY: list }) === undefined;
   const yes: [string, string][] = [
     ['https://a.example.com', 'example.com'],
