@@ -22,8 +22,8 @@ function originalsOf({ bin, original, link }: Installed): string[] {
 }
 
 /**
- * What other users can't use of a shim that they can run: its original, without which the command ends, or culvert-wrap's
- * program, without which it runs as they are.
+ * File that keeps a shim from working for other users, who can run it: its original, without which the command ends, or
+ * culvert-wrap's program, without which it uses no account.
  */
 export function closedToOthers(
   entry: Installed,
