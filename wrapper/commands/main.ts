@@ -142,17 +142,34 @@ function addMcp(program: Command, context: Context): void {
 }
 
 function addServe(program: Command, context: Context): void {
-  program
-    .command('serve <cli> <command...>')
-    .description('run a program that uses the accounts and holds no key: serve firecrawl -- node app.js')
-    .passThroughOptions()
+  const serve = program
+    .command('serve')
+    .enablePositionalOptions()
+    .description('let programs use the accounts and hold no key: serve firecrawl -- node app.js');
+  serve
+    .command('run <cli> [command...]', { isDefault: true })
+    .description('run a program that uses the accounts; without one, serve programs with a token until Ctrl+C')
+    .option('--port <port>', 'listen on this port of 127.0.0.1, now and later')
+    .option('--env', 'print variables for `eval`, with a token for this shell')
+    .option('--expires <duration>', 'with --env: how long the token can be used; default: 12h')
     .exitOverride()
-    .action(async (cli: string, words: string[]) => {
-      const { runBehindGateway } = await import('../gateway/run.ts');
-      // everything behind the tool is the program's, and `--` stays among it
-      const end = await runBehindGateway(cli, words[0] === '--' ? words.slice(1) : words, context);
-      exitLike(end.exit, end.signal);
+    .action(async (cli: string, command: string[], options) => {
+      const own = await import('./serve.ts');
+      await own.serve(cli, command, options, context);
     });
+  const token = serve.command('token').enablePositionalOptions().description('tokens of programs that use a gateway');
+  add(token, 'add <cli> <name>', 'make a token, and print its placeholder once')
+    .option('--expires <duration>', 'how long it can be used, for example 30d; default: until it is revoked')
+    .option('--budget <amount>', "the most that its requests may cost, in the provider's unit")
+    .action(async (cli: string, name: string, options) => {
+      await (await import('./serve.ts')).newToken(cli, name, options, context);
+    });
+  add(token, 'list [cli]', 'list the tokens and what they have used', true).action(
+    async (cli: string | undefined, options) => (await import('./serve.ts')).listTokens(cli, options, context),
+  );
+  add(token, 'revoke <cli> <name>', 'refuse a token from now on').action(async (cli: string, name: string, options) =>
+    (await import('./serve.ts')).revokeToken(cli, name, options, context),
+  );
 }
 
 function addCatalog(program: Command, context: Context): void {

@@ -11,9 +11,14 @@ export interface Refusal {
 /** A program that may use the gateway. */
 export interface Consumer {
   name: string;
-  placeholder: string;
   /** Digest of the placeholder. */
   digest: Buffer;
+}
+
+/** A program, and the placeholder with which it came. */
+interface Admitted {
+  consumer: Consumer;
+  placeholder: string;
 }
 
 export interface Door {
@@ -29,18 +34,20 @@ type Headers = NodeJS.Dict<string[]>;
  * Refuses what a web page can send (another name for this address, an origin) and what has no placeholder.
  * @param headers each with all its values
  */
-export function admit(target: string, headers: Headers, { consumers, port, keyHeader }: Door): Consumer | Refusal {
+export function admit(target: string, headers: Headers, { consumers, port, keyHeader }: Door): Admitted | Refusal {
   const { host = [], origin, 'sec-fetch-site': site } = headers;
   if (host.length !== 1 || host[0] !== `127.0.0.1:${port}`)
     return { status: 421, message: `This gateway has one address only: 127.0.0.1:${port}.` };
   if (origin || site?.some(value => value !== 'none'))
     return { status: 403, message: 'A web page may not use this gateway.' };
   if (!target.startsWith('/')) return { status: 400, message: 'The request names no path.' };
-  const given = placeholderIn(headers, keyHeader);
+  const placeholder = placeholderIn(headers, keyHeader);
   // digests have one length, as the comparison needs; all are compared, so that the time says nothing
-  const own = digest(Buffer.from(given));
+  const own = digest(Buffer.from(placeholder));
   const [consumer] = consumers.filter(each => timingSafeEqual(own, each.digest));
-  return consumer ?? { status: 401, message: 'The key is not a placeholder of this gateway.' };
+  return consumer
+    ? { consumer, placeholder }
+    : { status: 401, message: 'The key is not a placeholder of this gateway.' };
 }
 
 /** Programs in which no header can be set for a websocket send their key as a subprotocol. */

@@ -1,7 +1,6 @@
 // Forwards one request: with the account whose turn it is, and with the next one after a limit, until the first byte goes out.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Turn, type Using } from '../run/turn.ts';
-import type { Plan } from '../store/plan.ts';
 import { type CliState, REQUEST } from '../store/state.ts';
 import { sha256 } from '../system/hash.ts';
 import { deny, passAnswer, passError, readError } from './answer.ts';
@@ -13,7 +12,7 @@ const REQUEST_MS = 1_200_000;
 
 /** Forwards an admitted request, and ends its answer. */
 export async function forward(req: IncomingMessage, res: ServerResponse, route: Route): Promise<void> {
-  const { http, ledger, plan } = route;
+  const { http, ledger, plan, consumer, consumers } = route;
   const method = req.method ?? 'GET';
   const path = pathOf(req);
   const gone = new AbortController();
@@ -22,7 +21,10 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   const again = nameOf(req, body);
   const turn = await turnFor(route, path, again);
   let trying: { using: Using; started: number } | undefined;
+  let used = { spent: 0, account: undefined as string | undefined };
+  const hasBudget = consumers.begin(consumer, turn.cost);
   try {
+    if (!hasBudget) return deny(res, 402, `The budget of "${consumer.name}" is used up.`);
     let using = await turn.take();
     if (!using) return deny(res, 401, 'No account can be used.');
     for (;;) {
@@ -31,7 +33,9 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
       const answer = await send(req, body, using, { ...route, signal: gone.signal });
       const status = answer.statusCode ?? 500;
       trying = undefined;
+      used = { spent: 0, account: using.name };
       if (status < 400) {
+        used.spent = turn.cost;
         turn.answered(using.name, true, started);
         if (again !== '' && hasKey(req)) turn.job(again, using.name);
         return await passAnswer(answer, res, { turn, using, route, id: createdBy(method, path, http) });
@@ -62,6 +66,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
     const status = error.wasSent ? 500 : 502;
     deny(res, status, `The provider gave no answer: ${error.message}`);
   } finally {
+    if (hasBudget) consumers.end(consumer, turn.cost, used);
     await turn.finish();
   }
 }
@@ -72,11 +77,7 @@ export function pathOf(req: IncomingMessage): string {
 }
 
 /** The accounts of a request, by its path and what it names. */
-export function turnFor(
-  { plan, ledger }: { plan: Plan; ledger: Route['ledger'] },
-  path: string,
-  again = '',
-): Promise<Turn> {
+export function turnFor({ plan, ledger, consumer }: Route, path: string, again = ''): Promise<Turn> {
   const { costs } = plan.provider;
   const command =
     path
@@ -84,7 +85,13 @@ export function turnFor(
       .slice(1, 3)
       .find(part => Object.hasOwn(costs, part)) ?? 'http';
   const ids = isRecent(ledger.state(), again, ledger.context.now()) ? [...partsOf(path), again] : partsOf(path);
-  return Turn.open(plan, ledger.context, { command, ids, isRequest: true, book: ledger });
+  return Turn.open(plan, ledger.context, {
+    command,
+    ids,
+    isRequest: true,
+    book: ledger,
+    consumer: consumer.name,
+  });
 }
 
 /**

@@ -1,8 +1,9 @@
 /**
  * The door of the gateway: programs reach a provider through 127.0.0.1 with a placeholder, and never hold a key.
  *
- *     const gateway = await startGateway('firecrawl', context);
- *     spawn(program, { env: { ...env, ...gateway.env } }); // FIRECRAWL_API_URL, FIRECRAWL_API_KEY, NO_PROXY
+ *     const placeholder = newPlaceholder(http);
+ *     const gateway = await startGateway('firecrawl', context, { placeholder });
+ *     spawn(program, { env: { ...env, ...variablesFor(http, { url: gateway.url, placeholder }, env) } });
  *     await gateway.close();
  *
  * `gateway.url` is the provider's address without a path: one port for each provider, because programs lose a path.
@@ -12,12 +13,15 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
-import { EXIT, reason, say, WrapError } from '../system/errors.ts';
+import type { Plan } from '../store/plan.ts';
+import { EXIT, errno, reason, say, WrapError } from '../system/errors.ts';
 import { digest } from '../system/hash.ts';
 import { createPeerLookup } from '../system/peer.ts';
 import { admit, type Consumer, type Door } from './admit.ts';
 import { deny } from './answer.ts';
+import { Consumers } from './consumers.ts';
 import { forward } from './forward.ts';
 import { Ledger } from './ledger.ts';
 import { connectionsTo, type Route } from './upstream.ts';
@@ -27,8 +31,6 @@ import { end, forwardUpgrade } from './websocket.ts';
 export interface Gateway {
   /** `http://127.0.0.1:PORT` */
   url: string;
-  /** Variables for a program that uses it; they hold the placeholder and no key. */
-  env: Record<string, string>;
   /** Ends it, and the requests under way. */
   close(): Promise<void>;
 }
@@ -36,41 +38,75 @@ export interface Gateway {
 /** Longer than programs keep an idle connection, so that none is closed under a request. */
 const KEEP_ALIVE_MS = 65_000;
 const MOST_CONNECTIONS = 4_096;
+const REVOKED_MS = 1_000;
+
+export interface GatewayOptions {
+  /** The only placeholder. Without one, those of `serve token` let programs in. */
+  placeholder?: string;
+  /** 0 for any. */
+  port?: number;
+}
+
+/** A placeholder in the form of a provider's keys: programs refuse another one. */
+export function newPlaceholder({ key_prefix }: Pick<HttpProvider, 'key_prefix'>): string {
+  return `${key_prefix}${randomUUID()}`;
+}
+
+/** @throws WrapError `no-gateway` where the catalog has no `http` */
+export function httpOf({ cli, provider }: Pick<Plan, 'cli' | 'provider'>): HttpProvider {
+  if (provider.http) return provider.http;
+  throw new WrapError('no-gateway', EXIT.usage, `the catalog does not say how programs reach ${cli} over HTTP`, {
+    hint: `add [providers.${cli}.http] to ~/.config/culvert-wrap/providers.toml`,
+  });
+}
 
 /**
- * Starts a gateway for a tool's provider, with a placeholder of its own.
- * @param port 0 for any
- * @throws WrapError `no-gateway` where the catalog has no `http`, `no-account`, and those of `loadPlan`
+ * Starts a gateway for a tool's provider.
+ * @throws WrapError `no-gateway`, `port-in-use`, and those of `loadPlan`
  */
-export async function startGateway(cli: string, context: Context, port = 0): Promise<Gateway> {
+export async function startGateway(cli: string, context: Context, options: GatewayOptions = {}): Promise<Gateway> {
+  const { placeholder, port = 0 } = options;
   const ledger = new Ledger(cli, context);
-  const { http } = (await ledger.plan()).provider;
-  if (!http) {
-    throw new WrapError('no-gateway', EXIT.usage, `the catalog does not say how programs reach ${cli} over HTTP`, {
-      hint: `add [providers.${cli}.http] to ~/.config/culvert-wrap/providers.toml`,
-    });
-  }
-  const placeholder = `${http.key_prefix}${randomUUID()}`;
+  const http = httpOf(await ledger.plan());
   const agent = connectionsTo(http);
-  const own: Consumer = { name: 'program', placeholder, digest: digest(Buffer.from(placeholder)) };
-  const door: Door = { consumers: [own], port, keyHeader: http.key_header };
+  const only = placeholder === undefined ? undefined : { name: 'program', digest: digest(Buffer.from(placeholder)) };
+  const consumers = new Consumers(cli, context, only);
+  const door: Omit<Door, 'consumers'> = { port, keyHeader: http.key_header };
   let url = '';
   /** @returns how to forward a request, or why it is not forwarded */
   const routeOf = async (req: IncomingMessage): Promise<Route | { status: number; message: string }> => {
-    const consumer = admit(req.url ?? '', req.headersDistinct, door);
-    if ('status' in consumer) return consumer;
+    const admitted = admit(req.url ?? '', req.headersDistinct, { ...door, consumers: consumers.all });
+    if ('status' in admitted) return admitted;
     const plan = await ledger.plan();
     if (!plan.accounts.some(({ enabled }) => enabled))
       return { status: 401, message: `${cli} has no enabled account.` };
-    return { plan, http: plan.provider.http ?? http, ledger, agent, url, placeholder: consumer.placeholder };
+    return { plan, http: plan.provider.http ?? http, ledger, agent, url, consumers, ...admitted };
+  };
+  const open = new Map<Duplex, Consumer | undefined>();
+  let watching: NodeJS.Timeout | undefined;
+  const endRevoked = () => {
+    for (const [socket, consumer] of open) if (consumer && !consumers.has(consumer)) socket.destroy();
+  };
+  const isOurs = peerCheck();
+  const enter = (socket: Duplex, consumer?: Consumer) => {
+    if (!open.has(socket)) socket.once('close', () => leave(socket));
+    open.set(socket, consumer);
+    // a request is checked when it comes; this ends what goes on after its token was revoked
+    watching ??= setInterval(endRevoked, REVOKED_MS).unref();
+  };
+  const leave = (socket: Duplex) => {
+    open.delete(socket);
+    if (open.size > 0) return;
+    clearInterval(watching);
+    watching = undefined;
   };
   const serve = async (req: IncomingMessage, res: ServerResponse) => {
     if (!(await isOurs(req.socket))) return void req.socket.destroy();
     const route = await routeOf(req);
     if ('status' in route) return deny(res, route.status, route.message);
+    enter(req.socket, route.consumer);
     await forward(req, res, route);
   };
-  const isOurs = peerCheck();
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (req, res) => {
     serve(req, res).catch(error => {
       if (!res.destroyed) say(`${cli}: a request failed: ${reason(error)}`);
@@ -81,38 +117,46 @@ export async function startGateway(cli: string, context: Context, port = 0): Pro
   server.on('connection', socket => {
     isOurs(socket).then(ours => ours || socket.destroy());
   });
-  const upgraded = new Set<Duplex>();
   const upgrade = async (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (!(await isOurs(req.socket))) return void socket.destroy();
     const route = await routeOf(req);
     if ('status' in route) return end(socket, route.status);
+    enter(socket, route.consumer);
     await forwardUpgrade(req, socket, head, route);
   };
   server.on('upgrade', (req, socket, head) => {
-    upgraded.add(socket);
-    socket.once('close', () => upgraded.delete(socket));
+    enter(socket);
     upgrade(req, socket, head).catch(error => {
       say(`${cli}: a websocket failed: ${reason(error)}`);
       socket.destroy();
     });
   });
   server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
+  await once(server, 'listening').catch(error => {
+    throw cannotListen(cli, port, error);
+  });
   door.port = (server.address() as AddressInfo).port;
   url = `http://127.0.0.1:${door.port}`;
-  const direct = directly(context.env.NO_PROXY ?? context.env.no_proxy);
-  const env: Record<string, string> = { [http.key_variable]: placeholder, NO_PROXY: direct, no_proxy: direct };
-  if (http.base_variable) env[http.base_variable] = url;
   const close = async () => {
+    clearInterval(watching);
     const end = once(server, 'close');
     server.close();
     server.closeAllConnections();
-    for (const socket of upgraded) socket.destroy();
+    for (const socket of open.keys()) socket.destroy();
     agent.destroy();
     await end;
     ledger.write();
+    consumers.write();
   };
-  return { url, env, close };
+  return { url, close };
+}
+
+function cannotListen(cli: string, port: number, error: unknown): unknown {
+  if (errno(error) !== 'EADDRINUSE') return error;
+  return new WrapError('port-in-use', EXIT.unavailable, `port ${port} is in use, perhaps by the gateway of ${cli}`, {
+    hint: `run \`culvert-wrap serve status\`, or choose another port with --port`,
+    cause: error,
+  });
 }
 
 /** Reports whether a connection comes from this user; a connection is looked up once. */
@@ -130,9 +174,4 @@ function peerCheck(): (socket: Socket) => Promise<boolean> {
     answers.set(socket, answer);
     return answer;
   };
-}
-
-/** Programs send requests for this machine to a proxy as well, unless it is named here. */
-function directly(value = ''): string {
-  return [...new Set([...value.split(',').filter(name => name !== ''), '127.0.0.1', 'localhost'])].join(',');
 }

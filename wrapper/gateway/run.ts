@@ -4,19 +4,23 @@ import type { Context, End } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { cannotStart } from '../run/pass-through.ts';
-import { startGateway } from './gateway.ts';
+import { httpOf, newPlaceholder, startGateway } from './gateway.ts';
+import { variablesFor } from './variables.ts';
 
 /**
  * Runs a program with a gateway of its own, which ends with it.
  * @throws WrapError `no-gateway`, `original-missing`, `original-unusable`
  */
 export async function runBehindGateway(cli: string, command: readonly string[], context: Context): Promise<End> {
-  const { provider, accounts } = await loadPlan(cli, context);
-  const gateway = await startGateway(cli, context);
+  const plan = await loadPlan(cli, context);
+  const { provider, accounts } = plan;
+  const http = httpOf(plan);
+  const placeholder = newPlaceholder(http);
+  const gateway = await startGateway(cli, context, { placeholder });
   const env = callerEnvironment(context.env);
   const ofAccounts = accounts.flatMap(account => Object.entries(account.env).flatMap(variablesOf));
   for (const name of [...provider.inject, ...provider.credentials, ...ofAccounts]) delete env[name];
-  Object.assign(env, gateway.env);
+  Object.assign(env, variablesFor(http, { url: gateway.url, placeholder }, env));
   const [program, ...args] = command;
   try {
     const child = context.signals.forwardTo(() => spawn(program!, args, { stdio: 'inherit', env }));

@@ -11,6 +11,8 @@ import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
 import { parseDuration } from '../system/duration.ts';
+import type { Consumer } from './admit.ts';
+import type { Consumers } from './consumers.ts';
 import type { Ledger } from './ledger.ts';
 import { keyValue, passedOn, withKey, without } from './messages.ts';
 
@@ -32,6 +34,8 @@ export interface Route {
   url: string;
   /** The placeholder with which the program came. */
   placeholder: string;
+  consumer: Consumer;
+  consumers: Consumers;
 }
 
 /** The start of a message. */

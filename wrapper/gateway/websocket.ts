@@ -21,18 +21,23 @@ interface Connection {
 
 /** Forwards an admitted request for a websocket, and ends with it. */
 export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head: Buffer, route: Route): Promise<void> {
-  const { http, ledger, plan } = route;
+  const { http, ledger, plan, consumer, consumers } = route;
   client.on('error', () => client.destroy());
   const turn = await turnFor(route, pathOf(req));
+  let used = { spent: 0, account: undefined as string | undefined };
+  const hasBudget = consumers.begin(consumer, turn.cost);
   try {
+    if (!hasBudget) return end(client, 402);
     let using = await turn.take();
     for (;;) {
       if (!using) return end(client, 401);
       const started = ledger.context.now();
       const connection = await connect(req, using, route);
       const { answer, socket } = connection;
+      used = { spent: 0, account: using.name };
       if (client.destroyed) return void socket?.destroy();
       if (socket) {
+        used.spent = turn.cost;
         turn.answered(using.name, true, started);
         client.write(handshake(answer, { using, route }));
         return await join(client, head, connection, { using, route });
@@ -59,6 +64,7 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
     if (!(error instanceof NoAnswer)) throw error;
     end(client, 502);
   } finally {
+    if (hasBudget) consumers.end(consumer, turn.cost, used);
     await turn.finish();
   }
 }

@@ -31,6 +31,8 @@ interface JournalOptions {
   choice: Choice;
   leases: Pick<Leases, 'degraded'>;
   save?: Save | undefined;
+  /** The program that asks through a gateway. */
+  consumer?: string | undefined;
 }
 
 export type Change = (state: CliState) => void;
@@ -39,14 +41,25 @@ export type Change = (state: CliState) => void;
 export type Save = (changes: readonly Change[], entries: readonly AuditEntry[]) => void;
 
 export function startJournal(options: JournalOptions) {
-  const { plan, invocation, runState, context, cost, choice, leases, save = saveNow(plan, context) } = options;
+  const {
+    plan,
+    invocation,
+    runState,
+    context,
+    cost,
+    choice,
+    leases,
+    save = saveNow(plan, context),
+    consumer,
+  } = options;
   let changes: Change[] = [];
   let entries: AuditEntry[] = [];
   const command = invocation.command.split(' ')[0] ?? '';
   const first = effectiveDefault(plan.accounts, runState);
   const { strategy } = plan.capacity;
   const add = (entry: AuditNote) => {
-    entries.push({ at: context.now(), cli: plan.cli, command, ...entry, ...(leases.degraded && { degraded: true }) });
+    const own = { at: context.now(), cli: plan.cli, command, ...(consumer !== undefined && { consumer }) };
+    entries.push({ ...own, ...entry, ...(leases.degraded && { degraded: true }) });
   };
   return {
     add,

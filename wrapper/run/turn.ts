@@ -35,6 +35,8 @@ interface Named {
   /** One request among many: it tries no account twice, and nothing is said that all of them would say. */
   isRequest?: boolean;
   book?: Book;
+  /** The program that asks, for the audit log. */
+  consumer?: string;
 }
 
 interface Parts {
@@ -63,7 +65,7 @@ export class Turn {
 
   /** @throws WrapError `unknown-account` and those of the pool */
   static async open(plan: Plan, context: Context, named: Named): Promise<Turn> {
-    const { command, ids = [], isRequest = false, book = bookOnDisk(plan, context) } = named;
+    const { command, ids = [], isRequest = false, book = bookOnDisk(plan, context), consumer } = named;
     const state = { ...book.state() };
     // nobody continues here what the tool opened last, so no command is named
     const { choice, notice } = await chooseAccount(plan, { args: [...ids], command: '' }, state, context);
@@ -76,8 +78,14 @@ export class Turn {
     const leases = plan.pool ? await (await context.loadPool()).openLeases(options) : new LocalLeases(options);
     const invocation = invocationOf(command);
     const { save } = book;
-    const journal = startJournal({ plan, invocation, runState: state, context, cost, choice, leases, save });
+    const runState = state;
+    const journal = startJournal({ plan, invocation, runState, context, cost, choice, leases, save, consumer });
     return new Turn(plan, context, { state, choice, leases, journal, cost, book, isRequest });
+  }
+
+  /** Expected cost, in the provider's unit. */
+  get cost(): number {
+    return this.#parts.cost;
   }
 
   /**

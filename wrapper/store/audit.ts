@@ -14,6 +14,8 @@ export interface AuditEntry {
   cli: string;
   /** The subcommand; arguments may be private and are left out. */
   command: string;
+  /** The program that asked through a gateway. */
+  consumer?: string;
   account: string | null;
   /**
    * `failed`: the upstream's own failure; `left`: the account was left for another; `unobserved`: the only account, whose
@@ -32,7 +34,7 @@ export interface AuditEntry {
 }
 
 /** The part of an entry that differs between entries of one command. A run without an account has a reason. */
-export type AuditNote = Omit<AuditEntry, 'at' | 'cli' | 'command' | 'outcome'> &
+export type AuditNote = Omit<AuditEntry, 'at' | 'cli' | 'command' | 'consumer' | 'outcome'> &
   (
     | { outcome: Exclude<AuditEntry['outcome'], 'refused' | 'original'> }
     | { outcome: 'refused' | 'original'; why: string }
@@ -96,7 +98,9 @@ export function parseEntry(line: string): AuditEntry | null {
     const { at, cli, command, account, outcome, exit } = value;
     const named = isTime(at) && typeof cli === 'string' && typeof command === 'string';
     const isValid = OUTCOMES.some(each => each === outcome) && (account === null || typeof account === 'string');
-    const texts = [value.class, value.signal, value.why].every(text => text === undefined || typeof text === 'string');
+    const texts = [value.class, value.signal, value.why, value.consumer].every(
+      text => text === undefined || typeof text === 'string',
+    );
     const figures = [exit ?? undefined, value.ms, value.cost].every(n => n === undefined || typeof n === 'number');
     return named && isValid && texts && figures ? (value as AuditEntry) : null;
   } catch {

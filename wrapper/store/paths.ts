@@ -26,6 +26,8 @@ export interface Paths {
   /** One state file per CLI. */
   accounts: string;
   queue: string;
+  /** One file per provider with a gateway: its port, and digests of the placeholders. */
+  gateways: string;
   /** Locally cached state of the pool. */
   pool: string;
   installs: string;
@@ -77,6 +79,7 @@ function pathsIn(configDir: string, state: string): Paths {
     plans: join(state, 'plans'),
     accounts: join(state, 'accounts'),
     queue: join(state, 'queue'),
+    gateways: join(state, 'gateways'),
     pool: join(state, 'pool.json'),
     installs: join(state, 'installs.json'),
     trust: join(state, 'trust.json'),

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Context } from '../../../wrapper/context.ts';
-import { type Gateway, startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { type Gateway, newPlaceholder, startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { type Sandbox, sandbox } from './sandbox.ts';
 
@@ -76,9 +76,9 @@ export type Ask = (path: string, init?: RequestInit) => Promise<Response>;
 
 /** A gateway, and how its program asks. */
 export async function openGateway(t: TestContext, box: Sandbox): Promise<{ gateway: Gateway; ask: Ask; key: string }> {
-  const gateway = await startGateway('fake', contextOf(box));
+  const key = newPlaceholder({ key_prefix: 'fk-' });
+  const gateway = await startGateway('fake', contextOf(box), { placeholder: key });
   t.after(() => gateway.close());
-  const key = gateway.env.FAKE_KEY!;
   const ask: Ask = (path, init = {}) => {
     const headers = { authorization: `Bearer ${key}`, ...init.headers };
     return fetch(path.startsWith('http') ? path : `${gateway.url}${path}`, { ...init, headers });

@@ -1,0 +1,236 @@
+// Implements `serve`: the gateway of a tool's provider, and the tokens with which programs use it.
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { HttpProvider } from '../catalog/catalog.ts';
+import type { Context } from '../context.ts';
+import { httpOf, newPlaceholder, startGateway } from '../gateway/gateway.ts';
+import { runBehindGateway } from '../gateway/run.ts';
+import { variablesFor } from '../gateway/variables.ts';
+import { loadPlan } from '../run/load-plan.ts';
+import { exitLike } from '../run/upstream/signals.ts';
+import { ACCOUNT_NAME } from '../store/config.ts';
+import { quote } from '../store/source-stamps.ts';
+import { gatewayClis, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
+import { DURATION, formatDuration, parseDuration } from '../system/duration.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
+import { digest, randomHex } from '../system/hash.ts';
+import { emit, number, table, time } from './print.ts';
+
+export interface ServeOptions {
+  port?: string;
+  /** Print variables for a shell. */
+  env?: boolean;
+  /** Lifetime of the token of these variables. */
+  expires?: string;
+}
+
+export interface TokenOptions {
+  json?: boolean;
+  expires?: string;
+  budget?: string;
+}
+
+const SHELL_LASTS = '12h';
+/** Below the ports that Linux gives to outgoing connections, so that it is free at the next start as well. */
+const PORTS = [20_000, 32_768] as const;
+const ATTEMPTS = 100;
+
+/**
+ * `serve <cli> [command…]`: runs one program with a gateway of its own, or the gateway of the tool until Ctrl+C.
+ * @throws WrapError `no-gateway`, `port-in-use`, `bad-port`, `bad-duration`
+ */
+export async function serve(
+  cli: string,
+  command: readonly string[],
+  options: ServeOptions,
+  context: Context,
+): Promise<void> {
+  if (command.length > 0) {
+    const end = await runBehindGateway(cli, command, context);
+    exitLike(end.exit, end.signal);
+  }
+  const http = httpOf(await loadPlan(cli, context));
+  const port = await portOf(cli, options.port, context);
+  if (options.env) return printVariables({ cli, http, port }, options, context);
+  const gateway = await startGateway(cli, context, { port });
+  process.stdout.write(`${cli}: programs reach it at ${gateway.url}, with a placeholder in place of the key.
+For a shell:    eval "$(culvert-wrap serve ${cli} --env)"
+For a program:  culvert-wrap serve token add ${cli} NAME
+Ctrl+C ends it.
+`);
+  await new Promise(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, resolve);
+  });
+  await gateway.close();
+}
+
+/** Makes a token for one shell, and prints what the shell evaluates. */
+async function printVariables(
+  { cli, http, port }: { cli: string; http: HttpProvider; port: number },
+  { expires = SHELL_LASTS }: ServeOptions,
+  context: Context,
+): Promise<void> {
+  const name = `shell-${randomHex(3)}`;
+  const placeholder = addToken(cli, name, { expires }, { http, context });
+  process.stdout.write(`${exportsOf(variablesOf({ http, port, placeholder }, context))}\n`);
+  say(`${cli}: "${name}" ends in ${formatDuration(parseDuration(expires))}`);
+  if (await isFree(port)) say(`${cli}: nothing listens yet; run \`culvert-wrap serve ${cli}\``);
+}
+
+/**
+ * `serve token add <cli> <name>`: prints the placeholder, which is not stored and can't be shown again.
+ * @throws WrapError `token-name`, `token-exists`, `bad-duration`, `bad-budget`, `no-gateway`
+ */
+export async function newToken(cli: string, name: string, options: TokenOptions, context: Context): Promise<void> {
+  const http = httpOf(await loadPlan(cli, context));
+  const port = await portOf(cli, undefined, context);
+  const placeholder = addToken(cli, name, options, { http, context });
+  const variables = variablesOf({ http, port, placeholder }, context);
+  const address = http.base_variable ? '' : `\n\nThe address is an option of the program: ${urlOf(port)}`;
+  emit(
+    options.json,
+    { cli, name, placeholder, url: urlOf(port), variables },
+    `Placeholder of "${name}". It is shown only now.\n\n${exportsOf(variables)}${address}`,
+  );
+}
+
+/** `serve token list [cli]` */
+export function listTokens(cli: string | undefined, options: TokenOptions, context: Context): void {
+  const now = context.now();
+  const tokens = (cli === undefined ? gatewayClis(context.paths) : [cli]).flatMap(each =>
+    readGateway(context.paths, each).tokens.map(({ digest: _, ...token }) => ({ cli: each, ...token })),
+  );
+  const rows = tokens.map(token => [
+    token.cli,
+    token.name,
+    token.expires === undefined ? 'never' : isValid(token, now) ? time(token.expires) : 'ended',
+    number(token.budget),
+    number(token.used),
+    number(token.requests),
+    time(token.lastAt),
+  ]);
+  const headings = ['TOOL', 'TOKEN', 'ENDS', 'BUDGET', 'USED', 'REQUESTS', 'LAST'];
+  emit(options.json, { tokens }, rows.length > 0 ? table([headings, ...rows]) : 'no program has a token');
+}
+
+/**
+ * `serve token revoke <cli> <name>`: a running gateway refuses it from now on, and ends its connections within a second.
+ * @throws WrapError `unknown-token`
+ */
+export function revokeToken(cli: string, name: string, options: TokenOptions, { paths }: Context): void {
+  if (!readGateway(paths, cli).tokens.some(token => token.name === name)) {
+    throw new WrapError('unknown-token', EXIT.usage, `${cli} has no token "${name}"`, {
+      hint: 'run `culvert-wrap serve token list`',
+    });
+  }
+  updateGateway(paths, cli, gateway => {
+    gateway.tokens = gateway.tokens.filter(token => token.name !== name);
+  });
+  emit(options.json, { cli, name }, `revoked "${name}" of ${cli}`);
+}
+
+/** Stores a token without its placeholder, which is returned. */
+function addToken(
+  cli: string,
+  name: string,
+  options: Pick<TokenOptions, 'expires' | 'budget'>,
+  { http, context }: { http: HttpProvider; context: Context },
+): string {
+  if (!ACCOUNT_NAME.test(name)) {
+    throw new WrapError('token-name', EXIT.usage, `${JSON.stringify(name)} can't be the name of a token`, {
+      hint: 'use letters, digits, ".", "_" and "-"; at most 64',
+    });
+  }
+  const now = context.now();
+  const placeholder = newPlaceholder(http);
+  const token: Token = {
+    name,
+    digest: digest(Buffer.from(placeholder)).toString('hex'),
+    created: now,
+    used: 0,
+    requests: 0,
+    refused: 0,
+  };
+  if (options.expires !== undefined) token.expires = now + durationOf(options.expires);
+  if (options.budget !== undefined) token.budget = amountOf(options.budget);
+  updateGateway(context.paths, cli, gateway => {
+    gateway.tokens = gateway.tokens.filter(each => isValid(each, now));
+    if (gateway.tokens.some(each => each.name === name)) {
+      throw new WrapError('token-exists', EXIT.usage, `${cli} already has a token "${name}"`, {
+        hint: `run \`culvert-wrap serve token revoke ${cli} ${name}\` first`,
+      });
+    }
+    gateway.tokens.push(token);
+  });
+  return placeholder;
+}
+
+/** The given port, or the one of the last time, or a free one; it is kept for the next time. */
+async function portOf(cli: string, given: string | undefined, { paths }: Context): Promise<number> {
+  const stored = readGateway(paths, cli).port;
+  const port = given === undefined ? (stored ?? (await freePort())) : portFrom(given);
+  if (port !== stored) {
+    updateGateway(paths, cli, gateway => {
+      gateway.port = port;
+    });
+  }
+  return port;
+}
+
+async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const port = randomInt(...PORTS);
+    if (await isFree(port)) return port;
+  }
+  throw new WrapError('port-in-use', EXIT.unavailable, 'no free port was found', { hint: 'give one with --port' });
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    server.close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function portFrom(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
+  throw new WrapError('bad-port', EXIT.usage, `${JSON.stringify(text)} is not a port`, { hint: 'write 1 to 65535' });
+}
+
+function durationOf(text: string): number {
+  if (DURATION.test(text)) return parseDuration(text);
+  throw new WrapError('bad-duration', EXIT.usage, `${JSON.stringify(text)} is not a length of time`, {
+    hint: 'write for example 12h or 30d',
+  });
+}
+
+function amountOf(text: string): number {
+  const amount = Number(text);
+  if (text.trim() !== '' && Number.isFinite(amount) && amount >= 0) return amount;
+  throw new WrapError('bad-budget', EXIT.usage, `${JSON.stringify(text)} is not a budget`, {
+    hint: "write a number in the provider's unit, for example 500",
+  });
+}
+
+function variablesOf(
+  { http, port, placeholder }: { http: HttpProvider; port: number; placeholder: string },
+  { env }: Context,
+): Record<string, string> {
+  return variablesFor(http, { url: urlOf(port), placeholder }, env);
+}
+
+function urlOf(port: number): string {
+  return `http://127.0.0.1:${port}`;
+}
+
+function exportsOf(variables: Record<string, string>): string {
+  return Object.entries(variables)
+    .map(([name, value]) => `export ${name}=${quote(value)}`)
+    .join('\n');
+}
