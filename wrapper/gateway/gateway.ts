@@ -82,20 +82,22 @@ export async function startGateway(cli: string, context: Context, options: Gatew
       return { status: 401, message: `${cli} has no enabled account.` };
     return { plan, http: plan.provider.http ?? http, ledger, agent, url, consumers, ...admitted };
   };
-  const open = new Map<Duplex, Consumer | undefined>();
+  /** Answers and websockets that go on. */
+  const open = new Map<ServerResponse | Duplex, Consumer | undefined>();
   let watching: NodeJS.Timeout | undefined;
   const endRevoked = () => {
-    for (const [socket, consumer] of open) if (consumer && !consumers.has(consumer)) socket.destroy();
+    for (const [each, consumer] of open) if (consumer && !consumers.has(consumer)) each.destroy();
   };
   const isOurs = peerCheck();
-  const enter = (socket: Duplex, consumer?: Consumer) => {
-    if (!open.has(socket)) socket.once('close', () => leave(socket));
-    open.set(socket, consumer);
+  const enter = (each: ServerResponse | Duplex, consumer?: Consumer) => {
+    if (each.destroyed) return;
+    if (!open.has(each)) each.once('close', () => leave(each));
+    open.set(each, consumer);
     // a request is checked when it comes; this ends what goes on after its token was revoked
     watching ??= setInterval(endRevoked, REVOKED_MS).unref();
   };
-  const leave = (socket: Duplex) => {
-    open.delete(socket);
+  const leave = (each: ServerResponse | Duplex) => {
+    open.delete(each);
     if (open.size > 0) return;
     clearInterval(watching);
     watching = undefined;
@@ -104,7 +106,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     if (!(await isOurs(req.socket))) return void req.socket.destroy();
     const route = await routeOf(req);
     if ('status' in route) return deny(res, route.status, route.message);
-    enter(req.socket, route.consumer);
+    enter(res, route.consumer);
     await forward(req, res, route);
   };
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (req, res) => {
@@ -142,7 +144,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     const end = once(server, 'close');
     server.close();
     server.closeAllConnections();
-    for (const socket of open.keys()) socket.destroy();
+    for (const each of open.keys()) each.destroy();
     agent.destroy();
     await end;
     ledger.write();
