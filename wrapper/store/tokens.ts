@@ -24,7 +24,7 @@ export interface Token {
   lastAccount?: string | undefined;
 }
 
-/** What is stored about the gateway of a provider. */
+/** File of the gateway of a provider. */
 export interface GatewayFile {
   port?: number;
   tokens: Token[];
