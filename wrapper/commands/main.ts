@@ -34,7 +34,7 @@ export async function runCommands(
   const program = root('culvert-wrap')
     .enablePositionalOptions()
     .description('Several accounts for one command-line tool: when one fails, the next is used')
-    .version(`culvert-wrap ${version}`, '-V, --version');
+    .version(`culvert-wrap ${version}`, '-V, --version', 'print the version');
 
   add(
     program,
@@ -130,7 +130,7 @@ export async function runCommands(
 function addMcp(program: Command, context: Context): void {
   program
     .command('mcp <server...>')
-    .description('run an MCP server on stdio with accounts: mcp -- npx -y tavily-mcp')
+    .description('run an MCP server on stdio with accounts: "mcp -- npx -y tavily-mcp"')
     .option('--cli <cli>', 'the tool whose accounts it uses; by default, that of the catalog')
     .passThroughOptions()
     .exitOverride()
@@ -145,7 +145,7 @@ function addServe(program: Command, context: Context): void {
   const serve = program
     .command('serve')
     .enablePositionalOptions()
-    .description('let programs use the accounts and hold no key: serve firecrawl -- node app.js');
+    .description('let programs use the accounts and hold no key: "serve firecrawl -- node app.js"');
   serve
     .command('run <cli> [command...]', { isDefault: true })
     .description('run a program that uses the accounts; without one, serve programs with a token until Ctrl+C')
@@ -271,15 +271,15 @@ Environment:
 Exit status:
   0   success; a wrapped command has the exit status of its original
   1   failure
-  2   usage
+  2   wrong usage
   3   status --check: something is low
-  65  bad data
+  65  wrong data
   66  something is missing
   69  no account can be used, or the pool can't be reached
   73  a file could not be written
   75  the command was queued
-  77  permission
-  78  configuration
+  77  permission denied
+  78  wrong configuration
 `;
 
 /** Runs an account command of `cli`: `list`, `add team-b`, … */
@@ -400,7 +400,16 @@ function optionsOf(given: unknown[]): account.AddOptions {
 }
 
 function root(name: string): Command {
-  return new Command(name).exitOverride().configureOutput({ outputError }).configureHelp({ showGlobalOptions: true });
+  return new Command(name)
+    .exitOverride()
+    .configureOutput({ outputError })
+    .configureHelp({ commandDescription: command => sentence(command.description()) })
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print the help of a command');
+}
+
+function sentence(description: string): string {
+  return description && `${description[0]!.toUpperCase()}${description.slice(1)}.`;
 }
 
 function add(program: Command, usage: string, description: string, isDefault = false): Command {

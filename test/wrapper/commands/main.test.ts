@@ -36,6 +36,15 @@ test('--help prints the tasks in about ten lines, and --help --all every command
   assert.deepEqual([bare.exit, bare.stdout, bare.stderr], [2, '', short.stdout]);
 });
 
+test('the help of a command is a sentence', async t => {
+  const box = sandbox(t);
+  for (const words of [['status'], ['mcp'], ['accounts', 'add'], ['pool']]) {
+    const { stdout } = await box.wrap([...words, '--help']);
+    assert.match(stdout, /^Usage: culvert-wrap .*\n\n[A-Z][^\n]+(\n[^\n]+)*\.\n/, stdout);
+    assert.match(stdout, /print help\n/);
+  }
+});
+
 test('an empty list names the next step', async t => {
   const box = sandbox(t);
   for (const args of [['status'], ['accounts'], ['audit']])
