@@ -12,8 +12,8 @@ import { TRAFFIC_COMMANDS } from '../commands/traffic/table.ts';
 /** Options of `culvert` without a command; the launcher (daemon/launcher.ts) reads them. */
 export const LAUNCHER_OPTIONS: readonly OptionSpec[] = [
   { flags: '--no-open', summary: 'do not open the browser page' },
-  { flags: '--no-tray', summary: 'do not start the tray icon' },
-  { flags: '--no-panel', summary: 'do not start the panel' },
+  { flags: '--no-tray', summary: 'do not show the tray icon' },
+  { flags: '--no-panel', summary: 'do not open the window' },
   { flags: '--port <n>', summary: 'TCP port of the API, instead of the configured one' },
   { flags: '--demo', summary: 'use the embedded emulator instead of warp-cli; nothing is tunneled' },
   { flags: '--status', summary: 'print the state and the port in use' },

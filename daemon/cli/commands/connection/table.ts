@@ -9,7 +9,7 @@ import { MODES, PROTOCOLS } from '../../labels.ts';
 
 const subject: ArgumentSpec = {
   name: '[subject]',
-  summary: 'what was changed; default: everything',
+  summary: 'what was changed; by default everything',
   words: Object.fromEntries(SUBJECTS.map(name => [name, ''])),
 };
 
@@ -23,13 +23,13 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     name: 'status',
     summary: 'show the connection status',
     details:
-      'Prints one line. With --check, the exit code is 3 unless the tunnel is connected. With --watch, it prints a line for each change until Ctrl+C, even across a restart of the daemon. With --format, it is the line of a status bar, and a daemon that is gone has one too.',
+      'Prints one line. With --check, the exit code is 3 unless the tunnel is connected. With --watch, it prints a line for each change until Ctrl+C, even across a restart of the daemon. With --format, it prints the line for a status bar, even when the daemon is not running.',
     options: [
       { flags: '-w, --watch', summary: 'print a line for each change' },
-      { flags: '--format <bar>', summary: `the line of a status bar: ${BAR_FORMATS.join(', ')}` },
+      { flags: '--format <bar>', summary: `the line for a status bar: ${BAR_FORMATS.join(', ')}` },
       { flags: '-c, --check', summary: 'exit 3 unless connected' },
       { flags: '-l, --long', summary: 'also show endpoint, latency, account and more' },
-      { flags: '--fresh', summary: 'ask the tunnel CLI again first' },
+      { flags: '--fresh', summary: 'ask warp-cli again first' },
     ],
     marksDemo: false,
     load: async () => (await import('./status.ts')).status,
@@ -77,9 +77,9 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     name: 'wait',
     summary: 'wait until the tunnel is up',
     details:
-      'For scripts: also waits for a daemon that is starting. With --proof, a request to warp.traceUrl must come back as warp=on. After the timeout, the exit code says what was missing: 1 the daemon does not answer, 3 not connected, 4 not authorized, 5 no daemon, 6 no tunnel CLI, 8 connected but no proof.',
+      'For scripts: also waits for a daemon that is starting. With --proof, a request to warp.traceUrl must come back as warp=on. After the timeout, the exit code says what was missing: 1 the daemon does not answer, 3 not connected, 4 not authorized, 5 no daemon, 6 no warp-cli, 8 connected but no proof.',
     options: [
-      { flags: '--proof', summary: 'wait wait until a request has come through the tunnel' },
+      { flags: '--proof', summary: 'wait until a request has come through the tunnel' },
       { flags: '--timeout <seconds>', summary: 'how long to wait (30)' },
     ],
     load: async () => (await import('./wait.ts')).wait,
@@ -118,7 +118,7 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'off',
-        summary: 'switch from proxy mode to mode warp',
+        summary: 'leave proxy mode for the mode warp',
         details: 'This changes the mode of the whole machine, so it asks first, and scripts need --yes.',
         options: KEEP,
         load: async () => (await import('./proxy.ts')).proxyOff,

@@ -73,7 +73,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'explain',
-    summary: 'explain a code or reason of the tunnel client',
+    summary: 'explain a code or a reason that WARP reports',
     details: 'Needs neither a network nor the daemon. Without a code it lists all of them.',
     arguments: [{ name: '[words...]', summary: 'a code such as CF_HOST_UNREACHABLE_CHECK, or a line of output' }],
     marksDemo: false,
@@ -83,7 +83,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
     name: 'trust',
     summary: "the organization's certificate, for every tool on this machine",
     details:
-      'An organization can inspect TLS in WARP. The system then has its certificate, but many tools have a list of authorities of their own. Each tool that is installed here is judged by having it connect to this machine. Nothing is ever told to stop verifying.',
+      'An organization can inspect TLS in WARP. The system then has its certificate, but many tools keep a list of authorities of their own. Each installed tool is tested with a connection to this machine. No tool is ever told to stop verifying.',
     fallback: 'show',
     commands: [
       {

@@ -78,7 +78,7 @@ async function open({ client, env, paths, signal }: Context): Promise<Trust> {
 async function examine(context: Context, trust: Trust, ids: readonly string[] | undefined): Promise<TrustReport> {
   const progress = createProgress(context);
   try {
-    progress.step('Having each tool connect');
+    progress.step('Testing each tool');
     return await trust.report(ids);
   } finally {
     progress.end();

@@ -6,9 +6,9 @@ const WORDS = { gnome: 'GNOME Shell', plasma: 'Plasma' };
 export const SHELL_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'shell',
-    summary: 'parts of Culvert in the shell of the desktop: a tile, an applet',
+    summary: 'the tile for GNOME Shell, and the applet for Plasma',
     details:
-      'They are for this user. Packages bring the files, and so install only turns the tile on there. Other shells show the same over the session bus: org.culvert.Client1(5).',
+      'Only for this user. With a package, the files are already there, and install only turns the tile on. Other desktops can show the same through the session bus: org.culvert.Client1(5).',
     fallback: 'list',
     commands: [
       {

@@ -6,12 +6,12 @@ import { FORCE } from '../../write-document.ts';
 const entries: ArgumentSpec = { name: '<entry...>', summary: 'an IP address, a CIDR range or a host name' };
 
 export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
-  { name: 'split', summary: 'alias of routes; here import only adds', aliasOf: 'routes' },
+  { name: 'split', summary: 'alias of routes; its import only adds', aliasOf: 'routes' },
   {
     name: 'routes',
     summary: 'sites and networks that bypass WARP (split tunnel)',
     details:
-      'The list is a document: "mode exclude" (these bypass WARP) or "mode include" (only these use WARP), then one address, range or host on each line: 10.0.0.0/8, 10.0.0.1-10.0.0.9, 10.0.0.0/8 - 10.1.2.0/24, *.example.com. # begins a comment. On a terminal, a change reverts after 30 seconds unless you keep it; --yes keeps it without asking. A script that imports a document without some of the entries has to give --yes or --confirm-within.',
+      'The list is a document: "mode exclude" (these bypass WARP) or "mode include" (only these use WARP), then one address, range or host on each line: 10.0.0.0/8, 10.0.0.1-10.0.0.9, 10.0.0.0/8 - 10.1.2.0/24, *.example.com. # begins a comment. On a terminal, a change reverts after 30 seconds unless you keep it; --yes keeps it without asking. A script needs --yes or --confirm-within to import a document that drops entries.',
     fallback: 'show',
     commands: [
       {
@@ -107,7 +107,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'why',
-    summary: 'show whether a target would go through the tunnel, and why',
+    summary: 'show whether a site or address uses WARP, and why',
     details: 'The exit code is 1 for a name without an address.',
     arguments: [{ name: '<target>', summary: 'an address, a host name or a URL' }],
     load: async () => (await import('./why.ts')).why,

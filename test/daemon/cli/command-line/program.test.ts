@@ -74,6 +74,17 @@ test('every command prints help of its own, lists --json, and has code behind it
   }
 });
 
+test('no word stands twice in a help', () => {
+  const check = (specs: readonly CommandSpec[]): void => {
+    for (const { summary, details = '', options = [], commands = [] } of specs) {
+      for (const text of [summary, details, ...options.map(option => option.summary)])
+        assert.doesNotMatch(text, /\b([a-z]+) \1\b/);
+      check(commands);
+    }
+  };
+  check(COMMANDS);
+});
+
 for (const [words, said] of [
   [['start'], /\nUse: culvert\n$/],
   [['up'], /\nUse: culvert connect\n$/],
