@@ -17,7 +17,8 @@ export class SetupPage extends Adw.Bin implements Page {
   }
   readonly #shell: Shell;
   // it scrolls on its own: never put it into a scrolling page
-  readonly #page = new Adw.StatusPage();
+  // compact, so that the buttons stay in sight in a low window
+  readonly #page = new Adw.StatusPage({ css_classes: ['compact'] });
   readonly #waiting = new Gtk.Label({ css_classes: ['dim-label'] });
   #shown = '';
   #buttons: Gtk.Button[] = [];
