@@ -66,7 +66,7 @@ export function setupView(
       return {
         ...none,
         title: _('The WARP service is not running'),
-        description: _('It does the tunneling. You may be asked for an administrator’s password.'),
+        description: _('Without it there is no tunnel. You may be asked for an administrator’s password.'),
         buttons: [
           { label: _('Start the Service'), command: { ask: { kind: 'client', task: 'start-service' } } },
           { label: _('Run Checks'), command: goTo('checks') },

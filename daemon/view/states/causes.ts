@@ -251,7 +251,7 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['FailedToConnectToDaemon', 'Maybe the daemon is not running?'],
     _('The WARP service is not running'),
-    _('It does the tunneling. Start it to connect.'),
+    _('Without it there is no tunnel. Start it to connect.'),
     'start',
     'service',
   ],
