@@ -27,6 +27,9 @@ import type {
   LogEntry,
   ShortcutRequest,
   ShortcutResponse,
+  TrustReport,
+  TrustRequest,
+  TrustResponse,
   UpdateCheck,
   UpdateResponse,
 } from './api/schema.ts';
@@ -194,6 +197,15 @@ export interface SettingsFileControl {
   undo(confirmWithin?: number): Promise<SettingsDiff>;
 }
 
+/** The organization's certificate for tools. Each method throws Problem trust-refused and busy. */
+export interface TrustControl {
+  /** @param tools only these, by their ids; all without it */
+  report(tools?: readonly string[]): Promise<TrustReport>;
+  apply(request: TrustRequest): Promise<TrustResponse>;
+  undo(request: TrustRequest): Promise<TrustResponse>;
+  stop(): void;
+}
+
 /** The accounts that culvert-wrap holds for command-line tools. */
 export interface ToolAccountsControl {
   /** Reads the stored accounts, and publishes their changes for two minutes from now. */
@@ -217,6 +229,7 @@ export interface Features {
   offerToolAccounts(): void;
   toolAccounts(): Promise<ToolAccountsControl>;
   settingsFile(): Promise<SettingsFileControl>;
+  trust(): Promise<TrustControl>;
   changes: ChangesControl;
   metrics: MetricsControl;
   history(): Promise<HistoryControl>;

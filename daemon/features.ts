@@ -27,6 +27,9 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
   const doctor = createDoctor(context);
   const history = createHistory(context);
   const trustLists = keepTrustLists(context);
+  const trust = once(async () =>
+    (await import('./trust/trust-service.ts')).createTrustService(context, trustLists.refresh),
+  );
   const metrics = createMetrics(context, openStreams);
   const updates = once(async () => (await import('./update/update.ts')).createUpdates(context));
   let later: NodeJS.Timeout | undefined;
@@ -43,6 +46,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
     routes: routes.get,
     networks: networks.get,
     settingsFile: settingsFile.get,
+    trust: trust.get,
     toolAccounts: toolAccounts.get,
     offerToolAccounts: () => void toolOffer.loaded().then(offer => offer?.refresh()),
     killSwitch: killSwitch.get,
@@ -73,6 +77,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
         (await networks.loaded())?.stop(),
         history.stop(),
         trustLists.stop(),
+        (await trust.loaded())?.stop(),
         (await updates.loaded())?.stop(),
       ]);
     },

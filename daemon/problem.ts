@@ -65,6 +65,7 @@ const KINDS: Record<ProblemCode, [status: number, title: string]> = {
   'state-not-writable': [500, 'State not writable'],
   'wrapper-refused': [409, 'Accounts not changed'],
   'wrapper-failed': [502, 'Accounts program failed'],
+  'trust-refused': [409, 'Tools not changed'],
   'internal-error': [500, 'Internal error'],
 };
 

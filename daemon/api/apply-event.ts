@@ -23,6 +23,7 @@ export const PARTS = [
   'lastPause',
   'toolAccounts',
   'networks',
+  'trust',
 ] as const satisfies (keyof Snapshot & EventName)[];
 export type Part = (typeof PARTS)[number];
 

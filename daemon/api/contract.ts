@@ -87,6 +87,7 @@ export const events = {
   lastPause: s.Snapshot.shape.lastPause,
   toolAccounts: s.Snapshot.shape.toolAccounts,
   networks: s.Snapshot.shape.networks,
+  trust: s.Snapshot.shape.trust,
   routes: s.RoutesProgress,
   accounts: s.ToolAccounts,
   history: s.HistoryCleared,
@@ -334,6 +335,26 @@ export const endpoints = {
     body: s.ToolAccountsChange,
     response: s.ToolAccounts,
     problems: ['wrapper-refused', 'wrapper-failed'],
+  },
+  'GET /api/trust': {
+    summary:
+      "The organization's certificates, and whether each tool of this machine trusts them, which it shows by connecting to this machine. `tools` takes identifiers separated by commas",
+    query: z.strictObject({ tools: z.optional(CheckIds) }),
+    response: s.TrustReport,
+    problems: ['trust-refused', 'busy'],
+  },
+  'POST /api/trust/apply': {
+    summary:
+      'Make tools trust the certificates, as `changes` of `GET /api/trust` shows it; without `tools`, all that can be changed',
+    body: s.TrustRequest,
+    response: s.TrustResponse,
+    problems: ['trust-refused', 'busy'],
+  },
+  'POST /api/trust/undo': {
+    summary: 'Undo these changes; without `tools`, all of them',
+    body: s.TrustRequest,
+    response: s.TrustResponse,
+    problems: ['trust-refused', 'busy'],
   },
   'GET /api/history': {
     summary:

@@ -17,6 +17,7 @@ import {
   Tunnel,
   TunnelCli,
 } from './schema/traffic/tunnel.ts';
+import { TrustState } from './schema/trust.ts';
 import { UpdateCheck } from './schema/update.ts';
 import { Message, Time } from './schema/values.ts';
 
@@ -35,6 +36,7 @@ export * from './schema/traffic/proof.ts';
 export * from './schema/traffic/routes.ts';
 export * from './schema/traffic/tunnel.ts';
 export * from './schema/traffic/why.ts';
+export * from './schema/trust.ts';
 export * from './schema/update.ts';
 
 /** Other machines may use page and API: webui.allowRemote. */
@@ -92,6 +94,8 @@ export const Snapshot = z.object({
   toolAccounts: z.object({ offered: z.boolean() }),
   /** The networks of this machine; null while nobody looks and no rule needs them. Absent in older versions. */
   networks: z.optional(z.nullable(NetworksState)),
+  /** The organization's certificate for tools. Absent in older versions. */
+  trust: z.optional(TrustState),
   commands: Commands,
   /** Parts that could not be read again in time; such an answer has no ETag. */
   stale: z.optional(z.array(StalePart)),

@@ -55,6 +55,7 @@ export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KI
     lastPause: null,
     toolAccounts: { offered: false },
     networks: null,
+    trust: { offered: false, removalDue: false },
     commands: NO_COMMANDS,
   };
   const listeners = new Set<(event: Published) => void>();

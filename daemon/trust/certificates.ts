@@ -6,6 +6,7 @@ import type { Message } from '../api/schema/values.ts';
 import { errno } from '../system/errno.ts';
 import { printable } from '../system/printable.ts';
 import { message } from '../view/message.ts';
+import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
 
 /** A certificate authority, as a file has it. */
 export interface Certificate {
@@ -34,14 +35,6 @@ export interface Place {
   owner: number;
 }
 
-/** WARP 2024.12.554 and newer put it there on Debian and Ubuntu; `.crt` is a link to `.pem`. */
-const SYSTEM_PLACES = [
-  '/usr/local/share/ca-certificates/managed-warp.pem',
-  '/usr/local/share/ca-certificates/managed-warp.crt',
-] as const;
-const DIRECTORY = '/var/lib/cloudflare-warp/installed_certs';
-/** Deprecated since 2025-06: certificates are appended and never removed, so it serves only where nothing else does. */
-const OLD_PLACE = '/var/lib/cloudflare-warp/installed_cert.pem';
 const MAX_BYTES = 1024 * 1024;
 const MAX_CERTIFICATES = 50;
 const NAME_LENGTH = 80;

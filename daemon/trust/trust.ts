@@ -1,5 +1,8 @@
 // The organization's certificate for every tool of this user: reports who trusts it, and applies and undoes changes.
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { TrustReport, TrustTool } from '../api/schema/trust.ts';
+import { BUNDLES } from '../system/ca-certificates.ts';
 import { readText } from '../system/files.ts';
 import type { Paths } from '../system/paths.ts';
 import { wordMessage } from '../view/message.ts';
@@ -13,6 +16,7 @@ import { hasValid, isRemovalDue, lookOf, type Machine, readMachine, type Setting
 import { organizationOf } from './organization.ts';
 import { openProbe } from './probe.ts';
 import { findProgram } from './tools/tool.ts';
+import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
 import { applyEnvironment } from './write/environment.ts';
 import { type Journal, journalFile, withJournal } from './write/journal.ts';
 
@@ -37,6 +41,8 @@ export type TrustSummary = Omit<TrustReport, 'ok' | 'tools'> & {
 export interface Trust {
   /** Reads files only, and starts no program. @throws TrustError */
   summary(): TrustSummary;
+  /** Directories whose files decide about the lists. */
+  directories(): string[];
   /** @param ids only these tools; all without it */
   report(ids?: readonly string[]): Promise<TrustReport>;
   /**
@@ -57,6 +63,7 @@ export function createTrust({ env, paths, signal, isMember = null, place = SYSTE
   const session = { env, home, config: paths.config, signal };
   const setting: Setting = { session, directory: paths.trust, isMember, place };
   return {
+    directories: () => directoriesOf(place.root),
     summary: () => summaryOf(readMachine(setting)),
     report: ids => report(setting, ids),
     apply: ids => apply(setting, ids),
@@ -64,6 +71,15 @@ export function createTrust({ env, paths, signal, isMember = null, place = SYSTE
     confirm: (file, fingerprint) => confirm(setting, file, fingerprint),
     refresh: () => refresh(setting),
   };
+}
+
+function directoriesOf(root: string): string[] {
+  const files = [...BUNDLES, ...SYSTEM_PLACES, OLD_PLACE].flatMap(file => {
+    // a list of the system may be a link to where it is made
+    const path = root + file;
+    return existsSync(path) ? [path, realpathSync(path)] : [path];
+  });
+  return [...new Set([...files.map(file => dirname(file)), root + DIRECTORY])];
 }
 
 async function report(setting: Setting, ids?: readonly string[]): Promise<TrustReport> {
@@ -155,7 +171,7 @@ async function refresh(setting: Setting): Promise<boolean> {
   return withJournal(directory, async open => {
     if (Object.keys(open.journal.tools).length === 0) return false;
     const wasWritten = write(directory, open.journal, readMachine(setting));
-    open.save();
+    if (wasWritten) open.save();
     return wasWritten;
   });
 }

@@ -63,6 +63,7 @@ export const PROBLEM_CODES = [
   'state-not-writable',
   'wrapper-refused',
   'wrapper-failed',
+  'trust-refused',
   'internal-error',
 ] as const;
 export const ProblemCode = z.enum(PROBLEM_CODES);

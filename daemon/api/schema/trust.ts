@@ -2,6 +2,15 @@
 import * as z from 'zod/mini';
 import { Message, Time } from './values.ts';
 
+/** What every client shows of it. */
+export const TrustState = z.object({
+  /** Clients offer the page: a certificate is installed, or tools were changed for one. */
+  offered: z.boolean(),
+  /** Tools were changed for a certificate, and none is valid anymore. */
+  removalDue: z.boolean(),
+});
+export type TrustState = z.infer<typeof TrustState>;
+
 /** A certificate by which an organization inspects TLS. */
 export const TrustCertificate = z.object({
   /** SHA-256, as pairs of hexadecimal digits with colons. */
@@ -69,3 +78,16 @@ export const TrustReport = z.object({
   removalDue: z.boolean(),
 });
 export type TrustReport = z.infer<typeof TrustReport>;
+
+/** Tools by their `id`; all of them without it. */
+export const TrustRequest = z.strictObject({
+  tools: z.optional(z.array(z.string().check(z.regex(/^[a-z0-9-]{1,40}$/))).check(z.maxLength(64))),
+});
+export type TrustRequest = z.infer<typeof TrustRequest>;
+
+export const TrustResponse = z.object({
+  ok: z.literal(true),
+  /** A line for each change. */
+  done: z.array(z.string()),
+});
+export type TrustResponse = z.infer<typeof TrustResponse>;

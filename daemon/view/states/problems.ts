@@ -47,6 +47,7 @@ function sentences(tr: Translator): { [code: string]: string | undefined } {
     'fix-needs-administrator': _('This needs an administrator.'),
     'fix-failed': _('The fix did not work.'),
     'wrapper-refused': _('The accounts were not changed.'),
+    'trust-refused': _('The tools were not changed.'),
     'wrapper-failed': _('The program for accounts failed.'),
     'peer-not-allowed': _('Culvert runs for another user here.'),
     'device-not-found': _('This device is no longer paired.'),

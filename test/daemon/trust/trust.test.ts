@@ -3,13 +3,9 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { createState } from '../../../daemon/state/store.ts';
-import { paths } from '../../../daemon/system/paths.ts';
 import { nameIn } from '../../../daemon/trust/certificates.ts';
-import { keepTrustLists } from '../../../daemon/trust/keep-lists.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { type Authority, authority, isThere, MANAGED, machine, read } from '../../support/trust/organization.ts';
-import { until } from '../../support/until.ts';
 
 const NODE = "require('https').get(process.argv[1],r=>r.resume()).on('error',()=>process.exit(1))";
 const PYTHON = 'import sys,urllib.request as u; u.urlopen(sys.argv[1])';
@@ -169,23 +165,6 @@ test('follows a renewal, two certificates, and a withdrawal while tools trust it
     ['withdrawn'],
     'the device left the organization',
   );
-});
-
-test('the daemon writes the lists again when it starts and when the account changes', async t => {
-  const pc = machine(t);
-  const [one, two] = [authority(t), authority(t)];
-  pc.install(one);
-  await pc.trust().apply(['curl']);
-  pc.install(two);
-  const state = createState({ available: false, path: null, version: null, emulated: false });
-  const place = { root: pc.root, owner: process.getuid!() };
-  const lists = keepTrustLists({ env: pc.env, paths: paths(pc.env), state, say: line => assert.fail(line) }, place);
-  lists.start();
-  await until(() => listed(pc, one, two)[0]?.join() === 'false,true');
-  pc.withdraw();
-  state.set('account', { ...state.snapshot().account, registered: false });
-  await until(() => listed(pc, one, two)[1]?.join() === 'false,false');
-  await lists.stop();
 });
 
 test('never has a tool trust a certificate that has expired, and finds one that does', async t => {

@@ -105,6 +105,12 @@ const FEATURES: Omit<Features, 'changes' | 'metrics' | 'routes' | 'settingsFile'
     follow: () => () => {},
     stop() {},
   }),
+  trust: async () => ({
+    report: async () => ({ ok: true, certificates: [], refused: [], tools: [], removalDue: false }),
+    apply: async () => ({ ok: true, done: [] }),
+    undo: async () => ({ ok: true, done: [] }),
+    stop() {},
+  }),
   updates: async () => ({
     ...idle,
     check: async () => UPDATE,
