@@ -18,6 +18,7 @@ export const PAGE_NAMES = [
   'account',
   'advanced',
   'tools',
+  'certificate',
   'history',
   'checks',
   'log',

@@ -17,6 +17,7 @@ export function pageTitle(page: PageName, { _ }: Translator): string {
     account: _('Account'),
     advanced: _('Server and Proxy'),
     tools: _('Tool Accounts'),
+    certificate: _('Organization Certificate'),
     history: _('History'),
     checks: _('Checks'),
     log: _('Log'),

@@ -4,6 +4,7 @@ import { PAGE_FORMS, type PageForm } from '../../daemon/view/forms/pages.ts';
 import { tr } from '../i18n.ts';
 import type { History } from './history.ts';
 import { AppsPage } from './pages/apps/apps-page.ts';
+import { certificatePage } from './pages/certificate-page.ts';
 import { EditorPage } from './pages/editor-page.ts';
 import { HistoryPage } from './pages/history-page.ts';
 import {
@@ -49,6 +50,8 @@ export function createFurtherPages(shell: Shell, history: History, title: (page:
         return accountPage(shell);
       case 'tools':
         return toolAccountsPage(shell);
+      case 'certificate':
+        return certificatePage(shell);
       case 'history':
         return new HistoryPage(shell, history);
       case 'checks':

@@ -59,6 +59,7 @@ const READ: Partial<Record<PageName, string>> = {
   checks: 'DNS configuration',
   updates: '0.2.7',
   tools: 'team-a',
+  certificate: 'Git',
 };
 
 /** A connected device with something on every page. */

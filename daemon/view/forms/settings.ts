@@ -20,17 +20,26 @@ interface SettingsValues {
   account: string | null;
   /** Tool accounts are of use here. */
   tools: boolean;
+  /** An organization has a certificate here, or tools were changed for one. */
+  certificate: boolean;
 }
 
-const NO_VALUES: SettingsValues = { mode: '', killSwitch: '', routes: null, account: null, tools: false };
+const NO_VALUES: SettingsValues = {
+  mode: '',
+  killSwitch: '',
+  routes: null,
+  account: null,
+  tools: false,
+  certificate: false,
+};
 
 /** Links to pages below Settings, in groups, for a navigation next to the page. */
 export function navigationGroups(
   { snapshot }: ClientState,
   tr: Translator,
 ): { id: string; title: string; pages: PageName[] }[] {
-  const tools = offersTools(snapshot);
-  return settingsForm({ ...NO_VALUES, tools }, tr).groups.map(({ id, title = '', rows }) => ({
+  const offers = { tools: offersTools(snapshot), certificate: offersCertificate(snapshot) };
+  return settingsForm({ ...NO_VALUES, ...offers }, tr).groups.map(({ id, title = '', rows }) => ({
     id,
     title,
     pages: rows.flatMap(row => (row.kind === 'link' ? [row.page] : [])),
@@ -39,6 +48,10 @@ export function navigationGroups(
 
 function offersTools(snapshot: ClientState['snapshot']): boolean {
   return snapshot?.toolAccounts.offered ?? false;
+}
+
+function offersCertificate(snapshot: ClientState['snapshot']): boolean {
+  return snapshot?.trust.offered ?? false;
 }
 
 /** The entry of the navigation that leads to a page: its own, or that of the page it is opened from. */
@@ -57,13 +70,15 @@ export function overviewForm({ tunnel, killSwitch, client }: View, tr: Translato
       routes: splitTunnel ? splitTunnel.ips.length + splitTunnel.hosts.length : null,
       account: account?.organization ?? account?.type ?? null,
       tools: offersTools(client.snapshot ?? null),
+      certificate: offersCertificate(client.snapshot ?? null),
     },
     tr,
   );
 }
 
 /** The page that lists all settings, each with its present value. */
-export function settingsForm({ mode, killSwitch, routes, account, tools }: SettingsValues, tr: Translator): Form {
+export function settingsForm(values: SettingsValues, tr: Translator): Form {
+  const { mode, killSwitch, routes, account, tools, certificate } = values;
   const { _, ngettext } = tr;
   const link = (page: PageName, title: string, subtitle: string, value = ''): Row => ({
     kind: 'link',
@@ -92,7 +107,12 @@ export function settingsForm({ mode, killSwitch, routes, account, tools }: Setti
       {
         id: 'device',
         title: _('Device'),
-        rows: [link('account', _('Account'), _('License, organization, devices'), account ?? '')],
+        rows: [
+          link('account', _('Account'), _('License, organization, devices'), account ?? ''),
+          ...(certificate
+            ? [link('certificate', _('Organization Certificate'), _('Which tools trust it on this computer'))]
+            : []),
+        ],
       },
       {
         id: 'program',

@@ -14,6 +14,7 @@ export const BANNERS = [
   'refusal',
   'lost-changes',
   'kill-switch',
+  'certificate',
   'remote',
   'update',
   'config',
@@ -46,6 +47,7 @@ export function describeBanners(
     refusal: refusalBanner(client, tunnel, tr),
     'lost-changes': lostChangesBanner(client, tr),
     'kill-switch': blocking && { ...blocking, caution: true },
+    certificate: certificateBanner(client, tr),
     remote: client.offline ? null : remoteBanner(client, tr),
     update: client.offline ? null : updateBanner(update, tr),
     config: config === null ? null : { title: config, caution: true, button: null },
@@ -72,6 +74,12 @@ function offlineBanner({ offline }: ClientState, { sentence, remedy }: TunnelVie
   if (!offline || offline.code === 'starting') return null;
   const button = remedy ?? { label: _('Try Again'), command: clientCommand('try-again') };
   return { title: sentence, caution: true, button };
+}
+
+function certificateBanner({ snapshot, offline }: ClientState, { _ }: Translator): Banner | null {
+  if (offline || !snapshot?.trust.removalDue) return null;
+  const button = { label: _('Show'), command: goTo('certificate') };
+  return { title: _('Tools still trust a certificate that is no longer valid'), caution: true, button };
 }
 
 function remoteBanner({ snapshot }: ClientState, tr: Translator): Banner | null {

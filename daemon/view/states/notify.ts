@@ -11,7 +11,7 @@ import { describeTunnel } from './tunnel.ts';
 import { sourceWarning } from './updates.ts';
 
 /** Subjects: one notification of each is shown at a time, and replaced or withdrawn as its subject changes. */
-export const SLOTS = ['state', 'reminder', 'update', 'keep'] as const;
+export const SLOTS = ['state', 'reminder', 'certificate', 'update', 'keep'] as const;
 export type Slot = (typeof SLOTS)[number];
 
 export interface Notification {
@@ -56,6 +56,7 @@ export function notificationOf(
   const changed: Record<Exclude<Slot, 'keep'>, boolean> = {
     state: isTrouble(before, after, wanted),
     reminder: hasReminder(before, after),
+    certificate: current(after)!.trust.removalDue && !current(before)!.trust.removalDue,
     update: hasUpdateNews(before, after),
   };
   for (const slot of SLOTS) {
@@ -70,6 +71,7 @@ export function presentNotification(slot: Slot, client: ClientState, tr: Transla
   const drafts: Record<Slot, typeof stateDraft> = {
     state: stateDraft,
     reminder: reminderDraft,
+    certificate: certificateDraft,
     update: updateDraft,
     keep: keepDraft,
   };
@@ -159,6 +161,17 @@ function reminderDraft(client: ClientState, tr: Translator): Draft | null {
     summary: _('WARP is still off'),
     body: _('You are not protected. Your traffic bypasses WARP.'),
     action: { label: _('Reconnect'), command: actionCommand({ action: 'connect' }) },
+  };
+}
+
+function certificateDraft(client: ClientState, { _ }: Translator): Draft | null {
+  if (!current(client)!.trust.removalDue) return null;
+  return {
+    code: 'setup',
+    levels: NEEDED,
+    summary: _('Tools still trust a certificate that is no longer valid'),
+    body: _('It has expired, or your organization withdrew it.'),
+    action: { label: _('Show'), command: goTo('certificate') },
   };
 }
 

@@ -10,6 +10,7 @@ import { type App, useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows.tsx';
 import { AccountPage } from './account.tsx';
 import { AppsPage } from './apps.tsx';
+import { CertificatePage } from './certificate.tsx';
 import { ChecksPage } from './checks.tsx';
 import { HistoryPage } from './history.tsx';
 import { LogPage } from './log.tsx';
@@ -39,6 +40,7 @@ export const PAGES = {
   account: AccountPage,
   apps: AppsPage,
   tools: ToolAccountsPage,
+  certificate: CertificatePage,
   history: HistoryPage,
   checks: ChecksPage,
   log: LogPage,

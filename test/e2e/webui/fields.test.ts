@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Tool, type ToolAccounts } from '../../../daemon/api/schema/accounts.ts';
-import { App, LogEntry, Snapshot } from '../../../daemon/api/schema.ts';
+import { App, LogEntry, Snapshot, TrustReport } from '../../../daemon/api/schema.ts';
 import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
 import { OUTPUT, startListeners } from '../../support/daemon/listeners.ts';
 import { launchBrowser, openTab } from '../../support/e2e/browser.ts';
 import { prefix } from '../../support/e2e/culvert.ts';
-import { app, initialSnapshot, noUpdate, richTool } from '../../support/gnome/initial.ts';
+import { app, initialSnapshot, noUpdate, richTool, TRUST } from '../../support/gnome/initial.ts';
 import { until } from '../../support/until.ts';
 
 const ATTACK = '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>\u202e{{7*7}}';
@@ -119,6 +119,7 @@ const SHOWN: Partial<Record<PageName, string[]>> = {
   account: ['snapshot.account.type'],
   apps: ['app.name'],
   tools: ['tool.cli', 'tool.accounts.0.name'],
+  certificate: ['trust.certificates.0.name', 'trust.tools.0.title'],
   mode: ['snapshot.options.virtualNetworks.networks.0.name'],
   advanced: ['snapshot.options.endpoint'],
   log: ['log.argv.1'],
@@ -132,15 +133,18 @@ test('hostile text in any string of the API stays text on every page', async t =
   const [state, places] = spoil(Snapshot, STATE, 'snapshot');
   const [entry] = spoil(App, app('evil', 'Evil', { note: 'n', icon: 'i', categories: ['WebBrowser'] }), 'app');
   const [tool] = spoil(Tool, richTool(Date.parse(at)), 'tool');
+  const [report] = spoil(TrustReport, TRUST, 'trust');
   const [line] = spoil(LogEntry, ENTRY, 'log');
   assert.ok(places.length > 40, places.join(' '));
   const accounts: ToolAccounts = { ok: true, tools: [tool], refreshing: false, problem: null };
   const given = await daemon.features.toolAccounts();
+  const givenTrust = await daemon.features.trust();
   const givenApps = await daemon.features.apps();
   daemon.features = {
     ...daemon.features,
     apps: async () => ({ ...givenApps, list: async () => [entry] }),
     toolAccounts: async () => ({ ...given, read: () => accounts }),
+    trust: async () => ({ ...givenTrust, report: async () => report }),
   };
   for (const [part, value] of Object.entries(state))
     if (!['ok', 'revision', 'generatedAt', 'commands', 'stale'].includes(part))

@@ -174,6 +174,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     account: ['Team name', 'License key', 'Remove this device: Remove…'],
     advanced: ['Address and port', 'Reset all settings of WARP: Reset…'],
     tools: ['What is left: Ask Now', 'team-a', 'netlify: Set Up…'],
+    certificate: ['Which tools trust it: Check Again', 'Git: Undo…', 'Node.js: Apply…'],
     history: ['Length of time', 'Delete the history', 'Timeline', 'As a table'],
     // findings are summed up at the end
     checks: [
@@ -246,6 +247,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     ['history', 'Delete the history', ['Delete the history?', 'Delete', 'Cancel'], 'Cancel'],
     ['tools', '“team-d” is turned off: Remove…', ['Cancel'], 'Cancel'],
     ['tools', 'netlify: Set Up…', ['Cancel'], 'Cancel'],
+    ['certificate', 'Node.js: Apply…', ['Make these changes?', 'Apply', 'Cancel'], 'Cancel'],
     ['checks', 'Report a problem: Show Report…', ['Save…'], 'Close'],
   ];
   for (const [page, opens, shown, closes] of dialogs)

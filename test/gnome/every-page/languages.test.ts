@@ -45,6 +45,7 @@ const LOADED: { [page in PageName]?: string } = {
   log: 'warp-cli connect',
   updates: '0.2.7',
   tools: 'netlify',
+  certificate: 'Git',
   editor: '172.17.0.0/16 (docker0)',
 };
 /** Dialogs and menus: a page, what opens one there, and what closes it. */
@@ -57,6 +58,7 @@ const DATA = [
   /^(Culvert|MASQUE|WireGuard|Firefox,?|Mail,?|firefox\.desktop|mail\.desktop|Free\.?|· Frankfurt|Frankfurt( \(FRA\))?|\(FRA\)|en-XA|0\.0\.0-test|corp\.example\.com|example\.com)$/,
   /^((\w+ \d+, \d+, [\d:]+\n)?warp-cli connect,[\s,]*|[\d:]+\s+connect|Success|sudo systemctl .*)$/,
   /^(\/home\/a\/\.local\/bin\/)?netlify[,:]?$/,
+  /^(Gateway CA|Node\.js|Git|Java|curl|SHA-256( AB)*|\/home\/a\/bundle\.pem|keytool .*),?:?$/,
   /^[\d.,:/%\s·+–-]*$/,
   /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
   /^(192\.168\.1\.0\/24 \(wlan0\)|172\.17\.0\.0\/16 \(docker0\))$/,

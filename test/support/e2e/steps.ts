@@ -12,6 +12,7 @@ export const PAGES = {
   editor: 'Edit as Text',
   dns: 'DNS',
   tools: 'Tool Accounts',
+  certificate: 'Organization Certificate',
   networks: 'Networks',
   account: 'Account',
   apps: 'Apps',

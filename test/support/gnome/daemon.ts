@@ -18,7 +18,7 @@ import type {
   Snapshot,
   UpdateCheck,
 } from '../../../daemon/api/schema.ts';
-import { initialConfig, initialSnapshot, NOT_RECORDED, noUpdate } from './initial.ts';
+import { initialConfig, initialSnapshot, NOT_RECORDED, noUpdate, TRUST } from './initial.ts';
 
 type Part = 'status' | 'settings' | 'options' | 'tunnel' | 'account' | 'tunnelCli' | 'killSwitch' | 'toolAccounts';
 /** A mutation other than an action, or a check for updates. */
@@ -254,6 +254,7 @@ export function createDaemon(socket: string): FakeDaemon {
 function read(daemon: FakeDaemon, line: string, since: number): unknown {
   if (line in daemon.answers) return daemon.answers[line];
   if (line === 'GET /api/snapshot') return daemon.snapshot;
+  if (line === 'GET /api/trust') return TRUST;
   if (line === 'GET /api/killswitch') return { ok: true, ...daemon.snapshot.killSwitch };
   if (line === 'GET /api/account')
     return {

@@ -3,6 +3,7 @@ import type { Tool, ToolAccount } from '../../../daemon/api/schema/accounts.ts';
 import type { Change } from '../../../daemon/api/schema/changes.ts';
 import type { CheckResult } from '../../../daemon/api/schema/doctor.ts';
 import type { RoutesPreview } from '../../../daemon/api/schema/traffic/routes.ts';
+import type { TrustReport, TrustTool } from '../../../daemon/api/schema/trust.ts';
 import type {
   App,
   ConfigResponse,
@@ -15,6 +16,7 @@ import type {
 } from '../../../daemon/api/schema.ts';
 import { DEFAULTS } from '../../../daemon/config/keys.ts';
 import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
+import { message } from '../../../daemon/view/message.ts';
 
 /** A disconnected tunnel on a registered device. */
 export function initialSnapshot(revision: number): Snapshot {
@@ -28,6 +30,7 @@ export function initialSnapshot(revision: number): Snapshot {
     splitTunnel: { mode: 'exclude', ips: [], hosts: [] },
     account: { registered: true, type: 'Free', organization: null, managed: false },
     toolAccounts: { offered: true },
+    trust: { offered: true, removalDue: false },
   };
 }
 
@@ -325,4 +328,58 @@ export const NOT_RECORDED: History = {
   ...recorded(0),
   samples: [],
   totals: { connectedSeconds: 0, received: 0, sent: 0, drops: {}, days: [] },
+};
+
+const LACKS = message('Its own list of authorities lacks the certificate.');
+
+function trustTool(id: string, title: string, more: Partial<TrustTool>): TrustTool {
+  const wording = more.wording ?? [LACKS];
+  return {
+    id,
+    title,
+    program: `/usr/bin/${id}`,
+    verdict: 'does-not-trust',
+    reasons: wording.map(({ text }) => text),
+    wording,
+    applied: false,
+    newSessions: false,
+    changes: [],
+    administrator: [],
+    ...more,
+  };
+}
+
+/** One tool of each verdict, and a certificate. */
+export const TRUST: TrustReport = {
+  ok: true,
+  certificates: [
+    {
+      fingerprint: Array.from({ length: 32 }, () => 'AB').join(':'),
+      name: 'Gateway CA',
+      from: '2026-01-01T00:00:00.000Z',
+      until: '2031-01-01T00:00:00.000Z',
+      source: '/usr/local/share/ca-certificates/managed-warp.pem',
+      state: 'valid',
+      inUse: null,
+      confirmed: false,
+      inSystem: true,
+    },
+  ],
+  refused: [],
+  tools: [
+    trustTool('node', 'Node.js', {
+      changes: [{ target: '/home/a/.profile', diff: '--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n' }],
+    }),
+    trustTool('git', 'Git', {
+      verdict: 'trusts',
+      applied: true,
+      wording: [message('It reads %s', '/home/a/bundle.pem')],
+    }),
+    trustTool('java', 'Java', { administrator: ['keytool -importcert -file /home/a/extra.pem'] }),
+    trustTool('curl', 'curl', {
+      verdict: 'trusts-too-much',
+      wording: [message('It verifies no certificates: anyone on the way can read and change what it sends.')],
+    }),
+  ],
+  removalDue: false,
 };

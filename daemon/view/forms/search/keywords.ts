@@ -68,6 +68,7 @@ function linkKeywords({ _ }: Translator): Record<string, string> {
     ),
     'settings/to-log': both(_('logs; debug; console; terminal; output; commands'), _('log file')),
     'settings/to-tools': _('API keys; command line; tokens; quota; rotate'),
+    'settings/to-certificate': _('TLS; SSL; root certificate; CA; self-signed; inspection; trust'),
     'settings/to-updates': both(
       _('upgrade; version; new release; rollback; downgrade; about'),
       _('changelog; release notes; uninstall'),

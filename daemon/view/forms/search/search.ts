@@ -49,12 +49,15 @@ export function searchedPages(view: View, tr: Translator, gathered: Gathered = N
   return forms.map(([page, form]) => [page, pageTitle(page, tr), form]);
 }
 
+/** Pages that are no result, or only where their row is listed. */
+const UNLISTED: readonly PageName[] = ['settings', 'tools', 'certificate'];
+
 /** A link to each page; the list of settings has some of them, with a description. */
 function linksForm(view: View, tr: Translator): Form {
   const { groups } = overviewForm(view, tr);
   const listed = groups.flatMap(({ rows }) => rows).map(row => (row.kind === 'link' ? { ...row, value: '' } : row));
   const missing = PAGE_NAMES.filter(
-    page => page !== 'settings' && page !== 'tools' && !listed.some(row => row.kind === 'link' && row.page === page),
+    page => !UNLISTED.includes(page) && !listed.some(row => row.kind === 'link' && row.page === page),
   );
   const links = missing.map((page): Row => ({ kind: 'link', id: `to-${page}`, page, title: pageTitle(page, tr) }));
   const shortcuts: Row = {

@@ -43,8 +43,12 @@ const STEPS: readonly PageName[] = ['editor', 'welcome'];
 export function shellResults(client: ClientState, apps: readonly SearchedApp[], tr: Translator): ShellResult[] {
   const { _ } = tr;
   const general = _('WARP; VPN; Cloudflare; tunnel');
-  const offered = current(client)?.toolAccounts.offered === true;
-  const pages = PAGE_NAMES.filter(page => !STEPS.includes(page) && (page !== 'tools' || offered));
+  const { toolAccounts, trust } = current(client) ?? {};
+  const offers: { [page in PageName]?: boolean | undefined } = {
+    tools: toolAccounts?.offered,
+    certificate: trust?.offered,
+  };
+  const pages = PAGE_NAMES.filter(page => !STEPS.includes(page) && (!(page in offers) || offers[page] === true));
   return [
     ...actionResults(client, [general, _('connect; reconnect; disconnect; turn on; turn off')].join('; '), tr),
     ...pages.map(

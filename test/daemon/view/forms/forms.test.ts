@@ -130,9 +130,8 @@ test('the name of a page leads there, and that of a former page to what became o
 });
 
 test('no page stands twice in the list of settings, and none of its entries in the main menu', () => {
-  const rows = settingsForm({ mode: '', killSwitch: '', routes: null, account: null, tools: true }, tr).groups.flatMap(
-    group => group.rows,
-  );
+  const values = { mode: '', killSwitch: '', routes: null, account: null, tools: true, certificate: true };
+  const rows = settingsForm(values, tr).groups.flatMap(group => group.rows);
   const pages = rows.map(row => (row.kind === 'link' ? row.page : null));
   assert.equal(new Set(pages).size, pages.length);
   const header = readFileSync(new URL('../../../../gnome/panel/window/header.ts', import.meta.url), 'utf8');
@@ -155,6 +154,14 @@ test('tool accounts are offered only where they are of use', () => {
   };
   assert.deepEqual(listed(true), [true, true]);
   assert.deepEqual(listed(false), [false, false]);
+});
+
+test('the page of the certificate is offered only where an organization has one', () => {
+  for (const offered of [true, false]) {
+    const client = withPart({ trust: { offered, removalDue: false } });
+    const pages = navigationGroups(client, tr).flatMap(group => group.pages);
+    assert.equal(pages.includes('certificate'), offered);
+  }
 });
 
 test('nothing can be asked for while the tunnel can’t be set', () => {

@@ -1,0 +1,210 @@
+// Describes the page of the organization's certificate: whether each tool trusts it, and what changes and undoes that.
+import type { TrustCertificate, TrustReport, TrustTool, TrustVerdict } from '../../api/schema/trust.ts';
+import type { Command, Form, Group, Question, Row, Tone } from '../form.ts';
+import { formatCount, formatDay } from '../format.ts';
+import { wordMessage, wordMessages } from '../message.ts';
+import { fill, type Translator } from '../translator.ts';
+
+export interface TrustState {
+  /** null until the tools have been tried. */
+  report: TrustReport | null;
+  running: boolean;
+  /** Why the tools could not be tried. */
+  failed: string | null;
+}
+
+export const NO_TRUST: TrustState = { report: null, running: false, failed: null };
+
+/** Requests of the page. */
+export interface TrustTasks {
+  check(): Promise<unknown>;
+  /** @param tools their ids; all without them */
+  apply(tools?: string[]): Promise<unknown>;
+  undo(tools?: string[]): Promise<unknown>;
+}
+
+export function trustForm({ report, running, failed }: TrustState, tasks: TrustTasks, tr: Translator): Form {
+  const { _ } = tr;
+  const tools = report?.tools ?? [];
+  const asking: Asking = { tasks, sensitive: !running, tr };
+  const of = (...verdicts: TrustVerdict[]) => tools.filter(({ verdict }) => verdicts.includes(verdict));
+  const group = (id: string, title: string, shown: readonly TrustTool[]): Group => ({
+    id,
+    title,
+    rows: shown.flatMap(tool => toolRows(tool, asking)),
+  });
+  return {
+    groups: [
+      { id: 'check', rows: [checkRow({ report, running, failed }, asking), ...allRows(report, asking)] },
+      {
+        id: 'certificates',
+        title: _('Certificates'),
+        rows: [
+          ...(report?.certificates ?? []).map(each => certificateRow(each, tr)),
+          ...(report?.refused ?? []).map(({ path, wording }): Row => {
+            const subtitle = wordMessage(wording, tr);
+            return { kind: 'note', id: `refused-${path}`, title: _('Not used'), subtitle, tone: 'warning' };
+          }),
+        ],
+      },
+      group('attention', _('Needs attention'), of('trusts-too-much', 'does-not-trust')),
+      group('fine', _('In order'), of('trusts')),
+      group('others', _('Not known'), of('unknown', 'not-reached')),
+    ],
+  };
+}
+
+interface Asking {
+  tasks: TrustTasks;
+  sensitive: boolean;
+  tr: Translator;
+}
+
+const work = (act: () => Promise<unknown>, changes: boolean, more: Omit<Command, 'ask'> = {}): Command => ({
+  ask: { kind: 'work', changes, work: act },
+  ...more,
+});
+
+function checkRow({ report, running, failed }: TrustState, { tasks, tr }: Asking): Row {
+  const { _ } = tr;
+  return {
+    kind: 'button',
+    id: 'check',
+    title: _('Which tools trust it'),
+    label: report ? _('Check Again') : _('Check'),
+    subtitle: running
+      ? _('Each tool connects to this computer…')
+      : (failed ?? _('Each tool connects to this computer. Nothing leaves it.')),
+    tone: failed === null ? 'neutral' : 'error',
+    sensitive: !running,
+    busy: running,
+    command: work(tasks.check, false),
+  };
+}
+
+/** Changes of all tools at once. */
+function allRows(report: TrustReport | null, { tasks, sensitive, tr }: Asking): Row[] {
+  const { _, ngettext } = tr;
+  const tools = report?.tools ?? [];
+  const changeable = tools.filter(({ changes }) => changes.length > 0);
+  const applied = tools.filter(each => each.applied);
+  const rows: Row[] = [];
+  if (changeable.length > 1)
+    rows.push({
+      kind: 'button',
+      id: 'apply-all',
+      title: fill(
+        ngettext('Make %d tool trust it', 'Make %d tools trust it', changeable.length),
+        formatCount(changeable.length, tr),
+      ),
+      label: _('Apply…'),
+      style: 'suggested',
+      sensitive,
+      reason: _('The tools are being tried.'),
+      command: work(() => tasks.apply(), true, { confirm: applyQuestion(changeable, tr), done: _('Applied') }),
+    });
+  if (applied.length > 1 || report?.removalDue)
+    rows.push({
+      kind: 'button',
+      id: 'undo-all',
+      title: report?.removalDue
+        ? _('Tools still trust a certificate that is no longer valid')
+        : _('Changes by Culvert'),
+      subtitle: _('Files will be as they were before.'),
+      label: _('Undo All…'),
+      tone: report?.removalDue ? 'error' : 'neutral',
+      sensitive,
+      reason: _('The tools are being tried.'),
+      command: work(() => tasks.undo(), true, { confirm: undoQuestion(_('Undo all changes?'), tr), done: _('Undone') }),
+    });
+  return rows;
+}
+
+function certificateRow(certificate: TrustCertificate, tr: Translator): Row {
+  const { _ } = tr;
+  const { fingerprint, name, until, state } = certificate;
+  const states: Record<TrustCertificate['state'], [text: string, tone: Tone]> = {
+    // Translators: %s is a date
+    valid: [fill(_('Valid until %s'), formatDay(until.slice(0, 10), tr)), 'neutral'],
+    'not-yet-valid': [_('Not yet valid'), 'warning'],
+    // Translators: %s is a date
+    expired: [fill(_('Expired on %s'), formatDay(until.slice(0, 10), tr)), 'error'],
+    withdrawn: [_('Withdrawn'), 'error'],
+  };
+  const [text, tone] = states[state];
+  return {
+    kind: 'note',
+    id: `certificate-${fingerprint}`,
+    title: name || _('No name'),
+    subtitle: `${text}\nSHA-256 ${fingerprint.replaceAll(':', ' ')}`,
+    englishLines: [1],
+    tone,
+  };
+}
+
+function toolRows(tool: TrustTool, asking: Asking): Row[] {
+  const { id, changes, applied, administrator, verdict, newSessions, wording } = tool;
+  const { tasks, sensitive, tr } = asking;
+  const { _ } = tr;
+  const title = titleOf(tool, tr);
+  const later = newSessions ? [_('It applies after the next login.')] : [];
+  const subtitle = [wordMessages(wording, tr), ...later].filter(Boolean).join('\n') || null;
+  const shared = { id: `tool-${id}`, title, subtitle, tone: TONES[verdict] };
+  const reason = _('The tools are being tried.');
+  const apply: Row = {
+    kind: 'button',
+    ...shared,
+    label: _('Apply…'),
+    sensitive,
+    reason,
+    command: work(() => tasks.apply([id]), true, { confirm: applyQuestion([tool], tr), done: _('Applied') }),
+  };
+  // Translators: %s is the name of a program
+  const question = undoQuestion(fill(_('Undo the changes for %s?'), title), tr);
+  const undo: Row = {
+    kind: 'button',
+    ...shared,
+    label: _('Undo…'),
+    sensitive,
+    reason,
+    command: work(() => tasks.undo([id]), true, { confirm: question, done: _('Undone') }),
+  };
+  const note: Row = { kind: 'note', ...shared };
+  const seen = verdict === 'trusts' ? { ...note, done: true as const } : note;
+  const commands: Row = {
+    kind: 'shell',
+    id: `admin-${id}`,
+    title: _('As an administrator:'),
+    shell: administrator.join('\n'),
+    folded: _('Show commands'),
+  };
+  return [changes.length > 0 ? apply : applied ? undo : seen, ...(administrator.length > 0 ? [commands] : [])];
+}
+
+const TONES: Record<TrustVerdict, Tone> = {
+  trusts: 'success',
+  'does-not-trust': 'warning',
+  'trusts-too-much': 'error',
+  'not-reached': 'neutral',
+  unknown: 'neutral',
+};
+
+/** Names of programs are the same in every language. */
+function titleOf({ title, program }: TrustTool, { _ }: Translator): string {
+  return program === null ? _(title) : title;
+}
+
+/** Shows each change of a file once. */
+function applyQuestion(tools: readonly TrustTool[], { _ }: Translator): Question {
+  const diffs = new Set(tools.flatMap(({ changes }) => changes.map(({ diff }) => diff.trimEnd())));
+  return {
+    heading: _('Make these changes?'),
+    body: _('Only files of yours are changed, and Culvert can undo it.'),
+    text: [...diffs].join('\n'),
+    accept: _('Apply'),
+  };
+}
+
+function undoQuestion(heading: string, { _ }: Translator): Question {
+  return { heading, body: _('Files will be as they were before.'), accept: _('Undo') };
+}
