@@ -33,7 +33,7 @@ export interface TrustOptions {
 }
 
 /** The state without any tool. */
-export type TrustSummary = Omit<TrustReport, 'ok' | 'tools'> & {
+type TrustSummary = Omit<TrustReport, 'ok' | 'tools'> & {
   /** Tools that were changed. */
   applied: string[];
 };

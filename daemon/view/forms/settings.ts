@@ -51,7 +51,7 @@ function offersTools(snapshot: ClientState['snapshot']): boolean {
 }
 
 function offersCertificate(snapshot: ClientState['snapshot']): boolean {
-  return snapshot?.trust.offered ?? false;
+  return snapshot?.trust?.offered ?? false;
 }
 
 /** The entry of the navigation that leads to a page: its own, or that of the page it is opened from. */

@@ -77,7 +77,7 @@ function offlineBanner({ offline }: ClientState, { sentence, remedy }: TunnelVie
 }
 
 function certificateBanner({ snapshot, offline }: ClientState, { _ }: Translator): Banner | null {
-  if (offline || !snapshot?.trust.removalDue) return null;
+  if (offline || !snapshot?.trust?.removalDue) return null;
   const button = { label: _('Show'), command: goTo('certificate') };
   return { title: _('Tools still trust a certificate that is no longer valid'), caution: true, button };
 }

@@ -56,7 +56,7 @@ export function notificationOf(
   const changed: Record<Exclude<Slot, 'keep'>, boolean> = {
     state: isTrouble(before, after, wanted),
     reminder: hasReminder(before, after),
-    certificate: current(after)!.trust.removalDue && !current(before)!.trust.removalDue,
+    certificate: isRemovalDue(after) && !isRemovalDue(before),
     update: hasUpdateNews(before, after),
   };
   for (const slot of SLOTS) {
@@ -164,8 +164,10 @@ function reminderDraft(client: ClientState, tr: Translator): Draft | null {
   };
 }
 
+const isRemovalDue = (client: ClientState) => current(client)?.trust?.removalDue === true;
+
 function certificateDraft(client: ClientState, { _ }: Translator): Draft | null {
-  if (!current(client)!.trust.removalDue) return null;
+  if (!isRemovalDue(client)) return null;
   return {
     code: 'setup',
     levels: NEEDED,

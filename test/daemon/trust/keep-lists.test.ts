@@ -18,7 +18,7 @@ function follow(t: TestContext, pc: Machine) {
   const lists = keepTrustLists({ env: pc.env, paths: paths(pc.env), state, say: line => assert.fail(line) }, place);
   lists.start();
   t.after(() => lists.stop());
-  return { state, trust: () => state.snapshot().trust };
+  return { state, trust: () => state.snapshot().trust! };
 }
 
 /** Whether the list of all authorities has this text. */
