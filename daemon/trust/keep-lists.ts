@@ -77,7 +77,7 @@ export function keepTrustLists({ env, paths, state, say }: Context, place?: Plac
       }
     };
     for (const each of directories) soon(each, () => true);
-    // what this process writes there itself is not news
+    // files that this process writes there itself are not news
     mkdirSync(paths.trust, { recursive: true, mode: 0o700 });
     soon(paths.trust, name => name.startsWith(JOURNAL));
   }

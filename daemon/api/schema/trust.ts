@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { Message, Time } from './values.ts';
 
-/** What every client shows of it. */
+/** State of the certificate in every client. */
 export const TrustState = z.object({
   /** Clients offer the page: a certificate is installed, or tools were changed for one. */
   offered: z.boolean(),
