@@ -64,6 +64,7 @@ export function redact(text: string, secrets: readonly string[] = []): string {
       /("(?:\w*_)?(?:token|secret|password|private_key|(?:set-)?cookie)"\s*:\s*")(?:[^"\\]|\\.)*/gi,
       `$1${BLANK}`,
     )
+    .replace(/(\bregistration token\s+)(?=[^\s"'<>]*\d)[^\s"'<>]{8,}/gi, `$1${BLANK}`)
     .replace(/(\b(?:set-)?cookie:[ \t]*)\S.*$/gim, `$1${BLANK}`)
     .replace(
       /(<key>[^<]*(?:token|secret|password|passphrase|cookie|private[ _-]?key)<\/key>\s*<(?:string|data)>)[^<]+/gi,

@@ -74,7 +74,7 @@ export async function createBundle(input: BundleInput): Promise<Bundle> {
     text: `${JSON.stringify(redactor.value(value), null, 2)}\n`,
   }));
   const redacted = redactor.counts();
-  files.push({ name: 'contents.txt', about: 'this list', text: `${describeBundle({ files, redacted })}\n` });
+  files.unshift({ name: 'contents.txt', about: 'this list', text: `${describeBundle({ files, redacted })}\n` });
   return { files, redacted };
 }
 
@@ -91,6 +91,8 @@ export function describeBundle({ files, redacted }: Bundle): string {
   );
   const counts = Object.entries(redacted).map(([kind, count]) => `${count} × <${kind}-…>`);
   return [
+    'Read the files before you share them. What a pattern, a name of this machine or a mark such as “token=” shows is replaced.',
+    'Left are: keys and passwords without such a mark, names that only people know, an address written as one number.',
     'Inside:',
     ...rows,
     `Replaced by placeholders, the same ones in all files: ${counts.join(', ') || 'nothing'}.`,

@@ -43,6 +43,9 @@ const DEEPEST = 3;
 
 /** A shorter name counts in upper and lower case as it is, and not as the name of a property. */
 const SHORT = 3;
+/** A longer name counts also where a line breaks within it, and before digits. */
+const LONG = 5;
+const LINE_BREAK = '(?:(?:\\r?\\n|\\\\n)[ \\t]*)?';
 const PLACEHOLDER = /(<[a-z-]+-\d+>)/;
 const LAN = [
   '10.0.0.0/8',
@@ -70,8 +73,13 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   // name and password in an address; the home of another user than the one who asks
   ['key', /(?<=:(?:\/|\\\/){2})[^/\s"<>?#]+(?=@)/g],
   ['user', /(?<=\/(?:home|media|Users)\\?\/)[^/\s"':<>\\]+/g],
-  ['email', /[\p{L}\p{N}.+_%&'-]{1,64}@[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+/gu],
-  ['id', /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi],
+  ['user', /(?<=(?:^|[\s"'=:])~)[a-z_][\w.-]*(?=\/)/gim],
+  // also with a quoted name, an address, or a host without a domain, but not the peer of a device (veth0@if5)
+  [
+    'email',
+    /(?:"[^"@\n]{1,64}"|[\p{L}\p{N}.+_%&'-]{1,64})@(?!if\d)(?:\[[\da-f.:]{2,45}\]|\p{L}[\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)*|[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+)/giu,
+  ],
+  ['id', /(?<![0-9a-z])[0-9a-f]{8}([-_])[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}(?![0-9a-z])/gi],
   ['key', /\b[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}\b/g],
   // also as nmcli escapes it, as BlueZ and Cisco write it, and in the name of an interface
   ['mac', /(?<![0-9a-z])[0-9a-f]{2}(?:(?:\\?:|[-_])[0-9a-f]{2}){5}(?![0-9a-z])/gi],
@@ -87,7 +95,13 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   ['ip', /(?<!\w)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,8}(?:\d{1,3}(?:\.\d{1,3}){3})?(?!\w|\.\d{1,3}\.\d)/gi],
   ['ip', /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)/g],
   ['id', /\b[0-9a-f]{24,128}\b/gi],
+  ['id', /\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{16,23}\b/gi],
   ['key', /(?<![\w+/])[A-Za-z0-9+/]{40,}={0,2}(?![\w+/=])/g],
+  // a key that a line breaks, and the end of one whose beginning was cut off
+  ['key', /(?<![\w+/])[A-Za-z0-9+/]{16,}\r?\n[A-Za-z0-9+/]{4,}={1,2}(?![\w+/=])/g],
+  ['key', /(?<![A-Za-z0-9+/=\s])[A-Za-z0-9+/=\s]{16,}-----END [A-Z ]{1,40}-----/g],
+  // without a mark: two digits and both cases in a word of 24 letters
+  ['key', /(?<![\w-])(?=[\w-]*\d[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])\w[\w-]{23,}={0,2}(?![\w-])/g],
   // base64url; a long name has no digit, or no capital
   ['key', /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}={0,2}(?![\w-])/g],
   [
@@ -133,6 +147,8 @@ export function createRedactor(vocabulary: Known): Redactor {
       const [, before = '', inner = '', after = ''] = /^(:?)(.*?)(:|:\d+)?$/.exec(text)!;
       return inner.length < text.length && isIP(inner) ? `${before}${replaceAddress(inner)}${after}` : text;
     }
+    const plain = text.replace(/(?<![\da-f])0+(?=\d)/gi, '');
+    if (!isIP(text) && isIP(plain) === 4) return replaceAddress(plain);
     if (!isIP(text) || bases.has(text) || covers(NOBODY, text) || covers(ranges, text)) return text;
     return placeholder(covers(LAN, text) ? 'lan-ip' : 'ip', text);
   }
@@ -192,14 +208,19 @@ function patternOf(name: string): RegExp {
   const forms = [...formsOf(name)]
     .sort((a, b) => b.length - a.length)
     .map(form => literal(form).replaceAll(' ', '\\s+'));
+  const isLong = name.length >= LONG;
+  if (isLong) forms.push([...name].map(literal).join(LINE_BREAK).replaceAll(' ', '\\s+'));
   // a line feed before it may be escaped: \nNAME
   const before = '(?<=^|[^\\p{L}\\p{N}]|\\\\[bfnrt])';
-  return new RegExp(`${before}(?:${forms.join('|')})(?![\\p{L}\\p{N}])`, name.length < SHORT ? 'gu' : 'giu');
+  return new RegExp(
+    `${before}(?:${forms.join('|')})(?!${isLong ? '\\p{L}' : '[\\p{L}\\p{N}]'})`,
+    name.length < SHORT ? 'gu' : 'giu',
+  );
 }
 
 /**
- * As it is, in JSON (also of ASCII only, and within a string of JSON), in XML, in an address, with letters and marks apart, and
- * as nmcli, wpa_supplicant and the kernel escape it.
+ * As it is, in JSON (also of ASCII only, and within a string of JSON), in XML and HTML, in an address, in mail, with letters and
+ * marks apart, and as nmcli, wpa_supplicant and the kernel escape it.
  */
 function formsOf(name: string): Set<string> {
   const json = (text: string) => JSON.stringify(text).slice(1, -1);
@@ -224,6 +245,9 @@ function formsOf(name: string): Set<string> {
     json(json(name)),
     json(ascii),
     xml,
+    name.replace(/[^\w ]/gu, c => `&#${c.codePointAt(0)};`),
+    name.replace(/[^\w ]/gu, c => `&#x${c.codePointAt(0)?.toString(16)};`),
+    [...Buffer.from(name)].map(code => (code > 126 ? `=${code.toString(16)}` : String.fromCharCode(code))).join(''),
     encodeURIComponent(name.replace(/\p{Surrogate}/gu, '')),
   ]);
 }

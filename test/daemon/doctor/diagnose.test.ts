@@ -225,6 +225,11 @@ test('a bundle is written once, for this user only, and lists its contents', asy
     files.map(({ name }) => name),
     made.files.map(({ name }) => name),
   );
+  assert.equal(files[0]?.name, 'contents.txt');
+  assert.match(
+    files[0].text,
+    /^Read the files before you share them\..*\nLeft are: keys and passwords without such a mark/,
+  );
   assert.match(describeBundle(made), /command-log\.json +\d+ bytes[\s\S]*<ssid-…>/);
 });
 
@@ -236,7 +241,7 @@ test('culvert diagnose lists what it writes before it writes, and explains its o
   const run = async (words: string[]) => ended(await start(home, words));
   const written = await run(['diagnose', '--out', 'report.zip']);
   assert.equal(written.code, 0, written.stderr);
-  assert.match(written.stderr, /Inside:\n {2}doctor\.json/);
+  assert.match(written.stderr, /Inside:\n {2}contents\.txt[^\n]*\n {2}doctor\.json/);
   assert.equal((await run(['diagnose', '--out', 'report.zip'])).code, 1);
   assert.equal((await run(['diagnose'])).code, 2);
   assert.equal((await run(['diagnose', '--out', 'other.zip', '--dry-run'])).code, 0);
