@@ -6,7 +6,13 @@ import type { ChangeOptions, ChangeRequest, Changes, ExtendRequest } from './api
 import type { DoctorBundle, DoctorFixRequest, DoctorFixResponse, DoctorReport } from './api/schema/doctor.ts';
 import type { History, HistoryQuery } from './api/schema/history.ts';
 import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from './api/schema/settings-file.ts';
-import type { Networks } from './api/schema/traffic/networks.ts';
+import type {
+  Networks,
+  NetworksAnswer,
+  NetworksRequest,
+  NetworksTried,
+  NetworksWhatIf,
+} from './api/schema/traffic/networks.ts';
 import type {
   Routes,
   RoutesHistory,
@@ -217,11 +223,22 @@ export interface ToolAccountsControl {
   stop(): void;
 }
 
-/** The networks that this machine is on. */
+/** The networks that this machine is on, and the rules for them. */
 export interface NetworksControl {
+  /** Has the rules hold from now on, if there are any. */
+  start(): void;
+  /** Ends it; changes by rules stay. */
+  stop(): void;
   /** Reads the links, and publishes their changes for two minutes from now. */
   read(): Promise<Networks>;
-  stop(): void;
+  /** Replaces the rules, which hold immediately. @throws Problem document-invalid, precondition-failed, config-not-writable */
+  set(request: NetworksRequest): Promise<Networks>;
+  /** Tries the rules. Nothing is changed. */
+  whatIf(request: NetworksWhatIf): Promise<NetworksTried>;
+  /** Allows or refuses that a rule lowers the protection. @throws Problem not-found */
+  answer(request: NetworksAnswer): Promise<Networks>;
+  /** Reverts what rules changed, until the network is another one. */
+  revert(): Promise<Networks>;
 }
 
 export interface Features {

@@ -1,5 +1,6 @@
 // Loads the features that no first request needs (kill switch, apps, updates, doctor) on first use.
 
+import { existsSync } from 'node:fs';
 import { createApps } from './apps/apps.ts';
 import { createChanges } from './changes/changes.ts';
 import type { FeatureContext, Features } from './controls.ts';
@@ -17,7 +18,8 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
   const killSwitch = once(async () => (await import('./killswitch/client/client.ts')).createKillSwitch(context));
   const changes = createChanges(context, { routes: () => routes.get(), killSwitch: killSwitch.get });
   const routes = once(async () => (await import('./routes/routes-service.ts')).createRoutes(context, changes));
-  const networks = once(async () => (await import('./networks/networks.ts')).createNetworks(context));
+  const parts = { changes, routes: routes.get, killSwitch: killSwitch.get };
+  const networks = once(async () => (await import('./networks/networks.ts')).createNetworks(context, parts));
   const settingsFile = once(async () =>
     (await import('./settings-file/settings-file.ts')).createSettingsFile(context, changes, routes.get),
   );
@@ -57,6 +59,8 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
     start() {
       begin('kill switch', killSwitch.get);
       begin('tool accounts', toolOffer.get);
+      const { networks: rules, networksState } = context.paths;
+      if (existsSync(rules) || existsSync(networksState)) begin('networks', networks.get);
       changes.start();
       apps.start();
       doctor.start();

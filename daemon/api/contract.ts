@@ -299,7 +299,31 @@ export const endpoints = {
   },
   'GET /api/networks': {
     summary:
-      'The physical links that are up, each with what identifies its network. For two minutes after each request, changes come as `networks` events; nothing else is contacted',
+      'The physical links that are up, each with what identifies its network; the rules for networks, and what they do here. For two minutes after each request, changes come as `networks` events; nothing but beacons of the rules is contacted',
+    response: s.Networks,
+  },
+  'POST /api/networks': {
+    summary:
+      'Set the rules for networks to a document. They hold immediately, and each time that the network changes; what they change now reverts with `confirmWithin` (seconds) unless it is confirmed',
+    body: s.NetworksRequest,
+    response: s.Networks,
+    problems: ['document-invalid', 'precondition-failed', 'config-not-writable'],
+  },
+  'POST /api/networks/what-if': {
+    summary: 'What the rules, or those of a document, would do here or on another network; nothing is changed',
+    body: s.NetworksWhatIf,
+    response: s.NetworksTried,
+  },
+  'POST /api/networks/answer': {
+    summary:
+      'Allow a rule to lower the protection on a network that only a copyable name or address proves, or refuse; `once` is until the network changes',
+    body: s.NetworksAnswer,
+    response: s.Networks,
+    problems: ['not-found'],
+  },
+  'POST /api/networks/revert': {
+    summary: 'Revert what the rules changed here; they do nothing more until the network changes',
+    body: s.Empty,
     response: s.Networks,
   },
   'GET /api/settings/export': {

@@ -1,10 +1,15 @@
-// Follows the networks of this machine while somebody looks.
-import type { NetworksState } from '../api/schema/traffic/networks.ts';
-import type { FeatureContext, NetworksControl } from '../controls.ts';
-import { askBus } from './bus.ts';
-import { type Monitor, monitorNetworks } from './monitor.ts';
-import { readLinks } from './read-links.ts';
-import { createSettler } from './settle.ts';
+// Watches the networks of this machine while there are rules or somebody looks.
+import type { Networks } from '../api/schema/traffic/networks.ts';
+import type { NetworksControl } from '../controls.ts';
+import { askBus } from './links/bus.ts';
+import type { Reading } from './links/links.ts';
+import { type Monitor, monitorNetworks } from './links/monitor.ts';
+import { readLinks } from './links/read-links.ts';
+import { createSettler } from './links/settle.ts';
+import type { Limit, Parts } from './rules/apply.ts';
+import { isProven } from './rules/beacon.ts';
+import { type Context, createFollower, documentOf, isReady } from './rules/follow.ts';
+import { parseRules, revisionOf } from './rules/rules.ts';
 
 /** Time for which changes are published after a client has read. */
 const LEASE_MS = 120_000;
@@ -14,49 +19,82 @@ const SETTLE_MS = 2_000;
 interface Options {
   leaseMs?: number;
   settleMs?: number;
-  read?: () => Promise<NetworksState>;
+  read?: () => Promise<Reading>;
   /** Notices changes. */
   watch?: typeof monitorNetworks;
+  /** Asks a beacon. */
+  proves?: typeof isProven;
 }
 
-export function createNetworks(
-  { env, state, say }: Pick<FeatureContext, 'env' | 'state' | 'say'>,
-  {
-    leaseMs = LEASE_MS,
-    settleMs = SETTLE_MS,
-    read = () => readLinks(askBus(env)),
-    watch = monitorNetworks,
-  }: Options = {},
-): NetworksControl {
-  const publish = (networks: NetworksState) => state.set('networks', networks);
-  const settler = createSettler(settleMs, read, publish);
+/** @param parts what rules change */
+export function createNetworks(context: Context, parts: Parts, options: Options = {}): NetworksControl {
+  const { env, state, say } = context;
+  const { leaseMs = LEASE_MS, settleMs = SETTLE_MS, watch = monitorNetworks, proves = isProven } = options;
+  const { read = () => readLinks(askBus(env)) } = options;
+  const follower = createFollower(context, parts, proves);
+  const settler = createSettler(settleMs, read, reading => void follow(reading));
   let monitor: Monitor | null = null;
   let lease: NodeJS.Timeout | undefined;
+  let unsubscribe = () => {};
 
-  function follow(): void {
-    monitor ??= watch(env, settler.changed, reason =>
-      say(`Changes of the network are not noticed: ${reason}. Install gdbus (package libglib2.0-bin).`),
+  async function follow(reading: Reading, limit?: Limit) {
+    const networks = await follower.follow(reading, limit);
+    if (monitor) state.set('networks', networks);
+    return networks;
+  }
+
+  function begin(): void {
+    if (monitor) return;
+    monitor = watch(env, settler.changed, why =>
+      say(`Changes of the network are not noticed: ${why}. Install gdbus (package libglib2.0-bin).`),
     );
-    clearTimeout(lease);
-    lease = setTimeout(end, leaseMs);
-    lease.unref();
+    let wasReady = isReady(context);
+    unsubscribe = state.subscribe(() => {
+      if (!wasReady && isReady(context)) settler.changed();
+      wasReady = isReady(context);
+    });
   }
 
   function end(): void {
     clearTimeout(lease);
     settler.stop();
+    unsubscribe();
     monitor?.stop();
     monitor = null;
     state.set('networks', null);
   }
 
+  async function respond(limit?: Limit): Promise<Networks> {
+    begin();
+    clearTimeout(lease);
+    lease = setTimeout(() => follower.isNeeded() || end(), leaseMs);
+    lease.unref();
+    const networks = await follow(await read(), limit);
+    const document = documentOf(context);
+    const { invalid } = parseRules(document);
+    return { ok: true, ...networks, document, revision: revisionOf(document), invalid };
+  }
+
   return {
-    async read() {
-      follow();
-      const networks = await read();
-      publish(networks);
-      return { ok: true, ...networks };
+    start() {
+      if (!follower.isNeeded()) return;
+      begin();
+      settler.changed();
     },
     stop: end,
+    read: () => respond(),
+    async set({ document, ifRevision, confirmWithin }) {
+      follower.setDocument(document, ifRevision);
+      return respond(confirmWithin === undefined ? {} : { confirmWithin });
+    },
+    whatIf: request => follower.whatIf(request, read),
+    async answer(request) {
+      follower.answer(request);
+      return respond();
+    },
+    async revert() {
+      await follower.revert();
+      return respond();
+    },
   };
 }

@@ -28,6 +28,10 @@ export interface Paths {
   lastPause: string;
   /** The last documents of routes. */
   routes: string;
+  /** Rules for networks, as the user wrote them. */
+  networks: string;
+  /** Changes by rules for networks, and the user's answers about them. */
+  networksState: string;
   /** Directory of the history. */
   history: string;
   /** Directory of the organization's certificates for tools, and of what was changed for them. */
@@ -79,6 +83,8 @@ export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
     brokenChanges: `${ofTunnel}/changes.json.broken`,
     lastPause: `${ofTunnel}/last-pause.json`,
     routes: `${ofTunnel}/routes.json`,
+    networks: demo ? `${ofTunnel}/networks.toml` : `${config}/${NAME}/networks.toml`,
+    networksState: `${ofTunnel}/networks.json`,
     history: `${ofTunnel}/history`,
     trust: `${state}/trust`,
     settingsBefore: `${ofTunnel}/settings-before.toml`,

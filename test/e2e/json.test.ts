@@ -17,6 +17,9 @@ const ARGUMENTS: Record<string, string[]> = {
   'routes remove': ['10.9.0.0/16', '--yes'],
   'routes undo': ['--yes'],
   'routes simplify': ['/dev/null'],
+  'network apply': ['/dev/null', '--yes'],
+  'network allow': ['no-such-rule'],
+  'network refuse': ['no-such-rule'],
   why: ['192.0.2.1'],
   'doctor check': ['--only', 'port'],
   'doctor fix': ['port'],
@@ -49,6 +52,7 @@ const LEFT_OUT = [
   'account token',
   'account sign-in',
   'routes edit',
+  'network edit',
   'shell install',
   '__generate',
 ];

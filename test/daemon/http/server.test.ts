@@ -24,6 +24,8 @@ const BODIES: Record<string, object> = {
   'POST /api/apps/shortcut': { appId: 'x', present: true },
   'POST /api/routes/preview': { document: '10.0.0.0/8\n' },
   'POST /api/routes': { document: '10.0.0.0/8\n' },
+  'POST /api/networks': { document: '' },
+  'POST /api/networks/answer': { rule: 'x', answer: 'always' },
   'POST /api/changes/extend': { seconds: 60 },
   'POST /api/accounts': { change: 'refresh' },
   'POST /api/restart': { demo: false },
@@ -35,6 +37,7 @@ const BODIES: Record<string, object> = {
 const REFUSED: Record<string, string> = {
   'GET /api/metrics': 'not-found',
   'POST /api/account/sign-in': 'precondition-failed',
+  'POST /api/networks/answer': 'not-found',
   'POST /api/routes/undo': 'nothing-to-undo',
   'POST /api/settings/undo': 'nothing-to-undo',
   'POST /api/changes/confirm': 'nothing-pending',

@@ -1,11 +1,13 @@
 // The networks as NetworkManager, systemd-networkd and iwd report them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { askBus } from '../../../daemon/networks/bus.ts';
+import { askBus } from '../../../daemon/networks/links/bus.ts';
+import { readLinks } from '../../../daemon/networks/links/read-links.ts';
 import { createNetworks } from '../../../daemon/networks/networks.ts';
-import { readLinks } from '../../../daemon/networks/read-links.ts';
-import { createState } from '../../../daemon/state/store.ts';
+import { paths } from '../../../daemon/system/paths.ts';
+import { memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
 import { link, type MockBus, missingMocks, startMockBus } from '../../support/networks/mocks.ts';
+import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 
 const NM = 'org.freedesktop.NetworkManager';
@@ -13,7 +15,6 @@ const ROOT = '/org/freedesktop/NetworkManager';
 const MAIN = '/org/freedesktop';
 const ACTIVATED = '100';
 const GATEWAYS = new Map([['wlan0', { address: '192.0.2.1', hardware: '02:00:00:00:00:01' }]]);
-const cli = { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false };
 
 /** A NetworkManager with a wired link that is up and a Wi-Fi that is not. */
 async function manager(t: Parameters<typeof startMockBus>[0]): Promise<MockBus> {
@@ -27,7 +28,17 @@ async function manager(t: Parameters<typeof startMockBus>[0]): Promise<MockBus> 
 function join(bus: MockBus, ssid: string, security: number, number: number): void {
   const [device, point] = [`${ROOT}/Devices/wifi`, `${ROOT}/AccessPoint/${number}`];
   const ap = ['2', '2425', '5400', '82', String(security)];
-  bus.call(NM, MAIN, 'AddAccessPoint', 'ssssuuuyu', device, String(number), ssid, `00:23:F8:7E:12:0${number}`, ...ap);
+  bus.call(
+    NM,
+    MAIN,
+    'AddAccessPoint',
+    'ssssuuuyu',
+    device,
+    String(number),
+    ssid,
+    `00:23:F8:7E:12:${number.toString(16).padStart(2, '0')}`,
+    ...ap,
+  );
   const reply = bus.call(NM, MAIN, 'AddWiFiConnection', 'ssss', device, `c${number}`, ssid, 'wpa-psk');
   const connection = /"(.*)"/.exec(reply)![1]!;
   bus.call(NM, MAIN, 'AddActiveConnection', 'assssu', '1', device, connection, point, `a${number}`, '2');
@@ -54,18 +65,25 @@ describe('the networks', { skip: missingMocks() }, () => {
 
   test('are published again once they have changed, while somebody looks', async t => {
     const bus = await manager(t);
-    const state = createState(cli);
+    const { state, tunnel } = memoryTunnel();
     const said: string[] = [];
     const read = () => readLinks(askBus(bus.env), () => GATEWAYS);
-    const networks = createNetworks({ env: bus.env, state, say: line => said.push(line) }, { settleMs: 50, read });
+    const context = { env: bus.env, paths: paths({ HOME: temporary(t, 'home') }), state, tunnel };
+    const unused = () => Promise.reject(new Error('there are no rules'));
+    const networks = createNetworks(
+      { ...context, say: line => void said.push(line) },
+      { changes: { runWithLimit: unused }, routes: unused, killSwitch: unused },
+      { settleMs: 50, read },
+    );
     t.after(() => networks.stop());
     assert.equal(state.snapshot().networks, null);
     assert.equal((await networks.read()).links.length, 1);
-    // the monitor may not have begun to listen; a network that changes twice is noticed all the same
+    // the monitor may not have begun to listen: a later change is noticed all the same
     let number = 0;
+    const isOpen = () => state.snapshot().networks?.links[1]?.security === 'open';
     await until(() => {
       join(bus, `Net ${++number}`, 0, number);
-      return state.snapshot().networks?.links[1]?.security === 'open';
+      return until(isOpen, 'the Wi-Fi', { limitMs: 3_000 }).catch(() => false);
     }, 'the Wi-Fi');
     networks.stop();
     assert.equal(state.snapshot().networks, null);

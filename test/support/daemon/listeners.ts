@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openapi } from '../../../daemon/api/openapi.ts';
 import type { ToolAccounts } from '../../../daemon/api/schema/accounts.ts';
-import type { NetworksState } from '../../../daemon/api/schema/traffic/networks.ts';
 import type { ActionName, CommandOutput, UpdateCheck } from '../../../daemon/api/schema.ts';
 import { createChanges } from '../../../daemon/changes/changes.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
@@ -17,6 +16,7 @@ import { LIMITS, type Limits } from '../../../daemon/http/guard.ts';
 import type { Daemon } from '../../../daemon/http/handlers.ts';
 import { createListeners, type Listeners, type TcpAccess } from '../../../daemon/http/listeners.ts';
 import { createMetrics } from '../../../daemon/metrics/metrics.ts';
+import type { Reading } from '../../../daemon/networks/links/links.ts';
 import { createNetworks } from '../../../daemon/networks/networks.ts';
 import { createRoutes } from '../../../daemon/routes/routes-service.ts';
 import { createSettingsFile } from '../../../daemon/settings-file/settings-file.ts';
@@ -39,7 +39,7 @@ export interface Running {
   /** Actions that reached the tunnel. */
   performed: [ActionName, string | undefined][];
   /** The network as it is read. */
-  network: NetworksState;
+  network: Reading;
 }
 
 export const OUTPUT: CommandOutput = {
@@ -134,7 +134,7 @@ export async function startListeners(
   const state = createState({ available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false });
   const performed: Running['performed'] = [];
   const said: string[] = [];
-  const running = { performed, said, network: { service: null, links: [] } as NetworksState };
+  const running = { performed, said, network: { service: null, links: [] } as Reading };
   const tunnel = {
     start() {},
     async stop() {},
@@ -181,11 +181,12 @@ export async function startListeners(
     killSwitch: () => daemon.features.killSwitch(),
   });
   const routes = createRoutes(context, changes);
-  const history = createHistory(context);
-  const networks = createNetworks(context, {
+  const parts = { changes, routes: async () => routes, killSwitch: () => daemon.features.killSwitch() };
+  const networks = createNetworks(context, parts, {
     read: async () => structuredClone(running.network),
     watch: () => ({ stop() {} }),
   });
+  const history = createHistory(context);
   const settingsFile = createSettingsFile(context, changes, async () => routes);
   const daemon: Daemon = {
     env,

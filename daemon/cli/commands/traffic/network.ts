@@ -1,34 +1,35 @@
-// `culvert network`: the networks that this machine is on.
-import type { NetworkLink } from '../../../api/schema/traffic/networks.ts';
-import { type Run, show } from '../../context.ts';
-import { EXIT } from '../../errors.ts';
+// `culvert network`: the networks that this machine is on, the rules for them, and what these would do elsewhere.
+import type {
+  NetworkDecision,
+  NetworkLink,
+  NetworkRule,
+  Networks,
+  NetworksAnswer,
+  NetworksTried,
+  SupposedNetwork,
+} from '../../../api/schema/traffic/networks.ts';
+import { effectText, matchText, networkTitle, ruleStrength } from '../../../view/states/networks.ts';
+import { english } from '../../../view/translator.ts';
+import { type Context, type Options, type Run, show, showDocument } from '../../context.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
 
 export const print: Run = async context => {
   const networks = await context.client.call('GET /api/networks');
-  show(context, networks, ({ service, links }) => {
-    if (service === null) return 'Neither NetworkManager nor systemd-networkd nor iwd runs, so no network is known.';
-    if (links.length === 0) return 'No network: no physical link is up.';
-    const rows = links.flatMap(link => [[`${link.device}: ${titleOf(link)}`], ...factsOf(link)]);
-    return columns(
-      rows,
-      (text, column, row) =>
-        rows[row]!.length === 1 ? context.style.bold(text) : column === 0 ? context.style.dim(text) : text,
-      context.width,
-    );
-  });
+  show(context, networks, () => [linkTable(context, networks), ...holdLines(context, networks)].join('\n'));
+  for (const line of invalidLines(networks)) context.say(line);
   return EXIT.ok;
 };
 
-const KINDS: Record<NetworkLink['kind'], string> = {
-  wifi: 'Wi-Fi',
-  ethernet: 'Ethernet',
-  mobile: 'mobile network',
-  other: 'other network',
-};
-
-function titleOf({ kind, name }: NetworkLink): string {
-  return name === null ? KINDS[kind] : `${KINDS[kind]} ${name}`;
+function linkTable({ style, width }: Context, { service, links }: Networks): string {
+  if (service === null) return 'Neither NetworkManager nor systemd-networkd nor iwd runs, so no network is known.';
+  if (links.length === 0) return 'No network: no physical link is up.';
+  const rows = links.flatMap(link => [[`${link.device}: ${networkTitle(link, english)}`], ...factsOf(link)]);
+  return columns(
+    rows,
+    (text, column, row) => (rows[row]!.length === 1 ? style.bold(text) : column === 0 ? style.dim(text) : text),
+    width,
+  );
 }
 
 function factsOf(link: NetworkLink): string[][] {
@@ -42,3 +43,112 @@ function factsOf(link: NetworkLink): string[][] {
   ];
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
 }
+
+function holdLines({ style }: Context, { decision, reverted, problem }: Networks): string[] {
+  return [
+    ...decisionLines(decision),
+    ...(reverted ? ['You reverted what the rules did. They do nothing until the network changes.'] : []),
+    ...(problem === null ? [] : [style.red(`Failed: ${problem}`)]),
+  ];
+}
+
+function decisionLines({ effects }: NetworkDecision): string[] {
+  return effects.map(effect => {
+    const ask = effect.state === 'asks' ? ` Allow it: culvert network allow ${JSON.stringify(effect.rule)}` : '';
+    return effectText(effect, english) + ask;
+  });
+}
+
+const invalidLines = ({ invalid }: Pick<NetworksTried, 'invalid'>) =>
+  invalid.map(({ line, reason }) => `${line === null ? '' : `Line ${line}: `}${reason} The rules are not followed.`);
+
+export const rules: Run = async context => {
+  const networks = await context.client.call('GET /api/networks');
+  show(context, networks, ({ rules: all }) => {
+    if (all.length === 0) return 'There are no rules. Write some with: culvert network edit';
+    const rows = all.flatMap(rule => [[rule.name], ...ruleRows(rule)]);
+    return columns(rows, (text, _, row) => (rows[row]!.length === 1 ? context.style.bold(text) : text), context.width);
+  });
+  for (const line of invalidLines(networks)) context.say(line);
+  return EXIT.ok;
+};
+
+const ruleRows = (rule: NetworkRule): string[][] => [
+  ['on', matchText(rule, english)],
+  ['holds', effectsOf(rule)],
+  ...(rule.weakens ? [['strength', ruleStrength(rule, english)]] : []),
+];
+
+const effectsOf = ({ effects }: NetworkRule) =>
+  Object.entries(effects)
+    .map(([name, value]) => `${name === 'killSwitch' ? 'kill_switch' : name} = ${value}`)
+    .join(', ');
+
+export const exportRules: Run = async context => {
+  const networks = await context.client.call('GET /api/networks');
+  showDocument(context, networks, ({ document }) => document.trimEnd());
+  return EXIT.ok;
+};
+
+export const whatIf: Run = async (context, _, options) => {
+  const network = supposed(options);
+  const tried = await context.client.call('POST /api/networks/what-if', { body: network ? { network } : {} });
+  show(context, tried, ({ decision, rules: all }) => triedText(decision, all));
+  for (const line of invalidLines(tried)) context.say(line);
+  return EXIT.ok;
+};
+
+/** The decision in words, with the rules behind it. */
+export function triedText(decision: NetworkDecision, all: readonly NetworkRule[]): string {
+  const names = [...new Set(decision.links.flatMap(({ rule }) => rule ?? []))];
+  if (names.length === 0) return 'No rule is for this network: everything stays as it is.';
+  const chosen = names.map(name => `Rule ${name}: ${matchText(all.find(each => each.name === name)!, english)}`);
+  return [...chosen, ...decisionLines(decision)].join('\n');
+}
+
+/** The network that the options describe; null for the present one. @throws Failure */
+function supposed(options: Options): SupposedNetwork | null {
+  const { ssid, unknown, ethernet, security, uuid, gateway, bssid, beacon } = options;
+  if ([ssid, unknown, ethernet, security, uuid, gateway, bssid, beacon].every(each => each === undefined)) return null;
+  if (ethernet && (ssid !== undefined || unknown || bssid !== undefined))
+    throw usage('A wired network has no SSID and no access point.');
+  const network: SupposedNetwork = { kind: ethernet ? 'ethernet' : 'wifi', beacon: beacon === true };
+  if (typeof ssid === 'string') network.name = ssid;
+  if (typeof security === 'string') network.security = securityOf(security);
+  if (typeof uuid === 'string') network.uuid = uuid;
+  if (typeof gateway === 'string') network.gatewayHardware = hardwareOf(gateway);
+  if (typeof bssid === 'string') network.bssid = hardwareOf(bssid);
+  return network;
+}
+
+function securityOf(text: string): NonNullable<SupposedNetwork['security']> {
+  const security = (['open', 'wep', 'psk', 'enterprise'] as const).find(each => each === text);
+  if (!security) throw usage(`--security is open, wep, psk or enterprise; not "${text}".`);
+  return security;
+}
+
+function hardwareOf(text: string): string {
+  const address = text.toLowerCase();
+  if (!/^[\da-f]{2}(:[\da-f]{2}){5}$/.test(address)) throw usage(`"${text}" is not a hardware address.`);
+  return address;
+}
+
+const answer =
+  (choose: (options: Options) => NetworksAnswer['answer']): Run =>
+  async (context, [rule = ''], options) => {
+    const networks = await context.client.call('POST /api/networks/answer', {
+      body: { rule, answer: choose(options) },
+    });
+    show(context, networks, () => holdLines(context, networks).join('\n') || 'Nothing changes here.');
+    return EXIT.ok;
+  };
+
+export const allow = answer(({ once }) => (once ? 'once' : 'always'));
+export const refuse = answer(() => 'never');
+
+export const revert: Run = async context => {
+  const networks = await context.client.call('POST /api/networks/revert', { body: {} });
+  if (networks.problem !== null) throw new Failure(networks.problem);
+  show(context, networks, () => 'The rules do nothing more until the network changes.');
+  return EXIT.ok;
+};

@@ -1,8 +1,6 @@
 // `culvert routes edit|import|add|remove|undo`: change the split tunnel as a document, after showing what that means.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/schema/traffic/routes.ts';
@@ -11,6 +9,7 @@ import { printable } from '../../../system/printable.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { edited } from '../../edit-document.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
 import { readDocument } from '../../read-document.ts';
@@ -191,21 +190,6 @@ async function withProgress<T>(context: Context, calls: number, work: () => Prom
     stream.close();
     progress.end();
   }
-}
-
-/** Has the user's editor change a text. @throws Failure where it fails */
-async function edited(context: Context, file: string, text: string): Promise<string> {
-  const { env } = context;
-  writeFileSync(file, text, { mode: 0o600 });
-  const editor = env.VISUAL || env.EDITOR;
-  // as git and crontab do: the variable may have arguments
-  const command = editor ? `${editor} "$1"` : 'sensible-editor "$1" 2>/dev/null || vi "$1"';
-  const child = spawn('sh', ['-c', command, 'sh', file], { stdio: 'inherit' });
-  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-  if (code === 0) return readFileSync(file, 'utf8');
-  throw new Failure(`The editor ended with ${signal ?? `exit status ${code}`}. Nothing was changed.`, {
-    hint: 'Choose another one with the variable EDITOR.',
-  });
 }
 
 function entriesOf(word: string): Entry[] {

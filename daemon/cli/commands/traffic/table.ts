@@ -114,13 +114,71 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'network',
-    summary: 'the networks that this machine is on',
+    summary: 'the networks that this machine is on, and rules for them',
+    details:
+      'The rules are a TOML document with a table [[network]] for each: a name, the networks that it is for, and what holds there. For: ssid, security (open, wep, psk, enterprise), uuid (of NetworkManager), gateway and bssid (hardware addresses), beacon = {address = "HOST:PORT", sha256 = "HEX"}, or any = "unknown-wifi", "ethernet" or "no-rule". Holds: warp = "connect" or "pause", mode, protocol, kill_switch = true, routes (a preset). The first rule that names a network counts, then those with any. On several networks, the stricter rule counts. What you do by hand holds until the network changes; what a rule lowered returns when its network is left. Names and addresses can be copied by anyone: a rule that lowers the protection on such a network asks once. Without rules nothing is watched, and nothing but a beacon is ever contacted.',
     fallback: 'show',
     commands: [
       {
         name: 'show',
-        summary: 'list the links that are up, and what identifies each network',
+        summary: 'list the links that are up, and what the rules do here',
         load: async () => (await import('./network.ts')).print,
+      },
+      {
+        name: 'rules',
+        summary: 'list the rules, and how well each network is proven',
+        load: async () => (await import('./network.ts')).rules,
+      },
+      {
+        name: 'edit',
+        summary: 'edit the rules in your editor ($VISUAL or $EDITOR)',
+        options: KEEP,
+        load: async () => (await import('./network-edit.ts')).edit,
+      },
+      {
+        name: 'apply',
+        summary: 'set the rules to a document',
+        arguments: [{ name: '[file]', summary: 'the document; default: stdin', files: true }],
+        options: KEEP,
+        load: async () => (await import('./network-edit.ts')).applyFile,
+      },
+      {
+        name: 'export',
+        summary: 'print the document',
+        load: async () => (await import('./network.ts')).exportRules,
+      },
+      {
+        name: 'what-if',
+        summary: 'show what the rules would do on another network; without options, on this one',
+        options: [
+          { flags: '--ssid <name>', summary: 'a Wi-Fi network of that name' },
+          { flags: '--unknown', summary: 'a Wi-Fi network that no rule names' },
+          { flags: '--ethernet', summary: 'a wired network' },
+          { flags: '--security <kind>', summary: 'open, wep, psk or enterprise' },
+          { flags: '--uuid <id>', summary: 'a connection of NetworkManager' },
+          { flags: '--gateway <address>', summary: 'hardware address of its gateway' },
+          { flags: '--bssid <address>', summary: 'hardware address of its access point' },
+          { flags: '--beacon', summary: 'its beacon answers with the right key' },
+        ],
+        load: async () => (await import('./network.ts')).whatIf,
+      },
+      {
+        name: 'allow',
+        summary: 'let a rule lower the protection although anyone can copy what identifies its network',
+        arguments: [{ name: '<rule>', summary: 'its name' }],
+        options: [{ flags: '--once', summary: 'only until the network changes' }],
+        load: async () => (await import('./network.ts')).allow,
+      },
+      {
+        name: 'refuse',
+        summary: 'do not let a rule lower the protection, and do not ask again',
+        arguments: [{ name: '<rule>', summary: 'its name' }],
+        load: async () => (await import('./network.ts')).refuse,
+      },
+      {
+        name: 'revert',
+        summary: 'revert what rules did here; they do nothing more until the network changes',
+        load: async () => (await import('./network.ts')).revert,
       },
     ],
   },

@@ -1,4 +1,4 @@
-// `culvert network`: where this machine is.
+// `culvert network`: where this machine is, and what the rules for networks do.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
@@ -21,11 +21,69 @@ test('prints each link with what identifies its network', async t => {
   const { stdout } = await culvert(home, ['network']);
   assert.deepEqual(stdout.trimEnd().split('\n'), [
     'eth0: Ethernet',
-    'wlan0: Wi-Fi Café [31m',
+    'wlan0: Wi-Fi “Café [31m”',
     'security  psk',
     'gateway   192.0.2.1, 02:00:00:00:00:01',
     'metered   yes',
   ]);
   const json = JSON.parse((await culvert(home, ['network', '--json'])).stdout);
   assert.deepEqual([json.ok, json.service, json.links.length], [true, 'NetworkManager', 2]);
+});
+
+const RULES = `[[network]]
+name = "home"
+ssid = "Home"
+warp = "pause"
+
+[[network]]
+name = "cafes"
+any = "unknown-wifi"
+warp = "connect"
+`;
+
+test('sets rules from a file, shows what they do here and elsewhere, and takes the answer', async t => {
+  const home = createHome(t);
+  const running = await startDaemon(t, home, (state, action) => {
+    state.set('status', { ...state.snapshot().status, state: action === 'connect' ? 'connected' : 'disconnected' });
+    return null;
+  });
+  const { state } = running.daemon;
+  state.set('status', { ...state.snapshot().status, state: 'connected' });
+  state.set('settings', { Mode: 'warp' });
+  state.set('account', { registered: true, type: 'Free', organization: null, managed: false });
+  running.network = { service: 'NetworkManager', links: [link('wlan0', { name: 'Home', security: 'psk' })] };
+  const said = async (words: string[], input = '') => {
+    const { stdout, stderr, code } = await culvert(home, ['network', ...words], input);
+    return [code, stdout + stderr] as const;
+  };
+  assert.deepEqual(await said(['rules']), [0, 'There are no rules. Write some with: culvert network edit\n']);
+  assert.match(
+    (await said(['apply'], `${RULES}mode = 1`))[1],
+    /Line 6: The value of mode is not valid\. Nothing was changed\./,
+  );
+  assert.deepEqual(await said(['apply'], RULES), [0, '2 rules are set.\n']);
+  assert.deepEqual(running.performed, []);
+  const waiting =
+    'WARP is paused, by the rule “home”: waits for your permission, because anyone can copy what identifies this network.';
+  assert.equal(
+    (await said([]))[1],
+    `wlan0: Wi-Fi “Home”\nsecurity  psk\n${waiting} Allow it: culvert network allow "home"\n`,
+  );
+  assert.equal((await said(['export']))[1], RULES);
+  assert.equal(
+    (await said(['what-if', '--unknown']))[1],
+    'Rule cafes: any unknown Wi-Fi\nWARP is on, by the rule “cafes”.\n',
+  );
+  assert.match((await said(['what-if', '--ssid', 'Home']))[1], /^Rule home: Wi-Fi “Home”\nWARP is paused/);
+  assert.equal((await said(['what-if', '--ethernet']))[1], 'No rule is for this network: everything stays as it is.\n');
+  assert.equal((await said(['what-if', '--ethernet', '--ssid', 'x']))[0], 2);
+  assert.equal((await said(['what-if', '--security', 'x']))[0], 2);
+  assert.equal((await said(['what-if', '--gateway', 'x']))[0], 2);
+  assert.match((await said(['allow', 'nowhere']))[1], /There is no rule “nowhere”/);
+  assert.deepEqual(await said(['allow', 'home']), [0, 'WARP is paused, by the rule “home”.\n']);
+  assert.deepEqual(running.performed, [['disconnect', undefined]]);
+  assert.match((await said(['rules']))[1], /strength +Lowers protection\. You allowed it/);
+  assert.equal((await said(['revert']))[1], 'The rules do nothing more until the network changes.\n');
+  assert.deepEqual(running.performed[1], ['connect', undefined]);
+  assert.match((await said(['refuse', 'home']))[1], /Not done: WARP is paused, by the rule “home”: you refused it\./);
 });

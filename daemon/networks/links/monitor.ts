@@ -1,6 +1,6 @@
 // Notices changes of the network by `gdbus monitor`, a child for each service. It only says that something changed.
 import { createInterface } from 'node:readline';
-import { signalGroup, startChild } from '../warp/cli/child.ts';
+import { signalGroup, startChild } from '../../warp/cli/child.ts';
 import { busEnvironment } from './bus.ts';
 import { NM } from './network-manager.ts';
 import { IWD, NETWORKD } from './networkd.ts';

@@ -1,9 +1,12 @@
 // Puts the links that a network service reported into one form and order. Pure.
-import type { NetworkLink } from '../api/schema/traffic/networks.ts';
+import type { NetworkLink, NetworksState } from '../../api/schema/traffic/networks.ts';
 import type { Gateway } from './gateways.ts';
 
 /** A link without what the kernel knows of it. */
 export type Link = Omit<NetworkLink, 'gateway' | 'gatewayHardware'>;
+
+/** One reading of all links. */
+export type Reading = Pick<NetworksState, 'service' | 'links'>;
 
 /** The tunnel's own device, whatever a service takes it for. */
 const OWN = /^(CloudflareWARP|lo)$/;

@@ -1,5 +1,5 @@
 // Reads the IPv4 default gateways and their hardware addresses from the kernel's tables, without rights or processes.
-import { readText } from '../system/files.ts';
+import { readText } from '../../system/files.ts';
 
 export interface Gateway {
   address: string;

@@ -1,0 +1,78 @@
+// Sets what a rule says, and returns what was set before.
+import type { ActionRequest } from '../../api/actions.ts';
+import type { NetworkDecision } from '../../api/schema/traffic/networks.ts';
+import type { TunnelSubject } from '../../api/subjects.ts';
+import { actionsTo, currentValue } from '../../changes/values.ts';
+import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../../controls.ts';
+import { addedTo, canonical, parseDocument, removedFrom } from '../../routes/document.ts';
+import type { Made } from './memory.ts';
+
+/** `confirmWithin`: reverts unless the user confirms it. */
+export type Limit = { confirmWithin?: number };
+type Effect = NetworkDecision['effects'][number];
+
+/** The parts that rules change. */
+export interface Parts {
+  changes: Pick<ChangesControl, 'runWithLimit'>;
+  routes(): Promise<RoutesControl>;
+  killSwitch(): Promise<Pick<KillSwitchControl, 'set'>>;
+}
+
+export function createApplier(
+  { state, tunnel }: Pick<FeatureContext, 'state' | 'tunnel'>,
+  { changes, routes, killSwitch }: Parts,
+) {
+  const valueNow = (subject: TunnelSubject) => currentValue(subject, state.snapshot())?.value ?? null;
+  const run = (request: ActionRequest, limit: Limit) => changes.runWithLimit({ ...request, ...limit });
+
+  /** Adds the entries of a preset, and returns those that were not there. */
+  async function addPreset(id: string, limit: Limit): Promise<string[]> {
+    const control = await routes();
+    const { entries } = control.presets().presets.find(each => each.id === id) ?? { entries: [] };
+    const { document, entries: present } = await control.read();
+    const listed = new Set(present.map(({ value }) => canonical(value).value));
+    const added = entries.map(({ value, source }) => ({ value: canonical(value).value, comment: `${id}, ${source}` }));
+    const missing = added.filter(({ value }) => !listed.has(value));
+    if (missing.length) await control.apply({ document: addedTo(document, missing), cause: 'preset', ...limit });
+    return missing.map(({ value }) => value);
+  }
+
+  return {
+    /** @returns what it changed; null where nothing was to change. @throws Problem as the tunnel and the kill switch */
+    async set({ subject, value }: Effect, limit: Limit): Promise<Made | 'killSwitch' | null> {
+      if (subject === 'killSwitch') {
+        const { enabled, allowLan } = state.snapshot().killSwitch;
+        if (enabled) return null;
+        await (await killSwitch()).set({ enabled: true, allowLan, ...limit });
+        return 'killSwitch';
+      }
+      if (subject === 'routes') {
+        const added = await addPreset(value, limit);
+        return added.length ? { subject, set: added } : null;
+      }
+      await tunnel.refresh('stale');
+      const before = valueNow(subject);
+      const set = subject === 'connection' ? value === 'on' : value;
+      if (before === set || (before === null && subject !== 'protocol')) return null;
+      const wanted = { subject, value: set } as Parameters<typeof actionsTo>[0];
+      for (const action of actionsTo(wanted, state.snapshot())) await run(action, limit);
+      return { subject, before, set } as Made;
+    },
+
+    /** Sets the value before, unless somebody changed it since. */
+    async restore(made: Made): Promise<void> {
+      if (made.subject === 'routes') {
+        const control = await routes();
+        const { document } = await control.read();
+        const left = removedFrom(document, new Set(made.set));
+        if (parseDocument(left).lines.length < parseDocument(document).lines.length)
+          await control.apply({ document: left, cause: 'preset' });
+        return;
+      }
+      await tunnel.refresh('stale');
+      if (valueNow(made.subject) !== made.set) return;
+      const wanted = { subject: made.subject, value: made.before } as Parameters<typeof actionsTo>[0];
+      for (const action of actionsTo(wanted, state.snapshot())) await run(action, {});
+    },
+  };
+}

@@ -1,0 +1,163 @@
+// Decides what holds on the networks of this machine, by the rules. Pure.
+import type { NetworkDecision, NetworkEffects, NetworkLink, NetworkRule } from '../../api/schema/traffic/networks.ts';
+import type { Mode } from '../../api/schema.ts';
+import { keyOf, type Rule } from './rules.ts';
+
+type Effect = NetworkDecision['effects'][number];
+type Subject = Effect['subject'];
+
+/** Settings without the rules, and the wishes of the user and the organization. */
+export interface Situation {
+  /** Null where that is not known yet, which counts as managed. */
+  managed: boolean | null;
+  modeLocked: boolean;
+  switchLocked: boolean;
+  mode: string | null;
+  /** Answers about rules, by their keys; absent where the user was not asked. */
+  answers: ReadonlyMap<string, boolean>;
+}
+
+/** Share of the traffic that a mode protects. */
+const STRENGTH: Record<Mode, number> = {
+  warp: 3,
+  'warp+doh': 3,
+  'warp+dot': 3,
+  tunnel_only: 2,
+  proxy: 1,
+  doh: 0,
+  dot: 0,
+};
+const FULL = 3;
+
+/** A mode of a later version counts as one that protects everything. */
+export function strengthOfMode(mode: string | null): number {
+  return STRENGTH[mode as Mode] ?? FULL;
+}
+
+/** A link, and the rules whose beacon answered on it, by name. */
+export interface Placed {
+  link: NetworkLink;
+  proven: ReadonlySet<string>;
+}
+
+/** The rule for a link: the first one that names the network, else the first one for such links, else `no-rule`. */
+export function ruleFor({ link, proven }: Placed, rules: readonly Rule[]): Rule | null {
+  const fits = (rule: Rule) => isFor(rule, link) && (!rule.match.beacon || proven.has(rule.name));
+  const last = ({ match }: Rule) => match.any === 'no-rule';
+  return (
+    rules.find(rule => rule.match.any === undefined && fits(rule)) ??
+    rules.find(rule => rule.match.any !== undefined && !last(rule) && fits(rule)) ??
+    rules.find(rule => last(rule) && fits(rule)) ??
+    null
+  );
+}
+
+/** Whether all but the beacon applies. */
+export function isFor({ match }: Rule, link: NetworkLink): boolean {
+  const { ssid, security, uuid, gateway, bssid, any } = match;
+  return (
+    (ssid === undefined || (link.kind === 'wifi' && link.name === ssid)) &&
+    (security === undefined || link.security === security) &&
+    (uuid === undefined || link.uuid === uuid) &&
+    (gateway === undefined || link.gatewayHardware === gateway) &&
+    (bssid === undefined || (link.bssid !== null && bssid.includes(link.bssid))) &&
+    (any !== 'unknown-wifi' || link.kind === 'wifi') &&
+    (any !== 'ethernet' || link.kind === 'ethernet')
+  );
+}
+
+/** True for effects that can lower the protection. */
+export function weakens({ warp, mode, routes }: NetworkEffects): boolean {
+  return warp === 'pause' || routes !== undefined || (mode !== undefined && STRENGTH[mode] < FULL);
+}
+
+/** A rule as clients see it. */
+export function describe(rule: Rule, answers: ReadonlyMap<string, boolean>): NetworkRule {
+  const proof = rule.match.beacon ? 'beacon' : 'copyable';
+  return { ...rule, proof, weakens: weakens(rule.effects), allowed: answers.get(keyOf(rule)) ?? null };
+}
+
+/** The wish of a link's rule about a subject. */
+interface Wish {
+  rule: Rule;
+  value: string;
+}
+
+/** @param places all links that are up; what lowers the protection has to be the rule of each of them */
+export function decide(places: readonly Placed[], rules: readonly Rule[], situation: Situation): NetworkDecision {
+  const chosen = places.map(place => ruleFor(place, rules));
+  const combine = (subject: Subject, read: (effects: NetworkEffects) => string | undefined): Effect[] => {
+    const wishes = chosen.flatMap((rule): Wish[] => {
+      const value = rule && read(rule.effects);
+      return rule && value ? [{ rule, value }] : [];
+    });
+    const [first, ...others] = wishes;
+    if (!first) return [];
+    const strongest = others.reduce(
+      (best, each) => (strengthOf(subject, each.value) > strengthOf(subject, best.value) ? each : best),
+      first,
+    );
+    const isCommon =
+      wishes.length === places.length &&
+      (subject !== 'routes' || wishes.every(({ value }) => value === strongest.value));
+    return [judge(subject, { wishes, strongest, isCommon }, situation)];
+  };
+  return {
+    links: places.map(({ link }, at) => ({ device: link.device, rule: chosen[at]?.name ?? null })),
+    effects: [
+      ...combine('connection', ({ warp }) => warp && (warp === 'connect' ? 'on' : 'off')),
+      ...combine('mode', ({ mode }) => mode),
+      ...combine('protocol', ({ protocol }) => protocol),
+      ...combine('killSwitch', ({ killSwitch }) => (killSwitch ? 'on' : undefined)),
+      ...combine('routes', ({ routes }) => routes),
+    ],
+  };
+}
+
+/** @param isCommon every link has it */
+function judge(
+  subject: Subject,
+  { wishes, strongest, isCommon }: { wishes: readonly Wish[]; strongest: Wish; isCommon: boolean },
+  situation: Situation,
+): Effect {
+  const { managed, modeLocked, switchLocked, answers } = situation;
+  const answerOf = ({ rule }: Wish) => (rule.match.beacon ? true : answers.get(keyOf(rule)));
+  const undecided = wishes.find(wish => answerOf(wish) === undefined);
+  const refused = wishes.find(wish => answerOf(wish) === false);
+  const lowers = isWeaker(subject, strongest.value, situation);
+  const decisive = lowers ? (refused ?? undecided ?? strongest) : strongest;
+  const effect = { subject, value: strongest.value, rule: decisive.rule.name };
+  const left = (reason: Effect['reason']): Effect => ({ ...effect, state: 'left', reason });
+  if (subject === 'mode' && modeLocked) return left('locked');
+  if (lowers) {
+    if (managed !== false) return left('managed');
+    if (subject === 'connection' && switchLocked) return left('locked');
+    if (!isCommon) return left('other-link');
+    if (refused) return left('refused');
+    if (undecided) return { ...effect, state: 'asks', reason: null };
+  }
+  return { ...effect, state: 'holds', reason: null };
+}
+
+function strengthOf(subject: Subject, value: string): number {
+  if (subject === 'mode') return strengthOfMode(value);
+  return subject === 'connection' && value === 'off' ? 0 : 1;
+}
+
+/** Whether a value protects less than what is set without the rules. */
+function isWeaker(subject: Subject, value: string, { mode }: Situation): boolean {
+  if (subject === 'connection') return value === 'off';
+  if (subject === 'routes') return true;
+  if (subject !== 'mode') return false;
+  return strengthOfMode(value) < strengthOfMode(mode);
+}
+
+/** Identifies the networks and their rules: what the user does by hand holds until this changes. */
+export function placeKey(places: readonly Placed[], rules: readonly Rule[]): string {
+  const identities = places.map(place => {
+    const { kind, name, uuid, security } = place.link;
+    const rule = ruleFor(place, rules);
+    return [kind, name, uuid, security, rule && keyOf(rule)];
+  });
+  return JSON.stringify(identities);
+}

@@ -1,0 +1,183 @@
+// Follows the rules: decides about the present networks once each time that they change.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type {
+  NetworksAnswer,
+  NetworksState,
+  NetworksTried,
+  NetworksWhatIf,
+  SupposedNetwork,
+} from '../../api/schema/traffic/networks.ts';
+import type { FeatureContext } from '../../controls.ts';
+import { Problem } from '../../problem.ts';
+import { errno, reason } from '../../system/errno.ts';
+import { replaceFile } from '../../system/files.ts';
+import type { Reading } from '../links/links.ts';
+import { createApplier, type Limit, type Parts } from './apply.ts';
+import type { isProven } from './beacon.ts';
+import { decide, describe, isFor, type Placed, placeKey, type Situation } from './decide.ts';
+import { createHolder } from './hold.ts';
+import { keepMemory } from './memory.ts';
+import { EMPTY_DOCUMENT, keyOf, parseRules, type Rule, revisionOf } from './rules.ts';
+
+export type Context = Pick<FeatureContext, 'env' | 'paths' | 'state' | 'tunnel' | 'say'>;
+
+export type Follower = ReturnType<typeof createFollower>;
+
+/** @param proves asks a beacon */
+export function createFollower(context: Context, parts: Parts, proves: typeof isProven) {
+  const { paths, state, tunnel, say } = context;
+  const keeper = keepMemory(paths.networksState, say);
+  const { memory, save } = keeper;
+  const holder = createHolder(keeper, createApplier(context, parts), say);
+  /** Answers that hold until the network changes. */
+  const once = new Map<string, boolean>();
+  const answers = () => new Map([...Object.entries(memory.answers), ...once]);
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** The state as it would be without what rules changed. */
+  function situation(): Situation {
+    const { account, options, settings } = state.snapshot();
+    const changed = memory.made.find(({ change }) => change.subject === 'mode')?.change;
+    return {
+      managed: account.managed,
+      modeLocked: options.modeLocked === true,
+      switchLocked: options.switchLocked === true,
+      mode: changed?.subject === 'mode' ? changed.before : (settings.Mode ?? null),
+      answers: answers(),
+    };
+  }
+
+  async function place({ links }: Reading, rules: readonly Rule[]): Promise<Placed[]> {
+    return Promise.all(
+      links.map(async link => {
+        const candidates = rules.filter(rule => rule.match.beacon && isFor(rule, link));
+        const results = await Promise.all(candidates.map(({ match }) => proves(match.beacon!, link.device)));
+        return { link, proven: new Set(candidates.filter((_, at) => results[at]).map(({ name }) => name)) };
+      }),
+    );
+  }
+
+  async function follow(reading: Reading, limit: Limit): Promise<NetworksState> {
+    const rules = rulesIn(documentOf(context));
+    const places = await place(reading, rules);
+    // without a network nothing is decided: the machine may wake up where it was
+    const decides = places.length > 0 && isReady(context) && (rules.length > 0 || memory.made.length > 0);
+    const key = placeKey(places, rules);
+    if (decides) await tunnel.refresh('stale');
+    if (decides && key !== memory.place) {
+      once.clear();
+      save({ place: key, reverted: false, acted: null, followed: [] });
+    }
+    if (decides && !memory.reverted) await holder.hold(decide(places, rules, situation()), limit);
+    return {
+      ...reading,
+      rules: rules.map(rule => describe(rule, answers())),
+      decision: decide(places, rules, situation()),
+      acted: memory.acted,
+      reverted: memory.reverted,
+      problem: holder.problem(),
+    };
+  }
+
+  /** Puts one after the other whatever changes something. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = last.then(work);
+    last = turn.catch(() => {});
+    return turn;
+  }
+
+  return {
+    /** Whether networks have to be watched though nobody looks. */
+    isNeeded: () => rulesIn(documentOf(context)).length > 0 || memory.made.length > 0,
+    /** @param limit for what the rules change now */
+    follow: (reading: Reading, limit: Limit = {}) => inTurn(() => follow(reading, limit)),
+
+    /** @throws Problem precondition-failed, document-invalid, config-not-writable */
+    setDocument(text: string, ifRevision: string | undefined): void {
+      if (ifRevision !== undefined && ifRevision !== revisionOf(documentOf(context))) throw changedMeanwhile();
+      writeDocument(paths.networks, text);
+      save({ place: null });
+    },
+
+    async whatIf({ network, document }: NetworksWhatIf, read: () => Promise<Reading>): Promise<NetworksTried> {
+      const { rules, invalid } = parseRules(document ?? documentOf(context));
+      const places = network ? [suppose(network, rules)] : await place(await read(), rules);
+      const described = rules.map(rule => describe(rule, answers()));
+      return { ok: true, rules: described, decision: decide(places, rules, situation()), invalid };
+    },
+
+    /** @throws Problem not-found */
+    answer({ rule: name, answer }: NetworksAnswer): void {
+      const rule = rulesIn(documentOf(context)).find(each => each.name === name);
+      if (!rule) throw new Problem('not-found', `There is no rule “${name}”.`, { hint: 'See: culvert network rules' });
+      if (answer === 'once') once.set(keyOf(rule), true);
+      else save({ answers: { ...memory.answers, [keyOf(rule)]: answer === 'always' } });
+    },
+
+    /** Reverts what rules changed; nothing more is changed until the network is another one. */
+    revert: () =>
+      inTurn(async () => {
+        await holder.revert();
+        save({ reverted: true });
+      }),
+  };
+}
+
+/** Nothing is changed before WARP reported its state and its settings. */
+export function isReady({ state }: Pick<Context, 'state'>): boolean {
+  const { status, settings, account } = state.snapshot();
+  return status.state !== 'unknown' && !status.blocked && Object.keys(settings).length > 0 && account.managed !== null;
+}
+
+export function documentOf({ paths, say }: Pick<Context, 'paths' | 'say'>): string {
+  try {
+    return readFileSync(paths.networks, 'utf8');
+  } catch (error) {
+    if (errno(error) !== 'ENOENT') say(`${paths.networks} can't be read: ${reason(error)}`);
+    return EMPTY_DOCUMENT;
+  }
+}
+
+/** A document with a mistake is not followed: some of its rules may be weaker than all. */
+function rulesIn(document: string): Rule[] {
+  const { rules, invalid } = parseRules(document);
+  return invalid.length ? [] : rules;
+}
+
+/** @throws Problem document-invalid, config-not-writable */
+function writeDocument(path: string, text: string): void {
+  const [fault] = parseRules(text).invalid;
+  if (fault) {
+    const where = fault.line === null ? '' : `Line ${fault.line}: `;
+    throw new Problem('document-invalid', `${where}${fault.reason} Nothing was changed.`);
+  }
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    replaceFile(path, text);
+  } catch (error) {
+    throw new Problem('config-not-writable', reason(error), {}, error);
+  }
+}
+
+function changedMeanwhile(): Problem {
+  return new Problem('precondition-failed', 'The rules have changed since they were read.', {
+    hint: 'Look at them again, and repeat the change.',
+  });
+}
+
+function suppose({ kind, beacon, ...given }: SupposedNetwork, rules: readonly Rule[]): Placed {
+  const link = {
+    device: 'what-if',
+    kind,
+    name: given.name ?? null,
+    uuid: given.uuid ?? null,
+    gateway: null,
+    gatewayHardware: given.gatewayHardware ?? null,
+    bssid: given.bssid ?? null,
+    security: given.security ?? null,
+    metered: null,
+    connectivity: null,
+  };
+  return { link, proven: new Set(beacon ? rules.map(({ name }) => name) : []) };
+}

@@ -1,0 +1,114 @@
+// Words for networks and their rules.
+import type { NetworkDecision, NetworkLink, NetworkRule } from '../../api/schema/traffic/networks.ts';
+import type { Mode } from '../../api/schema.ts';
+import { modeName } from '../client/labels.ts';
+import { formatList } from '../format.ts';
+import { fill, type Translator } from '../translator.ts';
+
+type Effect = NetworkDecision['effects'][number];
+
+/** `Wi-Fi Home`, or the kind alone for a network without a name. */
+export function networkTitle({ kind, name }: Pick<NetworkLink, 'kind' | 'name'>, { _ }: Translator): string {
+  if (name === null) {
+    const kinds = { wifi: _('Wi-Fi'), ethernet: _('Ethernet'), mobile: _('Mobile network'), other: _('Other network') };
+    return kinds[kind];
+  }
+  const named = {
+    // Translators: %s is the name of a network
+    wifi: _('Wi-Fi “%s”'),
+    // Translators: %s is the name of a network
+    ethernet: _('Ethernet “%s”'),
+    // Translators: %s is the name of a network
+    mobile: _('Mobile network “%s”'),
+    // Translators: %s is the name of a network
+    other: _('Other network “%s”'),
+  };
+  return fill(named[kind], name);
+}
+
+/** The networks that a rule is for, in words. */
+export function matchText({ match }: Pick<NetworkRule, 'match'>, tr: Translator): string {
+  const { _ } = tr;
+  const { ssid, security, uuid, gateway, bssid, beacon, any } = match;
+  const kinds = {
+    'unknown-wifi': _('any unknown Wi-Fi'),
+    ethernet: _('any Ethernet'),
+    'no-rule': _('networks without another rule'),
+  };
+  const securities = {
+    open: _('without a password'),
+    wep: _('with WEP'),
+    psk: _('with a shared password'),
+    enterprise: _('with a password for each user'),
+  };
+  const parts = [
+    any && kinds[any],
+    ssid !== undefined && fill(_('Wi-Fi “%s”'), ssid),
+    security && securities[security],
+    // Translators: %s identifies a connection of NetworkManager
+    uuid !== undefined && fill(_('connection %s'), uuid),
+    // Translators: %s is a hardware address
+    gateway !== undefined && fill(_('gateway %s'), gateway),
+    // Translators: %s is a list of hardware addresses
+    bssid !== undefined && fill(_('access point %s'), formatList(bssid, tr)),
+    // Translators: %s is a host and port. A beacon is a server that proves which network this is
+    beacon && fill(_('beacon %s'), beacon.address),
+  ];
+  return formatList(
+    parts.filter(part => typeof part === 'string'),
+    tr,
+  );
+}
+
+/** The effect of a rule: `WARP is paused`. */
+function actText({ subject, value }: Pick<Effect, 'subject' | 'value'>, tr: Translator): string {
+  const { _ } = tr;
+  switch (subject) {
+    case 'connection':
+      return value === 'on' ? _('WARP is on') : _('WARP is paused');
+    case 'mode':
+      // Translators: %s is a mode such as All traffic
+      return fill(_('Mode: %s'), modeName(value as Mode, tr).title);
+    case 'protocol':
+      // Translators: %s is MASQUE or WireGuard
+      return fill(_('Protocol: %s'), value);
+    case 'killSwitch':
+      return _('Kill switch is on');
+    case 'routes':
+      // Translators: %s names entries, such as lan or docker
+      return fill(_('Networks of “%s” bypass WARP'), value);
+  }
+}
+
+/** One effect with its rule, and why it does not hold where it does not. */
+export function effectText(effect: Effect, tr: Translator): string {
+  const { _ } = tr;
+  const act = actText(effect, tr);
+  if (effect.state === 'asks')
+    // Translators: the first %s is what a rule does, such as WARP is paused, the second its name
+    return fill(
+      _('%s, by the rule “%s”: waits for your permission, because anyone can copy what identifies this network.'),
+      act,
+      effect.rule,
+    );
+  if (effect.state === 'holds')
+    // Translators: the first %s is what a rule does, such as WARP is paused, the second its name
+    return fill(_('%s, by the rule “%s”.'), act, effect.rule);
+  const reasons = {
+    'other-link': _('another network is in use, to which that does not apply'),
+    managed: _('your organization manages this device'),
+    locked: _('your organization does not allow it'),
+    refused: _('you refused it'),
+  };
+  // Translators: %s are what a rule does, its name, and a reason
+  return fill(_('Not done: %s, by the rule “%s”: %s.'), act, effect.rule, reasons[effect.reason ?? 'refused']);
+}
+
+/** Proof of the network of a rule, and the user's answer, for a rule that can lower the protection. */
+export function ruleStrength({ proof, allowed }: Pick<NetworkRule, 'proof' | 'allowed'>, { _ }: Translator): string {
+  if (proof === 'beacon') return _('Lowers protection where the beacon proves the network.');
+  if (allowed === true)
+    return _('Lowers protection. You allowed it, though anyone can copy what identifies this network.');
+  if (allowed === false) return _('Would lower protection. You refused it.');
+  return _('Would lower protection, and asks first: anyone can copy what identifies this network.');
+}

@@ -1,0 +1,299 @@
+// Rules hold when the network changes, leave alone what the user does by hand, and give back what they lowered.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import type { NetworkLink } from '../../../../daemon/api/schema/traffic/networks.ts';
+import type { KillSwitchRequest } from '../../../../daemon/api/schema.ts';
+import { createChanges } from '../../../../daemon/changes/changes.ts';
+import { createNetworks } from '../../../../daemon/networks/networks.ts';
+import { createRoutes } from '../../../../daemon/routes/routes-service.ts';
+import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
+import { paths as pathsOf } from '../../../../daemon/system/paths.ts';
+import { memoryTunnel, type Values } from '../../../support/daemon/memory-tunnel.ts';
+import { link } from '../../../support/networks/mocks.ts';
+import { temporary } from '../../../support/temporary.ts';
+import { until } from '../../../support/until.ts';
+
+const home = link('wlan0', { name: 'Home', security: 'psk' });
+const cafe = link('wlan0', { name: 'Café', security: 'open' });
+const other = link('eth0', { kind: 'ethernet', name: 'Wired' });
+
+const RULES = `
+[[network]]
+name = "home"
+ssid = "Home"
+warp = "pause"
+mode = "doh"
+
+[[network]]
+name = "cafes"
+any = "unknown-wifi"
+warp = "connect"
+protocol = "WireGuard"
+kill_switch = true
+`;
+
+/** A daemon's networks over a tunnel in memory; `restart` begins again with what is on disk. */
+function stage(t: TestContext, given: Partial<Values> = {}) {
+  const paths = pathsOf({ HOME: temporary(t, 'home') });
+  const memory = memoryTunnel({ connected: true, ...given });
+  const { state, tunnel } = memory;
+  state.set('account', { registered: true, type: 'Free', organization: null, managed: false });
+  const said: string[] = [];
+  const context = {
+    env: {},
+    paths,
+    state,
+    tunnel,
+    say: (line: string) => void said.push(line),
+    settings: undefined as never,
+    restart() {},
+  };
+  const changes = createChanges(context, {
+    routes: async () => routes,
+    killSwitch: () => Promise.reject(new Error('unused')),
+  });
+  const routes = createRoutes(context, changes);
+  const killSwitches: KillSwitchRequest[] = [];
+  let links: NetworkLink[] = [];
+  const killSwitch = async () => ({
+    async set(request: KillSwitchRequest) {
+      killSwitches.push(request);
+      state.set('killSwitch', { ...NO_KILL_SWITCH, enabled: request.enabled });
+      return state.snapshot().killSwitch;
+    },
+  });
+  let notice = () => {};
+  const proven = new Set<string>();
+  const create = () =>
+    createNetworks(
+      context,
+      { changes, routes: async () => routes, killSwitch },
+      {
+        settleMs: 1,
+        leaseMs: 60_000,
+        read: async () => ({ service: 'NetworkManager', links: structuredClone(links) }),
+        watch: (_env, changed) => {
+          notice = changed;
+          return { stop: () => (notice = () => {}) };
+        },
+        proves: async ({ address }) => proven.has(address),
+      },
+    );
+  let networks = create();
+  t.after(() => Promise.all([networks.stop(), changes.stop()]));
+  const words = () =>
+    memory.performed.splice(0).map(({ action, value }) => (value === undefined ? action : `${action} ${value}`));
+  return {
+    paths,
+    state,
+    said,
+    memory,
+    changes,
+    killSwitches,
+    proven,
+    words,
+    networks: () => networks,
+    /** Goes to another network, and resolves with what was done about it. */
+    async go(...to: NetworkLink[]) {
+      links = to;
+      await networks.read();
+      return words();
+    },
+    /** The same as the daemon notices it. */
+    async move(...to: NetworkLink[]) {
+      links = to;
+      notice();
+      await until(
+        () =>
+          state
+            .snapshot()
+            .networks?.links.map(each => each.name)
+            .join() === to.map(each => each.name).join(),
+      );
+    },
+    restart() {
+      networks.stop();
+      networks = create();
+      networks.start();
+    },
+  };
+}
+
+test('a rule that lowers the protection asks, holds once it is allowed, and gives everything back elsewhere', async t => {
+  const { go, networks, state, words } = stage(t);
+  assert.deepEqual(await go(home), []);
+  const answer = await networks().set({ document: RULES });
+  assert.deepEqual([answer.ok, answer.document, words()], [true, RULES, []]);
+  assert.deepEqual(
+    answer.decision.effects.map(effect => effect.state),
+    ['asks', 'asks'],
+  );
+  assert.equal((await networks().answer({ rule: 'home', answer: 'always' })).rules[0]?.allowed, true);
+  assert.deepEqual(words(), ['disconnect', 'setMode doh']);
+  assert.equal(state.snapshot().networks?.acted?.rule, 'home');
+  assert.deepEqual(await go(other), ['connect', 'setMode warp']);
+  assert.deepEqual(await go(home), ['disconnect', 'setMode doh'], 'it asks no second time');
+});
+
+test('"once" is until the network changes, and a refusal lasts', async t => {
+  const { go, networks, words } = stage(t);
+  await go(home);
+  await networks().set({ document: RULES });
+  await networks().answer({ rule: 'home', answer: 'once' });
+  assert.deepEqual(words(), ['disconnect', 'setMode doh']);
+  await go(other);
+  words();
+  assert.deepEqual(await go(home), []);
+  const refused = await networks().answer({ rule: 'home', answer: 'never' });
+  assert.deepEqual([words(), refused.decision.effects[0]?.reason], [[], 'refused']);
+  await assert.rejects(networks().answer({ rule: 'nowhere', answer: 'always' }), { code: 'not-found' });
+});
+
+test('a rule that raises the protection asks nobody, and what it raised stays', async t => {
+  const { go, networks, killSwitches, words } = stage(t, { connected: false });
+  await networks().set({ document: RULES });
+  assert.deepEqual(await go(cafe), ['connect', 'setProtocol WireGuard']);
+  assert.deepEqual(killSwitches, [{ enabled: true, allowLan: false }]);
+  assert.deepEqual(await go(other), ['setProtocol MASQUE']);
+  assert.deepEqual([words(), killSwitches.length], [[], 1]);
+});
+
+test('a change by hand holds until the network changes, also over a restart and a time without network', async t => {
+  const { go, networks, changes, memory, words, restart } = stage(t, { connected: false });
+  await networks().set({ document: RULES });
+  await go(cafe);
+  await changes.runWithLimit({ action: 'disconnect' });
+  words();
+  assert.deepEqual(await go(cafe), []);
+  assert.deepEqual(await go(), []);
+  restart();
+  assert.deepEqual(await go({ ...cafe, bssid: '02:00:00:00:00:09' }), []);
+  assert.equal(memory.values.connected, false);
+  assert.deepEqual(await go(link('wlan0', { name: 'Hotel' })), ['connect']);
+});
+
+test('a value that the user changed after a rule is not given back', async t => {
+  const { go, networks, changes, memory, words } = stage(t);
+  await go(home);
+  await networks().set({ document: RULES });
+  await networks().answer({ rule: 'home', answer: 'always' });
+  await changes.runWithLimit({ action: 'setMode', value: 'proxy' });
+  words();
+  assert.deepEqual(await go(other), ['connect']);
+  assert.equal(memory.values.mode, 'proxy');
+});
+
+test('the protection that a rule lowered returns after a restart, and when the rules are removed', async t => {
+  const { go, networks, state, words, restart, move } = stage(t);
+  await go(home);
+  await networks().set({ document: RULES });
+  await networks().answer({ rule: 'home', answer: 'always' });
+  words();
+  restart();
+  await move(other);
+  await until(() => !state.snapshot().networks?.decision.effects.length);
+  assert.deepEqual(words(), ['connect', 'setMode warp']);
+  assert.deepEqual(await go(home), ['disconnect', 'setMode doh']);
+  await networks().set({ document: '' });
+  assert.deepEqual(words(), ['connect', 'setMode warp']);
+});
+
+test('a revert gives everything back, and no rule does anything until the network changes', async t => {
+  const { go, networks, words, restart } = stage(t);
+  await go(home);
+  await networks().set({ document: RULES });
+  await networks().answer({ rule: 'home', answer: 'always' });
+  words();
+  assert.equal((await networks().revert()).reverted, true);
+  assert.deepEqual(words(), ['connect', 'setMode warp']);
+  restart();
+  assert.deepEqual(await go(home), []);
+  assert.deepEqual(await go(cafe), ['setProtocol WireGuard']);
+  assert.deepEqual((await go(home)).sort(), ['disconnect', 'setMode doh', 'setProtocol MASQUE']);
+});
+
+test('a change by rules after an edit reverts unless it is confirmed', async t => {
+  const { go, networks, changes, state, words, memory } = stage(t, { connected: false });
+  await go(cafe);
+  await networks().set({ document: RULES, confirmWithin: 60 });
+  assert.deepEqual(words(), ['connect', 'setProtocol WireGuard']);
+  assert.deepEqual(
+    state.snapshot().changes.map(({ subject, confirmBy }) => [subject, confirmBy !== null]),
+    [
+      ['connection', true],
+      ['protocol', true],
+    ],
+  );
+  await changes.revert({});
+  words();
+  assert.deepEqual([memory.values.connected, memory.values.protocol], [false, 'MASQUE']);
+  assert.deepEqual(await go(cafe), [], 'the rule does not insist');
+});
+
+test('a preset of routes bypasses WARP on a network that its beacon proves, and nowhere else', async t => {
+  const { go, networks, proven, memory } = stage(t);
+  const beacon = `{address = "192.0.2.1:8443", sha256 = "${'ab'.repeat(32)}"}`;
+  await go(home);
+  await networks().set({
+    document: `[[network]]\nname = "lab"\nssid = "Home"\nbeacon = ${beacon}\nwarp = "pause"\nroutes = "lan"\n`,
+  });
+  assert.equal(memory.values.connected, true);
+  proven.add('192.0.2.1:8443');
+  const { decision } = await networks().read();
+  assert.deepEqual(
+    decision.effects.map(({ subject, state }) => [subject, state]),
+    [
+      ['connection', 'holds'],
+      ['routes', 'holds'],
+    ],
+  );
+  assert.equal(memory.values.connected, false);
+  const before = memoryTunnel().values.split;
+  proven.clear();
+  await networks().read();
+  assert.deepEqual([memory.values.connected, memory.values.split], [true, before]);
+});
+
+test('a failure is reported, and tried again with the next change of the network', async t => {
+  const { go, networks, memory, said } = stage(t, { connected: false });
+  await networks().set({ document: RULES });
+  memory.before = () => {
+    throw new Error('warp-cli failed');
+  };
+  await go(cafe);
+  assert.equal((await networks().read()).problem?.endsWith('warp-cli failed'), true);
+  assert.ok(said.some(line => line.includes('warp-cli failed')));
+  memory.before = () => {};
+  await go(cafe);
+  assert.deepEqual([memory.values.connected, (await networks().read()).problem], [true, null]);
+});
+
+test('refuses a document with a mistake, or of an older revision, and follows none of it', async t => {
+  const { networks, paths } = stage(t);
+  const { revision } = await networks().read();
+  await assert.rejects(networks().set({ document: `${RULES}[[network]]\n` }), { code: 'document-invalid' });
+  assert.equal(existsSync(paths.networks), false);
+  await networks().set({ document: RULES, ifRevision: revision });
+  await assert.rejects(networks().set({ document: '', ifRevision: revision }), { code: 'precondition-failed' });
+  assert.equal(readFileSync(paths.networks, 'utf8'), RULES);
+});
+
+test('says what would happen elsewhere, and with other rules, and changes nothing', async t => {
+  const { go, networks, words } = stage(t);
+  await go(home);
+  const elsewhere = { kind: 'wifi', name: 'Hotel' } as const;
+  const tried = await networks().whatIf({ network: elsewhere, document: RULES });
+  assert.deepEqual(tried.decision.links, [{ device: 'what-if', rule: 'cafes' }]);
+  assert.deepEqual((await networks().whatIf({ document: RULES })).decision.links, [{ device: 'wlan0', rule: 'home' }]);
+  assert.deepEqual((await networks().whatIf({ network: elsewhere })).decision.links, [
+    { device: 'what-if', rule: null },
+  ]);
+  assert.deepEqual([words(), (await networks().whatIf({ document: '[[' })).invalid.length], [[], 1]);
+});
+
+test('without rules, nothing is watched and nothing is published', async t => {
+  const { networks, state } = stage(t);
+  networks().start();
+  assert.equal(state.snapshot().networks, null);
+});
