@@ -99,10 +99,16 @@ const McpServer = z.strictObject({
 });
 export type McpServer = z.infer<typeof McpServer>;
 
+const address = z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without a path'));
+
 /** Access of programs to the provider over HTTP, for the gateway. */
 const HttpProvider = z.strictObject({
   /** The provider's address, without a path. */
-  base: z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without a path')),
+  base: address,
+  /** Addresses for keys with a certain end, where the provider has several. */
+  bases: z._default(z.array(z.strictObject({ key_ends: z.string(), base: address })), []),
+  /** Path at the end of the address that programs are given, such as `/v1`. */
+  base_path: z._default(z.string().check(z.regex(/^(?:\/[^/]+)*$/, 'a path without a slash at its end')), ''),
   /** Variables from which the provider's programs take address and key. */
   base_variable: z.optional(variable),
   key_variable: variable,
@@ -134,9 +140,15 @@ const HttpProvider = z.strictObject({
   billed: z.optional(z.string()),
   /**
    * Requests that create a job (`POST /v2/crawl`; `*` is any part of a path), and where the answer has its id. Requests whose path
-   * names it go to the same account.
+   * names it go to the same account. One that is `brief` matters for minutes and comes with most requests: it is kept for 20 minutes,
+   * and pushes no other job out.
    */
-  creators: z._default(z.array(z.strictObject({ request: z.string(), id: z.string() })), []),
+  creators: z._default(
+    z.array(z.strictObject({ request: z.string(), id: z.string(), brief: z._default(z.boolean(), false) })),
+    [],
+  ),
+  /** Requests that name a job not in their path but in a field of their body or query. */
+  followers: z._default(z.array(z.strictObject({ request: z.string(), id: z.string() })), []),
   /** Values at the top of JSON answers that are addresses of the provider; they are turned to the gateway. */
   rewrite: z._default(z.array(z.string()), []),
 });
@@ -240,6 +252,8 @@ export const Provider = z.strictObject({
   costs: z._default(z.record(z.string(), z.number()), {}),
   mcp: z._default(z.array(McpServer), []),
   http: z.optional(HttpProvider),
+  /** There is no tool: programs use the accounts through the gateway. */
+  programs_only: z._default(z.boolean(), false),
   probes: z._default(z.array(Probe), []),
   probe_env: z._default(z.record(z.string(), z.string()), {}),
   /** Files below the home directory of a probe, for a CLI whose address is a setting; `{fake}` as in `probe_env`. */

@@ -258,13 +258,14 @@ function checkConfiguration(context: Context): Finding[] {
   const unknown = [...new Set(named)].filter(
     cli => !Object.hasOwn(catalog.providers, cli) && !Object.hasOwn(catalog.problems, cli),
   );
-  const withoutRules = [...new Set(accounts.map(account => account.cli))].filter(
+  const used = [...new Set(accounts.map(account => account.cli))].filter(
+    cli => !Object.hasOwn(catalog.providers, cli) || !catalog.providers[cli]!.programs_only,
+  );
+  const withoutRules = used.filter(
     cli => Object.hasOwn(catalog.providers, cli) && catalog.providers[cli]!.rules.every(rule => rule.class === 'usage'),
   );
   const installs = readInstalls(context.paths);
-  const withoutShim = [...new Set(accounts.map(account => account.cli))].filter(
-    cli => !Object.hasOwn(installs, cli) && !unknown.includes(cli),
-  );
+  const withoutShim = used.filter(cli => !Object.hasOwn(installs, cli) && !unknown.includes(cli));
   return [
     ...unknown.map(cli => ({
       level: 'warning' as const,

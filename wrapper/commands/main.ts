@@ -187,6 +187,8 @@ function addCatalog(program: Command, context: Context): void {
     .option('--inject <variable...>', 'environment variables with the credential')
     .option('--auth-command <word>', 'the word for account commands')
     .option('--passthrough <word...>', 'commands and options that need no account; "" for no arguments')
+    .option('--http <address>', "the provider's address, for programs behind `serve`; without --bin there is no tool")
+    .option('--key-header <name>', 'with --http: the header that carries the key; default: authorization')
     .action((name: string, options) => newEntry(name, options, context));
   add(catalog, 'learn <cli> [args...]', 'run a failing command and propose the rule that recognizes it')
     .option('--class <class>', 'quota, rate or auth instead of a guess')

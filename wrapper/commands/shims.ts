@@ -43,7 +43,17 @@ export async function installShims(
   const failures: WrapError[] = [];
   for (const cli of new Set(clis)) {
     try {
-      const { bin, auth_command: authCommand, package: npmPackage } = providerOf(catalog, cli);
+      const {
+        bin,
+        auth_command: authCommand,
+        package: npmPackage,
+        programs_only: isForPrograms,
+      } = providerOf(catalog, cli);
+      if (isForPrograms) {
+        throw new WrapError('no-tool', EXIT.usage, `${cli} has no tool that could be wrapped`, {
+          hint: `programs use its accounts with \`culvert-wrap serve ${cli}\``,
+        });
+      }
       const { dir: directory, force } = options;
       const result = install({ cli, bin, authCommand, npmPackage, paths, programs, search, directory, force });
       results.push({ cli, ...result });

@@ -1,9 +1,10 @@
 // Sends the provider's answer on to the program, without the key.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Turn, Using } from '../run/turn.ts';
 import { hide, Mask, standIn } from './mask.ts';
-import { passedOn, readAnswer, withLength } from './messages.ts';
+import { briefly, passedOn, readAnswer, withLength } from './messages.ts';
 import { type Route, readStart, type Start } from './upstream.ts';
 
 const ERROR_BYTES = 65_536;
@@ -33,13 +34,13 @@ export function deny(res: ServerResponse, status: number, message: string): void
 export async function passAnswer(
   answer: IncomingMessage,
   res: ServerResponse,
-  { turn, using, route, id }: Passing & { turn: Turn; id: string | undefined },
+  { turn, using, route, creator }: Passing & { turn: Turn; creator: HttpProvider['creators'][number] | undefined },
 ): Promise<void> {
   const { http, url, ledger } = route;
   const isJson = /^application\/json\b/i.test(answer.headers['content-type'] ?? '');
   const headers = headersOf(answer, { using, route });
   const status = answer.statusCode ?? 200;
-  if (!isJson || res.req.method === 'HEAD' || (id === undefined && http.rewrite.length === 0)) {
+  if (!isJson || res.req.method === 'HEAD' || (creator === undefined && http.rewrite.length === 0)) {
     res.writeHead(status, headers);
     res.flushHeaders();
     return pass(answer, res, { using, route });
@@ -49,11 +50,11 @@ export async function passAnswer(
     res.writeHead(status, headers);
     return pass(answer, res, { using, route }, start.bytes);
   }
-  const { body, job } = readAnswer(start.bytes, { http, id, url });
+  const { body, job } = readAnswer(start.bytes, { http, id: creator?.id, url });
   if (job !== undefined) {
-    turn.job(job, using.name);
+    turn.job(creator?.brief ? briefly(job) : job, using.name);
     // the program may ask at once, and the gateway may be killed
-    ledger.write();
+    if (!creator?.brief) ledger.write();
   }
   const sent = hidden(body, { using, route });
   res.writeHead(status, body === start.bytes ? headers : withLength(headers, sent.length)).end(sent);

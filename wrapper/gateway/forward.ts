@@ -4,7 +4,7 @@ import { Turn, type Using } from '../run/turn.ts';
 import { type CliState, REQUEST } from '../store/state.ts';
 import { sha256 } from '../system/hash.ts';
 import { deny, passAnswer, passError, readError } from './answer.ts';
-import { createdBy, isBilled, partsOf, verdictOf } from './messages.ts';
+import { briefly, entryFor, isBilled, namedIn, partsOf, verdictOf } from './messages.ts';
 import { NoAnswer, type Route, readStart, type Start, send } from './upstream.ts';
 
 /** A program that was told to ask again does so for up to 20 minutes. */
@@ -19,7 +19,9 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   res.once('close', () => res.writableFinished || gone.abort());
   const body = await readStart(req, http.replay_bytes);
   const again = nameOf(req, body);
-  const turn = await turnFor(route, path, again);
+  const follower = entryFor(http.followers, method, path);
+  const named = follower && body.isWhole ? namedIn(req.url ?? '', body.bytes.toString(), follower.id) : [];
+  const turn = await turnFor(route, path, { again, named });
   let trying: { using: Using; started: number } | undefined;
   let used = { spent: 0, account: undefined as string | undefined };
   const hasBudget = consumers.begin(consumer, turn.cost);
@@ -38,7 +40,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
         used.spent = turn.cost;
         turn.answered(using.name, true, started);
         if (again !== '' && hasKey(req)) turn.job(again, using.name);
-        return await passAnswer(answer, res, { turn, using, route, id: createdBy(method, path, http) });
+        return await passAnswer(answer, res, { turn, using, route, creator: entryFor(http.creators, method, path) });
       }
       const error = await readError(answer);
       const text = error.bytes.toString();
@@ -77,14 +79,20 @@ export function pathOf(req: IncomingMessage): string {
 }
 
 /** The accounts of a request, by its path and what it names. */
-export function turnFor({ plan, ledger, consumer }: Route, path: string, again = ''): Promise<Turn> {
+export function turnFor(
+  { plan, ledger, consumer }: Route,
+  path: string,
+  { again = '', named = [] }: { again?: string; named?: string[] } = {},
+): Promise<Turn> {
   const { costs } = plan.provider;
   const command =
     path
       .split('/')
       .slice(1, 3)
       .find(part => Object.hasOwn(costs, part)) ?? 'http';
-  const ids = isRecent(ledger.state(), again, ledger.context.now()) ? [...partsOf(path), again] : partsOf(path);
+  const jobs = [...named, ...partsOf(path)];
+  const brief = [...jobs.map(briefly), again].filter(id => isRecent(ledger.state(), id, ledger.context.now()));
+  const ids = [...jobs, ...brief];
   return Turn.open(plan, ledger.context, {
     command,
     ids,

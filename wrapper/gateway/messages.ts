@@ -3,6 +3,7 @@ import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Retry } from '../run/choose/cooldowns.ts';
 import { at, cooldownOf } from '../run/rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
+import { REQUEST } from '../store/state.ts';
 
 /** Headers of one connection only (RFC 9110), and those that would tell the provider or the program about the other. */
 const OF_CONNECTION = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'host'];
@@ -64,16 +65,37 @@ export function isBilled(body: string, { billed }: HttpProvider): boolean {
   return billed !== undefined && ![undefined, null, ''].includes(at(parse(body), billed) as string | null | undefined);
 }
 
-/** The path of the job's id in the answer, where a request creates one. */
-export function createdBy(method: string, path: string, { creators }: HttpProvider): string | undefined {
+/** The provider's address for a key. */
+export function baseOf({ base, bases }: Pick<HttpProvider, 'base' | 'bases'>, key: string): string {
+  return bases.find(({ key_ends: end }) => key.endsWith(end))?.base ?? base;
+}
+
+/** The entry whose `request` is this one, such as `POST /v2/crawl`; `*` stands for any part of a path. */
+export function entryFor<T extends { request: string }>(
+  entries: readonly T[],
+  method: string,
+  path: string,
+): T | undefined {
   const parts = path.split('/');
-  return creators.find(({ request }) => {
+  return entries.find(({ request }) => {
     const [wanted, pattern = ''] = request.split(' ');
     const expected = pattern.split('/');
     return (
       wanted === method && expected.length === parts.length && expected.every((e, i) => e === '*' || e === parts[i])
     );
-  })?.id;
+  });
+}
+
+/** The job that a request names in a field of its query or body, in JSON or as a form. */
+export function namedIn(target: string, body: string, field: string): string[] {
+  const [, query = ''] = target.split('?', 2);
+  const value = at(parse(body), field) ?? new URLSearchParams(query).get(field) ?? new URLSearchParams(body).get(field);
+  return typeof value === 'string' && value !== '' ? [value] : [];
+}
+
+/** The name of a job that matters for minutes. */
+export function briefly(id: string): string {
+  return `${REQUEST}${id}`;
 }
 
 /** Parts of a path, each of which may be the id of a job. */
@@ -94,13 +116,13 @@ export function readAnswer(
   const jobId = id === undefined ? undefined : at(value, id);
   const job = typeof jobId === 'string' && jobId !== '' ? { job: jobId } : {};
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { body, ...job };
-  const { host } = new URL(http.base);
+  const hosts = [http, ...http.bases].map(({ base }) => new URL(base).host);
   let changed = false;
   for (const name of http.rewrite) {
     const old: unknown = Reflect.get(value, name);
     if (typeof old !== 'string' || !URL.canParse(old)) continue;
     const address = new URL(old);
-    if (address.host !== host) continue;
+    if (!hosts.includes(address.host)) continue;
     Reflect.set(value, name, `${url}${address.pathname}${address.search}`);
     changed = true;
   }

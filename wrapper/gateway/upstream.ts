@@ -14,7 +14,7 @@ import { parseDuration } from '../system/duration.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
 import type { Ledger } from './ledger.ts';
-import { keyValue, passedOn, withKey, without } from './messages.ts';
+import { baseOf, keyValue, passedOn, withKey, without } from './messages.ts';
 
 /** Idle connections are closed before most providers close them, so that few requests meet one that is going. */
 const IDLE_MS = 4_000;
@@ -68,13 +68,14 @@ export function ask(
   { http, placeholder }: Route,
   more: RequestOptions,
 ): ClientRequest {
-  const { protocol, host } = new URL(http.base);
   const key = using.credentials[http.key_variable] ?? '';
+  const base = baseOf(http, key);
+  const { protocol, host } = new URL(base);
   const headers = without(passedOn(req.rawHeaders, http), OWN);
   headers.push('host', host, 'accept-encoding', 'identity', http.key_header, keyValue(http, key));
   const path = withKey(req.url ?? '/', placeholder, encodeURIComponent(key));
   const options = { method: req.method, path, ...more, headers: [...headers, ...((more.headers as string[]) ?? [])] };
-  return (protocol === 'https:' ? httpsRequest : httpRequest)(http.base, options);
+  return (protocol === 'https:' ? httpsRequest : httpRequest)(base, options);
 }
 
 /**

@@ -6,13 +6,13 @@ import type { HttpProvider } from '../catalog/catalog.ts';
  * @param caller the environment that they are laid over
  */
 export function variablesFor(
-  { base_variable, key_variable }: Pick<HttpProvider, 'base_variable' | 'key_variable'>,
+  { base_variable, base_path, key_variable }: Pick<HttpProvider, 'base_variable' | 'base_path' | 'key_variable'>,
   { url, placeholder }: { url: string; placeholder: string },
   caller: NodeJS.ProcessEnv,
 ): Record<string, string> {
   const direct = directly(caller.NO_PROXY ?? caller.no_proxy);
   const env: Record<string, string> = { [key_variable]: placeholder, NO_PROXY: direct, no_proxy: direct };
-  if (base_variable) env[base_variable] = url;
+  if (base_variable) env[base_variable] = `${url}${base_path}`;
   return env;
 }
 

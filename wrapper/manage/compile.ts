@@ -37,8 +37,9 @@ export function compile(cli: string, { paths, catalog }: Sources, stamp: string)
  * Only then a run pays for a time limit.
  */
 function mayBacktrack(provider: Provider): boolean {
-  const { rules, job_id, session_id, session_files, banner, storm } = provider;
+  const { rules, job_id, session_id, session_files, banner, storm, http } = provider;
   const patterns = [
+    ...(http?.retry.map(({ body }) => body) ?? []),
     ...rules.flatMap(rule => [rule.stderr, rule.stdout, rule.json?.matches]),
     job_id,
     session_id,

@@ -22,7 +22,8 @@ export interface Provider {
 export async function startProvider(t: TestContext, respond: Respond): Promise<Provider> {
   const calls: string[] = [];
   const server = createServer((req, res) => {
-    const key = (req.headers.authorization ?? '').replace('Bearer ', '');
+    const { authorization, 'x-api-key': own, 'xi-api-key': other } = req.headers;
+    const key = String(authorization ?? own ?? other ?? '').replace(/^\S+ /, '');
     calls.push(`${key} ${req.method} ${req.url}`);
     req.resume().on('end', () => respond(key, req, res));
   });

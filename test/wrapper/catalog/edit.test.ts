@@ -96,3 +96,14 @@ test('a new entry is refused when it exists, lacks a variable, or would not fit 
   assert.match(bad.stderr, /inject\[0\]: the name of an environment variable/);
   assert.ok(!fs.existsSync(path.join(box.config, 'providers.toml')));
 });
+
+test('an address describes a provider for programs', async t => {
+  const box = sandbox(t);
+  const words = ['--inject', 'SERVICE_KEY', '--http', 'https://api.example', '--key-header', 'X-API-Key', '--json'];
+  assert.equal((await box.wrap(['catalog', 'new', 'service', ...words])).exit, 0);
+  const { provider } = JSON.parse((await box.wrap(['catalog', 'show', 'service', '--json'])).stdout);
+  const { base, key_variable, key_header } = provider.http;
+  assert.deepEqual([base, key_variable, key_header], ['https://api.example', 'SERVICE_KEY', 'x-api-key']);
+  const run = await box.wrap(['install', 'service', '--json']);
+  assert.equal(JSON.parse(run.stdout).error.code, 'no-tool');
+});

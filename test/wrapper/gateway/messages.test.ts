@@ -4,7 +4,15 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { admit } from '../../../wrapper/gateway/admit.ts';
-import { createdBy, isBilled, passedOn, readAnswer, verdictOf } from '../../../wrapper/gateway/messages.ts';
+import {
+  baseOf,
+  entryFor,
+  isBilled,
+  namedIn,
+  passedOn,
+  readAnswer,
+  verdictOf,
+} from '../../../wrapper/gateway/messages.ts';
 import { digest } from '../../../wrapper/system/hash.ts';
 import { missing } from '../../support/temporary.ts';
 
@@ -69,8 +77,8 @@ test('a failure with a charge has been billed', () => {
 });
 
 test('a new job is read from the answer, and addresses of the provider alone are turned to the gateway', () => {
-  const id = createdBy('POST', '/v2/crawl', http);
-  assert.equal(createdBy('GET', '/v2/crawl', http), undefined);
+  const id = entryFor(http.creators, 'POST', '/v2/crawl')?.id;
+  assert.equal(entryFor(http.creators, 'GET', '/v2/crawl'), undefined);
   const url = 'http://127.0.0.1:7';
   const read = (value: object) => {
     const { body, job } = readAnswer(Buffer.from(JSON.stringify(value)), { http, id, url });
@@ -82,4 +90,17 @@ test('a new job is read from the answer, and addresses of the provider alone are
     value: { id: 'j', next: `${url}/v2/crawl/j?skip=100`, data: [{ next }] },
   });
   assert.deepEqual(read({ url: 'https://example.com/' }).value, { url: 'https://example.com/' });
+});
+
+test('a job is named in a field of a body or a query', () => {
+  assert.deepEqual(namedIn('/translate', '{"glossary":{"id":"g"}}', 'glossary.id'), ['g']);
+  assert.deepEqual(namedIn('/translate', 'text=x&glossary_id=g', 'glossary_id'), ['g']);
+  assert.deepEqual(namedIn('/items?job=j', '', 'job'), ['j']);
+  assert.deepEqual(namedIn('/items', '{"job":""}', 'job'), []);
+});
+
+test('the end of a key says which address of the provider it is for', () => {
+  const bases = [{ key_ends: ':fx', base: 'https://free.example' }];
+  assert.equal(baseOf({ base: 'https://api.example', bases }, 'key:fx'), 'https://free.example');
+  assert.equal(baseOf({ base: 'https://api.example', bases }, 'key'), 'https://api.example');
 });

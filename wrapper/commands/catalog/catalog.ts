@@ -19,13 +19,14 @@ export function listCatalog(options: Options, context: Context): void {
     tested: provider.tested,
     origin: catalog.overridden.includes(cli) ? 'user' : 'shipped',
     onPath: findOnPath(provider.bin, context.env.PATH ?? '') !== undefined || cli in installs,
+    programsOnly: provider.programs_only,
     installed: cli in installs,
     classes: [...new Set(provider.rules.map(rule => rule.class))],
     accounts: provider.accounts,
   }));
   const rows = providers.map(entry => [
     entry.cli,
-    entry.installed ? 'shim installed' : entry.onPath ? 'on PATH' : 'not found',
+    entry.programsOnly ? 'for programs' : entry.installed ? 'shim installed' : entry.onPath ? 'on PATH' : 'not found',
     entry.origin,
     entry.accounts === 'one-per-person' ? '-' : entry.classes.filter(name => name !== 'usage').join(' ') || '-',
     entry.tested.join(' ') || 'untested',

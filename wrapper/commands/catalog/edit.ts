@@ -24,6 +24,9 @@ export interface NewOptions {
   inject?: string[];
   authCommand?: string;
   passthrough?: string[];
+  /** The provider's address, for the gateway. */
+  http?: string;
+  keyHeader?: string;
 }
 
 /**
@@ -66,6 +69,17 @@ export async function newEntry(name: string, options: NewOptions, context: Conte
     '# ("always"). "once" runs it once for each credential: right only if the tool keeps each login in a place of its own,',
     '# because otherwise the last login is used for every account.',
   ];
+  const isForPrograms = options.http !== undefined && options.bin === undefined;
+  if (isForPrograms) lines.splice(2, 0, 'programs_only = true');
+  if (options.http !== undefined) {
+    lines.push(
+      '',
+      `[providers.${toml(name)}.http]`,
+      `base = ${toml(options.http)}`,
+      `key_variable = ${toml(inject[0]!)}`,
+    );
+    if (options.keyHeader !== undefined) lines.push(`key_header = ${toml(options.keyHeader.toLowerCase())}`);
+  }
   append(lines.join('\n'), name, context);
   const installed = findOnPath(bin, context.env.PATH ?? '') !== undefined;
   emit(
@@ -73,8 +87,10 @@ export async function newEntry(name: string, options: NewOptions, context: Conte
     { cli: name, file: paths.userCatalog },
     [
       `wrote [providers.${name}] to ${paths.userCatalog}`,
-      ...(installed ? [] : [`there is no command ${bin} on PATH yet`]),
-      `next: culvert-wrap install ${name}; ${bin} ${auth} add <name>`,
+      ...(installed || isForPrograms ? [] : [`there is no command ${bin} on PATH yet`]),
+      isForPrograms
+        ? `next: culvert-wrap accounts add ${name} <account>; culvert-wrap serve ${name}`
+        : `next: culvert-wrap install ${name}; ${bin} ${auth} add <name>`,
     ].join('\n'),
   );
 }
