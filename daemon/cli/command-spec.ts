@@ -32,6 +32,8 @@ export interface CommandSpec {
   commands?: readonly CommandSpec[];
   /** The subcommand that a group means when none is named. */
   fallback?: string;
+  /** Its arguments are another command, whose options are not its own. */
+  wrapsCommand?: true;
   /** Says on stderr that a running daemon is a demo. False for a command that states nothing about the machine. */
   marksDemo?: false;
   load?: () => Promise<Run>;

@@ -3,11 +3,12 @@ import type { Protection, Report } from './report.ts';
 import type { RuleOptions } from './rules/rules.ts';
 import type { Listing } from './rules/ruleset-diff.ts';
 
-export interface Kernel {
+/** A table of the packet filter. */
+export interface Kernel<Options = RuleOptions> {
   /** Enforcing program and version: `nftables 1.0.6`. */
   readonly backend: string | null;
   /** Replaces the table in one transaction and lists it. @throws Error with nft's message; nothing has changed then */
-  replace(options: RuleOptions): Promise<Listing | null>;
+  replace(options: Options): Promise<Listing | null>;
   /** @throws Error with nft's message */
   remove(): Promise<void>;
   /** The present table, or null. @throws Error when the kernel can't be asked */

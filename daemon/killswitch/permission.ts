@@ -8,12 +8,14 @@ import type { Endpoint } from './rules/rules.ts';
 export type Action =
   | 'org.culvert.killswitch.enable'
   | 'org.culvert.killswitch.disable'
-  | 'org.culvert.killswitch.pause';
+  | 'org.culvert.killswitch.pause'
+  | 'org.culvert.killswitch.tunnel-only';
 
 export const ALL_ACTIONS: readonly Action[] = [
   'org.culvert.killswitch.enable',
   'org.culvert.killswitch.disable',
   'org.culvert.killswitch.pause',
+  'org.culvert.killswitch.tunnel-only',
 ];
 
 /** Addresses that the tunnel moves between by itself; more than these look like something else. */

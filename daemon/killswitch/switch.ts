@@ -165,7 +165,7 @@ function changedMeanwhile(): SwitchError {
 }
 
 /** One operation at a time: two of them never meet in the kernel or on disk. */
-function createQueue() {
+export function createQueue() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(operation: () => Promise<T>): Promise<T> => {
     const result = last.then(operation);

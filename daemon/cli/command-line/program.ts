@@ -137,6 +137,7 @@ function build(spec: CommandSpec, parent: Command, choose: Choose): Command {
     const list = words && Object.keys(words).length <= 12 ? `: ${Object.keys(words).join(', ')}` : '';
     command.addArgument(new Argument(name, summary + list));
   }
+  if (spec.wrapsCommand) command.passThroughOptions();
   for (const { flags, summary } of [...(spec.options ?? []), JSON_OPTION])
     command.addOption(new Option(flags, summary));
   return command.action((...given: unknown[]) => {

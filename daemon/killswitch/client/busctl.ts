@@ -12,7 +12,8 @@ export type Call =
   | { method: 'SetEndpoints'; endpoints: readonly Endpoint[] }
   | { method: 'Disable' | 'Status' | 'Confirm' | 'Revert' }
   | { method: 'TryDisable'; seconds: number }
-  | { method: 'Pause'; seconds: number };
+  | { method: 'Pause'; seconds: number }
+  | { method: 'KeepInTunnel'; pids: readonly number[] };
 
 /** A person may have to find a password. */
 const ASKING_SECONDS = 125;
@@ -25,8 +26,19 @@ const SECONDS = 20;
 export async function callService(
   call: Call,
   interactive: boolean,
-  { busctl, bus, install }: Pick<Places, 'busctl' | 'bus' | 'install'>,
+  places: Pick<Places, 'busctl' | 'bus' | 'install'>,
 ): Promise<Report> {
+  const report = parseReport(await askService(call, interactive, places));
+  if (!report) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
+  return report;
+}
+
+/** The service's answer, as it is. @throws as `callService` */
+export async function askService(
+  call: Call,
+  interactive: boolean,
+  { busctl, bus, install }: Pick<Places, 'busctl' | 'bus' | 'install'>,
+): Promise<unknown> {
   const seconds = interactive ? ASKING_SECONDS : SECONDS;
   const options = [`--timeout=${seconds}`, `--allow-interactive-authorization=${interactive ? 'yes' : 'no'}`];
   const where = bus === null ? '--system' : `--address=${bus}`;
@@ -36,10 +48,8 @@ export async function callService(
   // it was ending, with nothing to guard, or died and is started again: every call may be made twice
   if (error && /disconnected from message bus|without replying/.test(stderr))
     ({ error, stdout, stderr } = await runBusctl(busctl, argv, (seconds + 5) * 1000));
-  if (error) throw problemOf(error, stderr, install);
-  const report = reportOf(stdout);
-  if (!report) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
-  return report;
+  if (error) throw problemOf(error, stderr, { install, call });
+  return answerOf(stdout);
 }
 
 /** As busctl wants them: a signature, then the values, an array led by its length. */
@@ -54,6 +64,8 @@ function argumentsOf(call: Call): string[] {
       return ['ba(ssaq)u', String(call.allowLan), ...arrayOf(call.endpoints), String(call.seconds)];
     case 'SetEndpoints':
       return ['a(ssaq)', ...arrayOf(call.endpoints)];
+    case 'KeepInTunnel':
+      return ['au', String(call.pids.length), ...call.pids.map(String)];
     default:
       return [];
   }
@@ -81,11 +93,12 @@ function runBusctl(busctl: string, argv: readonly string[], timeout: number): Pr
   });
 }
 
-function reportOf(stdout: string): Report | null {
+/** null where it can't be parsed. */
+function answerOf(stdout: string): unknown {
   try {
     const { data } = JSON.parse(stdout) as { data?: unknown };
     const [text] = Array.isArray(data) ? data : [];
-    return typeof text === 'string' ? parseReport(JSON.parse(text)) : null;
+    return typeof text === 'string' ? JSON.parse(text) : null;
   } catch {
     return null;
   }
@@ -102,7 +115,11 @@ function told(text: string): Message {
   return { text, values: [] };
 }
 
-function problemOf(error: NodeJS.ErrnoException & { killed?: boolean }, stderr: string, install: string): Problem {
+function problemOf(
+  error: NodeJS.ErrnoException & { killed?: boolean },
+  stderr: string,
+  { install, call }: { install: string; call: Call },
+): Problem {
   if (error.code === 'ENOENT')
     return new Problem('killswitch-failed', message('busctl is missing. Culvert needs it to reach the root service.'), {
       hint: 'It is part of systemd.',
@@ -117,7 +134,9 @@ function problemOf(error: NodeJS.ErrnoException & { killed?: boolean }, stderr: 
   if (/no such method|unknown method/i.test(said))
     return new Problem(
       'killswitch-failed',
-      message('The installed root service is older than this program, and cannot revert a change automatically.'),
+      call.method === 'KeepInTunnel'
+        ? message('The installed root service is older than this program, and cannot keep a program in the tunnel.')
+        : message('The installed root service is older than this program, and cannot revert a change automatically.'),
       { hint: `Replace it with: ${install}` },
     );
   if (/not provided by any \.service files|ServiceUnknown/.test(said))

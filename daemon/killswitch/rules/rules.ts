@@ -22,9 +22,9 @@ export interface RuleOptions {
 
 export const TABLE = 'culvert';
 /** The name of warp-svc's device. */
-const TUNNEL_INTERFACES: readonly string[] = ['CloudflareWARP'];
+export const TUNNEL_INTERFACES: readonly string[] = ['CloudflareWARP'];
 /** ARPHRD_NONE (linux/if_arp.h), the type of TUN and WireGuard devices: a bridge or macvlan of that name is not a tunnel. */
-const TUNNEL_TYPE = 65534;
+export const TUNNEL_TYPE = 65534;
 /** Base chains, each with its policy for packets that match no rule. */
 export const CHAINS = {
   input: 'drop',
@@ -162,13 +162,13 @@ ${lines(groups.map(group => `${matchOf(group, 'saddr', 'sport')} ct state establ
 }
 
 /** Takes the table away, whether or not there is one. Not for a table that another process owns. */
-export function renderRemoval(): string {
-  return `add table inet ${TABLE}\ndelete table inet ${TABLE}\n`;
+export function renderRemoval(table = TABLE): string {
+  return `add table inet ${table}\ndelete table inet ${table}\n`;
 }
 
 /** Every nft has `add` and `delete`; but an `add` is refused where flags differ, and what has flags has `destroy`. */
-function replacing(flags: readonly string[]): string {
-  return flags.length ? `destroy table inet ${TABLE}` : renderRemoval().trimEnd();
+export function replacing(flags: readonly string[], table = TABLE): string {
+  return flags.length ? `destroy table inet ${table}` : renderRemoval(table).trimEnd();
 }
 
 /** Ranges that are reached by the same protocol and ports. */
@@ -214,12 +214,12 @@ function checked(cidr: string): Cidr {
   return parsed;
 }
 
-function quoted(name: string): string {
+export function quoted(name: string): string {
   if (!/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$/.test(name)) throw new TypeError(`no interface name: ${name}`);
   return `"${name}"`;
 }
 
-function set(elements: readonly string[]): string {
+export function set(elements: readonly string[]): string {
   return `{ ${elements.join(', ')} }`;
 }
 

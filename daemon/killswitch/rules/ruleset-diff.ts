@@ -15,7 +15,7 @@ export interface Listing {
 }
 
 /** @returns null where the text is not the table's listing. */
-export function parseListing(json: string): Listing | null {
+export function parseListing(json: string, name = TABLE): Listing | null {
   let items: Item[];
   try {
     const { nftables } = JSON.parse(json) as { nftables?: unknown };
@@ -24,7 +24,7 @@ export function parseListing(json: string): Listing | null {
   } catch {
     return null;
   }
-  const table = items.find(item => item.table?.name === TABLE && item.table.family === 'inet')?.table;
+  const table = items.find(item => item.table?.name === name && item.table.family === 'inet')?.table;
   if (!table) return null;
   const flags = [table.flags ?? []].flat() as string[]; // nft prints one flag as a string, several as a list
   const objects = items.filter(item => !item.table);

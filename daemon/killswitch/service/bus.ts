@@ -2,6 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { type Action, ALL_ACTIONS } from '../permission.ts';
+import type { Programs } from '../programs.ts';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../report.ts';
 import {
   checkConfirmSeconds,
@@ -44,6 +45,10 @@ const XML = `<node><interface name="${BUS_NAME}">
     <arg name="seconds" type="u" direction="in"/>
     <arg name="state" type="s" direction="out"/>
   </method>
+  <method name="KeepInTunnel">
+    <arg name="processes" type="au" direction="in"/>
+    <arg name="state" type="s" direction="out"/>
+  </method>
   <method name="Status"><arg name="state" type="s" direction="out"/></method>
   <signal name="Changed"><arg name="state" type="s"/></signal>
 </interface></node>`;
@@ -60,14 +65,18 @@ const OWNS_INVOCATIONS = GLib.check_version(2, 84, 0) !== null;
 interface Call {
   /** Required permission; null: none. */
   action: Action | null;
-  run(caller: Caller): Promise<Report>;
+  run(caller: Caller): Promise<object>;
 }
 
 /**
  * Answers on the bus from now on.
  * @param touched called at the begin and end of each call, with how many are under way
  */
-export function serve({ bus, userOf }: Gate, control: Switch, touched: (underWay: number) => void) {
+export function serve(
+  { bus, userOf }: Gate,
+  { control, programs }: { control: Switch; programs: Programs },
+  touched: (underWay: number) => void,
+) {
   const asking = new Map<number, number>();
   let underWay = 0;
 
@@ -148,6 +157,12 @@ export function serve({ bus, userOf }: Gate, control: Switch, touched: (underWay
         const seconds = valid(checkSeconds((unpacked() as [number])[0]));
         const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.pause';
         return { action, run: () => control.pause(seconds) };
+      }
+      case 'KeepInTunnel': {
+        const processes = parameters.get_child_value(0);
+        if (processes.n_children() > 8) throw new SwitchError('InvalidArgument', 'Too many processes.');
+        const [pids] = unpacked() as [number[]];
+        return { action: 'org.culvert.killswitch.tunnel-only', run: () => programs.place(uid, pids) };
       }
       default:
         return { action: null, run: control.check };

@@ -41,6 +41,7 @@ export function readText(path: string): string | null {
   }
 }
 
-function isMissing(error: unknown): boolean {
+/** True for an error that says so: there is no such file. */
+export function isMissing(error: unknown): boolean {
   return error instanceof GLib.Error && error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.NOT_FOUND);
 }

@@ -2,14 +2,17 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import system from 'system';
+import { createPrograms } from '../programs.ts';
 import { BUS_NAME, type Published, type Report, STATE_FILE } from '../report.ts';
 import { shippedEndpoints } from '../rules/endpoints.ts';
-import { render } from '../rules/rules.ts';
+import { type RuleOptions, render, TABLE } from '../rules/rules.ts';
+import { PROGRAMS_TABLE, type ProgramRules, renderPrograms } from '../rules/tunnel-only.ts';
 import { createSwitch } from '../switch.ts';
 import { serve } from './bus.ts';
 import { createFiles, readText, replaceFile } from './files.ts';
 import { openGate } from './gate.ts';
 import { createKernel } from './nft.ts';
+import { createProgramEdges } from './programs.ts';
 import { createTimer } from './timer.ts';
 
 /** Exit after this long without calls while the kill switch is off. */
@@ -20,6 +23,7 @@ const options = parse(system.programArgs, {
   '--state': '/var/lib/culvert-killswitch',
   '--run': '/run/culvert-killswitch',
   '--nft': '/usr/sbin/nft',
+  '--cgroups': '/sys/fs/cgroup',
   '--guard-links': '/etc/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:/lib/systemd/system',
 });
 if (system.programArgs[0] === '--fallback') print(render(FALLBACK).trimEnd());
@@ -50,7 +54,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     replaceFile(stateFile, `${JSON.stringify(published)}\n`, 0o644);
   };
   const control = createSwitch({
-    kernel: createKernel(options['--nft'], () => void control.check()),
+    kernel: createKernel<RuleOptions>(options['--nft'], { name: TABLE, render }, () => void control.check()),
     files,
     clock: {
       bootId: readProc('/proc/sys/kernel/random/boot_id').trim(),
@@ -76,12 +80,28 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     },
     fallback: FALLBACK,
   });
+  const programs = createPrograms({
+    ...createProgramEdges(bus, options['--cgroups']),
+    kernel: createKernel<ProgramRules>(
+      options['--nft'],
+      { name: PROGRAMS_TABLE, render: renderPrograms },
+      () => void programs.check(),
+    ),
+    report: trouble => printerr(`culvert-killswitch: ${trouble}`),
+  });
+  let calls = 0;
   const exitWhenIdle = (underWay: number) => {
+    calls = underWay;
     if (idle) clearTimeout(idle);
     idle = underWay > 0 ? null : setTimeout(leave, IDLE_MS);
   };
   const leave = () => {
-    if (control.idle()) end();
+    if (!programs.idle()) exitWhenIdle(0);
+    else
+      void programs.check().then(() => {
+        // their rules are gone by now
+        if (control.idle() && programs.idle() && calls === 0) end();
+      });
   };
   /** Leaves the rules in place, and marks the published state as no longer measured. */
   const end = () => {
@@ -89,7 +109,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     else GLib.unlink(stateFile);
     loop.quit();
   };
-  const server = serve(gate, control, exitWhenIdle);
+  const server = serve(gate, { control, programs }, exitWhenIdle);
   // timers stand still in a suspended machine, a pause does not
   bus.signal_subscribe(
     'org.freedesktop.login1',
@@ -105,6 +125,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     return GLib.SOURCE_REMOVE;
   });
 
+  await programs.start();
   await control.start(); // before the name, so that the first caller finds the rules in force
   Gio.bus_own_name_on_connection(bus, BUS_NAME, Gio.BusNameOwnerFlags.NONE, null, () => {
     printerr(`culvert-killswitch: ${BUS_NAME} belongs to another process`);

@@ -1,8 +1,7 @@
 // Follows `nft monitor` and reports when the table may have changed. A heartbeat proves that it still hears.
 import { createHeartbeat } from '../heartbeat.ts';
 import { TABLE } from '../rules/rules.ts';
-import { createBackOff } from './back-off.ts';
-import { type Child, startChild } from './child.ts';
+import { type Child, createBackOff, startChild } from './child.ts';
 
 /**
  * Each has a process of its own. Elements of sets are left out: nft prints them one by one, which takes seconds where
@@ -26,6 +25,8 @@ const START_MS = 500;
 interface MonitorOptions {
   /** Path of the program. */
   nft: string;
+  /** Name of the table. */
+  table: string;
   /** Commits `BEAT`. */
   beat(): Promise<unknown>;
   /** Called when the table may have changed, by this service or by another program. */
@@ -39,7 +40,8 @@ export interface Monitor {
   running(): boolean;
 }
 
-export function createMonitor({ nft, beat, changed }: MonitorOptions): Monitor {
+export function createMonitor({ nft, table, beat, changed }: MonitorOptions): Monitor {
+  const ours = new RegExp(`inet ${table}(?!\\w)`);
   let children: Child[] = [];
   /** Subjects whose process has heard the present beat. */
   const heard = new Set<string>();
@@ -93,7 +95,7 @@ export function createMonitor({ nft, beat, changed }: MonitorOptions): Monitor {
       heartbeat.heard();
       if (!listening) changed(); // for changes before this point, on a machine slower than START_MS
       listening = true;
-    } else if (line.includes(`inet ${TABLE}`) || line.includes(LOST)) changed();
+    } else if (ours.test(line) || line.includes(LOST)) changed();
   }
 
   return { start, stop, running: () => children.length > 0 };

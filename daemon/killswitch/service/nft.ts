@@ -1,24 +1,34 @@
-// Changes and reads the kernel's table for the root service, through nft. Where the table can't be owned, a monitor reports
+// Changes and reads a table of the kernel for the root service, through nft. Where the table can't be owned, a monitor reports
 // what other programs change.
 import GLib from 'gi://GLib?version=2.0';
 import type { Kernel } from '../edges.ts';
-import { type RuleOptions, render, renderRemoval, TABLE } from '../rules/rules.ts';
+import { renderRemoval } from '../rules/rules.ts';
 import { type Listing, parseListing } from '../rules/ruleset-diff.ts';
 import { message, WordedError } from '../wording.ts';
-import { createBackOff } from './back-off.ts';
+import { createBackOff } from './child.ts';
 import { BEAT, createMonitor } from './nft-monitor.ts';
 import { createSession } from './nft-session.ts';
 
-const LIST = `list table inet ${TABLE}`;
 /** Attempts while the table still belongs to the nft of a service that was just killed. */
 const OWNED = { attempts: 40, ms: 25 };
 const ABSENT = 'No such file or directory';
+
+export interface TableKind<Options> {
+  name: string;
+  /** Renders the transaction that replaces the table. */
+  render(options: Options & { flags?: readonly ('owner' | 'persist')[] }): string;
+}
 
 /**
  * @param nft path of the program
  * @param changed called when the table may have changed, or one of the children died
  */
-export function createKernel(nft: string, changed: () => void): Kernel {
+export function createKernel<Options extends object>(
+  nft: string,
+  { name, render }: TableKind<Options>,
+  changed: () => void,
+): Kernel<Options> {
+  const list = `list table inet ${name}`;
   let guarding = false;
   /** True once nft and kernel took a table that survives a foreign flush and its owner's death; null: not tried yet. */
   let owning: boolean | null = null;
@@ -26,13 +36,13 @@ export function createKernel(nft: string, changed: () => void): Kernel {
   const session = createSession(nft, () => {
     if (guarding) restart(changed);
   });
-  const monitor = createMonitor({ nft, beat: () => session.ask(BEAT), changed });
+  const monitor = createMonitor({ nft, table: name, beat: () => session.ask(BEAT), changed });
 
   async function transact(text: string): Promise<Listing | null> {
     for (let attempt = 1; ; attempt++) {
-      const lines = await session.ask(`${oneLine(text)}\n${LIST}`);
+      const lines = await session.ask(`${oneLine(text)}\n${list}`);
       const error = errorOf(lines.filter(line => !line.includes(ABSENT)));
-      if (!error) return listingOf(lines);
+      if (!error) return listingOf(lines, name);
       if (!/not permitted/.test(error) || attempt === OWNED.attempts) throw new Error(`nft: ${error}`);
       await delay(OWNED.ms);
     }
@@ -46,7 +56,7 @@ export function createKernel(nft: string, changed: () => void): Kernel {
 
   return {
     backend: versionOf(nft),
-    async replace(options: RuleOptions) {
+    async replace(options) {
       let listing: Listing | null = null;
       if (owning !== false) {
         try {
@@ -63,17 +73,17 @@ export function createKernel(nft: string, changed: () => void): Kernel {
     },
     async remove() {
       // an `add` in front is refused for a table with flags, and an nft that knows flags has `destroy`
-      const lines = await session.ask(`destroy table inet ${TABLE}`);
-      if (errorOf(lines)) await transact(renderRemoval());
-      if (listingOf(await session.ask(LIST)))
+      const lines = await session.ask(`destroy table inet ${name}`);
+      if (errorOf(lines)) await transact(renderRemoval(name));
+      if (listingOf(await session.ask(list), name))
         throw new WordedError(message('nft removed the table, but it is still there'));
       watch(null);
     },
     async list() {
-      const lines = await session.ask(LIST);
+      const lines = await session.ask(list);
       const error = errorOf(lines);
       if (error && !lines.some(line => line.includes(ABSENT))) throw new Error(`nft: ${error}`);
-      const listing = listingOf(lines);
+      const listing = listingOf(lines, name);
       if (guarding) watch(listing);
       return listing;
     },
@@ -102,8 +112,8 @@ function errorOf(lines: readonly string[]): string | null {
   return line ? line.replace(/^.*?Error: /, '') : null;
 }
 
-function listingOf(lines: readonly string[]): Listing | null {
-  return lines.map(line => (line.startsWith('{') ? parseListing(line) : null)).find(listing => listing) ?? null;
+function listingOf(lines: readonly string[], name: string): Listing | null {
+  return lines.map(line => (line.startsWith('{') ? parseListing(line, name) : null)).find(listing => listing) ?? null;
 }
 
 function versionOf(nft: string): string | null {

@@ -9,10 +9,11 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmdirSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { type Published, parsePublished } from '../../../daemon/killswitch/report.ts';
 import { shippedEndpoints } from '../../../daemon/killswitch/rules/endpoints.ts';
@@ -71,12 +72,25 @@ export interface Answer {
 
 export type Stage = Awaited<ReturnType<typeof setStage>>;
 
+/** The hierarchy of cgroups of version 2, also where it is mounted beside version 1. */
+const CGROUPS = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup'].find(path => existsSync(join(path, 'cgroup.procs')));
+
+/** Becomes a machine with cgroups of its own: version 2 alone, as `$1` in the real hierarchy. It has no activation files either. */
+const WITH_CGROUPS = `mkdir "$1" && echo $$ >"$1/cgroup.procs" && exec unshare -nmC -- sh -c '
+  mount --make-rprivate / && mount -t sysfs none /sys && mount -t cgroup2 none /sys/fs/cgroup && mount -t tmpfs none /run &&
+  mkdir -p /run/systemd/system && mount -t tmpfs none /usr/local/share && echo ready && exec sleep infinity'`;
+
 /**
  * Sets the stage, with nothing started but the bus and its players.
  * @param polkit who plays it, or the real one comes
  * @param nft program of foreign changes and looks at the table
+ * @param place what is its own: the network, or also cgroups, /run and /usr/local/share
  */
-export async function setStage(polkit: 'played' | 'real' = 'played', nft = 'nft') {
+export async function setStage(
+  polkit: 'played' | 'real' = 'played',
+  nft = 'nft',
+  place: 'network' | 'cgroups' = 'network',
+) {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-killswitch-'));
   chmodSync(directory, 0o755);
   const path = (name: string) => join(directory, name);
@@ -96,15 +110,26 @@ export async function setStage(polkit: 'played' | 'real' = 'played', nft = 'nft'
     return child;
   };
 
-  const holder = start(['unshare', '-n', '--', 'sh', '-c', 'echo ready; exec sleep infinity']);
+  const cgroup = place === 'cgroups' ? join(CGROUPS ?? '/sys/fs/cgroup', basename(directory)) : null;
+  const holder = start(
+    cgroup
+      ? ['sh', '-c', WITH_CGROUPS, 'sh', cgroup]
+      : ['unshare', '-n', '--', 'sh', '-c', 'echo ready; exec sleep infinity'],
+  );
   await line(holder);
-  const inside = ['nsenter', `--net=/proc/${holder.pid}/ns/net`, '--'];
+  const spaces = cgroup ? ['net', 'mnt', 'cgroup'] : ['net'];
+  const inside = [
+    'nsenter',
+    ...spaces.map(space => `--${space === 'mnt' ? 'mount' : space}=/proc/${holder.pid}/ns/${space}`),
+    '--',
+  ];
   const address = `unix:path=${path('bus')}`;
   writeFileSync(path('bus.conf'), busConfig(address));
   const bus = start(['dbus-daemon', '--nofork', '--print-address', `--config-file=${path('bus.conf')}`]);
   await line(bus);
   const env = { DBUS_SYSTEM_BUS_ADDRESS: address };
   const script = (name: string, text: string) => writeFileSync(path(name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  if (cgroup) writeFileSync(path('cgroups'), cgroup);
   script('resume', `exec ${inside.join(' ')} ${nft} -f ${path('state')}/rules.nft`);
   const players = start(
     [
@@ -123,6 +148,8 @@ export async function setStage(polkit: 'played' | 'real' = 'played', nft = 'nft'
     directory,
     path,
     env,
+    /** The cgroup that is the root of the stage's own; null without. */
+    cgroup,
     inside,
     netns: `/proc/${holder.pid}/ns/net`,
     start,
@@ -209,10 +236,28 @@ export async function setStage(polkit: 'played' | 'real' = 'played', nft = 'nft'
           child.kill('SIGKILL');
         }
       await Promise.all(all);
+      if (cgroup) removeCgroup(cgroup);
       removeTree(directory);
     },
   };
   return stage;
+}
+
+/** Deepest first, once its processes have ended. */
+function removeCgroup(path: string): void {
+  for (const entry of readdirSync(path, { withFileTypes: true }))
+    if (entry.isDirectory()) removeCgroup(join(path, entry.name));
+  try {
+    writeFileSync(join(path, 'cgroup.kill'), '1');
+  } catch {
+    // the root of a hierarchy has none
+  }
+  for (let attempt = 0; existsSync(path) && attempt < 1000; attempt++)
+    try {
+      rmdirSync(path);
+    } catch {
+      // its last process has not ended yet
+    }
 }
 
 /** The processes in the same network namespace. */

@@ -3,7 +3,7 @@
 DIRECTORY/allowed holds the actions that are granted, one a line; DIRECTORY/questions gets a line for each question, with
 the caller's user and whether a person may be asked; DIRECTORY/timers a line for each timer taken. DIRECTORY/resume is run
 when a timer ends. With DIRECTORY/no-timers present, timers are refused; with DIRECTORY/silent, polkit never answers; with DIRECTORY/slow, it
-answers once that is gone.
+answers once that is gone. DIRECTORY/cgroups holds the cgroup below which scopes are made.
 """
 
 import os
@@ -62,12 +62,30 @@ def answer_when_told():
     return False
 
 
+def make_scope(name, properties):
+    note("scopes", f"{name} {properties}")
+    with open(os.path.join(here, "cgroups")) as file:
+        root = file.read()
+    user = properties["Slice"].removesuffix("-culvert.slice")
+    path = os.path.join(root, "user.slice", user + ".slice", properties["Slice"], name)
+    os.makedirs(path)
+    for pid in properties["PIDs"]:
+        with open(os.path.join(path, "cgroup.procs"), "w") as file:
+            file.write(str(pid))
+
+
 def manage(_connection, _sender, _path, _interface, method, parameters, invocation):
     name = parameters.unpack()[0]
     if method == "StopUnit":
         if name in timers:
             GLib.source_remove(timers.pop(name))
         note("timers", f"stop {name}")
+    elif name.endswith(".scope"):
+        try:
+            make_scope(name, dict(parameters.unpack()[2]))
+        except (OSError, KeyError) as error:
+            invocation.return_dbus_error("org.freedesktop.DBus.Error.Failed", str(error))
+            return
     elif has("no-timers"):
         invocation.return_dbus_error("org.freedesktop.DBus.Error.AccessDenied", "not here")
         return

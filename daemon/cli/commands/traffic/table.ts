@@ -234,6 +234,21 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
     ],
   },
   {
+    name: 'run',
+    summary: 'run a command that uses the tunnel only',
+    details:
+      'The command has the terminal, the environment, the directory, the signals and the exit status that it would have alone. ' +
+      'While the tunnel is down, it has no network; this machine itself stays reachable, and so does the local proxy. It needs ' +
+      'the root service of the kill switch, systemd and version 2 of control groups. The command starts after a test in its ' +
+      'place. Processes that it asks others to start are not in that place: those of D-Bus, containers, Flatpak and snap, or a ' +
+      'running browser that is asked for a window.',
+    arguments: [{ name: '<command...>', summary: 'the command and its arguments' }],
+    options: [{ flags: '--tunnel-only', summary: 'nothing of it leaves outside the tunnel' }],
+    wrapsCommand: true,
+    marksDemo: false,
+    load: async () => (await import('./run.ts')).run,
+  },
+  {
     name: 'apps',
     summary: 'start apps through the local proxy',
     fallback: 'list',

@@ -1,0 +1,128 @@
+// Keeps processes of this user in the tunnel: asks the root service for their place, and proves it from inside before a program starts.
+import { createSocket } from 'node:dgram';
+import { existsSync, readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Problem } from '../../problem.ts';
+import { TUNNEL_INTERFACES } from '../rules/rules.ts';
+import { cgroupOf, PROBE } from '../rules/tunnel-only.ts';
+import { message } from '../wording.ts';
+import { askService } from './busctl.ts';
+import { isInstalled, places as usual } from './published-state.ts';
+
+/** The root service takes some calls a second of each user. */
+const RETRY = { everyMs: 400, attempts: 600 };
+/** Its answers to a user who asks too often. */
+const BUSY = /^(?:Too many calls|Other requests of this user)/;
+const UNPROVEN = 'The program was not started: the test inside its place failed.';
+/** All hosts on the link, whom a packet with a TTL of 0 never reaches. */
+const ALL_HOSTS = '224.0.0.1';
+/** All nodes of this machine: it leaves on no link. */
+const THIS_NODE = 'ff01::1';
+
+/**
+ * Puts processes of this user, of which this is one, into the place of programs that use the tunnel only.
+ * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the processes must start no program then
+ */
+export async function keepInTunnel(pids: readonly number[], places = usual): Promise<void> {
+  if (!existsSync('/run/systemd/system'))
+    throw new Problem(
+      'killswitch-failed',
+      message('Keeping a program in the tunnel needs systemd, which does not run here.'),
+    );
+  if (!existsSync('/sys/fs/cgroup/cgroup.controllers'))
+    throw new Problem(
+      'killswitch-failed',
+      message('Keeping a program in the tunnel needs version 2 of control groups; this system uses version 1.'),
+      { hint: 'Start Linux with: systemd.unified_cgroup_hierarchy=1' },
+    );
+  if (!isInstalled(places))
+    throw new Problem(
+      'killswitch-not-installed',
+      message('The root service of the kill switch, which keeps programs in the tunnel, is not installed.'),
+      { hint: `Install it with: ${places.install}` },
+    );
+  // a program that is started by a kept one is in the place already
+  if (!pids.every(isInPlace)) await ask(pids, places);
+  await testPlace();
+}
+
+function isInPlace(pid: number): boolean {
+  const [, path = ''] = /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8')) ?? [];
+  return path.startsWith(`/${cgroupOf(process.getuid!())}/`);
+}
+
+async function ask(pids: readonly number[], places: typeof usual): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await askService({ method: 'KeepInTunnel', pids }, true, places);
+      return;
+    } catch (error) {
+      if (!(error instanceof Problem) || !BUSY.test(error.message) || attempt === RETRY.attempts) throw error;
+      await delay(RETRY.everyMs * (0.5 + Math.random()));
+    }
+  }
+}
+
+/** @throws Problem killswitch-failed unless what leaves outside the tunnel is refused here, and what uses it is not */
+async function testPlace(): Promise<void> {
+  const fail = (hint: string) => new Problem('killswitch-failed', message(UNPROVEN), { hint });
+  if ((await sent('udp4', { to: PROBE.address, port: PROBE.port })) !== 'refused')
+    throw fail('The packet filter does not know it. See: journalctl -u culvert-killswitch');
+  const links = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
+    addresses.map(({ family, address, internal }) => ({ name, family, address, internal })),
+  );
+  for (const { name, family, address, internal } of links) {
+    if (internal) continue;
+    const outcome =
+      family === 'IPv4'
+        ? await sent('udp4', { to: ALL_HOSTS, port: PROBE.port, by: address })
+        : await sent('udp6', { to: `${THIS_NODE}%${name}`, port: PROBE.port, by: `::%${name}` });
+    const isTunnel = TUNNEL_INTERFACES.includes(name);
+    if (!isTunnel && outcome === 'sent') throw fail(`A packet could leave by ${name}.`);
+    if (isTunnel && family === 'IPv4' && outcome === 'refused') throw fail(`A packet could not leave by ${name}.`);
+  }
+}
+
+/** Sends a packet that reaches nobody. @param by address of the link that it leaves by */
+function sent(
+  type: 'udp4' | 'udp6',
+  { to, port, by }: { to: string; port: number; by?: string },
+): Promise<'sent' | 'refused' | 'impossible'> {
+  return new Promise(resolve => {
+    const socket = createSocket(type);
+    const end = (outcome: 'sent' | 'refused' | 'impossible') => {
+      socket.removeAllListeners('error').on('error', () => {});
+      socket.close();
+      resolve(outcome);
+    };
+    socket.once('error', () => end('impossible'));
+    socket.bind(0, () => {
+      try {
+        if (by !== undefined) {
+          socket.setMulticastTTL(0);
+          socket.setMulticastInterface(by);
+        }
+      } catch {
+        return end('impossible'); // the link has just gone
+      }
+      socket.send('', port, to, error => {
+        const { code } = (error ?? {}) as NodeJS.ErrnoException;
+        end(code === 'EPERM' ? 'refused' : error ? 'impossible' : 'sent');
+      });
+    });
+  });
+}
+
+/** The program that looks up names for others, and does so outside the place of the program that asks; null where there is none. */
+export function resolverElsewhere(root = ''): string | null {
+  if (existsSync(`${root}/run/nscd/socket`)) return 'nscd';
+  try {
+    const [, hosts = ''] = /^\s*hosts:(.*)$/m.exec(readFileSync(`${root}/etc/nsswitch.conf`, 'utf8')) ?? [];
+    if (/\sresolve\b/.test(hosts) && existsSync(`${root}/run/systemd/resolve/io.systemd.Resolve`))
+      return 'systemd-resolved';
+  } catch {
+    // without it, names are looked up in the files and by DNS
+  }
+  return null;
+}

@@ -1,0 +1,101 @@
+// Pure: renders the table that keeps chosen programs in the tunnel, as one transaction. It knows them by the cgroup that the
+// root service put them into, one for each user.
+import { quoted, replacing, set, TUNNEL_INTERFACES, TUNNEL_TYPE } from './rules.ts';
+
+export const PROGRAMS_TABLE = 'culvert_programs';
+
+export interface ProgramRules {
+  /** Users with a program, each of whom has a cgroup by now: nft takes no path without one. */
+  uids: readonly number[];
+  tunnelInterfaces?: readonly string[];
+  flags?: readonly ('owner' | 'persist')[];
+}
+
+/**
+ * Nobody answers there. A program in its place is refused there, and any other program is not: so it can tell, without a packet
+ * on any link, that the rules know it.
+ */
+export const PROBE = { address: '127.99.117.108', port: 9 } as const;
+
+/** Addresses of WARP's own resolver, which warp-svc serves while it is connected. */
+const RESOLVERS = ['127.0.2.2', '127.0.2.3'] as const;
+const RESOLVERS_6 = ['fd01:db8:1111::2', 'fd01:db8:1111::3'] as const;
+/** Bit of the connection's mark. It outlives the socket, whose cgroup is not known of its last packets (TIME_WAIT, resets). */
+const MARK = '0x10000000';
+const WITH_PORTS = '{ 6, 17, 33, 132, 136 }';
+
+/** The unit that holds a user's programs. As a part of the user's slice, it has the user's limits, and the user can't move out of it. */
+export function sliceOf(uid: number): string {
+  return `user-${checked(uid)}-culvert.slice`;
+}
+
+/** Its cgroup, below the root of the hierarchy. */
+export function cgroupOf(uid: number): string {
+  return `user.slice/user-${checked(uid)}.slice/${sliceOf(uid)}`;
+}
+
+function checked(uid: number): number {
+  if (!Number.isSafeInteger(uid) || uid < 0) throw new TypeError(`no user: ${uid}`);
+  return uid;
+}
+
+/** Renders the table for `nft -f -`. It replaces any table of the same name. @throws TypeError */
+export function renderPrograms({ uids, tunnelInterfaces = TUNNEL_INTERFACES, flags = [] }: ProgramRules): string {
+  const names = set(tunnelInterfaces.map(quoted));
+  const tunnel = (side: 'iif' | 'oif') => `${side}name ${names} meta ${side}type ${TUNNEL_TYPE}`;
+  // positive matches only: a packet without a socket belongs to no program
+  const programs = (then: string) =>
+    uids.map(uid => `    socket cgroupv2 level 3 "${cgroupOf(uid)}" ${then}\n`).join('');
+  const marked = `ct mark & ${MARK} == ${MARK}`;
+
+  return `${replacing(flags, PROGRAMS_TABLE)}
+table inet ${PROGRAMS_TABLE} {
+${flags.length ? `  flags ${flags.join(', ')}\n` : ''}  counter refused { }
+
+  # names are asked of WARP's resolver, whatever resolver of this machine the program turns to: another one may ask outside
+  chain names {
+    type nat hook output priority -100; policy accept;
+${programs('goto ask')}  }
+  chain ask {
+    ip daddr ${set(RESOLVERS)} accept
+    ip daddr 127.0.0.0/8 meta l4proto { 6, 17 } th dport 53 dnat ip to ${RESOLVERS[0]}
+  }
+
+  # before WARP's own chain, which drops without a word
+  chain output {
+    type filter hook output priority -10; policy accept;
+${programs('goto leave')}    ${marked} goto leave_unseen
+  }
+  chain leave {
+    ip daddr ${PROBE.address} udp dport ${PROBE.port} reject with icmpx admin-prohibited
+    ct mark set ct mark | ${MARK}
+    oifname "lo" ip daddr ${set(RESOLVERS)} accept
+    oifname "lo" ip6 daddr ${set(RESOLVERS_6)} accept
+    oifname "lo" meta l4proto ${WITH_PORTS} th dport { 53, 853 } counter name refused reject
+    oifname "lo" accept
+    ${tunnel('oif')} accept
+    # fails at once; an older connection waits, for the tunnel may come back
+    tcp flags & (fin | syn | rst | ack) == syn counter name refused reject with tcp reset
+    counter name refused reject with icmpx admin-prohibited
+  }
+  chain leave_unseen {
+    oifname "lo" accept
+    ${tunnel('oif')} accept
+    counter name refused drop
+  }
+
+  # the device may have changed since the output hook, by another program's mark or address translation
+  chain postrouting {
+    type filter hook postrouting priority 2147483645; policy accept;
+    ${marked} goto leave_unseen
+  }
+
+  # a listening program answers on no other link
+  chain input {
+    type filter hook input priority -10; policy accept;
+    iifname "lo" accept
+    ${tunnel('iif')} accept
+${programs('counter name refused drop')}  }
+}
+`;
+}

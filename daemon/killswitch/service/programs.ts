@@ -1,0 +1,117 @@
+// Looks after the processes that are kept in the tunnel: their users in /proc, their cgroups, and the scopes that systemd makes of them.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import type { ProgramEdges } from '../programs.ts';
+import { TUNNEL_INTERFACES } from '../rules/rules.ts';
+import { cgroupOf, sliceOf } from '../rules/tunnel-only.ts';
+import { call } from './authorization.ts';
+import { isMissing } from './files.ts';
+
+const PLACE_MS = { each: 3, limit: 5_000 };
+const NEVER_DENIED = ['lo', ...TUNNEL_INTERFACES];
+/** systemd before 250 has no such property. */
+const UNKNOWN_PROPERTY = /RestrictNetworkInterfaces|PropertyReadOnly|Cannot set property/;
+
+type Property = [name: string, value: GLib.Variant];
+
+/** @param root where cgroups are mounted */
+export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<ProgramEdges, 'kernel' | 'report'> {
+  const scopesOf = (uid: number) => childrenOf(`${root}/${cgroupOf(uid)}`).filter(name => name.endsWith('.scope'));
+
+  async function startScope(uid: number, pids: readonly number[]): Promise<void> {
+    const name = `culvert-${GLib.uuid_string_random()}.scope`;
+    const properties: Property[] = [
+      ['Description', new GLib.Variant('s', 'Program that is kept in the tunnel')],
+      ['PIDs', new GLib.Variant('au', [...pids])],
+      ['Slice', new GLib.Variant('s', sliceOf(uid))],
+      ['CollectMode', new GLib.Variant('s', 'inactive-or-failed')],
+    ];
+    // a second lock, in the cgroup itself: it holds while another program flushes all rules
+    const denied = childrenOf('/sys/class/net').filter(device => !NEVER_DENIED.includes(device));
+    const restricted: Property[] = [
+      ...properties,
+      ['RestrictNetworkInterfaces', new GLib.Variant('(bas)', [false, denied])],
+    ];
+    try {
+      await startUnit(bus, name, denied.length ? restricted : properties);
+    } catch (error) {
+      if (!UNKNOWN_PROPERTY.test(String(error))) throw error;
+      await startUnit(bus, name, properties);
+    }
+    const place = `/${cgroupOf(uid)}/${name}`;
+    for (let waited = 0; !pids.every(pid => cgroupOfProcess(pid) === place); waited += PLACE_MS.each) {
+      if (waited > PLACE_MS.limit) throw new Error('systemd did not move the program in time');
+      await new Promise(done => setTimeout(done, PLACE_MS.each));
+    }
+  }
+
+  return {
+    isSupported: () => GLib.file_test(`${root}/cgroup.controllers`, GLib.FileTest.EXISTS),
+    userOf(pid) {
+      const [, uids] = /^Uid:\t(.*)$/m.exec(textOf(`/proc/${pid}/status`) ?? '') ?? [];
+      const [uid, ...others] = (uids ?? '').split('\t');
+      return uid && others.length === 3 && others.every(other => other === uid) ? Number(uid) : null;
+    },
+    count: uid => scopesOf(uid).length,
+    cgroups() {
+      const uids = childrenOf(`${root}/user.slice`).flatMap(name => /^user-(\d+)\.slice$/.exec(name)?.[1] ?? []);
+      return new Map(
+        uids.map(Number).flatMap(uid => {
+          const path = `${root}/${cgroupOf(uid)}`;
+          const populated = /^populated 1$/m.test(textOf(`${path}/cgroup.events`) ?? '');
+          const inode = populated ? inodeOf(path) : null;
+          return inode ? [[uid, inode] as const] : [];
+        }),
+      );
+    },
+    startScope,
+  };
+}
+
+function startUnit(bus: Gio.DBusConnection, name: string, properties: readonly Property[]): Promise<unknown> {
+  return call(bus, {
+    name: 'org.freedesktop.systemd1',
+    path: '/org/freedesktop/systemd1',
+    method: 'org.freedesktop.systemd1.Manager.StartTransientUnit',
+    body: new GLib.Variant('(ssa(sv)a(sa(sv)))', [name, 'fail', [...properties], []]),
+    reply: '(o)',
+    ms: 10_000,
+  });
+}
+
+/** Its cgroup in the hierarchy of version 2. */
+function cgroupOfProcess(pid: number): string | null {
+  return /^0::(.*)$/m.exec(textOf(`/proc/${pid}/cgroup`) ?? '')?.[1] ?? null;
+}
+
+/** A text, however large; null where it can't be read. For the kernel's own files, which say that they are empty. */
+function textOf(path: string): string | null {
+  try {
+    const [, bytes] = GLib.file_get_contents(path);
+    return new TextDecoder().decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** As text: the number of a cgroup has more digits than a number of JavaScript. */
+function inodeOf(path: string): string | null {
+  try {
+    return Gio.File.new_for_path(path).query_info('unix::inode', 0, null).get_attribute_as_string('unix::inode');
+  } catch {
+    return null;
+  }
+}
+
+/** Names of the files in a directory; none where there is no such directory. */
+function childrenOf(path: string): string[] {
+  try {
+    const flags = Gio.FileQueryInfoFlags.NOFOLLOW_SYMLINKS;
+    return [...Gio.File.new_for_path(path).enumerate_children('standard::name', flags, null)].map(info =>
+      info.get_name(),
+    );
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}

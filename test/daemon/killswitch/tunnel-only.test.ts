@@ -1,0 +1,141 @@
+// Programs that use the tunnel only: `culvert run`, the real root service and nft, an uplink whose every packet is counted.
+import assert from 'node:assert/strict';
+import { readdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import {
+  ASK,
+  ASK_UDP,
+  DAEMON,
+  finish,
+  type Machine,
+  setMachine,
+  TUNNEL,
+  UPLINK,
+} from '../../support/killswitch/programs.ts';
+import { missing } from '../../support/killswitch/stage.ts';
+import { until } from '../../support/until.ts';
+
+let machine: Machine;
+before(async () => {
+  if (missing) return;
+  machine = await setMachine();
+  await machine.serve();
+});
+after(() => machine?.end());
+
+/** As systemd does with a slice whose last program has ended. */
+function removeEmpty(cgroup: string): void {
+  for (const entry of readdirSync(cgroup, { withFileTypes: true }))
+    if (entry.isDirectory()) rmdirSync(join(cgroup, entry.name));
+  rmdirSync(cgroup);
+}
+
+test('its packets use the tunnel, and without one it is refused at once', { skip: missing }, async () => {
+  await machine.tunnelUp();
+  for (const ask of [ASK, ASK_UDP]) {
+    const { out, err } = await machine.run(machine.kept(...ask));
+    assert.equal(out, `${TUNNEL}\n`, err);
+  }
+  await machine.tunnelDown();
+  // the control: any other program leaves by the uplink now
+  assert.equal((await machine.run(ASK)).out, `${UPLINK}\n`);
+  const before = await machine.seen();
+  const started = performance.now();
+  assert.equal((await machine.run(machine.kept(...ASK))).out, 'ConnectionRefusedError\n');
+  assert.ok(performance.now() - started < 4_000, 'it waited for a timeout');
+  assert.equal((await machine.run(machine.kept(...ASK_UDP))).out, 'PermissionError\n');
+  assert.deepEqual(await machine.seen(), before);
+});
+
+test('it has the terminal, words, environment, directory, input and exit status that it would have alone', {
+  skip: missing,
+}, async () => {
+  const odd = ['--help', '-x', '', 'two words', '$HOME', 'a\nb'];
+  const show = ['sh', '-c', 'printf "[%s]" "$@"; pwd; cat; env | sort', 'sh', ...odd];
+  const options = { cwd: '/usr', input: 'typed\n', env: { A_VALUE: 'x y', NODE_EXTRA_CA_CERTS: '/none' } };
+  const alone = await machine.run(show, options);
+  const kept = await machine.run(machine.kept(...show), options);
+  const same = (text: string) => text.replace(/^(_|PWD|OLDPWD|SHLVL)=.*\n/gm, '');
+  assert.equal(same(kept.out), same(alone.out));
+  assert.deepEqual([kept.code, kept.err], [0, '']);
+  assert.equal((await machine.run(machine.kept('sh', '-c', 'exit 7'))).code, 7);
+  assert.equal((await machine.run(machine.kept('sh', '-c', 'kill -TERM $$'))).code, 'SIGTERM');
+  assert.equal((await machine.run(machine.kept('/nonexistent/command'))).code, 127);
+  // one process: what a shell signals, stops and continues is the program itself
+  const child = machine.start(machine.kept('sh', '-c', 'echo $$; exec sleep 60'), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const pid = await new Promise<string>(done => child.stdout!.once('data', data => done(String(data).trim())));
+  assert.equal(Number(pid), child.pid);
+  child.kill('SIGINT');
+  assert.equal((await finish(child)).code, 'SIGINT');
+});
+
+test('a cgroup that was removed and made again has rules again before a program starts', {
+  skip: missing,
+}, async () => {
+  for (let i = 0; i < 3; i++) {
+    await machine.run(machine.kept('true'));
+    removeEmpty(machine.place());
+    assert.equal((await machine.run(machine.kept(...ASK))).out, 'ConnectionRefusedError\n');
+  }
+});
+
+test('a flush is repaired, and a killed service adopts the programs that run', { skip: missing }, async () => {
+  const child = machine.start(machine.kept('sh', '-c', 'echo ready; read -r _; exec "$@"', 'sh', ...ASK));
+  await new Promise(done => child.stdout!.once('data', done));
+  const table = () => machine.nft('list', 'table', 'inet', 'culvert_programs').catch(() => null);
+  const before = await table();
+  assert.match(before!, /user-1-culvert\.slice/);
+  await machine.kill();
+  await machine.clear();
+  assert.equal(await table(), null);
+  await machine.serve();
+  await until(async () => (await table()) !== null);
+  await machine.nft('flush', 'ruleset').catch(() => {});
+  await until(async () => /user-1-culvert\.slice/.test((await table()) ?? ''));
+  const ended = finish(child, '\n');
+  assert.match((await ended).out, /ConnectionRefusedError/);
+});
+
+test('only a process of the caller is put into a place, with permission, and it says what is wrong', {
+  skip: missing,
+}, async () => {
+  const other = machine.start(['sleep', '60'], { uid: 2 });
+  assert.match((await machine.call('KeepInTunnel', ['au', '1', String(other.pid)], DAEMON)).text, /InvalidArgument: /);
+  for (const pids of [['0'], ['3', '1', '1', '1'], ['2', '1', '1'], ['1', '4194305'], ['1', '1']])
+    assert.match((await machine.call('KeepInTunnel', ['au', ...pids], DAEMON)).text, /InvalidArgument: /, `${pids}`);
+  machine.allow();
+  assert.match((await machine.run(machine.kept('true'))).err, /needs the permission of an administrator/);
+  machine.allow('tunnel-only');
+  other.kill();
+  const refused = async (command: string[], pattern: RegExp) => {
+    const { code, out, err } = await machine.run([machine.program, 'run', ...command]);
+    assert.match(err, pattern, `${command}`);
+    assert.notEqual(code, 0);
+    assert.equal(out, '');
+  };
+  await refused(['echo', 'x'], /How the program may use the network is missing/);
+  await refused(['--tunnel-only'], /command/);
+  await refused(['--tunnel-only', '--', '-x'], /begins like an option/);
+  await refused(['--tunnel-only', '--bogus', 'echo', 'x'], /bogus/);
+  await refused(['--tunnel-only', 'flatpak', 'run', 'x'], /flatpak can't be kept in the tunnel/);
+  assert.match((await machine.run([machine.program, 'run', '--help', '--tunnel-only', 'echo', 'x'])).out, /^Usage: /);
+});
+
+test('without systemd, cgroups of version 2 or the root service it refuses, and says what to do', {
+  skip: missing,
+}, async () => {
+  const without = async (break_: string, restore: string, pattern: RegExp) => {
+    await machine.script(break_);
+    const { code, out, err } = await machine.run(machine.kept('echo', 'started'));
+    await machine.script(restore);
+    assert.deepEqual([code, out], [1, '']);
+    assert.match(err, pattern);
+  };
+  const service = '/usr/local/share/dbus-1/system-services/org.culvert.KillSwitch1.service';
+  await without(`rm ${service}`, `: >${service}`, /is not installed\.\nInstall it with: .*killswitch installer/);
+  await without('rmdir /run/systemd/system', 'mkdir /run/systemd/system', /needs systemd/);
+  await without('mount -t tmpfs none /sys/fs/cgroup', 'umount /sys/fs/cgroup', /version 2 of control groups/);
+});
