@@ -9,8 +9,6 @@ import { isMissing } from './files.ts';
 
 const PLACE_MS = { each: 3, limit: 5_000 };
 const NEVER_DENIED = ['lo', ...TUNNEL_INTERFACES];
-/** systemd before 250 has no such property. */
-const UNKNOWN_PROPERTY = /RestrictNetworkInterfaces|PropertyReadOnly|Cannot set property/;
 
 type Property = [name: string, value: GLib.Variant];
 
@@ -26,18 +24,10 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
       ['Slice', new GLib.Variant('s', sliceOf(uid))],
       ['CollectMode', new GLib.Variant('s', 'inactive-or-failed')],
     ];
-    // a second lock, in the cgroup itself: it holds while another program flushes all rules
+    // a second lock, in the cgroup itself, which holds while another program flushes all rules; systemd from 250, with BPF
     const denied = childrenOf('/sys/class/net').filter(device => !NEVER_DENIED.includes(device));
-    const restricted: Property[] = [
-      ...properties,
-      ['RestrictNetworkInterfaces', new GLib.Variant('(bas)', [false, denied])],
-    ];
-    try {
-      await startUnit(bus, name, denied.length ? restricted : properties);
-    } catch (error) {
-      if (!UNKNOWN_PROPERTY.test(String(error))) throw error;
-      await startUnit(bus, name, properties);
-    }
+    const restriction: Property = ['RestrictNetworkInterfaces', new GLib.Variant('(bas)', [false, denied])];
+    await startUnit(bus, name, [...properties, restriction]).catch(() => startUnit(bus, name, properties));
     const place = `/${cgroupOf(uid)}/${name}`;
     for (let waited = 0; !pids.every(pid => cgroupOfProcess(pid) === place); waited += PLACE_MS.each) {
       if (waited > PLACE_MS.limit) throw new Error('systemd did not move the program in time');

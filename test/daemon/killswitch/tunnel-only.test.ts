@@ -52,7 +52,13 @@ test('it has the terminal, words, environment, directory, input and exit status 
   skip: missing,
 }, async () => {
   const odd = ['--help', '-x', '', 'two words', '$HOME', 'a\nb'];
-  const show = ['sh', '-c', 'printf "[%s]" "$@"; pwd; cat; env | sort', 'sh', ...odd];
+  const show = [
+    'sh',
+    '-c',
+    'printf "[%s]" "$@"; pwd; cat; grep flags /proc/self/fdinfo/[012]; env | sort',
+    'sh',
+    ...odd,
+  ];
   const options = { cwd: '/usr', input: 'typed\n', env: { A_VALUE: 'x y', NODE_EXTRA_CA_CERTS: '/none' } };
   const alone = await machine.run(show, options);
   const kept = await machine.run(machine.kept(...show), options);
@@ -75,7 +81,7 @@ test('it has the terminal, words, environment, directory, input and exit status 
 test('a cgroup that was removed and made again has rules again before a program starts', {
   skip: missing,
 }, async () => {
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < 2; i++) {
     await machine.run(machine.kept('true'));
     removeEmpty(machine.place());
     assert.equal((await machine.run(machine.kept(...ASK))).out, 'ConnectionRefusedError\n');
@@ -138,4 +144,43 @@ test('without systemd, cgroups of version 2 or the root service it refuses, and 
   await without(`rm ${service}`, `: >${service}`, /is not installed\.\nInstall it with: .*killswitch installer/);
   await without('rmdir /run/systemd/system', 'mkdir /run/systemd/system', /needs systemd/);
   await without('mount -t tmpfs none /sys/fs/cgroup', 'umount /sys/fs/cgroup', /version 2 of control groups/);
+});
+
+test('its names go to the resolver of WARP alone, whatever resolver of the machine it asks', {
+  skip: missing,
+}, async () => {
+  const resolver = (address: string) => {
+    const serve = `
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("${address}", 53))
+print("ready", flush=True)
+while True:
+    _, peer = s.recvfrom(512)
+    s.sendto(b"${address}", peer)`;
+    return machine.start(['/usr/bin/python3', '-c', serve], { uid: 0 });
+  };
+  const askAt = (address: string) => [
+    '/usr/bin/python3',
+    '-c',
+    `
+import socket
+s = socket.socket(socket.AF_INET6 if ":" in "${address}" else socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(5)
+try:
+    s.connect(("${address}", 53))
+    s.send(b"x")
+    print(s.recv(100).decode())
+except OSError as error:
+    print(type(error).__name__)`,
+  ];
+  const servers = [resolver('127.0.0.53'), resolver('127.0.2.2')];
+  for (const server of servers) await new Promise(done => server.stdout!.once('data', done));
+  assert.equal((await machine.run(askAt('127.0.0.53'))).out, '127.0.0.53\n');
+  assert.equal((await machine.run(machine.kept(...askAt('127.0.0.53')))).out, '127.0.2.2\n');
+  servers[1]!.kill('SIGKILL');
+  await finish(servers[1]!);
+  assert.equal((await machine.run(machine.kept(...askAt('127.0.0.53')))).out, 'ConnectionRefusedError\n');
+  assert.equal((await machine.run(machine.kept(...askAt('::1')))).out, 'PermissionError\n');
+  servers[0]!.kill('SIGKILL');
 });

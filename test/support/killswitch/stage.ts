@@ -111,18 +111,7 @@ export async function setStage(
   };
 
   const cgroup = place === 'cgroups' ? join(CGROUPS ?? '/sys/fs/cgroup', basename(directory)) : null;
-  const holder = start(
-    cgroup
-      ? ['sh', '-c', WITH_CGROUPS, 'sh', cgroup]
-      : ['unshare', '-n', '--', 'sh', '-c', 'echo ready; exec sleep infinity'],
-  );
-  await line(holder);
-  const spaces = cgroup ? ['net', 'mnt', 'cgroup'] : ['net'];
-  const inside = [
-    'nsenter',
-    ...spaces.map(space => `--${space === 'mnt' ? 'mount' : space}=/proc/${holder.pid}/ns/${space}`),
-    '--',
-  ];
+  const { holder, inside } = await openSpace(start, cgroup);
   const address = `unix:path=${path('bus')}`;
   writeFileSync(path('bus.conf'), busConfig(address));
   const bus = start(['dbus-daemon', '--nofork', '--print-address', `--config-file=${path('bus.conf')}`]);
@@ -191,19 +180,8 @@ export async function setStage(
       await gone;
     },
     /** Calls the service as a user. */
-    async call(method: string, args: readonly string[] = [], uid = 0): Promise<Answer> {
-      const busctl = ['busctl', '--system', '--json=short', '--timeout=20', '--auto-start=no', '--', 'call'];
-      const target = ['org.culvert.KillSwitch1', '/org/culvert/KillSwitch1', 'org.culvert.KillSwitch1', method];
-      const as = uid === 0 ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
-      const argv = [...as, ...busctl, ...target, ...args];
-      try {
-        const { stdout } = await run(argv[0]!, argv.slice(1), { env: { ...process.env, ...env } });
-        return { ok: true, text: (JSON.parse(stdout) as { data: [string] }).data[0] };
-      } catch (error) {
-        return { ok: false, text: (error as { stderr: string }).stderr.trim() };
-      }
-    },
-    /** Runs nft in the namespace. */
+    call: (method: string, args: readonly string[] = [], uid = 0) =>
+      callAs(uid, [method, ...args], env) /** Runs nft in the namespace. */,
     async nft(...args: string[]): Promise<string> {
       return (await run(inside[0]!, [...inside.slice(1), nft, ...args])).stdout;
     },
@@ -241,6 +219,33 @@ export async function setStage(
     },
   };
   return stage;
+}
+
+/** A process in a network of its own, and the words that enter it. @param cgroup the root of its cgroups; null: those of all */
+async function openSpace(start: (argv: readonly string[]) => ChildProcess, cgroup: string | null) {
+  const holder = start(
+    cgroup
+      ? ['sh', '-c', WITH_CGROUPS, 'sh', cgroup]
+      : ['unshare', '-n', '--', 'sh', '-c', 'echo ready; exec sleep infinity'],
+  );
+  await line(holder);
+  const own = cgroup ? { net: 'net', mount: 'mnt', cgroup: 'cgroup' } : { net: 'net' };
+  const entering = Object.entries(own).map(([option, file]) => `--${option}=/proc/${holder.pid}/ns/${file}`);
+  return { holder, inside: ['nsenter', ...entering, '--'] };
+}
+
+/** Calls the service as a user. @param words the method and its arguments */
+async function callAs(uid: number, words: readonly string[], env: NodeJS.ProcessEnv): Promise<Answer> {
+  const busctl = ['busctl', '--system', '--json=short', '--timeout=20', '--auto-start=no', '--', 'call'];
+  const target = ['org.culvert.KillSwitch1', '/org/culvert/KillSwitch1', 'org.culvert.KillSwitch1'];
+  const as = uid === 0 ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+  const argv = [...as, ...busctl, ...target, ...words];
+  try {
+    const { stdout } = await run(argv[0]!, argv.slice(1), { env: { ...process.env, ...env } });
+    return { ok: true, text: (JSON.parse(stdout) as { data: [string] }).data[0] };
+  } catch (error) {
+    return { ok: false, text: (error as { stderr: string }).stderr.trim() };
+  }
 }
 
 /** Deepest first, once its processes have ended. */
