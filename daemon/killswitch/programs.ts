@@ -9,7 +9,7 @@ import { N_ } from './wording.ts';
 
 /** A shell that becomes the program, and the process that prepares it. */
 const MAX_PROCESSES = 2;
-/** Of one user. */
+/** Limit for each user. */
 const MAX_PROGRAMS = 1024;
 /** Attempts to load rules while cgroups come and go. */
 const ATTEMPTS = 5;

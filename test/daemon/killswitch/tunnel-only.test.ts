@@ -67,7 +67,7 @@ test('it has the terminal, words, environment, directory, input and exit status 
   assert.deepEqual([kept.code, kept.err], [0, '']);
   assert.equal((await machine.run(machine.kept('sh', '-c', 'exit 7'))).code, 7);
   assert.equal((await machine.run(machine.kept('sh', '-c', 'kill -TERM $$'))).code, 'SIGTERM');
-  assert.equal((await machine.run(machine.kept('/nonexistent/command'))).code, 127);
+  assert.equal((await machine.run(machine.kept('/usr/none/command'))).code, 127);
   // one process: what a shell signals, stops and continues is the program itself
   const child = machine.start(machine.kept('sh', '-c', 'echo $$; exec sleep 60'), {
     stdio: ['ignore', 'pipe', 'inherit'],

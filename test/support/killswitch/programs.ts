@@ -92,7 +92,7 @@ export async function setMachine() {
     const line = [...stage.inside, ...as, ...argv];
     return spawn(line[0]!, line.slice(1), {
       ...options,
-      env: { PATH: process.env.PATH, LANG: 'C.UTF-8', HOME: '/nonexistent', ...stage.env, ...options.env },
+      env: { PATH: process.env.PATH, LANG: 'C.UTF-8', HOME: stage.directory, ...stage.env, ...options.env },
     });
   }
 
