@@ -14,7 +14,6 @@ import { isInstalled, places as usual } from './published-state.ts';
 const RETRY = { everyMs: 400, attempts: 600 };
 /** Its answers to a user who asks too often. */
 const BUSY = /^(?:Too many calls|Other requests of this user)/;
-const UNPROVEN = 'The program was not started: the test inside its place failed.';
 /** All hosts on the link, whom a packet with a TTL of 0 never reaches. */
 const ALL_HOSTS = '224.0.0.1';
 /** All nodes of this machine: it leaves on no link. */
@@ -66,7 +65,10 @@ async function ask(pids: readonly number[], places: typeof usual): Promise<void>
 
 /** @throws Problem killswitch-failed unless what leaves outside the tunnel is refused here, and what uses it is not */
 async function testPlace(): Promise<void> {
-  const fail = (hint: string) => new Problem('killswitch-failed', message(UNPROVEN), { hint });
+  const fail = (hint: string) =>
+    new Problem('killswitch-failed', message('The program was not started: the test inside its place failed.'), {
+      hint,
+    });
   if ((await sent('udp4', { to: PROBE.address, port: PROBE.port })) !== 'refused')
     throw fail('The packet filter does not know it. See: journalctl -u culvert-killswitch');
   const links = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
