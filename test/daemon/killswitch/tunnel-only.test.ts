@@ -14,7 +14,10 @@ import {
   UPLINK,
 } from '../../support/killswitch/programs.ts';
 import { missing } from '../../support/killswitch/stage.ts';
+import { FULL } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
+
+const later = missing || (!FULL && 'only with --full');
 
 let machine: Machine;
 before(async () => {
@@ -49,7 +52,7 @@ test('its packets use the tunnel, and without one it is refused at once', { skip
 });
 
 test('it has the terminal, words, environment, directory, input and exit status that it would have alone', {
-  skip: missing,
+  skip: later,
 }, async () => {
   const odd = ['--help', '-x', '', 'two words', '$HOME', 'a\nb'];
   const show = [
@@ -79,7 +82,7 @@ test('it has the terminal, words, environment, directory, input and exit status 
 });
 
 test('a cgroup that was removed and made again has rules again before a program starts', {
-  skip: missing,
+  skip: later,
 }, async () => {
   for (let i = 0; i < 2; i++) {
     await machine.run(machine.kept('true'));
@@ -88,7 +91,7 @@ test('a cgroup that was removed and made again has rules again before a program 
   }
 });
 
-test('a flush is repaired, and a killed service adopts the programs that run', { skip: missing }, async () => {
+test('a flush is repaired, and a killed service adopts the programs that run', { skip: later }, async () => {
   const child = machine.start(machine.kept('sh', '-c', 'echo ready; read -r _; exec "$@"', 'sh', ...ASK));
   await new Promise(done => child.stdout!.once('data', done));
   const table = () => machine.nft('list', 'table', 'inet', 'culvert_programs').catch(() => null);
@@ -106,7 +109,7 @@ test('a flush is repaired, and a killed service adopts the programs that run', {
 });
 
 test('only a process of the caller is put into a place, with permission, and it says what is wrong', {
-  skip: missing,
+  skip: later,
 }, async () => {
   const other = machine.start(['sleep', '60'], { uid: 2 });
   assert.match((await machine.call('KeepInTunnel', ['au', '1', String(other.pid)], DAEMON)).text, /InvalidArgument: /);
@@ -131,7 +134,7 @@ test('only a process of the caller is put into a place, with permission, and it 
 });
 
 test('without systemd, cgroups of version 2 or the root service it refuses, and says what to do', {
-  skip: missing,
+  skip: later,
 }, async () => {
   const without = async (break_: string, restore: string, pattern: RegExp) => {
     await machine.script(break_);
@@ -147,7 +150,7 @@ test('without systemd, cgroups of version 2 or the root service it refuses, and 
 });
 
 test('its names go to the resolver of WARP alone, whatever resolver of the machine it asks', {
-  skip: missing,
+  skip: later,
 }, async () => {
   const resolver = (address: string) => {
     const serve = `
