@@ -125,8 +125,8 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     return GLib.SOURCE_REMOVE;
   });
 
-  await programs.start();
   await control.start(); // before the name, so that the first caller finds the rules in force
+  await programs.start();
   Gio.bus_own_name_on_connection(bus, BUS_NAME, Gio.BusNameOwnerFlags.NONE, null, () => {
     printerr(`culvert-killswitch: ${BUS_NAME} belongs to another process`);
     system.exit(1);
