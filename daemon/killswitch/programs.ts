@@ -7,33 +7,47 @@ import { createQueue } from './switch.ts';
 import { SwitchError } from './switch-error.ts';
 import { N_ } from './wording.ts';
 
-/** A shell that becomes the program, and the process that prepares it. */
-const MAX_PROCESSES = 2;
 /** Limit for each user. */
 const MAX_PROGRAMS = 1024;
 /** Attempts to load rules while cgroups come and go. */
 const ATTEMPTS = 5;
 
+/** What the kernel says about a process. */
+export interface Process {
+  pid: number;
+  /** The user whose process it is, in every respect; null: of several. */
+  uid: number | null;
+  /** Tells it from a later process with the same number. */
+  startTime: string;
+  parent: number;
+}
+
 export interface ProgramEdges {
   kernel: Kernel<ProgramRules>;
   /** True where the one hierarchy of cgroups is version 2, and systemd manages it. */
   isSupported(): boolean;
-  /** The user whose process it is, in every respect; null: of nobody, or of several. */
-  userOf(pid: number): number | null;
+  /** null: there is no such process. */
+  processOf(pid: number): Process | null;
   /** Number of programs of a user. */
   count(uid: number): number;
   /** The users who have programs, each with a number that is never given to another cgroup. */
   cgroups(): ReadonlyMap<number, string>;
   /** Has systemd make a scope of these processes, and waits until they are in it. @throws Error */
   startScope(uid: number, pids: readonly number[]): Promise<void>;
+  /** Has systemd take a process out of a scope of `startScope`. @throws Error */
+  release(process: Process): Promise<void>;
   report(trouble: string): void;
 }
 
 export interface Programs {
   /** Adopts programs that outlived the service before. Never throws. */
   start(): Promise<void>;
-  /** Puts processes of a user into their place. @throws SwitchError InvalidArgument, LimitsExceeded, Failed */
-  place(uid: number, pids: readonly number[]): Promise<{ placed: true }>;
+  /**
+   * Puts the parent of the calling process, and its parent, into their place: the process that prepares a program, and the shell that
+   * becomes the program. No caller names a process.
+   * @throws SwitchError InvalidArgument, LimitsExceeded, Failed
+   */
+  place(caller: { uid: number; pid: number }): Promise<{ placed: true }>;
   /** Brings the rules in step with the programs. Never throws. */
   check(): Promise<void>;
   /** No program is there, so that the process may end. */
@@ -88,30 +102,52 @@ export function createPrograms(edges: ProgramEdges): Programs {
   const checkQuietly = () =>
     check().catch(error => edges.report(`programs are not kept in the tunnel: ${messageOf(error)}`));
 
-  function refuseOthers(uid: number, pids: readonly number[]): void {
-    if (!edges.isSupported())
-      throw new SwitchError(
-        'Failed',
-        N_('This needs systemd and version 2 of control groups, and nothing of version 1.'),
-      );
-    if (!pids.length || pids.length > MAX_PROCESSES || new Set(pids).size !== pids.length)
-      throw new SwitchError('InvalidArgument', `A program has 1 to ${MAX_PROCESSES} processes at its start.`);
-    if (!pids.every(pid => edges.userOf(pid) === uid))
-      throw new SwitchError('InvalidArgument', N_('Only a process of your own can be kept in the tunnel.'));
-    if (edges.count(uid) >= MAX_PROGRAMS)
-      throw new SwitchError('LimitsExceeded', N_('Too many programs of this user are kept in the tunnel.'));
+  /** @throws SwitchError unless both are processes of the user, of whom the caller is one as well */
+  function ancestorsOf({ uid, pid }: { uid: number; pid: number }): Process[] {
+    const caller = edges.processOf(pid);
+    const parent = caller && edges.processOf(caller.parent);
+    const grandparent = parent && edges.processOf(parent.parent);
+    for (const process of [caller, parent, grandparent]) if (process?.uid !== uid || process.pid <= 1) throw notOwn();
+    return [parent!, grandparent!];
+  }
+
+  /** systemd takes numbers. Where one of them has passed to another process meanwhile, that process is taken out again. */
+  async function move(uid: number, processes: readonly Process[]): Promise<void> {
+    let refusal: Error | null = null;
+    try {
+      const pids = processes.map(({ pid }) => pid);
+      await edges.startScope(uid, pids);
+    } finally {
+      for (const before of processes) {
+        const now = edges.processOf(before.pid);
+        if (now && now.startTime !== before.startTime)
+          await edges
+            .release(now)
+            .catch(error => edges.report(`process ${now.pid} is kept in the tunnel by mistake: ${messageOf(error)}`));
+        if (now?.startTime !== before.startTime || now.uid !== uid) refusal = notOwn();
+      }
+    }
+    if (refusal) throw refusal;
   }
 
   return {
     async start() {
       if (edges.isSupported()) await checkQuietly();
     },
-    async place(uid, pids) {
-      refuseOthers(uid, pids);
+    async place(caller) {
+      if (!edges.isSupported())
+        throw new SwitchError(
+          'Failed',
+          N_('This needs systemd and version 2 of control groups, and nothing of version 1.'),
+        );
+      const processes = ancestorsOf(caller);
+      if (edges.count(caller.uid) >= MAX_PROGRAMS)
+        throw new SwitchError('LimitsExceeded', N_('Too many programs of this user are kept in the tunnel.'));
       try {
-        await edges.startScope(uid, pids);
+        await move(caller.uid, processes);
         await check();
       } catch (error) {
+        if (error instanceof SwitchError) throw error;
         throw new SwitchError('Failed', `The program could not be kept in the tunnel: ${messageOf(error)}`, error);
       }
       return { placed: true };
@@ -119,4 +155,8 @@ export function createPrograms(edges: ProgramEdges): Programs {
     check: checkQuietly,
     idle: () => edges.cgroups().size === 0,
   };
+}
+
+function notOwn(): SwitchError {
+  return new SwitchError('InvalidArgument', N_('Only a process of your own can be kept in the tunnel.'));
 }

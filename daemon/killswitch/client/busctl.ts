@@ -10,10 +10,9 @@ export type Call =
   | { method: 'Enable'; allowLan: boolean; endpoints: readonly Endpoint[] }
   | { method: 'TryEnable'; allowLan: boolean; endpoints: readonly Endpoint[]; seconds: number }
   | { method: 'SetEndpoints'; endpoints: readonly Endpoint[] }
-  | { method: 'Disable' | 'Status' | 'Confirm' | 'Revert' }
+  | { method: 'Disable' | 'Status' | 'Confirm' | 'Revert' | 'KeepInTunnel' }
   | { method: 'TryDisable'; seconds: number }
-  | { method: 'Pause'; seconds: number }
-  | { method: 'KeepInTunnel'; pids: readonly number[] };
+  | { method: 'Pause'; seconds: number };
 
 /** A person may have to find a password. */
 const ASKING_SECONDS = 125;
@@ -64,8 +63,6 @@ function argumentsOf(call: Call): string[] {
       return ['ba(ssaq)u', String(call.allowLan), ...arrayOf(call.endpoints), String(call.seconds)];
     case 'SetEndpoints':
       return ['a(ssaq)', ...arrayOf(call.endpoints)];
-    case 'KeepInTunnel':
-      return ['au', String(call.pids.length), ...call.pids.map(String)];
     default:
       return [];
   }

@@ -20,10 +20,10 @@ const ALL_HOSTS = '224.0.0.1';
 const THIS_NODE = 'ff01::1';
 
 /**
- * Puts processes of this user, of which this is one, into the place of programs that use the tunnel only.
- * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the processes must start no program then
+ * Puts this process and its parent, which becomes the program, into the place of programs that use the tunnel only.
+ * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no program then
  */
-export async function keepInTunnel(pids: readonly number[], places = usual): Promise<void> {
+export async function keepInTunnel(places = usual): Promise<void> {
   if (!existsSync('/run/systemd/system'))
     throw new Problem(
       'killswitch-failed',
@@ -42,7 +42,7 @@ export async function keepInTunnel(pids: readonly number[], places = usual): Pro
       { hint: `Install it with: ${places.install}` },
     );
   // a program that is started by a kept one is in the place already
-  if (!pids.every(isInPlace)) await ask(pids, places);
+  if (![process.ppid, process.pid].every(isInPlace)) await ask(places);
   await testPlace();
 }
 
@@ -51,10 +51,10 @@ function isInPlace(pid: number): boolean {
   return path.startsWith(`/${cgroupOf(process.getuid!())}/`);
 }
 
-async function ask(pids: readonly number[], places: typeof usual): Promise<void> {
+async function ask(places: typeof usual): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await askService({ method: 'KeepInTunnel', pids }, true, places);
+      await askService({ method: 'KeepInTunnel' }, true, places);
       return;
     } catch (error) {
       if (!(error instanceof Problem) || !BUSY.test(error.message) || attempt === RETRY.attempts) throw error;

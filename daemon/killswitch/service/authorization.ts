@@ -37,6 +37,19 @@ export async function mayCall(
   }
 }
 
+/** The process that opened a caller's connection. @throws GLib.Error when the connection has ended */
+export async function processOf(bus: Gio.DBusConnection, sender: string): Promise<number> {
+  const reply = await call(bus, {
+    name: 'org.freedesktop.DBus',
+    path: '/org/freedesktop/DBus',
+    method: 'org.freedesktop.DBus.GetConnectionUnixProcessID',
+    body: new GLib.Variant('(s)', [sender]),
+    reply: '(u)',
+    ms: 10_000,
+  });
+  return (reply as [number])[0];
+}
+
 interface Call {
   name: string;
   path: string;

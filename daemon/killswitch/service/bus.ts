@@ -15,7 +15,7 @@ import {
 import type { Caller, Switch } from '../switch.ts';
 import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
-import { mayCall } from './authorization.ts';
+import { mayCall, processOf } from './authorization.ts';
 import type { Gate } from './gate.ts';
 
 const XML = `<node><interface name="${BUS_NAME}">
@@ -45,10 +45,7 @@ const XML = `<node><interface name="${BUS_NAME}">
     <arg name="seconds" type="u" direction="in"/>
     <arg name="state" type="s" direction="out"/>
   </method>
-  <method name="KeepInTunnel">
-    <arg name="processes" type="au" direction="in"/>
-    <arg name="state" type="s" direction="out"/>
-  </method>
+  <method name="KeepInTunnel"><arg name="state" type="s" direction="out"/></method>
   <method name="Status"><arg name="state" type="s" direction="out"/></method>
   <signal name="Changed"><arg name="state" type="s"/></signal>
 </interface></node>`;
@@ -65,7 +62,7 @@ const OWNS_INVOCATIONS = GLib.check_version(2, 84, 0) !== null;
 interface Call {
   /** Required permission; null: none. */
   action: Action | null;
-  run(caller: Caller): Promise<object>;
+  run(caller: Caller & { sender: string }): Promise<object>;
 }
 
 /**
@@ -89,7 +86,7 @@ export function serve(
       const { action, run } = prepare(uid);
       if (action) await allow(invocation, { sender, uid }, action);
       const granted = uid === 0 ? ALL_ACTIONS : action ? [action] : [];
-      invocation.return_value(new GLib.Variant('(s)', [JSON.stringify(await run({ uid, granted }))]));
+      invocation.return_value(new GLib.Variant('(s)', [JSON.stringify(await run({ uid, granted, sender }))]));
     } catch (error) {
       const { code, message } = error instanceof SwitchError ? error : new SwitchError('Failed', String(error));
       // the code leads the message too: busctl prints only that
@@ -158,12 +155,11 @@ export function serve(
         const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.pause';
         return { action, run: () => control.pause(seconds) };
       }
-      case 'KeepInTunnel': {
-        const processes = parameters.get_child_value(0);
-        if (processes.n_children() > 8) throw new SwitchError('InvalidArgument', 'Too many processes.');
-        const [pids] = unpacked() as [number[]];
-        return { action: 'org.culvert.killswitch.tunnel-only', run: () => programs.place(uid, pids) };
-      }
+      case 'KeepInTunnel':
+        return {
+          action: 'org.culvert.killswitch.tunnel-only',
+          run: async ({ sender }) => programs.place({ uid, pid: await processOf(bus, sender) }),
+        };
       default:
         return { action: null, run: control.check };
     }

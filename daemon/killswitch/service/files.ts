@@ -45,3 +45,12 @@ export function readText(path: string): string | null {
 export function isMissing(error: unknown): boolean {
   return error instanceof GLib.Error && error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.NOT_FOUND);
 }
+
+/** The fields of /proc/PID/stat from the third on. The command's name before them, in parentheses, may hold anything. */
+export function fieldsOf(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+export function startTimeOf(stat: string | null): string | null {
+  return (stat && fieldsOf(stat)[19]) ?? null;
+}

@@ -9,7 +9,7 @@ import { type RuleOptions, render, TABLE } from '../rules/rules.ts';
 import { PROGRAMS_TABLE, type ProgramRules, renderPrograms } from '../rules/tunnel-only.ts';
 import { createSwitch } from '../switch.ts';
 import { serve } from './bus.ts';
-import { createFiles, readText, replaceFile } from './files.ts';
+import { createFiles, readText, replaceFile, startTimeOf } from './files.ts';
 import { openGate } from './gate.ts';
 import { createKernel } from './nft.ts';
 import { createProgramEdges } from './programs.ts';
@@ -150,11 +150,6 @@ function guarded(directories: readonly string[]): boolean {
 function readProc(path: string): string {
   const [, bytes] = GLib.file_get_contents(path);
   return new TextDecoder().decode(bytes);
-}
-
-/** The command's name, in parentheses, may hold anything. */
-function startTimeOf(stat: string | null): string | null {
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
 }
 
 function parse<T extends Record<string, string>>(argv: readonly string[], defaults: T): T {

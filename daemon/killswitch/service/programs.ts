@@ -1,14 +1,17 @@
 // Looks after the processes that are kept in the tunnel: their users in /proc, their cgroups, and the scopes that systemd makes of them.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import type { ProgramEdges } from '../programs.ts';
+import type { Process, ProgramEdges } from '../programs.ts';
 import { TUNNEL_INTERFACES } from '../rules/rules.ts';
 import { cgroupOf, sliceOf } from '../rules/tunnel-only.ts';
 import { call } from './authorization.ts';
-import { isMissing } from './files.ts';
+import { fieldsOf, isMissing, startTimeOf } from './files.ts';
 
 const PLACE_MS = { each: 3, limit: 5_000 };
 const NEVER_DENIED = ['lo', ...TUNNEL_INTERFACES];
+
+/** Users with slices of their own, by systemd's habit. */
+const USERS = { first: 1000, last: 60_000 };
 
 type Property = [name: string, value: GLib.Variant];
 
@@ -28,20 +31,23 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
     const denied = childrenOf('/sys/class/net').filter(device => !NEVER_DENIED.includes(device));
     const restriction: Property = ['RestrictNetworkInterfaces', new GLib.Variant('(bas)', [false, denied])];
     await startUnit(bus, name, [...properties, restriction]).catch(() => startUnit(bus, name, properties));
-    const place = `/${cgroupOf(uid)}/${name}`;
-    for (let waited = 0; !pids.every(pid => cgroupOfProcess(pid) === place); waited += PLACE_MS.each) {
-      if (waited > PLACE_MS.limit) throw new Error('systemd did not move the program in time');
-      await new Promise(done => setTimeout(done, PLACE_MS.each));
-    }
+    await arrival(pids, `/${cgroupOf(uid)}/${name}`);
+  }
+
+  async function release({ pid, uid }: Process): Promise<void> {
+    const name = `culvert-released-${GLib.uuid_string_random()}.scope`;
+    const slice = uid !== null && uid >= USERS.first && uid <= USERS.last ? `user-${uid}.slice` : 'system.slice';
+    await startUnit(bus, name, [
+      ['Description', new GLib.Variant('s', 'Process that is not kept in the tunnel')],
+      ['PIDs', new GLib.Variant('au', [pid])],
+      ['Slice', new GLib.Variant('s', slice)],
+      ['CollectMode', new GLib.Variant('s', 'inactive-or-failed')],
+    ]);
   }
 
   return {
     isSupported: () => GLib.file_test(`${root}/cgroup.controllers`, GLib.FileTest.EXISTS),
-    userOf(pid) {
-      const [, uids] = /^Uid:\t(.*)$/m.exec(textOf(`/proc/${pid}/status`) ?? '') ?? [];
-      const [uid, ...others] = (uids ?? '').split('\t');
-      return uid && others.length === 3 && others.every(other => other === uid) ? Number(uid) : null;
-    },
+    processOf,
     count: uid => scopesOf(uid).length,
     cgroups() {
       const uids = childrenOf(`${root}/user.slice`).flatMap(name => /^user-(\d+)\.slice$/.exec(name)?.[1] ?? []);
@@ -55,7 +61,29 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
       );
     },
     startScope,
+    release,
   };
+}
+
+/** Waits until systemd has moved the processes, or one of them has ended. */
+async function arrival(pids: readonly number[], place: string): Promise<void> {
+  const isAway = (pid: number) => ![place, null].includes(cgroupOfProcess(pid));
+  for (let waited = 0; pids.some(isAway); waited += PLACE_MS.each) {
+    if (waited > PLACE_MS.limit) throw new Error('systemd did not move the program in time');
+    await new Promise(done => setTimeout(done, PLACE_MS.each));
+  }
+}
+
+function processOf(pid: number): Process | null {
+  const stat = () => textOf(`/proc/${pid}/stat`);
+  const before = stat();
+  const [, uids = ''] = /^Uid:\t(.*)$/m.exec(textOf(`/proc/${pid}/status`) ?? '') ?? [];
+  const startTime = startTimeOf(before);
+  if (!before || startTime === null || startTimeOf(stat()) !== startTime) return null;
+  const [uid, ...others] = uids.split('\t');
+  const isOfOne = uid && others.length === 3 && others.every(other => other === uid);
+  const [, parent] = fieldsOf(before);
+  return { pid, uid: isOfOne ? Number(uid) : null, startTime, parent: Number(parent) };
 }
 
 function startUnit(bus: Gio.DBusConnection, name: string, properties: readonly Property[]): Promise<unknown> {

@@ -36,7 +36,7 @@ export const run: Run = async ({ env, say, stderr }, [command], options) => {
   const { keepInTunnel, resolverElsewhere } = await import('../../../killswitch/client/tunnel-only.ts');
   const { Problem } = await import('../../../problem.ts');
   try {
-    await keepInTunnel([process.ppid, process.pid]);
+    await keepInTunnel();
   } catch (error) {
     throw error instanceof Problem ? new ApiError(error.toJSON()) : error;
   }

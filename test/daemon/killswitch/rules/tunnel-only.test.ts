@@ -1,4 +1,4 @@
-// The rules for programs that are kept in the tunnel, as text; test/daemon/killswitch/tunnel-only.test.ts tries them.
+// The rules for programs that are kept in the tunnel, as text; test/daemon/killswitch/programs/tunnel-only.test.ts tries them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cgroupOf, renderPrograms, sliceOf } from '../../../../daemon/killswitch/rules/tunnel-only.ts';
