@@ -226,6 +226,19 @@ test('removing it for good masks the service first, and removes the table before
   assert.ok(places[0]! > 0);
 });
 
+test('removing it says so where the rules of either table stay', { skip: missing }, t => {
+  const path = directory(t);
+  const script = substituted('culvert-killswitch-remove.in', path)
+    .replaceAll('/var/lib/', `${path}/`)
+    .replaceAll('/run/culvert', `${path}/run-culvert`);
+  for (const table of ['culvert', 'culvert_programs']) {
+    const stuck = script.replace(/^PATH=.*$/m, `$&\nnft() { [ "$1 $4" = 'list ${table}' ]; }`);
+    const { status, stderr } = spawnSync('sh', ['-c', stuck], { encoding: 'utf8' });
+    assert.equal(status, 1);
+    assert.equal(stderr, `culvert-killswitch-remove: the rules are still in force: nft delete table inet ${table}\n`);
+  }
+});
+
 test('the installer carries every file, whole or not at all', { skip: which('gjs') ? false : 'needs gjs' }, t => {
   const share = directory(t);
   mkdirSync(join(share, 'killswitch'));
