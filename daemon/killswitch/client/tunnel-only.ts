@@ -1,6 +1,6 @@
 // Keeps processes of this user in the tunnel: asks the root service for their place, and proves it from inside before a program starts.
 import { createSocket } from 'node:dgram';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Problem } from '../../problem.ts';
@@ -41,9 +41,48 @@ export async function keepInTunnel(places = usual): Promise<void> {
       message('The root service of the kill switch, which keeps programs in the tunnel, is not installed.'),
       { hint: `Install it with: ${places.install}` },
     );
+  refuseConnections(process.ppid);
   // a program that is started by a kept one is in the place already
   if (![process.ppid, process.pid].every(isInPlace)) await ask(places);
   await testPlace();
+}
+
+/** A connection stays where it was opened, so a program must not get one from outside. @throws Problem killswitch-failed */
+function refuseConnections(pid: number): void {
+  const sockets = readdirSync(`/proc/${pid}/fd`).flatMap(fd => {
+    const [, inode] = /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`)) ?? [];
+    return inode ? [{ fd, inode }] : [];
+  });
+  if (!sockets.length) return;
+  // Unix sockets are no connections: of this network, and of the machine's, for a terminal may come from there
+  const others = new Set(['self', '1'].flatMap(of => unixSockets(`/proc/${of}/net/unix`)));
+  const connection = sockets.find(({ inode }) => !others.has(inode));
+  if (connection)
+    throw new Problem(
+      'killswitch-failed',
+      message('The program was not started: it would get a connection that was opened outside the tunnel.'),
+      { hint: `Close it first: file descriptor ${connection.fd}` },
+    );
+}
+
+/** Their inodes. */
+function unixSockets(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .flatMap(line => line.split(/\s+/)[6] ?? []);
+  } catch {
+    return [];
+  }
+}
+
+/** Empty where the file has just been closed. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
 }
 
 function isInPlace(pid: number): boolean {

@@ -94,8 +94,12 @@ ${programs('goto leave')}    ${marked} goto leave_unseen
   chain input {
     type filter hook input priority -10; policy accept;
     iifname "lo" accept
-    ${tunnel('iif')} accept
-${programs('counter name refused drop')}  }
+${programs('goto arrive')}  }
+  chain arrive {
+    # a connection that begins at the other side is answered without a socket, again and again
+    ${tunnel('iif')} ct mark set ct mark | ${MARK} accept
+    counter name refused drop
+  }
 }
 `;
 }

@@ -1,8 +1,9 @@
 // A small machine with an uplink, a tunnel as WARP routes it, and the root service: for programs that are kept in the tunnel.
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { cgroupOf } from '../../../daemon/killswitch/rules/tunnel-only.ts';
 import { bundledOnce } from '../built.ts';
 import { until } from '../until.ts';
 import { setStage } from './stage.ts';
@@ -100,6 +101,10 @@ export async function setMachine() {
     ...stage,
     program,
     script: (text: string) => script(stage.inside, text),
+    /** Runs a script at the far end. */
+    scriptFar: (text: string) => script(farInside, text),
+    /** Starts a program of Python at the far end. */
+    startFar: (text: string) => stage.start([...farInside, '/usr/bin/python3', '-c', text]),
     /** Starts a program as a user, outside any place. */
     start,
     /** The command that keeps a program in the tunnel. */
@@ -119,14 +124,35 @@ export async function setMachine() {
       await gone;
       await until(async () => !(await script(stage.inside, 'ip -o link')).includes('CloudflareWARP'));
     },
+    /** As a client that leaves its address to the uplink: the answers of old connections would leave by it. */
+    async tunnelReplaced() {
+      // first: an answer that has no route for a moment is given up
+      await script(stage.inside, `ip addr add ${TUNNEL}/32 dev up0`);
+      await machine.tunnelDown();
+      await script(farInside, `ip route replace ${TUNNEL}/32 via ${UPLINK} dev up1`);
+    },
+    async uplinkRestored() {
+      await script(stage.inside, `ip addr del ${TUNNEL}/32 dev up0`);
+      await script(farInside, `ip route del ${TUNNEL}/32`);
+    },
+    /** Packets that were refused to kept programs since the rules were loaded. */
+    async refused(): Promise<number> {
+      const text = await stage.nft('list', 'counter', 'inet', 'culvert_programs', 'refused');
+      return Number(/packets (\d+)/.exec(text)?.[1]);
+    },
     /** Packets that arrived by each way so far. */
     async seen(): Promise<{ uplink: number; tunnel: number }> {
       const text = await script(farInside, 'nft list table inet seen');
       const [uplink = 0, tunnel = 0] = [...text.matchAll(/packets (\d+)/g)].map(([, count]) => Number(count));
       return { uplink, tunnel };
     },
-    /** The path of a user's cgroup, from outside. */
-    place: (uid = DAEMON) => join(stage.cgroup!, `user.slice/user-${uid}.slice/user-${uid}-culvert.slice`),
+    /** Removes the user's cgroup, as systemd does with a slice whose last program has ended. */
+    removePlace() {
+      const place = join(stage.cgroup!, cgroupOf(DAEMON));
+      for (const entry of readdirSync(place, { withFileTypes: true }))
+        if (entry.isDirectory()) rmdirSync(join(place, entry.name));
+      rmdirSync(place);
+    },
   };
   return machine;
 }

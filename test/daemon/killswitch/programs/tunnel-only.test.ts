@@ -1,7 +1,5 @@
 // Programs that use the tunnel only: `culvert run`, the real root service and nft, an uplink whose every packet is counted.
 import assert from 'node:assert/strict';
-import { readdirSync, rmdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
   ASK,
@@ -26,13 +24,6 @@ before(async () => {
   await machine.serve();
 });
 after(() => machine?.end());
-
-/** As systemd does with a slice whose last program has ended. */
-function removeEmpty(cgroup: string): void {
-  for (const entry of readdirSync(cgroup, { withFileTypes: true }))
-    if (entry.isDirectory()) rmdirSync(join(cgroup, entry.name));
-  rmdirSync(cgroup);
-}
 
 test('its packets use the tunnel, and without one it is refused at once', { skip: missing }, async () => {
   await machine.tunnelUp();
@@ -86,7 +77,7 @@ test('a cgroup that was removed and made again has rules again before a program 
 }, async () => {
   for (let i = 0; i < 2; i++) {
     await machine.run(machine.kept('true'));
-    removeEmpty(machine.place());
+    machine.removePlace();
     assert.equal((await machine.run(machine.kept(...ASK))).out, 'ConnectionRefusedError\n');
   }
 });
@@ -149,6 +140,12 @@ test('without systemd, cgroups of version 2 or the root service it refuses, and 
   await without(`rm ${service}`, `: >${service}`, /is not installed\.\nInstall it with: .*killswitch installer/);
   await without('rmdir /run/systemd/system', 'mkdir /run/systemd/system', /needs systemd/);
   await without('mount -t tmpfs none /sys/fs/cgroup', 'umount /sys/fs/cgroup', /version 2 of control groups/);
+  // the root service as well, whatever asks it
+  const busctl = `busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 KeepInTunnel`;
+  await machine.script('mount -t tmpfs none /sys/fs/cgroup');
+  const { err } = await machine.run(['sh', '-c', `sh -c '${busctl}; exit 1'; exit 1`]);
+  await machine.script('umount /sys/fs/cgroup');
+  assert.match(err, /Failed: This needs systemd and version 2 of control groups/);
 });
 
 test('its names go to the resolver of WARP alone, whatever resolver of the machine it asks', {

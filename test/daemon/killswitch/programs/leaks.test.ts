@@ -1,0 +1,210 @@
+// What could leave a kept program's place: each way with a program that is not kept, which leaks, and one that is: 0 packets.
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { cgroupOf } from '../../../../daemon/killswitch/rules/tunnel-only.ts';
+import {
+  ASK,
+  ASK_UDP,
+  DAEMON,
+  FAR,
+  finish,
+  type Machine,
+  setMachine,
+  UPLINK,
+} from '../../../support/killswitch/programs.ts';
+import { missing } from '../../../support/killswitch/stage.ts';
+import { FULL } from '../../../support/thoroughness.ts';
+import { until } from '../../../support/until.ts';
+
+const skip = missing || (!FULL && 'only with --full');
+
+let machine: Machine;
+before(async () => {
+  if (skip) return;
+  machine = await setMachine();
+  await machine.serve();
+});
+after(() => machine?.end());
+
+const python = (text: string) => ['/usr/bin/python3', '-c', text];
+const line = (child: ChildProcess) =>
+  new Promise<string>((done, fail) => {
+    let errors = '';
+    child.stderr!.on('data', data => (errors += data));
+    child.stdout!.once('data', data => done(String(data).trim()));
+    child.once('close', code => fail(new Error(`it ended with ${code}: ${errors}`)));
+  });
+
+/** Packets on the uplink while something runs. */
+async function leaked(run: () => Promise<unknown>): Promise<number> {
+  const { uplink } = await machine.seen();
+  await run();
+  return (await machine.seen()).uplink - uplink;
+}
+
+test('a connection that was opened before the start is not given to a program', { skip }, async () => {
+  // opens the socket, then becomes the command, which sends by it
+  const opened = (command: string[]) =>
+    python(`
+import os, socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("${FAR.address}", ${FAR.port}))
+os.dup2(s.fileno(), 7, inheritable=True)
+os.execv(sys.argv[1], sys.argv[1:])`).concat(command);
+  const send = python('import socket; socket.socket(fileno=7).send(b"x")');
+  assert.ok((await leaked(() => machine.run(opened(send)))) > 0, 'the control');
+  const packets = await leaked(async () => {
+    const { code, err } = await machine.run(opened(machine.kept(...send)));
+    assert.match(err, /connection that was opened outside the tunnel.*file descriptor 7/s);
+    assert.equal(code, 1);
+  });
+  assert.equal(packets, 0);
+  // of a Unix socket, such as the input of a program that Node starts, nothing can leave
+  assert.equal((await machine.run(machine.kept('cat'), { input: 'typed' })).out, 'typed');
+});
+
+test('a socket that a program hands over to one outside stays in the place', { skip }, async () => {
+  const give = python(`
+import array, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+socket.socket(fileno=7).sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [s.fileno()]))])`);
+  const take = (command: string[]) =>
+    python(`
+import array, os, socket, subprocess, sys
+ours, theirs = socket.socketpair()
+os.dup2(theirs.fileno(), 7, inheritable=True)
+subprocess.run(sys.argv[1:], pass_fds=[7], check=True)
+_, ((_, _, data),), _, _ = ours.recvmsg(1, socket.CMSG_SPACE(4))
+s = socket.socket(fileno=array.array("i", data)[0])
+try:
+    s.sendto(b"x", ("${FAR.address}", ${FAR.port}))
+    print("sent")
+except OSError as error:
+    print(type(error).__name__)`).concat(command);
+  assert.ok((await leaked(async () => assert.equal((await machine.run(take(give))).out, 'sent\n'))) > 0, 'the control');
+  const packets = await leaked(async () => {
+    const { out, err } = await machine.run(take(machine.kept(...give)));
+    assert.equal(out, 'PermissionError\n', err);
+  });
+  assert.equal(packets, 0);
+});
+
+test('a program that has ended answers nothing outside the tunnel (TIME_WAIT)', { skip }, async () => {
+  const late = `
+import signal, socket
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+server = socket.create_server(("${FAR.address}", 8081))
+print("ready", flush=True)
+connection, _ = server.accept()
+while connection.recv(100):
+    pass
+print("ended", flush=True)
+signal.sigwait([signal.SIGUSR1])
+connection.send(b"late")
+signal.sigwait([signal.SIGUSR1])`;
+  const close = python(`
+import socket
+socket.create_connection(("${FAR.address}", 8081), 5).close()`);
+  const answers = async (command: string[], answered: (before: number) => Promise<boolean>) => {
+    await machine.tunnelUp();
+    const server = machine.startFar(late);
+    await line(server);
+    const ended = line(server);
+    const { code, err } = await machine.run(command);
+    assert.equal(code, 0, err);
+    await ended;
+    await machine.tunnelReplaced();
+    const refused = await machine.refused();
+    const packets = await leaked(async () => {
+      const { uplink } = await machine.seen();
+      server.kill('SIGUSR1');
+      await until(async () => (await answered(refused)) || (await machine.seen()).uplink > uplink);
+    });
+    server.kill('SIGKILL');
+    await machine.uplinkRestored();
+    return packets;
+  };
+  // the rules stay while a program runs
+  const other = machine.start(machine.kept('sleep', '120'));
+  await until(() =>
+    machine.refused().then(
+      () => true,
+      () => false,
+    ),
+  );
+  assert.ok((await answers(close, async () => false)) > 0, 'the control');
+  assert.equal(await answers(machine.kept(...close), async before => (await machine.refused()) > before), 0);
+  other.kill();
+  await finish(other);
+});
+
+test('a program that listens answers by no other link', { skip }, async () => {
+  const listen = python(`
+import socket, time
+server = socket.create_server(("0.0.0.0", 9000))
+print("ready", flush=True)
+server.accept()
+time.sleep(120)`);
+  const knock = (address: string) => `
+import socket
+s = socket.socket()
+s.bind(("${FAR.address}", 0))
+s.settimeout(0.3)
+print(s.connect_ex(("${address}", 9000)))`;
+  const listening = async (command: string[], run: () => Promise<unknown>) => {
+    const server = machine.start(command);
+    await line(server);
+    const packets = await leaked(run);
+    server.kill('SIGKILL');
+    await finish(server);
+    return packets;
+  };
+  const byUplink = () => finish(machine.startFar(knock(UPLINK)));
+  assert.ok((await listening(listen, byUplink)) > 0, 'the control');
+  assert.equal(await listening(machine.kept(...listen), byUplink), 0);
+});
+
+test('a cgroup that was made again is unknown to the old rules, and known when a program starts', {
+  skip,
+}, async () => {
+  await machine.run(machine.kept('true'));
+  machine.removePlace();
+  // the control: by hand, past the service
+  const place = `/sys/fs/cgroup/${cgroupOf(DAEMON)}`;
+  const byHand = ['sh', '-c', `mkdir -p ${place} && echo $$ >${place}/cgroup.procs && exec "$@"`, 'sh', ...ASK_UDP];
+  const control = async () => assert.equal((await machine.run(byHand, { uid: 0 })).out, `${UPLINK}\n`);
+  assert.ok((await leaked(control)) > 0, 'the control');
+  assert.equal(await leaked(() => machine.run(machine.kept(...ASK))), 0);
+});
+
+test('after a foreign flush the rules are back, and from then on nothing leaves', { skip }, async t => {
+  const flood = python(`
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+print("ready", flush=True)
+while True:
+    try:
+        s.sendto(b"x", ("${FAR.address}", ${FAR.port}))
+    except OSError:
+        pass
+    time.sleep(0.001)`);
+  const program = machine.start(machine.kept(...flood));
+  await line(program);
+  const before = (await machine.seen()).uplink;
+  for (let i = 0; i < 10; i++) {
+    await machine.nft('flush', 'ruleset').catch(() => {});
+    await until(async () => (await machine.refused().catch(() => 0)) > 0);
+    const refused = await machine.refused();
+    assert.equal(await leaked(() => until(async () => (await machine.refused()) > refused + 20)), 0);
+  }
+  const packets = (await machine.seen()).uplink - before;
+  t.diagnostic(`${packets} of a packet each millisecond left during 10 flushes`);
+  program.kill('SIGKILL');
+  await finish(program);
+  // a table with an owner can't be flushed
+  const owned = /^\tflags .*owner/m.test(
+    await machine.nft('list', 'table', 'inet', 'culvert_programs').catch(() => ''),
+  );
+  if (owned) assert.equal(packets, 0);
+});
