@@ -12,7 +12,7 @@ const MAX_PROGRAMS = 1024;
 /** Attempts to load rules while cgroups come and go. */
 const ATTEMPTS = 5;
 
-/** What the kernel says about a process. */
+/** A process as the kernel shows it. */
 export interface Process {
   pid: number;
   /** The user whose process it is, in every respect; null: of several. */

@@ -1,4 +1,4 @@
-// What could leave a kept program's place: each way with a program that is not kept, which leaks, and one that is: 0 packets.
+// Ways out of the place of a kept program: by each, a program that is not kept leaks, and one that is kept sends 0 packets.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, test } from 'node:test';
@@ -60,7 +60,7 @@ os.execv(sys.argv[1], sys.argv[1:])`).concat(command);
     assert.equal(code, 1);
   });
   assert.equal(packets, 0);
-  // of a Unix socket, such as the input of a program that Node starts, nothing can leave
+  // Unix sockets, such as the input of a program that Node starts, let nothing out
   assert.equal((await machine.run(machine.kept('cat'), { input: 'typed' })).out, 'typed');
 });
 

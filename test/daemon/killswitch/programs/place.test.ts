@@ -1,4 +1,4 @@
-// Which processes are put into the place of programs that use the tunnel only, with a kernel and a systemd that are played.
+// Choice of the processes that are put into the place of programs that use the tunnel only; kernel and systemd are played.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrograms, type Process } from '../../../../daemon/killswitch/programs.ts';
