@@ -1,11 +1,11 @@
-// Folders and files import each other in one direction, and folders stay small; the linter rejects cycles of files only.
+// Who may import whom, in one direction; and folders stay small. The linter rejects cycles of files only.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 
 /** Imports, exports from other files, and types by `import('…')`. */
-const IMPORT = /\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
+const IMPORT = /\b(?:from|import)\s*\(?\s*'([^'\s]+)'/g;
 
 /** The parts of a path, from the project's root on. */
 type Place = readonly string[];
@@ -14,17 +14,24 @@ function placeOf(file: string): Place {
   return path.relative('.', file).split(path.sep);
 }
 
-/** Every import of a part's own files: the file, and the one that it imports. */
-function importsOf(part: string): [from: Place, to: Place][] {
+/** Every import in the files of a part: the file, and a package or a path below the root, which begins with "./". */
+function everyImport(part: string): [from: string, to: string][] {
   return readdirSync(part, { recursive: true, encoding: 'utf8' })
     .filter(name => /(?<!\.d)\.tsx?$/.test(name))
     .map(name => path.join(part, name))
     .flatMap(file =>
-      [...readFileSync(file, 'utf8').matchAll(IMPORT)].map(([, target]): [Place, Place] => [
-        placeOf(file),
-        placeOf(path.resolve(file, '..', target!)),
+      [...readFileSync(file, 'utf8').matchAll(IMPORT)].map(([, target]): [string, string] => [
+        file,
+        target!.startsWith('.') ? `./${path.join(file, '..', target!)}` : target!,
       ]),
     );
+}
+
+/** The imports of other files of the project. */
+function importsOf(part: string): [from: Place, to: Place][] {
+  return everyImport(part)
+    .filter(([, to]) => to.startsWith('./'))
+    .map(([from, to]) => [placeOf(from), placeOf(to)]);
 }
 
 /** The folders or files of one directory that import each other: importer -> imported -> an example. */
@@ -106,6 +113,59 @@ for (const [part, rows] of Object.entries(ALLOWED)) {
     }
   });
 }
+
+/** What is made for Node, in a program that runs elsewhere. */
+const NODE = /^(?:node:|(?:zod|koa|execa)(?:\/|$))/;
+
+/** Files, what none of them may import, and why. */
+const WALLS: [importer: RegExp, imported: RegExp, reason: string][] = [
+  [/^daemon\/(?!killswitch\/service\/)/, /^(?:\.\/gnome\/|gi:)/, 'the daemon does not know its panel'],
+  [
+    /^daemon\//,
+    /^\.\/wrapper\/(?!store\/|catalog\/|system\/)/,
+    'the daemon reads store and catalog, and uses primitives',
+  ],
+  [/^daemon\//, /^\.\/manifest\/(?!schema\.ts|verify\.ts)/, 'the daemon uses schema and verify only'],
+  [/^daemon\/(?!emulator\/)/, /^\.\/daemon\/emulator\//, 'the daemon spawns the emulator like warp-cli'],
+  [/^daemon\/api\//, /^(?!zod(?:\/|$)|\.\/daemon\/api\/)/, 'the contract has zod and itself only'],
+  [/^daemon\/view\//, /^(?!\.\/daemon\/(?:api|view)\/)/, 'what clients share has the contract and itself only'],
+  [/^daemon\/system\//, /^\.\/(?!daemon\/(?:api|system)\/)/, 'primitives are below everything else'],
+  [/^daemon\/emulator\//, /^\.\/(?!daemon\/(?:emulator|system)\/)/, 'it shares nothing with what reads warp-cli'],
+  [/^daemon\/killswitch\/(?:service|rules)\//, NODE, 'root runs it on GJS'],
+  [
+    /^daemon\/killswitch\/service\//,
+    /^\.\/(?!daemon\/killswitch\/(?!client\/))/,
+    'root’s service has the pure parts and its own edges',
+  ],
+  [
+    /^daemon\/killswitch\/rules\//,
+    /^\.\/(?!daemon\/killswitch\/(?:rules\/|request\.ts|wording\.ts)|daemon\/system\/printable\.ts|data\/killswitch\/)/,
+    'the rules have the request and its wording only',
+  ],
+  [/^daemon\/webui\//, NODE, 'the page runs in a browser'],
+  [
+    /^daemon\/webui\//,
+    /^\.\/(?!daemon\/(?:webui|api|view)\/|data\/icons\/)/,
+    'the page has the contract and what clients share',
+  ],
+  [/^gnome\//, NODE, 'GJS has no Node'],
+  [
+    /^gnome\//,
+    /^\.\/(?:wrapper|manifest|daemon\/(?!api\/|view\/))/,
+    'the panel has the contract and what clients share',
+  ],
+  [/^wrapper\//, /^(?:\.\/(?:daemon|gnome|manifest)\/|gi:)/, 'the wrapper stands on its own'],
+  [/^manifest\//, /^(?:\.\/(?:daemon|gnome|wrapper)\/|gi:)/, 'the manifest tool stands on its own'],
+];
+
+test('no part imports what it is kept apart from', () => {
+  const imports = ['daemon', 'gnome', 'wrapper', 'manifest'].flatMap(everyImport);
+  for (const [importer, imported, reason] of WALLS) {
+    const files = imports.filter(([from]) => importer.test(from));
+    assert.ok(files.length > 0, `${importer} names no file`);
+    for (const [from, to] of files) assert.doesNotMatch(to, imported, `${from}: ${reason}`);
+  }
+});
 
 /** More than that, and a folder is split. */
 const MAX_FILES = 15;
