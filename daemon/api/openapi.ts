@@ -34,23 +34,24 @@ const POLICY =
   'may be added, and clients ignore what they do not know. `apiVersion` changes only when something is removed or ' +
   'changes its meaning. `x-problem-codes` of each route lists every code that it can answer.';
 
+/** The schemas that the document names, and refers to wherever they occur. */
+const NAMES = new Map<unknown, string>(Object.entries(schemas).flatMap(([name, s]) => (isSchema(s) ? [[s, name]] : [])));
+
+function reference(schema: unknown): object | null {
+  const name = NAMES.get(schema);
+  return name ? { $ref: `#/components/schemas/${name}` } : null;
+}
+
 /**
  * The OpenAPI 3.1 document.
  * @param version the daemon's, for `info.version`.
  */
 export function openapi(version: string): Record<string, unknown> {
-  const named = new Map<unknown, string>(
-    Object.entries(schemas).flatMap(([name, s]) => (isSchema(s) ? [[s, name]] : [])),
-  );
-  const reference = (schema: z.ZodMiniType) => {
-    const name = named.get(schema);
-    return name ? { $ref: `#/components/schemas/${name}` } : jsonSchema(schema);
-  };
   const paths: Record<string, Record<string, unknown>> = {};
   for (const [line, endpoint] of Object.entries(endpoints) as [RequestLine, Endpoint][]) {
     const { method, path } = splitRequestLine(line);
     paths[path] ??= {};
-    paths[path][method.toLowerCase()] = operation(line, endpoint, reference);
+    paths[path][method.toLowerCase()] = operation(line, endpoint);
   }
   return {
     openapi: '3.1.0',
@@ -65,19 +66,25 @@ export function openapi(version: string): Record<string, unknown> {
     paths,
     components: {
       schemas: {
-        ...Object.fromEntries([...named].map(([schema, name]) => [name, jsonSchema(schema as z.ZodMiniType)])),
+        ...Object.fromEntries([...NAMES].map(([schema, name]) => [name, jsonSchema(schema as z.ZodMiniType)])),
         ActionRequest: actionRequests(),
+      },
+      responses: {
+        Problem: {
+          description: 'A problem document',
+          content: { 'application/problem+json': { schema: reference(schemas.Problem) } },
+        },
       },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'Only for requests from another address.' },
       },
     },
     security: [{}, { token: [] }],
-    'x-events': Object.fromEntries(Object.entries(events).map(([name, schema]) => [name, reference(schema)])),
+    'x-events': Object.fromEntries(Object.entries(events).map(([name, schema]) => [name, described(schema)])),
   };
 }
 
-function operation(line: RequestLine, endpoint: Endpoint, reference: (s: z.ZodMiniType) => unknown) {
+function operation(line: RequestLine, endpoint: Endpoint) {
   const { method, path } = splitRequestLine(line);
   const codes = [...ALWAYS, ...(endpoint.body ? WITH_BODY : [])];
   const parameters = [
@@ -95,7 +102,7 @@ function operation(line: RequestLine, endpoint: Endpoint, reference: (s: z.ZodMi
           description: 'Success',
           ...(endpoint.etag ? { headers: { ETag: { schema: { type: 'string' } } } } : {}),
           content: {
-            [endpoint.kind === 'metrics' ? METRICS_TYPE : 'application/json']: { schema: reference(endpoint.response) },
+            [endpoint.kind === 'metrics' ? METRICS_TYPE : 'application/json']: { schema: described(endpoint.response) },
           },
         };
   return {
@@ -103,15 +110,12 @@ function operation(line: RequestLine, endpoint: Endpoint, reference: (s: z.ZodMi
     summary: endpoint.summary,
     ...(parameters.length ? { parameters } : {}),
     ...(endpoint.body
-      ? { requestBody: { required: true, content: { 'application/json': { schema: reference(endpoint.body) } } } }
+      ? { requestBody: { required: true, content: { 'application/json': { schema: described(endpoint.body) } } } }
       : {}),
     responses: {
       200: success,
       ...(endpoint.etag && method === 'GET' ? { 304: { description: 'Not modified' } } : {}),
-      default: {
-        description: 'A problem document',
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-      },
+      default: { $ref: '#/components/responses/Problem' },
     },
     'x-problem-codes': [...new Set([...codes, ...(endpoint.problems ?? [])])],
   };
@@ -156,12 +160,18 @@ function isSchema(value: unknown): boolean {
   return typeof value === 'object' && value !== null && '_zod' in value;
 }
 
+const described = (schema: z.ZodMiniType) => reference(schema) ?? jsonSchema(schema);
+
 /** JSON Schema 2020-12, the dialect of OpenAPI 3.1; the long date-time pattern says no more than its format does. */
 function jsonSchema(schema: z.ZodMiniType): unknown {
   const { $schema, ...json } = z.toJSONSchema(schema, {
     io: 'input', // leaves objects open that are not declared strict
-    override: ({ jsonSchema: json }) => {
-      if (json.format === 'date-time') delete json.pattern;
+    override: ({ zodSchema, jsonSchema: json, path }) => {
+      const named = path.length > 0 && reference(zodSchema);
+      if (named) {
+        for (const key of Object.keys(json)) delete json[key];
+        Object.assign(json, named);
+      } else if (json.format === 'date-time') delete json.pattern;
     },
   });
   return json;

@@ -291,7 +291,8 @@ test('the OpenAPI document covers the contract, resolves every reference and is 
   for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g))
     assert.ok(Object.hasOwn(document.components.schemas, name!), name);
   const ajv = new Ajv({ strict: false, validateFormats: false });
-  for (const schema of Object.values(document.components.schemas)) ajv.compile(schema);
+  ajv.addSchema(document, 'api');
+  for (const name of Object.keys(document.components.schemas)) ajv.compile({ $ref: `api#/components/schemas/${name}` });
   const codes = (document.components.schemas as { ProblemCode: { enum: string[] } }).ProblemCode.enum;
   assert.deepEqual(codes, [...PROBLEM_CODES]);
 });
