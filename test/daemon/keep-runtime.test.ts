@@ -5,22 +5,21 @@ import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, rmdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { after, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { keepRuntime } from '../../daemon/keep-runtime.ts';
 import { paths as pathsOf } from '../../daemon/system/paths.ts';
-import { bundleProgram } from '../../data/build/bundle.mjs';
+import { bundledOnce } from '../support/built.ts';
 import { createHome, culvert, type Home } from '../support/daemon/command.ts';
 import { raw, request } from '../support/daemon/listeners.ts';
 import { freePort } from '../support/ports.ts';
 import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
-const built = temporary({ after });
-bundleProgram('daemon', join(built, 'daemon'));
+const program = join(bundledOnce('daemon'), 'main.cjs');
 
 function start(t: TestContext, home: Home, env: NodeJS.ProcessEnv = {}): ChildProcess & { said: string } {
   const words = ['--no-open', '--no-tray', '--no-panel', '--port', String(freePort())];
-  const child = spawn(process.execPath, [join(built, 'daemon/main.cjs'), ...words], { env: { ...home.env, ...env } });
+  const child = spawn(process.execPath, [program, ...words], { env: { ...home.env, ...env } });
   t.after(() => child.kill('SIGKILL'));
   const daemon = Object.assign(child, { said: '' });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { bundleProgram } from '../../data/build/bundle.mjs';
+import { bundledOnce } from '../support/built.ts';
 import { temporary } from '../support/temporary.ts';
 
 /** Each of them costs more of the daemon's start than everything of its own. */
@@ -12,7 +12,6 @@ const COSTLY = ['crypto', 'tls', 'https', 'http2', 'zlib', 'worker_threads'];
 
 test('the daemon starts without what only some requests need', t => {
   const directory = temporary(t);
-  bundleProgram('daemon', join(directory, 'daemon'));
   const hook = join(directory, 'hook.cjs');
   writeFileSync(
     hook,
@@ -20,7 +19,7 @@ test('the daemon starts without what only some requests need', t => {
     process.on('exit', () => writeSync(1, '\\n' + process.moduleLoadList.join('\\n')));`,
   );
   // an option that it does not know ends it right after it is loaded
-  const words = ['--require', hook, join(directory, 'daemon/main.cjs'), '--no-such-option'];
+  const words = ['--require', hook, join(bundledOnce('daemon'), 'main.cjs'), '--no-such-option'];
   const loaded = spawnSync(process.execPath, words, { encoding: 'utf8' }).stdout.split('\n');
   assert.ok(loaded.includes('NativeModule http'), 'it loads what a start loads');
   assert.deepEqual(

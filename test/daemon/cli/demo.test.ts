@@ -6,11 +6,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startTime } from '../../../daemon/system/process.ts';
-import { bundleProgram } from '../../../data/build/bundle.mjs';
+import { bundledOnce } from '../../support/built.ts';
 import { createHome, culvert, type Home, startDaemon } from '../../support/daemon/command.ts';
 import { memoryTunnel, showIn } from '../../support/daemon/memory-tunnel.ts';
 import { freePort } from '../../support/ports.ts';
-import { temporary } from '../../support/temporary.ts';
 
 /** A daemon with values in memory, which its record and its snapshot describe as a demo, or not. */
 async function setUp(t: TestContext, demo: boolean) {
@@ -99,12 +98,11 @@ test('a real daemon applies settings of a demo only after an explicit word', asy
 });
 
 test('a second start says whether the demo or the real Culvert runs', async t => {
-  const built = temporary(t, 'built');
-  bundleProgram('daemon', join(built, 'daemon'));
+  const program = join(bundledOnce('daemon'), 'main.cjs');
   const home = createHome(t);
   const launch = (user: Home, port: number, demo: string[]) => {
     const words = [...demo, '--no-open', '--no-tray', '--no-panel', '--port', String(port)];
-    const child = spawn(process.execPath, [join(built, 'daemon/main.cjs'), ...words], { env: user.env });
+    const child = spawn(process.execPath, [program, ...words], { env: user.env });
     t.after(() => child.kill('SIGKILL'));
     child.stderr.setEncoding('utf8');
     return child;

@@ -35,14 +35,22 @@ export interface Running {
 /** Why GUI tests can't run here, or false; as node:test's `skip` takes it. */
 export function missing(...more: string[]): string | false {
   const programs = ['gjs', 'Xvfb', 'dbus-daemon', 'glib-compile-resources', ...more];
-  const absent = programs.filter(name => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0);
+  const directories = (process.env.PATH ?? '').split(':');
+  const absent = programs.filter(name => !directories.some(directory => existsSync(join(directory, name))));
   if (absent.length) return `needs ${absent.join(', ')}`;
+  return readFileSync(join(builtOnce('missing-libraries', askForLibraries), 'answer'), 'utf8') || false;
+}
+
+/** Writes which libraries are missing, which takes a start of each. */
+function askForLibraries(directory: string): void {
   const has = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
+  const missing = [];
   if (!has('gjs', '-c', 'imports.gi.versions.Gtk = "4.0"; imports.gi.Adw'))
-    return 'needs the typelibs of GTK 4, libadwaita';
+    missing.push('the typelibs of GTK 4, libadwaita');
   const bindings = 'import gi; gi.require_version("Atspi", "2.0"); from gi.repository import Atspi';
-  if (!has('/usr/bin/python3', '-c', bindings)) return 'needs python3-gi and the typelib of AT-SPI';
-  return false;
+  if (!has('/usr/bin/python3', '-c', bindings)) missing.push('python3-gi and the typelib of AT-SPI');
+  mkdirSync(directory);
+  writeFileSync(join(directory, 'answer'), missing.length ? `needs ${missing.join(', ')}` : '');
 }
 
 /** @param screen size of the X screen, such as `1280x900`. */
