@@ -18,6 +18,14 @@ export function sample<T>(all: readonly T[], count: number): T[] {
   return FULL ? [...all] : spread(all, count);
 }
 
+/**
+ * All items in a full run, otherwise every third one.
+ * @param turn where it begins: what is looked at in three turns has met every item
+ */
+export function inTurn<T>(all: readonly T[], turn: number): T[] {
+  return all.filter((_, i) => FULL || i % 3 === turn % 3);
+}
+
 /** All items in a full run, otherwise a third of each class and at least its first. */
 export function third<T>(all: readonly T[], classOf: (item: T) => string): T[] {
   const chosen = new Set(

@@ -19,6 +19,7 @@ import {
   tool,
 } from '../../support/gnome/initial.ts';
 import { type Stage, stageOf } from '../../support/gnome/stage.ts';
+import { sample } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
 interface Node {
@@ -250,7 +251,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     ['certificate', 'Node.js: Apply…', ['Make these changes?', 'Apply', 'Cancel'], 'Cancel'],
     ['checks', 'Report a problem: Show Report…', ['Save…'], 'Close'],
   ];
-  for (const [page, opens, shown, closes] of dialogs)
+  for (const [page, opens, shown, closes] of sample(dialogs, 4))
     test(`the dialog behind “${opens}” has names and the order of the Tab key`, async () => {
       await turn(page, opens);
       await stage.press(opens);
@@ -325,7 +326,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
       [{ blocked: 'cli-missing' }, 'Installation Guide'],
       [{ state: 'unknown', raw: 'Mystery', blocked: null }, 'Disconnect'],
     ];
-    for (const [status, offers] of states) {
+    for (const [status, offers] of sample(states, 3)) {
       daemon.set('status', status);
       await stage.settled();
       const { nodes } = await examine();

@@ -251,8 +251,8 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     daemon.set('status', initialSnapshot(0).status);
     const wrong: string[] = [];
     for (const [locale, size, text] of [
-      ...(['de', 'ar', 'en-XA'] as const).map(locale => [locale, NARROW, 1] as const),
-      ...(['en', 'de', 'ar', 'en-XA'] as const).map(locale => [locale, FIRST, 1.6] as const),
+      ...(FULL ? ['de', 'ar', 'en-XA'] : ['ar', 'en-XA']).map(locale => [locale, NARROW, 1] as const),
+      ...(FULL ? ['en', 'de', 'ar', 'en-XA'] : ['en-XA']).map(locale => [locale, FIRST, 1.6] as const),
     ]) {
       daemon.setConfig({ ui: { locale } });
       await stage.ask({ do: 'scale', text: String(text) });

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { Blocked, type Snapshot } from '../../../daemon/api/schema.ts';
-import { PAGE_NAMES } from '../../../daemon/view/form.ts';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
 import { describe } from '../../../daemon/view/view.ts';
 import type { FakeDaemon } from '../../support/gnome/daemon.ts';
 import { missing } from '../../support/gnome/desktop.ts';
 import { app, richTool } from '../../support/gnome/initial.ts';
 import { closeStage, openStage, type Stage } from '../../support/gnome/stage.ts';
 import { clientState, tr } from '../../support/gnome/translator.ts';
+import { inTurn } from '../../support/thoroughness.ts';
 
 interface Inert {
   name: string;
@@ -36,9 +37,13 @@ suite('a control that can’t be used', { skip: missing('xdotool'), concurrency:
    * @param general a sentence in sight on every page, in place of a reason of the control's own
    * @returns how many controls can't be used
    */
-  async function survey(what: string, general: string | null = null): Promise<number> {
+  async function survey(
+    what: string,
+    general: string | null = null,
+    pages: readonly PageName[] = PAGE_NAMES,
+  ): Promise<number> {
     let count = 0;
-    for (const page of PAGE_NAMES) {
+    for (const page of pages) {
       await stage.turn(page);
       await stage.settled();
       if ((await stage.names()).includes('Advanced')) await stage.press('Advanced');
@@ -60,11 +65,11 @@ suite('a control that can’t be used', { skip: missing('xdotool'), concurrency:
   });
 
   test('says what has to be set up first', async () => {
-    for (const blocked of Blocked.options) {
+    for (const [turn, blocked] of Blocked.options.entries()) {
       const status = { state: 'unable', reason: null, blocked } as const;
       const { sentence } = describe(clientState({ status }), '1', tr).tunnel;
       daemon.set('status', status);
-      assert.ok((await survey(blocked, sentence)) > 20, blocked);
+      assert.ok((await survey(blocked, sentence, inTurn(PAGE_NAMES, turn))) > 3, blocked);
     }
     daemon.set('status', FREE);
   });
@@ -88,7 +93,7 @@ suite('a control that can’t be used', { skip: missing('xdotool'), concurrency:
       });
     await stage.press('Connect');
     await stage.acted(1);
-    assert.ok((await survey('running', 'A change is under way.')) > 20);
+    assert.ok((await survey('running', 'A change is under way.', inTurn(PAGE_NAMES, 0))) > 3);
     release();
     daemon.set('status', { state: 'connected' });
     await stage.turn('mode');
@@ -99,7 +104,7 @@ suite('a control that can’t be used', { skip: missing('xdotool'), concurrency:
     await daemon.stop();
     await stage.turn('connection');
     await stage.shows('isn’t running');
-    assert.ok((await survey('gone', 'Culvert’s background service isn’t running.')) > 20);
+    assert.ok((await survey('gone', 'Culvert’s background service isn’t running.', inTurn(PAGE_NAMES, 1))) > 3);
   });
 
   test('leaves out the button of an empty field, which asks for a value when it is pressed', async () => {
