@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { sample } from '../support/thoroughness.ts';
 import { until } from '../support/until.ts';
 import { finished, sandbox } from '../support/wrapper/sandbox.ts';
 
@@ -159,7 +160,7 @@ const DAMAGED_STATES = [
 test('L2: a command runs whatever is in the state file', async t => {
   const { box } = setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
   const file = path.join(box.state, 'accounts/fake.json');
-  for (const text of DAMAGED_STATES) {
+  for (const text of sample(DAMAGED_STATES, 3)) {
     fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, text);
     const result = await box.run('fake', ['x']);
@@ -183,7 +184,7 @@ test('L2: a command runs whatever is in a plan with the right stamp', async t =>
     { capacity: null },
     { secretTimeoutMs: 'soon' },
   ];
-  for (const damage of damages) {
+  for (const damage of sample(damages, 3)) {
     fs.writeFileSync(file, JSON.stringify({ ...plan, ...damage }));
     const result = await box.run('fake', ['x']);
     assert.deepEqual([result.exit, result.stdout], [0, 'ok good\n'], `${JSON.stringify(damage)}: ${result.stderr}`);

@@ -88,8 +88,8 @@ for (const kind of kinds) {
       const all = await moments(t, home, updating(kind, source), { env: environment(home) });
       assert.ok(all.length >= 20, `${all.length} moments`);
       const seen = new Set<string>();
-      const tried = sample(all, 24);
-      const updatedAgain = sample(tried, 4);
+      const tried = sample(all, 12);
+      const updatedAgain = sample(tried, 2);
       for (const moment of tried) {
         const { after } = moment;
         moment.restore();
@@ -154,8 +154,8 @@ describe('an installation by hand', { concurrency: 2 }, () => {
     const argv = [process.execPath, INSTALL, 'install', tree, '1.0.0'];
     const all = await moments(t, home, argv, { env: environment(home) });
     const seen = new Set<string | null>();
-    const tried = sample(all, 24);
-    const installedAgain = sample(tried, 4);
+    const tried = sample(all, 12);
+    const installedAgain = sample(tried, 2);
     for (const moment of tried) {
       const { after } = moment;
       moment.restore();
@@ -177,7 +177,7 @@ describe('an installation by hand', { concurrency: 2 }, () => {
     const home = temporary(t);
     await installInto(home, tree);
     const all = await moments(t, home, [process.execPath, INSTALL, 'uninstall'], { env: environment(home) });
-    for (const { after, restore } of sample(all, 24)) {
+    for (const { after, restore } of sample(all, 12)) {
       restore();
       const now = version(home);
       assert.ok(now === null || now === 'culvert 1.0.0', `${after}: ${now}`);
@@ -260,7 +260,7 @@ function run(home: string, kind: Kind, source: Source, prefix: string[] = []) {
 
 /** Two at a time. After every third, whether the next update goes through is tried as well. */
 async function each(calls: string[], work: (call: string, again: boolean) => Promise<void>): Promise<void> {
-  const left = [...sample(calls, 6).entries()];
+  const left = [...sample(calls, 4).entries()];
   const worker = async () => {
     for (let next = left.shift(); next; next = left.shift()) await work(next[1], next[0] % 3 === 0);
   };
