@@ -35,7 +35,9 @@ const POLICY =
   'changes its meaning. `x-problem-codes` of each route lists every code that it can answer.';
 
 /** The schemas that the document names, and refers to wherever they occur. */
-const NAMES = new Map<unknown, string>(Object.entries(schemas).flatMap(([name, s]) => (isSchema(s) ? [[s, name]] : [])));
+const NAMES = new Map<unknown, string>(
+  Object.entries(schemas).flatMap(([name, s]) => (isSchema(s) ? [[s, name]] : [])),
+);
 
 function reference(schema: unknown): object | null {
   const name = NAMES.get(schema);
