@@ -1,4 +1,4 @@
-// Who may import whom, in one direction; and folders stay small. The linter rejects cycles of files only.
+// Holds who may import whom, in one direction, and that folders stay small. The linter rejects cycles of files only.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -114,7 +114,7 @@ for (const [part, rows] of Object.entries(ALLOWED)) {
   });
 }
 
-/** What is made for Node, in a program that runs elsewhere. */
+/** Packages made for Node, in a program that runs elsewhere. */
 const NODE = /^(?:node:|(?:zod|koa|execa)(?:\/|$))/;
 
 /** Files, what none of them may import, and why. */

@@ -72,7 +72,7 @@ async function replay(box: Sandbox, { argv, exit, stdout, stderr }: Recording, p
   return { exit: result.exit, calls, told, shown: result.screen.includes('replaced-by-good') };
 }
 
-// what each of them prints is classified by recordings.test.ts in every run
+// recordings.test.ts classifies all that they print, in every run
 for (const cli of sample(CLIS, 3))
   test(`${cli}: every kind of recorded failure leads to the same decision in a pipe and at a terminal`, async t => {
     const provider = providers[cli]!;
