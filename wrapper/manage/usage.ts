@@ -3,6 +3,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { rootCertificates } from 'node:tls';
 import type { Provider } from '../catalog/catalog.ts';
+import { callerEnvironment } from '../run/accounts/environment.ts';
 import { at } from '../run/rules/classify.ts';
 import type { Remaining } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
@@ -208,9 +209,9 @@ export function expand(template: string, env: NodeJS.ProcessEnv): string {
   );
 }
 
-/** Certificates that NODE_EXTRA_CA_CERTS named before the shim took it from our own Node. */
+/** Certificates that an upstream gets in NODE_EXTRA_CA_CERTS, which the shim took from our own Node. */
 function extraAuthorities(): { ca?: string[] } {
-  const file = process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
+  const file = callerEnvironment(process.env).NODE_EXTRA_CA_CERTS;
   const extra = file && readText(file);
   return extra ? { ca: [...rootCertificates, extra] } : {};
 }

@@ -64,7 +64,7 @@ export function stateDirectory(env: NodeJS.ProcessEnv): string {
   return own && !hiddenPaths(env) ? own : join(base(env, 'XDG_STATE_HOME', '.local/state'), NAME);
 }
 
-function configDirectory(env: NodeJS.ProcessEnv): string {
+export function configDirectory(env: NodeJS.ProcessEnv): string {
   return join(base(env, 'XDG_CONFIG_HOME', '.config'), NAME);
 }
 

@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import { addRun } from '../../store/active-runs.ts';
 import type { Account } from '../../store/config.ts';
-import type { Paths } from '../../store/paths.ts';
+import { configDirectory, type Paths } from '../../store/paths.ts';
 import type { Plan } from '../../store/plan.ts';
+import { readText } from '../../system/files.ts';
 import { directoryFile } from '../find-up.ts';
 import { pinForChildren } from './select-account.ts';
 
@@ -16,9 +17,18 @@ const OURS = [
   'CULVERT_WRAP_STATE_DIR',
 ];
 
+/** Variables that `culvert trust` sets: a shell that began before then lacks them. */
+const TRUST = /^(NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|REQUESTS_CA_BUNDLE)="(\/[^"]*)"$/gm;
+
+function trustVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const text = readText(join(configDirectory(env), '..', 'environment.d', '60-culvert-trust.conf')) ?? '';
+  return Object.fromEntries([...text.matchAll(TRUST)].map(([, name, value]) => [name, value]));
+}
+
 /**
  * The caller's environment as it was before the shim. The shim takes what would slow down or change our own Node
- * (NODE_EXTRA_CA_CERTS makes Node 20 start 2.8 times slower) and keeps it under another name.
+ * (NODE_EXTRA_CA_CERTS makes Node 20 start 2.8 times slower) and keeps it under another name. Upstreams get the certificates that
+ * tools were made to trust, unless the caller names others.
  */
 export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const result = { ...env };
@@ -28,7 +38,7 @@ export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     delete result[variable];
   }
   for (const name of OURS) delete result[name];
-  return result;
+  return { ...trustVariables(env), ...result };
 }
 
 /**
