@@ -205,8 +205,8 @@ export interface SettingsFileControl {
 
 /** The organization's certificate for tools. Each method throws Problem trust-refused and busy. */
 export interface TrustControl {
-  /** @param tools only these, by their ids; all without it */
-  report(tools?: readonly string[]): Promise<TrustReport>;
+  /** @param tools only these, by their ids; all without it @param host that they connect to as well */
+  report(tools?: readonly string[], host?: string): Promise<TrustReport>;
   apply(request: TrustRequest): Promise<TrustResponse>;
   undo(request: TrustRequest): Promise<TrustResponse>;
   stop(): void;

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import * as d from './schema/doctor.ts';
 import * as p from './schema/pairing.ts';
+import { TrustHost } from './schema/trust.ts';
 import * as s from './schema.ts';
 
 export interface Endpoint {
@@ -362,8 +363,8 @@ export const endpoints = {
   },
   'GET /api/trust': {
     summary:
-      "The organization's certificates, and whether each tool of this machine trusts them, which it shows by connecting to this machine. `tools` takes identifiers separated by commas",
-    query: z.strictObject({ tools: z.optional(CheckIds) }),
+      "The organization's certificates, and whether each tool of this machine trusts them, which it shows by connecting to this machine. `tools` takes identifiers separated by commas. Nothing leaves this machine without `host`, to which each connects as well",
+    query: z.strictObject({ tools: z.optional(CheckIds), host: z.optional(TrustHost) }),
     response: s.TrustReport,
     problems: ['trust-refused', 'busy'],
   },

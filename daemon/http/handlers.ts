@@ -173,7 +173,8 @@ export const handlers: Handlers = {
   'POST /api/settings/undo': async ({ features }, { body }) => (await features.settingsFile()).undo(body.confirmWithin),
   'GET /api/accounts': async ({ features }) => (await features.toolAccounts()).read(),
   'POST /api/accounts': async ({ features }, { body }) => (await features.toolAccounts()).change(body),
-  'GET /api/trust': async ({ features }, { query }) => (await features.trust()).report(query?.tools?.split(',')),
+  'GET /api/trust': async ({ features }, { query }) =>
+    (await features.trust()).report(query?.tools?.split(','), query?.host),
   'POST /api/trust/apply': async ({ features }, { body }) => (await features.trust()).apply(body),
   'POST /api/trust/undo': async ({ features }, { body }) => (await features.trust()).undo(body),
   'GET /api/history': async ({ features }, { query }) => (await features.history()).read(query),

@@ -5,6 +5,7 @@ import { english } from '../view/translator.ts';
 import { type Plan, type Planning, planChange } from './changes.ts';
 import { type Judgment, judge, type Organization } from './judge.ts';
 import { extraFile } from './lists.ts';
+import type { Site } from './online.ts';
 import type { Probe } from './probe.ts';
 import { CONNECTING } from './tools/connecting.ts';
 import { STORES, unreached } from './tools/places.ts';
@@ -19,6 +20,7 @@ export interface JudgingAll extends Planning {
   look: Look;
   probe: Probe;
   organization: Organization;
+  site: Site | null;
   /** Only these tools; all without it. */
   ids: readonly string[] | undefined;
 }

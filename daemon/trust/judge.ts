@@ -7,6 +7,7 @@ import { readText } from '../system/files.ts';
 import { message } from '../view/message.ts';
 import { type Certificate, fingerprintsIn, parseCertificates } from './certificates.ts';
 import { bundleFile, extraFile } from './lists.ts';
+import type { Site } from './online.ts';
 import type { Probe, Target } from './probe.ts';
 import type { Instead, List, Look, Tool } from './tools/tool.ts';
 
@@ -28,6 +29,7 @@ interface Judging {
   look: Look;
   probe: Probe;
   organization: Organization;
+  site: Site | null;
   /** The directory of Culvert's own lists. */
   directory: string;
 }
@@ -35,7 +37,21 @@ interface Judging {
 /** A list with fewer authorities than this part of the system's was replaced. */
 const SHORT = 0.5;
 
+/** The verdict on a tool; null where it is not there. With a host, it connects there as well. */
 export async function judge(tool: Tool, program: string, judging: Judging): Promise<Judgment | null> {
+  const judgment = await judgeHere(tool, program, judging);
+  const { site, look, probe } = judging;
+  const { connect } = tool;
+  if (!judgment || !site || !connect) return judgment;
+  const { accepts, wording } = await site.judge(
+    target => commandOf(connect, program, { look, target, extra: {} }),
+    probe.directory,
+  );
+  const verdict = accepts === false && judgment.verdict === 'trusts' ? 'does-not-trust' : judgment.verdict;
+  return { ...judgment, verdict, reasons: [...judgment.reasons, wording] };
+}
+
+async function judgeHere(tool: Tool, program: string, judging: Judging): Promise<Judgment | null> {
   const { look, probe, organization, directory } = judging;
   const { connect } = tool;
   const connects = (extra: Instead) =>

@@ -24,9 +24,9 @@ export function createTrustService(
   };
 
   return {
-    report(tools) {
-      const key = tools?.join() ?? '';
-      const report = reports.get(key) ?? asProblem(() => open().report(tools)).finally(() => reports.delete(key));
+    report(tools, host) {
+      const key = JSON.stringify([tools, host]);
+      const report = reports.get(key) ?? asProblem(() => open().report(tools, host)).finally(() => reports.delete(key));
       reports.set(key, report);
       return report;
     },

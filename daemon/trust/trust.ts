@@ -13,6 +13,7 @@ import { TrustError } from './errors.ts';
 import { judgeTools, TOOLS } from './judge-tools.ts';
 import { writeLists } from './lists.ts';
 import { hasValid, isRemovalDue, lookOf, type Machine, readMachine, type Setting } from './machine.ts';
+import { openSite } from './online.ts';
 import { organizationOf } from './organization.ts';
 import { openProbe } from './probe.ts';
 import { findProgram } from './tools/tool.ts';
@@ -43,8 +44,11 @@ export interface Trust {
   summary(): TrustSummary;
   /** Directories whose files decide about the lists. */
   directories(): string[];
-  /** @param ids only these tools; all without it */
-  report(ids?: readonly string[]): Promise<TrustReport>;
+  /**
+   * @param ids only these tools; all without it @param host a host, or a host and a port, that they connect to as well
+   * @throws TrustError where nothing answers there
+   */
+  report(ids?: readonly string[], host?: string): Promise<TrustReport>;
   /**
    * @param ids tools to change; without it, all that lack a certificate and can be changed
    * @returns a line for each change @throws TrustError
@@ -65,7 +69,7 @@ export function createTrust({ env, paths, signal, isMember = null, place = SYSTE
   return {
     directories: () => directoriesOf(place.root),
     summary: () => summaryOf(readMachine(setting)),
-    report: ids => report(setting, ids),
+    report: (ids, host) => report(setting, ids, host),
     apply: ids => apply(setting, ids),
     undo: ids => undo(setting, ids),
     confirm: (file, fingerprint) => confirm(setting, file, fingerprint),
@@ -82,22 +86,27 @@ function directoriesOf(root: string): string[] {
   return [...new Set([...files.map(file => dirname(file)), root + DIRECTORY])];
 }
 
-async function report(setting: Setting, ids?: readonly string[]): Promise<TrustReport> {
+async function report(setting: Setting, ids?: readonly string[], host?: string): Promise<TrustReport> {
   const { session, directory } = setting;
   const now = readMachine(setting);
+  const organization = organizationOf(now.certificates);
+  const site = host === undefined ? null : await openSite(host, organization.valid, session.signal);
   const probe = await openProbe(session.signal);
   try {
     const tools = await judgeTools({
       look: lookOf(setting, now),
       probe,
-      organization: organizationOf(now.certificates),
+      organization,
+      site,
       session,
       journal: now.journal,
       directory,
       ids,
     });
     const { applied: _, ...summary } = summaryOf(now);
-    return { ok: true, ...summary, tools };
+    if (!site) return { ok: true, ...summary, tools };
+    const { judge: _judge, ...online } = site;
+    return { ok: true, ...summary, tools, online };
   } finally {
     probe.close();
   }

@@ -68,12 +68,27 @@ export const TrustTool = z.object({
 });
 export type TrustTool = z.infer<typeof TrustTool>;
 
+/** A host, or a host and a port. */
+export const TrustHost = z.string().check(z.regex(/^(?!-)[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$/));
+
+/** A host that tools were made to connect to. */
+const TrustOnline = z.object({
+  host: z.string(),
+  /** Name of what signed its certificate. */
+  issuer: z.string(),
+  /** One of the organization's certificates did. */
+  inspected: z.boolean(),
+});
+export type TrustOnline = z.infer<typeof TrustOnline>;
+
 export const TrustReport = z.object({
   ok: z.literal(true),
   certificates: z.array(TrustCertificate),
   /** Certificates that were not used, and why. */
   refused: z.array(z.object({ path: z.string(), reason: z.string(), wording: Message })),
   tools: z.array(TrustTool),
+  /** Absent unless asked for. */
+  online: z.optional(TrustOnline),
   /** Whether changes are there although no certificate is valid anymore: they should be undone. */
   removalDue: z.boolean(),
 });

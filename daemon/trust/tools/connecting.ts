@@ -211,7 +211,7 @@ const wget: Tool = {
     const file = setIn(wgetrc(look), { section: null, key: 'ca_certificate' });
     return { files: [file, look.system?.path].flatMap(path => path || []), ownList: false };
   },
-  connect: ({ url }) => ({ args: ['-q', '-O', '/dev/null', '--tries=1', '--timeout=10', url] }),
+  connect: ({ url }) => ({ args: ['-nv', '-O', '/dev/null', '--tries=1', '--timeout=10', url] }),
   instead: file => ({ args: [`--ca-certificate=${file}`] }),
   wanted: look => setting(wgetrc(look), { key: 'ca_certificate' }, path => `ca_certificate = ${path}`),
   offHint: message('Remove %s from %s.', 'check_certificate', '~/.wgetrc'),

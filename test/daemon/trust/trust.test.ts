@@ -77,6 +77,29 @@ test('tools fail before, connect after, and fail again after the undo, with thei
   assert.ok(!existsSync(path.join(pc.home, '.config/environment.d')));
 });
 
+test('has each tool connect to a host, and says who signed its certificate', async t => {
+  const pc = machine(t);
+  const organization = authority(t);
+  pc.install(organization);
+  const { host } = await organization.serve();
+  const ids = FULL ? IDS : ['node', 'curl'];
+  const verdicts = async () => {
+    const { tools, online } = await pc.trust().report(ids, host);
+    assert.deepEqual(online, { host, issuer: 'Gateway CA - Cloudflare Managed G1', inspected: true });
+    return tools.map(({ verdict, reasons }) => [verdict, reasons.at(-1)?.replace(/:.*/, '')]);
+  };
+  assert.deepEqual(
+    await verdicts(),
+    ids.map(() => ['does-not-trust', 'It refuses the certificate of localhost']),
+  );
+  await pc.trust().apply(ids);
+  assert.deepEqual(
+    await verdicts(),
+    ids.map(() => ['trusts', 'It accepts the certificate of localhost']),
+  );
+  await assert.rejects(pc.trust().report(ids, 'localhost:9'), /localhost does not answer with TLS/);
+});
+
 test('names the certificate by its fingerprint, and what is at its path only where root alone can write', async t => {
   const pc = machine(t);
   const organization = authority(t);

@@ -14,6 +14,8 @@ const SYSTEM = '/etc/ssl/certs/ca-certificates.crt';
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 
 export interface Site {
+  /** Its name and port. */
+  host: string;
   /** Runs a program with an address of the site. @returns whether its request came */
   isReachedBy(env: NodeJS.ProcessEnv, program: string, args: (url: URL) => string[]): Promise<boolean>;
 }
@@ -109,6 +111,7 @@ export function authority(t: Ends, { subject = '/CN=Gateway CA - Cloudflare Mana
       t.after(() => server.close());
       let count = 0;
       return {
+        host: `localhost:${(server.address() as AddressInfo).port}`,
         async isReachedBy(env, program, args) {
           const url = new URL(`https://localhost:${(server.address() as AddressInfo).port}/n${++count}/`);
           await runToEnd(env, program, args(url), `GET ${url.pathname} HTTP/1.0\r\n\r\n`);

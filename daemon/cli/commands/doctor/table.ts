@@ -91,6 +91,12 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
         summary: 'list the certificates and whether each tool trusts them',
         arguments: [{ name: '[tool...]', summary: 'only these tools; default: all' }],
         details: 'Exit status 1 if a tool does not trust them, or trusts too much.',
+        options: [
+          {
+            flags: '--online <host>',
+            summary: 'also have each tool connect to this host, such as www.example.com:443',
+          },
+        ],
         marksDemo: false,
         load: async () => (await import('./trust.ts')).trust,
       },

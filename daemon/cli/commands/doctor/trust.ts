@@ -1,6 +1,13 @@
 // `culvert trust`: which tools trust the organization's certificate; changes that after showing how, and undoes it.
 import { Unreachable } from '../../../api/client.ts';
-import type { TrustCertificate, TrustReport, TrustTool, TrustVerdict } from '../../../api/schema/trust.ts';
+import {
+  type TrustCertificate,
+  TrustHost,
+  type TrustOnline,
+  type TrustReport,
+  type TrustTool,
+  type TrustVerdict,
+} from '../../../api/schema/trust.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
 import { createTrust, type Trust, TrustError } from '../../../trust/trust.ts';
@@ -11,12 +18,21 @@ import { createProgress } from '../../terminal/progress.ts';
 import { consent, readSecret } from '../../terminal/prompt.ts';
 import { diffText } from './doctor-text.ts';
 
-export const trust: Run = async (context, ids) => {
-  const report = await examine(context, await open(context), wantedOf(ids));
+export const trust: Run = async (context, ids, options) => {
+  const host = typeof options.online === 'string' ? hostOf(options.online) : undefined;
+  const report = await examine(context, await open(context), { ids: wantedOf(ids), host });
   const isWrong = report.removalDue || report.tools.some(({ verdict }) => WRONG.includes(verdict));
   show(context, { ...report, ok: !isWrong }, () => describe(context, report));
   return isWrong ? EXIT.failure : EXIT.ok;
 };
+
+function hostOf(text: string): string {
+  const { success, data } = TrustHost.safeParse(text);
+  if (success) return data;
+  throw new Failure(`"${printable(text)}" is not a host.`, {
+    hint: 'Give a name and, if you like, a port: www.example.com:443',
+  });
+}
 
 const wantedOf = (ids: readonly string[]) => (ids.length > 0 ? ids : undefined);
 
@@ -24,7 +40,7 @@ export const trustApply: Run = async (context, ids, options) => {
   const trust = await open(context);
   const wanted = wantedOf(ids);
   if (typeof options.certificate === 'string') await confirmCertificate(context, trust, options.certificate);
-  const report = await examine(context, trust, wanted);
+  const report = await examine(context, trust, { ids: wanted });
   const chosen = report.tools.filter(({ changes }) => changes.length > 0);
   return carryOut(context, options, {
     consequence: describeChanges(context, chosen),
@@ -75,11 +91,16 @@ async function open({ client, env, paths, signal }: Context): Promise<Trust> {
   return createTrust({ env, paths, signal, isMember });
 }
 
-async function examine(context: Context, trust: Trust, ids: readonly string[] | undefined): Promise<TrustReport> {
+interface Examined {
+  ids: readonly string[] | undefined;
+  host?: string | undefined;
+}
+
+async function examine(context: Context, trust: Trust, { ids, host }: Examined): Promise<TrustReport> {
   const progress = createProgress(context);
   try {
     progress.step('Testing each tool');
-    return await trust.report(ids);
+    return await asFailure(() => trust.report(ids, host));
   } finally {
     progress.end();
   }
@@ -123,7 +144,10 @@ const STATES: Record<TrustCertificate['state'], string> = {
   withdrawn: 'WITHDRAWN',
 };
 
-function describe({ style, width }: Context, { certificates, refused, tools, removalDue }: TrustReport): string {
+function describe(
+  { style, width }: Context,
+  { certificates, refused, tools, removalDue, online }: TrustReport,
+): string {
   // without a certificate, only what verifies nothing is of interest
   const shown = certificates.length > 0 ? tools : tools.filter(({ verdict }) => verdict === 'trusts-too-much');
   const rows = shown.map(tool => {
@@ -138,6 +162,7 @@ function describe({ style, width }: Context, { certificates, refused, tools, rem
       ? 'WARP has installed no certificate of an organization.'
       : certificates.map(each => describeCertificate(each, style)).join('\n'),
     refused.map(({ reason }) => `${style.yellow('!')} ${printable(reason)}`).join('\n'),
+    online ? describeSite(online) : '',
     columns(rows, paint, width),
     removalDue ? 'Tools still have changes for a certificate that is gone. Remove them: culvert trust undo' : '',
     tools.flatMap(({ title, administrator }) => administratorText(title, administrator)).join('\n'),
@@ -145,6 +170,11 @@ function describe({ style, width }: Context, { certificates, refused, tools, rem
   ]
     .filter(Boolean)
     .join('\n\n');
+}
+
+function describeSite({ host, issuer, inspected }: TrustOnline): string {
+  const how = inspected ? 'inspected by the organization' : 'not inspected';
+  return `${host}: ${how}, signed by ${printable(issuer) || '(no name)'}`;
 }
 
 function administratorText(title: string, commands: readonly string[]): string[] {
