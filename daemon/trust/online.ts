@@ -52,10 +52,10 @@ export async function openSite(
   };
 }
 
-/** What programs print that do not accept a certificate: OpenSSL, GnuTLS, Rustls, Node and Java have words of their own. */
+/** Lines of programs that do not accept a certificate: OpenSSL, GnuTLS, Rustls, Node and Java have words of their own. */
 const REFUSALS =
   /certificate verif|CERTIFICATE_VERIFY|certificate problem|verify error|UNABLE_TO_(?:GET|VERIFY)|SELF_SIGNED|cannot verify .* certificate|certificate .* is not trusted|invalid peer certificate|PKIX path|unknown (?:issuer|authority)/i;
-/** What programs print that were answered, only not with what they wanted. */
+/** Lines of programs that were answered, only not with what they wanted. */
 const ANSWERS = /\b[1-5]\d\d\b|E404|not found|no matching distribution|not valid.*info\/refs/i;
 
 function lookAt(
