@@ -9,8 +9,7 @@ export function CommandBox({ title, command }: { title: string; command: string 
     <div class="command-box">
       <p>{title}</p>
       <div class="line">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long command scrolls, also by keyboard */}
-        <code tabIndex={0}>{command}</code>
+        <code>{command}</code>
         <button type="button" onClick={() => void copy(app, command)}>
           {_('Copy')}
         </button>

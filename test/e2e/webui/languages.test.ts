@@ -79,6 +79,10 @@ const SPLIT = `[...document.querySelectorAll('main th, main td')].flatMap(cell =
     }
   return words;
 })`;
+/** Tables and commands that have to be scrolled sideways. */
+const BEYOND = `[...document.querySelectorAll('.chart .table, .command-box code')]
+  .filter(element => element.scrollWidth > element.clientWidth)
+  .map(element => element.textContent)`;
 /** Rows of long lists whose words are beyond their place. */
 const HIGH = `[...document.querySelectorAll('.virtual-list li')]
   .filter(row => {
@@ -210,6 +214,10 @@ describe('the page in other languages', { concurrency: false }, () => {
     await page.locator('main th time').first().waitFor();
     const edge = await page.locator('main tr:has(th time) td:nth-child(2)').first().boundingBox();
     assert.ok(edge!.x + edge!.width <= 360, JSON.stringify(edge));
+    assert.deepEqual(await page.evaluate<string[]>(BEYOND), []);
+    await visit(page, 'killswitch');
+    await page.locator('main .command-box code').waitFor();
+    assert.deepEqual(await page.evaluate<string[]>(BEYOND), []);
     await page.context().close();
   });
 
