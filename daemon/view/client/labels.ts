@@ -114,6 +114,7 @@ export function doneText(action: ActionName, { _ }: Translator): string | null {
     acceptTerms: _('Terms accepted'),
     register: _('WARP is set up'),
     registerOrganization: _('Continue in the browser'),
+    setRegistrationToken: _('WARP is set up'),
     setMode: _('Mode changed'),
     setProtocol: _('Protocol changed'),
     rotateKeys: _('New keys are in use'),
