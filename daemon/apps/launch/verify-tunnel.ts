@@ -8,6 +8,8 @@ import { message } from '../../view/message.ts';
 export interface Trace {
   /** The page's word: `warp=on` or `warp=plus`. */
   through: boolean;
+  /** The page said whether the tunnel was used. */
+  answered: boolean;
   /** Observed result, without `address`. */
   seen: Message;
   /** Address and IATA code of the data center that the page saw the request come from; null where it did not say. */
@@ -32,10 +34,11 @@ export async function traceThrough(
   try {
     const body = await get(port, new URL(url), env, AbortSignal.timeout(limitMs));
     const warp = /^warp=(\S+)$/m.exec(body)?.[1];
-    if (warp === undefined) return notThrough(message('%s did not say whether the tunnel was used', url));
+    if (warp === undefined) return unanswered(message('%s did not say whether the tunnel was used', url));
     const address = /^ip=(\S+)$/m.exec(body)?.[1] ?? '';
     return {
       through: warp === 'on' || warp === 'plus',
+      answered: true,
       seen: message('%s saw warp=%s', url, warp),
       address: isIP(address) ? address : null,
       dataCenter: /^colo=([A-Z]{3})$/m.exec(body)?.[1] ?? null,
@@ -43,8 +46,8 @@ export async function traceThrough(
   } catch (error) {
     const { message: why, name } = error as Error;
     const late = name === 'TimeoutError' || name === 'AbortError';
-    if (late) return notThrough(message('%s gave no answer within %s s', url, String(limitMs / 1000)));
-    return notThrough(
+    if (late) return unanswered(message('%s gave no answer within %s s', url, String(limitMs / 1000)));
+    return unanswered(
       port === null
         ? message('%s could not be read: %s', url, why)
         : message('%s could not be read through the proxy: %s', url, why),
@@ -52,8 +55,8 @@ export async function traceThrough(
   }
 }
 
-function notThrough(seen: Message): Trace {
-  return { through: false, seen, address: null, dataCenter: null };
+function unanswered(seen: Message): Trace {
+  return { through: false, answered: false, seen, address: null, dataCenter: null };
 }
 
 async function get(port: number | null, url: URL, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {

@@ -43,9 +43,11 @@ export function describeProof(
   };
 }
 
-function resultText({ through, seen, address, dataCenter, at }: Proof, now: number, tr: Translator): string {
+function resultText({ through, answered, seen, address, dataCenter, at }: Proof, now: number, tr: Translator): string {
   const { _ } = tr;
-  // Translators: %s says what a page saw of a request, or why it could not be read
+  // Translators: %s says why a page could not be read
+  if (!answered) return fill(_('Couldn’t check: %s'), wordMessage(seen, tr));
+  // Translators: %s says what a page saw of a request
   if (!through) return fill(_('Not through WARP: %s'), wordMessage(seen, tr));
   const place = dataCenter && placeName(dataCenter);
   const appearance =

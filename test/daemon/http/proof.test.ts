@@ -45,6 +45,7 @@ test('the answer has the address and the data center that the page saw', async t
   assert.deepEqual(proof, {
     ok: true,
     through: true,
+    answered: true,
     seen: { text: '%s saw warp=%s', values: [url, 'plus'] },
     address: '104.28.0.1',
     dataCenter: 'FRA',
@@ -71,8 +72,8 @@ test('a page that fails or stays silent is no proof, and the answer says why', a
     if (!silent) reply.writeHead(503).end();
   });
   const why = async (body: object) => {
-    const { through, seen } = parsed(await prove(body));
-    assert.equal(through, false);
+    const { through, answered, seen } = parsed(await prove(body));
+    assert.deepEqual([through, answered], [false, false]);
     return wordMessage(seen, english);
   };
   assert.match(await why({}), /could not be read: HTTP status 503/);

@@ -10,6 +10,8 @@ export const Proof = z.object({
   ok: z.literal(true),
   /** The page saw the request come through the tunnel. */
   through: z.boolean(),
+  /** The page said whether the tunnel was used. */
+  answered: z.boolean(),
   /** Words of the page, or the reason why it could not be read. */
   seen: Message,
   /** Public address, and IATA code of the data center, that the page saw; null where it did not say. */

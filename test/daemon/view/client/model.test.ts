@@ -203,7 +203,8 @@ test('a proof is asked for once, and kept until the connection changes', async t
     new Promise(resolve => {
       const seen = { text: 'seen', values: [] };
       const at = new Date().toISOString();
-      answer = () => resolve({ ok: true, through: true, seen, address: '104.28.0.1', dataCenter: 'FRA', at });
+      answer = () =>
+        resolve({ ok: true, through: true, answered: true, seen, address: '104.28.0.1', dataCenter: 'FRA', at });
     });
   const shows = (what: string, holds: (state: ReturnType<Model['state']>) => boolean) =>
     until(() => holds(model.state()), what);

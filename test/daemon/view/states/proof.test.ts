@@ -13,7 +13,16 @@ function proven(part: Partial<Proof> | null) {
   const client = clientState({ status: { state: 'connected' }, settings: { Mode: 'warp' } });
   const seen = message('%s saw warp=%s', 'https://trace.example', 'off');
   const at = new Date(AT).toISOString();
-  const result: Proof = { ok: true, through: true, seen, address: '104.28.0.1', dataCenter: 'FRA', at, ...part };
+  const result: Proof = {
+    ok: true,
+    through: true,
+    answered: true,
+    seen,
+    address: '104.28.0.1',
+    dataCenter: 'FRA',
+    at,
+    ...part,
+  };
   return { ...client, proof: { connection: connectionOf(client.snapshot!), result: part && result } };
 }
 
@@ -31,6 +40,12 @@ test('the proof names city and address, and when it was made', () => {
 test('a request that came past the tunnel is no good news', () => {
   const { text, tone } = describeProof(proven({ through: false }), AT, tr)!;
   assert.deepEqual([text, tone], ['Not through WARP: https://trace.example saw warp=off', 'warning']);
+});
+
+test('a page without an answer proves neither', () => {
+  const seen = message('%s gave no answer within %s s', 'https://trace.example', '15');
+  const { text, tone } = describeProof(proven({ through: false, answered: false, seen }), AT, tr)!;
+  assert.deepEqual([text, tone], ['Couldn’t check: https://trace.example gave no answer within 15 s', 'warning']);
 });
 
 test('while the page is asked the button waits', () => {
