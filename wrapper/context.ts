@@ -140,9 +140,16 @@ export interface LeaseOptions {
   pinned: string | undefined;
 }
 
+/** Dependencies of the jobs of a pool. */
+export type JobOptions = Pick<LeaseOptions, 'plan' | 'context' | 'credentials'>;
+
 /** The functions of `pool/` that a wrapped command uses. */
 interface PoolModule {
   openLeases(options: LeaseOptions): Promise<Leases>;
+  /** Tells other machines which account created a job. */
+  keepJob(id: string, account: Account, options: JobOptions): Promise<void>;
+  /** The first of these jobs whose account this machine has. */
+  findJob(ids: readonly string[], options: JobOptions): Promise<{ id: string; account: string } | undefined>;
 }
 
 /** The command of `commands/` that the line prompt needs. */

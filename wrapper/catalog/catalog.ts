@@ -141,10 +141,19 @@ const HttpProvider = z.strictObject({
   /**
    * Requests that create a job (`POST /v2/crawl`; `*` is any part of a path), and where the answer has its id. Requests whose path
    * names it go to the same account. One that is `brief` matters for minutes and comes with most requests: it is kept for 20 minutes,
-   * and pushes no other job out.
+   * and pushes no other job out. `wants` is for providers that do
+   * less than a job wants when an account has too little left, and answer as if nothing were wrong.
    */
   creators: z._default(
-    z.array(z.strictObject({ request: z.string(), id: z.string(), brief: z._default(z.boolean(), false) })),
+    z.array(
+      z.strictObject({
+        request: z.string(),
+        id: z.string(),
+        brief: z._default(z.boolean(), false),
+        /** A number or a list in the request: how much the job wants. */
+        wants: z.optional(z.string()),
+      }),
+    ),
     [],
   ),
   /** Requests that name a job not in their path but in a field of their body or query. */

@@ -34,11 +34,18 @@ export function deny(res: ServerResponse, status: number, message: string): void
 export async function passAnswer(
   answer: IncomingMessage,
   res: ServerResponse,
-  { turn, using, route, creator }: Passing & { turn: Turn; creator: HttpProvider['creators'][number] | undefined },
+  {
+    turn,
+    using,
+    route,
+    creator,
+    lowered,
+  }: Passing & { turn: Turn; creator: HttpProvider['creators'][number] | undefined; lowered: string | undefined },
 ): Promise<void> {
   const { http, url, ledger } = route;
   const isJson = /^application\/json\b/i.test(answer.headers['content-type'] ?? '');
   const headers = headersOf(answer, { using, route });
+  if (lowered !== undefined) headers.push('x-culvert-lowered', lowered);
   const status = answer.statusCode ?? 200;
   if (!isJson || res.req.method === 'HEAD' || (creator === undefined && http.rewrite.length === 0)) {
     res.writeHead(status, headers);
@@ -52,7 +59,7 @@ export async function passAnswer(
   }
   const { body, job } = readAnswer(start.bytes, { http, id: creator?.id, url });
   if (job !== undefined) {
-    turn.job(creator?.brief ? briefly(job) : job, using.name);
+    await turn.job(creator?.brief ? briefly(job) : job, using.name);
     // the program may ask at once, and the gateway may be killed
     if (!creator?.brief) ledger.write();
   }

@@ -1,35 +1,55 @@
 // Forwards one request: with the account whose turn it is, and with the next one after a limit, until the first byte goes out.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { HttpProvider } from '../catalog/catalog.ts';
 import { Turn, type Using } from '../run/turn.ts';
+import type { Plan } from '../store/plan.ts';
 import { type CliState, REQUEST } from '../store/state.ts';
+import { say } from '../system/errors.ts';
 import { sha256 } from '../system/hash.ts';
 import { deny, passAnswer, passError, readError } from './answer.ts';
-import { briefly, entryFor, isBilled, namedIn, partsOf, verdictOf } from './messages.ts';
+import { amountIn, briefly, entryFor, isBilled, namedIn, partsOf, verdictOf } from './messages.ts';
 import { NoAnswer, type Route, readStart, type Start, send } from './upstream.ts';
 
 /** A program that was told to ask again does so for up to 20 minutes. */
 const REQUEST_MS = 1_200_000;
 
+/** A request that has begun, and what it says about its job. */
+interface Asked {
+  path: string;
+  body: Start;
+  /** A name for it, if a program that makes it again means the same. */
+  again: string;
+  hasKey: boolean;
+  creator: HttpProvider['creators'][number] | undefined;
+  /** How much its job wants. */
+  wanted: number | undefined;
+  /** Jobs that its body or query names. */
+  named: string[];
+}
+
 /** Forwards an admitted request, and ends its answer. */
 export async function forward(req: IncomingMessage, res: ServerResponse, route: Route): Promise<void> {
   const { http, ledger, plan, consumer, consumers } = route;
-  const method = req.method ?? 'GET';
-  const path = pathOf(req);
   const gone = new AbortController();
   res.once('close', () => res.writableFinished || gone.abort());
-  const body = await readStart(req, http.replay_bytes);
-  const again = nameOf(req, body);
-  const follower = entryFor(http.followers, method, path);
-  const named = follower && body.isWhole ? namedIn(req.url ?? '', body.bytes.toString(), follower.id) : [];
-  const turn = await turnFor(route, path, { again, named });
+  const asked = await readAsked(req, http);
+  const { body, again, creator } = asked;
+  const turn = await turnFor(route, asked.path, asked);
   let trying: { using: Using; started: number } | undefined;
   let used = { spent: 0, account: undefined as string | undefined };
   const hasBudget = consumers.begin(consumer, turn.cost);
+  const refuse = (why: 'budget' | 'reserve', message: string) => {
+    turn.denied(why);
+    deny(res, 402, message);
+  };
   try {
-    if (!hasBudget) return deny(res, 402, `The budget of "${consumer.name}" is used up.`);
+    if (!hasBudget) return refuse('budget', `The budget of "${consumer.name}" is used up.`);
     let using = await turn.take();
-    if (!using) return deny(res, 401, 'No account can be used.');
+    if (!using) return deny(res, turn.refusal ? 429 : 401, turn.refusal || 'No account can be used.');
     for (;;) {
+      const lowered = loweredFor(turn, using, asked, plan);
+      if (lowered && plan.capacity.reserve > 0)
+        return refuse('reserve', `No account has that much left above its reserve: ${lowered}.`);
       const started = ledger.context.now();
       trying = { using, started };
       const answer = await send(req, body, using, { ...route, signal: gone.signal });
@@ -38,9 +58,10 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
       used = { spent: 0, account: using.name };
       if (status < 400) {
         used.spent = turn.cost;
-        turn.answered(using.name, true, started);
-        if (again !== '' && hasKey(req)) turn.job(again, using.name);
-        return await passAnswer(answer, res, { turn, using, route, creator: entryFor(http.creators, method, path) });
+        turn.answered(using.name, true, started, lowered === undefined ? undefined : 'lowered');
+        if (lowered) say(`${plan.cli}: account "${using.name}" has too little for a job, which may be cut: ${lowered}`);
+        if (again !== '' && asked.hasKey) await turn.job(again, using.name);
+        return await passAnswer(answer, res, { turn, using, route, creator, lowered });
       }
       const error = await readError(answer);
       const text = error.bytes.toString();
@@ -51,7 +72,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
       );
       if (!verdict) {
         turn.answered(using.name, false, started);
-        if (status === 408 && again !== '') turn.job(again, using.name);
+        if (status === 408 && again !== '') await turn.job(again, using.name);
         return await passError(answer, error, res, { using, route });
       }
       if (verdict.class === 'auth') ledger.forgetCredentials();
@@ -73,6 +94,31 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   }
 }
 
+async function readAsked(req: IncomingMessage, http: HttpProvider): Promise<Asked> {
+  const method = req.method ?? 'GET';
+  const path = pathOf(req);
+  const body = await readStart(req, http.replay_bytes);
+  const creator = entryFor(http.creators, method, path);
+  const follower = entryFor(http.followers, method, path);
+  const text = body.isWhole && (creator?.wants ?? follower) ? body.bytes.toString() : '';
+  return {
+    path,
+    body,
+    again: nameOf(req, body),
+    hasKey: idempotencyKey(req) !== undefined,
+    creator,
+    wanted: creator?.wants === undefined ? undefined : amountIn(text, creator.wants),
+    named: follower ? namedIn(req.url ?? '', text, follower.id) : [],
+  };
+}
+
+/** What a job wants and what there is, where that is less: the provider would do less, and answer as if nothing were wrong. */
+function loweredFor(turn: Turn, { name }: Using, { wanted }: Asked, { capacity }: Plan): string | undefined {
+  const left = turn.left(name);
+  if (wanted === undefined || left === undefined || left - capacity.reserve >= wanted) return undefined;
+  return `wanted=${wanted}, left=${Math.max(0, left - capacity.reserve)}`;
+}
+
 /** The path without its query. */
 export function pathOf(req: IncomingMessage): string {
   return (req.url ?? '/').split('?', 1)[0]!;
@@ -82,7 +128,7 @@ export function pathOf(req: IncomingMessage): string {
 export function turnFor(
   { plan, ledger, consumer }: Route,
   path: string,
-  { again = '', named = [] }: { again?: string; named?: string[] } = {},
+  { again = '', named = [], wanted }: Partial<Pick<Asked, 'again' | 'named' | 'wanted'>> = {},
 ): Promise<Turn> {
   const { costs } = plan.provider;
   const command =
@@ -99,6 +145,7 @@ export function turnFor(
     isRequest: true,
     book: ledger,
     consumer: consumer.name,
+    wanted,
   });
 }
 
@@ -117,10 +164,6 @@ function nameOf(req: IncomingMessage, { bytes, isWhole }: Start): string {
 function idempotencyKey({ headers }: IncomingMessage): string | undefined {
   const key = headers['x-idempotency-key'] ?? headers['idempotency-key'];
   return typeof key === 'string' && key !== '' ? key : undefined;
-}
-
-function hasKey(req: IncomingMessage): boolean {
-  return idempotencyKey(req) !== undefined;
 }
 
 function isRecent({ jobs }: CliState, id: string, now: number): boolean {

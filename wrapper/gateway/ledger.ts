@@ -27,6 +27,7 @@ export class Ledger implements Book {
   #credentials: { value: Credentials; since: number } | undefined;
   #changes: Change[] = [];
   #entries: AuditEntry[] = [];
+  readonly held = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(cli: string, context: Context) {

@@ -93,6 +93,13 @@ export function namedIn(target: string, body: string, field: string): string[] {
   return typeof value === 'string' && value !== '' ? [value] : [];
 }
 
+/** How much a job wants, by a number or a list in its body. */
+export function amountIn(body: string, path: string): number | undefined {
+  const value = at(parse(body), path);
+  if (Array.isArray(value)) return value.length;
+  return typeof value === 'number' && value >= 0 ? value : undefined;
+}
+
 /** The name of a job that matters for minutes. */
 export function briefly(id: string): string {
   return `${REQUEST}${id}`;

@@ -15,6 +15,8 @@ import { StoreUnreachable } from './store/errors.ts';
 import type { Granted, Store } from './store/store.ts';
 import { describeRefusal, Patience } from './wait.ts';
 
+export { findJob, keepJob } from './jobs.ts';
+
 /** Most rounds of questions. A store that was flushed asks for the same accounts again; one that asks more often is broken. */
 const QUESTIONS = 5;
 

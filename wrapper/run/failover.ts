@@ -11,7 +11,7 @@ import { clearChangedCredentials } from './accounts/ready.ts';
 import { chooseAccount } from './accounts/select-account.ts';
 import { type Outcome, type Run, runAttempts } from './attempts.ts';
 import { type Candidate, type Choice, earliestAvailable, isBound, orderCandidates } from './choose/candidates.ts';
-import { costOf, decide, isWarningDue, totalRemaining } from './choose/capacity.ts';
+import { costOf, decide, isWarningDue, needsUsage, totalRemaining } from './choose/capacity.ts';
 import { startJournal } from './journal.ts';
 import { reportReplacedShims } from './replaced-shims.ts';
 import { compilePatterns } from './rules/patterns.ts';
@@ -175,17 +175,6 @@ function finish({ attempt, failure, skipped, kept }: Outcome, { plan, context, p
 /** Reports whether a command may be queued or repeated later, so that even the last attempt's output must be held. */
 function postpones({ capacity }: Plan): boolean {
   return capacity.policy === 'queue' || capacity.wait !== undefined;
-}
-
-function needsUsage({ capacity }: Plan): boolean {
-  return (
-    capacity.policy !== 'execute' ||
-    capacity.reserve > 0 ||
-    capacity.warn_below !== undefined ||
-    capacity.switch_below !== undefined ||
-    capacity.notify_at.length > 0 ||
-    (capacity.strategy !== 'in-order' && capacity.strategy !== 'round-robin')
-  );
 }
 
 /** Waits until a candidate may be available. Returns whether it is worth another look. */

@@ -1,14 +1,14 @@
 // Gives requests an account, and the next one after a limit: with the chooser, cooldowns and audit of a wrapped command.
 import type { Context, Credentials, Invocation, Leases } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
-import { type CliState, readState } from '../store/state.ts';
+import { type CliState, REQUEST, readState } from '../store/state.ts';
 import { reason, say } from '../system/errors.ts';
 import { openCredentials } from './accounts/credentials.ts';
 import { LocalLeases } from './accounts/local-leases.ts';
 import { clearChangedCredentials, makeReady } from './accounts/ready.ts';
 import { chooseAccount } from './accounts/select-account.ts';
-import { type Choice, isBound, orderCandidates } from './choose/candidates.ts';
-import { costOf } from './choose/capacity.ts';
+import { type Candidate, type Choice, isBound, orderCandidates } from './choose/candidates.ts';
+import { costOf, needsUsage } from './choose/capacity.ts';
 import { afterReturning, afterTaking, begin, type Failure, next } from './choose/choose.ts';
 import { cooldownFor, describeFailure, isLimitOfAddress, type Retry } from './choose/cooldowns.ts';
 import { type Journal, type Save, startJournal } from './journal.ts';
@@ -25,6 +25,8 @@ export interface Book {
   state(): CliState;
   credentials(): Credentials;
   save?: Save;
+  /** Cost of requests under way, by account: it is not there for others. */
+  held?: Map<string, number>;
 }
 
 interface Named {
@@ -37,6 +39,8 @@ interface Named {
   book?: Book;
   /** The program that asks, for the audit log. */
   consumer?: string;
+  /** The least that is expected to be used, where the request says so. */
+  wanted?: number | undefined;
 }
 
 interface Parts {
@@ -47,6 +51,7 @@ interface Parts {
   cost: number;
   book: Book;
   isRequest: boolean;
+  wanted: number | undefined;
 }
 
 /** The accounts of one request, or of a server from its start to its end. */
@@ -56,6 +61,8 @@ export class Turn {
   readonly #parts: Parts;
   readonly #failures: Failure[] = [];
   #spent = 0;
+  /** The account whose cost is set aside. */
+  #holding: string | undefined;
 
   private constructor(plan: Plan, context: Context, parts: Parts) {
     this.#plan = plan;
@@ -65,14 +72,19 @@ export class Turn {
 
   /** @throws WrapError `unknown-account` and those of the pool */
   static async open(plan: Plan, context: Context, named: Named): Promise<Turn> {
-    const { command, ids = [], isRequest = false, book = bookOnDisk(plan, context), consumer } = named;
+    const { command, ids = [], isRequest = false, book = bookOnDisk(plan, context), consumer, wanted } = named;
     const state = { ...book.state() };
     // nobody continues here what the tool opened last, so no command is named
+    const credentials = book.credentials();
+    const shared = isRequest ? await jobInPool(ids, { plan, state, context, credentials }) : undefined;
     const { choice, notice } = await chooseAccount(plan, { args: [...ids], command: '' }, state, context);
     if (notice && !isRequest) say(notice);
-    const credentials = book.credentials();
     await clearChangedCredentials(plan, state, credentials);
-    const cost = costOf(command, plan.provider, plan.capacity);
+    if (!plan.pool && (needsUsage(plan) || wanted !== undefined))
+      await (await context.load()).refreshUsage(plan, state, context, { credentials });
+    const usual = costOf(command, plan.provider, plan.capacity);
+    // a pool would refuse a job that wants more than any account has
+    const cost = plan.pool ? usual : Math.max(usual, wanted ?? 0);
     const pinned = choice.by === 'default' ? undefined : choice.name;
     const options = { plan, state, context, credentials, cost, pinned };
     const leases = plan.pool ? await (await context.loadPool()).openLeases(options) : new LocalLeases(options);
@@ -80,7 +92,8 @@ export class Turn {
     const { save } = book;
     const runState = state;
     const journal = startJournal({ plan, invocation, runState, context, cost, choice, leases, save, consumer });
-    return new Turn(plan, context, { state, choice, leases, journal, cost, book, isRequest });
+    if (shared) journal.job(shared.id, shared.account);
+    return new Turn(plan, context, { state, choice, leases, journal, cost, book, isRequest, wanted });
   }
 
   /** Expected cost, in the provider's unit. */
@@ -111,6 +124,7 @@ export class Turn {
     const { provider, cli } = this.#plan;
     const { state, journal, leases, choice } = this.#parts;
     this.#refresh();
+    this.#letGo();
     const now = this.#context.now();
     const cooldown = cooldownFor(verdict, state.remaining[name]?.resets, now);
     journal.coolDown(name, cooldown, credentials, { account: name, class: verdict.class, ms });
@@ -126,26 +140,61 @@ export class Turn {
     return cooldown.until === null ? { more } : { more, rest: Math.ceil((cooldown.until - now) / 1_000) };
   }
 
-  /** Counts a request that was answered. */
-  answered(name: string, ok: boolean, started: number): void {
+  /**
+   * Counts a request that was answered.
+   * @param note a word for the audit log
+   */
+  answered(name: string, ok: boolean, started: number, note?: 'lowered'): void {
     const { journal, cost } = this.#parts;
     const ms = this.#context.now() - started;
+    this.#letGo();
     if (ok) {
       this.#spent += cost;
-      journal.success(name, this.#failures.length > 0, started, { account: name, ms });
+      journal.success(name, this.#failures.length > 0, started, {
+        account: name,
+        ms,
+        ...(note && { class: note }),
+      });
     } else journal.add({ account: name, outcome: 'failed', class: 'other', ms });
     journal.store();
   }
 
-  /** Later requests that name this id go to the same account. */
-  job(id: string, account: string): void {
-    this.#parts.journal.job(id, account);
-    this.#parts.journal.store();
+  /** Later requests that name this id go to the same account, with a pool those on other machines as well. */
+  async job(id: string, account: string): Promise<void> {
+    const { journal, book } = this.#parts;
+    journal.job(id, account);
+    journal.store();
+    const { pool, cli, accounts } = this.#plan;
+    const owner = accounts.find(({ name }) => name === account);
+    if (!pool || !owner || id.startsWith(REQUEST)) return;
+    const options = { plan: this.#plan, context: this.#context, credentials: book.credentials() };
+    await (await this.#context.loadPool()).keepJob(id, owner, options).catch(error => {
+      say(`${cli}: other machines do not learn whose job this is: ${reason(error)}`);
+    });
+  }
+
+  /** Why there is no account, where a pool says so. */
+  get refusal(): string {
+    return this.#parts.leases.refusal;
+  }
+
+  /** Units that an account is known to have for this request, its reserve included. */
+  left(account: string): number | undefined {
+    const left = this.#remaining()[account]?.remaining ?? undefined;
+    return left !== undefined && this.#holding === account ? left + this.cost : left;
+  }
+
+  /** Notes that the request is not made. */
+  denied(why: string): void {
+    const { journal } = this.#parts;
+    journal.add({ account: null, outcome: 'refused', why });
+    journal.store();
   }
 
   /** Gives the account back. */
   async finish(): Promise<void> {
     const { leases, journal } = this.#parts;
+    this.#letGo();
     await leases.settle({ spent: this.#spent });
     await leases.finish();
     journal.store();
@@ -180,15 +229,16 @@ export class Turn {
         choosing = { ...afterReturning(choosing, account), failures };
       } else {
         if (ready.digest) journal.prepared(ready.digest, state);
+        this.#hold(account.name);
         return { name: account.name, env: ready.env, credentials: ready.credentials };
       }
     }
   }
 
   #candidates(patient: boolean) {
-    const { state, choice, cost, isRequest } = this.#parts;
+    const { state, choice, cost, isRequest, wanted } = this.#parts;
     const { capacity, provider, accounts, pool } = this.#plan;
-    const known = pool ? { ...state, resting: {}, remaining: {} } : state;
+    const known = pool ? { ...state, resting: {}, remaining: {} } : { ...state, remaining: this.#remaining() };
     const ordered = orderCandidates(accounts, known, choice, {
       now: this.#context.now(),
       cost,
@@ -196,15 +246,77 @@ export class Turn {
       sharedQuota: provider.scope !== 'key',
       onlyChosen: isBound(choice, provider),
     });
+    const asMuch =
+      wanted !== undefined && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, known) : ordered;
     const failed = new Set(isRequest ? this.#failures.map(({ account }) => account) : []);
-    return ordered.filter(
+    return asMuch.filter(
       ({ account, coolingDown, spent }) => !failed.has(account.name) && !(patient && (coolingDown || spent)),
     );
+  }
+
+  /** Figures without what requests under way may use. */
+  #remaining(): CliState['remaining'] {
+    const { state, book } = this.#parts;
+    const { held } = book;
+    if (!held || held.size === 0) return state.remaining;
+    return Object.fromEntries(
+      Object.entries(state.remaining).map(([name, figures]) => [
+        name,
+        { ...figures, remaining: figures.remaining === null ? null : figures.remaining - (held.get(name) ?? 0) },
+      ]),
+    );
+  }
+
+  #hold(account: string): void {
+    const { held } = this.#parts.book;
+    this.#letGo();
+    if (!held) return;
+    held.set(account, (held.get(account) ?? 0) + this.cost);
+    this.#holding = account;
+  }
+
+  #letGo(): void {
+    const { held } = this.#parts.book;
+    const account = this.#holding;
+    this.#holding = undefined;
+    if (!held || account === undefined) return;
+    const rest = (held.get(account) ?? 0) - this.cost;
+    if (rest > 0) held.set(account, rest);
+    else held.delete(account);
   }
 
   /** Others learn as well. */
   #refresh(): void {
     Object.assign(this.#parts.state, this.#parts.book.state());
+  }
+}
+
+function isLate({ spent, coolingDown }: Candidate): boolean {
+  return spent || coolingDown;
+}
+
+/** Where none has enough for a job, the one with the most does the most of it. */
+function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 'remaining'>): Candidate[] {
+  const left = ({ account, coolingDown }: Candidate) =>
+    coolingDown ? -1 : (remaining[account.name]?.remaining ?? Number.POSITIVE_INFINITY);
+  return candidates.toSorted((a, b) => left(b) - left(a) || 0);
+}
+
+/** The job of a pool that a request names, where this machine has not heard of it. It goes into `state`. */
+async function jobInPool(
+  ids: readonly string[],
+  { plan, state, context, credentials }: { plan: Plan; state: CliState; context: Context; credentials: Credentials },
+): Promise<{ id: string; account: string } | undefined> {
+  // words of a path have no digit
+  const asked = ids.filter(id => /\d/.test(id) && !id.startsWith(REQUEST));
+  if (!plan.pool || asked.length === 0 || ids.some(id => state.jobs[id])) return undefined;
+  try {
+    const job = await (await context.loadPool()).findJob(asked, { plan, context, credentials });
+    if (job) state.jobs = { ...state.jobs, [job.id]: { account: job.account, at: context.now() } };
+    return job;
+  } catch (error) {
+    say(`${plan.cli}: whose job this is could not be asked: ${reason(error)}`);
+    return undefined;
   }
 }
 

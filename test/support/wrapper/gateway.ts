@@ -50,7 +50,7 @@ base_variable = "FAKE_URL"
 key_variable = "FAKE_KEY"
 key_prefix = "fk-"
 billed = "chargeId"
-creators = [{ request = "POST /crawl", id = "id" }]
+creators = [{ request = "POST /crawl", id = "id", wants = "limit" }]
 rewrite = ["next"]`,
   );
   box.accounts('fake', keys);

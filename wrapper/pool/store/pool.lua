@@ -461,6 +461,11 @@ local function run(operation, request)
     endsAt(till)
     return { held = true }
   end
+  if operation == 'keep-job' then
+    redis.call('SET', base .. ':job:' .. request.id, request.fp, 'EX', KEEP)
+    return { held = true }
+  end
+  if operation == 'find-job' then return { fp = known(redis.call('GET', base .. ':job:' .. request.id)) } end
   if operation == 'report' or operation == 'release' then
     request.release = operation == 'release'
     return { held = ledger().settle(request) }

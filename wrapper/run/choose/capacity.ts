@@ -15,6 +15,18 @@ export function costOf(command: string, provider: Pick<Provider, 'costs'>, capac
   return name === undefined ? 1 : costs[name]!;
 }
 
+/** Reports whether the settings need to know what is left. */
+export function needsUsage({ capacity }: { capacity: Capacity }): boolean {
+  return (
+    capacity.policy !== 'execute' ||
+    capacity.reserve > 0 ||
+    capacity.warn_below !== undefined ||
+    capacity.switch_below !== undefined ||
+    capacity.notify_at.length > 0 ||
+    (capacity.strategy !== 'in-order' && capacity.strategy !== 'round-robin')
+  );
+}
+
 /** Decides about a command: `execute` while any account is neither cooling down nor spent. */
 export function decide(candidates: readonly Candidate[], capacity: Pick<Capacity, 'policy'>): Capacity['policy'] {
   return candidates.some(candidate => !candidate.coolingDown && !candidate.spent) ? 'execute' : capacity.policy;

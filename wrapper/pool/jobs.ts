@@ -1,0 +1,57 @@
+// Shares between machines which account created a job: no other account can ask for it.
+import type { JobOptions } from '../context.ts';
+import type { Account } from '../store/config.ts';
+import { readLocal } from '../store/pool-file.ts';
+import { sha256 } from '../system/hash.ts';
+import { identification } from './identify.ts';
+import { openPool } from './open.ts';
+import type { Store } from './store/store.ts';
+
+/** Tells other machines which account created a job. */
+export async function keepJob(id: string, account: Account, options: JobOptions): Promise<void> {
+  const [own] = await identify([account], options);
+  if (own) await withStore(options, (store, cli) => store.keepJob(cli, nameOf(id), own.fp));
+}
+
+/** The first of these jobs whose account this machine has. */
+export async function findJob(
+  ids: readonly string[],
+  options: JobOptions,
+): Promise<{ id: string; account: string } | undefined> {
+  const owners = await withStore(options, async (store, cli) => {
+    const held: { id: string; fp: string }[] = [];
+    for (const id of ids) {
+      const fp = await store.findJob(cli, nameOf(id));
+      if (fp !== undefined) held.push({ id, fp });
+    }
+    return held;
+  });
+  if (owners.length === 0) return undefined;
+  const accounts = await identify(options.plan.accounts, options);
+  for (const { id, fp } of owners) {
+    const own = accounts.find(each => each.fp === fp);
+    if (own) return { id, account: own.account.name };
+  }
+  return undefined;
+}
+
+function identify(accounts: readonly Account[], { plan, context, credentials }: JobOptions) {
+  return identification({ plan, context, credentials, local: readLocal(context.paths) }).identify(accounts);
+}
+
+async function withStore<T>(
+  { plan, context }: JobOptions,
+  work: (store: Store, cli: string) => Promise<T>,
+): Promise<T> {
+  const store = await openPool(plan.pool!, context);
+  try {
+    return await work(store, plan.cli);
+  } finally {
+    store.close();
+  }
+}
+
+/** An id may say what a job is about, and whoever reads the store has no need of it. */
+function nameOf(id: string): string {
+  return sha256(id).slice(0, 32);
+}
