@@ -13,7 +13,7 @@ import { NoAnswer, type Route, readStart, type Start, send } from './upstream.ts
 /** A program that was told to ask again does so for up to 20 minutes. */
 const REQUEST_MS = 1_200_000;
 
-/** A request that has begun, and what it says about its job. */
+/** Parts of a request that has begun. */
 interface Asked {
   path: string;
   body: Start;
@@ -112,7 +112,7 @@ async function readAsked(req: IncomingMessage, http: HttpProvider): Promise<Aske
   };
 }
 
-/** What a job wants and what there is, where that is less: the provider would do less, and answer as if nothing were wrong. */
+/** Figures of a job that wants more than there is: the provider would do less, and answer as if nothing were wrong. */
 function loweredFor(turn: Turn, { name }: Using, { wanted }: Asked, { capacity }: Plan): string | undefined {
   const left = turn.left(name);
   if (wanted === undefined || left === undefined || left - capacity.reserve >= wanted) return undefined;

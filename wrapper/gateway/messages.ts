@@ -93,7 +93,7 @@ export function namedIn(target: string, body: string, field: string): string[] {
   return typeof value === 'string' && value !== '' ? [value] : [];
 }
 
-/** How much a job wants, by a number or a list in its body. */
+/** Amount that a job wants, by a number or a list in its body. */
 export function amountIn(body: string, path: string): number | undefined {
   const value = at(parse(body), path);
   if (Array.isArray(value)) return value.length;

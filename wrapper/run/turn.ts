@@ -295,7 +295,7 @@ function isLate({ spent, coolingDown }: Candidate): boolean {
   return spent || coolingDown;
 }
 
-/** Where none has enough for a job, the one with the most does the most of it. */
+/** Candidates by the figures that are left: where none has enough for a job, the one with the most does the most of it. */
 function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 'remaining'>): Candidate[] {
   const left = ({ account, coolingDown }: Candidate) =>
     coolingDown ? -1 : (remaining[account.name]?.remaining ?? Number.POSITIVE_INFINITY);
