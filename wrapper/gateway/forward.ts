@@ -21,7 +21,7 @@ interface Asked {
   again: string;
   hasKey: boolean;
   creator: HttpProvider['creators'][number] | undefined;
-  /** How much its job wants. */
+  /** Amount that its job wants. */
   wanted: number | undefined;
   /** Jobs that its body or query names. */
   named: string[];
