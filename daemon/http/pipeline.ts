@@ -40,6 +40,8 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   let last: IncomingMessage | null = null;
   let isStarting = false;
   let isHeld = false;
+  /** Whether other events of the process run before more of a body is parsed. */
+  let isResting = false;
   let ending: (() => void) | null = null;
   /** True if the last parsed piece ended with an empty line, so that no head is cut in two. */
   let isWhole = true;
@@ -50,9 +52,16 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
 
   function feed(chunk: Buffer): void {
     let at = 0;
+    const restAt = performance.now() + TURN_MS;
     while (at < chunk.length && !ending && !socket.destroyed && !isStream()) {
       if (socket.isPaused() || isBodyUnread() || (isWhole && isBusy()) || waiting.length >= MOST_WAITING) {
         hold(chunk.subarray(at));
+        return;
+      }
+      // a body in tiny pieces takes long, and whoever reads it resumes the socket
+      if (isResting || (isReadingBody() && performance.now() > restAt)) {
+        hold(chunk.subarray(at));
+        rest();
         return;
       }
       if (isWhole && !isReadingBody()) line = { bytes: 0, isComplete: false };
@@ -77,6 +86,20 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
     socket.unshift(rest);
   }
 
+  function rest(): void {
+    if (isResting) return;
+    isResting = true;
+    setImmediate(() => {
+      isResting = false;
+      if (isHeld && !socket.destroyed) resume();
+    });
+  }
+
+  function resume(): void {
+    isHeld = false;
+    socket.resume();
+  }
+
   function measureLine(piece: Buffer): void {
     if (line.isComplete) return;
     const end = piece.indexOf('\n');
@@ -93,10 +116,7 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
       socket.setTimeout(0);
       next.handle();
     } else if (ending) ending();
-    else if (isHeld) {
-      isHeld = false;
-      socket.resume();
-    }
+    else if (isHeld) resume();
   }
 
   return {
