@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { memoryLimit, peakMemory } from '../../support/killswitch/memory.ts';
-import { missing, type Stage, setStage, shippedAnd } from '../../support/killswitch/stage.ts';
+import { missing, type Stage, setStage, shippedAnd, which } from '../../support/killswitch/stage.ts';
 import { FULL, third } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
@@ -108,37 +108,39 @@ test('goes on after thousands of calls that it answers, with the memory of the f
   }
 });
 
-test('users without a session reach the service on any bus, and polkit decides about them', {
-  skip: missing,
-}, async () => {
-  const policy = readFileSync(resolve('data/killswitch/org.culvert.KillSwitch1.conf'), 'utf8');
-  assert.doesNotMatch(policy, /<policy at_console/, 'dbus-broker takes every user for one at the console');
-  const stage = await setStage();
-  try {
-    await stage.serve();
-    for (const [method, args] of [
-      ['Enable', shippedAnd()],
-      ['Disable', []],
-      ['Pause', ['u', '5']],
-    ] as const)
-      assert.match((await stage.call(method, args, NOBODY)).text, /Denied: /, method);
-    assert.ok((await stage.call('Status', [], NOBODY)).ok);
-    // no other interface of the service is theirs
-    for (const [name, method, ...args] of [
-      ['org.freedesktop.DBus.Introspectable', 'Introspect'],
-      ['org.freedesktop.DBus.Properties', 'GetAll', 's', 'org.culvert.KillSwitch1'],
-      ['org.freedesktop.DBus.Peer', 'Ping'],
-    ] as const) {
-      const target = ['org.culvert.KillSwitch1', '/org/culvert/KillSwitch1', name, method, ...args];
-      const busctl = ['busctl', '--system', '--auto-start=no', 'call', ...target];
-      const as = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...busctl];
-      const [code] = await once(stage.start(as, stage.env), 'exit');
-      assert.notEqual(code, 0, `${name}.${method}`);
+const broker = which('dbus-broker-launch');
+for (const bus of ['dbus-daemon', 'dbus-broker'])
+  test(`users without a session reach the service on ${bus}, and polkit decides about them`, {
+    skip: missing || (bus === 'dbus-broker' && broker === null && 'needs dbus-broker'),
+  }, async () => {
+    const policy = readFileSync(resolve('data/killswitch/org.culvert.KillSwitch1.conf'), 'utf8');
+    assert.doesNotMatch(policy, /<policy at_console/, 'dbus-broker takes every user for one at the console');
+    const stage = await setStage('played', 'nft', 'network', bus === 'dbus-broker' ? broker! : undefined);
+    try {
+      await stage.serve();
+      for (const [method, args] of [
+        ['Enable', shippedAnd()],
+        ['Disable', []],
+        ['Pause', ['u', '5']],
+      ] as const)
+        assert.match((await stage.call(method, args, NOBODY)).text, /Denied: /, method);
+      assert.ok((await stage.call('Status', [], NOBODY)).ok);
+      // no other interface of the service is theirs
+      for (const [name, method, ...args] of [
+        ['org.freedesktop.DBus.Introspectable', 'Introspect'],
+        ['org.freedesktop.DBus.Properties', 'GetAll', 's', 'org.culvert.KillSwitch1'],
+        ['org.freedesktop.DBus.Peer', 'Ping'],
+      ] as const) {
+        const target = ['org.culvert.KillSwitch1', '/org/culvert/KillSwitch1', name, method, ...args];
+        const busctl = ['busctl', '--system', '--auto-start=no', 'call', ...target];
+        const as = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...busctl];
+        const [code] = await once(stage.start(as, stage.env), 'exit');
+        assert.notEqual(code, 0, `${name}.${method}`);
+      }
+    } finally {
+      await stage.end();
     }
-  } finally {
-    await stage.end();
-  }
-});
+  });
 
 test('a monitor that went deaf is found out and started again', { skip: missing }, async t => {
   const stage = await setStage();

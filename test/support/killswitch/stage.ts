@@ -85,11 +85,13 @@ const WITH_CGROUPS = `mkdir "$1" && echo $$ >"$1/cgroup.procs" && exec unshare -
  * @param polkit who plays it, or the real one comes
  * @param nft program of foreign changes and looks at the table
  * @param place what is its own: the network, or also cgroups, /run and /usr/local/share
+ * @param broker path of dbus-broker-launch, which is the bus then
  */
 export async function setStage(
   polkit: 'played' | 'real' = 'played',
   nft = 'nft',
   place: 'network' | 'cgroups' = 'network',
+  broker?: string,
 ) {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-killswitch-'));
   chmodSync(directory, 0o755);
@@ -114,7 +116,7 @@ export async function setStage(
   const { holder, inside } = await openSpace(start, cgroup);
   const address = `unix:path=${path('bus')}`;
   writeFileSync(path('bus.conf'), busConfig(address));
-  const bus = start(['dbus-daemon', '--nofork', '--print-address', `--config-file=${path('bus.conf')}`]);
+  const bus = start(busCommand(path('bus'), path('bus.conf'), broker));
   await line(bus);
   const env = { DBUS_SYSTEM_BUS_ADDRESS: address };
   const script = (name: string, text: string) => writeFileSync(path(name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
@@ -290,6 +292,13 @@ function line(child: ChildProcess): Promise<string> {
 }
 
 /** As the system's bus: nothing is allowed but what policies allow. */
+/** The program prints a line when it is ready. */
+function busCommand(socket: string, config: string, broker: string | undefined): string[] {
+  return broker === undefined
+    ? ['dbus-daemon', '--nofork', '--print-address', `--config-file=${config}`]
+    : ['unshare', '-m', 'python3', join(import.meta.dirname, 'broker.py'), socket, config, broker];
+}
+
 function busConfig(address: string): string {
   const policy = readFileSync(join(root, 'data/killswitch/org.culvert.KillSwitch1.conf'), 'utf8');
   const [, rules = ''] = /<busconfig>\n(.*)<\/busconfig>/s.exec(policy) ?? [];
