@@ -8,8 +8,11 @@ import { valueIn, withLine } from './write/edit-text.ts';
 import { environmentDiffs, type Session, variablesOf } from './write/environment.ts';
 import { changeFile, diffOf, type FileChange, textOf, undoFile } from './write/files.ts';
 import type { Journal, OpenJournal } from './write/journal.ts';
+import { changeNss, nssDiff, renewNss, undoNss } from './write/nss.ts';
 
 export interface Planning {
+  /** The organization's valid certificates. */
+  certificates: readonly { fingerprint: string; pem: string }[];
   session: Session;
   journal: Journal;
   /** The directory of Culvert's own lists. */
@@ -22,7 +25,9 @@ const listPath = (directory: string, list: ListName) =>
   list === 'extra' ? extraFile(directory) : bundleFile(directory);
 
 /** The difference that a change would make; `occupied` where the user has set something else, which is never replaced. */
-export function planChange(wanted: Wanted, { session, journal, directory }: Planning): Plan {
+export function planChange(wanted: Wanted, { session, journal, directory, certificates }: Planning): Plan {
+  if (wanted.kind === 'nss')
+    return { changes: wanted.directories.map(target => ({ target, diff: nssDiff(target, certificates) })) };
   const path = listPath(directory, wanted.list);
   if (wanted.kind === 'variable') {
     const variables = variablesOf(journal);
@@ -48,11 +53,21 @@ function settingChange(wanted: Setting, path: string): FileChange {
 }
 
 /** Makes the change; a variable is only noted, for `applyEnvironment`. @returns a line for each change */
-export function makeChange(id: string, wanted: Wanted, open: OpenJournal, directory: string): string[] {
-  const path = listPath(directory, wanted.list);
+export function makeChange(
+  id: string,
+  wanted: Wanted,
+  open: OpenJournal,
+  { directory, certificates }: Pick<Planning, 'directory' | 'certificates'>,
+): string[] {
   const { tools } = open.journal;
   tools[id] ??= [];
   const steps = tools[id];
+  if (wanted.kind === 'nss')
+    return wanted.directories.map(each => {
+      changeNss(each, certificates, { open, remember: step => steps.push(step) });
+      return `added the certificate to ${each}`;
+    });
+  const path = listPath(directory, wanted.list);
   if (wanted.kind === 'variable') {
     steps.push({ kind: 'variable', name: wanted.name, value: path });
     open.save();
@@ -62,15 +77,19 @@ export function makeChange(id: string, wanted: Wanted, open: OpenJournal, direct
   return [`wrote ${wanted.path}`];
 }
 
+/** Makes stores that were changed have the certificates that are valid now. */
+export function renewStores(open: OpenJournal, certificates: Planning['certificates']): void {
+  for (const step of Object.values(open.journal.tools).flat())
+    if (step.kind === 'nss') renewNss(step, certificates, open);
+}
+
 /** Undoes the changes of one tool; variables go with the next `applyEnvironment`. @throws TrustError changed */
 export function undoChange(id: string, open: OpenJournal): string[] {
   const { tools } = open.journal;
   const done: string[] = [];
   for (const step of (tools[id] ?? []).toReversed()) {
-    if (step.kind === 'file') {
-      const line = undoFile(step, open);
-      if (line) done.push(line);
-    }
+    const line = step.kind === 'file' ? undoFile(step, open) : step.kind === 'nss' ? undoNss(step, open) : null;
+    if (line) done.push(line);
     if (step.kind === 'variable') done.push(`unset ${step.name}`);
     tools[id] = (tools[id] ?? []).filter(each => each !== step);
     open.save();

@@ -7,6 +7,7 @@ import { type Judgment, judge, type Organization } from './judge.ts';
 import { extraFile } from './lists.ts';
 import type { Site } from './online.ts';
 import type { Probe } from './probe.ts';
+import { BROWSERS } from './tools/browsers.ts';
 import { CONNECTING } from './tools/connecting.ts';
 import { STORES, unreached } from './tools/places.ts';
 import { findProgram, type Look, type Tool } from './tools/tool.ts';
@@ -14,7 +15,7 @@ import { findProgram, type Look, type Tool } from './tools/tool.ts';
 /** More would only compete for two cores. */
 const AT_ONCE = 3;
 
-export const TOOLS: readonly Tool[] = [...CONNECTING, ...STORES];
+export const TOOLS: readonly Tool[] = [...CONNECTING, ...BROWSERS, ...STORES];
 
 export interface JudgingAll extends Planning {
   look: Look;

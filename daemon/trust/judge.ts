@@ -70,7 +70,8 @@ async function judgeHere(tool: Tool, program: string, judging: Judging): Promise
       ...(tool.offHint ? [tool.offHint] : []),
     ]);
   const has = fingerprintsOf(list);
-  const gone = organization.gone.filter(({ fingerprint }) => has.has(fingerprint));
+  const some = fingerprintsOf({ ...list, text: `${list.text ?? ''}${list.someText ?? ''}` });
+  const gone = organization.gone.filter(({ fingerprint }) => some.has(fingerprint));
   if (gone.length > 0)
     return verdict('trusts-too-much', [
       message('It trusts a certificate that has expired or was withdrawn: %s', gone.map(({ name }) => name).join(', ')),

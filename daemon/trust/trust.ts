@@ -8,7 +8,7 @@ import type { Paths } from '../system/paths.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { type Place, parseCertificates } from './certificates.ts';
-import { makeChange, planChange, undoChange } from './changes.ts';
+import { makeChange, planChange, renewStores, undoChange } from './changes.ts';
 import { TrustError } from './errors.ts';
 import { judgeTools, TOOLS } from './judge-tools.ts';
 import { writeLists } from './lists.ts';
@@ -101,6 +101,7 @@ async function report(setting: Setting, ids?: readonly string[], host?: string):
       session,
       journal: now.journal,
       directory,
+      certificates: organization.valid,
       ids,
     });
     const { applied: _, ...summary } = summaryOf(now);
@@ -130,6 +131,7 @@ async function apply(setting: Setting, ids?: readonly string[]): Promise<string[
   return withJournal(directory, async open => {
     const now = readMachine(setting);
     const look = lookOf(setting, now);
+    const certificates = organizationOf(now.certificates).valid;
     write(directory, open.journal, now);
     open.save();
     const done: string[] = [];
@@ -138,9 +140,9 @@ async function apply(setting: Setting, ids?: readonly string[]): Promise<string[
       const list = await tool?.list(findProgram(tool.programs, look.env) ?? '', look);
       const wanted = list && tool?.wanted?.(look, list);
       if (!wanted) continue;
-      const plan = planChange(wanted, { session, journal: open.journal, directory });
+      const plan = planChange(wanted, { session, journal: open.journal, directory, certificates });
       if ('occupied' in plan) throw new TrustError('refused', wordMessage(plan.occupied, english));
-      done.push(...makeChange(id, wanted, open, directory));
+      done.push(...makeChange(id, wanted, open, { directory, certificates }));
     }
     return [...done, ...(await applyEnvironment(session, open))];
   });
@@ -179,8 +181,10 @@ async function refresh(setting: Setting): Promise<boolean> {
   if (readText(journalFile(directory)) === null) return false;
   return withJournal(directory, async open => {
     if (Object.keys(open.journal.tools).length === 0) return false;
-    const wasWritten = write(directory, open.journal, readMachine(setting));
+    const now = readMachine(setting);
+    const wasWritten = write(directory, open.journal, now);
     if (wasWritten) open.save();
+    renewStores(open, organizationOf(now.certificates).valid);
     return wasWritten;
   });
 }

@@ -5,6 +5,7 @@ import type { TrustTool } from '../../api/schema/trust.ts';
 import type { Message } from '../../api/schema/values.ts';
 import { message, wordMessage } from '../../view/message.ts';
 import { english, N_ } from '../../view/translator.ts';
+import { CHROMIUM, FIREFOX } from './browsers.ts';
 import { findProgram, type Look, type Tool } from './tool.ts';
 
 const ANCHORS = '/etc/pki/ca-trust/source/anchors';
@@ -53,8 +54,13 @@ const hasEntries = (path: string) => {
 };
 
 const BROWSER = message(
-  'Browsers have a store of their own: import the certificate in the settings of the browser, or set the policy for it.',
+  'It has a store of its own. Install %s to change it, or import the certificate in the settings of the browser.',
+  'certutil (libnss3-tools, nss-tools)',
 );
+const lacksCertutil =
+  (programs: readonly string[]) =>
+  ({ env }: Look) =>
+    findProgram(programs, env) !== null && findProgram(['certutil'], env) === null;
 
 const UNREACHED: readonly Unreached[] = [
   {
@@ -79,13 +85,13 @@ const UNREACHED: readonly Unreached[] = [
   {
     id: 'chromium',
     title: 'Chromium',
-    isHere: ({ env }) => findProgram(['chromium', 'google-chrome', 'brave-browser', 'microsoft-edge'], env) !== null,
+    isHere: lacksCertutil(CHROMIUM),
     reason: BROWSER,
   },
   {
     id: 'firefox',
     title: 'Firefox',
-    isHere: ({ env }) => findProgram(['firefox', 'firefox-esr'], env) !== null,
+    isHere: lacksCertutil(FIREFOX),
     reason: BROWSER,
   },
 ];

@@ -27,6 +27,8 @@ export interface List {
   ownList: boolean;
   /** Certificates of a store that is no file of them. */
   text?: string;
+  /** Certificates that only some of its stores have. */
+  someText?: string;
 }
 
 /** One of the two lists of Culvert. */
@@ -35,6 +37,8 @@ export type ListName = 'extra' | 'bundle';
 /** A change that makes a tool trust the organization. */
 export type Wanted =
   | { kind: 'variable'; name: string; list: ListName }
+  /** Directories of NSS databases. */
+  | { kind: 'nss'; directories: string[] }
   | {
       kind: 'setting';
       path: string;
@@ -57,8 +61,8 @@ export interface Tool {
   connect?(target: Target, look: Look): Omit<Command, 'program' | 'env'> & { env?: Record<string, string> };
   /** Has the same command use this file where it uses its list now. */
   instead?(file: string, list: List): Instead;
-  /** The change; absent where this user can make none. */
-  wanted?(look: Look, list: List): Wanted;
+  /** The change; absent or null where this user can make none. */
+  wanted?(look: Look, list: List): Wanted | null;
   /** Commands for an administrator. @param file holds a certificate @param name a word for it */
   administrator?(file: string, name: string, look: Look): string[];
   /** Advice where verification is off. */

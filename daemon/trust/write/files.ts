@@ -53,7 +53,8 @@ export function changeFile({ path, content }: FileChange, open: OpenJournal, rem
   }
 }
 
-function firstMissing(directory: string): string | null {
+/** The first directory on the way to one that is not there. */
+export function firstMissing(directory: string): string | null {
   let missing: string | null = null;
   for (let at = directory; !existsSync(at); at = dirname(at)) missing = at;
   return missing;
@@ -67,7 +68,7 @@ export function undoFile(step: FileStep, open: OpenJournal): string | null {
   if (now === (original && digestOf(original))) return null;
   if (now === step.after) {
     if (original) restoreFile(original, path);
-    else removeFile(step);
+    else removeWithDirectories(path, step.made);
     return original ? `restored ${path}` : `removed ${path}`;
   }
   if (now === null) return null; // the user removed it
@@ -82,8 +83,9 @@ export function undoFile(step: FileStep, open: OpenJournal): string | null {
   return `undid the change of ${path}`;
 }
 
-function removeFile({ path, made }: FileStep): void {
-  rmSync(path);
+/** @param made the first directory that was made for the file; null without one */
+export function removeWithDirectories(path: string, made: string | null): void {
+  rmSync(path, { force: true });
   if (made === null) return;
   try {
     for (let at = dirname(path); at.startsWith(made); at = dirname(at)) rmdirSync(at);

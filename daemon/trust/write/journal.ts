@@ -25,8 +25,20 @@ export type FileStep = z.infer<typeof FileStep>;
 
 const VariableStep = z.object({ kind: z.literal('variable'), name: z.string(), value: z.string() });
 
+const NssStep = z.object({
+  kind: z.literal('nss'),
+  directory: z.string(),
+  /** The first directory that was made for it; null without one. */
+  made: z.nullable(z.string()),
+  /** Names of the certificates in it that Culvert added. */
+  names: z.array(z.string()),
+  /** Its files: the copy from before, and the digest afterwards, each null where there is no file. */
+  files: z.array(z.object({ name: z.string(), copy: z.nullable(z.string()), after: z.nullable(z.string()) })),
+});
+export type NssStep = z.infer<typeof NssStep>;
+
 /** One change, with what its undo needs. */
-const Step = z.discriminatedUnion('kind', [FileStep, VariableStep]);
+const Step = z.discriminatedUnion('kind', [FileStep, VariableStep, NssStep]);
 
 const Known = z.object({
   fingerprint: z.string(),
@@ -106,8 +118,11 @@ export async function withJournal<T>(directory: string, work: (open: OpenJournal
 /** Deletes copies that no change needs. */
 function removeCopies(directory: string, { tools, environment }: Journal): void {
   const steps = [...Object.values(tools).flat(), ...environment];
-  const files = steps.flatMap(step => (step.kind === 'file' ? [step] : []));
-  const needed = new Set(files.map(({ copy }) => copy));
+  const copies = steps.flatMap(step => {
+    if (step.kind === 'nss') return step.files.map(({ copy }) => copy);
+    return step.kind === 'file' ? [step.copy] : [];
+  });
+  const needed = new Set(copies);
   for (const name of readdirSync(directory))
     if (name.startsWith(COPY) && !needed.has(name)) rmSync(join(directory, name), { force: true });
 }
