@@ -9,6 +9,11 @@ import { N_ } from './wording.ts';
 
 /** Limit for each user. */
 const MAX_PROGRAMS = 1024;
+/**
+ * Time that the rules stay after the last program. The kernel repeats what a program left unsent, up to 8 times, and then waits
+ * a minute (tcp_orphan_retries, TIME_WAIT).
+ */
+const LINGER_SECONDS = 15 * 60;
 /** Attempts to load rules while cgroups come and go. */
 const ATTEMPTS = 5;
 
@@ -36,6 +41,8 @@ export interface ProgramEdges {
   startScope(uid: number, pids: readonly number[]): Promise<void>;
   /** Has systemd take a process out of a scope of `startScope`. @throws Error */
   release(process: Process): Promise<void>;
+  /** Seconds of a clock that only goes forward. */
+  now(): number;
   report(trouble: string): void;
 }
 
@@ -50,7 +57,7 @@ export interface Programs {
   place(caller: { uid: number; pid: number }): Promise<{ placed: true }>;
   /** Brings the rules in step with the programs. Never throws. */
   check(): Promise<void>;
-  /** No program is there, so that the process may end. */
+  /** At the last check, no program was there, nor anything that one may have left behind: the process may end. */
   idle(): boolean;
 }
 
@@ -58,14 +65,18 @@ export function createPrograms(edges: ProgramEdges): Programs {
   const { kernel } = edges;
   const inTurn = createQueue();
   /** The table and the cgroups that it was rendered for. */
-  let inForce: { fingerprint: string; cgroups: string } | null = null;
+  let inForce: { fingerprint: string; cgroups: ReadonlyMap<number, string> } | null = null;
   let checking: Promise<void> | null = null;
+  /** When a program was last there. */
+  let last = Number.NEGATIVE_INFINITY;
 
   async function settle(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const cgroups = edges.cgroups();
       try {
-        if (cgroups.size) await putInForce(cgroups);
+        // also where the rules in force are those of a program: it has ended since
+        if (cgroups.size || inForce?.cgroups.size) last = edges.now();
+        if (edges.now() - last < LINGER_SECONDS) await putInForce(cgroups);
         else await remove();
         return;
       } catch (error) {
@@ -75,13 +86,12 @@ export function createPrograms(edges: ProgramEdges): Programs {
   }
 
   async function putInForce(found: ReadonlyMap<number, string>): Promise<void> {
-    const cgroups = JSON.stringify([...found]);
     const listing = await kernel.list();
-    if (inForce && listing?.fingerprint === inForce.fingerprint && cgroups === inForce.cgroups) return;
+    if (inForce && listing?.fingerprint === inForce.fingerprint && isEqual(found, inForce.cgroups)) return;
     kernel.watch(true);
     const loaded = await kernel.replace({ uids: [...found.keys()] });
     if (!loaded || loaded.dormant) throw new Error('nft accepted the rules, but the kernel does not have them');
-    inForce = { fingerprint: loaded.fingerprint, cgroups };
+    inForce = { fingerprint: loaded.fingerprint, cgroups: found };
   }
 
   async function remove(): Promise<void> {
@@ -132,7 +142,10 @@ export function createPrograms(edges: ProgramEdges): Programs {
 
   return {
     async start() {
-      if (edges.isSupported()) await checkQuietly();
+      if (!edges.isSupported()) return;
+      // a program may have ended just now
+      if (await kernel.list().catch(() => null)) last = edges.now();
+      await checkQuietly();
     },
     async place(caller) {
       if (!edges.isSupported())
@@ -153,8 +166,12 @@ export function createPrograms(edges: ProgramEdges): Programs {
       return { placed: true };
     },
     check: checkQuietly,
-    idle: () => edges.cgroups().size === 0,
+    idle: () => edges.cgroups().size === 0 && !inForce,
   };
+}
+
+function isEqual<K, V>(a: ReadonlyMap<K, V>, b: ReadonlyMap<K, V>): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
 }
 
 function notOwn(): SwitchError {

@@ -95,14 +95,12 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     if (idle) clearTimeout(idle);
     idle = underWay > 0 ? null : setTimeout(leave, IDLE_MS);
   };
-  const leave = () => {
-    if (!programs.idle()) exitWhenIdle(0);
-    else
-      void programs.check().then(() => {
-        // their rules are gone by now
-        if (control.idle() && programs.idle() && calls === 0) end();
-      });
-  };
+  const leave = () =>
+    void programs.check().then(() => {
+      if (calls > 0) return;
+      if (!programs.idle()) exitWhenIdle(0);
+      else if (control.idle()) end();
+    });
   /** Leaves the rules in place, and marks the published state as no longer measured. */
   const end = () => {
     if (control.idle() && last) write(last, { pid: null, startTime: null });

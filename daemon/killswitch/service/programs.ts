@@ -62,6 +62,7 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
     },
     startScope,
     release,
+    now: () => GLib.get_monotonic_time() / 1e6,
   };
 }
 

@@ -11,6 +11,7 @@ import {
   finish,
   type Machine,
   setMachine,
+  TUNNEL,
   UPLINK,
 } from '../../../support/killswitch/programs.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
@@ -106,7 +107,7 @@ signal.sigwait([signal.SIGUSR1])`;
   const close = python(`
 import socket
 socket.create_connection(("${FAR.address}", 8081), 5).close()`);
-  const answers = async (command: string[], answered: (before: number) => Promise<boolean>) => {
+  const lateAnswers = async (command: string[], answered: (before: number) => Promise<boolean>) => {
     await machine.tunnelUp();
     const server = machine.startFar(late);
     await line(server);
@@ -133,36 +134,105 @@ socket.create_connection(("${FAR.address}", 8081), 5).close()`);
       () => false,
     ),
   );
-  assert.ok((await answers(close, async () => false)) > 0, 'the control');
-  assert.equal(await answers(machine.kept(...close), async before => (await machine.refused()) > before), 0);
+  assert.ok((await lateAnswers(close, async () => false)) > 0, 'the control');
+  assert.equal(await lateAnswers(machine.kept(...close), async before => (await machine.refused()) > before), 0);
   other.kill();
   await finish(other);
 });
 
-test('a program that listens answers by no other link', { skip }, async () => {
-  const listen = python(`
+const LISTEN = python(`
 import socket, time
 server = socket.create_server(("0.0.0.0", 9000))
 print("ready", flush=True)
 server.accept()
 time.sleep(120)`);
-  const knock = (address: string) => `
+/** A program of the far end that begins a connection. */
+const knock = (address: string) => `
 import socket
 s = socket.socket()
 s.bind(("${FAR.address}", 0))
 s.settimeout(0.3)
-print(s.connect_ex(("${address}", 9000)))`;
-  const listening = async (command: string[], run: () => Promise<unknown>) => {
-    const server = machine.start(command);
+s.connect_ex(("${address}", 9000))`;
+
+/** Packets on the uplink while a program listens. */
+async function answers(command: string[], run: () => Promise<unknown>): Promise<number> {
+  const server = machine.start(command);
+  await line(server);
+  const packets = await leaked(run);
+  server.kill('SIGKILL');
+  await finish(server);
+  return packets;
+}
+
+test('a program that listens answers by no other link', { skip }, async () => {
+  const byUplink = () => finish(machine.startFar(knock(UPLINK)));
+  assert.ok((await answers(LISTEN, byUplink)) > 0, 'the control');
+  assert.equal(await answers(machine.kept(...LISTEN), byUplink), 0);
+});
+
+test('an answer that began in the tunnel is not repeated by another link', { skip }, async () => {
+  // the far end never hears the answer
+  await machine.scriptFar(
+    `nft 'table inet deaf { chain i { type filter hook prerouting priority 0; iifname "far0" tcp sport 9000 drop; }; }'`,
+  );
+  const halfOpen = (isKept: boolean) => async () => {
+    await machine.tunnelUp();
+    await finish(machine.startFar(knock(TUNNEL)));
+    const refused = await machine.refused().catch(() => 0);
+    const { uplink } = await machine.seen();
+    await machine.tunnelReplaced();
+    await until(
+      async () => (isKept && (await machine.refused()) > refused) || (await machine.seen()).uplink > uplink,
+      'the answer to be repeated',
+    );
+    await machine.uplinkRestored();
+  };
+  assert.ok((await answers(LISTEN, halfOpen(false))) > 0, 'the control');
+  assert.equal(await answers(machine.kept(...LISTEN), halfOpen(true)), 0);
+});
+
+test('what a program left unsent is not repeated outside after its end, also with a new service', {
+  skip,
+}, async () => {
+  const accept = `
+import socket
+server = socket.create_server(("${FAR.address}", 8082))
+print("ready", flush=True)
+connection, _ = server.accept()
+print("accepted", flush=True)
+connection.recv(1)
+server.accept()`;
+  // writes when its input ends
+  const write = python(`
+import socket, sys
+s = socket.create_connection(("${FAR.address}", 8082), 5)
+sys.stdin.read()
+s.send(b"x" * 1000)`);
+  const left = async (command: string[], then: () => Promise<unknown>) => {
+    await machine.tunnelUp();
+    const server = machine.startFar(accept);
     await line(server);
-    const packets = await leaked(run);
+    const program = machine.start(command);
+    await line(server);
+    await machine.tunnelReplaced();
+    const packets = await leaked(async () => {
+      await finish(program, '');
+      await then();
+    });
     server.kill('SIGKILL');
-    await finish(server);
+    await machine.uplinkRestored();
     return packets;
   };
-  const byUplink = () => finish(machine.startFar(knock(UPLINK)));
-  assert.ok((await listening(listen, byUplink)) > 0, 'the control');
-  assert.equal(await listening(machine.kept(...listen), byUplink), 0);
+  const { uplink } = await machine.seen();
+  const repeated = () => until(async () => (await machine.seen()).uplink > uplink);
+  assert.ok((await left(write, repeated)) > 0, 'the control');
+  const refusedAgain = async () => {
+    await machine.kill();
+    await machine.serve();
+    const refused = await machine.refused();
+    await until(async () => (await machine.refused()) > refused, 'what was left to be repeated');
+  };
+  assert.equal(await left(machine.kept(...write), refusedAgain), 0);
 });
 
 test('a cgroup that was made again is unknown to the old rules, and known when a program starts', {

@@ -16,6 +16,7 @@ function play(processes: readonly Process[], duringMove: (all: Map<number, Proce
   const moved: number[][] = [];
   const released: number[] = [];
   let loaded: ProgramRules | null = null;
+  const clock = { seconds: 0 };
   const programs = createPrograms({
     kernel: {
       backend: null,
@@ -23,8 +24,10 @@ function play(processes: readonly Process[], duringMove: (all: Map<number, Proce
         loaded = rules;
         return { fingerprint: JSON.stringify(rules), dormant: false };
       },
-      remove: async () => {},
-      list: async () => null,
+      async remove() {
+        loaded = null;
+      },
+      list: async () => loaded && { fingerprint: JSON.stringify(loaded), dormant: false },
       watch() {},
     } as unknown as Parameters<typeof createPrograms>[0]['kernel'],
     isSupported: () => true,
@@ -38,10 +41,33 @@ function play(processes: readonly Process[], duringMove: (all: Map<number, Proce
     async release(process) {
       released.push(process.pid);
     },
+    now: () => clock.seconds,
     report: assert.fail,
   });
-  return { programs, moved, released, loaded: () => loaded };
+  return { programs, moved, released, clock, loaded: () => loaded };
 }
+
+test('the rules stay for a while after the last program, for what the kernel repeats', async () => {
+  const { programs, moved, clock, loaded } = play([SHELL, NODE, BUSCTL]);
+  await programs.place({ uid: USER, pid: BUSCTL.pid });
+  clock.seconds = 100_000;
+  assert.equal(programs.idle(), false);
+  moved.length = 0; // it ends
+  await programs.check();
+  clock.seconds += 800;
+  await programs.check();
+  assert.deepEqual([loaded(), programs.idle()], [{ uids: [] }, false]);
+  // a new service does not know when it ended
+  await programs.start();
+  clock.seconds += 800;
+  await programs.check();
+  assert.deepEqual([loaded(), programs.idle()], [{ uids: [] }, false]);
+  clock.seconds += 101;
+  await programs.check();
+  assert.deepEqual([loaded(), programs.idle()], [null, true]);
+  await programs.start();
+  assert.deepEqual([loaded(), programs.idle()], [null, true]);
+});
 
 const NOT_OWN = { code: 'InvalidArgument', message: 'Only a process of your own can be kept in the tunnel.' };
 
