@@ -191,7 +191,7 @@ test('an answer that began in the tunnel is not repeated by another link', { ski
   assert.equal(await answers(machine.kept(...LISTEN), halfOpen(true)), 0);
 });
 
-test('what a program left unsent is not repeated outside after its end, also with a new service', {
+test('data that a program left unsent is not repeated outside after its end, also with a new service', {
   skip,
 }, async () => {
   const accept = `
