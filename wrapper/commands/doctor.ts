@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
+import { checkGateways } from '../gateway/check.ts';
 import { probeAccount } from '../manage/probe-account.ts';
 import { readQueue } from '../manage/queue.ts';
 import { poolStatus } from '../pool/status.ts';
@@ -51,6 +52,7 @@ export async function doctor(
   ];
   try {
     findings.push(...(await checkAccounts(context, options.probe === true)));
+    findings.push(...(await checkGateways(context)));
     findings.push(...(await checkPool(context)));
   } catch (error) {
     findings.push(asFinding(error));

@@ -157,6 +157,9 @@ function addServe(program: Command, context: Context): void {
       const own = await import('./serve.ts');
       await own.serve(cli, command, options, context);
     });
+  add(serve, 'status [cli]', 'show gateways, their programs, and what these have used').action(
+    async (cli: string | undefined, options) => (await import('./serve.ts')).gatewayStatus(cli, options, context),
+  );
   const token = serve.command('token').enablePositionalOptions().description('tokens of programs that use a gateway');
   add(token, 'add <cli> <name>', 'make a token, and print its placeholder once')
     .option('--expires <duration>', 'how long it can be used, for example 30d; default: until it is revoked')

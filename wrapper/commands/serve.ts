@@ -1,17 +1,15 @@
 // Implements `serve`: the gateway of a tool's provider, and the tokens with which programs use it.
-import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { httpOf, newPlaceholder, startGateway } from '../gateway/gateway.ts';
+import { isFree, portOf, urlOf } from '../gateway/port.ts';
 import { runBehindGateway } from '../gateway/run.ts';
 import { variablesFor } from '../gateway/variables.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { exitLike } from '../run/upstream/signals.ts';
 import { ACCOUNT_NAME } from '../store/config.ts';
 import { quote } from '../store/source-stamps.ts';
-import { gatewayClis, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
+import { describeToken, gatewayClis, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
 import { DURATION, formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { digest, randomHex } from '../system/hash.ts';
@@ -32,9 +30,6 @@ export interface TokenOptions {
 }
 
 const SHELL_LASTS = '12h';
-/** Below the ports that Linux gives to outgoing connections, so that it is free at the next start as well. */
-const PORTS = [20_000, 32_768] as const;
-const ATTEMPTS = 100;
 
 /**
  * `serve <cli> [command…]`: runs one program with a gateway of its own, or the gateway of the tool until Ctrl+C.
@@ -114,6 +109,45 @@ export function listTokens(cli: string | undefined, options: TokenOptions, conte
   emit(options.json, { tokens }, rows.length > 0 ? table([headings, ...rows]) : 'no program has a token');
 }
 
+/** `serve status [cli]`: gateways, whether they run, and what their programs have used. */
+export async function gatewayStatus(
+  cli: string | undefined,
+  options: { json?: boolean },
+  context: Context,
+): Promise<void> {
+  const now = context.now();
+  const gateways = await Promise.all(
+    (cli === undefined ? gatewayClis(context.paths) : [cli]).map(async each => {
+      const { port, tokens } = readGateway(context.paths, each);
+      return {
+        cli: each,
+        url: port === undefined ? null : urlOf(port),
+        running: port !== undefined && !(await isFree(port)),
+        consumers: tokens.map(token => describeToken(token)),
+      };
+    }),
+  );
+  const text = gateways.map(({ cli: name, url, running, consumers }) => {
+    const heading = `${name}: ${running ? `listens at ${url}` : 'does not run'}`;
+    const rows = consumers.map(({ name: token, ends, requests, refused, used, budget, last, account }) => [
+      token,
+      ends === null ? 'never' : Date.parse(ends) > now ? time(ends) : 'ended',
+      number(requests),
+      number(refused),
+      budget === null ? number(used) : `${number(used)} of ${number(budget)}`,
+      time(last),
+      account ?? '-',
+    ]);
+    const headings = ['PROGRAM', 'ENDS', 'REQUESTS', 'REFUSED', 'USED', 'LAST', 'ACCOUNT'];
+    return rows.length > 0 ? `${heading}\n${table([headings, ...rows])}` : heading;
+  });
+  emit(
+    options.json,
+    { gateways },
+    text.join('\n\n') || 'No gateway has been used.\nStart with: culvert-wrap serve firecrawl',
+  );
+}
+
 /**
  * `serve token revoke <cli> <name>`: a running gateway refuses it from now on, and ends its connections within a second.
  * @throws WrapError `unknown-token`
@@ -166,43 +200,6 @@ function addToken(
   return placeholder;
 }
 
-/** The given port, or the one of the last time, or a free one; it is kept for the next time. */
-async function portOf(cli: string, given: string | undefined, { paths }: Context): Promise<number> {
-  const stored = readGateway(paths, cli).port;
-  const port = given === undefined ? (stored ?? (await freePort())) : portFrom(given);
-  if (port !== stored) {
-    updateGateway(paths, cli, gateway => {
-      gateway.port = port;
-    });
-  }
-  return port;
-}
-
-async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const port = randomInt(...PORTS);
-    if (await isFree(port)) return port;
-  }
-  throw new WrapError('port-in-use', EXIT.unavailable, 'no free port was found', { hint: 'give one with --port' });
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-    server.close();
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function portFrom(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
-  throw new WrapError('bad-port', EXIT.usage, `${JSON.stringify(text)} is not a port`, { hint: 'write 1 to 65535' });
-}
-
 function durationOf(text: string): number {
   if (DURATION.test(text)) return parseDuration(text);
   throw new WrapError('bad-duration', EXIT.usage, `${JSON.stringify(text)} is not a length of time`, {
@@ -223,10 +220,6 @@ function variablesOf(
   { env }: Context,
 ): Record<string, string> {
   return variablesFor(http, { url: urlOf(port), placeholder }, env);
-}
-
-function urlOf(port: number): string {
-  return `http://127.0.0.1:${port}`;
 }
 
 function exportsOf(variables: Record<string, string>): string {

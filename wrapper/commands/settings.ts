@@ -70,7 +70,7 @@ export function showAudit(options: Options & { last?: string }, { paths }: Conte
   const rows = entries.map(entry => [
     time(entry.at),
     entry.cli,
-    entry.command,
+    entry.consumer === undefined ? entry.command : `${entry.command} (${entry.consumer})`,
     entry.account ?? '-',
     `${entry.outcome}${entry.class || entry.why ? ` (${entry.class ?? entry.why})` : ''}${entry.degraded ? ', degraded' : ''}`,
     entry.ms === undefined ? '-' : `${entry.ms} ms`,

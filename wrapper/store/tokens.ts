@@ -76,6 +76,36 @@ export function updateGateway(
   return withLock(file, work, timeoutMs);
 }
 
+/** A token for people and programs. Times are in ISO 8601. */
+export interface ConsumerReport {
+  name: string;
+  ends: string | null;
+  requests: number;
+  /** Requests beyond its budget. */
+  refused: number;
+  used: number;
+  budget: number | null;
+  /** Time and account of the last request. */
+  last: string | null;
+  account: string | null;
+}
+
+/** Report about a token. */
+export function describeToken(token: Token): ConsumerReport {
+  const { name, expires, requests, refused, used, budget, lastAt, lastAccount } = token;
+  const iso = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
+  return {
+    name,
+    ends: iso(expires),
+    requests,
+    refused,
+    used,
+    budget: budget ?? null,
+    last: iso(lastAt),
+    account: lastAccount ?? null,
+  };
+}
+
 /** Tools whose gateway has a file. */
 export function gatewayClis(paths: Paths): string[] {
   try {

@@ -47,6 +47,22 @@ export const ToolRun = z.object({
 });
 export type ToolRun = z.infer<typeof ToolRun>;
 
+/** A program that uses the accounts through the gateway of `culvert-wrap serve`. */
+export const ToolConsumer = z.object({
+  name: z.string(),
+  /** When its token ends; null for never. */
+  ends: z.nullable(Time),
+  requests: z.number(),
+  /** Requests beyond its budget. */
+  refused: z.number(),
+  /** Expected cost of its requests, in the provider's unit. */
+  used: z.number(),
+  budget: z.nullable(z.number()),
+  /** Time and account of its last request. */
+  last: z.nullable(Time),
+  account: z.nullable(z.string()),
+});
+
 /** A command-line tool of the catalog that has accounts or a shim, or is on the daemon's PATH. */
 export const Tool = z.object({
   cli: z.string(),
@@ -71,6 +87,8 @@ export const Tool = z.object({
   total: z.object({ remaining: Count, limit: Count, used: Count }),
   /** Newest first, at most 5. */
   runs: z.array(ToolRun),
+  /** Programs with a token for the gateway. */
+  consumers: z.array(ToolConsumer),
 });
 export type Tool = z.infer<typeof Tool>;
 

@@ -91,6 +91,7 @@ export function tool(cli: string, more: Partial<Tool> = {}): Tool {
     accounts: [],
     total: { remaining: null, limit: null, used: null },
     runs: [],
+    consumers: [],
     ...more,
   };
 }

@@ -6,6 +6,7 @@ import { readConfig } from '../config.ts';
 import { type AccountReport, describeAllAccounts, isUsable, reserveOf } from '../describe.ts';
 import type { Paths } from '../paths.ts';
 import { readLocal } from '../pool-file.ts';
+import { gatewayClis, readGateway } from '../tokens.ts';
 import type { Sample, Samples } from './exposition.ts';
 import type { WRAP_FAMILIES } from './families.ts';
 import type { Tally } from './tally.ts';
@@ -52,7 +53,26 @@ export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): 
     culvert_wrap_account_known_timestamp_seconds: each(({ at }) => seconds(at)),
     culvert_wrap_switches_total: counted(tally.switches, clis, 'class', CLASSES),
     culvert_wrap_runs_total: counted(tally.runs, clis, 'outcome', OUTCOMES),
+    ...gatewaySamples(paths, key),
     ...(pool && poolSamples(paths)),
+  };
+}
+
+/** Samples of the programs that use a gateway. */
+function gatewaySamples(paths: Paths, key: string | undefined): WrapSamples {
+  const all = gatewayClis(paths).flatMap(cli =>
+    readGateway(paths, cli).tokens.map(token => ({
+      token,
+      labels: { cli, consumer: key === undefined ? token.name : hashName(key, cli, token.name) },
+    })),
+  );
+  if (all.length === 0) return {};
+  const each = (field: 'requests' | 'refused' | 'used'): Sample[] =>
+    all.map(({ token, labels }) => ({ labels, value: token[field] }));
+  return {
+    culvert_wrap_gateway_requests_total: each('requests'),
+    culvert_wrap_gateway_refused_total: each('refused'),
+    culvert_wrap_gateway_used_total: each('used'),
   };
 }
 

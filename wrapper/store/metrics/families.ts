@@ -46,6 +46,21 @@ export const WRAP_FAMILIES = {
     help: 'Attempts to run a wrapped command, by what they came to.',
     labels: ['cli', 'outcome'],
   },
+  culvert_wrap_gateway_requests_total: {
+    type: 'counter',
+    help: 'Requests of a program with a token that went to the provider.',
+    labels: ['cli', 'consumer'],
+  },
+  culvert_wrap_gateway_refused_total: {
+    type: 'counter',
+    help: 'Requests of a program that were beyond its budget.',
+    labels: ['cli', 'consumer'],
+  },
+  culvert_wrap_gateway_used_total: {
+    type: 'counter',
+    help: "Expected cost of a program's requests, in the provider's unit.",
+    labels: ['cli', 'consumer'],
+  },
   culvert_wrap_pool_degraded: {
     type: 'gauge',
     help: "1 while commands can't reach the pool's store; missing where this machine is in no pool.",

@@ -1,0 +1,49 @@
+// Reports about programs that use a gateway: `serve status`, `metrics` and `doctor`.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { portOf } from '../../../wrapper/gateway/port.ts';
+import { contextOf, homeFor, json, startProvider } from '../../support/wrapper/gateway.ts';
+
+test('status, metrics and doctor know the programs of a gateway, and find a key that was left', async t => {
+  const { port: provider } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
+  const box = homeFor(t, provider, { a: 'real-a' });
+  const { placeholder, url } = JSON.parse(
+    (await box.wrap(['serve', 'token', 'add', 'fake', 'app', '--budget', '1', '--json'])).stdout,
+  );
+  const context = contextOf(box);
+  const gateway = await startGateway('fake', context, { port: await portOf('fake', undefined, context) });
+  t.after(() => gateway.close());
+  assert.equal(gateway.url, url);
+  for (let count = 0; count < 2; count += 1)
+    await fetch(`${url}/scrape`, { headers: { authorization: `Bearer ${placeholder}` } });
+
+  const findings = async (env: Record<string, string>): Promise<[string, string][]> => {
+    const run = await box.wrap(['doctor', '--json'], { env });
+    const all: { level: string; what: string }[] = JSON.parse(run.stdout).findings;
+    return all.filter(({ what }) => /gateway|token/.test(what)).map(({ level, what }) => [level, what]);
+  };
+  const good = { FAKE_URL: url, FAKE_KEY: placeholder, NO_PROXY: '127.0.0.1', https_proxy: '', HTTP_PROXY: 'http://p' };
+  assert.deepEqual(await findings(good), [['ok', 'fake: running programs that use the gateway and hold no key: 1']]);
+  assert.deepEqual(await findings({ ...good, FAKE_KEY: 'real-a' }), [
+    ['problem', 'fake: this shell uses the gateway, and has a key in FAKE_KEY'],
+  ]);
+  assert.deepEqual(await findings({ ...good, FAKE_KEY: 'fk-old', NO_PROXY: 'localhost' }), [
+    ['problem', 'fake: this shell uses the gateway, which refuses its FAKE_KEY'],
+    ['warning', 'fake: this shell sends requests for the gateway to the proxy in HTTP_PROXY'],
+  ]);
+
+  await gateway.close();
+  const status = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0];
+  assert.deepEqual([status.cli, status.url, status.running], ['fake', url, false]);
+  const { name, requests, refused, used, budget, account } = status.consumers[0];
+  assert.deepEqual([name, requests, refused, used, budget, account], ['app', 1, 1, 1, 1, 'a']);
+  assert.match((await box.wrap(['serve', 'status'])).stdout, /^fake: does not run\nPROGRAM .*\napp .* 1 of 1 /);
+  const { stdout } = await box.wrap(['metrics']);
+  assert.match(stdout, /culvert_wrap_gateway_requests_total\{cli="fake",consumer="app"\} 1\n/);
+  assert.match(stdout, /culvert_wrap_gateway_refused_total\{cli="fake",consumer="app"\} 1\n/);
+  assert.match((await box.wrap(['audit'])).stdout, /http \(app\)/);
+  assert.deepEqual(await findings({}), [
+    ['warning', `fake: nothing listens at ${url}, which programs have a token for`],
+  ]);
+});

@@ -1,0 +1,124 @@
+// Finds what is wrong with programs that use a gateway: a placeholder that is refused, a proxy in between, a key that was left.
+import { readdirSync } from 'node:fs';
+import type { HttpProvider } from '../catalog/catalog.ts';
+import type { Context } from '../context.ts';
+import { callerEnvironment } from '../run/accounts/environment.ts';
+import { loadPlan } from '../run/load-plan.ts';
+import type { Plan } from '../store/plan.ts';
+import { resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
+import { type GatewayFile, gatewayClis, isValid, readGateway } from '../store/tokens.ts';
+import { readText } from '../system/files.ts';
+import { sha256 } from '../system/hash.ts';
+import { isFree, urlOf } from './port.ts';
+
+/** Result of a check. */
+export interface Checked {
+  level: 'ok' | 'warning' | 'problem';
+  what: string;
+  fix?: string;
+}
+
+/** A program that is started with variables. */
+interface Program {
+  name: string;
+  env: Record<string, string | undefined>;
+}
+
+/** Things that the checks of one gateway need. */
+interface Gateway {
+  cli: string;
+  http: HttpProvider;
+  url: string;
+  file: GatewayFile;
+  keys: ReadonlySet<string>;
+  now: number;
+}
+
+/** Checks the gateways of this user, and the programs that run with their variables. */
+export async function checkGateways(context: Context): Promise<Checked[]> {
+  const findings: Checked[] = [];
+  for (const cli of gatewayClis(context.paths)) {
+    const file = readGateway(context.paths, cli);
+    const plan = await loadPlan(cli, context);
+    const { http } = plan.provider;
+    if (!http || file.port === undefined || file.tokens.length === 0) continue;
+    const url = urlOf(file.port);
+    const keys = await keysOf(plan, http, context);
+    const gateway = { cli, http, url, file, keys, now: context.now() };
+    const programs = [{ name: 'this shell', env: context.env }, ...running()].filter(each => usesIt(each, gateway));
+    const faults = programs.flatMap(program => checkProgram(program, gateway));
+    if (await isFree(file.port)) {
+      const fix = `run \`culvert-wrap serve ${cli}\``;
+      findings.push({
+        level: 'warning',
+        what: `${cli}: nothing listens at ${url}, which programs have a token for`,
+        fix,
+      });
+    }
+    findings.push(...faults);
+    if (programs.length > 0 && faults.length === 0)
+      findings.push({
+        level: 'ok',
+        what: `${cli}: running programs that use the gateway and hold no key: ${programs.length}`,
+      });
+  }
+  return findings;
+}
+
+function checkProgram({ name, env }: Program, { cli, http, file, keys, now }: Gateway): Checked[] {
+  const findings: Checked[] = [];
+  const left = Object.entries(env).find(([, value]) => value !== undefined && keys.has(value))?.[0];
+  const fix = `start it with variables of \`culvert-wrap serve ${cli} --env\``;
+  if (left !== undefined)
+    findings.push({ level: 'problem', what: `${cli}: ${name} uses the gateway, and has a key in ${left}`, fix });
+  const placeholder = env[http.key_variable];
+  if (left !== http.key_variable && !isAdmitted(placeholder, file, now)) {
+    const what = `${cli}: ${name} uses the gateway, which refuses its ${http.key_variable}`;
+    findings.push({ level: 'problem', what, fix });
+  }
+  const proxy = ['http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'].find(variable => env[variable]);
+  const direct = (env.NO_PROXY ?? env.no_proxy ?? '').split(',').map(host => host.trim());
+  if (proxy && !direct.some(host => host === '*' || host === '127.0.0.1' || host === '127.0.0.0/8')) {
+    const what = `${cli}: ${name} sends requests for the gateway to the proxy in ${proxy}`;
+    findings.push({ level: 'warning', what, fix: 'add 127.0.0.1 to its NO_PROXY' });
+  }
+  return findings;
+}
+
+/** Programs are told apart by the address in their variables, or by a placeholder where the address is an option. */
+function usesIt({ env }: Program, { http, url, file, now }: Gateway): boolean {
+  const base = http.base_variable === undefined ? undefined : env[http.base_variable];
+  return base === undefined
+    ? isAdmitted(env[http.key_variable], file, now)
+    : base === url || base.startsWith(`${url}/`);
+}
+
+function isAdmitted(placeholder: string | undefined, { tokens }: GatewayFile, now: number): boolean {
+  const own = placeholder === undefined ? '' : sha256(placeholder);
+  return tokens.some(token => token.digest === own && isValid(token, now));
+}
+
+async function keysOf(plan: Plan, { key_variable }: HttpProvider, { env }: Context): Promise<Set<string>> {
+  const resolved = await Promise.all(
+    plan.accounts.map(account => resolveAccount(account, callerEnvironment(env), SOURCE_TIMEOUT_MS)),
+  );
+  return new Set(resolved.flatMap(each => (each.ok && each.env[key_variable] ? [each.env[key_variable]] : [])));
+}
+
+/** Other processes of this user, with the variables that they were started with. */
+function running(): Program[] {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap(pid => {
+      try {
+        const pairs = (readText(`/proc/${pid}/environ`) ?? '')
+          .split('\0')
+          .map(line => line.split(/=(.*)/s).slice(0, 2));
+        const name = `${(readText(`/proc/${pid}/comm`) ?? '').trim()} (${pid})`;
+        return [{ name, env: Object.fromEntries(pairs) }];
+      } catch {
+        // it has ended, or is another user's
+        return [];
+      }
+    });
+}
