@@ -18,7 +18,7 @@ interface Certificate {
 }
 
 /** Its name in a database. */
-export const nicknameOf = ({ fingerprint }: Certificate) =>
+const nicknameOf = ({ fingerprint }: Certificate) =>
   `Organization ${fingerprint.replaceAll(':', '').slice(0, 16)} (Culvert)`;
 
 const commandOf = (directory: string, certificate: Certificate) => [

@@ -1,8 +1,8 @@
 // Renders the page of the organization's certificate: the tools are tried when it is turned to.
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { createTrustPage } from '../../view/client/trust-page.ts';
 import { NO_TRUST, trustForm } from '../../view/forms/trust.ts';
+import { createTrustPage } from '../../view/forms/trust-page.ts';
 import { useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows.tsx';
 

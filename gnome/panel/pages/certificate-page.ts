@@ -1,6 +1,7 @@
 // Builds the page of the organization's certificate: the tools are tried when it is turned to.
-import { createTrustPage } from '../../../daemon/view/client/trust-page.ts';
+
 import { NO_TRUST, trustForm } from '../../../daemon/view/forms/trust.ts';
+import { createTrustPage } from '../../../daemon/view/forms/trust-page.ts';
 import { tr } from '../../i18n.ts';
 import type { Shell } from '../shell.ts';
 import { FormPage } from '../widgets/rows/form-page.ts';

@@ -1,9 +1,9 @@
 // Holds what the page of the organization's certificate shows, and carries out what it asks for, in panel and web page.
 import type { TrustReport } from '../../api/schema/trust.ts';
-import { NO_TRUST, type TrustState, type TrustTasks } from '../forms/trust.ts';
+import type { Model } from '../client/model.ts';
 import { errorText } from '../states/problems.ts';
 import type { Translator } from '../translator.ts';
-import type { Model } from './model.ts';
+import { NO_TRUST, type TrustState, type TrustTasks } from './trust.ts';
 
 /** @param show renders a new state */
 export function createTrustPage(model: Model, show: (state: TrustState) => void, tr: () => Translator): TrustTasks {
