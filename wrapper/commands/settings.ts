@@ -5,6 +5,7 @@ import { distrust, readDirectoryFile, trust } from '../manage/directory.ts';
 import { DIRECTORY_FILE } from '../run/find-up.ts';
 import { readAudit } from '../store/audit.ts';
 import { readConfig } from '../store/config.ts';
+import { readInstalls } from '../store/installs.ts';
 import { describeSource } from '../store/secrets.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { emit, table, time } from './print.ts';
@@ -81,6 +82,8 @@ export function showAudit(options: Options & { last?: string }, { paths }: Conte
     { entries },
     rows.length > 0
       ? table([['AT', 'CLI', 'COMMAND', 'ACCOUNT', 'OUTCOME', 'TIME', 'COST'], ...rows])
-      : 'No command has run yet. Put a tool behind Culvert with: culvert-wrap install firecrawl',
+      : Object.keys(readInstalls(paths)).length > 0
+        ? 'No command has run with an account yet.'
+        : 'No command has run yet. Put a tool behind Culvert with: culvert-wrap install firecrawl',
   );
 }

@@ -50,3 +50,11 @@ test('an empty list names the next step', async t => {
   for (const args of [['status'], ['accounts'], ['audit']])
     assert.match((await box.wrap(args)).stdout, /culvert-wrap (install|accounts add) firecrawl/, args.join(' '));
 });
+
+test('once a tool is installed, an empty audit log does not ask for that', async t => {
+  const box = sandbox(t);
+  box.script('fake', '#!/bin/sh\necho ok\n');
+  box.provider('fake', 'inject = ["FAKE_KEY"]\n');
+  assert.equal((await box.wrap(['install', 'fake'])).exit, 0);
+  assert.equal((await box.wrap(['audit'])).stdout, 'No command has run with an account yet.\n');
+});
