@@ -30,7 +30,9 @@ test('joining takes no pasting once it was begun here, and an address that nobod
   assert.match(unasked.stderr, /No sign-in to this organization was begun in Culvert/);
   await culvert(home, 'account', 'accept-terms');
   await culvert(home, 'account', 'delete', '--yes');
-  assert.equal((await culvert(home, 'account', 'register', '--organization', 'acme')).code, 0);
+  const begun = await culvert(home, 'account', 'register', '--organization', 'acme');
+  assert.equal(begun.code, 0);
+  assert.match(begun.stderr, /^Sign in with the browser\..* culvert account token$/m);
   const asked = await culvert(home, ADDRESS);
   assert.equal(asked.code, 0);
   assert.match(asked.stderr, /^The registration is complete\.$/m);

@@ -14,9 +14,13 @@ export const account: Run = async context => {
   return EXIT.ok;
 };
 
+/** The registration is complete only after that. */
+const SIGN_IN =
+  'Sign in with the browser. If it does not return to Culvert, copy the address of the last page, and run: culvert account token';
+
 export const register: Run = (context, _, options) =>
   typeof options.organization === 'string'
-    ? sendAction(context, 'Registered with the organization.', 'registerOrganization', options.organization)
+    ? sendAction(context, SIGN_IN, 'registerOrganization', options.organization)
     : sendAction(context, 'This device is registered.', 'register');
 
 export const deleteRegistration: Run = async (context, _, options) => {
