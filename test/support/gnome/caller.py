@@ -6,13 +6,12 @@ Requests: {"do": "all"} {"do": "get", "name": S} {"do": "call", "method": S, "ar
 {"do": "notices"} {"do": "owner"} {"do": "pid"} {"do": "take", "name": S} takes a name, {"do": "taken"} tells what was called
 there. Answers: {"ok": …} or {"error": S}; a refused call is {"ok": {"name": S, "text": S}}.
 """
-import json
-import sys
 
 import gi
 
 gi.require_version("Gio", "2.0")
 from gi.repository import Gio, GLib
+from lines import serve
 
 NAME = "org.culvert.Client1"
 PATH = "/org/culvert/Client1"
@@ -106,20 +105,4 @@ def answer(request):
     raise ValueError(what)
 
 
-def line(channel, condition):
-    text = channel.readline()
-    if not text:
-        loop.quit()
-        return False
-    try:
-        reply = {"ok": answer(json.loads(text))}
-    except Exception as error:  # told to the test, which fails with it
-        reply = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(reply), flush=True)
-    return True
-
-
-loop = GLib.MainLoop()
-GLib.io_add_watch(sys.stdin.fileno(), GLib.PRIORITY_DEFAULT, GLib.IO_IN | GLib.IO_HUP,
-                  lambda _fd, condition: line(sys.stdin, condition))
-loop.run()
+serve(answer)

@@ -8,13 +8,12 @@ that are registered with another watcher, a real one, and tells whether there ar
 {"do": "invoke", "id": N, "key": S} presses a button of one. Answers: {"ok": …} or {"error": S}.
 """
 import hashlib
-import json
-import sys
 
 import gi
 
 gi.require_version("Gio", "2.0")
 from gi.repository import Gio, GLib
+from lines import serve
 
 WATCHER = "org.kde.StatusNotifierWatcher"
 XML = """<node><interface name="org.kde.StatusNotifierWatcher">
@@ -189,20 +188,4 @@ def perform(request):
     return None
 
 
-def line(channel, condition):
-    text = channel.readline()
-    if not text:
-        loop.quit()
-        return False
-    try:
-        answer = {"ok": perform(json.loads(text))}
-    except Exception as error:  # told to the test, which fails with it
-        answer = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(answer), flush=True)
-    return True
-
-
-loop = GLib.MainLoop()
-GLib.io_add_watch(sys.stdin.fileno(), GLib.PRIORITY_DEFAULT, GLib.IO_IN | GLib.IO_HUP,
-                  lambda _fd, condition: line(sys.stdin, condition))
-loop.run()
+serve(perform)
