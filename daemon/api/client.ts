@@ -46,7 +46,7 @@ export class Unreachable extends Error {
 export type Event = { [N in EventName]: { event: N; id: string; data: EventData<N> } }[EventName];
 
 type Arguments<L extends RequestLine> = (BodyOf<L> extends undefined ? object : { body: BodyOf<L> }) &
-  (QueryOf<L> extends undefined ? object : { query?: QueryOf<L> }) & { ifMatch?: string };
+  (QueryOf<L> extends undefined ? object : { query?: QueryOf<L> });
 type Optional<A> = object extends A ? [args?: A] : [args: A];
 
 /** Endpoints that do not answer JSON. */
@@ -77,15 +77,10 @@ export interface Client {
 export function createClient(transport: Transport): Client {
   return {
     async call(line, ...args) {
-      const { body, query, ifMatch } = (args[0] ?? {}) as {
-        body?: unknown;
-        query?: Record<string, string>;
-        ifMatch?: string;
-      };
+      const { body, query } = (args[0] ?? {}) as { body?: unknown; query?: Record<string, string> };
       const { method, path } = splitRequestLine(line);
       const headers: Record<string, string> = { accept: 'application/json' };
       if (body !== undefined) headers['content-type'] = 'application/json';
-      if (ifMatch) headers['if-match'] = ifMatch;
       const reply = await transport.request(
         method,
         path + queryString(query),

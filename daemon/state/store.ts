@@ -26,18 +26,18 @@ export interface State {
  * An empty state: nothing is known of the tunnel yet.
  * Revisions start at the clock, so that an event id of an earlier run can't pass for one of this run.
  */
-export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KILL_SWITCH, now = Date.now): State {
+export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KILL_SWITCH): State {
   let snapshot: Snapshot = {
     ok: true,
-    revision: now(),
-    generatedAt: new Date(now()).toISOString(),
+    revision: Date.now(),
+    generatedAt: new Date().toISOString(),
     tunnelCli,
     status: {
       state: 'unknown',
       reason: null,
       network: null,
       blocked: null,
-      since: new Date(now()).toISOString(),
+      since: new Date().toISOString(),
       raw: null,
     },
     settings: {},
@@ -65,7 +65,7 @@ export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KI
       ...snapshot,
       ...change,
       revision: snapshot.revision + 1,
-      generatedAt: new Date(now()).toISOString(),
+      generatedAt: new Date().toISOString(),
     };
   };
   const emit = (event: EventName, data: unknown) => {

@@ -151,7 +151,7 @@ export type Row = Common &
      */
     | { kind: 'link'; value?: string; page: PageName; row?: string; task?: ClientTask }
     /** An entry of a list, which `remove` takes off it. */
-    | { kind: 'item'; badge?: string; remove: Command | null; removeLabel: string }
+    | { kind: 'item'; remove: Command | null; removeLabel: string }
     /** Text to give; `check` says what is wrong with it, or null. */
     | {
         kind: 'entry';

@@ -1,6 +1,6 @@
 // Finds the process that listens on a TCP port, so that the error can name it.
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import { type readTable as ReadTable, readTable } from '../../../wrapper/system/peer.ts';
+import { readTable } from '../../../wrapper/system/peer.ts';
 
 export interface Listener {
   uid: number;
@@ -8,13 +8,10 @@ export interface Listener {
   inode: string;
 }
 
-/**
- * Ports on which connections to 127.0.0.1 are accepted, also by way of 0.0.0.0 and ::.
- * @param read gives the kernel's tables (proc(5)).
- */
-export async function listeners(read: typeof ReadTable = readTable): Promise<Map<number, Listener>> {
+/** Ports on which connections to 127.0.0.1 are accepted, also by way of 0.0.0.0 and ::, by the kernel's tables (proc(5)). */
+export async function listeners(): Promise<Map<number, Listener>> {
   const listeners = new Map<number, Listener>();
-  for (const table of [await read('tcp6').catch(() => ''), await read('tcp').catch(() => '')])
+  for (const table of [await readTable('tcp6').catch(() => ''), await readTable('tcp').catch(() => '')])
     for (const row of table.split('\n').slice(1)) {
       const [, local = '', , state, , , , uid, , inode = ''] = row.trim().split(/\s+/);
       const [address = '', port = ''] = local.split(':');

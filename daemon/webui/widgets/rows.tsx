@@ -381,7 +381,6 @@ function ItemRow({ row }: { row: Of<'item'> }) {
   return (
     <div class="row">
       <Words row={row} id={id} />
-      {row.badge && <span class="badge">{row.badge}</span>}
       {row.remove && (
         <CommandButton
           aria-label={row.removeLabel}

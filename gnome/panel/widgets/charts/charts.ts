@@ -35,8 +35,10 @@ export interface Charts {
   show(shown: Shown): void;
 }
 
-/** @param listed rows of the table: the newest */
-export function createCharts(listed = 24): Charts {
+/** Rows of the table: the newest. */
+const LISTED = 24;
+
+export function createCharts(): Charts {
   const charts = curves().map(curve => ({ curve, ...createChart(curve.title) }));
   const table = new Gtk.Grid({ column_spacing: 18, row_spacing: 6, margin_top: 12 });
   const expander = new Gtk.Expander({ label: _('As a table'), child: table });
@@ -50,7 +52,7 @@ export function createCharts(listed = 24): Charts {
     // only what is unfolded is laid out
     const { figures, formatAt } = expander.expanded && last ? last : NONE;
     const measured = figures.filter(each => charts.some(({ curve }) => curve.value(each) !== null));
-    const rows = measured.slice(-listed).reverse();
+    const rows = measured.slice(-LISTED).reverse();
     const text = (each: Figures) =>
       charts.map(({ curve }) => {
         const value = curve.value(each);

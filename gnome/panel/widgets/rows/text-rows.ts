@@ -95,7 +95,6 @@ export function linkRow(first: RowOf<'link'>, host: RowHost): RowWidget<'link'> 
 
 export function itemRow(first: RowOf<'item'>, host: RowHost): RowWidget<'item'> {
   const widget = actionRow();
-  const badge = new Gtk.Label({ css_classes: ['caption', 'dim-label'], valign: Gtk.Align.CENTER });
   const button = new Gtk.Button({
     icon_name: 'list-remove-symbolic',
     valign: Gtk.Align.CENTER,
@@ -103,16 +102,13 @@ export function itemRow(first: RowOf<'item'>, host: RowHost): RowWidget<'item'> 
   });
   let now = first;
   button.connect('clicked', () => now.remove && void host.run(now.remove));
-  widget.add_suffix(badge);
   widget.add_suffix(button);
   return {
     widget,
     show(row) {
       now = row;
       showWords(widget, row);
-      setDescription(widget, [row.badge, row.subtitle].filter(Boolean).join('. '));
-      badge.label = row.badge ?? '';
-      badge.visible = Boolean(row.badge);
+      setDescription(widget, row.subtitle ?? '');
       button.tooltip_text = row.removeLabel;
       setName(button, row.removeLabel);
       setDescription(button, row.subtitle ?? '');
