@@ -3,7 +3,9 @@ import * as z from 'zod/mini';
 import { ACTION_NAMES, ACTIONS, argumentOf, subjectOf } from './actions.ts';
 import { type Endpoint, endpoints, events, type RequestLine } from './contract.ts';
 import { splitRequestLine } from './request-line.ts';
+import * as doctor from './schema/doctor.ts';
 import { METRICS_TYPE } from './schema/metrics.ts';
+import { Message } from './schema/values.ts';
 import * as schemas from './schema.ts';
 
 /** Problems that any route can answer with. */
@@ -36,7 +38,9 @@ const POLICY =
 
 /** The schemas that the document names, and refers to wherever they occur. */
 const NAMES = new Map<unknown, string>(
-  Object.entries(schemas).flatMap(([name, s]) => (isSchema(s) ? [[s, name]] : [])),
+  [...Object.entries(schemas), ...Object.entries(doctor), ['Message', Message] as const].flatMap(([name, s]) =>
+    isSchema(s) ? [[s, name]] : [],
+  ),
 );
 
 function reference(schema: unknown): object | null {
@@ -168,8 +172,8 @@ const described = (schema: z.ZodMiniType) => reference(schema) ?? jsonSchema(sch
 function jsonSchema(schema: z.ZodMiniType): unknown {
   const { $schema, ...json } = z.toJSONSchema(schema, {
     io: 'input', // leaves objects open that are not declared strict
-    override: ({ zodSchema, jsonSchema: json, path }) => {
-      const named = path.length > 0 && reference(zodSchema);
+    override: ({ zodSchema, jsonSchema: json }) => {
+      const named = (zodSchema as unknown) !== schema && reference(zodSchema);
       if (named) {
         for (const key of Object.keys(json)) delete json[key];
         Object.assign(json, named);

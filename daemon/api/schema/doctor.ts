@@ -51,7 +51,7 @@ const ActionFix = z.object({
 });
 /** A page for the user's browser. */
 const OpenFix = z.object({ kind: z.literal('open'), ...Label, url: z.string() });
-const Fix = z.discriminatedUnion('kind', [FileFix, CommandFix, ActionFix, OpenFix]);
+export const Fix = z.discriminatedUnion('kind', [FileFix, CommandFix, ActionFix, OpenFix]);
 export type Fix = z.infer<typeof Fix>;
 
 /** Evidence and explanation to be translated; older versions sent none. */
@@ -64,7 +64,7 @@ const Wording = z.optional(
   }),
 );
 
-const CheckResult = z.object({
+export const CheckResult = z.object({
   /** Stable: `dns-port-53`. */
   id: z.string(),
   title: z.string(),
