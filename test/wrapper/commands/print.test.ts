@@ -1,7 +1,7 @@
 // Tables for people.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { table } from '../../../wrapper/commands/print.ts';
+import { resetText, table } from '../../../wrapper/commands/print.ts';
 
 test('columns align by what a terminal shows, where some characters are two cells wide and some none', () => {
   const rows = [
@@ -22,4 +22,11 @@ test('in a terminal that is too narrow, the last column is below the others', ()
   assert.equal(table(rows, 37), wide);
   assert.equal(table(rows), wide, 'in a file');
   assert.equal(table(rows, 36), 'ACCOUNT  LEFT\nteam-a   850\n     ready, lasts about 3 h\ntotal    850');
+});
+
+test('a quota that started again in the past is marked, wherever it is shown', () => {
+  const now = Date.parse('2026-01-31T12:00:00Z');
+  assert.match(resetText('2026-01-31T11:59:59Z', now), /^2026-01-31 .* \(past\)$/);
+  assert.doesNotMatch(resetText('2026-01-31T12:00:01Z', now), /past/);
+  assert.doesNotMatch(resetText(null, now), /past/);
 });
