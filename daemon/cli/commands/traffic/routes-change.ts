@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/schema/traffic/routes.ts';
 import { addedTo, canonical, type Entry, parseDocument, parseLine, removedFrom } from '../../../routes/document.ts';
+import { assertOwn } from '../../../system/own-home.ts';
 import { printable } from '../../../system/printable.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
@@ -60,6 +61,7 @@ export const edit: Run = async (context, _, options) => {
     throw usage('An editor needs a terminal.', 'Give the document as a file instead: culvert routes import FILE');
   const { document, readOnly } = await context.client.call('GET /api/routes');
   if (readOnly) throw new Failure('Your organization manages the split tunnel, so you can’t change it here.');
+  assertOwn(context.paths.runtime);
   mkdirSync(context.paths.runtime, { recursive: true, mode: 0o700 });
   const file = join(context.paths.runtime, `routes-${process.pid}.txt`);
   let text = document;
