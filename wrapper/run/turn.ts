@@ -214,10 +214,16 @@ export class Turn {
     const credentials = book.credentials();
     for (;;) {
       const step = next(choosing, state);
-      if (step.kind === 'end') return undefined;
+      if (step.kind === 'end') {
+        this.#letGo();
+        return undefined;
+      }
+      // before anything is awaited: a request that chooses meanwhile must not count on the same units
+      this.#hold(step.accounts[0]?.name);
       const leased = await leases.next(step.accounts, patient);
       choosing = { ...afterTaking(step.choosing, step.accounts, leased), failures };
       const { account } = leased;
+      this.#hold(account?.name);
       if (!account) continue;
       const ready = await makeReady(account, { plan, state, context, credentials });
       if (!ready.ok) {
@@ -229,7 +235,6 @@ export class Turn {
         choosing = { ...afterReturning(choosing, account), failures };
       } else {
         if (ready.digest) journal.prepared(ready.digest, state);
-        this.#hold(account.name);
         return { name: account.name, env: ready.env, credentials: ready.credentials };
       }
     }
@@ -267,10 +272,11 @@ export class Turn {
     );
   }
 
-  #hold(account: string): void {
+  #hold(account: string | undefined): void {
     const { held } = this.#parts.book;
+    if (account === this.#holding) return;
     this.#letGo();
-    if (!held) return;
+    if (!held || account === undefined) return;
     held.set(account, (held.get(account) ?? 0) + this.cost);
     this.#holding = account;
   }

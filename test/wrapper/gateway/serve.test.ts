@@ -1,17 +1,21 @@
 // A program behind `culvert-wrap serve` uses the accounts of a provider, and never sees a key.
 import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { test } from 'node:test';
 import { homeFor, json, startProvider } from '../../support/wrapper/gateway.ts';
 import { buildWrapper } from '../../support/wrapper/sandbox.ts';
 
 test('a program gets an address and a placeholder, and no variable of it holds a key', async t => {
-  const { port, calls } = await startProvider(t, (_key, _req, res) => json(res, 200, { ok: true }));
+  // it repeats the key, as errors of providers do
+  const { port, calls } = await startProvider(t, (key, _req, res) => json(res, 200, { ok: true, key }));
   const box = homeFor(t, port, { a: 'real-a' });
   const script = `
     const { FAKE_URL, FAKE_KEY, NO_PROXY } = process.env;
-    fetch(FAKE_URL + '/scrape', { method: 'POST', body: '{}', headers: { authorization: 'Bearer ' + FAKE_KEY } }).then(answer => {
+    fetch(FAKE_URL + '/scrape', { method: 'POST', body: '{}', headers: { authorization: 'Bearer ' + FAKE_KEY } }).then(async answer => {
       const environ = require('node:fs').readFileSync('/proc/self/environ', 'utf8');
-      console.log(answer.status, environ.includes('real-'), NO_PROXY);
+      const bytes = await answer.text();
+      console.log(answer.status, (environ + bytes + JSON.stringify([...answer.headers])).includes('real-'), NO_PROXY);
       process.exitCode = 7;
     });`;
   const command = [process.execPath, '-e', script];
@@ -20,4 +24,10 @@ test('a program gets an address and a placeholder, and no variable of it holds a
   assert.equal(run.stdout, '200 false example.com,127.0.0.1,localhost\n', run.stderr);
   assert.equal(run.exit, 7);
   assert.deepEqual(calls, ['real-a POST /scrape']);
+  assert.doesNotMatch(run.stderr, /real-/);
+  const files = fs
+    .readdirSync(box.state, { recursive: true, encoding: 'utf8' })
+    .map(name => path.join(box.state, name));
+  for (const file of files.filter(name => fs.statSync(name).isFile()))
+    assert.ok(!fs.readFileSync(file, 'latin1').includes('real-'), file);
 });
