@@ -63,7 +63,7 @@ export async function runCommands(
     });
   addAccounts(program, context);
   addMcp(program, context);
-  addServe(program, context);
+  addServe(program, context, programs);
   addCatalog(program, context);
   addQueue(program, context, programs);
   addPool(program, context);
@@ -141,7 +141,7 @@ function addMcp(program: Command, context: Context): void {
     });
 }
 
-function addServe(program: Command, context: Context): void {
+function addServe(program: Command, context: Context, programs: Programs): void {
   const serve = program
     .command('serve')
     .enablePositionalOptions()
@@ -152,10 +152,13 @@ function addServe(program: Command, context: Context): void {
     .option('--port <port>', 'listen on this port of 127.0.0.1, now and later')
     .option('--env', 'print variables for `eval`, with a token for this shell')
     .option('--expires <duration>', 'with --env: how long the token can be used; default: 12h')
+    .option('--install', 'have systemd listen on the port, and start the gateway with the first connection')
+    .option('--uninstall', 'no longer have systemd start it')
+    .option('--idle <duration>', 'when systemd started it: end after this time without a connection; default: 1m')
     .exitOverride()
     .action(async (cli: string, command: string[], options) => {
       const own = await import('./serve.ts');
-      await own.serve(cli, command, options, context);
+      await own.serve(cli, command, options, { context, programs });
     });
   add(serve, 'status [cli]', 'show gateways, their programs, and what these have used').action(
     async (cli: string | undefined, options) => (await import('./serve.ts')).gatewayStatus(cli, options, context),

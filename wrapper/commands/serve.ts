@@ -1,12 +1,15 @@
 // Implements `serve`: the gateway of a tool's provider, and the tokens with which programs use it.
+import { once } from 'node:events';
 import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { httpOf, newPlaceholder, startGateway } from '../gateway/gateway.ts';
 import { isFree, portOf, urlOf } from '../gateway/port.ts';
 import { runBehindGateway } from '../gateway/run.ts';
+import { installUnits, passedSocket, removeUnits } from '../gateway/unit.ts';
 import { variablesFor } from '../gateway/variables.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { exitLike } from '../run/upstream/signals.ts';
+import type { Programs } from '../shims/shim.ts';
 import { ACCOUNT_NAME } from '../store/config.ts';
 import { quote } from '../store/source-stamps.ts';
 import { describeToken, gatewayClis, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
@@ -21,6 +24,11 @@ export interface ServeOptions {
   env?: boolean;
   /** Lifetime of the token of these variables. */
   expires?: string;
+  /** Have systemd start it with the first connection, or no longer. */
+  install?: boolean;
+  uninstall?: boolean;
+  /** For a gateway that systemd started: how long it stays without a connection. */
+  idle?: string;
 }
 
 export interface TokenOptions {
@@ -30,6 +38,7 @@ export interface TokenOptions {
 }
 
 const SHELL_LASTS = '12h';
+const IDLE = '1m';
 
 /**
  * `serve <cli> [command…]`: runs one program with a gateway of its own, or the gateway of the tool until Ctrl+C.
@@ -39,8 +48,9 @@ export async function serve(
   cli: string,
   command: readonly string[],
   options: ServeOptions,
-  context: Context,
+  { context, programs }: { context: Context; programs: Programs },
 ): Promise<void> {
+  if (options.uninstall) return uninstall(cli, context);
   if (command.length > 0) {
     const end = await runBehindGateway(cli, command, context);
     exitLike(end.exit, end.signal);
@@ -48,16 +58,50 @@ export async function serve(
   const http = httpOf(await loadPlan(cli, context));
   const port = await portOf(cli, options.port, context);
   if (options.env) return printVariables({ cli, http, port }, options, context);
+  if (options.install) return install(cli, port, { context, programs });
+  const fd = passedSocket(context.env);
+  if (fd !== undefined) return serveUntilIdle(cli, fd, options, context);
   const gateway = await startGateway(cli, context, { port });
   process.stdout.write(`${cli}: programs reach it at ${gateway.url}, with a placeholder in place of the key.
 For a shell:    eval "$(culvert-wrap serve ${cli} --env)"
 For a program:  culvert-wrap serve token add ${cli} NAME
 Ctrl+C ends it.
 `);
-  await new Promise(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, resolve);
-  });
+  await ended();
   await gateway.close();
+}
+
+/** A signal that ends programs. */
+function ended(): Promise<unknown> {
+  return Promise.race((['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(signal => once(process, signal)));
+}
+
+/** The gateway of a unit: it ends when nobody needs it, and systemd starts it again. */
+async function serveUntilIdle(cli: string, fd: number, { idle = IDLE }: ServeOptions, context: Context): Promise<void> {
+  let then: () => void = () => {};
+  const unused = new Promise<void>(resolve => {
+    then = resolve;
+  });
+  const gateway = await startGateway(cli, context, { fd, idle: { ms: durationOf(idle), then } });
+  await Promise.race([ended(), unused]);
+  await gateway.close();
+}
+
+async function install(
+  cli: string,
+  port: number,
+  { context, programs }: { context: Context; programs: Programs },
+): Promise<void> {
+  const { socket } = await installUnits(cli, port, { context, programs });
+  process.stdout.write(`${cli}: systemd listens at ${urlOf(port)}, and starts the gateway with the first connection.
+Unit: ${socket}
+Remove it with: culvert-wrap serve ${cli} --uninstall
+`);
+}
+
+async function uninstall(cli: string, context: Context): Promise<void> {
+  const removed = await removeUnits(cli, context);
+  process.stdout.write(`${cli}: ${removed ? 'the units are removed' : 'there are no units'}\n`);
 }
 
 /** Makes a token for one shell, and prints what the shell evaluates. */

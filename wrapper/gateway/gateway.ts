@@ -10,7 +10,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HttpProvider } from '../catalog/catalog.ts';
@@ -45,6 +45,10 @@ export interface GatewayOptions {
   placeholder?: string;
   /** 0 for any. */
   port?: number;
+  /** A listening socket in place of a port. */
+  fd?: number | undefined;
+  /** Called when nobody has been connected for this time. */
+  idle?: { ms: number; then(): void };
 }
 
 /** A placeholder in the form of a provider's keys: programs refuse another one. */
@@ -65,7 +69,7 @@ export function httpOf({ cli, provider }: Pick<Plan, 'cli' | 'provider'>): HttpP
  * @throws WrapError `no-gateway`, `port-in-use`, and those of `loadPlan`
  */
 export async function startGateway(cli: string, context: Context, options: GatewayOptions = {}): Promise<Gateway> {
-  const { placeholder, port = 0 } = options;
+  const { placeholder, port = 0, fd, idle } = options;
   const ledger = new Ledger(cli, context);
   const http = httpOf(await ledger.plan());
   const agent = connectionsTo(http);
@@ -133,13 +137,15 @@ export async function startGateway(cli: string, context: Context, options: Gatew
       socket.destroy();
     });
   });
-  server.listen(port, '127.0.0.1');
+  server.listen(fd === undefined ? { port, host: '127.0.0.1' } : { fd });
   await once(server, 'listening').catch(error => {
     throw cannotListen(cli, port, error);
   });
   door.port = (server.address() as AddressInfo).port;
   url = `http://127.0.0.1:${door.port}`;
+  const stopWaiting = idle && whenIdle(server, idle);
   const close = async () => {
+    stopWaiting?.();
     clearInterval(watching);
     const end = once(server, 'close');
     server.close();
@@ -151,6 +157,21 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     consumers.write();
   };
   return { url, close };
+}
+
+/** Calls when nobody has been connected for a time. @returns what ends the wait */
+function whenIdle(server: Server, { ms, then }: NonNullable<GatewayOptions['idle']>): () => void {
+  let connections = 0;
+  let timer = setTimeout(then, ms);
+  server.on('connection', socket => {
+    connections += 1;
+    clearTimeout(timer);
+    socket.once('close', () => {
+      connections -= 1;
+      if (connections === 0) timer = setTimeout(then, ms);
+    });
+  });
+  return () => clearTimeout(timer);
 }
 
 function cannotListen(cli: string, port: number, error: unknown): unknown {

@@ -1,0 +1,59 @@
+// Gateways that systemd starts: their units, and a process only while somebody is connected.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { findOnPath } from '../../../wrapper/store/installs.ts';
+import { until } from '../../support/until.ts';
+import { homeFor, json, startProvider } from '../../support/wrapper/gateway.ts';
+import { buildWrapper } from '../../support/wrapper/sandbox.ts';
+
+test('units are installed and removed, and none stays where there is no user manager', async t => {
+  const box = homeFor(t, 1, { a: 'real-a' });
+  const log = path.join(box.home, 'log');
+  box.script('systemctl', `#!/bin/sh\necho "$@" >> ${log}\n`);
+  const run = await box.wrap(['serve', 'fake', '--install', '--port', '23456']);
+  assert.equal(run.exit, 0, run.stderr);
+  const units = path.join(box.home, '.config/systemd/user');
+  const read = (end: string) => fs.readFileSync(path.join(units, `culvert-wrap-serve-fake.${end}`), 'utf8');
+  assert.match(read('socket'), /^ListenStream=127\.0\.0\.1:23456$/m);
+  assert.match(read('service'), /^ExecStart="\/.*" "\/.*main\.cjs" "serve" "fake"$/m);
+  assert.equal((await box.wrap(['serve', 'fake', '--uninstall'])).stdout, 'fake: the units are removed\n');
+  assert.deepEqual(fs.readdirSync(units), []);
+  const name = 'culvert-wrap-serve-fake';
+  assert.deepEqual(fs.readFileSync(log, 'utf8').trim().split('\n'), [
+    '--user daemon-reload',
+    `--user enable --now ${name}.socket`,
+    `--user disable --now ${name}.socket ${name}.service`,
+    '--user daemon-reload',
+  ]);
+  box.script('systemctl', '#!/bin/sh\necho "Failed to connect to bus" >&2\nexit 1\n');
+  const failed = await box.wrap(['serve', 'fake', '--install']);
+  assert.equal(failed.exit, 69);
+  assert.match(failed.stderr, /Failed to connect to bus/);
+  assert.deepEqual(fs.readdirSync(units), []);
+});
+
+const activate = findOnPath('systemd-socket-activate', process.env.PATH ?? '');
+
+test('the first connection starts the gateway, and it ends when nobody is connected', { skip: !activate }, async t => {
+  const { port: provider } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
+  const box = homeFor(t, provider, { a: 'real-a' });
+  const { placeholder, url } = JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', 'x', '--json'])).stdout);
+  const command = [process.execPath, buildWrapper(), 'serve', 'fake', '--idle', '200ms'];
+  const child = box.start(activate!, ['-l', new URL(url).host, ...command]);
+  let said = '';
+  child.stderr!.on('data', chunk => {
+    said += chunk;
+  });
+  await until(
+    () => said.includes('Listening'),
+    () => said,
+  );
+  assert.match(fs.readFileSync(`/proc/${child.pid}/comm`, 'utf8'), /^systemd-socket/);
+  const headers = { authorization: `Bearer ${placeholder}`, connection: 'close' };
+  const ended = once(child, 'exit');
+  assert.equal((await fetch(`${url}/scrape`, { headers })).status, 200);
+  assert.deepEqual(await ended, [0, null]);
+});

@@ -1,0 +1,125 @@
+// Lets systemd start a gateway with the first connection to its port: no process runs before that.
+import { existsSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { Context } from '../context.ts';
+import type { Programs } from '../shims/shim.ts';
+import { NAME } from '../store/paths.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
+import { writeAtomic } from '../system/files.ts';
+import { runHelper } from '../system/run-helper.ts';
+
+const SYSTEMCTL_MS = 30_000;
+/** The first descriptor that systemd passes on (sd_listen_fds(3)). */
+const FIRST_FD = 3;
+
+/** Paths of the units of a gateway. */
+export interface Units {
+  socket: string;
+  service: string;
+}
+
+/** Units of a tool's gateway. */
+export function unitsOf(cli: string, { env }: Pick<Context, 'env'>): Units {
+  const { XDG_CONFIG_HOME: own, HOME: home } = env;
+  const config = own && isAbsolute(own) ? own : join(home || homedir(), '.config');
+  const base = join(config, 'systemd/user', `${NAME}-serve-${cli}`);
+  return { socket: `${base}.socket`, service: `${base}.service` };
+}
+
+/**
+ * Writes the units of a gateway, and has systemd listen on its port.
+ * @throws WrapError `no-systemd`, `not-built`
+ */
+export async function installUnits(
+  cli: string,
+  port: number,
+  { programs, context }: { programs: Programs; context: Context },
+): Promise<Units> {
+  const { node, bundle } = programs;
+  if (bundle.endsWith('.ts') || bundle === node) {
+    throw new WrapError(
+      'not-built',
+      EXIT.config,
+      'a unit starts an installed program, and this one runs from elsewhere',
+      {
+        hint: `install Culvert from a package or with \`./culvert-tool install\`, or run \`culvert-wrap serve ${cli}\``,
+      },
+    );
+  }
+  const units = unitsOf(cli, context);
+  const writes = !existsSync(units.socket);
+  writeAtomic(units.socket, socketText(cli, port), 0o644);
+  writeAtomic(units.service, serviceText(cli, programs), 0o644);
+  try {
+    await systemctl(['daemon-reload'], context);
+    await systemctl(['enable', '--now', unitName(units.socket)], context);
+    // a port that was changed
+    if (!writes) await systemctl(['restart', unitName(units.socket)], context);
+  } catch (error) {
+    if (writes) for (const file of Object.values(units)) rmSync(file, { force: true });
+    throw error;
+  }
+  return units;
+}
+
+/**
+ * Ends a gateway that systemd starts, and removes its units.
+ * @returns false where there are none
+ * @throws WrapError `no-systemd`
+ */
+export async function removeUnits(cli: string, context: Context): Promise<boolean> {
+  const units = unitsOf(cli, context);
+  if (!existsSync(units.socket)) return false;
+  await systemctl(['disable', '--now', unitName(units.socket), unitName(units.service)], context);
+  for (const file of Object.values(units)) rmSync(file, { force: true });
+  await systemctl(['daemon-reload'], context);
+  return true;
+}
+
+/** The listening socket that systemd has passed on, if this process was started for one. */
+export function passedSocket({ LISTEN_PID: pid, LISTEN_FDS: count }: NodeJS.ProcessEnv): number | undefined {
+  return pid === String(process.pid) && Number(count) >= 1 ? FIRST_FD : undefined;
+}
+
+function socketText(cli: string, port: number): string {
+  return `# Written by culvert-wrap serve ${cli} --install; --uninstall removes it.
+[Unit]
+Description=Gateway of culvert-wrap for ${cli}
+
+[Socket]
+ListenStream=127.0.0.1:${port}
+NoDelay=true
+
+[Install]
+WantedBy=sockets.target
+`;
+}
+
+function serviceText(cli: string, { node, bundle }: Programs): string {
+  return `# Written by culvert-wrap serve ${cli} --install; --uninstall removes it.
+[Unit]
+Description=Gateway of culvert-wrap for ${cli}
+
+[Service]
+ExecStart=${[node, bundle, 'serve', cli].map(word).join(' ')}
+`;
+}
+
+/** A word of a command line in a unit (systemd.service(5)). */
+function word(text: string): string {
+  return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`;
+}
+
+function unitName(file: string): string {
+  return file.slice(file.lastIndexOf('/') + 1);
+}
+
+async function systemctl(words: string[], { env }: Pick<Context, 'env'>): Promise<void> {
+  const result = await runHelper(['systemctl', '--user', ...words], { env, timeoutMs: SYSTEMCTL_MS });
+  if (result.exit === 0) return;
+  const why = result.error?.message ?? result.stderr.trim().split('\n')[0] ?? '';
+  throw new WrapError('no-systemd', EXIT.unavailable, `systemctl --user ${words[0]} failed: ${why}`, {
+    hint: 'without a user manager of systemd, run `culvert-wrap serve TOOL` where it can stay',
+  });
+}
