@@ -14,13 +14,13 @@ const SYSTEMCTL_MS = 30_000;
 const FIRST_FD = 3;
 
 /** Paths of the units of a gateway. */
-export interface Units {
+interface Units {
   socket: string;
   service: string;
 }
 
 /** Units of a tool's gateway. */
-export function unitsOf(cli: string, { env }: Pick<Context, 'env'>): Units {
+function unitsOf(cli: string, { env }: Pick<Context, 'env'>): Units {
   const { XDG_CONFIG_HOME: own, HOME: home } = env;
   const config = own && isAbsolute(own) ? own : join(home || homedir(), '.config');
   const base = join(config, 'systemd/user', `${NAME}-serve-${cli}`);
