@@ -12,7 +12,7 @@ import { type StoreServer, storeServer } from '../../support/wrapper/store-serve
 
 const KEYS = ['a1', 'b2', 'c3'];
 const MACHINES = FULL ? 8 : 4;
-const LEASES = FULL ? 300 : 60;
+const LEASES = FULL ? 300 : 30;
 /** Longer than a machine waits for an answer. */
 const FAULT_MS = 1_300;
 const TTL_MS = 1_500;

@@ -8,7 +8,7 @@ import { endsOfLeases, storeServer } from '../../support/wrapper/store-server.ts
 
 const KEYS = ['a1', 'b2', 'c3', 'd4', 'e5'];
 const MACHINES = 8;
-const LEASES = FULL ? 1_000 : 60;
+const LEASES = FULL ? 1_000 : 30;
 
 test('no account goes above its limit, and each credit is spent once', async t => {
   const server = await storeServer(t);
