@@ -401,9 +401,9 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await stage.enter('Address, range or host to add', host);
     await press('Add a route');
     await find(`${host} added`);
-    const texts = (await stage.ask({ do: 'texts' })) as { text: string; cut: boolean }[];
+    const texts = (await stage.ask({ do: 'texts' })) as { text: string; cut: boolean; overflows: boolean }[];
     assert.deepEqual(
-      texts.filter(({ cut }) => cut),
+      texts.filter(({ cut, overflows }) => cut || overflows),
       [],
     );
     await stage.turn('connection');

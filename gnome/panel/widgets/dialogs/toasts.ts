@@ -18,6 +18,8 @@ export interface Toasts {
 const FITS = 35;
 /** Maximum lines of a longer text. The longest name of a host has 253 characters. */
 const LINES = 8;
+/** Pixels of a narrow window that the text of a toast can't have: margins, paddings, and the button that closes it. */
+const BESIDE = 120;
 
 /** @param parent of the dialog with the details. */
 export function createToasts(parent: Gtk.Window): Toasts {
@@ -33,7 +35,7 @@ export function createToasts(parent: Gtk.Window): Toasts {
     overlay,
     toast(text, undo) {
       const toast = new Adw.Toast({ title: markup(text) });
-      if (text.length > FITS) toast.custom_title = wrapped(text);
+      if (text.length > FITS) toast.custom_title = wrapped(text, parent.get_width());
       if (undo) {
         toast.button_label = _('Undo');
         toast.connect('button-clicked', undo);
@@ -58,17 +60,22 @@ export function createToasts(parent: Gtk.Window): Toasts {
   };
 }
 
-/** A text that is too long for one line, such as the name of a host. */
-function wrapped(label: string): Gtk.Widget {
-  return new Gtk.Label({
-    label,
+/** A text that is too long for one line, such as the name of a host, in a window of this width. */
+function wrapped(text: string, width: number): Gtk.Widget {
+  const label = new Gtk.Label({
+    label: text,
     xalign: 0,
     wrap: true,
     wrap_mode: Pango.WrapMode.WORD_CHAR,
+    attributes: Pango.AttrList.from_string('0 -1 insert-hyphens false')!, // they would be read as a part of the name
     css_classes: ['heading'],
     lines: LINES,
     ellipsize: Pango.EllipsizeMode.END,
   });
+  // a toast is as high as its text at the width that the text would like
+  const letter = label.get_pango_context().get_metrics(null, null).get_approximate_char_width() / Pango.SCALE;
+  label.max_width_chars = Math.floor((width - BESIDE) / letter);
+  return label;
 }
 
 /** Toast titles are Pango markup. */
