@@ -45,7 +45,7 @@ export function createHistory(
     clearTimeout(writing);
     writing = undefined;
     wroteAt = performance.now();
-    const [now, batch] = [new Date(), unwritten.take(tunnel.changing())];
+    const [now, batch] = [new Date(), unwritten.take(tunnel.changing(), state.snapshot().networks?.acted)];
     try {
       if (batch.length) (await load()).record(batch);
     } catch (error) {

@@ -10,6 +10,8 @@ export interface Seen {
   mode: string | undefined;
   /** An action or a change of the settings took effect. */
   asked?: boolean;
+  /** A rule for networks did so. */
+  rule?: string;
   tunnel: Tunnel;
 }
 
@@ -54,9 +56,9 @@ export function createObserver({ counters: left, lastAt }: Left): Observer {
   };
 }
 
-function changeOf({ at, status, mode, asked, tunnel }: Seen, kind: Change['kind']): Change {
+function changeOf({ at, status, mode, asked, rule, tunnel }: Seen, kind: Change['kind']): Change {
   const { state, reason, blocked, network } = status;
-  return {
+  const change: Change = {
     at,
     kind,
     state,
@@ -68,6 +70,8 @@ function changeOf({ at, status, mode, asked, tunnel }: Seen, kind: Change['kind'
     colo: state === 'connected' ? coloOr(tunnel.colo) : null,
     ...(asked ? { asked: true as const } : {}),
   };
+  if (rule !== undefined) change.rule = rule;
+  return change;
 }
 
 /** The phases of connecting are not changes of their own. */

@@ -75,9 +75,20 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
   };
 }
 
-function changeOf({ at, kind, state, reason, blocked, network, mode, colo }: Change): HistoryChange {
+function changeOf({ at, kind, state, reason, blocked, network, mode, colo, rule }: Change): HistoryChange {
   const kindOnPage = kind === 'start' || kind === 'stop' ? kind : 'state';
-  return { at: new Date(at).toISOString(), kind: kindOnPage, state, reason, blocked, network, mode, colo };
+  const change: HistoryChange = {
+    at: new Date(at).toISOString(),
+    kind: kindOnPage,
+    state,
+    reason,
+    blocked,
+    network,
+    mode,
+    colo,
+  };
+  if (rule !== undefined) change.rule = rule;
+  return change;
 }
 
 function sampleOf({ at, span, latency, least, greatest, loss, received, sent }: Sample): HistorySample {

@@ -112,7 +112,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
       if (change.at >= range.until) return;
       follow(change);
       if (change.kind === 'same' || (change.kind === 'day' && present)) return;
-      if (waiting && completes(waiting, change)) waiting = { ...change, at: waiting.at, kind: waiting.kind };
+      if (waiting && completes(waiting, change)) waiting = joined(waiting, change);
       else {
         showWaiting();
         waiting = change;
@@ -134,6 +134,12 @@ export function createTimeline(range: { since: number; until: number }, onChange
       return { total: totalOf(list), days: list };
     },
   };
+}
+
+function joined(before: Change, after: Change): Change {
+  const change = { ...after, at: before.at, kind: before.kind };
+  if (before.rule !== undefined) change.rule = before.rule;
+  return change;
 }
 
 /** Whether a change only adds details: mode and data center are read after the state was reported. */

@@ -6,6 +6,9 @@ import { SWITCH_MS } from './records.ts';
 /** State of a change of the settings: see `Tunnel.changing`. */
 type Changing = 'now' | 'lately' | null;
 
+/** The last thing that a rule for networks did. */
+type Acted = NonNullable<Snapshot['networks']>['acted'] | undefined;
+
 export function createUnwritten() {
   let rows: (Seen & { isModeOld: boolean })[] = [];
 
@@ -23,6 +26,13 @@ export function createUnwritten() {
     }
   }
 
+  /** A rule says that it acted after the state has changed. */
+  function nameRule(acted: Acted): void {
+    if (!acted) return;
+    const at = Date.parse(acted.at);
+    for (const row of rows) if (row.asked && Math.abs(row.at - at) <= SWITCH_MS) row.rule = acted.rule;
+  }
+
   return {
     count: () => rows.length,
     add({ status, settings, tunnel }: Snapshot, changing: Changing, event?: string): void {
@@ -33,7 +43,8 @@ export function createUnwritten() {
       rows.push({ at, status, mode, asked: changing !== null, isModeOld, tunnel });
     },
     /** Removes and returns all rows. A mode that may be from before a change is left out. */
-    take(changing: Changing): Seen[] {
+    take(changing: Changing, acted: Acted): Seen[] {
+      nameRule(acted);
       const taken = rows.map(row => (changing === 'now' && row.isModeOld ? { ...row, mode: undefined } : row));
       rows = [];
       return taken;

@@ -2,6 +2,7 @@
 import type { ToolAccountsChange } from '../api/schema/accounts.ts';
 import type { ChangeOptions, Subject } from '../api/schema/changes.ts';
 import type { DoctorFixRequest } from '../api/schema/doctor.ts';
+import type { NetworksAnswer } from '../api/schema/traffic/networks.ts';
 import type { ActionRequest, ConfigPatch, KillSwitchPause, KillSwitchRequest } from '../api/schema.ts';
 
 /** Pages of a client, by name. */
@@ -80,12 +81,22 @@ export type Ask =
   | { kind: 'undo-fix' }
   /** `credentials` come from the question before it. */
   | { kind: 'tool-accounts'; change: ToolAccountsChange }
+  /** About the rules for networks. */
+  | { kind: 'networks'; change: NetworksChange }
   | ChangeAsk
   /** Starts the daemon again, as a demo or not. */
   | { kind: 'restart'; demo: boolean }
   | { kind: 'client'; task: ClientTask }
   /** Work of the page that the control is on. */
   | { kind: 'work'; changes: boolean; work(): Promise<unknown> };
+
+/** A change of the rules for networks. */
+export type NetworksChange =
+  | ({ do: 'answer' } & NetworksAnswer)
+  | { do: 'revert' }
+  /** `lines` are those of the rule's table, without its name; `allow` answers that it may lower the protection. */
+  | { do: 'add'; name: string; lines: readonly string[]; allow?: boolean }
+  | { do: 'remove'; name: string };
 
 /** Requests about changes that revert on their own. */
 export type ChangeAsk =

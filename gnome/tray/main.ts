@@ -6,6 +6,7 @@ import type { ClientState } from '../../daemon/view/client/client-state.ts';
 import { createModel } from '../../daemon/view/client/model.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, nextMinute } from '../../daemon/view/states/killswitch.ts';
+import { networkLine } from '../../daemon/view/states/networks.ts';
 import {
   isBetweenStates,
   type Notification,
@@ -38,7 +39,7 @@ let exitCode = 0;
 
 /** Runs once the name is ours: a second tray would show a second icon. */
 function startTray(bus: Gio.DBusConnection): void {
-  const model = createModel(createTransport(socketPath()), {}, [...STATE_EVENTS, 'remoteAccess']);
+  const model = createModel(createTransport(socketPath()), {}, [...STATE_EVENTS, 'remoteAccess', 'networks']);
   const pictures = loadIcons();
   const notifier = createNotifier(bus, { label: _('Open Culvert'), activate: () => actions.act('open') });
   let drawn: { key: string; pixmaps: Pixmaps } | null = null;
@@ -160,6 +161,7 @@ function shownOf(client: ClientState, recent: Menu['recent']): Menu {
     unconfirmed: describeUnconfirmed(client, tr),
     proxy: offline || port === null ? null : `127.0.0.1:${port}`,
     update: update?.updateAvailable ? update.latest : null,
+    network: offline || !snapshot?.networks ? null : networkLine(snapshot.networks, tr),
     remote: offline ? null : (describeRemoteAccess(snapshot?.remoteAccess ?? null, tr)?.title ?? null),
     stopped: offline?.code === 'not-running' || offline?.code === 'stopped',
   };

@@ -58,6 +58,8 @@ export interface Shown {
   recent: { id: string; name: string }[];
   /** Version that can be installed. */
   update: string | null;
+  /** The network and the rule that holds on it; null while no rule is for it. */
+  network: string | null;
   /** That other machines are let in; null while none is. */
   remote: string | null;
   /** No daemon runs, and one may be started. */
@@ -72,7 +74,7 @@ const separator = (id: number): Entry => ({ id, label: null, enabled: true, comm
 
 /** Entries of the menu, the toggle first. Ids above 100 are those of the modes and apps. */
 export function menuOf(shown: Shown, tr: Translator): Entry[] {
-  const { tunnel, stopped, update, remote } = shown;
+  const { tunnel, stopped, update, remote, network } = shown;
   const { _ } = tr;
   const either = tunnel.look === 'unknown' && tunnel.settable;
   const hasState = tunnel.look !== 'unavailable';
@@ -82,6 +84,7 @@ export function menuOf(shown: Shown, tr: Translator): Entry[] {
       : [entry(1, tunnel.toggle.label, tunnel.toggle.action, tunnel.toggle.sensitive)]),
     entry(3, stateLine(tunnel, tr), null, false),
     ...(tunnel.remedy && hasState ? [entry(22, tunnel.remedy.label, { ask: tunnel.remedy.command })] : []),
+    ...(network ? [entry(19, network, { panel: 'networks' } as const)] : []),
     ...changeEntries(shown, tr),
     ...(remote ? [entry(23, remote, { panel: 'preferences' })] : []),
     ...(tunnel.mode !== null && hasState ? [modeEntry(tunnel, tr)] : []),

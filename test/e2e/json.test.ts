@@ -17,6 +17,7 @@ const ARGUMENTS: Record<string, string[]> = {
   'routes remove': ['10.9.0.0/16', '--yes'],
   'routes undo': ['--yes'],
   'routes simplify': ['/dev/null'],
+  'network beacon': ['--make', '/dev/null'],
   'network apply': ['/dev/null', '--yes'],
   'network allow': ['no-such-rule'],
   'network refuse': ['no-such-rule'],

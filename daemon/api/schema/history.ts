@@ -19,6 +19,8 @@ export const HistoryChange = z.object({
   network: z.nullable(z.enum(['healthy', 'unstable'])),
   mode: z.nullable(z.string()),
   colo: z.nullable(z.string()),
+  /** Name of the rule for networks that brought it about. */
+  rule: z.optional(z.string().check(z.maxLength(64))),
 });
 export type HistoryChange = z.infer<typeof HistoryChange>;
 

@@ -14,7 +14,7 @@ const ManagedObjects = z.record(z.string(), z.record(z.string(), z.record(z.stri
 export type Objects = ReadonlyMap<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>;
 
 /** Address of a method: service, object path, interface and name. */
-export type Call = readonly [service: string, path: string, interfaceName: string, method: string];
+type Call = readonly [service: string, path: string, interfaceName: string, method: string];
 
 /** The first value that a method returns; null where the service does not run, or does not answer. */
 export type Ask = (call: Call) => Promise<unknown>;

@@ -67,7 +67,7 @@ export function isFor({ match }: Rule, link: NetworkLink): boolean {
 }
 
 /** True for effects that can lower the protection. */
-export function weakens({ warp, mode, routes }: NetworkEffects): boolean {
+function weakens({ warp, mode, routes }: NetworkEffects): boolean {
   return warp === 'pause' || routes !== undefined || (mode !== undefined && STRENGTH[mode] < FULL);
 }
 

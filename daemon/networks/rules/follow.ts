@@ -22,8 +22,6 @@ import { EMPTY_DOCUMENT, keyOf, parseRules, type Rule, revisionOf } from './rule
 
 export type Context = Pick<FeatureContext, 'env' | 'paths' | 'state' | 'tunnel' | 'say'>;
 
-export type Follower = ReturnType<typeof createFollower>;
-
 /** @param proves asks a beacon */
 export function createFollower(context: Context, parts: Parts, proves: typeof isProven) {
   const { paths, state, tunnel, say } = context;

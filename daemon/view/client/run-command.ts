@@ -2,6 +2,7 @@
 import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { ActionRequest } from '../../api/schema.ts';
 import type { Ask, ClientTask, Command, PageName, Question } from '../form.ts';
+import { changeNetworks } from '../networks/document.ts';
 import type { Translator } from '../translator.ts';
 import { askAboutChange } from './change-requests.ts';
 import { changeToolAccounts } from './change-tool-accounts.ts';
@@ -80,6 +81,9 @@ async function executeAsk(host: CommandHost, ask: Ask, secrets: string[] = []): 
       const agreed = async (question: Question) => (await host.answer(question)) !== null;
       return changeToolAccounts(ask.change, secrets, { post, agreed }, host.translator());
     }
+    case 'networks':
+      await changeNetworks(model, ask.change);
+      return true;
     case 'restart':
       await model.call('POST /api/restart', { body: { demo: ask.demo } });
       return true;

@@ -54,7 +54,7 @@ const BLOCKED: readonly string[] = [
 /** A change in a few words, and what is known besides: the reason, the mode, the data center. */
 export function changeWords(change: HistoryChange, tr: Translator): { title: string; details: string } {
   const { _ } = tr;
-  const { kind, state, reason, blocked, network, mode, colo } = change;
+  const { kind, state, reason, blocked, network, mode, colo, rule } = change;
   if (kind === 'stop') return { title: _('Recording stopped'), details: '' };
   const parts = [
     blocked && setupText(blocked, tr),
@@ -63,13 +63,15 @@ export function changeWords(change: HistoryChange, tr: Translator): { title: str
     state === 'connected' && mode && modeName(mode, tr).title,
     // Translators: %s is a city, such as Frankfurt
     colo && fill(_('via %s'), placeName(colo)),
+    // Translators: %s is the name of a rule for networks
+    rule && fill(_('Rule “%s”'), rule),
     kind === 'start' && _('Recording started'),
   ];
   return { title: stateLabel(lookOf({ status: { state, blocked } }), tr), details: formatParts(parts, tr) };
 }
 
-const formatParts = (parts: readonly (string | false | null)[], tr: Translator): string => {
-  const texts = parts.filter(part => part !== false && part !== null);
+const formatParts = (parts: readonly (string | false | null | undefined)[], tr: Translator): string => {
+  const texts = parts.filter(part => typeof part === 'string');
   return texts.length ? formatList(texts, tr) : '';
 };
 

@@ -1,7 +1,8 @@
 // Words for networks and their rules.
-import type { NetworkDecision, NetworkLink, NetworkRule } from '../../api/schema/traffic/networks.ts';
+import type { NetworkDecision, NetworkLink, NetworkRule, NetworksState } from '../../api/schema/traffic/networks.ts';
 import type { Mode } from '../../api/schema.ts';
 import { modeName } from '../client/labels.ts';
+import type { Command, NetworksChange, Question } from '../form.ts';
 import { formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 
@@ -78,6 +79,44 @@ function actText({ subject, value }: Pick<Effect, 'subject' | 'value'>, tr: Tran
       // Translators: %s names entries, such as lan or docker
       return fill(_('Networks of “%s” bypass WARP'), value);
   }
+}
+
+/** Everything that a rule says, in words. */
+export function ruleEffects({ effects }: Pick<NetworkRule, 'effects'>, tr: Translator): string {
+  const { warp, mode, protocol, killSwitch, routes } = effects;
+  const acts: [Effect['subject'], string | undefined][] = [
+    ['connection', warp && (warp === 'connect' ? 'on' : 'off')],
+    ['mode', mode],
+    ['protocol', protocol],
+    ['killSwitch', killSwitch && 'on'],
+    ['routes', routes],
+  ];
+  return formatList(
+    acts.flatMap(([subject, value]) => (value ? [actText({ subject, value }, tr)] : [])),
+    tr,
+  );
+}
+
+/** The network with a rule, and the rule; null while there is none. */
+export function networkLine({ links, decision }: NetworksState, tr: Translator): string | null {
+  const at = decision.links.findIndex(({ rule }) => rule !== null);
+  const [link, chosen] = [links[at], decision.links[at]];
+  // Translators: a network such as Wi-Fi “Home”, and the name of the rule for it
+  return link && chosen?.rule ? fill(tr._('%s, rule “%s”'), networkTitle(link, tr), chosen.rule) : null;
+}
+
+export function networksCommand(change: NetworksChange, more: Omit<Command, 'ask'> = {}): Command {
+  return { ask: { kind: 'networks', change }, ...more };
+}
+
+/** @param rule its name */
+export function allowQuestion(rule: string, { _ }: Translator): Question {
+  return {
+    // Translators: %s is the name of a rule
+    heading: fill(_('Let the rule “%s” lower protection?'), rule),
+    body: _('Anyone can make a network that looks like this one. Your traffic there would bypass WARP.'),
+    accept: _('Allow'),
+  };
 }
 
 /** One effect with its rule, and why it does not hold where it does not. */

@@ -5,19 +5,20 @@ import { actionCommand, type Command, goTo } from '../form.ts';
 import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
 import { describeUnconfirmed, isPause } from './changes.ts';
+import { allowQuestion, effectText, networksCommand } from './networks.ts';
 import { type State, stateOf, wantsSignIn } from './summary/state.ts';
 import { describeTimed } from './timed.ts';
 import { describeTunnel } from './tunnel.ts';
 import { sourceWarning } from './updates.ts';
 
 /** Subjects: one notification of each is shown at a time, and replaced or withdrawn as its subject changes. */
-export const SLOTS = ['state', 'reminder', 'certificate', 'update', 'keep'] as const;
+export const SLOTS = ['state', 'network', 'reminder', 'certificate', 'update', 'keep'] as const;
 export type Slot = (typeof SLOTS)[number];
 
 export interface Notification {
   slot: Slot;
   /** Code of the signal `Notice` (org.culvert.Client1(5)). */
-  code: 'connection' | 'blocked' | 'sign-in' | 'setup' | 'reminder' | 'update' | 'keep';
+  code: 'connection' | 'blocked' | 'sign-in' | 'setup' | 'reminder' | 'update' | 'keep' | 'network';
   /** Its icon has the shape of this state. */
   state: State;
   summary: string;
@@ -55,6 +56,7 @@ export function notificationOf(
   if (!before || !current(before) || !current(after)) return null;
   const changed: Record<Exclude<Slot, 'keep'>, boolean> = {
     state: isTrouble(before, after, wanted),
+    network: hasNetworkNews(before, after),
     reminder: hasReminder(before, after),
     certificate: isRemovalDue(after) && !isRemovalDue(before),
     update: hasUpdateNews(before, after),
@@ -70,6 +72,7 @@ export function notificationOf(
 export function presentNotification(slot: Slot, client: ClientState, tr: Translator): Notification | null {
   const drafts: Record<Slot, typeof stateDraft> = {
     state: stateDraft,
+    network: networkDraft,
     reminder: reminderDraft,
     certificate: certificateDraft,
     update: updateDraft,
@@ -174,6 +177,49 @@ function certificateDraft(client: ClientState, { _ }: Translator): Draft | null 
     summary: _('Tools still trust a certificate that is no longer valid'),
     body: _('It has expired, or your organization withdrew it.'),
     action: { label: _('Show'), command: goTo('certificate') },
+  };
+}
+
+function hasNetworkNews(before: ClientState, after: ClientState): boolean {
+  const [then, now] = [current(before)!.networks, current(after)!.networks];
+  if (!now) return false;
+  const asked = askingRule(now);
+  return (asked !== null && asked !== askingRule(then)) || (now.acted !== null && now.acted.at !== then?.acted?.at);
+}
+
+/** The rule that waits for the user's permission; null for none. */
+function askingRule(networks: Snapshot['networks']): string | null {
+  return networks?.decision.effects.find(({ state }) => state === 'asks')?.rule ?? null;
+}
+
+/** A rule asks for permission, or changed something. */
+function networkDraft(client: ClientState, tr: Translator): Draft | null {
+  const { _ } = tr;
+  const { networks } = current(client)!;
+  if (!networks) return null;
+  const rule = askingRule(networks);
+  if (rule !== null) {
+    const { heading, body } = allowQuestion(rule, tr);
+    const answer = (answer: 'once' | 'always') => networksCommand({ do: 'answer', rule, answer });
+    return {
+      code: 'network',
+      levels: NEEDED,
+      summary: heading,
+      body,
+      action: { label: _('Allow Once'), command: answer('once') },
+      other: { label: _('Always Allow'), command: answer('always') },
+    };
+  }
+  const { acted, reverted, decision } = networks;
+  if (!acted || reverted) return null;
+  const effects = decision.effects.filter(({ state }) => state === 'holds');
+  return {
+    code: 'network',
+    levels: NEWS,
+    // Translators: %s is the name of a rule
+    summary: fill(_('The rule “%s” changed settings here'), acted.rule),
+    body: effects.map(effect => effectText(effect, tr)).join('\n'),
+    action: { label: _('Revert'), command: networksCommand({ do: 'revert' }) },
   };
 }
 

@@ -14,6 +14,7 @@ const CHANGES: ReadonlySet<Ask['kind']> = new Set([
   'change',
   'extend',
   'tool-accounts',
+  'networks',
   'restart',
 ]);
 const CHANGING_TASKS: readonly ClientTask[] = ['apply-update', 'roll-back', 'apply-settings', 'undo-settings'];

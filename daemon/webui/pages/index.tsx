@@ -14,6 +14,7 @@ import { CertificatePage } from './certificate.tsx';
 import { ChecksPage } from './checks.tsx';
 import { HistoryPage } from './history.tsx';
 import { LogPage } from './log.tsx';
+import { NetworksPage } from './networks.tsx';
 import { EditorPage } from './routes/editor.tsx';
 import { RoutesPage } from './routes/routes.tsx';
 import { ToolAccountsPage } from './tool-accounts.tsx';
@@ -35,6 +36,7 @@ const FORM_PAGES = Object.fromEntries(
 export const PAGES = {
   ...FORM_PAGES,
   settings: formPage((view, { tr }) => settingsForm(view, tr.value)),
+  networks: NetworksPage,
   routes: RoutesPage,
   editor: EditorPage,
   account: AccountPage,

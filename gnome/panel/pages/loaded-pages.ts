@@ -4,6 +4,7 @@ import { clientCommand } from '../../../daemon/view/form.ts';
 import { accountForm } from '../../../daemon/view/forms/account.ts';
 import { checksForm, parseReport, type ServiceTask } from '../../../daemon/view/forms/checks.ts';
 import { type DesktopFacts, preferencesForm, UNKNOWN_DESKTOP } from '../../../daemon/view/forms/preferences.ts';
+import { READ_NETWORKS_MS } from '../../../daemon/view/forms/tunnel/network-rules.ts';
 import { type CurrentNetwork, networksForm } from '../../../daemon/view/forms/tunnel/networks.ts';
 import { updatesForm } from '../../../daemon/view/forms/updates.ts';
 import { type ChecksState, NO_CHECKS, receiveProgress, receiveReport } from '../../../daemon/view/states/findings.ts';
@@ -52,9 +53,19 @@ export function accountPage(shell: Shell): FormPage {
 
 export function networksPage(shell: Shell): FormPage {
   let network: CurrentNetwork | null = null;
+  /** When the daemon was asked to follow the networks, in ms since the epoch. */
+  let askedAt = 0;
   const page = new FormPage(
     shell,
-    ({ client, tunnel }) => networksForm(client, { settable: tunnel.settable, network, now: Date.now() }, tr),
+    ({ client, tunnel }) => {
+      const now = Date.now();
+      if (!client.offline && now - askedAt > READ_NETWORKS_MS) {
+        askedAt = now;
+        // the answer comes as an event; an older daemon has none
+        shell.model.call('GET /api/networks').catch(() => {});
+      }
+      return networksForm(client, { settable: tunnel.settable, network, now }, tr);
+    },
     true,
   );
   const load = async () => {

@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts';
 
 const NEVER = 3_600_000;
 
-async function setUp(t: Ends, pace: Partial<Pace> = {}) {
+async function setUp(t: Ends, pace: Partial<Pace> = {}, changing: 'lately' | null = null) {
   const home = temporary(t, 'history');
   const state = createState({ available: true, path: null, version: null, emulated: false });
   const settings = await loadConfig({ system: `${home}/system.json`, user: `${home}/user.json` }, {});
@@ -30,6 +30,7 @@ async function setUp(t: Ends, pace: Partial<Pace> = {}) {
     });
   const tunnel = {
     ...memoryTunnel().tunnel,
+    changing: () => changing,
     async readFigures() {
       reads += 1;
       figures(reads * 100);
@@ -144,3 +145,22 @@ for (const by of ['an action', 'another program'] as const)
       ['warp', 'doh', 'warp+doh', 'doh', 'warp'],
     );
   });
+
+test('a change that a rule for networks brought about has its name, and others have none', async t => {
+  const { history, status, state } = await setUp(t, {}, 'lately');
+  history.start();
+  status('connected');
+  const rules = async () => (await history.read({})).changes.map(({ state, rule }) => [state, rule]);
+  assert.deepEqual(await rules(), [['connected', undefined]]);
+  status('disconnected');
+  const acted = { rule: 'home', at: new Date().toISOString() };
+  const nothing = { links: [], rules: [], decision: { links: [], effects: [] }, reverted: false, problem: null };
+  state.set('networks', { service: null, ...nothing, acted });
+  assert.deepEqual(await rules(), [
+    ['connected', undefined],
+    ['disconnected', 'home'],
+  ]);
+  state.set('networks', { service: null, ...nothing, acted: { ...acted, at: '2026-01-01T00:00:00.000Z' } });
+  status('connected');
+  assert.deepEqual((await rules()).at(-1), ['connected', undefined]);
+});

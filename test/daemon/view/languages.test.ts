@@ -259,7 +259,16 @@ test('every line of the tray’s menu, tooltip and notifications can be translat
     const shown = { tunnel, killSwitch: blocking, recent: [{ id: 'mail', name: '⟦Mail⟧' }], proxy: '127.0.0.1:40000' };
     const timed = describeTimed(client, nobodys);
     const unconfirmed = describeUnconfirmed(client, nobodys);
-    const all = { ...shown, update: '1.0.0', remote: null, stopped: Boolean(client.offline), now, timed, unconfirmed };
+    const all = {
+      ...shown,
+      update: '1.0.0',
+      network: null,
+      remote: null,
+      stopped: Boolean(client.offline),
+      now,
+      timed,
+      unconfirmed,
+    };
     const flat = (entries: Entry[]): (string | null)[] =>
       entries.flatMap(({ label, children = [] }) => [label, ...flat(children)]);
     const { title, text } = tooltipOf(all, nobodys);

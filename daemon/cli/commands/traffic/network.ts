@@ -8,7 +8,7 @@ import type {
   NetworksTried,
   SupposedNetwork,
 } from '../../../api/schema/traffic/networks.ts';
-import { effectText, matchText, networkTitle, ruleStrength } from '../../../view/states/networks.ts';
+import { effectText, matchText, networkTitle, ruleEffects, ruleStrength } from '../../../view/states/networks.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
@@ -75,14 +75,9 @@ export const rules: Run = async context => {
 
 const ruleRows = (rule: NetworkRule): string[][] => [
   ['on', matchText(rule, english)],
-  ['holds', effectsOf(rule)],
+  ['holds', ruleEffects(rule, english)],
   ...(rule.weakens ? [['strength', ruleStrength(rule, english)]] : []),
 ];
-
-const effectsOf = ({ effects }: NetworkRule) =>
-  Object.entries(effects)
-    .map(([name, value]) => `${name === 'killSwitch' ? 'kill_switch' : name} = ${value}`)
-    .join(', ');
 
 export const exportRules: Run = async context => {
   const networks = await context.client.call('GET /api/networks');

@@ -176,6 +176,21 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         load: async () => (await import('./network.ts')).refuse,
       },
       {
+        name: 'beacon',
+        summary: 'make a TLS server that proves your network, or ask one for its certificate',
+        details:
+          "The key of a beacon can't be copied from outside, so that a rule with one never asks. With an address it prints the SHA-256 of the certificate; exit status 1 for another one than the one that is given.",
+        arguments: [
+          { name: '[address]', summary: 'HOST:PORT of a beacon to ask' },
+          { name: '[sha256]', summary: 'SHA-256 of the certificate that it should have' },
+        ],
+        options: [
+          { flags: '--make <directory>', summary: 'write a key, a certificate and a systemd unit that serves it' },
+          { flags: '--port <n>', summary: 'port of the new server; default: 8443' },
+        ],
+        load: async () => (await import('./network-beacon.ts')).beacon,
+      },
+      {
         name: 'revert',
         summary: 'revert what rules did here; they do nothing more until the network changes',
         load: async () => (await import('./network.ts')).revert,

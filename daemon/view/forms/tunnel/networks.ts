@@ -1,9 +1,10 @@
-// Describes the page of networks: where the tunnel stays off, and access to the local network.
+// Describes the page of networks: the rules for them, where WARP itself stays off, and access to the local network.
 import type { ClientState } from '../../client/client-state.ts';
 import { actionCommand, type Form, type Row } from '../../form.ts';
 import { timeOfDay } from '../../time-of-day.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
+import { networkGroups } from './network-rules.ts';
 
 /** The network that this computer uses now, as the desktop reports it. */
 export interface CurrentNetwork {
@@ -35,6 +36,7 @@ export function networksForm(
   });
   return {
     groups: [
+      ...networkGroups(snapshot?.networks, tr),
       ...(network
         ? [{ id: 'current', title: _('This network'), rows: currentRows(network, ssids, settable, tr) }]
         : []),

@@ -42,6 +42,7 @@ function shown(given: ClientState, stopped = false, now = Date.now()): Shown {
     proxy: null,
     recent: [],
     update: null,
+    network: null,
     remote: null,
     timed: describeTimed(given, tr),
     unconfirmed: describeUnconfirmed(given, tr),

@@ -1,0 +1,145 @@
+// Describes the part of the page of networks that the daemon follows: where this machine is, and the rules for networks.
+import type { NetworkLink, NetworkRule, NetworksState } from '../../../api/schema/traffic/networks.ts';
+import type { Group, Question, Row } from '../../form.ts';
+import {
+  allowQuestion,
+  effectText,
+  matchText,
+  networksCommand,
+  networkTitle,
+  ruleEffects,
+  ruleStrength,
+} from '../../states/networks.ts';
+import { fill, type Translator } from '../../translator.ts';
+
+/** Clients that show the page read again after this time, because the daemon watches for two minutes only. */
+export const READ_NETWORKS_MS = 60_000;
+
+/** The rule that a switch of the page sets. */
+const UNKNOWN_WIFI = 'unknown-wifi';
+
+/** @param networks null where the daemon does not follow them, or is older */
+export function networkGroups(networks: NetworksState | null | undefined, tr: Translator): Group[] {
+  if (!networks) return [];
+  const { _ } = tr;
+  return [
+    { id: 'here', title: _('Where you are'), rows: hereRows(networks, tr) },
+    {
+      id: 'rules',
+      title: _('Rules for networks'),
+      description: _('What you change by hand holds until the network changes.'),
+      rows: ruleRows(networks, tr),
+    },
+  ];
+}
+
+function hereRows({ links, rules, decision, acted, reverted, problem }: NetworksState, tr: Translator): Row[] {
+  const { _ } = tr;
+  const rows: Row[] = links.map(link => ({
+    kind: 'fact',
+    id: `link-${link.device}`,
+    title: networkTitle(link, tr),
+    value: link.device,
+  }));
+  if (links.length === 0) rows.push({ kind: 'note', id: 'no-link', title: _('No network') });
+  for (const effect of decision.effects) {
+    const [id, title] = [`effect-${effect.subject}`, effectText(effect, tr)];
+    if (effect.state !== 'asks') rows.push({ kind: 'note', id, title });
+    else
+      rows.push({
+        kind: 'button',
+        id,
+        title,
+        label: _('Allow'),
+        command: networksCommand(
+          { do: 'answer', rule: effect.rule, answer: 'always' },
+          {
+            confirm: allowQuestion(effect.rule, tr),
+            undo: { kind: 'networks', change: { do: 'answer', rule: effect.rule, answer: 'never' } },
+          },
+        ),
+      });
+  }
+  if (problem !== null)
+    rows.push({
+      kind: 'note',
+      id: 'problem',
+      title: _('A rule could not be followed'),
+      subtitle: problem,
+      tone: 'error',
+    });
+  if (reverted)
+    rows.push({ kind: 'note', id: 'reverted', title: _('You reverted the rules until the network changes') });
+  else if (acted)
+    rows.push({
+      kind: 'button',
+      id: 'revert',
+      // Translators: %s is the name of a rule
+      title: fill(_('The rule “%s” changed settings here'), acted.rule),
+      label: _('Revert'),
+      command: networksCommand({ do: 'revert' }),
+    });
+  const [link] = links;
+  if (link && links.length === 1 && canTrust(link, decision.links[0]?.rule ?? null, rules))
+    rows.push({
+      kind: 'button',
+      id: 'trust',
+      // Translators: %s is the name of a Wi-Fi network
+      title: fill(_('Pause WARP on “%s”'), link.name!),
+      label: _('Add Rule'),
+      command: networksCommand({ do: 'add', ...trustRule(link), allow: true }, { confirm: trustQuestion(link, tr) }),
+    });
+  return rows;
+}
+
+/** A Wi-Fi network with a name, for which no rule of its own is. */
+function canTrust({ kind, name }: NetworkLink, rule: string | null, rules: readonly NetworkRule[]): boolean {
+  const own = rules.find(each => each.name === rule);
+  return kind === 'wifi' && name !== null && /^[^"\\\p{Cc}]+$/u.test(name) && (!own || own.match.any !== undefined);
+}
+
+function trustRule({ name, security }: NetworkLink): { name: string; lines: string[] } {
+  const lines = [`ssid = ${JSON.stringify(name)}`, ...(security ? [`security = "${security}"`] : []), 'warp = "pause"'];
+  return { name: name!, lines };
+}
+
+function trustQuestion({ name }: NetworkLink, { _ }: Translator): Question {
+  return {
+    // Translators: %s is the name of a Wi-Fi network
+    heading: fill(_('Pause WARP on “%s”?'), name!),
+    body: _('Anyone can use that name. Your traffic there would bypass WARP.'),
+    accept: _('Pause There'),
+  };
+}
+
+function ruleRows({ rules }: NetworksState, tr: Translator): Row[] {
+  const { _ } = tr;
+  const on = rules.some(({ match, effects }) => match.any === UNKNOWN_WIFI && effects.warp === 'connect');
+  const present = rules.find(({ name }) => name === UNKNOWN_WIFI);
+  const lines = [`any = "${UNKNOWN_WIFI}"`, 'warp = "connect"'];
+  return [
+    {
+      kind: 'switch',
+      id: 'rule-unknown',
+      title: _('Connect on unknown Wi-Fi'),
+      on,
+      sensitive: on === (present !== undefined),
+      reason: _('Other rules are for unknown Wi-Fi. Edit them as text.'),
+      command: networksCommand(on ? { do: 'remove', name: UNKNOWN_WIFI } : { do: 'add', name: UNKNOWN_WIFI, lines }),
+    },
+    ...rules.map(
+      (rule): Row => ({
+        kind: 'item',
+        id: `rule-${rule.name}`,
+        title: rule.name,
+        subtitle: [
+          `${matchText(rule, tr)}: ${ruleEffects(rule, tr)}`,
+          ...(rule.weakens ? [ruleStrength(rule, tr)] : []),
+        ].join('\n'),
+        remove: networksCommand({ do: 'remove', name: rule.name }, { done: fill(_('%s removed'), rule.name) }),
+        removeLabel: fill(_('Remove %s'), rule.name),
+      }),
+    ),
+    { kind: 'shell', id: 'rules-edit', title: _('Edit the rules as text'), shell: 'culvert network edit' },
+  ];
+}

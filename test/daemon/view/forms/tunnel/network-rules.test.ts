@@ -1,0 +1,123 @@
+// The page of networks shows where this machine is, and which rule does what.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NetworksState } from '../../../../../daemon/api/schema/traffic/networks.ts';
+import { decide, describe } from '../../../../../daemon/networks/rules/decide.ts';
+import { keyOf, parseRules } from '../../../../../daemon/networks/rules/rules.ts';
+import type { Row } from '../../../../../daemon/view/form.ts';
+import { networkGroups } from '../../../../../daemon/view/forms/tunnel/network-rules.ts';
+import { networkLine } from '../../../../../daemon/view/states/networks.ts';
+import { notificationOf, presentNotification } from '../../../../../daemon/view/states/notify.ts';
+import { clientState, tr } from '../../../../support/gnome/translator.ts';
+import { link } from '../../../../support/networks/mocks.ts';
+
+const home = link('wlan0', { name: 'Home', security: 'psk' });
+const RULE = '[[network]]\nname = "home"\nssid = "Home"\nwarp = "pause"\nkill_switch = true\n';
+const UNKNOWN = '[[network]]\nname = "unknown-wifi"\nany = "unknown-wifi"\nwarp = "connect"\n';
+
+function state(document: string, answer: boolean | null = null, more: Partial<NetworksState> = {}): NetworksState {
+  const { rules } = parseRules(document);
+  const answers = new Map(answer === null ? [] : rules.map(rule => [keyOf(rule), answer]));
+  const links = more.links ?? [home];
+  const situation = { managed: false, modeLocked: false, switchLocked: false, mode: 'warp', answers };
+  return {
+    service: 'NetworkManager',
+    links,
+    rules: rules.map(rule => describe(rule, answers)),
+    decision: decide(
+      links.map(each => ({ link: each, proven: new Set<string>() })),
+      rules,
+      situation,
+    ),
+    acted: null,
+    reverted: false,
+    problem: null,
+    ...more,
+  };
+}
+const rows = (networks: NetworksState) => networkGroups(networks, tr).flatMap(group => group.rows);
+const row = (networks: NetworksState, id: string) => rows(networks).find(each => each.id === id);
+const ask = (found: Row | undefined) =>
+  found?.kind === 'button' || found?.kind === 'switch' ? found.command.ask : null;
+
+test('without a daemon that follows them, the page has nothing of networks', () => {
+  assert.deepEqual([networkGroups(null, tr), networkGroups(undefined, tr)], [[], []]);
+  assert.equal(row(state('', null, { links: [] }), 'no-link')?.title, 'No network');
+});
+
+test('a rule that asks has a button, whose question says that names can be copied', () => {
+  const button = row(state(RULE), 'effect-connection');
+  assert.ok(button?.kind === 'button');
+  assert.deepEqual(ask(button), { kind: 'networks', change: { do: 'answer', rule: 'home', answer: 'always' } });
+  assert.match(button.command.confirm!.body, /^Anyone can make a network/);
+  assert.equal(row(state(RULE), 'effect-killSwitch')?.title, 'Kill switch is on, by the rule “home”.');
+  assert.equal(row(state(RULE, true), 'effect-connection')?.kind, 'note');
+  assert.match(row(state(RULE, false), 'effect-connection')!.title, /you refused it/);
+  assert.match(
+    row(state(RULE), 'rule-home')!.subtitle!,
+    /^Wi-Fi “Home”: WARP is paused, Kill switch is on\nWould lower protection/,
+  );
+});
+
+test('a rule that acted can be reverted, and a failure is shown', () => {
+  const acted = { rule: 'home', at: '2026-01-01T00:00:00.000Z' };
+  assert.deepEqual(ask(row(state(RULE, true, { acted }), 'revert')), { kind: 'networks', change: { do: 'revert' } });
+  const reverted = state(RULE, true, { acted, reverted: true, problem: 'home: failed' });
+  assert.deepEqual([row(reverted, 'revert'), row(reverted, 'reverted')?.kind], [undefined, 'note']);
+  assert.equal(row(reverted, 'problem')?.subtitle, 'home: failed');
+});
+
+test('a network without a rule of its own can be trusted, after the question', () => {
+  const button = row(state(UNKNOWN), 'trust');
+  assert.ok(button?.kind === 'button');
+  const change = {
+    do: 'add',
+    name: 'Home',
+    lines: ['ssid = "Home"', 'security = "psk"', 'warp = "pause"'],
+    allow: true,
+  };
+  assert.deepEqual(ask(button), { kind: 'networks', change });
+  assert.equal(button.command.confirm?.heading, 'Pause WARP on “Home”?');
+  assert.equal(parseRules(`[[network]]\nname = "Home"\n${change.lines.join('\n')}`).invalid.length, 0);
+  for (const other of [
+    state(RULE),
+    state('', null, { links: [link('eth0', { kind: 'ethernet' })] }),
+    state('', null, { links: [link('wlan0', { name: '"' })] }),
+  ])
+    assert.equal(row(other, 'trust'), undefined);
+});
+
+test('the switch for unknown Wi-Fi adds and removes its rule, and leaves other rules for it alone', () => {
+  const off = row(state(''), 'rule-unknown');
+  assert.ok(off?.kind === 'switch');
+  assert.deepEqual([off.on, off.sensitive], [false, true]);
+  const on = row(state(UNKNOWN), 'rule-unknown');
+  assert.ok(on?.kind === 'switch');
+  assert.deepEqual([on.on, ask(on)], [true, { kind: 'networks', change: { do: 'remove', name: 'unknown-wifi' } }]);
+  const own = row(state(UNKNOWN.replace('name = "unknown-wifi"', 'name = "cafes"')), 'rule-unknown');
+  assert.equal(own?.sensitive, false);
+});
+
+test('the tray names the network and its rule', () => {
+  assert.equal(networkLine(state(RULE), tr), 'Wi-Fi “Home”, rule “home”');
+  assert.equal(networkLine(state(''), tr), null);
+});
+
+test('a notification asks for permission once, and says what a rule changed', () => {
+  const at = (networks: NetworksState | null) => {
+    const client = clientState({ status: { state: 'connected' } });
+    return { ...client, snapshot: { ...client.snapshot!, networks } };
+  };
+  const news = notificationOf(at(null), at(state(RULE)), null, tr);
+  assert.deepEqual([news?.code, news?.summary], ['network', 'Let the rule “home” lower protection?']);
+  assert.deepEqual(
+    [news?.action, news?.other].map(button => button?.command.ask),
+    ['once', 'always'].map(answer => ({ kind: 'networks', change: { do: 'answer', rule: 'home', answer } })),
+  );
+  assert.equal(notificationOf(at(state(RULE)), at(state(RULE)), null, tr), null);
+  const acted = { rule: 'home', at: '2026-01-01T00:00:00.000Z' };
+  const did = notificationOf(at(state(RULE)), at(state(RULE, true, { acted })), null, tr);
+  assert.equal(did?.body, 'WARP is paused, by the rule “home”.\nKill switch is on, by the rule “home”.');
+  assert.deepEqual(did?.action?.command.ask, { kind: 'networks', change: { do: 'revert' } });
+  assert.equal(presentNotification('network', at(state(RULE, true, { acted, reverted: true })), tr), null);
+});
