@@ -8,7 +8,7 @@ import { readLinks } from './links/read-links.ts';
 import { createSettler } from './links/settle.ts';
 import type { Limit, Parts } from './rules/apply.ts';
 import { isProven } from './rules/beacon.ts';
-import { type Context, createFollower, documentOf, isReady } from './rules/follow.ts';
+import { type Context, createFollower, documentOf, isReported } from './rules/follow.ts';
 import { parseRules, revisionOf } from './rules/rules.ts';
 
 /** Time for which changes are published after a client has read. */
@@ -48,10 +48,10 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
     monitor = watch(env, settler.changed, why =>
       say(`Changes of the network are not noticed: ${why}. Install gdbus (package libglib2.0-bin).`),
     );
-    let wasReady = isReady(context);
+    let wasReported = isReported(context);
     unsubscribe = state.subscribe(() => {
-      if (!wasReady && isReady(context)) settler.changed();
-      wasReady = isReady(context);
+      if (!wasReported && isReported(context)) settler.changed();
+      wasReported = isReported(context);
     });
   }
 

@@ -53,6 +53,7 @@ const LEFT_OUT = [
   'account token',
   'account sign-in',
   'routes edit',
+  'portal',
   'network edit',
   'shell install',
   '__generate',

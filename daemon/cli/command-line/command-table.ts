@@ -38,7 +38,7 @@ const SPECS: readonly CommandSpec[] = [
 const TASKS: readonly (readonly [title: string, names: string])[] = [
   ['Connect', 'connect disconnect toggle status wait on off'],
   ['Keep or undo a change', 'extend keep revert'],
-  ['Choose what uses WARP', 'mode protocol routes split why network apps run proxy'],
+  ['Choose what uses WARP', 'mode protocol routes split why network portal apps run proxy'],
   ['Block leaks', 'killswitch'],
   ['Set up this device', 'account'],
   ['Find and repair a problem', 'doctor diagnose trust explain logs history'],

@@ -60,9 +60,10 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     const rules = rulesIn(documentOf(context));
     const places = await place(reading, rules);
     // without a network nothing is decided: the machine may wake up where it was
-    const decides = places.length > 0 && isReady(context) && (rules.length > 0 || memory.made.length > 0);
+    const concerns = places.length > 0 && (rules.length > 0 || memory.made.length > 0);
+    if (concerns && isReported(context)) await tunnel.refresh('stale');
+    const decides = concerns && isReady(context);
     const key = placeKey(places, rules);
-    if (decides) await tunnel.refresh('stale');
     if (decides && key !== memory.place) {
       once.clear();
       save({ place: key, reverted: false, acted: null, followed: [] });
@@ -122,10 +123,16 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   };
 }
 
-/** Nothing is changed before WARP reported its state and its settings. */
-export function isReady({ state }: Pick<Context, 'state'>): boolean {
-  const { status, settings, account } = state.snapshot();
-  return status.state !== 'unknown' && !status.blocked && Object.keys(settings).length > 0 && account.managed !== null;
+/** WARP has reported its state, and can be used. */
+export function isReported({ state }: Pick<Context, 'state'>): boolean {
+  const { status } = state.snapshot();
+  return status.state !== 'unknown' && !status.blocked;
+}
+
+/** Nothing is changed before the settings are known as well, and whether an organization manages the device. */
+function isReady(context: Pick<Context, 'state'>): boolean {
+  const { settings, account } = context.state.snapshot();
+  return isReported(context) && Object.keys(settings).length > 0 && account.managed !== null;
 }
 
 export function documentOf({ paths, say }: Pick<Context, 'paths' | 'say'>): string {

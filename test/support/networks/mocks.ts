@@ -39,6 +39,8 @@ export interface MockBus {
   mock(service: string, argv: readonly string[]): Promise<() => Promise<void>>;
   /** Calls a method of the mock of a service: with its signature and arguments, as busctl takes them. */
   call(service: string, path: string, method: string, ...argv: string[]): string;
+  /** The programs that are connected to it, as busctl lists them. */
+  clients(): string;
 }
 
 export async function startMockBus(t: Ends): Promise<MockBus> {
@@ -63,6 +65,7 @@ export async function startMockBus(t: Ends): Promise<MockBus> {
         await once(child, 'exit');
       };
     },
+    clients: () => busctl(['list', '--unique', '--no-legend']),
     call: (service, path, method, ...rest) =>
       busctl(['call', service, path, 'org.freedesktop.DBus.Mock', method, ...rest]).trim(),
   };

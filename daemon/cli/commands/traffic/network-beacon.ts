@@ -30,17 +30,14 @@ async function make(context: Context, given: string, options: Options): Promise<
   const directory = resolve(given);
   const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'certificate.pem')];
   if (existsSync(key)) throw new Failure(`${key} already exists, and was left as it is.`);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', DAYS];
   const names = ['-subj', '/CN=culvert-beacon', '-addext', 'subjectAltName=DNS:culvert-beacon'];
   try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
     await run('openssl', ['req', ...kind, ...names, '-keyout', key, '-out', certificate]);
     chmodSync(key, 0o600);
   } catch (error) {
-    throw new Failure(`The certificate could not be made: ${reason(error).split('\n')[0]}`, {
-      hint: 'It needs openssl.',
-      cause: error,
-    });
+    throw new Failure(`The certificate could not be made: ${reason(error).split('\n')[0]}`, { cause: error });
   }
   const unit = join(directory, 'culvert-beacon.service');
   writeDocument(unit, unitOf(port), { mode: 0o644, force: true });

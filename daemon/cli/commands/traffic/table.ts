@@ -198,6 +198,14 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
     ],
   },
   {
+    name: 'portal',
+    summary: 'sign in to a network with a login page',
+    details:
+      'Asks three pages over plain HTTP whether this network has a login page, and opens that in a browser with a profile of its own. WARP is paused meanwhile, for five minutes at most, and comes back by itself. With the kill switch on it refuses: pause the switch first. The exit code is 1 where the network still asks for a login, or no page answers.',
+    options: [{ flags: '--check', summary: 'only say whether there is a login page' }],
+    load: async () => (await import('./portal.ts')).portal,
+  },
+  {
     name: 'killswitch',
     summary: 'block traffic outside the tunnel',
     fallback: 'status',

@@ -1,0 +1,89 @@
+// Finds out whether a network has a login page, by plain requests to servers of three operators.
+import { get } from 'node:http';
+
+/** A page with a fixed answer. */
+export interface Target {
+  url: string;
+  status: number;
+  body: string;
+}
+
+/** The pages that Android, Firefox and GNOME ask. One that a network lets through before the login is not believed alone. */
+export const TARGETS: readonly Target[] = [
+  { url: 'http://connectivitycheck.gstatic.com/generate_204', status: 204, body: '' },
+  { url: 'http://detectportal.firefox.com/success.txt', status: 200, body: 'success' },
+  { url: 'http://nmcheck.gnome.org/check_network_status.txt', status: 200, body: 'NetworkManager is online' },
+];
+
+/** `login`: something else answered in the place of the page; `silent`: nothing did, or an error. */
+export interface Answer {
+  result: 'open' | 'login' | 'silent';
+  /** Address that a redirect leads to. */
+  location: string | null;
+}
+
+export interface Verdict {
+  network: 'open' | 'login' | 'unreachable';
+  loginPage: string | null;
+}
+
+const LIMIT_MS = 5_000;
+/** More than any expected answer; login pages are longer. */
+const MAX_BYTES = 1_024;
+/** RFC 6585: Network Authentication Required. */
+const NETWORK_LOGIN = 511;
+const ENOUGH = 2;
+
+/** Asks all pages at the same time. Never rejects. */
+export async function probeNetwork(targets: readonly Target[] = TARGETS, limitMs = LIMIT_MS): Promise<Verdict> {
+  return judge(await Promise.all(targets.map(target => askPage(target, limitMs))));
+}
+
+/** One page that answers in its own way shows a login page; two that answer as they should are needed without one. */
+export function judge(answers: readonly Answer[]): Verdict {
+  const logins = answers.filter(({ result }) => result === 'login');
+  if (logins.length > 0) {
+    return { network: 'login', loginPage: logins.find(({ location }) => location !== null)?.location ?? null };
+  }
+  const open = answers.filter(({ result }) => result === 'open').length;
+  return { network: open >= ENOUGH ? 'open' : 'unreachable', loginPage: null };
+}
+
+const SILENT: Answer = { result: 'silent', location: null };
+
+function askPage(target: Target, limitMs: number): Promise<Answer> {
+  return new Promise(resolve => {
+    const signal = AbortSignal.timeout(limitMs);
+    // no cookies, no proxy, and no connection that an earlier answer left open
+    const request = get(target.url, { agent: false, signal }, response => {
+      const { statusCode = 0, headers } = response;
+      let body = '';
+      const done = () => resolve(answerOf(target, { status: statusCode, body, location: headers.location ?? null }));
+      response.setEncoding('latin1');
+      response.on('data', (piece: string) => {
+        body += piece;
+        if (body.length <= MAX_BYTES) return;
+        done();
+        request.destroy();
+      });
+      response.on('end', done);
+      response.on('error', () => resolve(SILENT));
+    });
+    request.on('error', () => resolve(SILENT));
+  });
+}
+
+/** Compares status and body exactly, but for the line end. */
+export function answerOf(
+  target: Target,
+  { status, body, location }: { status: number; body: string; location: string | null },
+): Answer {
+  if (status === target.status && body.trimEnd() === target.body) return { result: 'open', location: null };
+  const isLogin = status === NETWORK_LOGIN || (status >= 200 && status < 400);
+  return isLogin ? { result: 'login', location: httpAddress(location) } : SILENT;
+}
+
+/** The network chose this address, so that only one of a web page is opened. */
+function httpAddress(location: string | null): string | null {
+  return location !== null && URL.canParse(location) && /^https?:$/.test(new URL(location).protocol) ? location : null;
+}

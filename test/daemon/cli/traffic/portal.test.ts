@@ -1,0 +1,95 @@
+// `culvert portal`: WARP is off only while the login page is open, and comes back however that ends.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createClient } from '../../../../daemon/api/client.ts';
+import { signIn, type World } from '../../../../daemon/cli/commands/traffic/portal.ts';
+import type { Context } from '../../../../daemon/cli/context.ts';
+import { createTransport } from '../../../../daemon/cli/transport.ts';
+import type { Verdict } from '../../../../daemon/networks/portal/probe.ts';
+import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
+import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
+
+const login: Verdict = { network: 'login', loginPage: 'http://login.example/' };
+const open: Verdict = { network: 'open', loginPage: null };
+
+async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is closed' | 'is missing' = 'stays') {
+  const home = createHome(t);
+  const { daemon, performed } = await startDaemon(t, home, (state, action) => {
+    state.set('status', { ...state.snapshot().status, state: action === 'connect' ? 'connecting' : 'disconnected' });
+    return null;
+  });
+  const { state } = daemon;
+  state.set('status', { ...state.snapshot().status, state: 'unable' });
+  const opened: string[] = [];
+  let closed = 0;
+  const world: World = {
+    probe: async () => (verdicts.length > 1 ? verdicts.shift()! : verdicts[0]!),
+    browse(url) {
+      opened.push(url);
+      if (browser === 'is missing') return null;
+      const ended = browser === 'is closed' ? Promise.resolve() : new Promise<void>(() => {});
+      return {
+        ended,
+        async close() {
+          closed += 1;
+        },
+      };
+    },
+    betweenMs: 1,
+  };
+  const said: string[] = [];
+  const printed: object[] = [];
+  const context = {
+    client: createClient(createTransport(home.socket)),
+    json: true,
+    isDemo: () => false,
+    signal: new AbortController().signal,
+    print: (text: string) => void printed.push(JSON.parse(text)),
+    say: (text: string) => void said.push(text),
+  } as unknown as Context;
+  const run = (onlyChecks = false) => signIn(context, onlyChecks, world);
+  return { home, state, run, opened, performed, said, printed, closed: () => closed };
+}
+const actions = (performed: [string, unknown][]) => performed.map(([action]) => action);
+
+test('opens the page with WARP paused, and brings WARP back once the network lets two tests through', async t => {
+  const { run, opened, performed, printed, closed } = await stage(t, [login, login, open, login, open, open]);
+  assert.equal(await run(), 0);
+  assert.deepEqual([opened, actions(performed), closed()], [['http://login.example/'], ['disconnect', 'connect'], 1]);
+  assert.deepEqual(printed, [{ ok: true, network: 'open', signedIn: true }]);
+});
+
+test('a browser that is closed before the login brings WARP back as well', async t => {
+  const { run, performed, printed } = await stage(t, [login], 'is closed');
+  assert.equal(await run(), 1);
+  assert.deepEqual(actions(performed), ['disconnect', 'connect']);
+  assert.deepEqual(printed, [{ ok: false, network: 'login', signedIn: false }]);
+});
+
+test('names the page where there is no browser, and leaves WARP off where it was off', async t => {
+  const { run, state, performed, said } = await stage(t, [login, login, open], 'is missing');
+  state.set('status', { ...state.snapshot().status, state: 'disconnected' });
+  assert.equal(await run(), 0);
+  assert.deepEqual([performed, said], [[], ['Open this page in a browser: http://login.example/']]);
+});
+
+test('opens nothing where there is no login page, or only to check', async t => {
+  const free = await stage(t, [open]);
+  assert.equal(await free.run(), 0);
+  const checking = await stage(t, [login]);
+  assert.equal(await checking.run(true), 0);
+  const broken = await stage(t, [{ network: 'unreachable', loginPage: null }]);
+  assert.equal(await broken.run(), 1);
+  for (const { opened, performed } of [free, checking, broken]) assert.deepEqual([opened, performed], [[], []]);
+});
+
+test('contacts nothing while WARP is connected, and names the pause while the kill switch blocks', async t => {
+  const { home, state } = await stage(t, [login]);
+  state.set('status', { ...state.snapshot().status, state: 'connected' });
+  const through = await culvert(home, ['portal']);
+  assert.equal(through.stdout, 'WARP is connected, so this network lets you through.\n');
+  state.set('killSwitch', { ...NO_KILL_SWITCH, enabled: true, active: true });
+  const blocked = await culvert(home, ['portal']);
+  assert.equal(blocked.code, 1);
+  assert.match(blocked.stderr, /culvert killswitch pause 5/);
+});

@@ -1,0 +1,60 @@
+// Login pages of networks: a redirect, a form, status 511, and networks that let some pages through.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer as createTcp } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { judge, probeNetwork, type Target } from '../../../../daemon/networks/portal/probe.ts';
+
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+const good: RequestListener = (_, response) => void response.end('success\n');
+const target = (url: string): Target => ({ url, status: 200, body: 'success' });
+const redirect =
+  (location: string): RequestListener =>
+  (_, response) =>
+    void response.writeHead(302, { location }).end();
+
+/** The verdict on three pages that answer so. */
+async function verdict(t: TestContext, ...listeners: RequestListener[]) {
+  const urls = await Promise.all(listeners.map(listener => serve(t, listener)));
+  return probeNetwork(urls.map(target), 2_000);
+}
+
+test('a network where the pages answer exactly is open, though one of them fails', async t => {
+  const failing: RequestListener = (_, response) => void response.writeHead(503).end();
+  assert.deepEqual(await verdict(t, good, good, failing), { network: 'open', loginPage: null });
+});
+
+test('a redirect, a form with status 200, and status 511 are login pages', async t => {
+  const login = 'http://login.example/?from=here';
+  assert.deepEqual(await verdict(t, redirect(login), redirect(login), redirect(login)), {
+    network: 'login',
+    loginPage: login,
+  });
+  const form: RequestListener = (_, response) => void response.end(`<form>${'x'.repeat(100_000)}`);
+  assert.deepEqual(await verdict(t, form, form, form), { network: 'login', loginPage: null });
+  const required: RequestListener = (_, response) => void response.writeHead(511).end();
+  assert.deepEqual(await verdict(t, required, required, required), { network: 'login', loginPage: null });
+});
+
+test('a network that lets one page through is not taken for open, and an address that is no page is not opened', async t => {
+  assert.deepEqual(await verdict(t, good, redirect('javascript:alert(1)'), good), {
+    network: 'login',
+    loginPage: null,
+  });
+});
+
+test('a network that answers nothing, or not in HTTP, is unreachable', async t => {
+  const silent = createTcp(socket => t.after(() => socket.destroy())).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.after(() => silent.close());
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+  const targets = [url, 'http://127.0.0.1:1/', 'http://name.invalid/'].map(target);
+  assert.deepEqual(await probeNetwork(targets, 100), { network: 'unreachable', loginPage: null });
+  assert.equal(judge([{ result: 'open', location: null }]).network, 'unreachable', 'one page is not believed alone');
+});
