@@ -43,7 +43,7 @@ async function serve(): Promise<void> {
     printerr(`culvert bridge: another process owns ${CLIENT_NAME}.`);
     loop.quit();
   };
-  const model = createModel(createTransport(socketPath(), DEADLINE_MS), PACE, [...STATE_EVENTS, 'tunnel']);
+  const model = createModel(createTransport(socketPath(), DEADLINE_MS), PACE, [...STATE_EVENTS, 'tunnel', 'networks']);
   const properties = () => propertiesOf(model.state(), __VERSION__, tr);
   let shown = properties();
 

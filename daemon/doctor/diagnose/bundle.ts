@@ -44,6 +44,7 @@ export async function createBundle(input: BundleInput): Promise<Bundle> {
       snapshot: world.tunnel,
       entries,
       config: config?.config ?? null,
+      changes: timeline?.changes ?? [],
     }),
     public: [...world.knowledge.limits.flatMap(({ values }) => values), '1.1.1.1', '1.0.0.1'],
   });

@@ -1,4 +1,5 @@
 // Finds the names that a bundle must not contain, where no pattern could recognize them: hosts, users, networks.
+import type { HistoryChange } from '../../api/schema/history.ts';
 import type { Config, LogEntry, Snapshot } from '../../api/schema.ts';
 import { isObject, jsonOf, linesOf, propertyOf } from '../../warp/parse/output.ts';
 import type { Kind, Known } from './redact.ts';
@@ -13,6 +14,8 @@ export interface Sources {
   snapshot: Snapshot | null;
   entries: readonly LogEntry[];
   config: Config | null;
+  /** Changes of the state, with the rules for networks that brought them about. */
+  changes: readonly HistoryChange[];
 }
 
 /** Words that every machine has; hiding them would only make a bundle hard to read. */
@@ -33,7 +36,7 @@ const GIVEN: readonly [command: RegExp, kind: Kind][] = [
 ];
 
 export function namesOf(sources: Sources): Known['names'] {
-  const { hostname, username, passwd, resolvConf, snapshot, entries, config } = sources;
+  const { hostname, username, passwd, resolvConf, snapshot, entries, config, changes } = sources;
   const names: { kind: Kind; text: string }[] = [];
   const add = (kind: Kind, ...texts: (string | null | undefined)[]) => {
     for (const text of texts) {
@@ -54,6 +57,7 @@ export function namesOf(sources: Sources): Known['names'] {
   if (snapshot) addSnapshot(add, snapshot);
   for (const entry of entries) addEntry(add, entry);
   if (config) addConfig(add, config);
+  add('ssid', ...changes.map(({ rule }) => rule));
   return names;
 }
 
@@ -78,7 +82,7 @@ function addConfig(add: Add, config: Config): void {
 
 type Add = (kind: Kind, ...texts: (string | null | undefined)[]) => void;
 
-function addSnapshot(add: Add, { settings, options, account, splitTunnel, commands }: Snapshot): void {
+function addSnapshot(add: Add, { settings, options, account, splitTunnel, commands, networks }: Snapshot): void {
   add('organization', account.organization, typeof settings.Organization === 'string' ? settings.Organization : null);
   for (const { value, description } of [...splitTunnel.hosts, ...splitTunnel.ips]) {
     add('value', description);
@@ -94,7 +98,23 @@ function addSnapshot(add: Add, { settings, options, account, splitTunnel, comman
     if (/fallback/i.test(key)) add('name', ...texts.flatMap(text => text.split(/[\s()[\],]+|->/)));
     if (/profile|organi[sz]ation|support|user|e-?mail|device|name/i.test(key)) add('value', ...texts);
   }
+  if (networks) addNetworks(add, networks);
   for (const output of Object.values(commands)) if (output) addOutput(add, output.argv, output.stdout);
+}
+
+/** A rule is mostly named after its network. */
+function addNetworks(add: Add, { links, rules, acted }: NonNullable<Snapshot['networks']>): void {
+  for (const { name, uuid } of links) {
+    add('ssid', name);
+    add('id', uuid);
+  }
+  add('ssid', acted?.rule);
+  for (const { name, match } of rules) {
+    add('ssid', name, match.ssid);
+    add('id', match.uuid);
+    add('host', match.beacon?.address.replace(/:\d+$/, ''));
+    add('key', match.beacon?.sha256);
+  }
 }
 
 function addEntry(add: Add, { argv, stdout }: LogEntry): void {

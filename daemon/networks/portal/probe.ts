@@ -74,7 +74,7 @@ function askPage(target: Target, limitMs: number): Promise<Answer> {
 }
 
 /** Compares status and body exactly, but for the line end. */
-export function answerOf(
+function answerOf(
   target: Target,
   { status, body, location }: { status: number; body: string; location: string | null },
 ): Answer {

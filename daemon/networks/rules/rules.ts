@@ -24,7 +24,7 @@ const Lowered = z.catch(
 const File = z.strictObject({ network: z.optional(z.array(z.record(z.string(), z.unknown()))) });
 
 /** The document before one was written. */
-export const EMPTY_DOCUMENT = `# Rules for networks. See: man culvert, NETWORKS
+export const EMPTY_DOCUMENT = `# Rules for networks. See: culvert network --help
 #
 # [[network]]
 # name = "cafes"

@@ -15,8 +15,10 @@ import { createRedactor } from '../../../daemon/doctor/diagnose/redact.ts';
 import { readTimeline } from '../../../daemon/doctor/diagnose/timeline.ts';
 import { runChecks } from '../../../daemon/doctor/engine.ts';
 import { createHome, culvert, ended, start, startDaemon, status } from '../../support/daemon/command.ts';
+import { memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
 import { KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts';
 import { type ZipEntry, zip } from '../../support/doctor/zip.ts';
+import { link } from '../../support/networks/mocks.ts';
 import { missing, temporary } from '../../support/temporary.ts';
 
 /** Lines in which only the place makes a word a name. */
@@ -526,10 +528,50 @@ test('directories in the configuration are replaced', () => {
     webui: { tlsCertificate: '/srv/acme-corp/tls/fullchain.pem', address: 'https://nas:4173' },
     warp: { cli: '/opt/zeta-team/bin/warp-cli' },
   } as unknown as Parameters<typeof namesOf>[0]['config'];
-  const empty = { hostname: 'h', username: 'u', passwd: '', resolvConf: '', snapshot: null, entries: [] };
+  const empty = { hostname: 'h', username: 'u', passwd: '', resolvConf: '', snapshot: null, entries: [], changes: [] };
   const redactor = createRedactor({ names: namesOf({ ...empty, config }), public: [] });
   const text = JSON.stringify(redactor.value(config));
   for (const canary of ['acme-corp', 'zeta-team', 'fullchain', 'nas']) assert.ok(!text.includes(canary), text);
   assert.match(text, /"\/srv\/<value-\d+>\/tls\/<value-\d+>"/);
   assert.match(text, /"\/opt\/<value-\d+>\/bin\/warp-cli"/);
+});
+
+test('a bundle names neither the networks of this machine nor the rules for them', () => {
+  const rule = {
+    name: 'at grandma',
+    match: { ssid: 'Grandma-5G', uuid: 'c0ffee00-1', beacon: { address: 'nas.grandma:8443', sha256: 'ab'.repeat(32) } },
+    effects: { warp: 'pause' },
+    proof: 'beacon',
+    weakens: true,
+    allowed: null,
+  } as const;
+  const { state } = memoryTunnel();
+  state.set('networks', {
+    service: 'NetworkManager',
+    links: [
+      link('wlan0', { name: 'Neighbor WLAN', uuid: 'c0ffee00-2', bssid: '02:00:5e:10:00:01', gateway: '192.168.7.1' }),
+    ],
+    rules: [rule],
+    decision: { links: [{ device: 'wlan0', rule: 'at grandma' }], effects: [] },
+    acted: { rule: 'was removed', at: '2026-01-01T00:00:00.000Z' },
+    reverted: false,
+    problem: 'at grandma: failed',
+  });
+  const snapshot = state.snapshot();
+  const empty = { hostname: 'h', username: 'u', passwd: '', resolvConf: '', entries: [], config: null };
+  const changes = [{ rule: 'Trusted Cafe' }] as unknown as Parameters<typeof namesOf>[0]['changes'];
+  const redactor = createRedactor({ names: namesOf({ ...empty, snapshot, changes }), public: [] });
+  const text = JSON.stringify(redactor.value({ snapshot, changes }));
+  for (const canary of [
+    'grandma',
+    'Grandma',
+    'c0ffee',
+    'abab',
+    'Neighbor',
+    '5e:10',
+    '192.168.7',
+    'was removed',
+    'Cafe',
+  ])
+    assert.ok(!text.includes(canary), `${canary} in ${text}`);
 });

@@ -8,6 +8,8 @@ import type {
   NetworksTried,
   SupposedNetwork,
 } from '../../../api/schema/traffic/networks.ts';
+import type { Snapshot } from '../../../api/schema.ts';
+import { printable } from '../../../system/printable.ts';
 import { effectText, matchText, networkTitle, ruleEffects, ruleStrength } from '../../../view/states/networks.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show, showDocument } from '../../context.ts';
@@ -16,7 +18,10 @@ import { columns } from '../../terminal/columns.ts';
 
 export const print: Run = async context => {
   const networks = await context.client.call('GET /api/networks');
-  show(context, networks, () => [linkTable(context, networks), ...holdLines(context, networks)].join('\n'));
+  const { options } = await context.client.call('GET /api/snapshot');
+  show(context, networks, () =>
+    [linkTable(context, networks), ...holdLines(context, networks), ...ownLines(options)].join('\n'),
+  );
   for (const line of invalidLines(networks)) context.say(line);
   return EXIT.ok;
 };
@@ -57,6 +62,13 @@ function decisionLines({ effects }: NetworkDecision): string[] {
     const ask = effect.state === 'asks' ? ` Allow it: culvert network allow ${JSON.stringify(effect.rule)}` : '';
     return effectText(effect, english) + ask;
   });
+}
+
+/** WARP's own settings, which turn it off without a rule. */
+function ownLines({ wifiTrusted, ethernetTrusted, trustedSsids }: Snapshot['options']): string[] {
+  const trusted = [wifiTrusted && 'all Wi-Fi', ethernetTrusted && 'all Ethernet', ...(trustedSsids ?? [])];
+  const names = trusted.filter(name => typeof name === 'string');
+  return names.length ? [`WARP's own settings turn it off on: ${names.map(printable).join(', ')}`] : [];
 }
 
 const invalidLines = ({ invalid }: Pick<NetworksTried, 'invalid'>) =>
