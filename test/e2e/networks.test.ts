@@ -21,7 +21,7 @@ test('WARP connects on an unknown Wi-Fi though nobody looks, and the daemon with
   const first = await startDemo(home);
   const status = async () => JSON.parse((await culvert(home, 'status', '--json')).stdout);
   const monitors = () => bus.clients().includes('gdbus');
-  await until(async () => (await status()).state === 'disconnected', 'the emulator');
+  await until(async () => (await status()).status.state === 'disconnected', 'the emulator');
   assert.equal(monitors(), false);
   first.child.kill();
   await first.ended;
@@ -51,7 +51,7 @@ test('WARP connects on an unknown Wi-Fi though nobody looks, and the daemon with
   const reply = bus.call(NM, MAIN, 'AddWiFiConnection', 'ssss', device, 'c', 'Café', '');
   const point = '/org/freedesktop/NetworkManager/AccessPoint/a';
   bus.call(NM, MAIN, 'AddActiveConnection', 'assssu', '1', device, /"(.*)"/.exec(reply)![1]!, point, 'x', '2');
-  await until(async () => (await status()).state === 'connected', 'the connection');
+  await until(async () => (await status()).status.state === 'connected', 'the connection');
   const { acted, decision } = JSON.parse((await culvert(home, 'network', '--json')).stdout);
   assert.deepEqual([acted.rule, decision.links], ['cafes', [{ device: 'wlan0', rule: 'cafes' }]]);
 });
