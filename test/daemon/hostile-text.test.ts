@@ -43,7 +43,16 @@ const entry = (stdout: string) => ({
 });
 const printed = (stdout: string) => ({ stdout, stderr: stdout, exitCode: 1 });
 const redactor = createRedactor({ names: [{ kind: 'ssid', text: 'a' }], public: [] });
-const sources = { hostname: 'h', username: 'u', passwd: '', resolvConf: '', snapshot: null, entries: [], config: null, changes: [] };
+const sources = {
+  hostname: 'h',
+  username: 'u',
+  passwd: '',
+  resolvConf: '',
+  snapshot: null,
+  entries: [],
+  config: null,
+  changes: [],
+};
 
 /** The rules of all entries of the catalog. */
 const CATALOG = fileURLToPath(new URL('../../wrapper/catalog/providers.toml', import.meta.url));

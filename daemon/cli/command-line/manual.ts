@@ -78,6 +78,7 @@ export function manual(version: string): string {
 
 const FILES = [
   ['~/.config/culvert/config.json', 'Your configuration.'],
+  ['~/.config/culvert/networks.toml', 'Your rules for networks.'],
   ['$XDG_RUNTIME_DIR/culvert/api.sock', 'The socket of the API; open to you alone.'],
   ['/var/lib/culvert-repair/undo.json', 'Changes that root made for culvert doctor fix, and how they are undone.'],
   ['$XDG_STATE_HOME/culvert/token', 'The bearer token for requests from other machines.'],

@@ -41,6 +41,8 @@ function hereRows({ links, rules, decision, acted, reverted, problem }: Networks
     title: networkTitle(link, tr),
     value: link.device,
   }));
+  if (links.some(({ connectivity }) => connectivity === 'portal'))
+    rows.push({ kind: 'shell', id: 'portal', title: _('This network has a login page'), shell: 'culvert portal' });
   if (links.length === 0) rows.push({ kind: 'note', id: 'no-link', title: _('No network') });
   for (const effect of decision.effects) {
     const [id, title] = [`effect-${effect.subject}`, effectText(effect, tr)];

@@ -1,8 +1,15 @@
 // The rule for a network, and the decision where there are several networks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NetworkLink } from '../../../../daemon/api/schema/traffic/networks.ts';
-import { decide, type Placed, placeKey, ruleFor, type Situation } from '../../../../daemon/networks/rules/decide.ts';
+import type { NetworkEffects, NetworkLink } from '../../../../daemon/api/schema/traffic/networks.ts';
+import {
+  decide,
+  describe,
+  type Placed,
+  placeKey,
+  ruleFor,
+  type Situation,
+} from '../../../../daemon/networks/rules/decide.ts';
 import { keyOf, parseRules } from '../../../../daemon/networks/rules/rules.ts';
 import { link } from '../../../support/networks/mocks.ts';
 
@@ -163,4 +170,42 @@ test('a network stays the same while it roams, and is another one with other sec
   for (const change of [{ security: 'open' as const }, { name: 'Other' }, { uuid: 'u2' }, { kind: 'other' as const }])
     assert.notEqual(key(change), key({}));
   assert.notEqual(placeKey([lab], rules), placeKey([at(lab.link)], rules));
+});
+
+test('the stricter of two rules counts in either order', () => {
+  for (const places of [
+    [cafe, wire],
+    [wire, cafe],
+  ])
+    assert.equal(effects(places, allowing('wire'))[0], 'connection on by unknown: holds');
+});
+
+/** Modes by the traffic that they protect, the strongest first. */
+const MODES = [['warp', 'warp+doh', 'warp+dot'], ['tunnel_only'], ['proxy'], ['doh', 'dot']] as const;
+
+test('a mode lowers the protection where it protects less than the one before', () => {
+  const all = MODES.flatMap((modes, rank) => modes.map(mode => ({ mode, rank })));
+  for (const before of [...all, { mode: 'of a later version', rank: 0 }])
+    for (const { mode, rank } of all) {
+      const own = { name: 'x', match: { any: 'no-rule' as const }, effects: { mode } };
+      const [effect] = decide([cafe], [own], { ...free, mode: before.mode }).effects;
+      assert.equal(effect?.state, rank > before.rank ? 'asks' : 'holds', `${before.mode} to ${mode}`);
+    }
+});
+
+test('the list says which rules can lower the protection, how their network is proven, and the answer', () => {
+  const said = (given: NetworkEffects) =>
+    describe({ name: 'x', match: { ssid: 'x' }, effects: given }, new Map()).weakens;
+  for (const given of [{ warp: 'pause' }, { routes: 'lan' }, { mode: 'tunnel_only' }, { mode: 'dot' }] as const)
+    assert.equal(said(given), true, JSON.stringify(given));
+  for (const given of [
+    { warp: 'connect' },
+    { mode: 'warp+doh' },
+    { protocol: 'MASQUE' },
+    { killSwitch: true },
+  ] as const)
+    assert.equal(said(given), false, JSON.stringify(given));
+  const named = (name: string) => describe(rules.find(rule => rule.name === name)!, allowing('home').answers);
+  assert.deepEqual([named('home').proof, named('home').allowed], ['copyable', true]);
+  assert.deepEqual([named('lab').proof, named('lab').allowed], ['beacon', null]);
 });

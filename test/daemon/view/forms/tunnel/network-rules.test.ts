@@ -43,6 +43,9 @@ const ask = (found: Row | undefined) =>
 test('without a daemon that follows them, the page has nothing of networks', () => {
   assert.deepEqual([networkGroups(null, tr), networkGroups(undefined, tr)], [[], []]);
   assert.equal(row(state('', null, { links: [] }), 'no-link')?.title, 'No network');
+  assert.equal(row(state(''), 'portal'), undefined);
+  const login = row(state('', null, { links: [{ ...home, connectivity: 'portal' }] }), 'portal');
+  assert.deepEqual([login?.kind, login?.kind === 'shell' && login.shell], ['shell', 'culvert portal']);
 });
 
 test('a rule that asks has a button, whose question says that names can be copied', () => {
