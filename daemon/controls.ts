@@ -26,6 +26,8 @@ import type {
 import type {
   App,
   CommandOutput,
+  KeepRequest,
+  KeepResponse,
   KillSwitch,
   KillSwitchRequest,
   LaunchRequest,
@@ -85,6 +87,8 @@ export interface AppsControl {
    * proxy-not-verified
    */
   launch(request: LaunchRequest): Promise<LaunchResponse>;
+  /** Starts an app that uses the tunnel only. @throws Problem app-not-found, app-launch-failed, killswitch-not-installed */
+  keep(request: KeepRequest): Promise<KeepResponse>;
   /** @throws Problem app-not-found, app-not-launchable, config-not-writable */
   setShortcut(request: ShortcutRequest): Promise<ShortcutResponse>;
 }

@@ -228,6 +228,12 @@ export const endpoints = {
       'config-not-writable',
     ],
   },
+  'POST /api/apps/tunnel-launcher': {
+    summary: 'Launch an app that uses the tunnel only; its answer comes once the root service keeps it there',
+    body: s.KeepRequest,
+    response: s.KeepResponse,
+    problems: ['app-not-found', 'app-launch-failed', 'killswitch-not-installed'],
+  },
   'POST /api/apps/shortcut': {
     summary: 'Make or remove the desktop entry that starts an app through the local proxy',
     body: s.ShortcutRequest,

@@ -9,7 +9,7 @@ import { type Entry, localeKeys, messageLocales, parseEntry } from './desktop-en
 /** Everything found, by id; the same object while nothing changed. */
 export type FoundApps = ReadonlyMap<string, Found<Kind>>;
 
-/** An app that can be started through the proxy, with its desktop entry. */
+/** An app with its desktop entry. */
 export interface Launchable {
   app: Described;
   entry: Entry;
@@ -21,8 +21,10 @@ export interface AppList {
   read(): Promise<FoundApps>;
   /** The apps that a desktop shows, sorted by name in the user's language. */
   list(entries: FoundApps): App[];
-  /** @throws Problem app-not-found, app-not-launchable */
+  /** @throws Problem app-not-found */
   find(id: string): Promise<Launchable>;
+  /** An app that takes the proxy. @throws Problem app-not-found, app-not-launchable */
+  findForProxy(id: string): Promise<Launchable>;
   /** The paths of our shortcuts, by the id of their app. */
   shortcuts(entries: FoundApps): Map<string, string>;
   close(): void;
@@ -71,10 +73,15 @@ export function createAppList({ env, settings }: FeatureContext, dataHome: strin
       throw new Problem('app-not-found', `There is no app "${id}" on this desktop.`, {
         hint: 'Its id is the name of its desktop file, as in the list of apps.',
       });
-    const { app } = match.value;
+    return { app: match.value.app, entry, path: match.path };
+  }
+
+  async function findForProxy(id: string): Promise<Launchable> {
+    const launchable = await find(id);
+    const { app } = launchable;
     if (app.method === 'none')
       throw new Problem('app-not-launchable', `${app.name} can’t be started through the proxy. ${app.note}`);
-    return { app, entry, path: match.path };
+    return launchable;
   }
 
   function shortcuts(entries: FoundApps): Map<string, string> {
@@ -86,7 +93,7 @@ export function createAppList({ env, settings }: FeatureContext, dataHome: strin
     );
   }
 
-  return { read, list, find, shortcuts, close: () => catalog?.close() };
+  return { read, list, find, findForProxy, shortcuts, close: () => catalog?.close() };
 }
 
 /** The desktop entry of a file, or null where there is none (anymore). */

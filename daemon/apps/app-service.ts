@@ -1,5 +1,5 @@
 // Serves the apps of this desktop: lists them, starts them through the local proxy, and gives them shortcuts.
-import type { BeforeProxy, LaunchRequest, LaunchResponse } from '../api/schema.ts';
+import type { BeforeProxy, KeepRequest, KeepResponse, LaunchRequest, LaunchResponse } from '../api/schema.ts';
 import type { AppsControl, FeatureContext } from '../controls.ts';
 import { reason } from '../system/errno.ts';
 import { createAppList, type FoundApps } from './app-list.ts';
@@ -24,7 +24,7 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
   let starts = 0;
 
   async function start({ appId, verify, restore: before }: LaunchRequest) {
-    const app = await apps.find(appId);
+    const app = await apps.findForProxy(appId);
     const proxy = await openProxy(context);
     if (verify) await verifyTunnel(proxy.port, context);
     const { pid, failure } = await startApp(app, { proxy, watched: before !== undefined }, context);
@@ -59,6 +59,12 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
     return { ok: true, appId, pid, proxy: { host, port }, shortcut: shortcutPath };
   }
 
+  async function keep({ appId }: KeepRequest): Promise<KeepResponse> {
+    const app = await apps.find(appId);
+    const { keepApp } = await import('./launch/keep-app.ts');
+    return { ok: true, appId, pid: await keepApp(app, { launcher }, context) };
+  }
+
   return {
     async stop() {
       apps.close();
@@ -71,6 +77,7 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
       return apps.list(entries);
     },
     launch,
+    keep,
     setShortcut: shortcuts.set,
     renew: shortcuts.renew,
   };

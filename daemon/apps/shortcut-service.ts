@@ -49,14 +49,14 @@ export function createShortcutService({ apps, dataHome, launcher, say }: Shortcu
   }
 
   async function add(home: string, appId: string): Promise<void> {
-    const { entry, path } = await apps.find(appId);
+    const { entry, path } = await apps.findForProxy(appId);
     writeShortcut(home, { id: appId, path, entry }, launcher);
   }
 
   async function remove(home: string, appId: string): Promise<void> {
     const own = listShortcuts(home).filter(({ id }) => id === appId);
     // without a shortcut, an unknown app is refused, and a known one is not
-    if (own.length === 0 && !(await apps.read()).has(appId)) await apps.find(appId);
+    if (own.length === 0 && !(await apps.read()).has(appId)) await apps.findForProxy(appId);
     for (const { path } of own) removeShortcut(path);
   }
 

@@ -43,11 +43,8 @@ export function recipeFor(app: Described, { args, located }: CommandLine, proxy:
         : { argv, env: {}, files: [] };
     }
     case 'profile': {
-      const otherArgs = after.filter(
-        (arg, at) => !PROFILE_CHOICE.test(arg) && !/^--?(P|profile)$/.test(after[at - 1] ?? ''),
-      );
       return {
-        argv: [...before, '-profile', profile, ...otherArgs],
+        argv: [...before, '-profile', profile, ...otherThanProfile(after)],
         // a running one that was started with it would take no others
         env: { MOZ_NO_REMOTE: '' },
         files: [{ path: join(profile, 'user.js'), text: firefoxPreferences(proxy) }],
@@ -66,6 +63,26 @@ export function recipeFor(app: Described, { args, located }: CommandLine, proxy:
     case 'none':
       throw new TypeError('no way is known');
   }
+}
+
+/**
+ * The command line of an app without the proxy. A browser gets a profile of its own, since one that runs would open its window.
+ * @returns profile null: it has none of its own
+ */
+export function ownProfile(
+  app: Described,
+  { args, located }: CommandLine,
+  { state }: Places,
+): { argv: string[]; env: Record<string, string>; profile: string | null } {
+  const [before, after] = [args.slice(0, located.at + 1), args.slice(located.at + 1)];
+  const profile = join(state, 'profiles-tunnel', fileNameOf(app.id));
+  if (app.kind === 'firefox')
+    return { argv: [...before, '-profile', profile, ...otherThanProfile(after)], env: { MOZ_NO_REMOTE: '' }, profile };
+  if (app.kind === 'chromium') {
+    const others = after.filter(arg => !/^--?(user-data-dir|profile-directory)(=|$)/.test(arg));
+    return { argv: [...before, `--user-data-dir=${profile}`, '--no-first-run', ...others], env: {}, profile };
+  }
+  return { argv: [...args], env: {}, profile: null };
 }
 
 /** A name that is safe for files, and different for different ids. */
@@ -111,6 +128,9 @@ const OVERRIDING =
   /^--?(user-data-dir|profile-directory|proxy-server|proxy-pac-url|proxy-auto-detect|proxy-bypass-list|no-proxy-server|host-resolver-rules|host-rules|enable-quic|(force-)?webrtc-ip-handling-policy)(=|$)/;
 
 // ── Firefox ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const otherThanProfile = (args: readonly string[]) =>
+  args.filter((arg, at) => !PROFILE_CHOICE.test(arg) && !/^--?(P|profile)$/.test(args[at - 1] ?? ''));
 
 const PROFILE_CHOICE = /^--?(P|profile|no-remote|new-instance|ProfileManager|allow-downgrade)$/i;
 

@@ -317,6 +317,8 @@ function succeed(daemon: FakeDaemon, line: string, body: unknown): unknown {
     }
     case 'POST /api/apps/proxy-launcher':
       return { ok: true, appId: given.appId, pid: 4321, proxy: { host: '127.0.0.1', port: 40000 }, shortcut: null };
+    case 'POST /api/apps/tunnel-launcher':
+      return { ok: true, appId: given.appId, pid: 4321 };
     case 'POST /api/apps/shortcut':
       if (!found) throw problem('app-not-found', 404, `There is no app ${given.appId}.`);
       found.shortcut = given.present ? `/home/a/.local/share/applications/culvert-${found.id}` : null;

@@ -59,6 +59,17 @@ export const LaunchResponse = z.object({
 });
 export type LaunchResponse = z.infer<typeof LaunchResponse>;
 
+export const KeepRequest = z.strictObject({ appId: z.string().check(z.minLength(1), z.maxLength(255)) });
+export type KeepRequest = z.infer<typeof KeepRequest>;
+
+export const KeepResponse = z.object({
+  ok: z.literal(true),
+  appId: z.string(),
+  /** null where the user's systemd session started it and did not report it. */
+  pid: z.nullable(z.int()),
+});
+export type KeepResponse = z.infer<typeof KeepResponse>;
+
 export const ShortcutRequest = z.strictObject({
   appId: z.string().check(z.minLength(1), z.maxLength(255)),
   /** true makes or renews it, false removes it. */

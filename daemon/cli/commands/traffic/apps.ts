@@ -60,6 +60,7 @@ const METHODS: readonly App['method'][] = ['arguments', 'profile', 'environment'
 
 /** Runs when a shortcut is used: also starts the daemon and the proxy, and notifies the desktop without a terminal. */
 export const launchApp: Run = async (context, [appId], options) => {
+  if (options.tunnelOnly) return keepApp(context, appId!, options);
   const body: LaunchRequest = {
     appId: appId!,
     ...(options.shortcut ? { shortcut: true } : {}),
@@ -83,6 +84,28 @@ export const launchApp: Run = async (context, [appId], options) => {
     progress.end();
   }
 };
+
+/** Also starts the daemon, and notifies the desktop without a terminal. */
+async function keepApp(context: Context, appId: string, options: Options): Promise<number> {
+  if (options.shortcut || options.verify)
+    throw usage('--tunnel-only uses no proxy: it does not go with --shortcut or --verify.');
+  const ask = () => context.client.call('POST /api/apps/tunnel-launcher', { body: { appId } });
+  try {
+    const kept = await ask().catch(async error => {
+      if (!(error instanceof Unreachable)) throw error;
+      const { startDaemon } = await import('../../start-daemon.ts');
+      await startDaemon(context);
+      return ask();
+    });
+    const pid = kept.pid === null ? '' : ` (pid ${kept.pid})`;
+    show(context, kept, () => `Started ${appId}${pid}. It uses the tunnel only.`);
+    return EXIT.ok;
+  } catch (error) {
+    const { report } = toExitReport(error);
+    await announce(context, `${appId} was not started`, [report.detail, report.hint].filter(Boolean).join('\n'));
+    throw error;
+  }
+}
 
 interface Launching {
   options: Options;

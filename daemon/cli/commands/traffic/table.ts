@@ -290,6 +290,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         options: [
           { flags: '-y, --yes', summary: 'switch the local proxy on without asking' },
           { flags: '--shortcut', summary: 'add an entry to the menu of apps' },
+          { flags: '--tunnel-only', summary: 'not through the proxy: nothing of it leaves outside the tunnel' },
           { flags: '--verify', summary: 'refuse unless a request through the proxy uses the tunnel' },
         ],
         load: async () => (await import('./apps.ts')).launchApp,

@@ -31,6 +31,16 @@ async function setUp(t: TestContext, given: Partial<Values> = {}, start: () => v
   return { home, memory, values: memory.values, daemon, requests };
 }
 
+test('an app that uses the tunnel only needs no proxy, and changes no mode', async t => {
+  const { home, values, requests } = await setUp(t);
+  const { stdout } = await culvert(home, ['apps', 'launch', '--tunnel-only', 'firefox.desktop']);
+  assert.equal(stdout, 'Started firefox.desktop. It uses the tunnel only.\n');
+  assert.deepEqual([requests, values.mode], [[], 'warp']);
+  const { stderr, code } = await culvert(home, ['apps', 'launch', '--tunnel-only', '--verify', 'firefox.desktop']);
+  assert.match(stderr, /uses no proxy/);
+  assert.equal(code, 2);
+});
+
 test('lists the apps below one sentence for each way to use the proxy', async t => {
   const { home, daemon } = await setUp(t);
   const note = 'Culvert doesn’t know how to set its proxy.';
