@@ -82,6 +82,8 @@ const McpServer = z.strictObject({
   package: z.string(),
   /** Versions whose errors are as the rules say; `below` is the first that was not tried. */
   versions: z.strictObject({ from: z.string(), below: z.string() }),
+  /** Its address can be set, so it uses the gateway, and is not started again for another account. */
+  gateway: z._default(z.boolean(), false),
   /** Tools that may create a job, or be billed, before their call fails: such a call is never repeated. */
   once: z._default(z.array(z.string()), []),
   rules: z._default(

@@ -128,9 +128,13 @@ export async function runCommands(
 }
 
 function addMcp(program: Command, context: Context): void {
-  program
-    .command('mcp <server...>')
-    .description('run an MCP server on stdio with accounts: "mcp -- npx -y tavily-mcp"')
+  const mcp = program
+    .command('mcp')
+    .enablePositionalOptions()
+    .description('run an MCP server on stdio with accounts: mcp -- npx -y tavily-mcp');
+  mcp
+    .command('run <server...>', { isDefault: true })
+    .description('run a server; it stands in place of the command in the configuration of a client')
     .option('--cli <cli>', 'the tool whose accounts it uses; by default, that of the catalog')
     .passThroughOptions()
     .exitOverride()
@@ -139,6 +143,15 @@ function addMcp(program: Command, context: Context): void {
       const end = await runServer(server, options, context);
       exitLike(end.exit, end.signal);
     });
+  for (const put of [true, false]) {
+    add(
+      mcp,
+      put ? 'install' : 'uninstall',
+      put ? 'have MCP clients start their servers with accounts' : 'have MCP clients start their servers as before',
+    )
+      .option('--yes', 'change the files without asking')
+      .action(async options => (await import('./mcp.ts')).changeClients(put, options, context));
+  }
 }
 
 function addServe(program: Command, context: Context, programs: Programs): void {

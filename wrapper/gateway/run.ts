@@ -4,6 +4,7 @@ import type { Context, End } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { cannotStart } from '../run/pass-through.ts';
+import type { Plan } from '../store/plan.ts';
 import { httpOf, newPlaceholder, startGateway } from './gateway.ts';
 import { variablesFor } from './variables.ts';
 
@@ -13,14 +14,10 @@ import { variablesFor } from './variables.ts';
  */
 export async function runBehindGateway(cli: string, command: readonly string[], context: Context): Promise<End> {
   const plan = await loadPlan(cli, context);
-  const { provider, accounts } = plan;
   const http = httpOf(plan);
   const placeholder = newPlaceholder(http);
   const gateway = await startGateway(cli, context, { placeholder });
-  const env = callerEnvironment(context.env);
-  const ofAccounts = accounts.flatMap(account => Object.entries(account.env).flatMap(variablesOf));
-  for (const name of [...provider.inject, ...provider.credentials, ...ofAccounts]) delete env[name];
-  Object.assign(env, variablesFor(http, { url: gateway.url, placeholder }, env));
+  const env = environmentBehind(plan, { url: gateway.url, placeholder }, context);
   const [program, ...args] = command;
   try {
     const child = context.signals.forwardTo(() => spawn(program!, args, { stdio: 'inherit', env }));
@@ -33,6 +30,19 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
   } finally {
     await gateway.close();
   }
+}
+
+/** The environment of a program that uses a gateway: the address and the placeholder, and no variable that carries a key. */
+export function environmentBehind(
+  plan: Plan,
+  gateway: { url: string; placeholder: string },
+  context: Pick<Context, 'env'>,
+): NodeJS.ProcessEnv {
+  const { provider, accounts } = plan;
+  const env = callerEnvironment(context.env);
+  const ofAccounts = accounts.flatMap(account => Object.entries(account.env).flatMap(variablesOf));
+  for (const name of [...provider.inject, ...provider.credentials, ...ofAccounts]) delete env[name];
+  return Object.assign(env, variablesFor(httpOf(plan), gateway, env));
 }
 
 /** A key may lie in the variable that an account is given, and in the one that it is read from. */

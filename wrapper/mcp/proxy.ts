@@ -33,7 +33,7 @@ interface Call {
 interface Options {
   command: readonly string[];
   entry: Entry;
-  accounts: Turn;
+  accounts: Pick<Turn, 'answered' | 'refused' | 'take'>;
   using: Using;
   context: Context;
   /** Lines for the client. */

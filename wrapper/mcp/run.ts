@@ -6,6 +6,7 @@ import type { Context, End } from '../context.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { passThrough } from '../run/pass-through.ts';
 import { Turn } from '../run/turn.ts';
+import type { Plan } from '../store/plan.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { type Entry, entryFor } from './entry.ts';
 import { Lines } from './lines.ts';
@@ -27,18 +28,13 @@ export async function runServer(command: readonly string[], { cli }: { cli?: str
     say(`${entry.cli} has no enabled account; running ${entry.server.package} without one`);
     return passThrough(program!, args, context, plan);
   }
-  const accounts = await Turn.open(plan, context, { command: 'mcp' });
-  const using = await accounts.take();
-  if (!using) {
-    throw new WrapError('nothing-left', EXIT.unavailable, `${entry.cli}: no account can be used`, {
-      hint: 'see `culvert-wrap accounts list`',
-    });
-  }
+  const own = entry.server.gateway && plan.provider.http ? await behindGateway(entry, plan, context) : undefined;
+  const { accounts, using, finish } = own ?? (await withAccount(plan, context));
   const input = process.stdin;
   const lines = new Lines();
   const out = clientOutput();
   const read = (on: boolean) => void (on ? input.resume() : input.pause());
-  const proxy = new McpProxy({ command, entry, accounts, using, context, out, read });
+  const proxy = new McpProxy({ command, entry: own?.entry ?? entry, accounts, using, context, out, read });
   input.on('data', (chunk: Buffer) => {
     const whole = lines.add(chunk);
     if (!whole) {
@@ -58,8 +54,42 @@ export async function runServer(command: readonly string[], { cli }: { cli?: str
     new Promise(resolve => out.write('', resolve)),
     new Promise(resolve => setTimeout(resolve, FLUSH_MS).unref()),
   ]);
-  await accounts.finish();
+  await finish();
   return end;
+}
+
+type Accounts = Pick<Turn, 'answered' | 'refused' | 'take'>;
+
+/** A server that is started with the key of an account. */
+async function withAccount(plan: Plan, context: Context) {
+  const turn = await Turn.open(plan, context, { command: 'mcp' });
+  const using = await turn.take();
+  if (!using) {
+    throw new WrapError('nothing-left', EXIT.unavailable, `${plan.cli}: no account can be used`, {
+      hint: 'see `culvert-wrap accounts list`',
+    });
+  }
+  return { accounts: turn as Accounts, using, finish: () => turn.finish() };
+}
+
+/** A server whose requests get an account at the gateway: its errors lead to no other one. */
+async function behindGateway(entry: Entry, plan: Plan, context: Context) {
+  const { startGateway, httpOf, newPlaceholder } = await import('../gateway/gateway.ts');
+  const { environmentBehind } = await import('../gateway/run.ts');
+  const placeholder = newPlaceholder(httpOf(plan));
+  const gateway = await startGateway(plan.cli, context, { placeholder });
+  const env = environmentBehind(plan, { url: gateway.url, placeholder }, context);
+  const accounts: Accounts = {
+    answered: () => {},
+    refused: async () => ({ more: false }),
+    take: async () => undefined,
+  };
+  return {
+    entry: { ...entry, server: { ...entry.server, rules: [] } },
+    accounts,
+    using: { name: 'gateway', env, credentials: {} },
+    finish: () => gateway.close(),
+  };
 }
 
 /** Node writes to a pipe of `process.stdout` synchronously: a client that does not read would stop both directions. */

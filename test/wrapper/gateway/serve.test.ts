@@ -1,5 +1,6 @@
 // A program behind `culvert-wrap serve` uses the accounts of a provider, and never sees a key.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
@@ -30,4 +31,38 @@ test('a program gets an address and a placeholder, and no variable of it holds a
     .map(name => path.join(box.state, name));
   for (const file of files.filter(name => fs.statSync(name).isFile()))
     assert.ok(!fs.readFileSync(file, 'latin1').includes('real-'), file);
+});
+
+test('a server whose address can be set uses the gateway: no key reaches it, and it is not started again', async t => {
+  const { port, calls } = await startProvider(t, (key, _req, res) => json(res, key === 'real-a' ? 402 : 200, {}));
+  const box = homeFor(
+    t,
+    port,
+    { a: 'real-a', b: 'real-b' },
+    '[[providers.fake.mcp]]\npackage = "fake-mcp"\nversions = { from = "1.0.0", below = "2.0.0" }\ngateway = true\n',
+  );
+  box.script(
+    'fake-mcp',
+    `#!${process.execPath}
+process.stdin.on('end', () => process.exit(0)).on('data', async line => {
+  const headers = { authorization: 'Bearer ' + process.env.FAKE_KEY };
+  const { status } = await fetch(process.env.FAKE_URL + '/scrape', { method: 'POST', body: '{}', headers });
+  const leaks = require('node:fs').readFileSync('/proc/self/environ', 'utf8').includes('real-');
+  console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result: { status, leaks, pid: process.pid } }));
+});
+`,
+  );
+  const child = box.start(process.execPath, [buildWrapper(), 'mcp', '--', 'fake-mcp'], {
+    env: { FAKE_KEY: 'real-own' },
+  });
+  const ask = async (id: number) => {
+    child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'x' } })}\n`);
+    const [line] = await once(child.stdout!, 'data');
+    return JSON.parse(String(line)).result;
+  };
+  const [first, second] = [await ask(1), await ask(2)];
+  assert.deepEqual(first, { status: 200, leaks: false, pid: second.pid });
+  assert.deepEqual(calls, ['real-a POST /scrape', 'real-b POST /scrape', 'real-b POST /scrape']);
+  child.stdin!.end();
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
