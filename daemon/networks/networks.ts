@@ -46,7 +46,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
   function begin(): void {
     if (monitor) return;
     monitor = watch(env, settler.changed, why =>
-      say(`Changes of the network are not noticed: ${why}. Install gdbus (package libglib2.0-bin).`),
+      say(`Changes of the network are not noticed: ${why}. It is in the package libglib2.0-bin.`),
     );
     let wasReported = isReported(context);
     unsubscribe = state.subscribe(() => {

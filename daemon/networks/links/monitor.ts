@@ -12,6 +12,9 @@ import { IWD, NETWORKD } from './networkd.ts';
 const TELLING =
   /State|ActiveConnection|PrimaryConnection|ActiveAccessPoint|Connectivity|Metered|Gateway|ConnectedNetwork|ConnectedAccessPoint|is owned by|does not have an owner/;
 
+/** Exit status of setpriv(1) where the program is missing. */
+const NOT_FOUND = 127;
+
 export interface Monitor {
   stop(): void;
 }
@@ -35,7 +38,8 @@ export function monitorNetworks(
   const children = [NM, NETWORKD, IWD].map(service => {
     const child = startChild('gdbus', ['monitor', '--system', '--dest', service], busEnvironment(env));
     child.on('error', error => report(error.message));
-    child.on('exit', code => report(`gdbus ended with ${code}`));
+    // without a system bus it ends as well, and nothing reports a network then
+    child.on('exit', code => code === NOT_FOUND && report('gdbus is not installed'));
     child.stderr?.resume();
     createInterface(child.stdout!).on('line', line => {
       if (TELLING.test(line)) changed();
