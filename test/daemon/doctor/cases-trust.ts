@@ -1,11 +1,10 @@
 // Proofs of the check of the organization's certificate, with curl as the only tool of the machine.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { rootCertificates } from 'node:tls';
 import { organizationCertificate } from '../../../daemon/doctor/checks/service/trust.ts';
 import { onlyPrograms, snapshot, world } from '../../support/doctor/world.ts';
 import type { Ends } from '../../support/temporary.ts';
-import { authority, MANAGED, machine } from '../../support/trust/organization.ts';
+import { authority, MANAGED, machine, ROOTS } from '../../support/trust/organization.ts';
 import type { Case } from './cases.ts';
 
 type Machine = ReturnType<typeof machine>;
@@ -39,7 +38,7 @@ export const TRUST_CASES: Case[] = [
   one('a list that has it', { verdict: 'ok', shows: /: 2$/m }, (t, pc) => {
     const organization = authority(t);
     pc.install(organization);
-    pc.write('/etc/ssl/certs/ca-certificates.crt', [...rootCertificates, organization.pem].join('\n'));
+    pc.write('/etc/ssl/certs/ca-certificates.crt', [...ROOTS, organization.pem].join('\n'));
   }),
   one('verification that is off', { verdict: 'problem', shows: /curl trusts too much.*Remove insecure/s }, (t, pc) => {
     pc.install(authority(t));

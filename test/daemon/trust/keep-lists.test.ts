@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { rootCertificates } from 'node:tls';
 import { createState } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
 import { keepTrustLists } from '../../../daemon/trust/keep-lists.ts';
-import { authority, machine, read } from '../../support/trust/organization.ts';
+import { authority, machine, ROOTS, read } from '../../support/trust/organization.ts';
 import { until } from '../../support/until.ts';
 
 type Machine = ReturnType<typeof machine>;
@@ -44,9 +43,9 @@ test('writes the lists again when a file of either source changes, and says when
   const { trust } = follow(t, pc);
   await until(() => trust().offered);
   await pc.trust().apply(['curl']);
-  const [first] = rootCertificates;
+  const [first] = ROOTS;
   await until(() => bundleHas(pc, first!));
-  pc.write('/etc/ssl/certs/ca-certificates.crt', `${rootCertificates.slice(1).join('\n')}\n`);
+  pc.write('/etc/ssl/certs/ca-certificates.crt', `${ROOTS.slice(1).join('\n')}\n`);
   await until(() => !bundleHas(pc, first!));
   assert.equal(trust().removalDue, false);
   pc.withdraw();

@@ -1,6 +1,8 @@
 // The organization's certificate for real tools: they fail before, connect after, and fail again after the undo.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { nameIn } from '../../../daemon/trust/certificates.ts';
@@ -9,6 +11,7 @@ import { type Authority, authority, isThere, MANAGED, machine, read } from '../.
 
 const NODE = "require('https').get(process.argv[1],r=>r.resume()).on('error',()=>process.exit(1))";
 const PYTHON = 'import sys,urllib.request as u; u.urlopen(sys.argv[1])';
+const HTTPX = 'import sys,httpx; httpx.get(sys.argv[1])';
 const REQUESTS = 'import sys,requests; requests.get(sys.argv[1])';
 
 /** Real programs, by the id of their row; those that are not here are left out. */
@@ -17,19 +20,28 @@ const REAL: readonly [id: string, program: string, args: (url: URL) => string[]]
   ['npm', 'npm', ({ href }) => ['ping', '--registry', href, '--fetch-retries=0']],
   ['python', 'python3', ({ href }) => ['-c', PYTHON, href]],
   ['python-requests', 'python3', ({ href }) => ['-c', REQUESTS, href]],
+  ['python-httpx', 'python3', ({ href }) => ['-c', HTTPX, href]],
   ['pip', 'pip3', ({ href }) => ['download', '--retries=0', `--index-url=${href}`, '--dest=/dev/null/none', 'probe']],
   ['git', 'git', ({ href }) => ['-C', '/', 'ls-remote', href]],
   ['curl', 'curl', ({ href }) => ['-s', '-o', '/dev/null', href]],
   ['wget', 'wget', ({ href }) => ['-q', '-O', '/dev/null', '--tries=1', href]],
+  [
+    'uv',
+    'uv',
+    ({ href }) => ['pip', 'install', '--dry-run', '--target=/nonexistent', `--default-index=${href}`, 'probe'],
+  ],
+  ['cargo', 'cargo', ({ href }) => ['search', '--index', `sparse+${href}`, 'probe']],
   ['openssl', 'openssl', ({ host }) => ['s_client', '-quiet', '-verify_return_error', '-connect', host]],
 ];
 /** A short run takes those that start fast. */
 const TRIED = REAL.filter(([id]) => FULL || ['node', 'curl'].includes(id)).filter(([id, program]) =>
-  id === 'python-requests'
-    ? isThere('python3', '-c', 'import requests')
+  id.startsWith('python-')
+    ? isThere('python3', '-c', `import ${id.slice('python-'.length)}`)
     : isThere(program, program === 'openssl' ? 'version' : '--version'),
 );
 const IDS = TRIED.map(([id]) => id);
+/** Where rustup, if it is what starts Cargo, has its toolchains. */
+const RUSTUP = { RUSTUP_HOME: process.env.RUSTUP_HOME ?? path.join(homedir(), '.rustup') };
 /** Files of the user, which come back as they were. */
 const FILES: Record<string, string> = {
   '.curlrc': '# mine\nsilent',
@@ -40,7 +52,7 @@ const FILES: Record<string, string> = {
 };
 
 test('tools fail before, connect after, and fail again after the undo, with their files as they were', async t => {
-  const pc = machine(t);
+  const pc = machine(t, RUSTUP);
   const organization = authority(t);
   pc.install(organization);
   const site = await organization.serve();
@@ -77,12 +89,41 @@ test('tools fail before, connect after, and fail again after the undo, with thei
   assert.ok(!existsSync(path.join(pc.home, '.config/environment.d')));
 });
 
+const JAVA = `public class Get { public static void main(String[] args) throws Exception {
+  new java.net.URL(args[0]).openConnection().getInputStream(); } }`;
+
+test('the command for an administrator makes Java connect', {
+  skip: !FULL || !isThere('keytool', '-help') || !isThere('javac', '-version'),
+}, async t => {
+  const pc = machine(t, { JAVA_HOME: process.env.JAVA_HOME });
+  const organization = authority(t);
+  pc.install(organization);
+  const site = await organization.serve();
+  const at = (name: string) => path.join(pc.home, name);
+  writeFileSync(at('Get.java'), JAVA);
+  const store = ['-keystore', at('cacerts'), '-storepass', 'changeit'];
+  const keytool = (...args: string[]) => execFileSync('keytool', args, { stdio: 'pipe', encoding: 'utf8' });
+  const all = keytool('-list', '-rfc', '-cacerts', '-storepass', 'changeit');
+  writeFileSync(at('first.pem'), /-----BEGIN[\s\S]*?-----END CERTIFICATE-----/.exec(all)![0]);
+  keytool('-importcert', '-noprompt', '-alias', 'first', '-file', at('first.pem'), ...store);
+  const options = [`-Djavax.net.ssl.trustStore=${at('cacerts')}`, '-Djavax.net.ssl.trustStorePassword=changeit'];
+  const isReached = () => site.isReachedBy(pc.env, 'java', ({ href }) => [...options, at('Get.java'), href]);
+  assert.equal(await isReached(), false);
+  const { tools } = await pc.trust().report(['java']);
+  const [command] = tools[0]!.administrator;
+  assert.equal(tools[0]!.verdict, 'does-not-trust');
+  // the store of the machine's Java stays as it is
+  const inCopy = command!.replace('-cacerts -storepass changeit', store.join(' ')).replace(MANAGED, pc.root + MANAGED);
+  execFileSync('sh', ['-c', inCopy], { stdio: 'pipe' });
+  assert.equal(await isReached(), true);
+});
+
 test('has each tool connect to a host, and says who signed its certificate', async t => {
-  const pc = machine(t);
+  const pc = machine(t, RUSTUP);
   const organization = authority(t);
   pc.install(organization);
   const { host } = await organization.serve();
-  const ids = FULL ? IDS : ['node', 'curl'];
+  const ids = FULL ? IDS : ['curl'];
   const verdicts = async () => {
     const { tools, online } = await pc.trust().report(ids, host);
     assert.deepEqual(online, { host, issuer: 'Gateway CA - Cloudflare Managed G1', inspected: true });
@@ -104,7 +145,7 @@ test('names the certificate by its fingerprint, and what is at its path only whe
   const pc = machine(t);
   const organization = authority(t);
   pc.install(organization);
-  const { certificates, refused } = await pc.trust().report([]);
+  const { certificates, refused } = pc.trust().summary();
   assert.deepEqual(
     certificates.map(({ fingerprint, name, state, source }) => ({ fingerprint, name, state, source })),
     [
@@ -118,9 +159,12 @@ test('names the certificate by its fingerprint, and what is at its path only whe
   );
   assert.deepEqual(refused, []);
   chmodSync(path.dirname(pc.root + MANAGED), 0o777);
-  const open = await pc.trust().report([]);
+  const open = pc.trust().summary();
   assert.deepEqual(open.certificates, []);
   assert.match(open.refused[0]!.reason, /can be changed by others than root/);
+  chmodSync(path.dirname(pc.root + MANAGED), 0o755);
+  const ofUser = pc.trust({ place: { root: pc.root, owner: process.getuid!() + 1 } }).summary();
+  assert.deepEqual([ofUser.certificates.length, ofUser.refused.length > 0], [0, true], 'files of the user');
 });
 
 test('finds a tool that verifies nothing', async t => {
@@ -173,16 +217,16 @@ test('follows a renewal, two certificates, and a withdrawal while tools trust it
     [false, false],
     [false, false],
   ]);
-  const report = await trust.report([]);
+  const report = trust.summary();
   assert.deepEqual(
     report.certificates.map(({ state }) => state),
     ['withdrawn', 'withdrawn'],
   );
   assert.equal(report.removalDue, true);
   await trust.undo();
-  assert.equal((await trust.report([])).removalDue, false);
+  assert.equal(trust.summary().removalDue, false);
   pc.install(two);
-  const left = await pc.trust({ isMember: false }).report([]);
+  const left = pc.trust({ isMember: false }).summary();
   assert.deepEqual(
     left.certificates.map(({ state }) => state),
     ['withdrawn'],
@@ -210,9 +254,9 @@ test('takes a certificate that WARP did not install only with its fingerprint', 
   const trust = pc.trust();
   await assert.rejects(trust.confirm(file, other.fingerprint), /fingerprint is another one/);
   await assert.rejects(trust.confirm(file, ''), /fingerprint is another one/);
-  assert.deepEqual((await trust.report([])).certificates, []);
+  assert.deepEqual(trust.summary().certificates, []);
   await trust.confirm(file, foreign.fingerprint.toLowerCase().replaceAll(':', ' '));
-  const [certificate] = (await trust.report([])).certificates;
+  const [certificate] = trust.summary().certificates;
   assert.deepEqual([certificate?.fingerprint, certificate?.confirmed], [foreign.fingerprint, true]);
 });
 
@@ -220,7 +264,7 @@ test('shows a hostile name on one line, without escape sequences, and shortened'
   for (const name of ['a\u001b[31mred\u001b]0;title\u0007', 'first\nCN=second', '\u202eevil', 'x'.repeat(60)]) {
     const pc = machine(t);
     pc.install(authority(t, { subject: `/O=${'y'.repeat(60)}/CN=${name}` }));
-    const [certificate] = (await pc.trust().report([])).certificates;
+    const [certificate] = pc.trust().summary().certificates;
     assert.match(certificate!.name, /^[^\p{Cc}\p{Cf}]{1,81}$/u);
   }
   assert.equal(nameIn(`CN=${'z'.repeat(10_000)}`), `${'z'.repeat(80)}…`);
