@@ -28,7 +28,7 @@ const REAL: readonly [id: string, program: string, args: (url: URL) => string[]]
   [
     'uv',
     'uv',
-    ({ href }) => ['pip', 'install', '--dry-run', '--target=/nonexistent', `--default-index=${href}`, 'probe'],
+    ({ href }) => ['pip', 'install', '--dry-run', '--target=/dev/null/none', `--default-index=${href}`, 'probe'],
   ],
   ['cargo', 'cargo', ({ href }) => ['search', '--index', `sparse+${href}`, 'probe']],
   ['openssl', 'openssl', ({ host }) => ['s_client', '-quiet', '-verify_return_error', '-connect', host]],
@@ -40,7 +40,7 @@ const TRIED = REAL.filter(([id]) => FULL || ['node', 'curl'].includes(id)).filte
     : isThere(program, program === 'openssl' ? 'version' : '--version'),
 );
 const IDS = TRIED.map(([id]) => id);
-/** Where rustup, if it is what starts Cargo, has its toolchains. */
+/** Directory of the toolchains, where rustup is what starts Cargo. */
 const RUSTUP = { RUSTUP_HOME: process.env.RUSTUP_HOME ?? path.join(homedir(), '.rustup') };
 /** Files of the user, which come back as they were. */
 const FILES: Record<string, string> = {
