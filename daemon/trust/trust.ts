@@ -45,6 +45,7 @@ export interface Trust {
   /** Directories whose files decide about the lists. */
   directories(): string[];
   /**
+   * Without a certificate, only tools and hosts that are named are tried.
    * @param ids only these tools; all without it @param host a host, or a host and a port, that they connect to as well
    * @throws TrustError where nothing answers there
    */
@@ -90,6 +91,7 @@ async function report(setting: Setting, ids?: readonly string[], host?: string):
   const { session, directory } = setting;
   const now = readMachine(setting);
   const organization = organizationOf(now.certificates);
+  if (isEmpty(now) && !ids && host === undefined) return reportOf(now, []);
   const site = host === undefined ? null : await openSite(host, organization.valid, session.signal);
   const probe = await openProbe(session.signal);
   try {
@@ -104,13 +106,22 @@ async function report(setting: Setting, ids?: readonly string[], host?: string):
       certificates: organization.valid,
       ids,
     });
-    const { applied: _, ...summary } = summaryOf(now);
-    if (!site) return { ok: true, ...summary, tools };
+    if (!site) return reportOf(now, tools);
     const { judge: _judge, ...online } = site;
-    return { ok: true, ...summary, tools, online };
+    return { ...reportOf(now, tools), online };
   } finally {
     probe.close();
   }
+}
+
+/** No certificate to trust, and no change to undo. */
+function isEmpty({ certificates, journal }: Machine): boolean {
+  return certificates.length + Object.keys(journal.tools).length === 0;
+}
+
+function reportOf(now: Machine, tools: TrustTool[]): TrustReport {
+  const { applied: _, ...summary } = summaryOf(now);
+  return { ok: true, ...summary, tools };
 }
 
 function summaryOf(now: Machine): TrustSummary {

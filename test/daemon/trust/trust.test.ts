@@ -167,6 +167,23 @@ test('names the certificate by its fingerprint, and what is at its path only whe
   assert.deepEqual([ofUser.certificates.length, ofUser.refused.length > 0], [0, true], 'files of the user');
 });
 
+test('without a certificate, it starts no tool that nobody named', async t => {
+  const pc = machine(t);
+  const marker = path.join(pc.home, 'started');
+  writeFileSync(path.join(pc.home, 'curl'), `#!/bin/sh\ntouch '${marker}'\n`, { mode: 0o755 });
+  pc.env.PATH = `${pc.home}:${pc.env.PATH}`;
+  assert.deepEqual(await pc.trust().report(), {
+    ok: true,
+    certificates: [],
+    refused: [],
+    removalDue: false,
+    tools: [],
+  });
+  assert.equal(existsSync(marker), false);
+  assert.equal((await pc.trust().report(['curl'])).tools.length, 1);
+  assert.equal(existsSync(marker), true);
+});
+
 test('finds a tool that verifies nothing', async t => {
   const pc = machine(t, { NODE_TLS_REJECT_UNAUTHORIZED: '0' });
   pc.install(authority(t));

@@ -90,7 +90,8 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
         name: 'show',
         summary: 'list the certificates and whether each tool trusts them',
         arguments: [{ name: '[tool...]', summary: 'only these tools; default: all' }],
-        details: 'Exit status 1 if a tool does not trust them, or trusts too much.',
+        details:
+          'Exit status 1 if a tool does not trust them, or trusts too much. Without a certificate, only tools that you name are tested.',
         options: [
           {
             flags: '--online <host>',
