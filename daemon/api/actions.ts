@@ -57,6 +57,11 @@ export const ARGUMENTS = {
 } as const satisfies Record<string, Argument>;
 export type ArgumentName = keyof typeof ARGUMENTS;
 
+/** The team of a team domain such as `https://acme.cloudflareaccess.com`, which people paste; any other text unchanged. */
+export function teamOf(text: string): string {
+  return /^(?:https:\/\/)?([^./?#]+)\.cloudflareaccess\.com(?:[/?#].*)?$/i.exec(text.trim())?.[1] ?? text;
+}
+
 /** A row of the table of actions. */
 interface ActionRow {
   /** Words after "to", for help and labels. */

@@ -216,7 +216,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await stage.turn('account');
       await stage.enter('Team name', 'my team');
       await find('Letters, digits and hyphens only');
-      await stage.enter('Team name', 'my-team');
+      await stage.enter('Team name', 'https://my-team.cloudflareaccess.com');
       await press('Team name: Join');
       await find('Continue in the browser');
       assert.deepEqual(daemon.actions, [{ action: 'registerOrganization', value: 'my-team' }]);

@@ -1,4 +1,5 @@
 // Describes the page of the account: set-up, organization, license, devices, removal.
+import { teamOf } from '../../api/actions.ts';
 import type { Account } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { actionCommand, type Form, type Group, type Row } from '../form.ts';
@@ -88,7 +89,7 @@ function organizationGroup(free: boolean, tr: Translator, program: string | null
         label: _('Join'),
         sensitive: free,
         check: check.team,
-        command: value => actionCommand({ action: 'registerOrganization', value }),
+        command: value => actionCommand({ action: 'registerOrganization', value: teamOf(value) }),
       },
       {
         kind: 'entry',

@@ -1,4 +1,5 @@
 // Checks what a person types while they type it; the daemon checks again.
+import { teamOf } from '../../api/actions.ts';
 import type { Translator } from '../translator.ts';
 
 const LABEL = /^(?!-)[0-9A-Za-z_-]{1,63}(?<!-)$/;
@@ -45,7 +46,7 @@ export function checks({ _ }: Translator) {
     domain: rule(isDomain, _('Enter a domain such as corp.example.com')),
     endpoint: rule(isEndpoint, _('Enter an address and a port such as 162.159.198.2:443')),
     port: rule(text => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535, _('Enter a port from 1 to 65535')),
-    team: rule(text => /^(?!-)[0-9A-Za-z-]{1,63}(?<!-)$/.test(text), _('Letters, digits and hyphens only')),
+    team: rule(text => /^(?!-)[0-9A-Za-z-]{1,63}(?<!-)$/.test(teamOf(text)), _('Letters, digits and hyphens only')),
     license: rule(
       text => /^[0-9A-Za-z]{8}(-[0-9A-Za-z]{8}){2}$/.test(text),
       _('A key looks like abcd1234-abcd1234-abcd1234'),

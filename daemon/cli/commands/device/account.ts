@@ -1,5 +1,5 @@
 // `culvert account`: the registration of this device.
-import { type ActionName, actionRequest } from '../../../api/actions.ts';
+import { type ActionName, actionRequest, teamOf } from '../../../api/actions.ts';
 import { ApiError } from '../../../api/client.ts';
 import type { Account } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
@@ -20,7 +20,7 @@ const SIGN_IN =
 
 export const register: Run = (context, _, options) =>
   typeof options.organization === 'string'
-    ? sendAction(context, SIGN_IN, 'registerOrganization', options.organization)
+    ? sendAction(context, SIGN_IN, 'registerOrganization', teamOf(options.organization))
     : sendAction(context, 'This device is registered.', 'register');
 
 export const deleteRegistration: Run = async (context, _, options) => {

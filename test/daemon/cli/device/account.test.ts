@@ -60,11 +60,13 @@ test('register, accept-terms and delete perform their action, and delete asks fo
   const { performed } = await startDaemon(t, home);
   await culvert(home, ['account', 'register']);
   await culvert(home, ['account', 'register', '--organization', 'acme']);
+  await culvert(home, ['account', 'register', '--organization', 'https://acme.cloudflareaccess.com/']);
   await culvert(home, ['account', 'accept-terms']);
   assert.equal((await culvert(home, ['account', 'delete'])).code, 2);
   await culvert(home, ['account', 'delete', '--yes']);
   assert.deepEqual(performed, [
     ['register', undefined],
+    ['registerOrganization', 'acme'],
     ['registerOrganization', 'acme'],
     ['acceptTerms', undefined],
     ['deleteRegistration', undefined],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'smol-toml';
-import { ACTION_NAMES, type ActionName } from '../../../../daemon/api/actions.ts';
+import { ACTION_NAMES, type ActionName, teamOf } from '../../../../daemon/api/actions.ts';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import { axisEnd, createHistory, FINEST, rangeOf } from '../../../../daemon/view/client/history.ts';
@@ -241,6 +241,22 @@ test('an entry of the split tunnel is an address, a range, a host, or nothing', 
   };
   for (const [kind, texts] of Object.entries(kinds))
     for (const text of texts) assert.equal(String(routeKind(text)), kind, text);
+});
+
+test('a team domain is as good as the name of the team', () => {
+  const domains = [
+    'acme.cloudflareaccess.com',
+    'https://acme.cloudflareaccess.com/',
+    ' HTTPS://acme.cloudflareaccess.com/#x',
+  ];
+  for (const text of domains) assert.deepEqual([teamOf(text), checks(tr).team(text)], ['acme', null], text);
+  for (const text of [
+    'https://example.com',
+    'a.b.cloudflareaccess.com',
+    'x@acme.cloudflareaccess.com',
+    'https://acme.cloudflareaccess.com.evil',
+  ])
+    assert.notEqual(checks(tr).team(text), null, text);
 });
 
 test('typed text is checked, and an empty field is valid', () => {
