@@ -83,10 +83,9 @@ function answerRows(why: Why, tr: Translator): Row[] {
   ];
 }
 
-/** No warning of its own if the kernel disagrees: the advice below has it. */
+/** An answer that the kernel contradicts is not green. */
 function verdictTone({ tunnel, disagrees }: WhyAddress): Tone {
-  if (disagrees) return 'neutral';
-  return tunnel ? 'success' : 'warning';
+  return tunnel && !disagrees ? 'success' : 'warning';
 }
 
 function verdictOf({ tunnel, blocked }: WhyAddress, { _ }: Translator): string {

@@ -34,7 +34,7 @@ test('forecast and fact are side by side, and a contradiction leads to the docto
     [answer!.title, answer!.tone, answer!.subtitle!.split('\n')],
     [
       'example.com · 192.0.2.1',
-      'neutral',
+      'warning',
       [
         'This goes through the tunnel.',
         'No entry of the split tunnel excludes it.',
