@@ -18,7 +18,7 @@ import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/sec
 import { readState } from '../store/state.ts';
 import { EXIT, reason, WrapError } from '../system/errors.ts';
 import { expandHome, isReadableByOthers, readText } from '../system/files.ts';
-import { emit, number, resetText, restingText } from './print.ts';
+import { emit, number, resetText, restingText, wrapped } from './print.ts';
 
 interface Finding {
   level: 'ok' | 'warning' | 'problem';
@@ -60,7 +60,7 @@ export async function doctor(
   const problems = findings.filter(finding => finding.level === 'problem').length;
   const mark = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' };
   const text = findings
-    .map(({ level, what, fix }) => `${mark[level]}${what}${fix ? `\n        ${fix}` : ''}`)
+    .map(({ level, what, fix }) => wrapped(`${mark[level]}${what}${fix ? `\n        ${fix}` : ''}`, 8))
     .join('\n');
   emit(
     options.json,

@@ -14,7 +14,7 @@ import { findOnPath, readInstalls } from '../store/installs.ts';
 import type { Plan } from '../store/plan.ts';
 import { describeSource } from '../store/secrets.ts';
 import { type CliState, readState } from '../store/state.ts';
-import { emit, restingText } from './print.ts';
+import { emit, restingText, wrapped } from './print.ts';
 
 export interface ExplainOptions {
   json?: boolean;
@@ -84,7 +84,7 @@ export async function explain(
       ? [`            ${provider.terms_url}, read ${provider.terms_read ?? 'at no known date'}`]
       : []),
   ];
-  emit(options.json, report, lines.join('\n'));
+  emit(options.json, report, lines.map(line => wrapped(line, 12)).join('\n'));
 }
 
 /** As a run does: what needs no account is not refused for the name of one. */

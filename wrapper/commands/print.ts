@@ -24,6 +24,28 @@ export function table(rows: readonly (readonly string[])[], width = Number.POSIT
     .join('\n');
 }
 
+/**
+ * Text with its lines broken at spaces, but never within a command in backticks.
+ * @param indent columns before what follows a break @param width of the terminal
+ */
+export function wrapped(text: string, indent: number, width = process.stdout.columns ?? Number.POSITIVE_INFINITY) {
+  return text
+    .split('\n')
+    .flatMap(line => (stringWidth(line) <= width ? [line] : broken(line, indent, width)))
+    .join('\n');
+}
+
+function broken(line: string, indent: number, width: number): string[] {
+  const lines: string[] = [];
+  let current = '';
+  for (const [part, word = ''] of line.matchAll(/ *((?:`[^`]*`|[^ ])+)/g)) {
+    const isFull = current.trim() !== '' && stringWidth(current + part) > width;
+    if (isFull) lines.push(current);
+    current = isFull ? ' '.repeat(indent) + word : current + part;
+  }
+  return [...lines, current];
+}
+
 /** A number with thousands separated, a dash for none. */
 export function number(value: number | null | undefined): string {
   return value === null || value === undefined ? '-' : value.toLocaleString('en-US');
