@@ -22,6 +22,7 @@ const ARGUMENTS: Record<string, string[]> = {
   'network allow': ['no-such-rule'],
   'network refuse': ['no-such-rule'],
   why: ['192.0.2.1'],
+  run: ['--tunnel-only', 'true'],
   'doctor check': ['--only', 'port'],
   'doctor fix': ['port'],
   'trust show': ['node'],
