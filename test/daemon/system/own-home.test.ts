@@ -32,7 +32,11 @@ for (const [name, file, words] of [
   test(`${name} refuses to write into the home of another user, as root`, options, t => {
     const home = homeOfAnother(t);
     const env = { HOME: home, PATH: process.env.PATH, LANG: 'C.UTF-8' };
-    const { status, stderr, stdout } = spawnSync(process.execPath, [file(), ...words], { env, encoding: 'utf8' });
+    const { status, stderr, stdout } = spawnSync(process.execPath, [file(), ...words], {
+      env,
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
     assert.equal(status, 1, stdout + stderr);
     assert.match(stderr, REFUSAL);
     assert.deepEqual(readdirSync(home), []);
