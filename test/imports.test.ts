@@ -91,7 +91,7 @@ const ALLOWED: Record<string, Record<string, readonly string[]>> = {
     'context.ts': ['store'],
     run: ['system', 'catalog', 'store', 'context.ts'],
     mcp: ['system', 'catalog', 'store', 'run', 'context.ts'],
-    gateway: ['system', 'catalog', 'store', 'run', 'context.ts'],
+    gateway: ['system', 'catalog', 'store', 'run', 'shims', 'context.ts'],
     shims: ['system', 'store', 'run'],
     manage: ['system', 'catalog', 'store', 'run', 'shims', 'context.ts'],
     pool: ['system', 'store', 'run', 'context.ts'],
