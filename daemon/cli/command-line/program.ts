@@ -128,8 +128,8 @@ function build(spec: CommandSpec, parent: Command, choose: Choose): Command {
   if (spec.commands) {
     command.helpCommand(false).usage('<command> [options]');
     for (const child of spec.commands) {
-      const note = child.name === spec.fallback ? `${child.summary} (when no command is named)` : child.summary;
-      command.addCommand(build({ ...child, summary: note }, command, choose));
+      const note = child.name === spec.fallback ? ' (when no command is named)' : '';
+      command.addCommand(build(child, command, choose).summary(child.summary + note));
     }
     return command;
   }

@@ -126,7 +126,7 @@ export function effectText(effect: Effect, tr: Translator): string {
   if (effect.state === 'asks')
     // Translators: the first %s is what a rule does, such as WARP is paused, the second its name
     return fill(
-      _('%s, by the rule “%s”: waits for your permission, because anyone can copy what identifies this network.'),
+      _('Not yet: %s, by the rule “%s”. It waits for your permission: anyone can copy what identifies this network.'),
       act,
       effect.rule,
     );

@@ -56,7 +56,7 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
     commands: [
       {
         name: 'export',
-        summary: 'write the file',
+        summary: 'write the settings to a file',
         arguments: [{ name: '[file]', summary: 'the file; default: stdout', files: true }],
         options: [FORCE],
         load: async () => (await import('./settings.ts')).exportSettings,
@@ -165,8 +165,8 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
           'With --pair, it prints a one-time code instead, which lets a device on another machine use the page; webui.allowRemote must be set. webui.tlsCertificate and webui.tlsKey encrypt the connection; webui.address names a reverse proxy.',
         options: [
           { flags: '--no-open', summary: 'only print the address' },
-          { flags: '--pair', summary: 'make a code for a device on another machine, valid for five minutes' },
-          { flags: '--manage', summary: 'with --pair: the device may also change things' },
+          { flags: '--pair', summary: 'create a code for a device on another machine, valid for five minutes' },
+          { flags: '--manage', summary: 'with --pair: the device may also change settings' },
         ],
         marksDemo: false,
         load: async () => (await import('./web.ts')).web,

@@ -21,7 +21,12 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'register',
         summary: 'register this device',
-        options: [{ flags: '--organization <name>', summary: 'register with an organization (Zero Trust)' }],
+        options: [
+          {
+            flags: '--organization <name>',
+            summary: 'join the organization (Zero Trust) with this team name or domain',
+          },
+        ],
         load: async () => (await import('./account.ts')).register,
       },
       {

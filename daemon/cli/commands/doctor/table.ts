@@ -11,7 +11,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
         name: 'check',
         summary: 'run the checks',
         details:
-          'Problems come first, each with the evidence and what to do. Nothing leaves this machine without --online. The exit code is 1 with a problem, 7 when no problem was found but a check could not be completed, and 0 otherwise.',
+          'Problems come first, each with the evidence and what to do. Nothing leaves this machine without --online. The exit status is 1 if there is a problem, 7 if there is none but a check could not be completed, and 0 otherwise.',
         options: [
           { flags: '-v, --verbose', summary: 'also list checks that do not apply, with sources and times' },
           { flags: '--only <ids>', summary: 'run only these checks, separated by commas' },
@@ -120,7 +120,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'undo',
-        summary: 'undo the changes: files are as they were, byte for byte',
+        summary: 'undo the changes; files are restored byte for byte',
         arguments: [{ name: '[tool...]', summary: 'tools, as listed by culvert trust; default: all' }],
         options: [{ flags: '-y, --yes', summary: 'do not ask first' }],
         marksDemo: false,

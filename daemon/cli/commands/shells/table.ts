@@ -19,14 +19,14 @@ export const SHELL_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'install',
-        summary: 'install for a shell, and turn it on',
+        summary: 'install the tile or the applet, and turn it on',
         arguments: [{ name: '<name>', summary: 'the shell', words: WORDS }],
         marksDemo: false,
         load: async () => (await import('./shell.ts')).installShell,
       },
       {
         name: 'remove',
-        summary: 'turn it off, and remove what install wrote',
+        summary: 'turn it off, and remove the files that install wrote',
         arguments: [{ name: '[name]', summary: 'the shell; default: all', words: WORDS }],
         marksDemo: false,
         load: async () => (await import('./shell.ts')).removeShell,

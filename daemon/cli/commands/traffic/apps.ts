@@ -172,7 +172,7 @@ async function withProxy<T>(
   if (isChange) {
     context.say(`${consequenceOf(before, 'now')}.`);
     context.say(
-      'If the app soon ends with an error, the mode is reverted. Otherwise it stays, even when the app ends.',
+      'If the app soon ends with an error, the mode is reverted. Otherwise the mode stays, even after the app ends.',
     );
   }
   return launched;

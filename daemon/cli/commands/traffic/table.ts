@@ -38,7 +38,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'import',
-        summary: 'set the list to a document; entries that are not in it are removed',
+        summary: 'replace the list with a document; entries that are not in it are removed',
         arguments: [{ name: '[file]', summary: 'the document; default: stdin', files: true }],
         options: [{ flags: '--add', summary: 'only add its entries; nothing is removed' }, ...KEEP],
         load: async () => (await import('./routes-change.ts')).importDocument,
@@ -108,7 +108,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'why',
     summary: 'show whether a site or address uses WARP, and why',
-    details: 'The exit code is 1 for a name without an address.',
+    details: 'The exit status is 1 for a name without an address.',
     arguments: [{ name: '<target>', summary: 'an address, a host name or a URL' }],
     load: async () => (await import('./why.ts')).why,
   },
@@ -126,7 +126,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'rules',
-        summary: 'list the rules, and how well each network is proven',
+        summary: 'list the rules, and how reliably each network is recognized',
         load: async () => (await import('./network.ts')).rules,
       },
       {
@@ -137,49 +137,49 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'apply',
-        summary: 'set the rules to a document',
+        summary: 'replace the rules with a document',
         arguments: [{ name: '[file]', summary: 'the document; default: stdin', files: true }],
         options: KEEP,
         load: async () => (await import('./network-edit.ts')).applyFile,
       },
       {
         name: 'export',
-        summary: 'print the document',
+        summary: 'write the rules as a document',
         load: async () => (await import('./network.ts')).exportRules,
       },
       {
         name: 'what-if',
         summary: 'show what the rules would do on another network; without options, on this one',
         options: [
-          { flags: '--ssid <name>', summary: 'a Wi-Fi network of that name' },
+          { flags: '--ssid <name>', summary: 'a Wi-Fi network with this name' },
           { flags: '--unknown', summary: 'a Wi-Fi network that no rule names' },
           { flags: '--ethernet', summary: 'a wired network' },
           { flags: '--security <kind>', summary: 'open, wep, psk or enterprise' },
           { flags: '--uuid <id>', summary: 'a connection of NetworkManager' },
           { flags: '--gateway <address>', summary: 'hardware address of its gateway' },
           { flags: '--bssid <address>', summary: 'hardware address of its access point' },
-          { flags: '--beacon', summary: 'its beacon answers with the right key' },
+          { flags: '--beacon', summary: 'as if its beacon answered with the right key' },
         ],
         load: async () => (await import('./network.ts')).whatIf,
       },
       {
         name: 'allow',
         summary: 'let a rule lower the protection although anyone can copy what identifies its network',
-        arguments: [{ name: '<rule>', summary: 'its name' }],
+        arguments: [{ name: '<rule>', summary: 'name of the rule' }],
         options: [{ flags: '--once', summary: 'only until the network changes' }],
         load: async () => (await import('./network.ts')).allow,
       },
       {
         name: 'refuse',
         summary: 'do not let a rule lower the protection, and do not ask again',
-        arguments: [{ name: '<rule>', summary: 'its name' }],
+        arguments: [{ name: '<rule>', summary: 'name of the rule' }],
         load: async () => (await import('./network.ts')).refuse,
       },
       {
         name: 'beacon',
         summary: 'make a TLS server that proves your network, or ask one for its certificate',
         details:
-          "The key of a beacon can't be copied from outside, so that a rule with one never asks. With an address it prints the SHA-256 of the certificate; exit status 1 for another one than the one that is given.",
+          "The key of a beacon can't be copied from outside, so a rule with one never asks. With an address, it prints the SHA-256 of the certificate. Exit status 1 if that is not the one you gave.",
         arguments: [
           { name: '[address]', summary: 'HOST:PORT of a beacon to ask' },
           { name: '[sha256]', summary: 'SHA-256 of the certificate that it should have' },
@@ -201,7 +201,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
     name: 'portal',
     summary: 'sign in to a network with a login page',
     details:
-      'Asks three pages over plain HTTP whether this network has a login page, and opens that in a browser with a profile of its own. WARP is paused meanwhile, for five minutes at most, and comes back by itself. With the kill switch on it refuses: pause the switch first. The exit code is 1 where the network still asks for a login, or no page answers.',
+      'Asks three pages over plain HTTP whether this network has a login page, and opens that page in a browser with a profile of its own. WARP is paused meanwhile, for five minutes at most, and comes back automatically. With the kill switch on, it refuses: pause the kill switch first. The exit status is 1 where the network still asks for a login, or no page answers.',
     options: [{ flags: '--check', summary: 'only say whether there is a login page' }],
     load: async () => (await import('./portal.ts')).portal,
   },
@@ -212,18 +212,18 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
     commands: [
       {
         name: 'status',
-        summary: 'show whether it blocks',
+        summary: 'show whether the kill switch is on, and whether it blocks',
         marksDemo: false,
         load: async () => (await import('./killswitch.ts')).killSwitchStatus,
       },
       {
         name: 'on',
-        summary: 'turn it on: block traffic outside the tunnel',
+        summary: 'turn the kill switch on',
         details:
           'Over SSH, it asks first if the block would cut the session off; without a terminal, it refuses. ' +
           'It applies to all users of the machine, even after a restart; turning it off needs an administrator.',
         options: [
-          { flags: '--allow-lan', summary: 'leave the local network reachable' },
+          { flags: '--allow-lan', summary: 'keep the local network reachable' },
           { flags: '--force', summary: 'turn it on even if it cuts this SSH session off' },
           ...KEEP,
         ],
@@ -231,7 +231,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'off',
-        summary: 'turn it off',
+        summary: 'turn the kill switch off',
         options: [CONFIRM_WITHIN],
         load: async () => (await import('./killswitch.ts')).killSwitchOff,
       },
@@ -244,13 +244,13 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'resume',
-        summary: 'end a pause',
+        summary: 'end the pause',
         load: async () => (await import('./killswitch.ts')).killSwitchResume,
       },
       {
         name: 'installer',
         summary: 'print the script that installs the root service',
-        details: 'For root to run: culvert killswitch installer | sudo sh',
+        details: 'Run it as root: culvert killswitch installer | sudo sh',
         marksDemo: false,
         load: async () => (await import('./killswitch.ts')).killSwitchInstaller,
       },
@@ -262,11 +262,11 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
     details:
       'The command has the terminal, the environment, the directory, the signals and the exit status that it would have alone. ' +
       'While the tunnel is down, it has no network; this machine itself stays reachable, and so does the local proxy. It needs ' +
-      'the root service of the kill switch, systemd and version 2 of control groups. The command starts after a test in its ' +
-      'place. Processes that it asks others to start are not in that place: those of D-Bus, containers, Flatpak and snap, or a ' +
-      'running browser that is asked for a window.',
+      'the root service of the kill switch, systemd and version 2 of control groups. A test runs first, confined in ' +
+      'the same way. Processes that other programs start for the command are not confined: those of D-Bus, containers, ' +
+      'Flatpak and snap, or of a browser that already runs.',
     arguments: [{ name: '<command...>', summary: 'the command and its arguments' }],
-    options: [{ flags: '--tunnel-only', summary: 'nothing of it leaves outside the tunnel' }],
+    options: [{ flags: '--tunnel-only', summary: 'send nothing outside the tunnel' }],
     wrapsCommand: true,
     marksDemo: false,
     load: async () => (await import('./run.ts')).run,
@@ -284,13 +284,13 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'launch',
         summary: 'start an app through the local proxy',
-        arguments: [{ name: '<app>', summary: 'its id, as listed', lists: 'apps' }],
+        arguments: [{ name: '<app>', summary: 'id of the app, as listed by culvert apps', lists: 'apps' }],
         details:
-          'Starts the daemon first if needed. If the local proxy is off, it asks before it changes the mode to proxy, because other traffic then bypasses WARP; without a terminal, it refuses. If the app does not start, the mode is reverted. Otherwise it stays, even when the app ends: culvert mode sets it.',
+          'Starts the daemon first if needed. If the local proxy is off, it asks before it changes the mode to proxy, because other traffic then bypasses WARP; without a terminal, it refuses. If the app does not start, the mode is reverted. Otherwise the mode stays, even after the app ends. culvert mode changes it.',
         options: [
           { flags: '-y, --yes', summary: 'switch the local proxy on without asking' },
           { flags: '--shortcut', summary: 'add an entry to the menu of apps' },
-          { flags: '--tunnel-only', summary: 'not through the proxy: nothing of it leaves outside the tunnel' },
+          { flags: '--tunnel-only', summary: 'not through the proxy: send nothing outside the tunnel' },
           { flags: '--verify', summary: 'refuse unless a request through the proxy uses the tunnel' },
         ],
         load: async () => (await import('./apps.ts')).launchApp,
@@ -298,9 +298,9 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'shortcut',
         summary: 'add a menu entry that starts an app through the proxy',
-        arguments: [{ name: '[app]', summary: 'its id, as listed', lists: 'apps' }],
+        arguments: [{ name: '[app]', summary: 'id of the app, as listed by culvert apps', lists: 'apps' }],
         options: [
-          { flags: '--remove', summary: 'remove it' },
+          { flags: '--remove', summary: 'remove the entry' },
           { flags: '--remove-all', summary: 'remove all of them; needs no daemon' },
         ],
         load: async () => (await import('./apps.ts')).shortcutApp,

@@ -101,7 +101,7 @@ test('starts the app after a yes, and says what changed and the way back', async
   assert.match(stdout, /Other traffic now bypasses WARP; back: culvert mode tunnel_only/);
   assert.match(
     stdout,
-    /If the app soon ends with an error, the mode is reverted\. Otherwise it stays, even when the app ends\./,
+    /If the app soon ends with an error, the mode is reverted\. Otherwise the mode stays, even after the app ends\./,
   );
   const restore = { mode: 'tunnel_only', protocol: 'MASQUE', connected: true };
   assert.deepEqual(requests.at(-1), { appId: 'firefox.desktop', restore });

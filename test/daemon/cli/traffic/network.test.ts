@@ -64,7 +64,7 @@ test('sets rules from a file, shows what they do here and elsewhere, and takes t
   assert.deepEqual(await said(['apply'], RULES), [0, '2 rules are set.\n']);
   assert.deepEqual(running.performed, []);
   const waiting =
-    'WARP is paused, by the rule “home”: waits for your permission, because anyone can copy what identifies this network.';
+    'Not yet: WARP is paused, by the rule “home”. It waits for your permission: anyone can copy what identifies this network.';
   assert.equal(
     (await said([]))[1],
     `wlan0: Wi-Fi “Home”\nsecurity  psk\n${waiting} Allow it: culvert network allow "home"\n`,
@@ -74,7 +74,7 @@ test('sets rules from a file, shows what they do here and elsewhere, and takes t
     (await said(['what-if', '--unknown']))[1],
     'Rule cafes: any unknown Wi-Fi\nWARP is on, by the rule “cafes”.\n',
   );
-  assert.match((await said(['what-if', '--ssid', 'Home']))[1], /^Rule home: Wi-Fi “Home”\nWARP is paused/);
+  assert.match((await said(['what-if', '--ssid', 'Home']))[1], /^Rule home: Wi-Fi “Home”\nNot yet: WARP is paused/);
   assert.equal((await said(['what-if', '--ethernet']))[1], 'No rule is for this network: everything stays as it is.\n');
   assert.equal((await said(['what-if', '--ethernet', '--ssid', 'x']))[0], 2);
   assert.equal((await said(['what-if', '--security', 'x']))[0], 2);
