@@ -59,6 +59,6 @@ export class SetupPage extends Adw.Bin implements Page {
     box.append(this.#waiting);
     for (const { purpose, command } of commands)
       box.append(commandBox(purpose, command, () => this.#shell.toast(_('Copied'))));
-    this.#page.child = new Adw.Clamp({ maximum_size: 420, child: box });
+    this.#page.child = new Adw.Clamp({ maximum_size: 600, child: box });
   }
 }
