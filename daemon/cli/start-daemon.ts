@@ -5,13 +5,15 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Unreachable } from '../api/client.ts';
 import { programs } from '../system/install-paths.ts';
+import { assertOwn } from '../system/own-home.ts';
 import type { Context } from './context.ts';
 import { Failure } from './errors.ts';
 
 const LIMIT_MS = 20_000;
 
-/** As the user's unit where it is installed, else detached. @throws Failure when it doesn't answer in time */
-export async function startDaemon({ client, env, signal }: Context): Promise<void> {
+/** As the user's unit where it is installed, else detached. @throws Failure when it doesn't answer in time, Error where it would refuse */
+export async function startDaemon({ client, env, paths, signal }: Context): Promise<void> {
+  assertOwn(paths.runtime, paths.state, paths.config);
   if (!(await startUnit(env))) {
     const child = spawn(programs.culvert, ['--no-open', '--no-panel', '--no-tray'], {
       env,

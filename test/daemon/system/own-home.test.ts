@@ -28,6 +28,9 @@ function homeOfAnother(t: TestContext): string {
 for (const [name, file, words] of [
   ['the daemon', () => join(bundledOnce('daemon'), 'main.cjs'), ['--demo', '--no-open', '--no-tray', '--no-panel']],
   ['an installation', () => program, ['__install', '/nowhere']],
+  ['a restart', () => program, ['restart']],
+  ['a command that starts the daemon', () => program, ['web']],
+  ['what has tools connect', () => program, ['trust']],
 ] as const) {
   test(`${name} refuses to write into the home of another user, as root`, options, t => {
     const home = homeOfAnother(t);

@@ -8,6 +8,7 @@ import {
   type TrustTool,
   type TrustVerdict,
 } from '../../../api/schema/trust.ts';
+import { assertOwn } from '../../../system/own-home.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
 import { createTrust, type Trust, TrustError } from '../../../trust/trust.ts';
@@ -81,6 +82,7 @@ async function asFailure<T>(act: () => Promise<T>): Promise<T> {
 const WRONG: readonly TrustVerdict[] = ['does-not-trust', 'trusts-too-much'];
 
 async function open({ client, env, paths, signal }: Context): Promise<Trust> {
+  if (env.HOME) assertOwn(env.HOME); // the tools that are tried write into their home
   const isMember = await client
     .call('GET /api/snapshot')
     .then(({ account }) => (account.registered === null ? null : account.managed === true || !!account.organization))
