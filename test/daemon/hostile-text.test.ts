@@ -42,7 +42,9 @@ const entry = (stdout: string) => ({
   stderr: stdout,
 });
 const printed = (stdout: string) => ({ stdout, stderr: stdout, exitCode: 1 });
-const redactor = createRedactor({ names: [{ kind: 'ssid', text: 'a' }], public: [] });
+/** The second name begins as a beginning below ends, and has blanks, where outputs break lines. */
+const NAMES = ['a', 'type:  network'].map(text => ({ kind: 'ssid' as const, text }));
+const redactor = createRedactor({ names: NAMES, public: [] });
 const sources = {
   hostname: 'h',
   username: 'u',

@@ -207,9 +207,10 @@ function patternOf(name: string): RegExp {
   // a terminal breaks a line at a blank
   const forms = [...formsOf(name)]
     .sort((a, b) => b.length - a.length)
-    .map(form => literal(form).replaceAll(' ', '\\s+'));
+    .map(form => literal(form).replace(/ +/g, '\\s+'));
   const isLong = name.length >= LONG;
-  if (isLong) forms.push([...name].map(literal).join(LINE_BREAK).replaceAll(' ', '\\s+'));
+  const words = name.split(/ +/).map(word => [...word].map(literal).join(LINE_BREAK));
+  if (isLong) forms.push(words.join('\\s+'));
   // a line feed before it may be escaped: \nNAME
   const before = '(?<=^|[^\\p{L}\\p{N}]|\\\\[bfnrt])';
   return new RegExp(
