@@ -255,6 +255,8 @@ function read(daemon: FakeDaemon, line: string, since: number): unknown {
   if (line in daemon.answers) return daemon.answers[line];
   if (line === 'GET /api/snapshot') return daemon.snapshot;
   if (line === 'GET /api/trust') return TRUST;
+  // the panel asks for the event that follows
+  if (line === 'GET /api/networks') return { ok: true };
   if (line === 'GET /api/killswitch') return { ok: true, ...daemon.snapshot.killSwitch };
   if (line === 'GET /api/account')
     return {
