@@ -59,6 +59,10 @@ function wrapperFiles({ directory }: Running) {
         join(state, 'audit.jsonl'),
         `${JSON.stringify({ at: 1, cli: 'tvly', command: 'search', account: 'alice', outcome: 'ok', ...entry })}\n`,
       ),
+    gateway(cli: string, token: object) {
+      mkdirSync(join(state, 'gateways'));
+      writeFileSync(join(state, 'gateways', `${cli}.json`), JSON.stringify({ tokens: [token] }));
+    },
     damage: () => writeFileSync(join(config, 'config.toml'), '[[accounts'),
   };
 }
@@ -305,6 +309,7 @@ test('every metric of the table appears, and no other', async t => {
     resting: { alice: { class: 'quota', until: Date.now() + 60_000, since: 1 } },
     remaining: { alice: { remaining: 12, limit: 100, used: 88, resets: null, at: 1_000 } },
   });
+  files.gateway('tvly', { name: 'app', digest: '00', created: 1, used: 1, requests: 1, refused: 0 });
   await scrape(running);
   const names = new Set((await fill(running, daemon)).map(({ name }) => name.replace(/_(bucket|sum|count)$/, '')));
   assert.deepEqual([...names].sort(), [...Object.keys(FAMILIES), CLI_DURATION.name].sort());
