@@ -8,7 +8,7 @@ import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { resolvConf, search } from '../../../daemon/doctor/checks/dns/dns.ts';
 import { runChecks } from '../../../daemon/doctor/engine.ts';
 import { ownerOf } from '../../../daemon/doctor/world/sockets.ts';
-import { examine, onlyPrograms, snapshot, startBus, tree, world } from '../../support/doctor/world.ts';
+import { ENV, examine, onlyPrograms, snapshot, startBus, tree, world } from '../../support/doctor/world.ts';
 import { missing } from '../../support/temporary.ts';
 
 const check = (probe: Check['probe'], more: Partial<Check> = {}): Check => ({
@@ -80,7 +80,7 @@ test('a check for other versions does not run', async t => {
 
 test('without any program, every check still has a result with a reason', async t => {
   for (const tunnel of [null, snapshot(), snapshot({ settings: { Mode: undefined } as never })]) {
-    const results = await runChecks(CHECKS, world(t, { env: { PATH: missing(t) }, tunnel }));
+    const results = await runChecks(CHECKS, world(t, { env: { ...ENV, PATH: missing(t) }, tunnel }));
     assert.equal(results.length, CHECKS.length);
     for (const { id, verdict, evidence } of results) {
       assert.ok(evidence.length > 0 || verdict === 'ok', id);
@@ -95,6 +95,7 @@ test('programs that hang, print garbage or print without end lead to unknown', a
   const scripts = { hangs: 'sleep 60', garbage: 'echo "{"', endless: 'yes', fails: 'echo no >&2; exit 3' };
   for (const [name, text] of Object.entries(scripts)) {
     const env = {
+      ...ENV,
       PATH: `${onlyPrograms(t, { ip: text, busctl: text, nft: text, systemctl: text }).PATH}:/usr/bin:/bin`,
     };
     const results = await runChecks(CHECKS, world(t, { env }), { limitMs: 20_000 });
