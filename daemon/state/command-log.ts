@@ -58,10 +58,12 @@ export function redact(text: string, secrets: readonly string[] = []): string {
     .replace(/(\blicen[sc]e(?: key)?"?\s*[:=]\s*"?)([^\s",}]+)/gi, (_, key, value) => key + maskLicense(value))
     .replace(/(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*)+/g, BLANK)
     .replace(/([?&](?:token|code|access_token|secret|key)=)[^\s&"'<>]+/gi, `$1${BLANK}`)
-    .replace(/((?:token|secret|password|passwd|api_?key)=)[^\s&"'<>]+/gi, `$1${BLANK}`)
+    .replace(/((?:token|secret|password|passwd|api[_-]?key|(?<![a-z])(?:pass|pwd|psk))=)[^\s&"'<>]+/gi, `$1${BLANK}`)
+    .replace(/(--(?:token|license|secret|password|api-key)[ =])[^\s"'<>]+/gi, `$1${BLANK}`)
+    .replace(/(\b(?:private|preshared)key\s*=\s*)[^\s"'<>]+/gi, `$1${BLANK}`)
     .replace(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${BLANK}`)
     .replace(
-      /("(?:\w*_)?(?:token|secret|password|private_key|(?:set-)?cookie)"\s*:\s*")(?:[^"\\]|\\.)*/gi,
+      /("(?:\w*_)?(?:token|secret|password|pass|pwd|psk|auth|api_?key|private_key|(?:set-)?cookie)"\s*:\s*")(?:[^"\\]|\\.)*/gi,
       `$1${BLANK}`,
     )
     .replace(/(\bregistration token\s+)(?=[^\s"'<>]*\d)[^\s"'<>]{8,}/gi, `$1${BLANK}`)
@@ -70,7 +72,10 @@ export function redact(text: string, secrets: readonly string[] = []): string {
       /(<key>[^<]*(?:token|secret|password|passphrase|cookie|private[ _-]?key)<\/key>\s*<(?:string|data)>)[^<]+/gi,
       `$1${BLANK}`,
     )
-    .replace(/^([ \t]*(?:\w+ )?(?:token|secret|password|private key):[ \t]*)\S.*$/gim, `$1${BLANK}`);
+    .replace(
+      /^([ \t]*(?:\w+ |[\w-]+-)?(?:token|secret|password|pwd|psk|private key|api-key):[ \t]*)\S.*$/gim,
+      `$1${BLANK}`,
+    );
 }
 
 /** The same for a command line (without the program), where the position tells what is secret. */

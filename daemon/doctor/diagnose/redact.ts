@@ -90,7 +90,7 @@ const PATTERNS: readonly [Kind, RegExp][] = [
     /(?<=(?<![a-z])(?:mac|hw|ll)?(?:mac|ether|bssid|[ _-]?addr(?:ess)?)["']?[ \t]{0,4}[:=]?[ \t]{0,4}["']?)[0-9a-f]{12}(?![0-9a-z])/gi,
   ],
   // keys of services that begin alike
-  ['key', /\b(?:sk-|pk-|gh[oprsu]_|glpat-|xox[abp]-|AKIA)[\w-]{16,}/g],
+  ['key', /\b(?:sk-|pk-|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|AKIA)[\w-]{12,}/g],
   // IPv6 before hexadecimal words; what is not an address stays
   ['ip', /(?<!\w)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,8}(?:\d{1,3}(?:\.\d{1,3}){3})?(?!\w|\.\d{1,3}\.\d)/gi],
   ['ip', /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)/g],

@@ -25,6 +25,12 @@ const REPLACED: Record<string, readonly string[]> = {
     `warp-cli registration token ${SECRET}`,
     `token=${SECRET}`,
     `Cookie: a=${SECRET}`,
+    ...['pass=', 'psk=', 'api-key=', '--token ', '--license ', '\nX-Api-Key: ', '\npwd: ', 'PrivateKey = '].map(
+      mark => mark + SECRET,
+    ),
+    `{"auth":"${SECRET}"}`,
+    `github_pat_${SECRET}`,
+    `xoxe-${SECRET}`,
     `-----BEGIN PRIVATE KEY-----\n${SECRET}\n-----END PRIVATE KEY-----`,
   ],
   'the end of a key': [`MII${SECRET}canary\n-----END PRIVATE KEY-----`],
@@ -56,6 +62,8 @@ test('a bundle keeps what only looks like something private', () => {
     '0000000000000000',
     'hosts a and b\nc',
     'The registration token is invalid',
+    'bypass=true',
+    '--token=',
   ])
     assert.equal(redactor.text(plain), plain);
 });
