@@ -90,7 +90,7 @@ const ALLOWED: Record<string, Record<string, readonly string[]>> = {
     store: ['system', 'catalog'],
     'context.ts': ['store'],
     run: ['system', 'catalog', 'store', 'context.ts'],
-    mcp: ['system', 'catalog', 'store', 'run', 'context.ts'],
+    mcp: ['system', 'catalog', 'store', 'run', 'gateway', 'context.ts'],
     gateway: ['system', 'catalog', 'store', 'run', 'shims', 'context.ts'],
     shims: ['system', 'store', 'run'],
     manage: ['system', 'catalog', 'store', 'run', 'shims', 'context.ts'],

@@ -6,6 +6,15 @@ import { paths } from '../../../daemon/system/paths.ts';
 test('a demo remembers nothing that the real tunnel would take back, and shares the rest', () => {
   const [real, demo] = [paths({ HOME: '/home/u' }), paths({ HOME: '/home/u' }, true)];
   const different = (Object.keys(real) as (keyof typeof real)[]).filter(key => real[key] !== demo[key]);
-  assert.deepEqual(different, ['changes', 'brokenChanges', 'lastPause', 'routes', 'history', 'settingsBefore']);
+  assert.deepEqual(different, [
+    'changes',
+    'brokenChanges',
+    'lastPause',
+    'routes',
+    'networks',
+    'networksState',
+    'history',
+    'settingsBefore',
+  ]);
   assert.equal(demo.changes, '/home/u/.local/state/culvert/demo/changes.json');
 });
