@@ -3,14 +3,16 @@ import { readText } from './files.ts';
 
 /**
  * Kernel start time of a process in clock ticks since boot (proc(5), field 22 of /proc/PID/stat).
- * @returns null for a process that is gone; a zombie counts as gone.
+ * @returns null for a process that is gone. A zombie counts as gone, once its other threads (field 20) have ended: until then its
+ * sockets still take connections.
  */
 export function startTime(pid: number): string | null {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat === null) return null;
   // the second field is the program's name in parentheses, and a name may contain spaces and parentheses
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
+  const isGone = fields[0] === 'X' || (fields[0] === 'Z' && Number(fields[17]) <= 1);
+  return isGone ? null : (fields[19] ?? null);
 }
 
 /** Whether a process is stopped by a signal (SIGSTOP, SIGTSTP) or a debugger. */
