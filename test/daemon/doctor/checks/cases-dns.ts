@@ -1,7 +1,7 @@
 // Proofs of the checks of name lookup.
-import { fallbackOnly, providerResolvers, resolvConf, search } from '../../../daemon/doctor/checks/dns/dns.ts';
-import { port53 } from '../../../daemon/doctor/checks/dns/port53.ts';
-import { systemdVersion } from '../../../daemon/doctor/checks/dns/systemd.ts';
+import { fallbackOnly, providerResolvers, resolvConf, search } from '../../../../daemon/doctor/checks/dns/dns.ts';
+import { port53 } from '../../../../daemon/doctor/checks/dns/port53.ts';
+import { systemdVersion } from '../../../../daemon/doctor/checks/dns/systemd.ts';
 import {
   ENV,
   namespace,
@@ -11,8 +11,8 @@ import {
   tree,
   withPrograms,
   world,
-} from '../../support/doctor/world.ts';
-import type { Ends } from '../../support/temporary.ts';
+} from '../../../support/doctor/world.ts';
+import type { Ends } from '../../../support/temporary.ts';
 import type { Case } from './cases.ts';
 
 const WARP_FILE =

@@ -1,17 +1,17 @@
 // Proofs of the checks of routes, packet sizes and reachability: real namespaces, loopback servers and a private bus.
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { containerDns } from '../../../daemon/doctor/checks/network/containers.ts';
-import { bridgeMtu, pathMtu } from '../../../daemon/doctor/checks/network/mtu.ts';
-import { captivePortal, noTraffic, proxyDead, reachability } from '../../../daemon/doctor/checks/network/reach.ts';
+import { containerDns } from '../../../../daemon/doctor/checks/network/containers.ts';
+import { bridgeMtu, pathMtu } from '../../../../daemon/doctor/checks/network/mtu.ts';
+import { captivePortal, noTraffic, proxyDead, reachability } from '../../../../daemon/doctor/checks/network/reach.ts';
 import {
   containerRanges,
   duplicateRules,
   ipv6Beside,
   routeOwners,
-} from '../../../daemon/doctor/checks/network/routes.ts';
-import type { World } from '../../../daemon/doctor/world/world.ts';
-import { SERVER, twoHosts } from '../../support/doctor/two-hosts.ts';
+} from '../../../../daemon/doctor/checks/network/routes.ts';
+import type { World } from '../../../../daemon/doctor/world/world.ts';
+import { SERVER, twoHosts } from '../../../support/doctor/two-hosts.ts';
 import {
   BLOCKING,
   KNOWLEDGE,
@@ -22,8 +22,8 @@ import {
   startBus,
   tree,
   world,
-} from '../../support/doctor/world.ts';
-import type { Ends } from '../../support/temporary.ts';
+} from '../../../support/doctor/world.ts';
+import type { Ends } from '../../../support/temporary.ts';
 import type { Case } from './cases.ts';
 
 const TUNNEL = 'ip tuntap add CloudflareWARP mode tun; ip link set CloudflareWARP mtu 1280 up;';

@@ -2,18 +2,18 @@
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
-import { clock } from '../../../daemon/doctor/checks/service/clock.ts';
-import { knowledgeFiles, knownIssues } from '../../../daemon/doctor/checks/service/issues.ts';
-import { mdmFile } from '../../../daemon/doctor/checks/service/mdm.ts';
-import { nftFeatures } from '../../../daemon/doctor/checks/service/nft.ts';
-import { packageRepository } from '../../../daemon/doctor/checks/service/packages.ts';
+import { clock } from '../../../../daemon/doctor/checks/service/clock.ts';
+import { knowledgeFiles, knownIssues } from '../../../../daemon/doctor/checks/service/issues.ts';
+import { mdmFile } from '../../../../daemon/doctor/checks/service/mdm.ts';
+import { nftFeatures } from '../../../../daemon/doctor/checks/service/nft.ts';
+import { packageRepository } from '../../../../daemon/doctor/checks/service/packages.ts';
 import {
   registrationStuck,
   service,
   sessionExpiry,
   tunnelCli,
-} from '../../../daemon/doctor/checks/service/registration.ts';
-import { resources } from '../../../daemon/doctor/checks/service/resources.ts';
+} from '../../../../daemon/doctor/checks/service/registration.ts';
+import { resources } from '../../../../daemon/doctor/checks/service/resources.ts';
 import {
   ENV,
   type Fixture,
@@ -23,8 +23,8 @@ import {
   tree,
   withPrograms,
   world,
-} from '../../support/doctor/world.ts';
-import { type Ends, temporary } from '../../support/temporary.ts';
+} from '../../../support/doctor/world.ts';
+import { type Ends, temporary } from '../../../support/temporary.ts';
 import type { Case } from './cases.ts';
 
 const MDM = '/var/lib/cloudflare-warp/mdm.xml';

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { KillSwitch } from '../../../daemon/api/schema.ts';
+import type { KillSwitch } from '../../../../daemon/api/schema.ts';
 import {
   configuration,
   daemon,
@@ -12,14 +12,14 @@ import {
   port,
   remoteAccess,
   socketDirectory,
-} from '../../../daemon/doctor/checks/culvert/culvert.ts';
-import { display, panel, tray } from '../../../daemon/doctor/checks/culvert/desktop.ts';
-import { culvertPackages } from '../../../daemon/doctor/checks/culvert/packages.ts';
-import type { CulvertFacts } from '../../../daemon/doctor/world/world.ts';
-import { rawKey } from '../../../data/repository/keys.mjs';
-import { certificate, signerOf } from '../../../data/repository/openpgp.mjs';
-import { BLOCKING, CULVERT, NOW, snapshot, tree, withPrograms, world } from '../../support/doctor/world.ts';
-import type { Ends } from '../../support/temporary.ts';
+} from '../../../../daemon/doctor/checks/culvert/culvert.ts';
+import { display, panel, tray } from '../../../../daemon/doctor/checks/culvert/desktop.ts';
+import { culvertPackages } from '../../../../daemon/doctor/checks/culvert/packages.ts';
+import type { CulvertFacts } from '../../../../daemon/doctor/world/world.ts';
+import { rawKey } from '../../../../data/repository/keys.mjs';
+import { certificate, signerOf } from '../../../../data/repository/openpgp.mjs';
+import { BLOCKING, CULVERT, NOW, snapshot, tree, withPrograms, world } from '../../../support/doctor/world.ts';
+import type { Ends } from '../../../support/temporary.ts';
 import type { Case } from './cases.ts';
 
 const own = (t: Ends, facts: Partial<CulvertFacts>) => world(t, { culvert: { ...CULVERT, ...facts } });
