@@ -1,5 +1,6 @@
 // `culvert network`: the networks that this machine is on, the rules for them, and what these would do elsewhere.
 import type {
+  InvalidRule,
   NetworkDecision,
   NetworkLink,
   NetworkRule,
@@ -72,7 +73,12 @@ function ownLines({ wifiTrusted, ethernetTrusted, trustedSsids }: Snapshot['opti
 }
 
 const invalidLines = ({ invalid }: Pick<NetworksTried, 'invalid'>) =>
-  invalid.map(({ line, reason }) => `${line === null ? '' : `Line ${line}: `}${reason} The rules are not followed.`);
+  invalid.map(each => `${invalidText(each)} The rules are not followed.`);
+
+/** A mistake in a document, with its line. */
+export function invalidText({ line, reason }: InvalidRule): string {
+  return line === null ? reason : `Line ${line}: ${reason}`;
+}
 
 export const rules: Run = async context => {
   const networks = await context.client.call('GET /api/networks');

@@ -1,21 +1,17 @@
 // `culvert routes edit|import|add|remove|undo`: change the split tunnel as a document, after showing what that means.
 
-import { mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/schema/traffic/routes.ts';
 import { addedTo, canonical, type Entry, parseDocument, parseLine, removedFrom } from '../../../routes/document.ts';
-import { assertOwn } from '../../../system/own-home.ts';
 import { printable } from '../../../system/printable.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
-import { edited } from '../../edit-document.ts';
-import { EXIT, Failure, usage } from '../../errors.ts';
+import { editDocument } from '../../edit-document.ts';
+import { Failure, usage } from '../../errors.ts';
 import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
 import { readDocument } from '../../read-document.ts';
 import { createProgress } from '../../terminal/progress.ts';
-import { confirm, consent, isAttended } from '../../terminal/prompt.ts';
+import { consent, isAttended } from '../../terminal/prompt.ts';
 import { describePreview, previewOf } from './routes.ts';
 
 /** Fewer runs of the tunnel CLI than these need no progress. */
@@ -61,32 +57,18 @@ export const edit: Run = async (context, _, options) => {
     throw usage('An editor needs a terminal.', 'Give the document as a file instead: culvert routes import FILE');
   const { document, readOnly } = await context.client.call('GET /api/routes');
   if (readOnly) throw new Failure('Your organization manages the split tunnel, so you can’t change it here.');
-  assertOwn(context.paths.runtime);
-  mkdirSync(context.paths.runtime, { recursive: true, mode: 0o700 });
-  const file = join(context.paths.runtime, `routes-${process.pid}.txt`);
-  let text = document;
-  let isKept = false;
-  try {
-    for (;;) {
-      text = await edited(context, file, text);
-      if (text === document) {
-        context.say('Nothing was changed.');
-        return EXIT.ok;
-      }
+  return editDocument(context, {
+    document,
+    file: ['routes', 'txt'],
+    command: 'culvert routes import',
+    async apply(text) {
       const preview = await previewOf(context, text);
       if (preview.invalid.length === 0)
-        return await apply(context, { document: text, cause: 'edit', options, asks: 'always' });
+        return apply(context, { document: text, cause: 'edit', options, asks: 'always' });
       context.say(describePreview(context, preview));
-      if (!(await confirm(context, 'Edit it again?'))) throw new Failure('Nothing was changed.');
-    }
-  } catch (error) {
-    // keep a text that the daemon refused or did not receive
-    isKept = text !== document && (error instanceof ApiError || error instanceof Unreachable);
-    if (isKept) context.say(`Your text is kept for now. Set it with: culvert routes import ${file}`);
-    throw error;
-  } finally {
-    if (!isKept) rmSync(file, { force: true });
-  }
+      return null;
+    },
+  });
 };
 
 export const add: Run = async (context, words, options) => {

@@ -1,7 +1,9 @@
 // `culvert network`: where this machine is, and what the rules for networks do.
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
+import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../../support/daemon/command.ts';
 import { link } from '../../../support/networks/mocks.ts';
 
 test('prints each link with what identifies its network', async t => {
@@ -86,4 +88,21 @@ test('sets rules from a file, shows what they do here and elsewhere, and takes t
   assert.equal((await said(['revert']))[1], 'The rules do nothing more until the network changes.\n');
   assert.deepEqual(running.performed[1], ['connect', undefined]);
   assert.match((await said(['refuse', 'home']))[1], /Not done: WARP is paused, by the rule “home”: you refused it\./);
+});
+
+test('keeps the text of the editor where the rules have changed since', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home);
+  const [editor, rules] = [join(home.path, 'editor'), join(home.path, 'rules.toml')];
+  writeFileSync(rules, RULES);
+  writeFileSync(editor, `#!/bin/sh\ncp '${rules}' "$1"\n`, { mode: 0o755 });
+  const child = await startOnTerminal(home, ['network', 'edit', '--yes'], { EDITOR: editor });
+  t.after(() => child.kill('SIGKILL'));
+  await prints(child, 'stdout', /Set these rules\? \[y\/N\]/);
+  assert.equal((await culvert(home, ['network', 'apply'], `# other rules\n${RULES}`)).code, 0);
+  child.stdin.write('y\r');
+  const { code, stdout } = await ended(child);
+  assert.equal(code, 1, stdout);
+  const [, file = ''] = /Set it with: culvert network apply (\S+)/.exec(stdout) ?? [];
+  assert.equal(readFileSync(file, 'utf8'), RULES);
 });
