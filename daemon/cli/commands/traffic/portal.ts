@@ -5,6 +5,7 @@ import { ApiError } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
 import { probeNetwork, TARGETS, type Verdict } from '../../../networks/portal/probe.ts';
+import { assertOwn } from '../../../system/own-home.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 
@@ -25,6 +26,7 @@ export const portal: Run = async (context, _, options) =>
   signIn(context, options.check === true, {
     probe: probeNetwork,
     browse(url) {
+      assertOwn(context.paths.runtime);
       mkdirSync(context.paths.runtime, { recursive: true, mode: 0o700 });
       return openBrowser(url, context.paths.runtime, context.env);
     },
@@ -82,7 +84,7 @@ async function resume({ client, say }: Context): Promise<void> {
     await client.call('POST /api/changes/revert', { body: { subject: 'connection' } });
     say('WARP connects again. Wait for it with: culvert wait --proof');
   } catch (error) {
-    // somebody else ended the pause
+    // the pause has ended in another way
     if (!(error instanceof ApiError && error.problem.code === 'nothing-pending')) throw error;
   }
 }
