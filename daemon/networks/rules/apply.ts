@@ -1,6 +1,5 @@
-// Sets what a rule says, and returns what was set before.
-import type { ActionRequest } from '../../api/actions.ts';
-import type { NetworkDecision } from '../../api/schema/traffic/networks.ts';
+// Sets what a rule says, and restores previous values.
+import type { DecidedEffect } from '../../api/schema/traffic/networks.ts';
 import type { TunnelSubject } from '../../api/subjects.ts';
 import { actionsTo, currentValue } from '../../changes/values.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../../controls.ts';
@@ -9,7 +8,7 @@ import type { Made } from './memory.ts';
 
 /** `confirmWithin`: reverts unless the user confirms it. */
 export type Limit = { confirmWithin?: number };
-type Effect = NetworkDecision['effects'][number];
+type Settable = Parameters<typeof actionsTo>[0];
 
 /** The parts that rules change. */
 export interface Parts {
@@ -23,7 +22,10 @@ export function createApplier(
   { changes, routes, killSwitch }: Parts,
 ) {
   const valueNow = (subject: TunnelSubject) => currentValue(subject, state.snapshot())?.value ?? null;
-  const run = (request: ActionRequest, limit: Limit) => changes.runWithLimit({ ...request, ...limit });
+
+  async function setValue(wanted: Settable, limit: Limit): Promise<void> {
+    for (const action of actionsTo(wanted, state.snapshot())) await changes.runWithLimit({ ...action, ...limit });
+  }
 
   /** Adds the entries of a preset, and returns those that were not there. */
   async function addPreset(id: string, limit: Limit): Promise<string[]> {
@@ -39,7 +41,7 @@ export function createApplier(
 
   return {
     /** @returns what it changed; null where nothing was to change. @throws Problem as the tunnel and the kill switch */
-    async set({ subject, value }: Effect, limit: Limit): Promise<Made | 'killSwitch' | null> {
+    async set({ subject, value }: DecidedEffect, limit: Limit): Promise<Made | 'killSwitch' | null> {
       if (subject === 'killSwitch') {
         const { enabled, allowLan } = state.snapshot().killSwitch;
         if (enabled) return null;
@@ -54,12 +56,11 @@ export function createApplier(
       const before = valueNow(subject);
       const set = subject === 'connection' ? value === 'on' : value;
       if (before === set || (before === null && subject !== 'protocol')) return null;
-      const wanted = { subject, value: set } as Parameters<typeof actionsTo>[0];
-      for (const action of actionsTo(wanted, state.snapshot())) await run(action, limit);
+      await setValue({ subject, value: set } as Settable, limit);
       return { subject, before, set } as Made;
     },
 
-    /** Sets the value before, unless somebody changed it since. */
+    /** Sets the previous value, unless it was changed since. */
     async restore(made: Made): Promise<void> {
       if (made.subject === 'routes') {
         const control = await routes();
@@ -71,8 +72,7 @@ export function createApplier(
       }
       await tunnel.refresh('stale');
       if (valueNow(made.subject) !== made.set) return;
-      const wanted = { subject: made.subject, value: made.before } as Parameters<typeof actionsTo>[0];
-      for (const action of actionsTo(wanted, state.snapshot())) await run(action, {});
+      await setValue({ subject: made.subject, value: made.before } as Settable, {});
     },
   };
 }

@@ -19,7 +19,7 @@ export function fingerprintOf(
     if (localAddress !== undefined) plain.localAddress = localAddress;
     const connection = connectTcp(plain);
     connection.on('error', reject);
-    // the certificate is compared as a whole, so that neither its name nor who signed it matters
+    // the certificate is compared as a whole, so that its name and its signer do not matter
     const socket = connect({ socket: connection, rejectUnauthorized: false, minVersion: 'TLSv1.2' });
     const timer = setTimeout(() => connection.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
     socket.on('secureConnect', () => {
@@ -36,7 +36,7 @@ export function fingerprintOf(
 }
 
 /**
- * Whether the beacon answers with its key on a link. One that can't be reached is not there.
+ * True if the beacon answers with its key on a link; false also where it can't be reached.
  * @param device the link's, from whose address the request goes out
  */
 export async function isProven({ address, sha256 }: Beacon, device: string): Promise<boolean> {

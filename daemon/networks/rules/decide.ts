@@ -1,10 +1,18 @@
 // Decides what holds on the networks of this machine, by the rules. Pure.
-import type { NetworkDecision, NetworkEffects, NetworkLink, NetworkRule } from '../../api/schema/traffic/networks.ts';
+import type {
+  DecidedEffect,
+  NetworkDecision,
+  NetworkEffects,
+  NetworkLink,
+  NetworkRule,
+} from '../../api/schema/traffic/networks.ts';
 import type { Mode } from '../../api/schema.ts';
+import { ruleValues } from '../../view/networks/rule-values.ts';
 import { keyOf, type Rule } from './rules.ts';
 
-type Effect = NetworkDecision['effects'][number];
-type Subject = Effect['subject'];
+type Subject = DecidedEffect['subject'];
+
+const SUBJECTS: readonly Subject[] = ['connection', 'mode', 'protocol', 'killSwitch', 'routes'];
 
 /** Settings without the rules, and the wishes of the user and the organization. */
 export interface Situation {
@@ -52,7 +60,7 @@ export function ruleFor({ link, proven }: Placed, rules: readonly Rule[]): Rule 
   );
 }
 
-/** Whether all but the beacon applies. */
+/** True where everything applies that the rule names, apart from the beacon. */
 export function isFor({ match }: Rule, link: NetworkLink): boolean {
   const { ssid, security, uuid, gateway, bssid, any } = match;
   return (
@@ -86,9 +94,9 @@ interface Wish {
 /** @param places all links that are up; what lowers the protection has to be the rule of each of them */
 export function decide(places: readonly Placed[], rules: readonly Rule[], situation: Situation): NetworkDecision {
   const chosen = places.map(place => ruleFor(place, rules));
-  const combine = (subject: Subject, read: (effects: NetworkEffects) => string | undefined): Effect[] => {
+  const combine = (subject: Subject): DecidedEffect[] => {
     const wishes = chosen.flatMap((rule): Wish[] => {
-      const value = rule && read(rule.effects);
+      const value = rule && ruleValues(rule.effects)[subject];
       return rule && value ? [{ rule, value }] : [];
     });
     const [first, ...others] = wishes;
@@ -104,13 +112,7 @@ export function decide(places: readonly Placed[], rules: readonly Rule[], situat
   };
   return {
     links: places.map(({ link }, at) => ({ device: link.device, rule: chosen[at]?.name ?? null })),
-    effects: [
-      ...combine('connection', ({ warp }) => warp && (warp === 'connect' ? 'on' : 'off')),
-      ...combine('mode', ({ mode }) => mode),
-      ...combine('protocol', ({ protocol }) => protocol),
-      ...combine('killSwitch', ({ killSwitch }) => (killSwitch ? 'on' : undefined)),
-      ...combine('routes', ({ routes }) => routes),
-    ],
+    effects: SUBJECTS.flatMap(combine),
   };
 }
 
@@ -119,7 +121,7 @@ function judge(
   subject: Subject,
   { wishes, strongest, isCommon }: { wishes: readonly Wish[]; strongest: Wish; isCommon: boolean },
   situation: Situation,
-): Effect {
+): DecidedEffect {
   const { managed, modeLocked, switchLocked, answers } = situation;
   const answerOf = ({ rule }: Wish) => (rule.match.beacon ? true : answers.get(keyOf(rule)));
   const undecided = wishes.find(wish => answerOf(wish) === undefined);
@@ -127,7 +129,7 @@ function judge(
   const lowers = isWeaker(subject, strongest.value, situation);
   const decisive = lowers ? (refused ?? undecided ?? strongest) : strongest;
   const effect = { subject, value: strongest.value, rule: decisive.rule.name };
-  const left = (reason: Effect['reason']): Effect => ({ ...effect, state: 'left', reason });
+  const left = (reason: DecidedEffect['reason']): DecidedEffect => ({ ...effect, state: 'left', reason });
   if (subject === 'mode' && modeLocked) return left('locked');
   if (lowers) {
     if (managed !== false) return left('managed');
@@ -144,7 +146,7 @@ function strengthOf(subject: Subject, value: string): number {
   return subject === 'connection' && value === 'off' ? 0 : 1;
 }
 
-/** Whether a value protects less than what is set without the rules. */
+/** True for a value that protects less than the settings without the rules. */
 function isWeaker(subject: Subject, value: string, { mode }: Situation): boolean {
   if (subject === 'connection') return value === 'off';
   if (subject === 'routes') return true;

@@ -68,18 +68,19 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
       once.clear();
       save({ place: key, reverted: false, acted: null, followed: [] });
     }
-    if (decides && !memory.reverted) await holder.hold(decide(places, rules, situation()), limit);
+    const decision = decide(places, rules, situation());
+    if (decides && !memory.reverted) await holder.hold(decision, limit);
     return {
       ...reading,
       rules: rules.map(rule => describe(rule, answers())),
-      decision: decide(places, rules, situation()),
+      decision,
       acted: memory.acted,
       reverted: memory.reverted,
       problem: holder.problem(),
     };
   }
 
-  /** Puts one after the other whatever changes something. */
+  /** Runs changes one after the other. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = last.then(work);
     last = turn.catch(() => {});
@@ -87,7 +88,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   }
 
   return {
-    /** Whether networks have to be watched though nobody looks. */
+    /** True while networks have to be watched even without a client that reads them. */
     isNeeded: () => rulesIn(documentOf(context)).length > 0 || memory.made.length > 0,
     /** @param limit for what the rules change now */
     follow: (reading: Reading, limit: Limit = {}) => inTurn(() => follow(reading, limit)),

@@ -1,11 +1,9 @@
-// Has what was decided hold, and returns what is not decided anymore.
-import type { NetworkDecision } from '../../api/schema/traffic/networks.ts';
+// Sets what was decided, and restores values whose rule no longer applies.
+import type { DecidedEffect, NetworkDecision } from '../../api/schema/traffic/networks.ts';
 import { reason } from '../../system/errno.ts';
 import type { createApplier, Limit } from './apply.ts';
 import { strengthOfMode } from './decide.ts';
 import type { Keeper, Made } from './memory.ts';
-
-type Effect = NetworkDecision['effects'][number];
 
 export function createHolder(
   { memory, save }: Keeper,
@@ -23,7 +21,7 @@ export function createHolder(
     }
   }
 
-  /** Forgets what a rule changed, and returns it where that is wanted. */
+  /** Forgets what a rule changed, and restores the previous value where that is wanted. */
   async function end(subjects: (made: Made) => boolean, returnsAll: boolean): Promise<void> {
     for (const entry of memory.made.filter(({ change }) => subjects(change)))
       await attempt(entry.change.subject, async () => {
@@ -32,7 +30,7 @@ export function createHolder(
       });
   }
 
-  async function set(effect: Effect, limit: Limit): Promise<void> {
+  async function set(effect: DecidedEffect, limit: Limit): Promise<void> {
     const name = `${effect.subject} ${effect.value}`;
     if (memory.followed.includes(name)) return; // a change by hand since then holds
     const change = await applier.set(effect, limit);
@@ -55,7 +53,7 @@ export function createHolder(
       await end(made => !lasts(made), false);
       for (const effect of holding) await attempt(effect.rule, () => set(effect, limit));
     },
-    /** Returns everything that rules changed, but the kill switch. */
+    /** Restores everything that rules changed, except the kill switch. */
     async revert(): Promise<void> {
       problem = null;
       await end(() => true, true);
@@ -63,14 +61,14 @@ export function createHolder(
   };
 }
 
-/** One change of two, which returns to the value that the user had. */
+/** Joins two changes into one, which returns to the value that the user had. */
 function joined(first: Made | undefined, second: Made): Made {
   if (first?.subject === 'routes' && second.subject === 'routes')
     return { subject: 'routes', set: [...new Set([...first.set, ...second.set])] };
   return first && 'before' in first && 'before' in second ? ({ ...second, before: first.before } as Made) : second;
 }
 
-/** A change that lowered the protection returns when the network is left, and the protocol; one that raised it stays. */
+/** True for a change of the protocol, and for one that lowered the protection: it reverts when the network is left. Others stay. */
 function returnsAfter(made: Made): boolean {
   if (made.subject === 'connection') return !made.set;
   return made.subject !== 'mode' || strengthOfMode(made.set) < strengthOfMode(made.before);

@@ -63,7 +63,7 @@ function invalidAt(line: number | null, why: Message): InvalidRule {
   return { line, reason: wordMessage(why, english), message: why };
 }
 
-/** The rule of a table, or why it is none. */
+/** The rule of a table, or what is wrong with it. */
 function ruleOf(table: Record<string, unknown>): Rule | Message {
   const match: Record<string, unknown> = {};
   const effects: Record<string, unknown> = {};

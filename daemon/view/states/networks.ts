@@ -1,12 +1,11 @@
 // Words for networks and their rules.
-import type { NetworkDecision, NetworkLink, NetworkRule, NetworksState } from '../../api/schema/traffic/networks.ts';
+import type { DecidedEffect, NetworkLink, NetworkRule, NetworksState } from '../../api/schema/traffic/networks.ts';
 import type { Mode } from '../../api/schema.ts';
 import { modeName } from '../client/labels.ts';
 import type { Command, NetworksChange, Question } from '../form.ts';
 import { formatList } from '../format.ts';
+import { ruleValues } from '../networks/rule-values.ts';
 import { fill, type Translator } from '../translator.ts';
-
-type Effect = NetworkDecision['effects'][number];
 
 /** `Wi-Fi Home`, or the kind alone for a network without a name. */
 export function networkTitle({ kind, name }: Pick<NetworkLink, 'kind' | 'name'>, { _ }: Translator): string {
@@ -62,7 +61,7 @@ export function matchText({ match }: Pick<NetworkRule, 'match'>, tr: Translator)
 }
 
 /** The effect of a rule: `WARP is paused`. */
-function actText({ subject, value }: Pick<Effect, 'subject' | 'value'>, tr: Translator): string {
+function actText({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>, tr: Translator): string {
   const { _ } = tr;
   switch (subject) {
     case 'connection':
@@ -83,21 +82,14 @@ function actText({ subject, value }: Pick<Effect, 'subject' | 'value'>, tr: Tran
 
 /** Everything that a rule says, in words. */
 export function ruleEffects({ effects }: Pick<NetworkRule, 'effects'>, tr: Translator): string {
-  const { warp, mode, protocol, killSwitch, routes } = effects;
-  const acts: [Effect['subject'], string | undefined][] = [
-    ['connection', warp && (warp === 'connect' ? 'on' : 'off')],
-    ['mode', mode],
-    ['protocol', protocol],
-    ['killSwitch', killSwitch && 'on'],
-    ['routes', routes],
-  ];
+  const acts = Object.entries(ruleValues(effects)) as [DecidedEffect['subject'], string | undefined][];
   return formatList(
     acts.flatMap(([subject, value]) => (value ? [actText({ subject, value }, tr)] : [])),
     tr,
   );
 }
 
-/** The network with a rule, and the rule; null while there is none. */
+/** The first network that a rule is for, with the rule; null where no rule applies. */
 export function networkLine({ links, decision }: NetworksState, tr: Translator): string | null {
   const at = decision.links.findIndex(({ rule }) => rule !== null);
   const [link, chosen] = [links[at], decision.links[at]];
@@ -120,7 +112,7 @@ export function allowQuestion(rule: string, { _ }: Translator): Question {
 }
 
 /** One effect with its rule, and why it does not hold where it does not. */
-export function effectText(effect: Effect, tr: Translator): string {
+export function effectText(effect: DecidedEffect, tr: Translator): string {
   const { _ } = tr;
   const act = actText(effect, tr);
   if (effect.state === 'asks')

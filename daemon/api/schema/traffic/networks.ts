@@ -5,7 +5,7 @@ import { ConfirmWithin } from '../changes.ts';
 import { Message, Time } from '../values.ts';
 import { RoutePreset } from './routes.ts';
 
-/** One physical link that is up. Bridges, tunnels and other virtual devices have none. */
+/** One physical link that is up. Bridges, tunnels and other virtual devices do not count. */
 export const NetworkLink = z.object({
   device: z.string(),
   kind: z.enum(['wifi', 'ethernet', 'mobile', 'other']),
@@ -63,7 +63,7 @@ export const NetworkEffects = z.object({
   protocol: z.optional(z.enum(PROTOCOLS)),
   /** Turning it off needs an administrator, so that no rule does. */
   killSwitch: z.optional(z.literal(true)),
-  /** Entries of this machine that bypass WARP meanwhile. */
+  /** Entries of this machine that bypass WARP for as long as the rule holds. */
   routes: z.optional(RoutePreset),
 });
 export type NetworkEffects = z.infer<typeof NetworkEffects>;
@@ -98,6 +98,7 @@ export const NetworkDecision = z.object({
   ),
 });
 export type NetworkDecision = z.infer<typeof NetworkDecision>;
+export type DecidedEffect = NetworkDecision['effects'][number];
 
 /** The networks as they are followed now. */
 export const NetworksState = z.object({
