@@ -22,16 +22,13 @@ export function createTrustPage(model: Model, show: (state: TrustState) => void,
       set({ running: false, failed: errorText(error, tr()) });
     }
   };
-  const body = (tools?: string[]) => ({ body: tools ? { tools } : {} });
+  const send = async (line: 'POST /api/trust/apply' | 'POST /api/trust/undo', tools?: string[]) => {
+    await model.call(line, { body: tools ? { tools } : {} });
+    void check();
+  };
   return {
     check,
-    async apply(tools) {
-      await model.call('POST /api/trust/apply', body(tools));
-      void check();
-    },
-    async undo(tools) {
-      await model.call('POST /api/trust/undo', body(tools));
-      void check();
-    },
+    apply: tools => send('POST /api/trust/apply', tools),
+    undo: tools => send('POST /api/trust/undo', tools),
   };
 }

@@ -82,7 +82,7 @@ function checkRow({ report, running, failed }: TrustState, { tasks, tr }: Asking
   };
 }
 
-/** Changes of all tools at once. */
+/** Buttons for all tools together. */
 function allRows(report: TrustReport | null, { tasks, sensitive, tr }: Asking): Row[] {
   const { _, ngettext } = tr;
   const tools = report?.tools ?? [];
@@ -150,25 +150,20 @@ function toolRows(tool: TrustTool, asking: Asking): Row[] {
   const later = newSessions ? [_('It applies after the next login.')] : [];
   const subtitle = [wordMessages(wording, tr), ...later].filter(Boolean).join('\n') || null;
   const shared = { id: `tool-${id}`, title, subtitle, tone: TONES[verdict] };
-  const reason = _('The tools are being tried.');
-  const apply: Row = {
-    kind: 'button',
-    ...shared,
-    label: _('Apply…'),
-    sensitive,
-    reason,
-    command: work(() => tasks.apply([id]), true, { confirm: applyQuestion([tool], tr), done: _('Applied') }),
+  const button = (label: string, command: Command): Row => {
+    const reason = _('The tools are being tried.');
+    return { kind: 'button', ...shared, label, sensitive, reason, command };
   };
+  const apply = button(
+    _('Apply…'),
+    work(() => tasks.apply([id]), true, { confirm: applyQuestion([tool], tr), done: _('Applied') }),
+  );
   // Translators: %s is the name of a program
   const question = undoQuestion(fill(_('Undo the changes for %s?'), title), tr);
-  const undo: Row = {
-    kind: 'button',
-    ...shared,
-    label: _('Undo…'),
-    sensitive,
-    reason,
-    command: work(() => tasks.undo([id]), true, { confirm: question, done: _('Undone') }),
-  };
+  const undo = button(
+    _('Undo…'),
+    work(() => tasks.undo([id]), true, { confirm: question, done: _('Undone') }),
+  );
   const note: Row = { kind: 'note', ...shared };
   const seen = verdict === 'trusts' ? { ...note, done: true as const } : note;
   const commands: Row = {
