@@ -92,7 +92,7 @@ export const Snapshot = z.object({
    * on the daemon's PATH.
    */
   toolAccounts: z.object({ offered: z.boolean() }),
-  /** The networks of this machine; null while nobody looks and no rule needs them. Absent in older versions. */
+  /** The networks of this machine; null while no client reads them and no rule needs them. Absent in older versions. */
   networks: z.optional(z.nullable(NetworksState)),
   /** The organization's certificate for tools. Absent in older versions. */
   trust: z.optional(TrustState),

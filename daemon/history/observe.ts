@@ -10,7 +10,7 @@ export interface Seen {
   mode: string | undefined;
   /** An action or a change of the settings took effect. */
   asked?: boolean;
-  /** A rule for networks did so. */
+  /** Name of the rule for networks that did so. */
   rule?: string;
   tunnel: Tunnel;
 }

@@ -40,7 +40,7 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   let last: IncomingMessage | null = null;
   let isStarting = false;
   let isHeld = false;
-  /** Whether other events of the process run before more of a body is parsed. */
+  /** True while other events of the process run, before more of a body is parsed. */
   let isResting = false;
   let ending: (() => void) | null = null;
   /** True if the last parsed piece ended with an empty line, so that no head is cut in two. */
@@ -58,7 +58,7 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
         hold(chunk.subarray(at));
         return;
       }
-      // a body in tiny pieces takes long, and whoever reads it resumes the socket
+      // a body in tiny pieces takes long; the code that reads it resumes the socket
       if (isResting || (isReadingBody() && performance.now() > restAt)) {
         hold(chunk.subarray(at));
         rest();
@@ -75,15 +75,15 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   }
 
   const isReadingBody = () => last !== null && !last.complete;
-  /** Whether nobody reads the body yet. Whoever begins to makes the parser resume the socket. */
+  /** True while no code reads the body yet. A first read makes the parser resume the socket. */
   const isBodyUnread = () => isReadingBody() && last!.readableFlowing === null && last!.readableLength > 0;
   /** A request that waits needs its body only when its turn comes. */
   const isBusy = () => waiting.length > 0 || current?.request.complete === true;
 
-  function hold(rest: Buffer): void {
+  function hold(left: Buffer): void {
     isHeld = true;
     socket.pause();
-    socket.unshift(rest);
+    socket.unshift(left);
   }
 
   function rest(): void {

@@ -1,4 +1,4 @@
-// Watches the networks of this machine while there are rules or somebody looks.
+// Watches the networks of this machine while there are rules for them, or a client reads them.
 import type { Networks } from '../api/schema/traffic/networks.ts';
 import type { NetworksControl } from '../controls.ts';
 import { askBus } from './links/bus.ts';

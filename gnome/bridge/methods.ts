@@ -23,7 +23,7 @@ const OPTIONS: Readonly<Record<string, keyof typeof LONGEST>> = {
 
 /** Longest wait for what a change returned to, in ms: less than a call may take. */
 const SETTLE_MS = 8000;
-/** Events that bring the property to which a change returned; the other subjects have none. */
+/** Events that bring the value to which a change returned, for subjects that are properties. */
 const SHOWN_BY: Readonly<Record<string, EventName>> = {
   connection: 'status',
   mode: 'settings',

@@ -2,7 +2,7 @@
 import type { NetworkLink, NetworksState } from '../../api/schema/traffic/networks.ts';
 import type { Gateway } from './gateways.ts';
 
-/** A link without what the kernel knows of it. */
+/** A link as the network service reports it, without its gateway. */
 export type Link = Omit<NetworkLink, 'gateway' | 'gatewayHardware'>;
 
 /** One reading of all links. */

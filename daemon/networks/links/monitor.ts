@@ -6,8 +6,8 @@ import { NM } from './network-manager.ts';
 import { IWD, NETWORKD } from './networkd.ts';
 
 /**
- * Signals after which a network may be another one. Signal strengths, scans and counters of bytes, which come all the time,
- * have none of these words.
+ * Words in signals after which a network may be another one. Signal strengths, scans and counters of bytes come all the time,
+ * without these words.
  */
 const TELLING =
   /State|ActiveConnection|PrimaryConnection|ActiveAccessPoint|Connectivity|Metered|Gateway|ConnectedNetwork|ConnectedAccessPoint|is owned by|does not have an owner/;

@@ -14,7 +14,7 @@ const Interface = z.object({
   Name: z.string(),
   /** `ether`, `wlan`, `wwan` … */
   Type: z.string(),
-  /** Name of a virtual type: `bridge`, `veth`, `tun` … Hardware has none. */
+  /** Name of a virtual type: `bridge`, `veth`, `tun` … Absent for hardware. */
   Kind: Text,
   OperationalState: Text,
   SSID: Text,
@@ -96,7 +96,7 @@ export function linksOfIwd(objects: Objects): Link[] {
   });
 }
 
-/** Adds what iwd knows of a Wi-Fi link to what networkd reported. */
+/** Completes the links of networkd with what iwd reports about Wi-Fi. */
 export function withIwd(links: readonly Link[], wifi: readonly Link[]): Link[] {
   const rest = wifi.filter(({ device }) => !links.some(each => each.device === device));
   const joined = links.map(link => {

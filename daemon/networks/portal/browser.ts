@@ -66,7 +66,7 @@ export function openBrowser(url: string, parent: string, env: NodeJS.ProcessEnv)
         if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
           process.kill(-child.pid, 'SIGTERM');
       } catch {
-        // it has ended meanwhile
+        // it has already ended
       }
       await ended;
       remove();

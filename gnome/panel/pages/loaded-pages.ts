@@ -61,7 +61,7 @@ export function networksPage(shell: Shell): FormPage {
       const now = Date.now();
       if (!client.offline && now - askedAt > READ_NETWORKS_MS) {
         askedAt = now;
-        // the answer comes as an event; an older daemon has none
+        // the answer comes as an event; an older daemon has no such request
         shell.model.call('GET /api/networks').catch(() => {});
       }
       return networksForm(client, { settable: tunnel.settable, network, now }, tr);

@@ -58,8 +58,8 @@ async function make(context: Context, given: string, options: Options): Promise<
 }
 
 /**
- * The unit of a server that answers with the certificate. It serves one connection after the other, and begins again after
- * five minutes, so that one that is held open does not hide it for long.
+ * The unit of a server that answers with the certificate. It serves one connection at a time, and restarts after five
+ * minutes, so that a connection that is held open does not block it for long.
  */
 function unitOf(port: string): string {
   return `[Unit]
