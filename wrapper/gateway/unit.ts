@@ -1,10 +1,9 @@
 // Lets systemd start a gateway with the first connection to its port: no process runs before that.
 import { existsSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Context } from '../context.ts';
 import type { Programs } from '../shims/shim.ts';
-import { NAME } from '../store/paths.ts';
+import { configDirectory, NAME } from '../store/paths.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
 import { runHelper } from '../system/run-helper.ts';
@@ -13,17 +12,14 @@ const SYSTEMCTL_MS = 30_000;
 /** The first descriptor that systemd passes on (sd_listen_fds(3)). */
 const FIRST_FD = 3;
 
-/** Paths of the units of a gateway. */
 interface Units {
   socket: string;
   service: string;
 }
 
-/** Units of a tool's gateway. */
+/** Paths of the units of a tool's gateway. */
 function unitsOf(cli: string, { env }: Pick<Context, 'env'>): Units {
-  const { XDG_CONFIG_HOME: own, HOME: home } = env;
-  const config = own && isAbsolute(own) ? own : join(home || homedir(), '.config');
-  const base = join(config, 'systemd/user', `${NAME}-serve-${cli}`);
+  const base = join(configDirectory(env), '../systemd/user', `${NAME}-serve-${cli}`);
   return { socket: `${base}.socket`, service: `${base}.service` };
 }
 
@@ -48,16 +44,16 @@ export async function installUnits(
     );
   }
   const units = unitsOf(cli, context);
-  const writes = !existsSync(units.socket);
+  const isNew = !existsSync(units.socket);
   writeAtomic(units.socket, socketText(cli, port), 0o644);
   writeAtomic(units.service, serviceText(cli, programs), 0o644);
   try {
     await systemctl(['daemon-reload'], context);
-    await systemctl(['enable', '--now', unitName(units.socket)], context);
-    // a port that was changed
-    if (!writes) await systemctl(['restart', unitName(units.socket)], context);
+    // for another port; systemd refuses to start the socket of a service that runs
+    if (!isNew) await systemctl(['stop', ...Object.values(units).map(file => basename(file))], context);
+    await systemctl(['enable', '--now', basename(units.socket)], context);
   } catch (error) {
-    if (writes) for (const file of Object.values(units)) rmSync(file, { force: true });
+    if (isNew) for (const file of Object.values(units)) rmSync(file, { force: true });
     throw error;
   }
   return units;
@@ -65,13 +61,13 @@ export async function installUnits(
 
 /**
  * Ends a gateway that systemd starts, and removes its units.
- * @returns false where there are none
+ * @returns false where no unit is installed
  * @throws WrapError `no-systemd`
  */
 export async function removeUnits(cli: string, context: Context): Promise<boolean> {
   const units = unitsOf(cli, context);
   if (!existsSync(units.socket)) return false;
-  await systemctl(['disable', '--now', unitName(units.socket), unitName(units.service)], context);
+  await systemctl(['disable', '--now', ...Object.values(units).map(file => basename(file))], context);
   for (const file of Object.values(units)) rmSync(file, { force: true });
   await systemctl(['daemon-reload'], context);
   return true;
@@ -109,10 +105,6 @@ ExecStart=${[node, bundle, 'serve', cli].map(word).join(' ')}
 /** A word of a command line in a unit (systemd.service(5)). */
 function word(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`;
-}
-
-function unitName(file: string): string {
-  return file.slice(file.lastIndexOf('/') + 1);
 }
 
 async function systemctl(words: string[], { env }: Pick<Context, 'env'>): Promise<void> {

@@ -1,4 +1,4 @@
-// Gateways that systemd starts: their units, and a process only while somebody is connected.
+// Gateways that systemd starts: their units, and a process only while a program is connected.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
@@ -19,11 +19,17 @@ test('units are installed and removed, and none stays where there is no user man
   const read = (end: string) => fs.readFileSync(path.join(units, `culvert-wrap-serve-fake.${end}`), 'utf8');
   assert.match(read('socket'), /^ListenStream=127\.0\.0\.1:23456$/m);
   assert.match(read('service'), /^ExecStart="\/.*" "\/.*main\.cjs" "serve" "fake"$/m);
+  assert.equal((await box.wrap(['serve', 'fake', '--install', '--port', '23457'])).exit, 0);
+  assert.match(read('socket'), /^ListenStream=127\.0\.0\.1:23457$/m);
   assert.equal((await box.wrap(['serve', 'fake', '--uninstall'])).stdout, 'fake: the units are removed\n');
   assert.deepEqual(fs.readdirSync(units), []);
   const name = 'culvert-wrap-serve-fake';
   assert.deepEqual(fs.readFileSync(log, 'utf8').trim().split('\n'), [
     '--user daemon-reload',
+    `--user enable --now ${name}.socket`,
+    // systemd refuses to start the socket of a service that runs
+    '--user daemon-reload',
+    `--user stop ${name}.socket ${name}.service`,
     `--user enable --now ${name}.socket`,
     `--user disable --now ${name}.socket ${name}.service`,
     '--user daemon-reload',
@@ -37,7 +43,7 @@ test('units are installed and removed, and none stays where there is no user man
 
 const activate = findOnPath('systemd-socket-activate', process.env.PATH ?? '');
 
-test('the first connection starts the gateway, and it ends when nobody is connected', { skip: !activate }, async t => {
+test('the first connection starts the gateway, and it ends without a connection', { skip: !activate }, async t => {
   const { port: provider } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
   const box = homeFor(t, provider, { a: 'real-a' });
   const { placeholder, url } = JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', 'x', '--json'])).stdout);
