@@ -37,6 +37,7 @@ interface Gateway {
 /** Checks the gateways of this user, and the programs that run with their variables. */
 export async function checkGateways(context: Context): Promise<Checked[]> {
   const findings: Checked[] = [];
+  let programs: Program[] | undefined;
   for (const cli of gatewayClis(context.paths)) {
     const file = readGateway(context.paths, cli);
     const plan = await loadPlan(cli, context);
@@ -45,22 +46,18 @@ export async function checkGateways(context: Context): Promise<Checked[]> {
     const url = urlOf(file.port);
     const keys = await keysOf(plan, http, context);
     const gateway = { cli, http, url, file, keys, now: context.now() };
-    const programs = [{ name: 'this shell', env: context.env }, ...running()].filter(each => usesIt(each, gateway));
-    const faults = programs.flatMap(program => checkProgram(program, gateway));
-    if (await isFree(file.port)) {
-      const fix = `run \`culvert-wrap serve ${cli}\``;
-      findings.push({
-        level: 'warning',
-        what: `${cli}: nothing listens at ${url}, which programs have a token for`,
-        fix,
-      });
+    programs ??= [{ name: 'this shell', env: context.env }, ...otherPrograms()];
+    const users = programs.filter(program => usesIt(program, gateway));
+    const faults = users.flatMap(program => checkProgram(program, gateway));
+    if (file.tokens.some(token => isValid(token, gateway.now)) && (await isFree(file.port))) {
+      const what = `${cli}: nothing listens at ${url}, which programs have a token for`;
+      findings.push({ level: 'warning', what, fix: `run \`culvert-wrap serve ${cli}\`` });
     }
     findings.push(...faults);
-    if (programs.length > 0 && faults.length === 0)
-      findings.push({
-        level: 'ok',
-        what: `${cli}: running programs that use the gateway and hold no key: ${programs.length}`,
-      });
+    if (users.length > 0 && faults.length === 0) {
+      const what = `${cli}: running programs that use the gateway and hold no key: ${users.length}`;
+      findings.push({ level: 'ok', what });
+    }
   }
   return findings;
 }
@@ -85,7 +82,7 @@ function checkProgram({ name, env }: Program, { cli, http, file, keys, now }: Ga
   return findings;
 }
 
-/** Programs are told apart by the address in their variables, or by a placeholder where the address is an option. */
+/** A program of the gateway has its address in a variable, or a placeholder where the address is an option. */
 function usesIt({ env }: Program, { http, url, file, now }: Gateway): boolean {
   const base = http.base_variable === undefined ? undefined : env[http.base_variable];
   return base === undefined
@@ -106,7 +103,7 @@ async function keysOf(plan: Plan, { key_variable }: HttpProvider, { env }: Conte
 }
 
 /** Other processes of this user, with the variables that they were started with. */
-function running(): Program[] {
+function otherPrograms(): Program[] {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap(pid => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { portOf } from '../../../wrapper/gateway/port.ts';
+import { updateGateway } from '../../../wrapper/store/tokens.ts';
 import { contextOf, homeFor, json, startProvider } from '../../support/wrapper/gateway.ts';
 
 test('status, metrics and doctor know the programs of a gateway, and find a key that was left', async t => {
@@ -46,4 +47,8 @@ test('status, metrics and doctor know the programs of a gateway, and find a key 
   assert.deepEqual(await findings({}), [
     ['warning', `fake: nothing listens at ${url}, which programs have a token for`],
   ]);
+  updateGateway(context.paths, 'fake', ({ tokens: [token] }) => {
+    token!.expires = 1;
+  });
+  assert.deepEqual(await findings({}), [], 'no token can be used');
 });
