@@ -28,7 +28,7 @@ export function keyValue({ key_header, key_scheme }: HttpProvider, key: string):
 
 /** The same text with a key in place of the placeholder: some programs send it in an address or a body as well. */
 export function withKey(text: string, placeholder: string, key: string): string {
-  return text.includes(placeholder) ? text.replaceAll(placeholder, key) : text;
+  return text.replaceAll(placeholder, () => key);
 }
 
 /** The headers of a body with another length. */

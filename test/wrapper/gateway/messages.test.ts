@@ -12,6 +12,7 @@ import {
   passedOn,
   readAnswer,
   verdictOf,
+  withKey,
 } from '../../../wrapper/gateway/messages.ts';
 import { digest } from '../../../wrapper/system/hash.ts';
 import { missing } from '../../support/temporary.ts';
@@ -97,6 +98,10 @@ test('a job is named in a field of a body or a query', () => {
   assert.deepEqual(namedIn('/translate', 'text=x&glossary_id=g', 'glossary_id'), ['g']);
   assert.deepEqual(namedIn('/items?job=j', '', 'job'), ['j']);
   assert.deepEqual(namedIn('/items', '{"job":""}', 'job'), []);
+});
+
+test('a key takes the place of the placeholder as it is', () => {
+  assert.equal(withKey('/x?key=fk-1', 'fk-1', 'a$$b$&c'), '/x?key=a$$b$&c');
 });
 
 test('the end of a key says which address of the provider it is for', () => {
