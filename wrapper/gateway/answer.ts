@@ -2,21 +2,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/catalog.ts';
-import type { Turn, Using } from '../run/turn.ts';
+import type { Turn } from '../run/turn.ts';
 import { hide, Mask, standIn } from './mask.ts';
 import { briefly, passedOn, readAnswer, withLength } from './messages.ts';
-import { type Route, readStart, type Start } from './upstream.ts';
+import { keyOf, type Passing, readStart, type Start } from './upstream.ts';
 
 const ERROR_BYTES = 65_536;
 /** A page of Firecrawl has up to 10 MiB. A larger answer is passed on as it is. */
 const JSON_BYTES = 16_777_216;
 /** Time for the rest of an error's body. */
 const ERROR_MS = 5_000;
-
-interface Passing {
-  using: Using;
-  route: Route;
-}
 
 /** Answers in the gateway's own words. */
 export function deny(res: ServerResponse, status: number, message: string): void {
@@ -60,14 +55,14 @@ export async function passAnswer(
   const { body, job } = readAnswer(start.bytes, { http, id: creator?.id, url });
   if (job !== undefined) {
     await turn.job(creator?.brief ? briefly(job) : job, using.name);
-    // the program may ask at once, and the gateway may be killed
+    // the program may ask immediately, and the gateway may be killed before its next write
     if (!creator?.brief) ledger.write();
   }
   const sent = hidden(body, { using, route });
   res.writeHead(status, body === start.bytes ? headers : withLength(headers, sent.length)).end(sent);
 }
 
-/** Sends an error on as it is. With `rest`, no account is left, and asking again at once is no use. */
+/** Sends an error on as it is. With `rest`, in seconds, no account is left, and asking again immediately is no use. */
 export async function passError(
   answer: IncomingMessage,
   error: Start,
@@ -106,11 +101,6 @@ export async function readError(answer: IncomingMessage): Promise<Start> {
 export function headersOf(answer: IncomingMessage, { using, route }: Passing): string[] {
   const key = keyOf({ using, route });
   return passedOn(answer.rawHeaders, route.http).map(text => (key ? text.replaceAll(key, route.placeholder) : text));
-}
-
-/** The key in use. */
-export function keyOf({ using, route }: Passing): string {
-  return using.credentials[route.http.key_variable] ?? '';
 }
 
 function hidden(body: Buffer, passing: Passing): Buffer {

@@ -1,4 +1,4 @@
-// Keeps who may use a gateway, and counts what each has used.
+// Keeps the programs that may use a gateway, and counts what each has used.
 import type { Context } from '../context.ts';
 import { gatewayStamp, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
 import type { Consumer } from './admit.ts';
@@ -13,7 +13,7 @@ type Use = Pick<Token, 'used' | 'requests' | 'refused' | 'lastAt' | 'lastAccount
 export class Consumers {
   readonly #cli: string;
   readonly #context: Pick<Context, 'paths' | 'now'>;
-  /** The only one, where the gateway was started for one program. */
+  /** The program that the gateway was started for. */
   readonly #only: Consumer | undefined;
   #stamp = '';
   #tokens: readonly { token: Token; consumer: Consumer }[] = [];
@@ -28,7 +28,7 @@ export class Consumers {
     this.#only = only;
   }
 
-  /** Those that may use it now. */
+  /** Programs that may use it now. */
   get all(): readonly Consumer[] {
     if (this.#only) return [this.#only];
     this.#read();
@@ -56,17 +56,18 @@ export class Consumers {
     return true;
   }
 
-  /** Counts a request that `begin` has let through. */
+  /** Counts a request that `begin` has let through. Without an account, it did not go to the provider. */
   end(consumer: Consumer, cost: number, { spent, account }: { spent: number; account: string | undefined }): void {
     const id = consumer.digest.toString('hex');
     const underWay = this.#underWay.get(id);
     if (underWay === undefined) return;
     this.#underWay.set(id, underWay - cost);
+    if (account === undefined) return;
     const use = this.#useOf(id);
     use.used += spent;
     use.requests += 1;
     use.lastAt = this.#context.now();
-    if (account !== undefined) use.lastAccount = account;
+    use.lastAccount = account;
   }
 
   /** Stores what was used. */

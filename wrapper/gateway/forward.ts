@@ -10,14 +10,14 @@ import { deny, passAnswer, passError, readError } from './answer.ts';
 import { amountIn, briefly, entryFor, isBilled, namedIn, partsOf, verdictOf } from './messages.ts';
 import { NoAnswer, type Route, readStart, type Start, send } from './upstream.ts';
 
-/** A program that was told to ask again does so for up to 20 minutes. */
+/** A program that should ask again may do so for up to 20 minutes. */
 const REQUEST_MS = 1_200_000;
 
 /** Parts of a request that has begun. */
 interface Asked {
   path: string;
   body: Start;
-  /** A name for it, if a program that makes it again means the same. */
+  /** A name for it, if a program may make it again and mean the same. */
   again: string;
   hasKey: boolean;
   creator: HttpProvider['creators'][number] | undefined;
@@ -35,7 +35,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   const asked = await readAsked(req, http);
   const { body, again, creator } = asked;
   const turn = await turnFor(route, asked.path, asked);
-  let trying: { using: Using; started: number } | undefined;
+  let started = 0;
   let used = { spent: 0, account: undefined as string | undefined };
   const hasBudget = consumers.begin(consumer, turn.cost);
   const refuse = (why: 'budget' | 'reserve', message: string) => {
@@ -50,12 +50,10 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
       const lowered = loweredFor(turn, using, asked, plan);
       if (lowered && plan.capacity.reserve > 0)
         return refuse('reserve', `No account has that much left above its reserve: ${lowered}.`);
-      const started = ledger.context.now();
-      trying = { using, started };
+      started = ledger.context.now();
+      used = { spent: 0, account: using.name };
       const answer = await send(req, body, using, { ...route, signal: gone.signal });
       const status = answer.statusCode ?? 500;
-      trying = undefined;
-      used = { spent: 0, account: using.name };
       if (status < 400) {
         used.spent = turn.cost;
         turn.answered(using.name, true, started, lowered === undefined ? undefined : 'lowered');
@@ -84,7 +82,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
     }
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
-    if (trying) turn.answered(trying.using.name, false, trying.started);
+    if (used.account !== undefined) turn.answered(used.account, false, started);
     // programs repeat a 502, and a request that was sent may have been billed
     const status = error.wasSent ? 500 : 502;
     deny(res, status, `The provider gave no answer: ${error.message}`);

@@ -16,7 +16,7 @@ import type { Consumers } from './consumers.ts';
 import type { Ledger } from './ledger.ts';
 import { baseOf, keyValue, passedOn, withKey, without } from './messages.ts';
 
-/** Idle connections are closed before most providers close them, so that few requests meet one that is going. */
+/** Idle connections are closed before most providers close them, so that few requests use one that is closing. */
 const IDLE_MS = 4_000;
 /** Requests that change nothing when they are made twice (RFC 9110, 9.2.2). */
 const SAFE = /^(?:GET|HEAD|OPTIONS)$/;
@@ -38,10 +38,16 @@ export interface Route {
   consumers: Consumers;
 }
 
+/** A request, and the account that it goes out with. */
+export interface Passing {
+  using: Using;
+  route: Route;
+}
+
 /** The start of a message. */
 export interface Start {
   bytes: Buffer;
-  /** It is all of it, so that it can be sent again. */
+  /** `bytes` is the whole message, which can be sent again. */
   isWhole: boolean;
 }
 
@@ -61,14 +67,15 @@ export function connectionsTo({ base }: HttpProvider): HttpAgent | HttpsAgent {
   return new Agent({ keepAlive: true, timeout: IDLE_MS });
 }
 
+/** The key in use. */
+export function keyOf({ using, route }: Passing): string {
+  return using.credentials[route.http.key_variable] ?? '';
+}
+
 /** Begins a request, with the key of an account and without the headers that are not the provider's. */
-export function ask(
-  req: IncomingMessage,
-  using: Using,
-  { http, placeholder }: Route,
-  more: RequestOptions,
-): ClientRequest {
-  const key = using.credentials[http.key_variable] ?? '';
+export function ask(req: IncomingMessage, using: Using, route: Route, more: RequestOptions): ClientRequest {
+  const { http, placeholder } = route;
+  const key = keyOf({ using, route });
   const base = baseOf(http, key);
   const { protocol, host } = new URL(base);
   const headers = without(passedOn(req.rawHeaders, http), OWN);
@@ -111,7 +118,7 @@ function sendOnce(
   route: Route & { signal: AbortSignal },
 ): Promise<IncomingMessage> {
   const { http, agent, signal, placeholder } = route;
-  const key = using.credentials[http.key_variable] ?? '';
+  const key = keyOf({ using, route });
   const bytes = start.isWhole
     ? Buffer.from(withKey(start.bytes.toString('latin1'), placeholder, key), 'latin1')
     : start.bytes;
@@ -127,7 +134,7 @@ function sendOnce(
     const limit = setTimeout(() => upstream.destroy(new Error('it took too long')), parseDuration(http.answer_within));
     upstream.on('response', answer => {
       clearTimeout(limit);
-      // one that breaks off while nobody reads it ends nothing else
+      // an answer that breaks off before it is read ends nothing else
       answer.on('error', () => {});
       resolve(answer);
     });

@@ -3,11 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Using } from '../run/turn.ts';
-import { headersOf, keyOf, readError } from './answer.ts';
+import { headersOf, readError } from './answer.ts';
 import { pathOf, turnFor } from './forward.ts';
 import { Mask } from './mask.ts';
 import { verdictOf, withKey } from './messages.ts';
-import { ask, NoAnswer, type Route, type Start } from './upstream.ts';
+import { ask, keyOf, NoAnswer, type Passing, type Route, type Start } from './upstream.ts';
 
 /** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
@@ -24,17 +24,21 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
   const { http, ledger, plan, consumer, consumers } = route;
   client.on('error', () => client.destroy());
   const turn = await turnFor(route, pathOf(req));
+  let started = 0;
   let used = { spent: 0, account: undefined as string | undefined };
   const hasBudget = consumers.begin(consumer, turn.cost);
   try {
-    if (!hasBudget) return end(client, 402);
+    if (!hasBudget) {
+      turn.denied('budget');
+      return end(client, 402);
+    }
     let using = await turn.take();
     for (;;) {
       if (!using) return end(client, 401);
-      const started = ledger.context.now();
+      started = ledger.context.now();
+      used = { spent: 0, account: using.name };
       const connection = await connect(req, using, route);
       const { answer, socket } = connection;
-      used = { spent: 0, account: using.name };
       if (client.destroyed) return void socket?.destroy();
       if (socket) {
         used.spent = turn.cost;
@@ -56,12 +60,13 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
       }
       if (verdict.class === 'auth') ledger.forgetCredentials();
       const { more } = await turn.refused(using, verdict, ledger.context.now() - started);
-      const following: Using | undefined = more ? await turn.take() : undefined;
+      const following = more ? await turn.take() : undefined;
       if (!following) return end(client, seen.status);
       using = following;
     }
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
+    if (used.account !== undefined) turn.answered(used.account, false, started);
     end(client, 502);
   } finally {
     if (hasBudget) consumers.end(consumer, turn.cost, used);
@@ -102,7 +107,7 @@ function connect(req: IncomingMessage, using: Using, route: Route): Promise<Conn
 }
 
 /** The provider chooses the subprotocol that is the key, and the program expects its placeholder back. */
-function handshake(answer: IncomingMessage, passing: { using: Using; route: Route }): string {
+function handshake(answer: IncomingMessage, passing: Passing): string {
   const headers = headersOf(answer, passing);
   const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket'];
   for (let index = 0; index < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}`);
@@ -113,7 +118,7 @@ async function join(
   client: Duplex,
   head: Buffer,
   { socket, head: first }: Connection,
-  passing: { using: Using; route: Route },
+  passing: Passing,
 ): Promise<void> {
   const provider = socket!;
   const mask = new Mask(keyOf(passing), passing.route.placeholder);

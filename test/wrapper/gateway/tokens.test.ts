@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { Consumers } from '../../../wrapper/gateway/consumers.ts';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { readGateway } from '../../../wrapper/store/tokens.ts';
 import { contextOf, homeFor, json, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
 import { buildWrapper, type Sandbox } from '../../support/wrapper/sandbox.ts';
 
@@ -75,7 +77,7 @@ test('an answer that goes on ends when its token is revoked', async t => {
   await assert.rejects(reader.read());
 });
 
-test('a budget holds for requests at once, and over a new gateway', async t => {
+test('a budget holds for simultaneous requests, and over a new gateway', async t => {
   const { calls, box } = await setUp(t, good);
   const placeholder = await add(box, 'one', '--budget', '2');
   const first = await open(t, box);
@@ -85,6 +87,21 @@ test('a budget holds for requests at once, and over a new gateway', async t => {
   const again = await open(t, box);
   assert.equal((await again.ask(placeholder)).status, 402);
   assert.equal(calls.length, 2);
+});
+
+test('a request that no account is asked for is not counted', async t => {
+  const { box } = await setUp(t, good);
+  await add(box, 'one');
+  const context = contextOf(box);
+  const consumers = new Consumers('fake', context);
+  const [consumer] = consumers.all;
+  for (const account of [undefined, 'a']) {
+    assert.ok(consumers.begin(consumer!, 1));
+    consumers.end(consumer!, 1, { spent: 0, account });
+  }
+  consumers.write();
+  const [token] = readGateway(context.paths, 'fake').tokens;
+  assert.deepEqual([token?.requests, token?.lastAccount], [1, 'a']);
 });
 
 test('a token ends at its time', async t => {

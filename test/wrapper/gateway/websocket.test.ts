@@ -1,7 +1,9 @@
 // Websockets through a gateway: the provider gets the key, and the program its placeholder back.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import * as fs from 'node:fs';
 import { request } from 'node:http';
+import * as path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { homeFor, openGateway, startProvider } from '../../support/wrapper/gateway.ts';
@@ -20,7 +22,8 @@ async function setUp(t: TestContext, keys: Record<string, string>, refused: Reco
     socket.write(`${head}hello ${key};`);
     socket.pipe(socket);
   });
-  const { gateway, key } = await openGateway(t, homeFor(t, provider.port, keys));
+  const box = homeFor(t, provider.port, keys);
+  const { gateway, key } = await openGateway(t, box);
   const connect = (protocol = key) => {
     const headers = {
       connection: 'Upgrade',
@@ -32,7 +35,7 @@ async function setUp(t: TestContext, keys: Record<string, string>, refused: Reco
     };
     return request(`${gateway.url}/crawl/job-12345678`, { headers }).end();
   };
-  return { asked, connect, key };
+  return { asked, connect, key, gateway, box, server: provider.server };
 }
 
 test('the placeholder comes back as the subprotocol, and the key in no byte', async t => {
@@ -51,11 +54,21 @@ test('the placeholder comes back as the subprotocol, and the key in no byte', as
   assert.deepEqual(asked, ['real-a plain', 'real-b plain']);
 });
 
-test('a socket without the placeholder reaches nobody, and a refusal of the provider goes out', async t => {
+test('a socket without the placeholder does not reach the provider, and a refusal of the provider goes out', async t => {
   const { asked, connect } = await setUp(t, { a: 'real-a' }, { 'real-a': 403 });
   const [stranger] = await once(connect('fk-other'), 'response');
   assert.equal(stranger.statusCode, 401);
   assert.deepEqual(asked, []);
   const [refused] = await once(connect(), 'response');
   assert.equal(refused.statusCode, 403);
+});
+
+test('a socket that the provider breaks off is in the audit log', async t => {
+  const { connect, gateway, box, server } = await setUp(t, { a: 'real-a' });
+  server.removeAllListeners('upgrade').on('upgrade', (_req, socket: Duplex) => socket.destroy());
+  const [answer] = await once(connect(), 'response');
+  assert.equal(answer.statusCode, 502);
+  await gateway.close();
+  const { account, outcome } = JSON.parse(fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8'));
+  assert.deepEqual([account, outcome], ['a', 'failed']);
 });
