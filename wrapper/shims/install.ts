@@ -7,6 +7,7 @@ import {
   foreignShim,
   type Installed,
   type Installs,
+  isExecutable,
   isForeignShim,
   readInstalls,
   shimOf,
@@ -16,7 +17,7 @@ import { planFile } from '../store/plan.ts';
 import { EXIT, reason, say, WrapError } from '../system/errors.ts';
 import { assertPrivate, createDirectory, readText, syncDirectory, withLock, writeAtomic } from '../system/files.ts';
 import { assertWritable, keepAt, moveBack, place } from './move-file.ts';
-import { isShared } from './other-users.ts';
+import { isShared, originalsOf } from './other-users.ts';
 import { type Programs, recordIn, shimText } from './shim.ts';
 
 /** In the directory of a command that other users run as well. */
@@ -109,15 +110,8 @@ export function install(options: InstallOptions): InstallResult {
  */
 function usableOriginal(shim: string, cli: string): string {
   const record = recordIn(shim);
-  const target = record?.link === undefined ? [] : [path.resolve(path.dirname(record.bin), record.link)];
-  for (const file of record ? [record.original, ...target] : []) {
-    try {
-      fs.accessSync(file, fs.constants.X_OK);
-      return file;
-    } catch {
-      // Only its owner can run it.
-    }
-  }
+  const usable = record && originalsOf(record).find(isExecutable);
+  if (usable !== undefined) return usable;
   const { uid } = fs.statSync(shim);
   throw new WrapError(
     'foreign-shim',
@@ -131,7 +125,7 @@ function usableOriginal(shim: string, cli: string): string {
 
 /**
  * Removes a shim and restores the original, with its inode, times and mode where the file systems allow. A file that
- * somebody else put in the shim's place is left alone.
+ * another program put in the shim's place is left alone.
  * @param bin the command's name, to look for its shim when the records are lost
  * @throws WrapError `original-missing`, `not-writable`
  */

@@ -6,7 +6,7 @@ import { type Installed, isExecutable } from '../store/installs.ts';
 import { readText } from '../system/files.ts';
 import { recordIn } from './shim.ts';
 
-/** Path of a file that a shim of another user starts and this user can’t run or read: its original, or culvert-wrap’s program. */
+/** Path of a file that a shim of another user starts and this user can't run or read: its original, or culvert-wrap's program. */
 export function unusableIn(shim: string): string | undefined {
   const record = recordIn(shim);
   const originals = record ? originalsOf(record) : [];
@@ -17,7 +17,7 @@ export function unusableIn(shim: string): string | undefined {
 }
 
 /** Paths of the original, of which a shim starts the first that it can: as it is kept, then the target of its link. */
-function originalsOf({ bin, original, link }: Installed): string[] {
+export function originalsOf({ bin, original, link }: Installed): string[] {
   return link === undefined ? [original] : [original, path.resolve(path.dirname(bin), link)];
 }
 
@@ -46,7 +46,7 @@ export const OPEN_TO_OTHERS = 'give them the rights to read and run it, and to e
 
 /**
  * Reports whether other users run the command in this place, so that its original must stay where they can read it: a directory
- * that is another user's, or one outside of the home that everybody, or a group, can search.
+ * that is another user's, or one outside of the home that all users, or a group, can search.
  */
 export function isShared(file: string): boolean {
   const stat = fs.statSync(path.dirname(file));
