@@ -15,7 +15,7 @@ import { quote } from '../store/source-stamps.ts';
 import { describeToken, gatewayClis, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
 import { DURATION, formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
-import { digest, randomHex } from '../system/hash.ts';
+import { randomHex, sha256 } from '../system/hash.ts';
 import { emit, number, table, time } from './print.ts';
 
 export interface ServeOptions {
@@ -24,8 +24,9 @@ export interface ServeOptions {
   env?: boolean;
   /** Lifetime of the token of these variables. */
   expires?: string;
-  /** Have systemd start it with the first connection, or no longer. */
+  /** Have systemd start it with the first connection. */
   install?: boolean;
+  /** Undo `install`. */
   uninstall?: boolean;
   /** For a gateway that systemd started: how long it stays without a connection. */
   idle?: string;
@@ -67,23 +68,23 @@ For a shell:    eval "$(culvert-wrap serve ${cli} --env)"
 For a program:  culvert-wrap serve token add ${cli} NAME
 Ctrl+C ends it.
 `);
-  await ended();
+  await untilSignal();
   await gateway.close();
 }
 
-/** A signal that ends programs. */
-function ended(): Promise<unknown> {
+/** Waits for a signal that ends programs. */
+function untilSignal(): Promise<unknown> {
   return Promise.race((['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(signal => once(process, signal)));
 }
 
-/** The gateway of a unit: it ends when nobody needs it, and systemd starts it again. */
+/** Runs the gateway of a unit until no program uses it; systemd starts it again. */
 async function serveUntilIdle(cli: string, fd: number, { idle = IDLE }: ServeOptions, context: Context): Promise<void> {
   let then: () => void = () => {};
   const unused = new Promise<void>(resolve => {
     then = resolve;
   });
   const gateway = await startGateway(cli, context, { fd, idle: { ms: durationOf(idle), then } });
-  await Promise.race([ended(), unused]);
+  await Promise.race([untilSignal(), unused]);
   await gateway.close();
 }
 
@@ -143,7 +144,7 @@ export function listTokens(cli: string | undefined, options: TokenOptions, conte
   const rows = tokens.map(token => [
     token.cli,
     token.name,
-    token.expires === undefined ? 'never' : isValid(token, now) ? time(token.expires) : 'ended',
+    endText(token.expires, now),
     number(token.budget),
     number(token.used),
     number(token.requests),
@@ -175,7 +176,7 @@ export async function gatewayStatus(
     const heading = `${name}: ${running ? `listens at ${url}` : 'does not run'}`;
     const rows = consumers.map(({ name: token, ends, requests, refused, used, budget, last, account }) => [
       token,
-      ends === null ? 'never' : Date.parse(ends) > now ? time(ends) : 'ended',
+      endText(ends, now),
       number(requests),
       number(refused),
       budget === null ? number(used) : `${number(used)} of ${number(budget)}`,
@@ -208,6 +209,11 @@ export function revokeToken(cli: string, name: string, options: TokenOptions, { 
   emit(options.json, { cli, name }, `revoked "${name}" of ${cli}`);
 }
 
+function endText(ends: number | string | null | undefined, now: number): string {
+  if (ends === null || ends === undefined) return 'never';
+  return isValid({ expires: new Date(ends).getTime() }, now) ? time(ends) : 'ended';
+}
+
 /** Stores a token without its placeholder, which is returned. */
 function addToken(
   cli: string,
@@ -224,7 +230,7 @@ function addToken(
   const placeholder = newPlaceholder(http);
   const token: Token = {
     name,
-    digest: digest(Buffer.from(placeholder)).toString('hex'),
+    digest: sha256(placeholder),
     created: now,
     used: 0,
     requests: 0,

@@ -19,11 +19,12 @@ import type { Plan } from '../store/plan.ts';
 import { EXIT, errno, reason, say, WrapError } from '../system/errors.ts';
 import { digest } from '../system/hash.ts';
 import { createPeerLookup } from '../system/peer.ts';
-import { admit, type Consumer, type Door } from './admit.ts';
+import { admit, type Consumer, type Door, type Refusal } from './admit.ts';
 import { deny } from './answer.ts';
 import { Consumers } from './consumers.ts';
 import { forward } from './forward.ts';
 import { Ledger } from './ledger.ts';
+import { urlOf } from './port.ts';
 import { connectionsTo, type Route } from './upstream.ts';
 import { end, forwardUpgrade } from './websocket.ts';
 
@@ -47,7 +48,7 @@ export interface GatewayOptions {
   port?: number;
   /** A listening socket in place of a port. */
   fd?: number | undefined;
-  /** Called when nobody has been connected for this time. */
+  /** `then` is called after this time without a connection. */
   idle?: { ms: number; then(): void };
 }
 
@@ -78,7 +79,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   const door: Omit<Door, 'consumers'> = { port, keyHeader: http.key_header };
   let url = '';
   /** @returns how to forward a request, or why it is not forwarded */
-  const routeOf = async (req: IncomingMessage): Promise<Route | { status: number; message: string }> => {
+  const routeOf = async (req: IncomingMessage): Promise<Route | Refusal> => {
     const admitted = admit(req.url ?? '', req.headersDistinct, { ...door, consumers: consumers.all });
     if ('status' in admitted) return admitted;
     const plan = await ledger.plan();
@@ -86,7 +87,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
       return { status: 401, message: `${cli} has no enabled account.` };
     return { plan, http: plan.provider.http ?? http, ledger, agent, url, consumers, ...admitted };
   };
-  /** Answers and websockets that go on. */
+  /** Answers and websockets under way. */
   const open = new Map<ServerResponse | Duplex, Consumer | undefined>();
   let watching: NodeJS.Timeout | undefined;
   const endRevoked = () => {
@@ -97,7 +98,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     if (each.destroyed) return;
     if (!open.has(each)) each.once('close', () => leave(each));
     open.set(each, consumer);
-    // a request is checked when it comes; this ends what goes on after its token was revoked
+    // a request is checked when it comes; this ends one whose token is revoked later
     watching ??= setInterval(endRevoked, REVOKED_MS).unref();
   };
   const leave = (each: ServerResponse | Duplex) => {
@@ -142,7 +143,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     throw cannotListen(cli, port, error);
   });
   door.port = (server.address() as AddressInfo).port;
-  url = `http://127.0.0.1:${door.port}`;
+  url = urlOf(door.port);
   const stopWaiting = idle && whenIdle(server, idle);
   const close = async () => {
     stopWaiting?.();
@@ -159,7 +160,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   return { url, close };
 }
 
-/** Calls when nobody has been connected for a time. @returns what ends the wait */
+/** Calls `then` after a time without a connection. @returns a function that ends the wait */
 function whenIdle(server: Server, { ms, then }: NonNullable<GatewayOptions['idle']>): () => void {
   let connections = 0;
   let timer = setTimeout(then, ms);
