@@ -146,7 +146,7 @@ export type JobOptions = Pick<LeaseOptions, 'plan' | 'context' | 'credentials'>;
 /** The functions of `pool/` that a wrapped command uses. */
 interface PoolModule {
   openLeases(options: LeaseOptions): Promise<Leases>;
-  /** Tells other machines which account created a job. */
+  /** Stores which account created a job, for the other machines of the pool. */
   keepJob(id: string, account: Account, options: JobOptions): Promise<void>;
   /** The first of these jobs whose account this machine has. */
   findJob(ids: readonly string[], options: JobOptions): Promise<{ id: string; account: string } | undefined>;

@@ -21,7 +21,7 @@ function compiled(directory: string): Script {
   const cachedData = readCode(file);
   // V8 refuses what other flags made, and compiles the text
   if (cachedData) return new Script(text, { filename, cachedData });
-  // every function now, so that what is stored does not depend on what this run comes to need
+  // every function now, so that what is stored does not depend on the functions that this run calls
   setFlagsFromString('--no-lazy');
   const script = new Script(text, { filename });
   setFlagsFromString('--lazy');

@@ -30,7 +30,7 @@ const context: Context = {
   loadCommands: () => import('./commands/main.ts'),
 };
 
-/** For a caller that is not a process of its own, which would end by itself. */
+/** Resolves at the end, for a caller in the same process. */
 export const ended = main(process.argv.slice(2)).catch(fail);
 
 async function main(argv: string[]): Promise<void> {

@@ -47,11 +47,11 @@ const Usage = z.strictObject({
   limit: z.optional(oneOrMore),
   used: z.optional(oneOrMore),
   resets: z.optional(z.string()),
-  /** Path of what tells quotas apart: accounts with the same value share one. */
+  /** Path of a value that differs between quotas: accounts with the same value share one. */
   identity: z.optional(z.string()),
   /**
    * For answers that name no quota: another address, and paths into both answers, whose values are never the same for two
-   * quotas at one moment. The first must be there, such as the time of the last success. Accounts are asked all at once.
+   * quotas at one moment. The first must be there, such as the time of the last success. All accounts are asked together.
    */
   moment: z.optional(z.strictObject({ url: z.string(), paths: z.array(z.string()).check(z.minLength(1)) })),
   /** An answer is reused for this long, to stay within the provider's own limit. */
@@ -82,7 +82,7 @@ const McpServer = z.strictObject({
   package: z.string(),
   /** Versions whose errors are as the rules say; `below` is the first that was not tried. */
   versions: z.strictObject({ from: z.string(), below: z.string() }),
-  /** Its address can be set, so it uses the gateway, and is not started again for another account. */
+  /** It uses the gateway, because its address can be set, and is not started again for another account. */
   gateway: z._default(z.boolean(), false),
   /** Tools that may create a job, or be billed, before their call fails: such a call is never repeated. */
   once: z._default(z.array(z.string()), []),
@@ -125,7 +125,7 @@ const HttpProvider = z.strictObject({
   replay_bytes: z._default(z.int().check(z.nonnegative()), 1_048_576),
   /** Time for the start of an answer. */
   answer_within: z._default(duration, '15m'),
-  /** Answers after which another account takes over, beside 401, 402 and 429. Every condition that is given must hold. */
+  /** Answers after which another account takes over, besides 401, 402 and 429. Every condition that is given must hold. */
   retry: z._default(
     z.array(
       z.strictObject({
@@ -142,9 +142,9 @@ const HttpProvider = z.strictObject({
   billed: z.optional(z.string()),
   /**
    * Requests that create a job (`POST /v2/crawl`; `*` is any part of a path), and where the answer has its id. Requests whose path
-   * names it go to the same account. One that is `brief` matters for minutes and comes with most requests: it is kept for 20 minutes,
-   * and pushes no other job out. `wants` is for providers that do
-   * less than a job wants when an account has too little left, and answer as if nothing were wrong.
+   * names it go to the same account. A `brief` job matters for minutes and comes with most requests: it is kept for 20 minutes, and
+   * pushes no other job out. `wants` is for providers that do less than a job wants when an account has too little left, and answer
+   * as if nothing were wrong.
    */
   creators: z._default(
     z.array(

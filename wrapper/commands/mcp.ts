@@ -1,4 +1,4 @@
-// Implements `mcp install` and `mcp uninstall`: MCP clients start their servers through `culvert-wrap mcp`, or no longer.
+// Implements `mcp install` and `mcp uninstall`: puts `culvert-wrap mcp` in front of the servers of MCP clients, or takes it out.
 import { isatty } from 'node:tty';
 import { loadCatalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';

@@ -9,7 +9,7 @@ import { type CliState, fingerprint, recordRemaining, updateState } from '../sto
 import { isFresh, queryUsage, type UsageProblem } from './usage.ts';
 
 /**
- * Asks for every enabled account whose numbers are older than the provider allows, all at once, and puts the answers
+ * Asks for every enabled account whose numbers are older than the provider allows, all together, and puts the answers
  * into `state`, and into the state file where that can be written.
  * @returns by account, why it could not be asked. Where the catalog knows no way to ask, only those appear whose
  *   credential can't be read

@@ -119,7 +119,7 @@ async function runLine(words: string[], plan: Plan, original: string, context: C
     if (words[0] === provider.auth_command && AUTH_WORDS.some(word => word === words[1])) {
       const { runAuth } = await context.loadCommands();
       await runAuth(plan.cli, words.slice(1), context);
-      // The prompt's own end is a success, whatever one of its lines came to.
+      // The end of the prompt is a success, however its lines ended.
       process.exitCode = undefined;
     } else if (invocation.passthrough || invocation.ownCredential)
       noteInterrupt(context, await passThrough(original, words, context, plan));

@@ -89,13 +89,13 @@ function change(
     if (!isRecord(entry) || !isText(entry.command)) return [];
     const args = Array.isArray(entry.args) ? entry.args.filter(isText) : [];
     const before = { command: entry.command, args };
-    const known = entryFor([before.command, ...args], catalog);
-    if (!known) return [];
+    const match = entryFor([before.command, ...args], catalog);
+    if (!match) return [];
     const after = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
     if (!after) return [];
     Object.assign(entry, after);
     const env = isRecord(entry.env) ? entry.env : {};
-    return [{ server, before, after, keys: known.provider.inject.filter(name => Object.hasOwn(env, name)) }];
+    return [{ server, before, after, keys: match.provider.inject.filter(name => Object.hasOwn(env, name)) }];
   });
 }
 

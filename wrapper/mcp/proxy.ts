@@ -334,7 +334,7 @@ export class McpProxy {
     for (const { call } of held) this.fromClient(call.line!);
   }
 
-  /** The server ended although nobody asked it to. */
+  /** The server ended without a request to do so. */
   #died(end: End, error: Error | undefined): void {
     if (this.#state === 'ended') return;
     const { context, command } = this.#options;

@@ -10,7 +10,7 @@ export interface Setup {
   params: Params | undefined;
 }
 
-/** The state of a client with its server. The protocol of 2026-07-28 has none but open subscriptions. */
+/** The state of a client with its server. The protocol of 2026-07-28 has open subscriptions only. */
 export class Session {
   /** Lines of open `subscriptions/listen`, by their ids. */
   readonly listens = new Map<Id, Buffer>();
@@ -58,7 +58,7 @@ export class Session {
     return this.#listTools && { method: 'tools/list', params: this.#listTools };
   }
 
-  /** Notifications that tell the client that the tools are others than those that it was told. */
+  /** Notifications for a client whose list of tools has changed. */
   toolsChanged(result: Params): Buffer[] {
     if (digest(result) === this.#tools) return [];
     this.#tools = digest(result);

@@ -7,7 +7,7 @@ import { identification } from './identify.ts';
 import { openPool } from './open.ts';
 import type { Store } from './store/store.ts';
 
-/** Tells other machines which account created a job. */
+/** Stores which account created a job, for the other machines of the pool. */
 export async function keepJob(id: string, account: Account, options: JobOptions): Promise<void> {
   const [own] = await identify([account], options);
   if (own) await withStore(options, (store, cli) => store.keepJob(cli, nameOf(id), own.fp));
@@ -51,7 +51,7 @@ async function withStore<T>(
   }
 }
 
-/** An id may say what a job is about, and whoever reads the store has no need of it. */
+/** The store gets a hash, because an id may say what a job is about. */
 function nameOf(id: string): string {
   return sha256(id).slice(0, 32);
 }

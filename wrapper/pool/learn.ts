@@ -1,5 +1,5 @@
 // Puts what the pool says about accounts into this machine's own state: for `status`, metrics and the panel, which ask
-// nobody, and for commands that run without the store.
+// no store, and for commands that run without the store.
 import type { Context } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import { type Cooldown, isCoolingDown } from '../store/cooldown.ts';

@@ -45,7 +45,7 @@ export function leaseRequest({ ids, seen, done, local }: Changing, options: Leas
 /**
  * Notes that the store has what was sent, so that it is not sent again.
  * @param intact accounts whose share of the reserve is there again
- * @returns what this machine knows of its pool from now on
+ * @returns the local state of the pool from now on
  */
 export function noteDelivered(
   before: LocalPool,

@@ -74,9 +74,9 @@ export class Turn {
   static async open(plan: Plan, context: Context, named: Named): Promise<Turn> {
     const { command, ids = [], isRequest = false, book = bookOnDisk(plan, context), consumer, wanted } = named;
     const state = { ...book.state() };
-    // nobody continues here what the tool opened last, so no command is named
     const credentials = book.credentials();
     const shared = isRequest ? await jobInPool(ids, { plan, state, context, credentials }) : undefined;
+    // no request continues what the tool opened last, so no command is named
     const { choice, notice } = await chooseAccount(plan, { args: [...ids], command: '' }, state, context);
     if (notice && !isRequest) say(notice);
     await clearChangedCredentials(plan, state, credentials);
@@ -218,7 +218,7 @@ export class Turn {
         this.#letGo();
         return undefined;
       }
-      // before anything is awaited: a request that chooses meanwhile must not count on the same units
+      // before the first await: another request must not choose the same units
       this.#hold(step.accounts[0]?.name);
       const leased = await leases.next(step.accounts, patient);
       choosing = { ...afterTaking(step.choosing, step.accounts, leased), failures };
@@ -308,7 +308,7 @@ function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 
   return candidates.toSorted((a, b) => left(b) - left(a) || 0);
 }
 
-/** The job of a pool that a request names, where this machine has not heard of it. It goes into `state`. */
+/** Asks the pool for the job that a request names, unless this machine has it, and puts it into `state`. */
 async function jobInPool(
   ids: readonly string[],
   { plan, state, context, credentials }: { plan: Plan; state: CliState; context: Context; credentials: Credentials },

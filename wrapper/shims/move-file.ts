@@ -6,7 +6,7 @@ import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
 import { createDirectory, syncDirectory } from '../system/files.ts';
 
 /**
- * Makes something in the state directory and renames it to `file`; where that is another file system, beside its place
+ * Makes something in the state directory and renames it to `file`; where that is another file system, next to its place
  * under a fixed name, which the next run takes over.
  * @param make creates the file or symlink it is given
  * @throws WrapError `not-writable`

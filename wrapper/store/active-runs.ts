@@ -16,7 +16,7 @@ export function addRun(env: NodeJS.ProcessEnv, { cli, account, file }: ActiveRun
   env[ACTIVE] = env[ACTIVE] ? `${env[ACTIVE]}:${run}` : run;
 }
 
-/** The innermost run of a CLI around this process; undefined where there is none. */
+/** The innermost run of a CLI around this process; undefined outside of a run. */
 export function innermostRun(env: NodeJS.ProcessEnv, cli: string): ActiveRun | undefined {
   const runs = (env[ACTIVE] ?? '').split(':').map(entry => entry.split('='));
   const run = runs.findLast(([name]) => name === cli);

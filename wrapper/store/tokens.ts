@@ -1,4 +1,4 @@
-// Stores who may use the gateway of a provider, and its port. A placeholder is kept as a digest only.
+// Stores the tokens for the gateway of a provider, and its port. Of a placeholder, only the digest is kept.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText, withLock, writeAtomic } from '../system/files.ts';
@@ -43,7 +43,7 @@ const isToken = shape<Token>({
   lastAccount: optional(isText),
 });
 
-/** The stored gateway of a tool's provider. A damaged file lets nobody in. */
+/** The stored gateway of a tool's provider. A damaged file lets no program in. */
 export function readGateway(paths: Paths, cli: string): GatewayFile {
   try {
     const value: unknown = JSON.parse(readText(fileOf(paths, cli)) ?? '{}');

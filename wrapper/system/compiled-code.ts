@@ -19,7 +19,7 @@ import { digest } from './hash.ts';
 const KEPT = 8;
 const DIGEST_BYTES = 32;
 
-/** The code in a file, or `undefined` where there is none, it is damaged, or others than its user and root could write it. */
+/** The code in a file, or `undefined` where it is missing or damaged, or others than its user and root could write it. */
 export function readCode(file: string): Buffer | undefined {
   let fd: number | undefined;
   try {

@@ -17,7 +17,7 @@ export interface Ends {
 type Table = 'tcp' | 'tcp6';
 
 /**
- * A lookup of the user id at the other end of a connection: null for a socket that nobody owns, undefined for none.
+ * A lookup of the user id at the other end of a connection: null for a socket without an owner, undefined without a socket.
  * Reading a table costs the kernel 4 ms with few sockets and 60 ms with thousands, so only the one that can hold the peer
  * is read, and connections that arrive during a read share the next.
  */
@@ -53,8 +53,8 @@ function shareReads<T>(read: () => Promise<T>): () => Promise<T> {
 /**
  * Indexes a table, which has as many rows as there are connections to look up when another user opens thousands.
  * @param table text of /proc/net/tcp or /proc/net/tcp6 (proc(5)).
- * @returns the user id of the peer's socket: null for a socket that nobody owns, undefined for none. A row with inode 0
- *   is a socket that its owner has closed: its uid reads 0 then, which is nobody's and above all not root's (measured on
+ * @returns the user id of the peer's socket: null for a socket without an owner, undefined without a socket. A row with inode 0
+ *   is a socket that its owner has closed: its uid reads 0 then, which is no user's and above all not root's (measured on
  *   Linux 6).
  */
 export function ownersIn(table: string): (ends: Ends) => number | null | undefined {
@@ -80,7 +80,7 @@ export function ownersIn(table: string): (ends: Ends) => number | null | undefin
 }
 
 /**
- * The user id that listens on a port of 127.0.0.1, also by way of 0.0.0.0; undefined for nobody.
+ * The user id that listens on a port of 127.0.0.1, also by way of 0.0.0.0; undefined without a listener.
  * @param table text of /proc/net/tcp.
  */
 export function listenerOf(table: string, port: number): number | undefined {

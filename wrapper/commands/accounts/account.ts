@@ -60,7 +60,7 @@ export interface AddOptions extends Options {
 
 /**
  * `add <name> [--env VAR=source]… [--file]`: secrets come from a prompt or stdin, everything else by reference. The
- * account is written before its secrets, so that a kill leaves no secret that belongs to nobody.
+ * account is written before its secrets, so that a kill leaves no secret without an account.
  * @throws WrapError `account-name`, `account-exists`, `no-variables`, `keyring-unavailable`, `bad-credential`
  */
 export async function add(cli: string, name: string, options: AddOptions, context: Context): Promise<void> {

@@ -46,7 +46,7 @@ export class LocalLeases implements Leases {
 
   /**
    * Asks what the accounts have left and which of them are one quota, unless it was within the hour. The answer also says when a
-   * used-up quota starts again. Nobody waits long for it.
+   * used-up quota starts again. A run does not wait long for it.
    */
   async #learnQuotas(): Promise<void> {
     const { plan, state, context, credentials } = this.#options;

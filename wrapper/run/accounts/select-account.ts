@@ -23,10 +23,10 @@ export interface Chosen {
 /**
  * In this order: `CULVERT_WRAP_ACCOUNT`, the account that created a job named in the arguments or kept by the CLI for this
  * command, a trusted directory file, the default.
- * A session that the CLI keeps was named by nobody, so another account may run in place of its own.
+ * The user has not named a session that the CLI keeps, so another account may run in place of its own.
  * @returns the choice, what the person should know about one that was not followed, and whose session is not continued
  * @throws WrapError `unknown-account` for a named account that can't be used, `directory-broken` for a trusted file that
- *   can't be read: nobody who named an account runs as somebody else
+ *   can't be read: a person who named an account never runs as another one
  */
 export async function chooseAccount(
   plan: Plan,

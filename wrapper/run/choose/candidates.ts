@@ -45,7 +45,7 @@ export interface OrderOptions {
  * Enabled accounts in the order in which they are tried: as the strategy says, those that are low after the others,
  * then spent ones and those that cool down, the first to be available before the others. An account that the user named
  * comes first in any case. One whose credential was refused is left out while there is any other; of several such
- * only the first is tried, because somebody has to see what the provider says.
+ * only the first is tried, because the person has to see what the provider says.
  */
 export function orderCandidates(
   accounts: readonly Account[],

@@ -66,7 +66,7 @@ export function begin(candidates: readonly Candidate[], { patient, pinned, share
 
 /**
  * The next step after a failure, or at the beginning.
- * @param state holds what is known of the accounts' quotas now
+ * @param state holds the latest figures of the accounts' quotas
  */
 export function next(choosing: Choosing, state: Pick<CliState, 'remaining'>, failure?: Failure): Next {
   const failures = failure ? [...choosing.failures, failure] : choosing.failures;

@@ -33,7 +33,7 @@ export class KeptBytes {
 
   /**
    * Up to 64 KiB from `offset` on; empty at the end.
-   * @param into a buffer of `PIECE` bytes to read a file into, for many reads whose results are used at once: V8 collects
+   * @param into a buffer of `PIECE` bytes to read a file into, for many reads whose results are used immediately: V8 collects
    * buffers only when they sum up to 64 MiB
    */
   read(offset: number, into?: Buffer): Buffer {

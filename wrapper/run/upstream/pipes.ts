@@ -75,7 +75,7 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
 }
 
 /**
- * Writes all of `data`, also to a descriptor that somebody else made non-blocking.
+ * Writes all of `data`, also to a descriptor that another program made non-blocking.
  * @returns false when nobody reads anymore
  */
 export function writeAll(fd: number, data: Buffer): boolean {

@@ -19,7 +19,7 @@ export interface Stdin {
 }
 
 /**
- * A stdin that nobody is known to read is left alone: in `while read line; do cli "$line"; done` it belongs to the loop.
+ * A stdin that may have no reader is left alone: in `while read line; do cli "$line"; done` it belongs to the loop.
  * @param mayRepeat whether a second attempt is possible
  * @param isRead whether the catalog says that the command reads stdin
  */

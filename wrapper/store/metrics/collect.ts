@@ -91,7 +91,7 @@ function poolSamples(paths: Paths): WrapSamples {
 /** Sample for unreadable files. */
 export const UNREADABLE: WrapSamples = { culvert_wrap_store_readable: [{ labels: {}, value: 0 }] };
 
-/** Short enough for a graph, and with a secret key nobody can try names against it. */
+/** Short enough for a graph, and its secret key keeps others from trying names against it. */
 function hashName(key: string, cli: string, name: string): string {
   return hmac(key, `${cli} ${name}`).slice(0, 12);
 }
