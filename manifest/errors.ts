@@ -59,7 +59,7 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS;
 
-/** Exit statuses beside those of the refusals. */
+/** Exit statuses without a refusal. */
 export const EXIT = { success: 0, failure: 1, usage: 2 } as const;
 
 /** A refusal: `code` is stable, `message` says what failed and why, `hint` what to do next. */

@@ -75,7 +75,7 @@ export function writeWhole(path: string, bytes: Uint8Array, { mode, replace }: W
     if (errno(cause) === 'EEXIST' && !replace) throw new Refusal('output-exists', `${path} already exists.`, { cause });
     throw new Refusal('output-failed', `${path} can't be written: ${reason(cause)}.`, { cause });
   } finally {
-    // after a rename there is none left
+    // a rename leaves no temporary file
     if (temporary) fs.rmSync(temporary, { force: true });
   }
 }

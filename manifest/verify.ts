@@ -60,7 +60,7 @@ export function releaseTrust(): Trust {
 /**
  * Verifies a release: the signatures over the exact bytes before anything is parsed, then everything it says.
  * @param manifest the bytes of `release-manifest.v1.json`
- * @param sidecar the bytes of `release-manifest.v1.json.sig`; `undefined` when there is none
+ * @param sidecar the bytes of `release-manifest.v1.json.sig`; `undefined` when it is missing
  * @throws Refusal `unsigned`, `sidecar-too-large`, `sidecar-malformed`, `key-unknown`, `key-revoked`,
  *   `signature-invalid`, `signatures-missing`, `sidecar-invalid`, `expired`, `not-yet-valid`, `serial-future`,
  *   `serial-older`, `channel-other`, `tag-not-version`, `version-older`, `version-unreachable`, and those of

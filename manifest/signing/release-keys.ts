@@ -12,7 +12,7 @@ declare const __RELEASE_KEYS__: readonly PinnedKey[] | undefined;
 /**
  * The keys this build trusts, each of a higher rank than those before it: a key can revoke only keys before it, so the
  * key for daily use comes first and the one that stays locked away comes last. `./culvert-tool release-key` writes them
- * into data/project.json; while there are none, every signed release is refused (`key-unknown`). A rebuild by someone
+ * into data/project.json; while the list is empty, every signed release is refused (`key-unknown`). A rebuild by someone
  * else can set its own list as `__RELEASE_KEYS__`.
  */
 export const RELEASE_KEYS: readonly PinnedKey[] =

@@ -58,7 +58,7 @@ function trustedSigners({ signatures }: Sidecar, { keys, revoked = [] }: Trust) 
 
 /**
  * The keys that a release revokes for the first time. A key is revoked by keys that outrank it, as many as a release
- * needs, so that whoever steals the key for daily use cannot revoke the one that is locked away.
+ * needs, so that a thief of the key for daily use cannot revoke the one that is locked away.
  * @param signers what {@link checkSignatures} returned
  * @returns ids; a key that this build does not pin needs no revocation
  * @throws Refusal `sidecar-invalid` when the signers may not revoke one of them
