@@ -84,7 +84,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     ]);
   });
 
-test('H6: an entry whose runner was killed stays in sight at once, and is run again on request only', async t => {
+test('H6: an entry whose runner was killed stays in sight, and is run again on request only', async t => {
   const box = setUp(t);
   const { child, end } = await running(box, 'crawl');
   child.kill('SIGKILL');

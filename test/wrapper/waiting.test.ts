@@ -49,7 +49,7 @@ test('a command that waits goes on waiting when the limit comes again', async t 
   assert.deepEqual([result.exit, result.stdout.slice(0, 3)], [0, 'ok '], result.stderr);
 });
 
-test('a command that waits goes on as soon as somebody ends the cooldown', async t => {
+test('a command that waits goes on as soon as a person ends the cooldown', async t => {
   const box = setUp(t, { a: 'k1' }, '2h');
   const child = box.start('fake', ['x'], { env: { SECONDS_LEFT: '3600' } });
   let told = '';

@@ -1,4 +1,4 @@
-// A Secret Service in a directory, ~/keyring, told apart by its attributes; it breaks as the real one does.
+// A Secret Service in a directory, ~/keyring, distinguished by its attributes; it breaks as the real one does.
 
 export const SECRET_TOOL = `#!/bin/sh
 store="$HOME/keyring"

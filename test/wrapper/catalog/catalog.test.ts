@@ -74,7 +74,7 @@ test('one broken entry is named with its place and leaves the others usable', t 
   assert.equal(providerOf(catalog, 'tvly').bin, 'tvly');
 });
 
-test('rules look at the exit status, the subcommand, JSON on stdout, and text anchored at the start of a line', () => {
+test('rules match the exit status, the subcommand, JSON on stdout, and text anchored at the start of a line', () => {
   const rules = loadCatalogRules(
     '[{ class = "rate", exit = [4], commands = ["a b"], stderr = "^Limit: wait (?<rest>\\\\d+)s" }, { class = "quota", json = { path = "error.0.code", matches = "^q$" }, rest = "2h" }]',
   );

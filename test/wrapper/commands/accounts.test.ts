@@ -31,7 +31,7 @@ const everything = (dir: string) =>
     .map(name => path.join(dir, name))
     .filter(file => fs.lstatSync(file).isFile());
 
-test('an account added with its key from stdin works at once, and its key is in one 0600 file only', async t => {
+test('an account added with its key from stdin works immediately, and its key is in one 0600 file only', async t => {
   const box = setUp(t);
   const canary = 'canary-7f3a91';
   const added = await box.run('fake', ['auth', 'add', 'a', '--file'], { input: `${canary}\n` });

@@ -69,7 +69,7 @@ test('a machine in a pool says whether it runs without its store', async t => {
   assert.deepEqual(await values(), [1, 7, 2, 1]);
 });
 
-test('a file is replaced as a whole, and everybody may read it', async t => {
+test('a file is replaced as a whole, and all users may read it', async t => {
   const box = setUp(t);
   const file = path.join(box.home, 'textfile', 'culvert.prom');
   const refused = await box.wrap(['metrics', '--out', file]);
@@ -152,7 +152,7 @@ test('the log is counted once, across rotations, half a line and a log that was 
   assert.deepEqual(counted(), [3, 2]);
   write(line('ok'));
   rotate();
-  write(line('ok').repeat(3_000)); // more than is read at once
+  write(line('ok').repeat(3_000)); // more than one read takes
   assert.deepEqual(counted(), [3_004, 2]);
   fs.truncateSync(paths.audit, 0);
   write(line('ok'));

@@ -128,7 +128,7 @@ test('events go out as they come, and one that breaks off breaks off for the pro
   await assert.rejects(reader.read());
 });
 
-test('a request without the placeholder, and one under another name, reach nobody', async t => {
+test('a request without the placeholder, and one under another name, do not reach the provider', async t => {
   const { calls, gateway, key } = await setUp(t, { a: 'real-a' }, (_key, _req, res) => json(res, 200, {}));
   const authorization = `Bearer ${key}`;
   const statusOf = async (headers: IncomingHttpHeaders) => {

@@ -1,4 +1,4 @@
-// Load on a gateway: many requests at once, large bodies, and a provider that never answers.
+// Load on a gateway: many simultaneous requests, large bodies, and a provider that never answers.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -48,7 +48,7 @@ async function askAll(url: string, key: string, count: number): Promise<number[]
   return statuses;
 }
 
-test('requests at once over five accounts spend every credit once', async t => {
+test('simultaneous requests over five accounts spend every credit once', async t => {
   const { port, spent } = await countingProvider(t, EACH);
   const { gateway, key } = await openGateway(t, homeFor(t, port, KEYS));
   const statuses = await askAll(gateway.url, key, 5 * EACH);
@@ -56,7 +56,7 @@ test('requests at once over five accounts spend every credit once', async t => {
   assert.deepEqual([...spent.values()], Array(5).fill(EACH));
 });
 
-test('requests at once leave the reserve of every account alone, and none meets a limit', async t => {
+test('simultaneous requests leave the reserve of every account alone, and none meets a limit', async t => {
   const { port, spent, refused } = await countingProvider(t, EACH + 10);
   const usage = `[providers.fake.usage]\nurl = "http://127.0.0.1:${port}/usage"\nremaining = "remaining"\nlimit = "limit"\n`;
   const box = homeFor(t, port, KEYS, usage);
@@ -100,7 +100,7 @@ test('a body that is too large to be kept goes up and comes down whole', async t
   assert.deepEqual([bytes, seen.digest('hex')], [UPLOAD * MIB, expected]);
 });
 
-test('a provider that never answers is asked once, and the program is told not to ask again', async t => {
+test('a provider that never answers is asked once, and the answer says not to ask again', async t => {
   const { port, calls } = await startProvider(t, () => {});
   const box = homeFor(t, port, KEYS);
   fs.appendFileSync(path.join(box.config, 'providers.toml'), 'answer_within = "200ms"\n');

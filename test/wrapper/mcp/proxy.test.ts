@@ -150,7 +150,7 @@ test('a line of 10 MiB passes through to a client that reads late', async t => {
   client.child.stdout!.pause();
   const size = 10 * 1024 * 1024;
   call(2, 'big', { arguments: { size } });
-  // the other direction goes on meanwhile
+  // the other direction goes on
   call(3, 'create');
   await until(() => log().some(line => line.includes('"create"')));
   client.child.stdout!.resume();

@@ -137,7 +137,7 @@ test('a command that calls itself by name runs the original and not the shim aga
   assert.equal((await box.run('tool', ['outer'])).stdout, 'inner key-a\n');
 });
 
-test('an upgrade over the shim runs at once, is reported, and is adopted by install', async t => {
+test('an upgrade over the shim runs immediately, is reported, and is adopted by install', async t => {
   const box = withTool(t);
   box.accounts('tool', { a: 'k' });
   fs.rmSync(path.join(box.bin, 'tool'));
@@ -153,7 +153,7 @@ test('an upgrade over the shim runs at once, is reported, and is adopted by inst
   assert.equal(fs.readFileSync(path.join(box.bin, 'tool'), 'utf8'), '#!/bin/sh\necho new\n');
 });
 
-test('uninstall tells how many accounts of the CLIs stay, and that there was nothing to do', async t => {
+test('uninstall says how many accounts of the CLIs stay, and that there was nothing to do', async t => {
   const box = withTool(t);
   box.script('other', TOOL);
   box.provider('other', 'inject = ["FAKE_KEY"]');

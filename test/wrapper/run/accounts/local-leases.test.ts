@@ -13,7 +13,7 @@ function rested(t: TestContext, probedAt?: number) {
   updateState(paths, 'x', state => {
     state.resting.a = { class: 'rate', until: 1_000, since: 0, ...(probedAt !== undefined && { probedAt }) };
   });
-  /** @param times of the clock, one for each look at it; the last one stays */
+  /** @param times of the clock, one for each reading; the last one stays */
   const claim = (...times: number[]) => {
     const now = () => (times.length > 1 ? times.shift()! : times[0]!);
     return claimProbe('a', { plan: { cli: 'x' }, state: readState(paths, 'x'), context: { paths, now } });

@@ -376,7 +376,7 @@ test('the audit log has a line for each run without an account, with the reason'
   assert.deepEqual(await run(['x'], { CULVERT_WRAP_ACCOUNT: 'a' }), ['', 'refused', 'configuration']);
 });
 
-test('a person who named no account is told that all are disabled, or that the record of their jobs is damaged', async t => {
+test('a person who named no account learns that all are disabled, or that the record of their jobs is damaged', async t => {
   const box = withTool(t, { a: 'ka', b: 'kb' });
   const state = path.join(box.state, 'accounts/fake.json');
   fs.mkdirSync(path.dirname(state), { recursive: true });

@@ -1,4 +1,4 @@
-// Output and input of the original command: holding, committing, replaying, and who reads them.
+// Output and input of the original command: holding, committing, replaying, and the programs that read them.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
