@@ -17,7 +17,7 @@ import { until } from '../support/until.ts';
 const PAGE = '203.0.113.9';
 const PROXY_SIDE = '127.0.0.77';
 const NAME_SERVER = '203.0.113.53';
-/** An address behind the emulator's proxy that nobody has. */
+/** An address behind the emulator's proxy that no host has. */
 const OTHER_NAME_SERVER = '203.0.113.54';
 
 const has = (name: string) => (process.env.PATH ?? '').split(':').some(directory => existsSync(join(directory, name)));

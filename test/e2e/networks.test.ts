@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 const NM = 'org.freedesktop.NetworkManager';
 const MAIN = '/org/freedesktop';
 
-test('WARP connects on an unknown Wi-Fi though nobody looks, and the daemon without rules starts no monitor', {
+test('WARP connects on an unknown Wi-Fi without a client, and the daemon without rules starts no monitor', {
   skip: FULL ? missingMocks() : 'only in a full run',
 }, async t => {
   const bus = await startMockBus(t);

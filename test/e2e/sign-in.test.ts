@@ -22,7 +22,7 @@ test('the launcher hands the address over in a pipe, as it is', async t => {
   }
 });
 
-test('joining takes no pasting once it was begun here, and an address that nobody asked for is refused', async t => {
+test('joining takes no pasting once it was begun here, and an address that was not asked for is refused', async t => {
   const home = createHome(t);
   await startDemo(home);
   const unasked = await culvert(home, ADDRESS);

@@ -254,7 +254,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
         await until(async () => (await taker(control)).focused, 'the focus');
       });
 
-    test('stays where the user put it meanwhile', async () => {
+    test('stays where the user put it in the meantime', async () => {
       daemon.onAction = () => {};
       await stage.turn('mode');
       await reach('All traffic, your own DNS');

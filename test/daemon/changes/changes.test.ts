@@ -1,4 +1,4 @@
-// Changes that are taken back by themselves: unless they are confirmed, when their time is up, and after a kill.
+// Changes that revert automatically: unless they are confirmed, when their time is up, and after a kill.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -124,7 +124,7 @@ test('the port of the local proxy returns in proxy mode; elsewhere it is not rep
   assert.equal(other.values.proxyPort, 40_000);
 });
 
-test('MASQUE options that were printed in words nobody knows are not limited', async t => {
+test('MASQUE options that were printed in unknown words are not limited', async t => {
   const memory = memoryTunnel({ masque: 'h4' });
   const service = machine(t).boot(memory);
   await assert.rejects(service.runWithLimit({ action: 'setMasqueOptions', value: 'h2-only', confirmWithin: 30 }), {
@@ -220,7 +220,7 @@ test('a change that fails leaves no return, and the one before it stays', async 
   assert.equal(memory.state.snapshot().changes[0]?.value, 'doh');
 });
 
-test('a command that was killed at its time limit may have changed something, and is taken back', async t => {
+test('a command that was killed at its time limit may have changed something, and is reverted', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
   const service = m.boot(memory);
@@ -270,7 +270,7 @@ test('a kill while a change is made takes it back at the next start', async t =>
   }
 });
 
-test('refuses a limit where the value before is not known, and where an action has none', async t => {
+test('refuses a limit where the value before is not known, and for an action without a value', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
   memory.values.mode = 'from the future';

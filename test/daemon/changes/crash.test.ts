@@ -18,7 +18,7 @@ const program = bundleScript(join(import.meta.dirname, '../../support/changes/ac
 const acting = (home: string, act: Act) => [process.execPath, program, home, act];
 const environment = (home: string) => ({ PATH: process.env.PATH, HOME: home });
 
-/** Looks at what an act leaves that is killed between its file operations. */
+/** Checks what an act leaves that is killed between its file operations. */
 async function killed(t: TestContext, home: string, act: Act, check: (call: string) => Promise<void>) {
   const all = await moments(t, home, acting(home, act), { env: environment(home) });
   assert.ok(all.length > 5, `${all.length} moments`);
@@ -76,7 +76,7 @@ for (const act of ['limited', 'timed'] as const)
     });
   });
 
-test('a change that is taken back', { skip }, async t => {
+test('a change that is reverted', { skip }, async t => {
   const home = temporary(t, 'machine');
   const [node, ...words] = acting(home, 'limited');
   assert.equal(spawnSync(node!, words, { env: environment(home) }).status, 0);

@@ -39,7 +39,7 @@ test('reminds after two hours, and no longer once it is connected', async t => {
   assert.equal(reminded(), false);
 });
 
-test('does not remind of a tunnel that never was up, that returns by itself, or where it is turned off', async t => {
+test('does not remind of a tunnel that never was up, that returns automatically, or where it is turned off', async t => {
   const { state, status, reminded, configure } = await setUp(t);
   status('disconnected', 500);
   assert.equal(reminded(), false);

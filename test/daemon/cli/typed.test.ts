@@ -1,4 +1,4 @@
-// People are told of the option or argument that they typed, not of the field of the API.
+// Errors name the option or argument that people typed, not of the field of the API.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem } from '../../../daemon/problem.ts';

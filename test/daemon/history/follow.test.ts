@@ -53,7 +53,7 @@ async function setUp(t: Ends, pace: Partial<Pace> = {}, changing: 'lately' | nul
 const kinds = async (history: HistoryControl) =>
   (await history.read({})).changes.map(({ kind, state }) => `${kind} ${state}`);
 
-test('a daemon that was just started writes nothing at once, and loses nothing', async t => {
+test('a daemon that was just started writes nothing immediately, and loses nothing', async t => {
   const { history, status, directory } = await setUp(t);
   history.start();
   status('connected');
@@ -71,7 +71,7 @@ test('published changes are written soon, without another event', async t => {
   await until(() => existsSync(directory));
 });
 
-test('a tunnel that nobody looks at is read while it is connected', async t => {
+test('a tunnel that no client reads is read while it is connected', async t => {
   const { history, status, reads } = await setUp(t, { readMs: 5 });
   history.start();
   status('connected');
@@ -146,7 +146,7 @@ for (const by of ['an action', 'another program'] as const)
     );
   });
 
-test('a change that a rule for networks brought about has its name, and others have none', async t => {
+test('a change that a rule for networks brought about has its name, and no other change has it', async t => {
   const { history, status, state } = await setUp(t, {}, 'lately');
   history.start();
   status('connected');

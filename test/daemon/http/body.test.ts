@@ -1,4 +1,4 @@
-// Long request bodies take turns: who sends many keeps no short request waiting, and each is read in the end.
+// Long request bodies take turns: a client that sends many keeps no short request waiting, and each is read in the end.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';

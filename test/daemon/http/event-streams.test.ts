@@ -187,7 +187,7 @@ test('a client that does not read is dropped at its backlog, and the others miss
   assert.equal(running.listeners.streams.count(), 1);
 });
 
-test('closing says bye to every stream and ends it at once', async t => {
+test('closing says bye to every stream and ends it immediately', async t => {
   const running = await startListeners(t);
   const streams = await Promise.all(Array.from({ length: 64 }, () => follow(running)));
   for (const stream of streams) await stream.start();

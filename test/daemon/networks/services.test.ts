@@ -63,7 +63,7 @@ describe('the networks', { skip: missingMocks() }, () => {
     );
   });
 
-  test('are published again once they have changed, while somebody looks', async t => {
+  test('are published again once they have changed, while a client reads them', async t => {
     const bus = await manager(t);
     const { state, tunnel } = memoryTunnel();
     const said: string[] = [];

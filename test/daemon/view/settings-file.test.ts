@@ -1,4 +1,4 @@
-// Settings as a file: applied after a look at the difference, exported, undone.
+// Settings as a file: applied after the difference was shown, exported, undone.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SETTINGS_TASKS } from '../../../daemon/view/settings-file.ts';

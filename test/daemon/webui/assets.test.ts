@@ -1,4 +1,4 @@
-// The files of the browser page over HTTP: off and on, compression, caching, headers, and who may have them.
+// The files of the browser page over HTTP: off and on, compression, caching, headers, and access to them.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const HTML =
   '<!doctype html><html lang="en"><title>page</title><script type="module" src="/app-0123abcd.js"></script></html>';
 const FILES = { 'index.html': HTML, [SCRIPT]: 'console.log("ü")' };
 
-/** Listeners with a small page beside them; the page is off until it is turned on. */
+/** Listeners with a small page in their directory; the page is off until it is turned on. */
 async function startPage(t: TestContext, options = {}) {
   const running = await startListeners(t, options);
   const { daemon, directory, port } = running;

@@ -105,7 +105,7 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
       const values = await all();
       return Object.entries(what).every(([name, value]) => values[name] === value);
     }, JSON.stringify(what));
-  /** Each action has its effect at once. */
+  /** Each action has its effect immediately. */
   const obey = () => {
     daemon.onAction = request => {
       if (request.action === 'connect') daemon.set('status', { state: 'connected' });
@@ -354,7 +354,7 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
     );
     const starting = (line: string) => examples.find(text => text.startsWith(line))!;
 
-    test('the command to look at everything works', () => {
+    test('the command that reads everything works', () => {
       const text = execFileSync('sh', ['-c', starting('busctl')], { env: bus.env, encoding: 'utf8' });
       assert.match(text, /\.StatusText +property/);
     });

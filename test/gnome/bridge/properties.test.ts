@@ -172,7 +172,7 @@ test('a pause has its end, and can be ended', () => {
   assert.equal(of({ status: { state: 'connected' }, changes: [PAUSE] }).PauseEnds, 0);
 });
 
-test('the kill switch is told in each of its states', () => {
+test('the kill switch is described in each of its states', () => {
   const states = {
     'not-installed': { installed: false },
     off: KILL_SWITCH,

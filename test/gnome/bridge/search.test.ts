@@ -143,7 +143,7 @@ describe('org.gnome.Shell.SearchProvider2', { skip: missing(), concurrency: fals
     assert.deepEqual(await find('firefox'), ['app:firefox.desktop'], 'it was used lately');
   });
 
-  test('an app that was installed meanwhile is found by the next search', async () => {
+  test('an app that was installed in between is found by the next search', async () => {
     assert.deepEqual(await find('vpn', 'paint'), []);
     const { apps } = daemon;
     daemon.apps = [...apps, { ...apps[0]!, id: 'paint.desktop', name: 'Paint' }];

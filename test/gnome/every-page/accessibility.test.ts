@@ -349,7 +349,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     await stage.gone('OK');
   });
 
-  /** The order of the Tab key on every page, which must follow the eyes; a page that comes to nothing has too few stops. */
+  /** The order of the Tab key on every page, which must follow the eyes; a page that shows nothing has too few stops. */
   const orders = async (rightToLeft: boolean) => {
     const wrong: string[] = [];
     for (const page of PAGE_NAMES) {

@@ -230,7 +230,7 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     });
 
   test('names of any length leave a narrow window as it is, and so do large letters the first one', async () => {
-    // without a place to break, beside the longest words
+    // without a place to break, next to the longest words
     const long = 'n'.repeat(63);
     const host = Array.from({ length: 3 }, () => long).join('.');
     daemon.apps = [app('firefox', 'Firefox'), app('long', long)];

@@ -79,7 +79,7 @@ test('connect --wait on a terminal leaves only the result behind', async t => {
   assert.deepEqual([code, visible], [0, '● Connected\r\n']);
 });
 
-test('connect --wait succeeds at once when the tunnel is up, and --json prints the status', async t => {
+test('connect --wait succeeds immediately when the tunnel is up, and --json prints the status', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('status', status('connected'));
@@ -123,7 +123,7 @@ test('connect --wait ends on Ctrl+C with 130 and says that the tunnel goes on', 
   assert.match(stderr, /Stopped waiting; the tunnel keeps connecting\.\n$/);
 });
 
-test('connect --wait exits 5 when the daemon ends meanwhile', async t => {
+test('connect --wait exits 5 when the daemon ends before that', async t => {
   const home = createHome(t);
   const { listeners } = await startDaemon(t, home, state => {
     state.set('status', status('connecting', reason('Checking')));

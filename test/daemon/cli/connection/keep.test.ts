@@ -58,7 +58,7 @@ for (const [title, typed] of [
     assert.match(stdout, /The change was reverted\./);
   });
 
-test('takes a change back when nobody answers, and when the terminal is gone', async t => {
+test('reverts a change without an answer, and when the terminal is gone', async t => {
   const { values, onTerminal } = await setUp(t);
   const child = await onTerminal(['mode', 'doh', '--confirm-within', '1']);
   assert.equal((await ended(child)).code, 1);
@@ -131,7 +131,7 @@ test('a temporary change can wait for a confirmation as well', async t => {
   assert.ok(change?.confirmBy && change.endsAt);
 });
 
-test('asks nobody with --yes, in a script, and with --json', async t => {
+test('asks nothing with --yes, in a script, and with --json', async t => {
   const { home, daemon, values, onTerminal } = await setUp(t);
   const yes = await ended(await onTerminal(['mode', 'doh', '--yes']));
   assert.deepEqual([yes.code, values.mode, daemon.state.snapshot().changes], [0, 'doh', []]);

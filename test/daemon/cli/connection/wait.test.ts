@@ -24,7 +24,7 @@ async function pageThat(t: TestContext, answer: RequestListener): Promise<string
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('wait returns at once with 0 when the tunnel is up', async t => {
+test('wait returns immediately with 0 when the tunnel is up', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('status', status('connected'));

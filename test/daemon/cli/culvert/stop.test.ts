@@ -207,7 +207,7 @@ test('stop leaves a daemon on the port alone whose state is another one', async 
   assert.notEqual(startTime(child.pid!), null);
 });
 
-// told apart by the function only: were it wrong, running the command with these would end every process there is
+// checked in the function only: were it wrong, running the command with these would end every process there is
 for (const pid of [-1, 0, 1, -1234, 1.5, Number.NaN, '1', '1234', null, undefined, 2 ** 60]) {
   test(`${typeof pid} ${pid} is not a process to signal`, () =>
     assert.equal(isSingleProcess({ pid, started: '1' }), false));
@@ -226,7 +226,7 @@ for (const text of ['', '{', 'null', '[]']) {
   });
 }
 
-test('token prints the token and makes it when there is none', async t => {
+test('token prints the token, and creates it when it is missing', async t => {
   const home = createHome(t);
   const { code, stdout } = await culvert(home, ['token']);
   assert.equal(code, 0);

@@ -33,7 +33,7 @@ test('a layer above the user’s that keeps the page off is named', async t => {
   assert.match(stderr, /webui\.enabled stays false: the session layer of the configuration sets it\./);
 });
 
-test('a code is printed by itself, with what the device may do and what a connection without TLS means beside it', async t => {
+test('stdout has the code alone; stderr says what the device may do, and what a connection without TLS means', async t => {
   const { web } = await running(t);
   const reader = await web('--pair');
   assert.match(reader.stdout, /^[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}\n$/);

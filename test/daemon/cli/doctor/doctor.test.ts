@@ -1,4 +1,4 @@
-// `culvert doctor` as users run it: exit codes, options, fixes that are applied and taken back.
+// `culvert doctor` as users run it: exit codes, options, fixes that are applied and undone.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -111,7 +111,7 @@ test('the real GJS answers for the panel and the tray', async t => {
   assert.deepEqual([byId('panel').verdict, byId('tray').verdict], ['ok', 'notice']);
 });
 
-test('a fix is shown, applied with --yes, and taken back by undo', async t => {
+test('a fix is shown, applied with --yes, and reverted by undo', async t => {
   const home = createHome(t);
   await startDaemon(t, home);
   const runtime = join(home.path, 'run', 'culvert');

@@ -87,7 +87,7 @@ test('the status repeats the word of the running Shell', async t => {
   assert.match((await gnome.status(place)).note!, /Log out/);
 });
 
-test('extensions that are turned off altogether are named', async t => {
+test('a setting that turns all extensions off is named', async t => {
   const { place, root } = machine(t);
   writeFileSync(join(root, 'settings', 'disable-user-extensions'), 'true\n');
   assert.match((await gnome.install(place)).join('\n'), /turned off altogether/);

@@ -1,4 +1,4 @@
-// The applet of Plasma on a user's machine: what is written, what an older Plasma is told, and that a removal leaves nothing.
+// The applet of Plasma on a user's machine: what is written, what a user of an older Plasma reads, and that a removal leaves nothing.
 import assert from 'node:assert/strict';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { machine } from './machine.ts';
 const APPLET = 'plasma/plasmoids/org.culvert.Culvert';
 const CATALOG = 'locale/de/LC_MESSAGES/culvert.mo';
 
-test('links lead to the tree and its catalogs, Plasma is told, and a removal leaves nothing', async t => {
+test('links lead to the tree and its catalogs, Plasma is notified, and a removal leaves nothing', async t => {
   const { place, files, called } = machine(t);
   assert.deepEqual(await plasma.status(place), { installed: false, on: false, note: null });
   assert.match((await plasma.install(place)).join('\n'), /applet is installed in .*\nAdd it to a panel: /);
@@ -37,7 +37,7 @@ test('an applet in a panel is on, and its removal says what stays there', async 
   assert.match((await plasma.remove(place)).join('\n'), /A panel still has a place for it/);
 });
 
-test('an older Plasma and none are told what is needed, and nothing is written', async t => {
+test('for an older Plasma or a missing one, prints what is needed, and writes nothing', async t => {
   const { place, files, setPlasma } = machine(t);
   for (const old of ['5.27.5', '6.3.6']) {
     setPlasma(old);

@@ -69,7 +69,7 @@ test('an empty cell is not painted, so that no line ends in blanks', () => {
   assert.equal(text, '<a>  <b>\n<c>');
 });
 
-test('the row tells a header from the rest', () => {
+test('the row distinguishes a header from the rest', () => {
   const text = columns(
     [
       ['ID', 'NAME'],

@@ -20,7 +20,7 @@ const OFF: KillSwitch = { ...NO_KILL_SWITCH, active: false, installed: true, bac
 const ON: KillSwitch = { ...OFF, enabled: true, active: true, protection: 'watchdog', bootGuard: true };
 const SSH = { SSH_CONNECTION: '203.0.113.9 50000 198.51.100.2 22' };
 
-/** A daemon whose kill switch does what it is told. */
+/** A daemon whose kill switch does as requested. */
 async function startWith(t: Parameters<typeof startDaemon>[0], home: Home, first: KillSwitch, refusal?: Problem) {
   const calls: unknown[] = [];
   const running = await startDaemon(t, home);
@@ -119,7 +119,7 @@ test('turns on and off, pauses and resumes', async t => {
     assert.equal((await culvert(home, ['killswitch', 'pause', '--', minutes])).code, 2, minutes);
 });
 
-test('on a terminal it asks whether to go on blocking, and takes the block back where nobody says so', async t => {
+test('on a terminal it asks whether to go on blocking, and reverts the block without an answer', async t => {
   const home = createHome(t);
   const able = { ...OFF, confirmable: true };
   const { calls, show } = await startWith(t, home, able);
@@ -140,13 +140,13 @@ test('on a terminal it asks whether to go on blocking, and takes the block back 
   show(able);
   const yes = await startOnTerminal(home, ['killswitch', 'on', '--yes']);
   assert.equal((await ended(yes)).code, 0);
-  // an older root service takes nothing back, which keeps nobody from blocking
+  // an older root service reverts nothing, which keeps no user from blocking
   show(OFF);
   assert.equal((await ended(await startOnTerminal(home, ['killswitch', 'on']))).code, 0);
   assert.deepEqual(calls.splice(0), Array(2).fill({ enabled: true, allowLan: false }));
 });
 
-test('without a terminal it is taken back only where that was asked for, and "culvert keep" keeps it', async t => {
+test('without a terminal it reverts only where that was asked for, and "culvert keep" keeps it', async t => {
   const home = createHome(t);
   const { calls, show } = await startWith(t, home, { ...OFF, confirmable: true });
   const plain = await culvert(home, ['killswitch', 'on']);

@@ -8,7 +8,7 @@ import { createHome, culvert } from '../../../support/daemon/command.ts';
 import { freePort } from '../../../support/ports.ts';
 import { until } from '../../../support/until.ts';
 
-test('the unit that it makes serves a beacon that the check knows, and another certificate is told apart', async t => {
+test('the unit that it makes serves a beacon that passes the check, and another certificate fails it', async t => {
   const home = createHome(t);
   const port = String(freePort());
   const run = (...words: string[]) => culvert(home, ['network', 'beacon', ...words]);

@@ -43,7 +43,7 @@ test('a code is worth nothing after five minutes, and after a newer one', async 
   await assert.rejects(pairing.pair(replaced, 'x', 'a'), wrong);
 });
 
-test('a thousand guesses, many at once, withdraw the code after ten and fill no log', async t => {
+test('a thousand guesses, many at the same time, withdraw the code after ten and fill no log', async t => {
   const { pairing, said } = pairingIn(t);
   const { code } = pairing.createCode(true);
   const guesses = Array.from({ length: 1000 }, (_, i) => pairing.pair(`GUESS-${i}`, 'x', '192.0.2.9'));
@@ -189,7 +189,7 @@ test('revoking a device ends what it has open, and a copy of its cookie is worth
 
 test('a reverse proxy of another user is another machine: its clients need a pairing, by the configured name', async t => {
   const address = 'https://culvert.example.org';
-  const uid = process.getuid!() + 1; // the daemon takes itself for another user than the one who connects
+  const uid = process.getuid!() + 1; // the daemon takes itself for another user than the client
   const { port, socket } = await startListeners(t, { uid, remote: 'a'.repeat(43), access: { address } });
   const ask = (line: string, headers: Record<string, string>, body?: object) =>
     raw({ port }, request(line, 'culvert.example.org', headers, body && JSON.stringify(body)));

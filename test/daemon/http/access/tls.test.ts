@@ -153,7 +153,7 @@ test('TLS older than 1.2 is refused', async t => {
   await assert.rejects(handshake('TLSv1.1'));
 });
 
-test('a connection that never finishes its handshake is closed, and takes nobody’s place', async t => {
+test('a connection that never finishes its handshake is closed, and takes no other client’s place', async t => {
   if (!outside) return t.skip('this machine has no address beyond loopback');
   const limits = { headersTimeoutMs: 200 };
   const { port } = await startListeners(t, { remote: 'a'.repeat(43), access: { tls: load(pairs.a) }, limits });
@@ -171,7 +171,7 @@ test('a connection that never finishes its handshake is closed, and takes nobody
   assert.equal(answer, true);
 });
 
-test('a certificate that cannot be used lets nobody in, and the state says so', async t => {
+test('a certificate that cannot be used lets no client in, and the state says so', async t => {
   const directory = temporary(t, 'tls');
   const files = { system: join(directory, 'system.json'), user: join(directory, 'user.json') };
   writeFileSync(

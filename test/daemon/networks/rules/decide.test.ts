@@ -116,7 +116,7 @@ test('a rule that lowers the protection where anyone can copy the name asks, and
     'connection off by home: left refused',
     'mode proxy by home: left refused',
   ]);
-  // as strong as what is set, so that nobody is asked
+  // as strong as what is set, so that no question is needed
   assert.deepEqual(effects([home], { ...free, mode: 'doh' })[1], 'mode proxy by home: holds');
 });
 

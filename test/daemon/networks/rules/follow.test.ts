@@ -150,7 +150,7 @@ test('"once" is until the network changes, and a refusal lasts', async t => {
   await assert.rejects(networks().answer({ rule: 'nowhere', answer: 'always' }), { code: 'not-found' });
 });
 
-test('a rule that raises the protection asks nobody, and what it raised stays', async t => {
+test('a rule that raises the protection asks nothing, and what it raised stays', async t => {
   const { go, networks, killSwitches, words } = stage(t, { connected: false });
   await networks().set({ document: RULES });
   assert.deepEqual(await go(cafe), ['connect', 'setProtocol WireGuard']);

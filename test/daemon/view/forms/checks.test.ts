@@ -245,7 +245,7 @@ describe('the cause that the daemon found', () => {
     assert.equal(details, 'Frobnicated\nTitle of a: seen; seen too');
   });
 
-  test('leads to the checks where a fix has to be read first, or there is none', () => {
+  test('leads to the checks where a fix has to be read first, and where no fix exists', () => {
     const asked = (fix: Fix | null) => {
       const { remedy } = shown('unable', fix);
       return [remedy?.label, remedy?.command.ask];

@@ -19,7 +19,7 @@ import { clientState, tr } from '../../../support/gnome/translator.ts';
 
 const CODES: OfflineReason['code'][] = ['not-running', 'stopped', 'not-responding', 'refused'];
 
-/** Every form that is made of the state alone. */
+/** Every form that needs the state alone. */
 function forms(client: ClientState): Record<string, Form> {
   const { tunnel, killSwitch, update } = describeAll(client, '1', tr);
   const made = {

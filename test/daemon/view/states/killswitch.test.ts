@@ -49,7 +49,7 @@ test('only a block that was measured is shown as one', () => {
   assert.deepEqual(success, ['blocking']);
 });
 
-test('its page says whom it blocks, and who may turn it off again', () => {
+test('its page says that it blocks all users, and that an administrator turns it off', () => {
   const form = (killSwitch: KillSwitch) => killSwitchForm(view(killSwitch), NOW, tr).groups[0]!;
   for (const killSwitch of [KILL_SWITCH, ON])
     assert.match(form(killSwitch).description!, /all users, even after a restart.* administrator/);

@@ -118,7 +118,7 @@ test('before the first word of the tunnel CLI nothing is claimed and nothing can
   assert.equal(view.settable, false);
 });
 
-test('a lack of authority has a banner where the state does not name it, and none beside one that does', () => {
+test('a lack of authority has a banner where the state does not name it, and no second one where it does', () => {
   const refused = { refusal: { action: 'disconnect', detail: 'No.' } } as const;
   const bannerOf = (status: Partial<Snapshot['status']>) =>
     describeAll(facts(status, refused), '1', tr).banners.refusal;
@@ -261,7 +261,7 @@ test('a tunnel CLI that takes long is said to be waited for', () => {
   assert.equal(describe(facts({}, { pending: 'connect' }), tr).waiting, null);
 });
 
-test('the menu has the toggle first, and offers to start a daemon only when there is none', () => {
+test('the menu has the toggle first, and offers to start a daemon only while no daemon runs', () => {
   const labels = (given: ClientState, stopped: boolean) =>
     menuOf(shown(given, stopped), tr).map(({ label, enabled }) => `${label}${enabled ? '' : ' (off)'}`);
   assert.deepEqual(labels(facts({ state: 'connected' }), false), [
@@ -455,7 +455,7 @@ test('the text of the tunnel CLI is among the details of a failure only', () => 
   assert.equal(details('connecting', unknown), null);
 });
 
-test('without a snapshot nothing is said of the tunnel', () => {
+test('without a snapshot the view says nothing about the tunnel', () => {
   const view = describe({ ...facts(), snapshot: null }, tr);
   assert.deepEqual(
     [view.look, view.emulated, view.mode, view.protocol, view.lock],

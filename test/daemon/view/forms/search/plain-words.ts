@@ -1,4 +1,4 @@
-// Lists ordinary words for what people want, collected by somebody who had not seen the keywords.
+// Lists ordinary words for what people want, collected without knowledge of the keywords.
 
 /** A page, or `page/row`; any of several separated by blanks. */
 export const PLAIN_WORDS: readonly (readonly [word: string, places: string])[] = [
