@@ -35,7 +35,7 @@ export function followLocale(config: ConfigResponse | null): boolean {
   else GLib.setenv('LANGUAGE', names, true);
   // also where the desktop's locale is not installed, which leaves "C"; a desktop without a locale stays English
   if (/^C(\.|$)/.test(desktop.locale)) Gettext.setlocale(MESSAGES, language ? TRANSLATABLE : desktop.locale);
-  // glibc looks at the variable again only after this (gettext manual, 11.2.4)
+  // glibc reads the variable again only after this (gettext manual, 11.2.4)
   Gettext.textdomain(DOMAIN);
   setLocale(language);
   return true;

@@ -16,7 +16,7 @@ const BLOCK = 65_536;
  * Requests and event streams over the daemon's socket. Every failure of the connection is an `Unreachable`.
  * It speaks HTTP/1.0 (RFC 1945), one connection each: a body then ends with its connection, without chunks.
  * @param socket path of the daemon's Unix socket.
- * @param deadlineMs in place of the usual deadline of a request; open streams have none.
+ * @param deadlineMs in place of the usual deadline of a request; open streams have no deadline.
  */
 export function createTransport(socket: string, deadlineMs?: number): Transport {
   const address = Gio.UnixSocketAddress.new(socket);

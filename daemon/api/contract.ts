@@ -43,7 +43,7 @@ const tunnelProblems = [
   'busy',
 ] as const satisfies readonly s.ProblemCode[];
 
-/** A change that is taken back unless it is confirmed. */
+/** A change that reverts unless it is confirmed. */
 const changeProblems = ['previous-unknown', 'state-not-writable'] as const satisfies readonly s.ProblemCode[];
 const routesProblems = [
   'document-invalid',

@@ -72,11 +72,11 @@ export const Snapshot = z.object({
   killSwitch: KillSwitch,
   /** Result of the last check for updates; null before one. */
   update: z.nullable(UpdateCheck),
-  /** The most likely cause of a tunnel that fails, or is connected and carries nothing; null while there is none. */
+  /** The most likely cause of a tunnel that fails, or is connected and carries nothing; null where no cause is likely. */
   diagnosis: z.nullable(Diagnosis),
   /** null while no other machine is let in. */
   remoteAccess: z.nullable(RemoteAccess),
-  /** Changes whose previous value returns by itself: unconfirmed, or made for a while. */
+  /** Changes that revert automatically: unconfirmed, or made for a while. */
   changes: z.array(Change),
   /**
    * The file of changes that were to revert can't be read, so they stay; null otherwise. It is null again after a
@@ -88,8 +88,8 @@ export const Snapshot = z.object({
   /** The length of the user's last pause, which clients offer first; null before one. */
   lastPause: z.nullable(z.object({ seconds: ForSeconds })),
   /**
-   * Whether clients offer the page of tool accounts: a shim of culvert-wrap is installed, or a tool of its catalog other than npm is
-   * on the daemon's PATH.
+   * Clients offer the page of tool accounts where a shim of culvert-wrap is installed, or a tool of its catalog other than npm is on
+   * the daemon's PATH.
    */
   toolAccounts: z.object({ offered: z.boolean() }),
   /** The networks of this machine; null while no client reads them and no rule needs them. Absent in older versions. */

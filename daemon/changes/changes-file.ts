@@ -66,7 +66,7 @@ export function acknowledgeBroken({ changes, brokenChanges }: Pick<Paths, 'chang
   try {
     renameSync(brokenChanges, `${changes}.acknowledged`);
   } catch {
-    // there is none, or the directory is read-only
+    // the file is missing, or the directory is read-only
   }
 }
 

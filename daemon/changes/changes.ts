@@ -8,7 +8,7 @@ import type { ChangeService } from './change-service.ts';
 import { readLastPause, rememberPause } from './last-pause.ts';
 import { followReminder } from './reminder.ts';
 
-/** Whether an action changes the split tunnel lists. */
+/** True for actions that change the split tunnel lists. */
 const changesRoutes = (action: ActionName) => subjectOf(action) === 'routes' || action === 'resetSettings';
 
 export function createChanges(

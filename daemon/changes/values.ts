@@ -1,4 +1,4 @@
-// Values of the tunnel that can be read back and set again: what returns when a change is taken back. Pure.
+// Values of the tunnel that can be read and set again when a change reverts. Pure.
 import * as z from 'zod/mini';
 import {
   type ActionName,
@@ -17,7 +17,7 @@ const MASQUE = ARGUMENTS.masqueOptions.values;
 
 /** A subject with its value. null is the tunnel client's own default. */
 export const Value = z.discriminatedUnion('subject', [
-  /** Whether it is wanted that the tunnel is up. */
+  /** True if the tunnel is to be up. */
   z.object({ subject: z.literal('connection'), value: z.boolean() }),
   z.object({ subject: z.literal('mode'), value: z.enum(MODES) }),
   z.object({ subject: z.literal('protocol'), value: z.nullable(z.enum(PROTOCOLS)) }),

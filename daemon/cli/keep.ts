@@ -76,7 +76,7 @@ export function confirmWithinOf(text: Options[string]): number | undefined {
 /**
  * Asks whether to keep a change (without a subject, every unconfirmed change), if it would revert and a user can be
  * asked.
- * @returns the exit code: failure where the change was taken back
+ * @returns the exit code: failure where the change was reverted
  */
 export async function askToKeep(
   context: Context,

@@ -8,7 +8,7 @@ import { english } from '../view/translator.ts';
 
 /** A change on disk. */
 export interface PendingChange extends Change {
-  /** Whether it is one of the demo, and nothing of this machine is changed. */
+  /** A change of the demo, which changes nothing on this machine. */
   demo?: true;
 }
 

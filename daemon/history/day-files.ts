@@ -9,7 +9,7 @@ import { FULL, MAX_BYTES, MINUTE, summarize, tierIn, tierOf } from './summarize.
 
 const NAME = /^(\d{4}-\d{2}-\d{2})\.log$/;
 const EQUALS = 0x3d;
-/** Lines of counters. A summary has none, but the next start of today's recording needs the last. */
+/** Lines of counters. A summary leaves them out, but the next start of today's recording needs the last. */
 const COUNTERS = /^= .*\n/gm;
 
 export type DayFiles = ReturnType<typeof createDayFiles>;
@@ -92,7 +92,7 @@ export function createDayFiles(directory: string) {
     maintain,
     /** Reports whether a day has lines already. */
     has: (day: string) => sizeOf(fileOf(day)) > 0,
-    /** Deletes everything, all at once for readers. @throws FileError */
+    /** Deletes everything, in one step for readers. @throws FileError */
     clear(): void {
       writing(directory, () => {
         rmSync(cleared, { recursive: true, force: true });

@@ -6,11 +6,11 @@ import { createUnwritten } from './unwritten.ts';
 export interface Pace {
   /** Interval of writes, each with all changes since the last one: a kill loses no more. */
   writeMs: number;
-  /** A tunnel that nobody looks at is read once in this time, while it is connected. */
+  /** A connected tunnel that no client reads is read once in this time. */
   readMs: number;
 }
 const PACE: Pace = { writeMs: 50_000, readMs: 300_000 };
-/** So much is written at once, whenever the last write was. */
+/** That many rows are written immediately, whenever the last write was. */
 const MANY = 1_000;
 
 export function createHistory(
@@ -55,7 +55,7 @@ export function createHistory(
     }
   }
 
-  /** Reads the figures where no client had them read meanwhile. */
+  /** Reads the figures where no client had them read in the meantime. */
   async function readFigures(): Promise<void> {
     reading = undefined;
     const { status, tunnel: figures } = state.snapshot();

@@ -66,7 +66,7 @@ const [SPACE, DASH, ZERO] = [0x20, 0x2d, 0x30];
 const MAX_DIGITS = 15;
 
 /**
- * Reads a sample from the bytes of a line: text made of each line would be most of the daemon's memory.
+ * Reads a sample from the bytes of a line: a string for each line would take most of the daemon's memory.
  * @param end of the line, without its line end
  * @param into takes the figures, and is returned; a caller that passes the same one each time leaves no garbage
  * @returns null for anything else, such as half a line

@@ -73,7 +73,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
       return;
     }
     if (kind === 'start') {
-      // nobody wrote down how the run before ended
+      // the end of the run before was not recorded
       if (upSince !== null) close(Math.min(at, Math.max(upSince, lastAt ?? 0)));
       if (gap && at - gap.from <= RESTART_MS) gap = { ...gap, to: at };
       else gap = null;
@@ -142,7 +142,7 @@ function joined(before: Change, after: Change): Change {
   return change;
 }
 
-/** Whether a change only adds details: mode and data center are read after the state was reported. */
+/** True if a change only adds details: mode and data center are read after the state was reported. */
 function completes(before: Change, after: Change): boolean {
   return (
     after.kind === 'state' &&

@@ -13,7 +13,7 @@ let inWork = 0;
 
 /**
  * Reads the whole body of a request that the guard has admitted. Long ones take turns, and nothing of them is read before,
- * so that a program that sends many keeps nobody else waiting.
+ * so that a program that sends many keeps no other program waiting.
  * @throws Problem payload-too-large
  */
 export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<Uint8Array> {
@@ -32,7 +32,7 @@ export async function readBody(request: IncomingMessage, response: ServerRespons
   return Buffer.concat(chunks);
 }
 
-/** Whether the body is long, or may become so: one in chunks has no length, and each of its chunks costs time. */
+/** True if the body is long, or may become so: one in chunks has no length, and each of its chunks costs time. */
 function isLong({ headers }: IncomingMessage): boolean {
   return !(Number(headers['content-length']) <= SHORT_BYTES);
 }

@@ -39,8 +39,8 @@ type Kind = 'own' | 'remote';
 type Serve = (socket: Socket) => Pipeline;
 
 /**
- * The open connections of one kind of listener, on all of its addresses. This user has a quota that nobody else can use
- * up. A connection over a quota stays open just long enough to be refused: a refusal that is sent before the request was
+ * The open connections of one kind of listener, on all of its addresses. This user has a quota that no other user can
+ * use up. A connection over a quota stays open just long enough to be refused: a refusal that is sent before the request was
  * read gets lost in the kernel's reset.
  */
 export function createConnections(quota: Record<Kind, number>, { strangers, unreadBytes }: Limits): Connections {

@@ -25,7 +25,7 @@ export interface Daemon {
   webui: string;
   /** Devices on other machines; null while no other machine is let in. */
   pairing: Pairing | null;
-  /** TCP port, or null while there is none. */
+  /** TCP port; null while none is open. */
   port(): number | null;
   signIn: SignIn;
   /** Ends the daemon after the replies in progress, and starts it again, as a demo or not. */

@@ -78,7 +78,7 @@ export function redact(text: string, secrets: readonly string[] = []): string {
     );
 }
 
-/** The same for a command line (without the program), where the position tells what is secret. */
+/** The same for a command line (without the program), where the position shows what is secret. */
 export function redactArgv(argv: readonly string[]): string[] {
   const secrets = secretsIn(argv);
   return argv.map(arg => (secrets.includes(arg) ? blank(arg) : redact(arg)));

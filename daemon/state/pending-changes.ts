@@ -2,7 +2,7 @@
 import type { Change } from '../api/schema/changes.ts';
 import type { State } from './store.ts';
 
-/** Publishes the changes of one maker beside those of the other. */
+/** Publishes the changes of one maker together with those of the other. */
 export function setPart(state: State, maker: 'tunnel' | 'kill-switch', changes: readonly Change[]): void {
   const others = state.snapshot().changes.filter(({ subject }) => (subject === 'killSwitch') === (maker === 'tunnel'));
   state.set('changes', maker === 'tunnel' ? [...changes, ...others] : [...others, ...changes]);

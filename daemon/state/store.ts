@@ -23,7 +23,7 @@ export interface State {
 }
 
 /**
- * An empty state: nothing is known of the tunnel yet.
+ * A state before anything was read from the tunnel.
  * Revisions start at the clock, so that an event id of an earlier run can't pass for one of this run.
  */
 export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KILL_SWITCH): State {
@@ -108,7 +108,7 @@ export const NO_COMMANDS: Snapshot['commands'] = {
   localNetworkAccess: null,
 };
 
-/** Nothing is known of the kill switch. */
+/** A kill switch that was not read yet. */
 export const NO_KILL_SWITCH: KillSwitch = {
   enabled: false,
   allowLan: false,
@@ -125,10 +125,10 @@ export const NO_KILL_SWITCH: KillSwitch = {
   unconfirmed: null,
 };
 
-/** Nothing is known of the registration. */
+/** A registration that was not read yet. */
 export const NO_ACCOUNT: Snapshot['account'] = { registered: null, type: null, organization: null, managed: null };
 
-/** Nothing is known of what is set. */
+/** Options that were not read yet. */
 export const NO_OPTIONS: Snapshot['options'] = {
   switchLocked: null,
   modeLocked: null,

@@ -183,7 +183,7 @@ export type Row = Common &
   );
 export type RowKind = Row['kind'];
 
-/** Characters that a value may have beside its title. */
+/** Characters that a value may have on the line of its title. */
 const BESIDE = 24;
 
 /** True for a value that is below its title, on a line of its own: an id, a key or an address. */

@@ -1,5 +1,5 @@
 // The bridge: offers the daemon's state as org.culvert.Client1 on the session bus, for the shells of all desktops, and ends
-// when nobody uses it. Without GTK, and without a timer while somebody does.
+// when no program uses it anymore. It has no GTK, and no timer while it is in use.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { exit } from 'system';
@@ -26,7 +26,7 @@ declare const __VERSION__: string;
 
 /** A caller gives up after 25 s, unless it says otherwise. */
 const DEADLINE_MS = 20_000;
-/** Attempts to reach a daemon get rarer without end: its socket is watched, and calls try at once. */
+/** Attempts to reach a daemon get rarer without end: its socket is watched, and calls try immediately. */
 const PACE = { backOffMs: [250, 86_400_000] as [number, number], idleTimeoutMs: Infinity };
 
 /** Exit status on which the user unit starts the bridge again (data/culvert-bridge.service.in). */
@@ -108,7 +108,7 @@ async function serve(): Promise<void> {
     // the caller that asks for a change needs no notice of it
     const news = notificationOf(before, after, after.pending, tr);
     if (news) object.notice(news.code, news.summary, { body: news.body });
-    // figures of the connection are read only when somebody wants them
+    // figures of the connection are read only for a program that shows them
     if (changes?.State === 'connected') void model.refresh('stale');
     const isOnline = current(after) !== null;
     if (isOnline && !online) followUpdate().catch(() => {});

@@ -11,7 +11,7 @@ const INTERFACE = 'org.culvert.Client1';
 const PATH = '/org/culvert/Client1';
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
 
-/** GLib before 2.84 hands over a reference to each call, which GJS does not know of (daemon/killswitch/service/bus.ts). */
+/** GLib before 2.84 hands over a reference to each call, which GJS does not release (daemon/killswitch/service/bus.ts). */
 const OWNS_INVOCATIONS = GLib.check_version(2, 84, 0) !== null;
 
 interface Source {
@@ -29,7 +29,7 @@ export interface ExportedObject {
 }
 
 /**
- * Not by `Gio.DBusExportedObject`, which answers reads of properties itself and so hides who reads: here they come as calls
+ * Not by `Gio.DBusExportedObject`, which answers reads of properties itself and so hides their callers: here they come as calls
  * (g_dbus_connection_register_object, get_property).
  */
 export function exportObject(bus: Gio.DBusConnection, { properties, methods, callers, retry }: Source): ExportedObject {

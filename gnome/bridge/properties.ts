@@ -37,7 +37,7 @@ export interface Properties {
   KillSwitchText: string;
   KillSwitchPauseEnds: number;
   CanSetKillSwitch: boolean;
-  /** A change that reverts at `until` unless it is kept; null while there is none. */
+  /** A change that reverts at `until` unless it is kept; null without such a change. */
   Pending: { what: string[]; text: string; until: number } | null;
   /** Lengths of a pause to offer, in seconds. */
   Pauses: number[];

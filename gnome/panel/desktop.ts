@@ -42,7 +42,7 @@ export async function manageWarp(what: 'StartUnit' | 'RestartUnit'): Promise<voi
   }
 }
 
-/** systemd's answers when the dialog was closed, the password was wrong, or nobody could be asked. */
+/** systemd's answers when the dialog was closed, the password was wrong, or no dialog could be shown. */
 const REFUSALS = ['AccessDenied', 'InteractiveAuthorizationRequired'].map(name => `org.freedesktop.DBus.Error.${name}`);
 
 function isRefusal(error: unknown): boolean {

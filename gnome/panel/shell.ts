@@ -35,7 +35,7 @@ export interface Shell {
   open(uri: string): void;
   /** @param row id of a row that is shown there */
   goTo(page: PageName, row?: string | null): void;
-  /** Asks what must be asked, does it, and reports what it came to. Resolves with whether it was done; never rejects. */
+  /** Asks what must be asked, does it, and reports the result. Resolves with whether it was done; never rejects. */
   run(command: Command): Promise<boolean>;
   /** Performs an action; as `run`. */
   runAction(request: ActionRequest): Promise<boolean>;

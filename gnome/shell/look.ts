@@ -75,7 +75,7 @@ export function lookOf(shown: Properties | null, now: number, tr: Translator): L
     subtitle: left === null ? StatusText : `${StatusText} · ${left}`,
     short: left ?? StatusText,
     on: isLit,
-    // nobody expects one that is not lit to turn WARP off
+    // one that is not lit is not expected to turn WARP off
     toggle: connects ? call('Connect') : disconnects && isLit ? call('Disconnect') : null,
     items: separated([
       urgentItems(shown, tr),

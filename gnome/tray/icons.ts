@@ -24,8 +24,8 @@ const COLORS: Record<Tone, [red: number, green: number, blue: number]> = {
 
 /**
  * Loads the rendered pictures and returns what colors one.
- * Pixmaps and not icon names: a name that the host's theme lacks is a blank, and not every host looks at IconThemePath.
- * @throws GLib.Error when the file beside the program is missing.
+ * Pixmaps and not icon names: a name that the host's theme lacks is a blank, and not every host reads IconThemePath.
+ * @throws GLib.Error when the file next to the program is missing.
  */
 export function loadIcons(): (state: State, tone: Tone) => Pixmaps {
   const [, bytes] = GLib.file_get_contents(GLib.build_filenamev([pkgdatadir, 'tray-icons.json']));

@@ -1,4 +1,4 @@
-// Pure: what is known of tunnel and kill switch -> the tray's menu and tooltip.
+// Makes the tray's menu and tooltip from the state of tunnel and kill switch. Pure.
 
 import type { Mode } from '../../daemon/api/schema.ts';
 import { modeName } from '../../daemon/view/client/labels.ts';

@@ -42,7 +42,7 @@ export const ToolRun = z.object({
    * command needed or had no account.
    */
   outcome: z.enum(['ok', 'failed', 'left', 'skipped', 'queued', 'refused', 'unobserved', 'original']),
-  /** The class of the failure; null where there was none. */
+  /** The class of the failure; null for a success. */
   class: z.nullable(z.string()),
 });
 export type ToolRun = z.infer<typeof ToolRun>;

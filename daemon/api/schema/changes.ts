@@ -6,7 +6,7 @@ import { Message, Time } from './values.ts';
 export const Subject = z.enum(SUBJECTS);
 export type Subject = z.infer<typeof Subject>;
 
-/** At most ten minutes: a user who can confirm does so at once. */
+/** At most ten minutes: a user who can confirm does so immediately. */
 export const ConfirmWithin = z.int().check(z.gte(1), z.lte(600));
 /** At most a week. */
 export const ForSeconds = z.int().check(z.gte(1), z.lte(604_800));
@@ -21,7 +21,7 @@ export interface ChangeOptions {
   continues?: boolean | undefined;
 }
 
-/** A change whose previous value returns by itself. */
+/** A change that reverts automatically. */
 export const Change = z.object({
   subject: Subject,
   /** The new value and the one to revert to, in readable form (`doh`); null for lists such as routes. */

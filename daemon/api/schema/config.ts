@@ -99,7 +99,7 @@ export const ConfigProblem = z.object({
   line: z.nullable(z.int()),
   key: z.nullable(z.string()),
   message: z.string(),
-  /** `message` to be translated; older versions have none. */
+  /** `message` to be translated; absent in older versions. */
   wording: z.optional(Message),
 });
 export type ConfigProblem = z.infer<typeof ConfigProblem>;

@@ -36,7 +36,7 @@ const CommandFix = z.object({
   kind: z.literal('commands'),
   ...Label,
   commands: z.array(z.array(z.string())),
-  /** Commands that take the change back; empty where there is nothing to take back. */
+  /** Commands that undo the change; empty where nothing can be undone. */
   undo: z.array(z.array(z.string())),
   privileged: z.boolean(),
   repair: Repair,
@@ -93,7 +93,7 @@ const Undoable = z.object({
   /** `culvert-repair` did it, so only an administrator can take it back. */
   administrator: z.optional(z.literal(true)),
 });
-/** A fix that can be taken back; `id` is that of its check. */
+/** A fix that can be undone; `id` is that of its check. */
 export type Undoable = z.infer<typeof Undoable>;
 
 export const DoctorReport = z.object({

@@ -5,7 +5,7 @@ import { ConfirmWithin } from './changes.ts';
 import { Message } from './values.ts';
 
 const Toml = z.string().check(z.maxLength(MAX_DOCUMENT));
-/** `wording` is `reason` to be translated; older versions have none. */
+/** `wording` is `reason` to be translated; absent in older versions. */
 const Reason = z.object({ key: z.string(), reason: z.string(), wording: z.optional(Message) });
 
 /** Contains neither secrets nor the registration. */

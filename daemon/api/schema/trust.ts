@@ -23,7 +23,7 @@ export const TrustCertificate = z.object({
   source: z.nullable(z.string()),
   /** `withdrawn`: WARP no longer has it, or the device has left the organization. */
   state: z.enum(['valid', 'not-yet-valid', 'expired', 'withdrawn']),
-  /** Whether the account still uses it, by `warp-cli certs`; null where that is not known. */
+  /** True while the account still uses it, by `warp-cli certs`; null where that is not known. */
   inUse: z.nullable(z.boolean()),
   /** The user confirmed it by its fingerprint; WARP did not install it. */
   confirmed: z.boolean(),
@@ -61,7 +61,7 @@ export const TrustTool = z.object({
   applied: z.boolean(),
   /** Only programs that start after the next login, or from the desktop, have the change. */
   newSessions: z.boolean(),
-  /** Changes that make it trust the organization; empty where there are none to make. */
+  /** Changes that make it trust the organization; empty where nothing is to change. */
   changes: z.array(TrustChange),
   /** Commands for an administrator, one a line. */
   administrator: z.array(z.string()),
@@ -89,7 +89,7 @@ export const TrustReport = z.object({
   tools: z.array(TrustTool),
   /** Absent unless asked for. */
   online: z.optional(TrustOnline),
-  /** Whether changes are there although no certificate is valid anymore: they should be undone. */
+  /** True if tools still have changes although no certificate is valid anymore: they should be undone. */
   removalDue: z.boolean(),
 });
 export type TrustReport = z.infer<typeof TrustReport>;

@@ -1,5 +1,5 @@
 // THE command table: parsing, help, completions and the manual are all made from it. Each group of commands has its part
-// beside the commands, whose code is loaded when it is called.
+// next to the commands, whose code is loaded when it is called.
 
 import type { CommandSpec, Group, OptionSpec } from '../command-spec.ts';
 import { CONNECTION_COMMANDS } from '../commands/connection/table.ts';

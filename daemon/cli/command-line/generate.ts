@@ -1,4 +1,4 @@
-// Writes what packages install beside the program: the manual page and the completions, from the command table.
+// Writes the manual page and the completions, which packages install with the program, from the command table.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VERSION } from '../../system/build-info.ts';

@@ -20,8 +20,8 @@ class TokenError extends Error {
 }
 
 /**
- * Reads the token at `path`, or null when there is none.
- * With `create`, a missing one is made: of any number of processes that do so at once, all return the same token.
+ * Reads the token at `path`; null when it is missing.
+ * With `create`, a missing one is made: any number of processes that do so at the same time return the same token.
  * @throws TokenError when others may read the file, when it holds something else, or when it can't be read or made.
  */
 export async function readToken(path: string, options: { create: true }): Promise<string>;

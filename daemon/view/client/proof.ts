@@ -1,4 +1,4 @@
-// Tells whether a proof that the tunnel carries requests still belongs to the connection that it was made for.
+// Decides whether a proof that the tunnel carries requests still belongs to the connection that it was made for.
 import type { Proof } from '../../api/schema/traffic/proof.ts';
 import type { Snapshot } from '../../api/schema.ts';
 

@@ -66,7 +66,7 @@ export interface App {
   askFor(content: DialogContent): Promise<string[] | null>;
   showError(error: unknown): void;
   /**
-   * Asks what must be asked, does it, and reports what it came to. Resolves with whether it was done; never rejects.
+   * Asks what must be asked, does it, and reports the result. Resolves with whether it was done; never rejects.
    */
   run(command: Command): Promise<boolean>;
 }

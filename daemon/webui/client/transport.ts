@@ -2,7 +2,7 @@
 import { type Transport, Unreachable } from '../../api/client.ts';
 import { deadlineOf } from '../../api/deadlines.ts';
 
-/** The page shows nothing of what the tunnel CLI printed but in the log, which it reads by itself. */
+/** The page shows nothing of what the tunnel CLI printed but in the log, which it reads separately. */
 const STREAM = '/api/events?brief=1';
 
 /** An action may wait for a sign-in in another tab, in ms. */

@@ -190,7 +190,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     this.#fitWhy();
   }
 
-  /** The answer is whole: the height that the scroller would ask for by itself is that of lines which are not broken. */
+  /** Shows the whole answer: on its own, the scroller would ask for the height of lines that are not broken. */
   #fitWhy(): void {
     const width = this.#whyScroller.hadjustment.page_size || -1;
     const [, height] = this.#whyBox.measure(Gtk.Orientation.VERTICAL, width);

@@ -284,7 +284,7 @@ export function textColor(widget: Gtk.Widget): { red: number; green: number; blu
 
 /**
  * Names a row of a list for screen readers; before 4.12 the list's own widget around the row has to be named. Newer
- * releases must not even look at that widget: see `within` in accessible.ts.
+ * releases must not even touch that widget: see `within` in accessible.ts.
  */
 export function nameListItem(item: Gtk.ListItem, label: string): void {
   const { child } = item;

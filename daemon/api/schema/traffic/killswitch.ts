@@ -24,7 +24,7 @@ export const KillSwitch = z.object({
   command: z.nullable(z.string()),
   /** End of a pause, or null. */
   pausedUntil: z.nullable(Time),
-  /** When another program's change of the rules was last mended; null where none was since it was turned on, and for an older root service. */
+  /** When another program's change of the rules was last repaired; null without such a repair since it was turned on, and for an older root service. */
   repairedAt: z.nullable(Time),
   /** `confirmWithin` is understood: the root service that is installed can take a change back. */
   confirmable: z.boolean(),

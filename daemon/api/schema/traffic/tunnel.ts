@@ -183,7 +183,7 @@ export type TunnelCli = z.infer<typeof TunnelCli>;
 /** A part of an answer that may be older than the present state of the tunnel CLI. */
 export const StalePart = z.object({
   part: z.enum(['status', 'settings', 'options', 'tunnel', 'splitTunnel', 'account', 'commands']),
-  /** Since its last successful read; null where there was none. */
+  /** Since its last successful read; null before the first one. */
   ageSeconds: z.nullable(Count),
 });
 export type StalePart = z.infer<typeof StalePart>;

@@ -1,4 +1,4 @@
-// `culvert keep`, `revert` and `extend`: changes whose previous value would return by itself.
+// `culvert keep`, `revert` and `extend`: changes that would revert automatically.
 import type { Change, Subject } from '../../../api/schema/changes.ts';
 import { SUBJECTS } from '../../../api/subjects.ts';
 import { printable } from '../../../system/printable.ts';

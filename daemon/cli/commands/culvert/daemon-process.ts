@@ -20,10 +20,10 @@ export interface Identity {
 }
 
 /**
- * The daemon's process: the one that wrote the record, which its start time tells from a later owner of its pid;
+ * The daemon's process: the one that wrote the record, recognized by pid and start time;
  * where the record is missing or torn, the one that holds a lock, that answers on the socket, whose directory is closed
  * to others, or that answers on a port.
- * @throws Unreachable when there is none.
+ * @throws Unreachable without such a process.
  */
 export async function identify({ client, paths, env }: Context): Promise<Identity> {
   const recorded = running(paths);
@@ -92,7 +92,7 @@ export async function endBySignal(
 }
 
 /**
- * Whether this names one process that may be signaled. kill(2) takes 0 and negative numbers for whole groups, and -1
+ * True for one process that may be signaled. kill(2) takes 0 and negative numbers for whole groups, and -1
  * for every process there is; 1 is init. Both numbers come from files and sockets, so they are checked here, last.
  */
 export function isSingleProcess(candidate: { pid: unknown; started: unknown }): candidate is Identity {

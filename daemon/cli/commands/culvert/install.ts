@@ -191,7 +191,7 @@ async function removeRunning(
   removeIfEmpty(paths.runtime);
 }
 
-/** Whether another installation's shims still need the wrapper's accounts and originals. */
+/** True while another installation's shims still need the wrapper's accounts and originals. */
 function isInUse(directory: string): boolean {
   if (basename(directory) !== 'culvert-wrap') return false;
   return Object.keys(parse(join(directory, 'installs.json')) ?? {}).length > 0;
@@ -226,6 +226,6 @@ function removeIfEmpty(directory: string): void {
   try {
     if (readdirSync(directory).length === 0) rmdirSync(directory);
   } catch {
-    // there is none
+    // it is missing already
   }
 }

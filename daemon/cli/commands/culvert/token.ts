@@ -1,4 +1,4 @@
-// `culvert token`: the bearer token for requests from other machines, made when there is none.
+// `culvert token`: the bearer token for requests from other machines, created when it is missing.
 import { readToken } from '../../../http/access/token.ts';
 import { type Run, show } from '../../context.ts';
 

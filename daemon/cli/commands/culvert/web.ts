@@ -8,7 +8,7 @@ import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
 
-/** Turns the page on where it is off, opens it unless told not to, and prints its address. */
+/** Turns the page on where it is off, opens it unless `--no-open` is given, and prints its address. */
 export const web: Run = async (context, _words, options) => {
   if (options.pair) return pair(context, options.manage === true);
   if (options.manage) throw usage('--manage needs --pair.');

@@ -73,7 +73,7 @@ export async function examine(context: Context, checks: readonly Check[], online
   }
 }
 
-/** Hosts that the chosen checks contact with `--online`, so that nobody is surprised. */
+/** Hosts that the chosen checks contact with `--online`; they are named first. */
 function contacted({ targets }: World, checks: readonly Check[]): string[] {
   const has = (id: string) => checks.some(check => check.id === id);
   return [

@@ -47,7 +47,7 @@ export const gnome: Integration = {
   },
 
   async remove(place) {
-    // a mere look at the settings makes a file, so that it is for those who have the tile
+    // merely reading the settings creates a file, so they are read only for users who have the tile
     const hasRecord = existsSync(recordOf(place));
     if (!hasRecord && !place.isSystem) return [];
     if (!hasRecord && !(await setting(place, 'enabled-extensions'))?.includes(UUID)) return [];

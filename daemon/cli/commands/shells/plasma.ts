@@ -70,7 +70,7 @@ function filesOf(place: Place): Entry[] {
   ];
 }
 
-/** Sentence on a Plasma that can't show the applet; null for one that can, and where there is none. */
+/** Sentence on a Plasma that can't show the applet; null for one that can, and where Plasma is missing. */
 function oldNote(version: readonly [number, number] | null): string | null {
   if (!version) return null;
   const isOld = version[0] === NEEDED[0] ? version[1] < NEEDED[1] : version[0] < NEEDED[0];
@@ -89,7 +89,7 @@ function versionOf({ env }: Place): [number, number] | null {
   return null;
 }
 
-/** Whether the settings of Plasma have it in a panel or on the desktop. */
+/** True where the settings of Plasma have it in a panel or on the desktop. */
 function isInPanel({ config }: Place): boolean {
   try {
     const text = readFileSync(join(config, 'plasma-org.kde.plasma.desktop-appletsrc'), 'utf8');

@@ -46,7 +46,7 @@ export const killSwitchOff: Run = async (context, _, options) => {
   return askToKeep(context, 'killSwitch', { confirmWithin, asks: false });
 };
 
-/** An older root service can't take anything back, and in a pause nothing else begins; that keeps nobody from blocking. */
+/** An older root service can't revert anything, and in a pause no other trial begins; neither keeps a user from blocking. */
 async function asFarAsPossible(context: Context, keeping: Keeping): Promise<Keeping> {
   if (keeping.confirmWithin === undefined) return keeping;
   const { confirmable, pausedUntil } = await context.client.call('GET /api/killswitch');

@@ -1,4 +1,4 @@
-// Holds further words for rows: what people type who know a setting by another name.
+// Holds further words for rows: other names by which people know a setting.
 import type { Translator } from '../../translator.ts';
 
 const both = (...lists: string[]) => lists.join('; ');

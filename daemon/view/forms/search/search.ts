@@ -70,7 +70,7 @@ function linksForm(view: View, tr: Translator): Form {
   return { groups: [{ id: 'pages', rows: [...listed, ...links, shortcuts] }] };
 }
 
-/** The rows that hold every word of `query`, the best first; where there are none, those that hold some. */
+/** The rows that hold every word of `query`, the best first; without such rows, those that hold some. */
 export function searchPages(pages: readonly SearchedPage[], query: string, tr: Translator): Hit[] {
   const keywords = rowKeywords(tr);
   const rows = pages.flatMap(([page, place, { groups }]) =>

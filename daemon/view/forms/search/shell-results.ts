@@ -31,7 +31,7 @@ export interface ShellResult {
   keywords: string;
 }
 
-/** Most characters of a query that are looked at. */
+/** Most characters of a query that are searched for. */
 const QUERY = 200;
 const MOST = 20;
 /** The worst rank that a shell shows: every word of the query begins a word of the result. */

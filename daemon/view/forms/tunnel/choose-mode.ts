@@ -22,7 +22,7 @@ export interface ModeCard {
 
 export interface ModeChoice {
   heading: string;
-  /** Why no card can be used now, or else the mode where it is none of the cards. */
+  /** Why no card can be used now, or else the mode where no card has it. */
   remark: string | null;
   sensitive: boolean;
   cards: ModeCard[];

@@ -34,7 +34,7 @@ type Class = { set_accessible_role(role: Gtk.AccessibleRole): void };
 /**
  * Fixes widgets that GTK and libadwaita leave in the tree of assistive technology without a name: what scrolls takes the
  * focus where nothing in it does, and is called `title`; pictures inside of their widgets say nothing; and before 4.10,
- * GTK calls what has no role by its class, such as "GtkBuiltinIcon". Later instances of these classes are right at once.
+ * GTK calls what has no role by its class, such as "GtkBuiltinIcon". Later instances of these classes are right from the start.
  */
 export function mendTree(root: Gtk.Widget, title: string): void {
   const { WIDGET, SCROLLBAR, GROUP, IMG, PRESENTATION, LABEL } = Gtk.AccessibleRole;
@@ -75,7 +75,7 @@ export function nameMenuButton(button: Gtk.MenuButton, name: string): void {
   setName(popover, name);
 }
 
-/** True for the content of a menu item, which names the item. Its role allows no name, as seen in 4.18, so that the item has none. */
+/** True for the content of a menu item, which names the item. Its role allows no name, as seen in 4.18, so that the item stays without one. */
 function isMenuLabel(widget: Gtk.Widget): widget is Gtk.Label {
   return widget instanceof Gtk.Label && widget.parent?.get_css_name() === 'modelbutton';
 }

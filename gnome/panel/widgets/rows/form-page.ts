@@ -28,7 +28,7 @@ interface ShownGroup {
 
 /**
  * A form inside any container of groups. Groups and rows that stay are neither made again nor taken out, whatever comes
- * or goes beside them: they hold the focus, and what is typed.
+ * or goes around them: they hold the focus, and what is typed.
  */
 export class FormGroups {
   readonly #host: RowHost;
