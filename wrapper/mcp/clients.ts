@@ -104,13 +104,13 @@ function behind({ command, args }: CommandLine, program: string): CommandLine {
 }
 
 function without(line: CommandLine): CommandLine | undefined {
-  if (!isOurs(line)) return undefined;
+  if (!isOurs(line) || line.args[1] !== '--') return undefined;
   const [command, ...args] = line.args.slice(2);
   return command === undefined ? undefined : { command, args };
 }
 
 function isOurs({ command, args }: CommandLine): boolean {
-  return basename(command) === NAME && args[0] === 'mcp' && args[1] === '--';
+  return basename(command) === NAME && args[0] === 'mcp';
 }
 
 function tablesAt(value: unknown, [key, ...rest]: readonly string[]): Record<string, unknown>[] {

@@ -8,6 +8,8 @@ import { sandbox } from '../../support/wrapper/sandbox.ts';
 const SERVERS = {
   tavily: { command: 'npx', args: ['-y', 'tavily-mcp@0.2.22'], env: { TAVILY_API_KEY: 'tvly-canary' } },
   other: { command: 'other-mcp', args: [] },
+  // written by hand
+  own: { command: 'culvert-wrap', args: ['mcp', '--cli', 'tvly', '--', 'npx', '-y', 'tavily-mcp'] },
 };
 
 test('servers of the catalog are put behind the wrapper, and restored', async t => {
@@ -40,7 +42,7 @@ test('servers of the catalog are put behind the wrapper, and restored', async t 
   const { mcpServers, projects } = JSON.parse(fs.readFileSync(files[0]!.file, 'utf8'));
   const behind = { ...SERVERS.tavily, command: program, args: ['mcp', '--', 'npx', '-y', 'tavily-mcp@0.2.22'] };
   assert.deepEqual([mcpServers.tavily, projects['/x'].mcpServers.tavily], [behind, behind]);
-  assert.deepEqual(mcpServers.other, SERVERS.other);
+  assert.deepEqual([mcpServers.other, mcpServers.own], [SERVERS.other, SERVERS.own]);
   assert.equal(fs.statSync(files[0]!.file).mode & 0o777, 0o640);
   assert.match((await box.wrap(['mcp', 'install'])).stdout, /settings\.json\n.*layout of its own/s);
 
