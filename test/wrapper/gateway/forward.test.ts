@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { jobIn } from '../../../wrapper/run/accounts/select-account.ts';
 import { REQUEST, updateState } from '../../../wrapper/store/state.ts';
 import { contextOf, homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
 
@@ -176,4 +177,5 @@ test('names of requests do not push jobs out of the store', t => {
   });
   assert.equal(jobs.crawl?.account, 'a');
   assert.equal(Object.keys(jobs).length, 501);
+  assert.equal(jobIn(['constructor'], { jobs }), undefined, 'a word of a path');
 });

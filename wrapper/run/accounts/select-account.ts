@@ -106,7 +106,7 @@ export function jobIn(
   { jobs }: Pick<CliState, 'jobs'>,
 ): { id: string; account: string } | undefined {
   const ids = args.flatMap(arg => [arg, arg.slice(arg.indexOf('=') + 1)]);
-  const id = ids.find(each => jobs[each] !== undefined);
+  const id = ids.find(each => Object.hasOwn(jobs, each));
   return id === undefined ? undefined : { id, account: jobs[id]!.account };
 }
 
