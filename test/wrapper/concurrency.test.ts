@@ -15,7 +15,7 @@ const rules = (name: string) =>
 
 const FAILOVERS = FULL ? 50 : 6;
 
-test(`${FAILOVERS} failovers on one provider and another at once keep every default and every account`, async t => {
+test(`${FAILOVERS} simultaneous failovers on two providers keep every default and every account`, async t => {
   const box = sandbox(t);
   for (const name of ['one', 'two']) {
     box.script(name, FAKE);

@@ -105,7 +105,7 @@ test('keys of one Firecrawl team are recognized when one meets its limit, and sh
   assert.equal(clis[0].accounts[0].resting.until, ends);
   const { accounts, total } = JSON.parse((await box.wrap(['status', 'firecrawl', '--json'], { env })).stdout);
   assert.deepEqual([accounts[0].shared, accounts[2].shared, total.limit], [['b'], [], 1000]);
-  // Known within the hour, so nobody is asked again.
+  // The figures are less than an hour old, so no provider is asked again.
   asked.length = 0;
   fs.rmSync(path.join(box.home, 'calls'));
   await box.run('firecrawl', ['scrape', 'u'], { env: { ...env, CULVERT_WRAP_ACCOUNT: 'a' } });

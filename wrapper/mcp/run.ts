@@ -72,7 +72,7 @@ async function withAccount(plan: Plan, context: Context) {
   return { accounts: turn as Accounts, using, finish: () => turn.finish() };
 }
 
-/** A server whose requests get an account at the gateway: its errors lead to no other one. */
+/** A server whose requests get an account at the gateway, so that no error starts it again. */
 async function behindGateway(entry: Entry, plan: Plan, context: Context) {
   const { startGateway, httpOf, newPlaceholder } = await import('../gateway/gateway.ts');
   const { environmentBehind } = await import('../gateway/run.ts');

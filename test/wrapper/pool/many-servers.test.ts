@@ -49,7 +49,7 @@ for (const [kind, begin] of Object.entries(KINDS)) {
     assert.equal(api.refused.size, 0);
   });
 
-  test(`${kind}: a command whose store has gone meanwhile ends, and its report is kept`, async t => {
+  test(`${kind}: a command whose store goes while it runs ends, and its report is kept`, async t => {
     const { url, server } = await begin(t);
     const api = await countingApi(t, { ka: 0 });
     const options = { keys: { a: 'ka' }, usage: false, before: 'while [ ! -e "$GATE" ]; do sleep 0.05; done' };

@@ -415,7 +415,7 @@ test('answers that no store gives end no program and fill no memory', async t =>
   }
 });
 
-test('an answer that nobody asked for is not taken for the next one', async t => {
+test('an answer without a question is not taken for the next one', async t => {
   let connections = 0;
   const held = (value: boolean) => `$${`{"held":${value}}`.length}\r\n{"held":${value}}\r\n`;
   const server = createServer(socket => {

@@ -123,7 +123,7 @@ test('no message repeats the password that a store quotes, and none is longer th
   }
 });
 
-test('a store that refuses accounts that nobody asked for is named, and they are not', async t => {
+test('a store that refuses accounts without a question about them is named, and they are not', async t => {
   const accounts = [{ fp: 'stranger', state: 'spent' }];
   const url = await fakeStore(t, () => bulk(JSON.stringify({ none: true, soon: false, accounts })));
   const store = openStore({ url, timeoutMs: 2_000 });

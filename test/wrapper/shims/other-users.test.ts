@@ -233,7 +233,7 @@ test('root with the home of another user leaves no file there that this user can
   assert.equal(other.wrap('doctor').status, 0);
 });
 
-test('root does not install with the home of another user, who could then run commands as everybody', options, t => {
+test('root does not install with the home of another user, who could then run commands as all users', options, t => {
   const { base, bin, other } = machine(t);
   fs.writeFileSync(path.join(bin, 'tool'), TOOL, { mode: 0o755 });
   const main = path.join(base, 'share', path.basename(buildWrapper()));

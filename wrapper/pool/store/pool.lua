@@ -384,7 +384,7 @@ local function leasing(request)
       end
     elseif max and leases >= max then state = 'busy'
     elseif askable and not remaining and not call('HGET', key, 'asked') then
-      -- nobody knows what is left: somebody asks at the moment, or should
+      -- no machine knows what is left: one asks at the moment, or should
       state = isStale(key) and 'unknown' or 'asking'
     end
     local low = below and left and isLow(key, left)

@@ -76,7 +76,7 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
 
 /**
  * Writes all of `data`, also to a descriptor that another program made non-blocking.
- * @returns false when nobody reads anymore
+ * @returns false after the last reader has gone
  */
 export function writeAll(fd: number, data: Buffer): boolean {
   for (let at = 0; at < data.length; ) {

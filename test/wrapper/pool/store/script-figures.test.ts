@@ -112,7 +112,7 @@ test('the identity is not in the store', async t => {
   assert.ok(!(await server.client.keys('*')).join().includes('somebody'));
 });
 
-test('one machine asks what nobody knows, while others wait for it and not forever', async t => {
+test('one machine asks what none of them knows, while others wait for it and not forever', async t => {
   const { lease, got, pass } = await pool(t);
   const askable = { askable: true, accounts: [account('a')] };
   const asked = await lease(askable);
@@ -128,7 +128,7 @@ test('one machine asks what nobody knows, while others wait for it and not forev
   assert.deepEqual(flags, [['a'], undefined], 'old figures are asked for by one command, after it has ended');
 });
 
-test('an account that has nothing left is asked for again, because somebody may have paid for more', async t => {
+test('an account that has nothing left is asked for again, because its owner may have paid for more', async t => {
   const { lease, got, pass, release, row } = await pool(t);
   const askable = { askable: true };
   await lease({ ...askable, seen: [knows('a', 0), knows('b', 0)] });

@@ -85,7 +85,7 @@ test('fences rise also where the clock was set back', async t => {
   assert.deepEqual(numbers, [START * 1000, START * 1000 + 1, START * 1000 + 2]);
 });
 
-test('a lease that nobody renews ends in its time, whatever the others do, and counts as used', async t => {
+test('a lease that is not renewed ends in its time, whatever the others do, and counts as used', async t => {
   const { cli, store, got, pass, row } = await pool(t);
   const own = { accounts: [account('a')] };
   const out = async () => (await store.leases(cli)).map(({ ttl }) => ttl);
