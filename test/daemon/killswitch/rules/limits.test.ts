@@ -1,6 +1,6 @@
 // The limits of a packet filter that SECURITY.md names, in a kernel: what leaves although the rules are in force.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { render } from '../../../../daemon/killswitch/rules/rules.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
@@ -19,6 +19,17 @@ for _ in range(int(sys.argv[2])):
     try: s.sendto(b"x", (sys.argv[1], 9999))
     except OSError: pass' "$@"; }
 `;
+
+/** Why a test of that queueing discipline is skipped, or false. */
+function lacks(qdisc: 'tbf' | 'clsact'): string | false {
+  if (missing) return missing;
+  const script =
+    qdisc === 'tbf'
+      ? 'tc qdisc add dev lo root tbf rate 8kbit burst 1600 limit 20000'
+      : 'tc qdisc add dev lo clsact && tc filter add dev lo egress protocol ip u32 match u32 0 0 action mirred egress redirect dev lo';
+  const { status } = spawnSync('unshare', ['-n', 'sh', '-c', script]);
+  return status !== 0 && `needs tc, and ${qdisc} in the kernel`;
+}
 
 /** Runs the script in a network of its own; the rules are on stdin. @returns the numbers that it prints */
 function counts(script: string): number[] {
@@ -49,6 +60,21 @@ send 192.0.2.2 300; count`);
   assert.equal(later, after);
 });
 
+test('packets in the queue of a traffic shaper leave after the rules are loaded, and none after them', {
+  skip: lacks('tbf'),
+}, () => {
+  const [before, after, later] = counts(`
+ip neigh replace 192.0.2.2 lladdr 02:00:00:00:00:01 dev a0 nud permanent
+tc qdisc add dev a0 root tbf rate 8kbit burst 1600 limit 20000
+send 192.0.2.2 60
+nft -f -
+count
+until [ "$(count)" -eq 60 ]; do :; done; count
+send 192.0.2.2 60; count`);
+  assert.ok(before! < 60, `${before} packets`);
+  assert.deepEqual([after, later], [60, 60]);
+});
+
 test('an egress chain of root redirects packets past the rules, from the tunnel to the uplink', {
   skip: missing,
 }, () => {
@@ -57,6 +83,21 @@ ip tuntap add CloudflareWARP mode tun; ip address add 172.16.0.2/24 dev Cloudfla
 nft -f -
 send 192.0.2.2 10; count
 nft 'add chain netdev wire out { type filter hook egress device CloudflareWARP priority 0; }; add rule netdev wire out fwd to a0'
+send 172.16.0.9 10
+until [ "$(count)" -ge 10 ]; do :; done; count`);
+  assert.equal(before, 0);
+  assert.ok(after! >= 10, `${after} packets`);
+});
+
+test('a tc filter of root redirects packets past the rules, from the tunnel to the uplink', {
+  skip: lacks('clsact'),
+}, () => {
+  const [before, after] = counts(`
+ip tuntap add CloudflareWARP mode tun; ip address add 172.16.0.2/24 dev CloudflareWARP; ip link set CloudflareWARP up
+nft -f -
+send 192.0.2.2 10; count
+tc qdisc add dev CloudflareWARP clsact
+tc filter add dev CloudflareWARP egress protocol ip u32 match u32 0 0 action mirred egress redirect dev a0
 send 172.16.0.9 10
 until [ "$(count)" -ge 10 ]; do :; done; count`);
   assert.equal(before, 0);
