@@ -1,5 +1,15 @@
 // Replaces files as a whole: a reader, or a process killed at any point, sees the old file or the new one.
-import { closeSync, constants, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { FileError } from './errno.ts';
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
@@ -7,6 +17,8 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constan
 export interface ReplaceOptions {
   /** Permission bits of the new file. Default 0600. */
   mode?: number;
+  /** Owner of the new file, where that is not this user. Only root can set it. */
+  owner?: { uid: number; gid: number } | null;
   /**
    * Whether the file survives a crash of the machine (fsync of file and directory). Default true. A file of the
    * runtime directory needs no such care: after a crash there is no daemon that it could describe.
@@ -22,12 +34,13 @@ export interface ReplaceOptions {
 export function replaceFile(
   path: string,
   text: string | Buffer,
-  { mode = 0o600, durable = true }: ReplaceOptions = {},
+  { mode = 0o600, owner, durable = true }: ReplaceOptions = {},
 ): void {
   const temporary = temporaryName(path);
   try {
     const fd = createExclusive(temporary, mode);
     try {
+      if (owner) fchownSync(fd, owner.uid, owner.gid);
       writeFileSync(fd, text);
       if (durable) fsyncSync(fd);
     } finally {

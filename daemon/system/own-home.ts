@@ -1,13 +1,19 @@
-// Keeps root from writing into the home of another user, whose own Culvert could not use those files.
-import { existsSync, statSync } from 'node:fs';
+// Keeps root from leaving files in the home of another user, who could not use them.
+import { existsSync, fchownSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** The user who owns a directory, or the nearest one above it that exists, where this is root and that user is not; else null. */
-export function foreignOwner(directory: string): { directory: string; uid: number } | null {
+export function foreignOwner(directory: string): { directory: string; uid: number; gid: number } | null {
   if (process.geteuid?.() !== 0) return null;
   if (!existsSync(directory) && directory !== '/') return foreignOwner(dirname(directory));
-  const { uid } = statSync(directory);
-  return uid === 0 ? null : { directory, uid };
+  const { uid, gid } = statSync(directory);
+  return uid === 0 ? null : { directory, uid, gid };
+}
+
+/** Gives a new file that root was asked to write to the owner of its directory. */
+export function giveToOwner(fd: number, directory: string): void {
+  const owner = foreignOwner(directory);
+  if (owner) fchownSync(fd, owner.uid, owner.gid);
 }
 
 /** @throws Error for root, where a directory that is to be written to is another user's */

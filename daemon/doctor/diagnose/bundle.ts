@@ -1,12 +1,13 @@
 // Puts a bundle together that can be shared: the doctor's results, versions, configuration, log and history, redacted.
-import { constants, createWriteStream } from 'node:fs';
+import { createWriteStream, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { hostname, release, userInfo } from 'node:os';
+import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import type { CheckResult } from '../../api/schema/doctor.ts';
 import type { ConfigResponse, LogEntry } from '../../api/schema.ts';
-import { errno } from '../../system/errno.ts';
+import { giveToOwner } from '../../system/own-home.ts';
 import type { World } from '../world/world.ts';
 import { namesOf } from './names.ts';
 import { createRedactor } from './redact.ts';
@@ -93,7 +94,7 @@ export function describeBundle({ files, redacted }: Bundle): string {
   const counts = Object.entries(redacted).map(([kind, count]) => `${count} × <${kind}-…>`);
   return [
     'Read the files before you share them. What a pattern, a name of this machine or a mark such as “token=” shows is replaced.',
-    'Left are: keys and passwords without such a mark, names that only people know, an address written as one number.',
+    'Left are: keys and passwords without such a mark, a host’s name alone, names that only people know, an address as one number.',
     'Inside:',
     ...rows,
     `Replaced by placeholders, the same ones in all files: ${counts.join(', ') || 'nothing'}.`,
@@ -109,15 +110,16 @@ export function packBundle({ files }: Bundle): NodeJS.ReadableStream {
 }
 
 /**
- * Writes the archive, readable for this user only.
+ * Writes the archive, readable for this user only; as root, for the owner of its directory.
  * @throws NodeJS.ErrnoException EEXIST when there is a file already, or whatever the disk says; nothing is left then
  */
 export async function writeBundle(path: string, bundle: Bundle): Promise<void> {
-  const output = createWriteStream(path, { flags: 'wx', mode: constants.S_IRUSR | constants.S_IWUSR });
+  const fd = openSync(path, 'wx', 0o600);
   try {
-    await pipeline(packBundle(bundle), output);
+    giveToOwner(fd, dirname(resolve(path)));
+    await pipeline(packBundle(bundle), createWriteStream(path, { fd }));
   } catch (error) {
-    if (errno(error) !== 'EEXIST') await rm(path, { force: true });
+    await rm(path, { force: true });
     throw error;
   }
 }

@@ -1,10 +1,12 @@
 // Root with the home of another user, as sudo may keep it: what would write there refuses, and leaves nothing.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chownSync, mkdirSync, readdirSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { putFiles } from '../../../daemon/cli/commands/shells/files.ts';
+import { writeDocument } from '../../../daemon/cli/write-document.ts';
+import { writeBundle } from '../../../daemon/doctor/diagnose/bundle.ts';
 import { keepCopy } from '../../../daemon/doctor/fix-journal.ts';
 import { worldAlone } from '../../../daemon/doctor/gather.ts';
 import { paths } from '../../../daemon/system/paths.ts';
@@ -65,3 +67,23 @@ test('the doctor looks with the home of another user, and remembers nothing ther
   world.remember({ at: 1, started: '1', memoryBytes: 1, descriptors: 1, logBytes: null });
   assert.deepEqual(readdirSync(home), []);
 });
+
+test(
+  'a file that root is asked to write there belongs to that user, and one that is replaced keeps its owner',
+  options,
+  async t => {
+    const home = homeOfAnother(t);
+    const files = ['report.zip', 'settings.toml', 'old.toml'].map(name => join(home, name));
+    await writeBundle(files[0]!, { files: [], redacted: {} });
+    writeDocument(files[1]!, 'x', { mode: 0o600, force: false });
+    writeFileSync(files[2]!, 'old');
+    chownSync(files[2]!, UID + 1, UID);
+    writeDocument(files[2]!, 'x', { mode: 0o600, force: true });
+    const own = join(temporary(t), 'settings.toml');
+    writeDocument(own, 'x', { mode: 0o600, force: false });
+    assert.deepEqual(
+      [...files, own].map(file => statSync(file).uid),
+      [UID, UID, UID + 1, 0],
+    );
+  },
+);
