@@ -70,8 +70,12 @@ const KNOWN_FILE =
 const PATTERNS: readonly [Kind, RegExp][] = [
   ['key', /\beyJ[\w-]{8,}(?:\.[\w-]*)+/g],
   ['key', /-----BEGIN [A-Z ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z ]{1,40}-----|$)/g],
-  // name and password in an address; the home of another user than the one who asks
-  ['key', /(?<=:(?:\/|\\\/){2})[^/\s"<>?#]+(?=@)/g],
+  // name and password in an address, with a host that has no domain; such a host alone, also as Windows writes it
+  ['key', /(?<=:(?:\/|\\\/){2})[^/\s"<>?#]+(?:@(?!localhost\b)[\p{L}\p{N}_-]+(?!\.?[\p{L}\p{N}_-])|(?=@))/gu],
+  ['host', /(?<=:(?:\/|\\\/){2})(?!localhost\b)[\p{L}\p{N}_][\p{L}\p{N}_-]*(?!\.?[\p{L}\p{N}_@-])/gu],
+  ['host', /(?<=(?:^|[\s"'(=:,])\\{2})[\p{L}\p{N}_][\p{L}\p{N}_-]*(?=\\[\p{L}\p{N}_$])/gmu],
+  ['host', /(?<=(?:^|[\s"'(=:,])\\{4})[\p{L}\p{N}_][\p{L}\p{N}_-]*(?=\\{2}[\p{L}\p{N}_$])/gmu],
+  // the home of another user than the one who asks
   ['user', /(?<=\/(?:home|media|Users)\\?\/)[^/\s"':<>\\]+/g],
   ['user', /(?<=(?:^|[\s"'=:])~)[a-z_][\w.-]*(?=\/)/gim],
   // also with a quoted name, an address, or a host without a domain, but not the peer of a device (veth0@if5)
@@ -81,8 +85,10 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   ],
   ['id', /(?<![0-9a-z])[0-9a-f]{8}([-_])[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}(?![0-9a-z])/gi],
   ['key', /\b[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}\b/g],
-  // also as nmcli escapes it, as BlueZ and Cisco write it, and in the name of an interface
+  // also as nmcli escapes it, as BlueZ and Cisco write it, by blanks, without zeros, and in the name of an interface
   ['mac', /(?<![0-9a-z])[0-9a-f]{2}(?:(?:\\?:|[-_])[0-9a-f]{2}){5}(?![0-9a-z])/gi],
+  ['mac', /(?<![0-9a-z]|[0-9a-z] )(?=[\d ]{0,17}[a-f])[0-9a-f]{2}(?: [0-9a-f]{2}){5}(?! ?[0-9a-z])/gi],
+  ['mac', /(?<![\w:])(?=[\d:]{0,17}[a-f])[0-9a-f]{1,2}(?::[0-9a-f]{1,2}){5}(?![\w:])/gi],
   ['mac', /\b[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}\b|(?<=\b(?:en|wl|ww)x)[0-9a-f]{12}\b/gi],
   // without separators a word before it tells
   [
@@ -93,7 +99,9 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   ['key', /\b(?:sk-|pk-|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|AKIA)[\w-]{12,}/g],
   // IPv6 before hexadecimal words; what is not an address stays
   ['ip', /(?<!\w)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,8}(?:\d{1,3}(?:\.\d{1,3}){3})?(?!\w|\.\d{1,3}\.\d)/gi],
-  ['ip', /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)/g],
+  ['ip', /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![0-9a-z]|\.\d)/gi],
+  // as clouds name their machines: ip-203-0-113-77
+  ['ip', /(?<!\d|\d[-_.])\d{1,3}([-_])\d{1,3}\1\d{1,3}\1\d{1,3}(?![\d.]|[-_]\d)/g],
   ['id', /\b[0-9a-f]{24,128}\b/gi],
   ['id', /\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{16,23}\b/gi],
   ['key', /(?<![\w+/])[A-Za-z0-9+/]{40,}={0,2}(?![\w+/=])/g],
@@ -147,8 +155,11 @@ export function createRedactor(vocabulary: Known): Redactor {
       const [, before = '', inner = '', after = ''] = /^(:?)(.*?)(:|:\d+)?$/.exec(text)!;
       return inner.length < text.length && isIP(inner) ? `${before}${replaceAddress(inner)}${after}` : text;
     }
-    const plain = text.replace(/(?<![\da-f])0+(?=\d)/gi, '');
-    if (!isIP(text) && isIP(plain) === 4) return replaceAddress(plain);
+    const plain = text.replace(/[-_]/g, '.').replace(/(?<![\da-f])0+(?=\d)/gi, '');
+    if (!isIP(text) && isIP(plain) === 4) {
+      const clean = replaceAddress(plain);
+      return clean === plain ? text : clean;
+    }
     if (!isIP(text) || bases.has(text) || covers(NOBODY, text) || covers(ranges, text)) return text;
     return placeholder(covers(LAN, text) ? 'lan-ip' : 'ip', text);
   }
@@ -204,13 +215,12 @@ export function createRedactor(vocabulary: Known): Redactor {
 
 /** A name as a whole word, in each form in which an output may hold it. */
 function patternOf(name: string): RegExp {
-  // a terminal breaks a line at a blank
-  const forms = [...formsOf(name)]
-    .sort((a, b) => b.length - a.length)
-    .map(form => literal(form).replace(/ +/g, '\\s+'));
   const isLong = name.length >= LONG;
+  // a terminal breaks a line at a blank; names of files and hosts have something else for it, or nothing
+  const blank = isLong ? '(?:\\s+|[_.+-]?)' : '\\s+';
+  const forms = [...formsOf(name)].sort((a, b) => b.length - a.length).map(form => literal(form).replace(/ +/g, blank));
   const words = name.split(/ +/).map(word => [...word].map(literal).join(LINE_BREAK));
-  if (isLong) forms.push(words.join('\\s+'));
+  if (isLong) forms.push(words.join(blank));
   // a line feed before it may be escaped: \nNAME
   const before = '(?<=^|[^\\p{L}\\p{N}]|\\\\[bfnrt])';
   return new RegExp(

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createRedactor } from '../../../../daemon/doctor/diagnose/redact.ts';
 
 const NAMES = ['canaryhost', 'Zo\u00eb Canarysdottir', 'Canary Caf\u00e9 5G'];
-const redactor = createRedactor({ names: NAMES.map(text => ({ kind: 'user', text })), public: [] });
+const redactor = createRedactor({ names: NAMES.map(text => ({ kind: 'user', text })), public: ['162.159.197.0/24'] });
 const SECRET = 'xK7canary9qP2';
 
 /** Forms by class. Nothing of them may be left, and what is around them stays. */
@@ -12,6 +12,21 @@ const REPLACED: Record<string, readonly string[]> = {
   'a name broken by a line': ['canaryhos\nt', 'canar\r\n  yhost', 'Zo\u00eb Canar\nysdottir', 'Canary Ca\nf\u00e9 5G'],
   'a name in a string of JSON in JSON, broken by a line': [JSON.stringify('canary\nhost')],
   'a name before digits': ['canaryhost2', 'Canary Caf\u00e9 5G2'],
+  'a name with something else for its blank': [
+    ...['_', '-', '.', ''].map(blank => `Canary${blank}Caf\u00e9${blank}5G`),
+    'zo\u00ebcanarysdottir.example',
+    '=?utf-8?Q?Canary_Caf=C3=A9_5G?=',
+  ],
+  'a host without a domain, in an address': [
+    'http://canary:8080/x',
+    'smb://canary/share',
+    'http:\\/\\/canary\\/x',
+    'http://canary.',
+    'http://u:p@canary/x',
+    'https%3A%2F%2Fcanary%2Fx',
+    '\\\\canary\\share',
+    JSON.stringify('\\\\canary\\share$'),
+  ],
   'a name in mail and in HTML': ['Zo=C3=AB Canarysdottir', 'Zo&#235; Canarysdottir', 'Canary Caf&#xe9; 5G'],
   'an address of mail': [
     '"canary person"@example.org',
@@ -38,8 +53,15 @@ const REPLACED: Record<string, readonly string[]> = {
   'a long key without a mark': ['A1b2C3d4E5f6canaryJ9k0L1m2', 'canary0123456789-_abcdefABCDEF01'],
   'an identifier': ['deadbeefcafe01234567', 'deadbeef_cafe_4a77_8b77_000000000001'],
   'an address with zeros': ['203.000.113.077'],
+  'an address in the name of a machine': [
+    'ip-203-0-113-77',
+    'ec2-203-0-113-77.example',
+    'a_203_0_113_77',
+    '203.0.113.77_x',
+  ],
+  'a MAC address by blanks, or without zeros': ['02 ca 4a 7f 00 01', '2:ca:4a:7f:0:1'],
 };
-const TRACE = /canar|yhost|ysdottir|caf|5G|deadbeef|xK7|113/i;
+const TRACE = /canar|yhost|ysdottir|caf|5G|deadbeef|xK7|113|4a.7f/i;
 
 for (const [name, forms] of Object.entries(REPLACED))
   test(`a bundle has nothing left of ${name}`, () => {
@@ -64,6 +86,12 @@ test('a bundle keeps what only looks like something private', () => {
     'The registration token is invalid',
     'bypass=true',
     '--token=',
+    'http://localhost:4173/ and http://<host-1>:80',
+    'socks5://127.0.0.1:40000',
+    'https://www.cloudflare.com/cdn-cgi/trace',
+    JSON.stringify({ stdout: JSON.stringify('\nfirst\nsecond') }),
+    'from 2026-11-25-10 to 12:34:56',
+    '162-159-197-3 and 10 20 30 40 50 60',
   ])
     assert.equal(redactor.text(plain), plain);
 });
