@@ -131,7 +131,7 @@ const HttpProvider = z.strictObject({
       z.strictObject({
         class: z.enum(['quota', 'rate', 'auth']),
         status: z.int(),
-        /** Matched in the first 64 KiB of the body. */
+        /** Matched in the first 64 KiB of the body; group `rest` holds seconds, `reset` a date. */
         body: z.optional(pattern),
         rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
       }),
@@ -160,6 +160,16 @@ const HttpProvider = z.strictObject({
   ),
   /** Requests that name a job not in their path but in a field of their body or query. */
   followers: z._default(z.array(z.strictObject({ request: z.string(), id: z.string() })), []),
+  /**
+   * The provider's MCP server over HTTP. Clients are given its address at the gateway, such as `/{key}/v2/mcp`, with a placeholder
+   * where the key is.
+   */
+  mcp: z.optional(
+    z.strictObject({
+      base: address,
+      address: z.string().check(z.regex(/^\/[^?]*\{key\}|^\/.*\?.*\{key\}/, 'a path with {key}')),
+    }),
+  ),
   /** Values at the top of JSON answers that are addresses of the provider; they are turned to the gateway. */
   rewrite: z._default(z.array(z.string()), []),
 });

@@ -128,10 +128,11 @@ export async function newToken(cli: string, name: string, options: TokenOptions,
   const placeholder = addToken(cli, name, options, { http, context });
   const variables = variablesOf({ http, port, placeholder }, context);
   const address = http.base_variable ? '' : `\n\nThe address is an option of the program: ${urlOf(port)}`;
+  const mcp = http.mcp && `${urlOf(port)}${http.mcp.address.replace('{key}', placeholder)}`;
   emit(
     options.json,
-    { cli, name, placeholder, url: urlOf(port), variables },
-    `Placeholder of "${name}". It is shown only now.\n\n${exportsOf(variables)}${address}`,
+    { cli, name, placeholder, url: urlOf(port), variables, mcp },
+    `Placeholder of "${name}". It is shown only now.\n\n${exportsOf(variables)}${address}${mcp ? `\n\nFor an MCP client, over HTTP: ${mcp}` : ''}`,
   );
 }
 

@@ -28,6 +28,9 @@ export interface Door {
   keyHeader: string;
 }
 
+/** Most parts of an address that are looked at for a placeholder. */
+const MOST_PLACES = 16;
+
 type Headers = NodeJS.Dict<string[]>;
 
 /**
@@ -41,19 +44,24 @@ export function admit(target: string, headers: Headers, { consumers, port, keyHe
   if (origin || site?.some(value => value !== 'none'))
     return { status: 403, message: 'A web page may not use this gateway.' };
   if (!target.startsWith('/')) return { status: 400, message: 'The request names no path.' };
-  const placeholder = placeholderIn(headers, keyHeader);
-  // digests have one length, as the comparison needs; all are compared, so that the time says nothing
-  const own = digest(Buffer.from(placeholder));
-  const [consumer] = consumers.filter(each => timingSafeEqual(own, each.digest));
-  return consumer
-    ? { consumer, placeholder }
-    : { status: 401, message: 'The key is not a placeholder of this gateway.' };
+  for (const placeholder of placeholdersIn(target, headers, keyHeader)) {
+    // digests have one length, as the comparison needs; all are compared, so that the time says nothing
+    const own = digest(Buffer.from(placeholder));
+    const [consumer] = consumers.filter(each => timingSafeEqual(own, each.digest));
+    if (consumer) return { consumer, placeholder };
+  }
+  return { status: 401, message: 'The key is not a placeholder of this gateway.' };
 }
 
-/** Programs in which no header can be set for a websocket send their key as a subprotocol. */
-function placeholderIn(headers: Headers, keyHeader: string): string {
+/**
+ * Texts of which one should be a placeholder. Programs in which no header can be set for a websocket send their key as a
+ * subprotocol, and clients of an MCP server in its address.
+ */
+function placeholdersIn(target: string, headers: Headers, keyHeader: string): string[] {
   const given = headers[keyHeader] ?? [];
-  if (given.length > 0) return given.length === 1 ? given[0]!.replace(/^[A-Za-z-]+ +/, '') : '';
+  if (given.length > 0) return given.length === 1 ? [given[0]!.replace(/^[A-Za-z-]+ +/, '')] : [];
   const protocols = headers.upgrade ? (headers['sec-websocket-protocol'] ?? []) : [];
-  return protocols.length === 1 ? (protocols[0]!.split(',').at(-1) ?? '').trim() : '';
+  if (protocols.length > 0) return protocols.length === 1 ? [(protocols[0]!.split(',').at(-1) ?? '').trim()] : [];
+  const [path = '', query = ''] = target.split('?', 2);
+  return [...path.split('/'), ...new URLSearchParams(query).values()].filter(text => text !== '').slice(0, MOST_PLACES);
 }

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Turn } from '../run/turn.ts';
 import { hide, Mask, standIn } from './mask.ts';
-import { briefly, passedOn, readAnswer, withLength } from './messages.ts';
+import { atGateway, briefly, passedOn, readAnswer, withLength } from './messages.ts';
 import { keyOf, type Passing, readStart, type Start } from './upstream.ts';
 
 const ERROR_BYTES = 65_536;
@@ -99,8 +99,14 @@ export async function readError(answer: IncomingMessage): Promise<Start> {
 
 /** Headers for the program. */
 export function headersOf(answer: IncomingMessage, { using, route }: Passing): string[] {
+  const { http, placeholder, url } = route;
   const key = keyOf({ using, route });
-  return passedOn(answer.rawHeaders, route.http).map(text => (key ? text.replaceAll(key, route.placeholder) : text));
+  const shown = (text: string) =>
+    key ? text.replaceAll(key, placeholder).replaceAll(encodeURIComponent(key), placeholder) : text;
+  const headers = passedOn(answer.rawHeaders, http).map(shown);
+  return headers.map((text, index) =>
+    index % 2 === 1 && /^location$/i.test(headers[index - 1]!) ? (atGateway(text, http, url) ?? text) : text,
+  );
 }
 
 function hidden(body: Buffer, passing: Passing): Buffer {

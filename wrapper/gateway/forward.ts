@@ -10,6 +10,9 @@ import { deny, passAnswer, passError, readError } from './answer.ts';
 import { amountIn, briefly, entryFor, isBilled, namedIn, partsOf, verdictOf } from './messages.ts';
 import { NoAnswer, type Route, readStart, type Start, send } from './upstream.ts';
 
+/** Names the session of an MCP client (protocol before 2026-07-28). */
+const SESSION = 'mcp-session-id';
+
 /** A program that should ask again may do so for up to 20 minutes. */
 const REQUEST_MS = 1_200_000;
 
@@ -23,8 +26,10 @@ interface Asked {
   creator: HttpProvider['creators'][number] | undefined;
   /** Amount that its job wants. */
   wanted: number | undefined;
-  /** Jobs that its body or query names. */
+  /** Jobs that its body or query names, and the session that it belongs to. */
   named: string[];
+  /** The session of an MCP client with the server of one account. */
+  session: string | undefined;
 }
 
 /** Forwards an admitted request, and ends its answer. */
@@ -33,7 +38,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   const gone = new AbortController();
   res.once('close', () => res.writableFinished || gone.abort());
   const asked = await readAsked(req, http);
-  const { body, again, creator } = asked;
+  const { body, again, creator, session } = asked;
   const turn = await turnFor(route, asked.path, asked);
   let started = 0;
   let used = { spent: 0, account: undefined as string | undefined };
@@ -59,6 +64,11 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
         turn.answered(using.name, true, started, lowered === undefined ? undefined : 'lowered');
         if (lowered) say(`${plan.cli}: account "${using.name}" has too little for a job, which may be cut: ${lowered}`);
         if (again !== '' && asked.hasKey) await turn.job(again, using.name);
+        const opened = textIn(answer, SESSION);
+        if (opened !== undefined && opened !== session) {
+          await turn.job(opened, using.name);
+          ledger.write();
+        }
         return await passAnswer(answer, res, { turn, using, route, creator, lowered });
       }
       const error = await readError(answer);
@@ -75,6 +85,9 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
       }
       if (verdict.class === 'auth') ledger.forgetCredentials();
       const { more, rest } = await turn.refused(using, verdict, ledger.context.now() - started);
+      // a client begins another session after 404, with another account
+      if (session !== undefined && verdict.class !== 'rate')
+        return deny(res, 404, 'The session has ended with its account. Begin another one.');
       const following = more && body.isWhole && !isBilled(text, http) ? await turn.take() : undefined;
       if (!following) return await passError(answer, error, res, { using, route, rest: rest ?? 0 });
       answer.destroy();
@@ -99,6 +112,8 @@ async function readAsked(req: IncomingMessage, http: HttpProvider): Promise<Aske
   const creator = entryFor(http.creators, method, path);
   const follower = entryFor(http.followers, method, path);
   const text = body.isWhole && (creator?.wants ?? follower) ? body.bytes.toString() : '';
+  const session = textIn(req, SESSION);
+  const named = follower ? namedIn(req.url ?? '', text, follower.id) : [];
   return {
     path,
     body,
@@ -106,7 +121,8 @@ async function readAsked(req: IncomingMessage, http: HttpProvider): Promise<Aske
     hasKey: idempotencyKey(req) !== undefined,
     creator,
     wanted: creator?.wants === undefined ? undefined : amountIn(text, creator.wants),
-    named: follower ? namedIn(req.url ?? '', text, follower.id) : [],
+    named: session === undefined ? named : [...named, session],
+    session,
   };
 }
 
@@ -124,7 +140,7 @@ export function pathOf(req: IncomingMessage): string {
 
 /** The accounts of a request, by its path and what it names. */
 export function turnFor(
-  { plan, ledger, consumer }: Route,
+  { plan, ledger, consumer, placeholder }: Route,
   path: string,
   { again = '', named = [], wanted }: Partial<Pick<Asked, 'again' | 'named' | 'wanted'>> = {},
 ): Promise<Turn> {
@@ -134,7 +150,7 @@ export function turnFor(
       .split('/')
       .slice(1, 3)
       .find(part => Object.hasOwn(costs, part)) ?? 'http';
-  const jobs = [...named, ...partsOf(path)];
+  const jobs = [...named, ...partsOf(path).filter(part => part !== placeholder)];
   const brief = [...jobs.map(briefly), again].filter(id => isRecent(ledger.state(), id, ledger.context.now()));
   const ids = [...jobs, ...brief];
   return Turn.open(plan, ledger.context, {
@@ -159,9 +175,14 @@ function nameOf(req: IncomingMessage, { bytes, isWhole }: Start): string {
     : '';
 }
 
-function idempotencyKey({ headers }: IncomingMessage): string | undefined {
-  const key = headers['x-idempotency-key'] ?? headers['idempotency-key'];
-  return typeof key === 'string' && key !== '' ? key : undefined;
+function idempotencyKey(req: IncomingMessage): string | undefined {
+  return textIn(req, 'x-idempotency-key') ?? textIn(req, 'idempotency-key');
+}
+
+/** A header that has a value. */
+function textIn({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function isRecent({ jobs }: CliState, id: string, now: number): boolean {

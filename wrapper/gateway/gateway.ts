@@ -25,7 +25,7 @@ import { Consumers } from './consumers.ts';
 import { forward } from './forward.ts';
 import { Ledger } from './ledger.ts';
 import { urlOf } from './port.ts';
-import { connectionsTo, type Route } from './upstream.ts';
+import { newAgents, type Route } from './upstream.ts';
 import { end, forwardUpgrade } from './websocket.ts';
 
 /** A gateway that listens in this process. */
@@ -39,6 +39,8 @@ export interface Gateway {
 /** Longer than programs keep an idle connection, so that none is closed under a request. */
 const KEEP_ALIVE_MS = 65_000;
 const MOST_CONNECTIONS = 4_096;
+/** Beyond this, the connection that has been idle for longest is closed, so that idle ones shut nobody out. */
+const MOST_IDLE = 1_024;
 const REVOKED_MS = 1_000;
 
 export interface GatewayOptions {
@@ -73,7 +75,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   const { placeholder, port = 0, fd, idle } = options;
   const ledger = new Ledger(cli, context);
   const http = httpOf(await ledger.plan());
-  const agent = connectionsTo(http);
+  const agents = newAgents();
   const only = placeholder === undefined ? undefined : { name: 'program', digest: digest(Buffer.from(placeholder)) };
   const consumers = new Consumers(cli, context, only);
   const door: Omit<Door, 'consumers'> = { port, keyHeader: http.key_header };
@@ -85,7 +87,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     const plan = await ledger.plan();
     if (!plan.accounts.some(({ enabled }) => enabled))
       return { status: 401, message: `${cli} has no enabled account.` };
-    return { plan, http: plan.provider.http ?? http, ledger, agent, url, consumers, ...admitted };
+    return { plan, http: plan.provider.http ?? http, ledger, agents, url, consumers, ...admitted };
   };
   /** Answers and websockets under way. */
   const open = new Map<ServerResponse | Duplex, Consumer | undefined>();
@@ -107,7 +109,10 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     clearInterval(watching);
     watching = undefined;
   };
+  const idleSockets = new IdleSockets();
   const serve = async (req: IncomingMessage, res: ServerResponse) => {
+    idleSockets.delete(req.socket);
+    res.once('close', () => idleSockets.add(req.socket));
     if (!(await isOurs(req.socket))) return void req.socket.destroy();
     const route = await routeOf(req);
     if ('status' in route) return deny(res, route.status, route.message);
@@ -122,9 +127,12 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   });
   server.maxConnections = MOST_CONNECTIONS;
   server.on('connection', socket => {
+    idleSockets.add(socket);
+    socket.once('close', () => idleSockets.delete(socket));
     isOurs(socket).then(ours => ours || socket.destroy());
   });
   const upgrade = async (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+    idleSockets.delete(req.socket);
     if (!(await isOurs(req.socket))) return void socket.destroy();
     const route = await routeOf(req);
     if ('status' in route) return end(socket, route.status);
@@ -152,12 +160,30 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     server.close();
     server.closeAllConnections();
     for (const each of open.keys()) each.destroy();
-    agent.destroy();
+    for (const agent of Object.values(agents)) agent.destroy();
     await end;
     ledger.write();
     consumers.write();
   };
   return { url, close };
+}
+
+/** Connections without a request under way, the one that has been idle for longest first. */
+class IdleSockets {
+  readonly #sockets = new Set<Socket>();
+
+  add(socket: Socket): void {
+    if (socket.destroyed) return;
+    this.#sockets.add(socket);
+    if (this.#sockets.size <= MOST_IDLE) return;
+    const [oldest] = this.#sockets;
+    this.#sockets.delete(oldest!);
+    oldest!.destroy();
+  }
+
+  delete(socket: Socket): void {
+    this.#sockets.delete(socket);
+  }
 }
 
 /** Calls `then` after a time without a connection. @returns a function that ends the wait */

@@ -47,16 +47,19 @@ export function verdictOf(
   { retry }: Pick<HttpProvider, 'retry'>,
   ownPatterns: boolean,
 ): Retry | undefined {
+  let groups: Record<string, string> | undefined;
   const matches = (source: string) => {
-    const test = () => new RegExp(source).test(body);
-    return ownPatterns ? withTimeLimit(USER_PATTERN_MS, test, false) : test();
+    const match = () => new RegExp(source).exec(body);
+    const found = ownPatterns ? withTimeLimit(USER_PATTERN_MS, match, null) : match();
+    groups = found?.groups;
+    return found !== null;
   };
   const rule = retry.find(each => each.status === status && (each.body === undefined || matches(each.body)));
   const failure = rule?.class ?? BY_STATUS[status];
   if (!failure) return undefined;
   const text = retryAfter?.trim() ?? '';
-  const stated = failure === 'auth' ? {} : /^\d+$/.test(text) ? { rest: text } : { reset: text };
-  const rest = cooldownOf({ rest: rule?.rest }, failure, Object.assign([''], { groups: stated }), '');
+  if (text !== '' && failure !== 'auth') groups = /^\d+$/.test(text) ? { rest: text } : { reset: text };
+  const rest = cooldownOf({ rest: rule?.rest }, failure, Object.assign([''], { groups }), '');
   return { kind: 'retry', class: failure, rest, text: `status ${status}` };
 }
 
@@ -65,9 +68,22 @@ export function isBilled(body: string, { billed }: HttpProvider): boolean {
   return billed !== undefined && ![undefined, null, ''].includes(at(parse(body), billed) as string | null | undefined);
 }
 
-/** The provider's address for a key. */
-export function baseOf({ base, bases }: Pick<HttpProvider, 'base' | 'bases'>, key: string): string {
+/** The provider's address for a key. Its MCP server has one of its own. */
+export function baseOf(
+  { base, bases, mcp }: Pick<HttpProvider, 'base' | 'bases' | 'mcp'>,
+  key: string,
+  isMcp = false,
+): string {
+  if (mcp && isMcp) return mcp.base;
   return bases.find(({ key_ends: end }) => key.endsWith(end))?.base ?? base;
+}
+
+/** Reports whether an address is the one of the provider's MCP server, with or without the placeholder in it. */
+export function isForMcp(target: string, { mcp }: Pick<HttpProvider, 'mcp'>, placeholder: string): boolean {
+  const pathIn = (text: string) => text.split('?', 1)[0]!.split('/').filter(Boolean);
+  const own = mcp && pathIn(mcp.address).filter(part => part !== '{key}');
+  const asked = pathIn(target).filter(part => part !== placeholder);
+  return own?.length === asked.length && own.every((part, index) => part === asked[index]);
 }
 
 /** The entry whose `request` is this one, such as `POST /v2/crawl`; `*` stands for any part of a path. */
@@ -123,17 +139,23 @@ export function readAnswer(
   const jobId = id === undefined ? undefined : at(value, id);
   const job = typeof jobId === 'string' && jobId !== '' ? { job: jobId } : {};
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { body, ...job };
-  const hosts = [http, ...http.bases].map(({ base }) => new URL(base).host);
   let changed = false;
   for (const name of http.rewrite) {
     const old: unknown = Reflect.get(value, name);
-    if (typeof old !== 'string' || !URL.canParse(old)) continue;
-    const address = new URL(old);
-    if (!hosts.includes(address.host)) continue;
-    Reflect.set(value, name, `${url}${address.pathname}${address.search}`);
+    const own = typeof old === 'string' ? atGateway(old, http, url) : undefined;
+    if (own === undefined) continue;
+    Reflect.set(value, name, own);
     changed = true;
   }
   return { body: changed ? Buffer.from(JSON.stringify(value)) : body, ...job };
+}
+
+/** An address of the provider at the gateway instead, or `undefined` for one that is elsewhere. */
+export function atGateway(text: string, { base, bases, mcp }: HttpProvider, url: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { host, pathname, search } = new URL(text);
+  const hosts = [base, ...bases.map(each => each.base), mcp?.base ?? base].map(each => new URL(each).host);
+  return hosts.includes(host) ? `${url}${pathname}${search}` : undefined;
 }
 
 function parse(text: string): unknown {

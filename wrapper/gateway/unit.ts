@@ -99,6 +99,8 @@ Description=Gateway of culvert-wrap for ${cli}
 
 [Service]
 ExecStart=${[node, bundle, 'serve', cli].map(word).join(' ')}
+# a core dump would hold keys
+LimitCORE=0
 `;
 }
 

@@ -14,7 +14,7 @@ import { parseDuration } from '../system/duration.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
 import type { Ledger } from './ledger.ts';
-import { baseOf, keyValue, passedOn, withKey, without } from './messages.ts';
+import { baseOf, isForMcp, keyValue, passedOn, withKey, without } from './messages.ts';
 
 /** Idle connections are closed before most providers close them, so that few requests use one that is closing. */
 const IDLE_MS = 4_000;
@@ -24,12 +24,15 @@ const SAFE = /^(?:GET|HEAD|OPTIONS)$/;
 /** Headers that are made for each request to the provider. */
 const OWN = /^(?:content-length|sec-websocket-.*)$/i;
 
+/** Connections to a provider, by protocol. */
+type Agents = Record<string, HttpAgent>;
+
 /** Things that all requests of a gateway share. */
 export interface Route {
   plan: Plan;
   http: HttpProvider;
   ledger: Ledger;
-  agent: HttpAgent | HttpsAgent;
+  agents: Agents;
   /** The gateway's own address. */
   url: string;
   /** The placeholder with which the program came. */
@@ -61,10 +64,10 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Connections to a provider. */
-export function connectionsTo({ base }: HttpProvider): HttpAgent | HttpsAgent {
-  const Agent = base.startsWith('https:') ? HttpsAgent : HttpAgent;
-  return new Agent({ keepAlive: true, timeout: IDLE_MS });
+/** Connections to a provider, none of them open. */
+export function newAgents(): Agents {
+  const options = { keepAlive: true, timeout: IDLE_MS };
+  return { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
 }
 
 /** The key in use. */
@@ -74,14 +77,24 @@ export function keyOf({ using, route }: Passing): string {
 
 /** Begins a request, with the key of an account and without the headers that are not the provider's. */
 export function ask(req: IncomingMessage, using: Using, route: Route, more: RequestOptions): ClientRequest {
-  const { http, placeholder } = route;
+  const { http, placeholder, agents } = route;
   const key = keyOf({ using, route });
-  const base = baseOf(http, key);
+  const target = req.url ?? '/';
+  const base = baseOf(http, key, isForMcp(target, http, placeholder));
   const { protocol, host } = new URL(base);
   const headers = without(passedOn(req.rawHeaders, http), OWN);
-  headers.push('host', host, 'accept-encoding', 'identity', http.key_header, keyValue(http, key));
-  const path = withKey(req.url ?? '/', placeholder, encodeURIComponent(key));
-  const options = { method: req.method, path, ...more, headers: [...headers, ...((more.headers as string[]) ?? [])] };
+  const path = withKey(target, placeholder, encodeURIComponent(key));
+  headers.push('host', host, 'accept-encoding', 'identity');
+  // who sends the key in the address sends no header
+  if (path === target || req.headers[http.key_header] !== undefined) headers.push(http.key_header, keyValue(http, key));
+  const agent = agents[protocol]!;
+  const options = {
+    agent,
+    method: req.method,
+    path,
+    ...more,
+    headers: [...headers, ...((more.headers as string[]) ?? [])],
+  };
   return (protocol === 'https:' ? httpsRequest : httpRequest)(base, options);
 }
 
@@ -117,7 +130,7 @@ function sendOnce(
   using: Using,
   route: Route & { signal: AbortSignal },
 ): Promise<IncomingMessage> {
-  const { http, agent, signal, placeholder } = route;
+  const { http, signal, placeholder } = route;
   const key = keyOf({ using, route });
   const bytes = start.isWhole
     ? Buffer.from(withKey(start.bytes.toString('latin1'), placeholder, key), 'latin1')
@@ -130,7 +143,7 @@ function sendOnce(
   else if (encoding !== undefined) headers.push('transfer-encoding', 'chunked');
   return new Promise((resolve, reject) => {
     let wasSent = false;
-    const upstream = ask(req, using, route, { agent, signal, headers });
+    const upstream = ask(req, using, route, { signal, headers });
     const limit = setTimeout(() => upstream.destroy(new Error('it took too long')), parseDuration(http.answer_within));
     upstream.on('response', answer => {
       clearTimeout(limit);
@@ -143,7 +156,7 @@ function sendOnce(
         wasSent = true;
       };
       if (!socket.connecting) connected();
-      else socket.once(http.base.startsWith('https:') ? 'secureConnect' : 'connect', connected);
+      else socket.once(upstream.protocol === 'https:' ? 'secureConnect' : 'connect', connected);
     });
     // an error after the answer has begun arrives at the answer as well
     upstream.on('error', (error: NodeJS.ErrnoException) => {

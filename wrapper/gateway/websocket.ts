@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Using } from '../run/turn.ts';
+import { parseDuration } from '../system/duration.ts';
 import { headersOf, readError } from './answer.ts';
 import { pathOf, turnFor } from './forward.ts';
 import { Mask } from './mask.ts';
@@ -11,6 +12,9 @@ import { ask, keyOf, NoAnswer, type Passing, type Route, type Start } from './up
 
 /** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
+
+/** Programs send nothing before the answer, or little. */
+const EARLY_BYTES = 65_536;
 
 interface Connection {
   answer: IncomingMessage;
@@ -22,7 +26,17 @@ interface Connection {
 /** Forwards an admitted request for a websocket, and ends with it. */
 export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head: Buffer, route: Route): Promise<void> {
   const { http, ledger, plan, consumer, consumers } = route;
+  const gone = new AbortController();
   client.on('error', () => client.destroy());
+  // read while the provider is asked: otherwise nothing says that the program has left
+  const early = [head];
+  const keep = (chunk: Buffer) => {
+    early.push(chunk);
+    if (early.reduce((sum, each) => sum + each.length, 0) > EARLY_BYTES) client.destroy();
+  };
+  client.on('data', keep);
+  const leave = () => gone.abort();
+  client.once('end', leave).once('close', leave);
   const turn = await turnFor(route, pathOf(req));
   let started = 0;
   let used = { spent: 0, account: undefined as string | undefined };
@@ -37,14 +51,15 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
       if (!using) return end(client, 401);
       started = ledger.context.now();
       used = { spent: 0, account: using.name };
-      const connection = await connect(req, using, route);
+      const connection = await connect(req, using, { ...route, signal: gone.signal });
       const { answer, socket } = connection;
       if (client.destroyed) return void socket?.destroy();
       if (socket) {
         used.spent = turn.cost;
         turn.answered(using.name, true, started);
         client.write(handshake(answer, { using, route }));
-        return await join(client, head, connection, { using, route });
+        client.off('data', keep).off('end', leave).off('close', leave);
+        return await join(client, Buffer.concat(early), connection, { using, route });
       }
       const error = await readError(answer);
       answer.destroy();
@@ -88,20 +103,31 @@ export function end(
 }
 
 /** @throws NoAnswer */
-function connect(req: IncomingMessage, using: Using, route: Route): Promise<Connection> {
-  const { placeholder } = route;
+function connect(req: IncomingMessage, using: Using, route: Route & { signal: AbortSignal }): Promise<Connection> {
+  const { placeholder, http, signal } = route;
   const { 'sec-websocket-protocol': protocols } = req.headers;
   const headers = ['connection', 'Upgrade', 'upgrade', 'websocket'];
   for (const name of OF_HANDSHAKE) headers.push(name, String(req.headers[name] ?? ''));
   if (protocols) headers.push('sec-websocket-protocol', withKey(protocols, placeholder, keyOf({ using, route })));
   return new Promise((resolve, reject) => {
     const upstream = ask(req, using, route, { agent: false, headers });
-    upstream.on('upgrade', (answer, socket, head) => resolve({ answer, socket, head }));
+    const stop = () => void upstream.destroy(new Error('it took too long'));
+    const limit = setTimeout(stop, parseDuration(http.answer_within));
+    signal.addEventListener('abort', stop);
+    const settle = (connection: Connection) => {
+      clearTimeout(limit);
+      signal.removeEventListener('abort', stop);
+      resolve(connection);
+    };
+    upstream.on('upgrade', (answer, socket, head) => settle({ answer, socket, head }));
     upstream.on('response', answer => {
       answer.on('error', () => {});
-      resolve({ answer });
+      settle({ answer });
     });
-    upstream.on('error', error => reject(new NoAnswer(error, false)));
+    upstream.on('error', error => {
+      clearTimeout(limit);
+      reject(new NoAnswer(error, false));
+    });
     upstream.end();
   });
 }

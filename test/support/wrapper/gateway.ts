@@ -1,11 +1,18 @@
 // A gateway in this process, in front of a provider on loopback that counts.
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import type { Context } from '../../../wrapper/context.ts';
-import { type Gateway, newPlaceholder, startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { type Gateway, httpOf, newPlaceholder, startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { type Sandbox, sandbox } from './sandbox.ts';
 
@@ -85,6 +92,47 @@ export async function openGateway(t: TestContext, box: Sandbox): Promise<{ gatew
     return fetch(path.startsWith('http') ? path : `${gateway.url}${path}`, { ...init, headers });
   };
   return { gateway, ask, key };
+}
+
+/** A gateway for a tool of the shipped catalog, in front of a provider on loopback, and how its program asks. */
+export async function openShipped(t: TestContext, cli: string, keys: Record<string, string>, respond: Respond) {
+  const seen: IncomingHttpHeaders[] = [];
+  const provider = await startProvider(t, (key, req, res) => {
+    seen.push(req.headers);
+    respond(key, req, res);
+  });
+  const { http, ...opened } = await openShippedAt(t, cli, keys, provider.port);
+  const scheme = http.key_header === 'authorization' ? `${http.key_scheme} ` : '';
+  const ask = async (request: string, body?: string, headers: Record<string, string> = {}) => {
+    const [method, where] = request.split(' ');
+    const own = { [http.key_header]: `${scheme}${opened.placeholder}`, ...headers };
+    const init = { method: method!, headers: own, ...(body !== undefined && { body }) };
+    const answer = await fetch(`${opened.url}${where}`, init);
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  };
+  return { ...provider, ...opened, seen, ask, http };
+}
+
+/** The same in front of a provider that runs already. */
+export async function openShippedAt(t: TestContext, cli: string, keys: Record<string, string>, port: number) {
+  const box = sandbox(t);
+  const context = contextOf(box);
+  const provider = loadCatalog(context.catalog, '').providers[cli]!;
+  const http = httpOf({ cli, provider });
+  box.script(cli, '#!/bin/sh\n');
+  const bases = http.bases.map(({ key_ends: end }) => `{ key_ends = "${end}", base = "http://localhost:${port}" }`);
+  box.provider(
+    cli,
+    `[providers.${cli}.http]
+base = "http://127.0.0.1:${port}"
+bases = [${bases.join(', ')}]
+${http.mcp ? `mcp = { base = "http://localhost:${port}" }` : ''}`,
+  );
+  box.accounts(cli, keys, http.key_variable);
+  const placeholder = newPlaceholder(http);
+  const gateway = await startGateway(cli, context, { placeholder });
+  t.after(() => gateway.close());
+  return { box, http, url: gateway.url, placeholder, gateway };
 }
 
 /** Answers with JSON. */

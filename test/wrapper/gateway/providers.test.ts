@@ -1,50 +1,14 @@
 // The shipped providers through a gateway: their keys, their limits, and the accounts of their jobs.
 import assert from 'node:assert/strict';
-import type { IncomingHttpHeaders } from 'node:http';
-import { type TestContext, test } from 'node:test';
-import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
-import { httpOf, newPlaceholder, startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { test } from 'node:test';
 import { variablesFor } from '../../../wrapper/gateway/variables.ts';
-import { contextOf, json, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
-import { sandbox } from '../../support/wrapper/sandbox.ts';
-
-/** A gateway for a tool of the catalog, in front of a provider on loopback, and how its program asks. */
-async function setUp(t: TestContext, cli: string, keys: Record<string, string>, respond: Respond) {
-  const seen: IncomingHttpHeaders[] = [];
-  const { calls, port } = await startProvider(t, (key, req, res) => {
-    seen.push(req.headers);
-    respond(key, req, res);
-  });
-  const box = sandbox(t);
-  const context = contextOf(box);
-  const provider = loadCatalog(context.catalog, '').providers[cli]!;
-  const http = httpOf({ cli, provider });
-  box.script(cli, '#!/bin/sh\n');
-  const bases = http.bases.map(({ key_ends: end }) => `{ key_ends = "${end}", base = "http://localhost:${port}" }`);
-  box.provider(
-    cli,
-    `[providers.${cli}.http]
-base = "http://127.0.0.1:${port}"
-bases = [${bases.join(', ')}]`,
-  );
-  box.accounts(cli, keys, http.key_variable);
-  const placeholder = newPlaceholder(http);
-  const gateway = await startGateway(cli, context, { placeholder });
-  t.after(() => gateway.close());
-  const scheme = http.key_header === 'authorization' ? `${http.key_scheme} ` : '';
-  const ask = async (request: string, body?: string, headers: Record<string, string> = {}) => {
-    const [method, where] = request.split(' ');
-    const own = { [http.key_header]: `${scheme}${placeholder}`, ...headers };
-    const init = { method: method!, headers: own, ...(body !== undefined && { body }) };
-    const answer = await fetch(`${gateway.url}${where}`, init);
-    return { status: answer.status, text: await answer.text() };
-  };
-  return { calls, seen, ask, http, url: gateway.url, placeholder };
-}
+import { json, openShipped } from '../../support/wrapper/gateway.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
 
 const LIMITS = [
+  { cli: 'firecrawl', status: 403, body: { error: 'Unauthorized: This account has been banned. Contact us.' } },
+  { cli: 'firecrawl', status: 403, body: { error: 'This API key has been blocked by the account holder.' } },
   { cli: 'tvly', status: 432, body: {} },
   { cli: 'tvly', status: 433, body: {} },
   { cli: 'elevenlabs', status: 401, body: { detail: { status: 'quota_exceeded' } } },
@@ -55,7 +19,7 @@ const LIMITS = [
 
 for (const { cli, status, body } of LIMITS) {
   test(`after ${status} of ${cli}, the next account answers`, async t => {
-    const { calls, ask } = await setUp(t, cli, AB, (key, _req, res) =>
+    const { calls, ask } = await openShipped(t, cli, AB, (key, _req, res) =>
       json(res, key === 'real-a' ? status : 200, key === 'real-a' ? body : {}),
     );
     assert.equal((await ask('POST /x', '{}')).status, 200);
@@ -63,9 +27,22 @@ for (const { cli, status, body } of LIMITS) {
   });
 }
 
+for (const error of ['This website is no longer supported', 'Accept the terms first', 'Your IP address is not allowed'])
+  test(`403 of firecrawl about something else leads to no other account: ${error}`, async t => {
+    const { calls, ask } = await openShipped(t, 'firecrawl', AB, (_key, _req, res) => json(res, 403, { error }));
+    assert.equal((await ask('POST /v2/scrape', '{}')).status, 403);
+    assert.equal(calls.length, 1);
+  });
+
+test('the pause of an account is as long as the text of its error says', async t => {
+  const error = 'Rate limit exceeded. Consumed (req/min): 11, please retry after 23s, resets at Thu Jan 01 2026';
+  const { ask } = await openShipped(t, 'firecrawl', { a: 'real-a' }, (_key, _req, res) => json(res, 429, { error }));
+  assert.equal((await ask('POST /v2/scrape', '{}')).headers.get('retry-after'), '23');
+});
+
 test('an account of OpenAI is selected, and no failure leads to another one', async t => {
   const headers = { 'openai-organization': 'org', 'openai-project': 'project' };
-  const { calls, seen, ask, http, url, placeholder } = await setUp(t, 'openai', AB, (_key, _req, res) =>
+  const { calls, seen, ask, http, url, placeholder } = await openShipped(t, 'openai', AB, (_key, _req, res) =>
     json(res, 429, { error: {} }),
   );
   assert.equal(variablesFor(http, { url, placeholder }, {}).OPENAI_BASE_URL, `${url}/v1`);
@@ -76,7 +53,7 @@ test('an account of OpenAI is selected, and no failure leads to another one', as
 });
 
 test('the end of a key of DeepL decides which address is asked', async t => {
-  const { seen, ask } = await setUp(t, 'deepl', { free: 'real:fx' }, (_key, _req, res) => json(res, 200, {}));
+  const { seen, ask } = await openShipped(t, 'deepl', { free: 'real:fx' }, (_key, _req, res) => json(res, 200, {}));
   await ask('POST /v2/translate', 'text=x');
   assert.match(seen[0]!.host!, /^localhost:/);
   assert.equal(seen[0]!.authorization, 'DeepL-Auth-Key real:fx');
@@ -120,7 +97,7 @@ const JOBS = [
 for (const { cli, create, answer, follow, body } of JOBS) {
   test(`${follow} of ${cli} goes to the account of the job that it names`, async t => {
     let isOut = false;
-    const { calls, ask } = await setUp(t, cli, AB, (key, _req, res) =>
+    const { calls, ask } = await openShipped(t, cli, AB, (key, _req, res) =>
       json(res, key === 'real-a' && isOut ? 402 : 200, answer),
     );
     await ask(create, '{}');

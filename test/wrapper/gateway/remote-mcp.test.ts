@@ -1,0 +1,59 @@
+// MCP over HTTP through a gateway: the key is in the address only behind it, and a session stays with its account.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import { test } from 'node:test';
+import { json, openShipped } from '../../support/wrapper/gateway.ts';
+
+const AB = { a: 'real-a', b: 'real-b' };
+const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} };
+
+test('a placeholder in the address lets a client in, and the key takes its place', async t => {
+  const places = { firecrawl: ['/{key}/v2/mcp'], tvly: ['/mcp/?tavilyApiKey={key}', '/mcp?x=1&tavilyApiKey={key}'] };
+  for (const [cli, addresses] of Object.entries(places)) {
+    const { calls, seen, url, placeholder, box } = await openShipped(t, cli, { a: 'real-a' }, (_key, req, res) => {
+      res.setHeader('location', `http://127.0.0.1:${req.socket.localPort}${req.url}`);
+      json(res, 200, { asked: req.url });
+    });
+    for (const address of addresses) {
+      const asked = `${url}${address.replace('{key}', placeholder)}`;
+      const answer = await fetch(asked, { method: 'POST', body: JSON.stringify(initialize) });
+      const text = await answer.text();
+      assert.equal(answer.status, 200, text);
+      assert.equal(calls.at(-1), ` POST ${address.replace('{key}', 'real-a')}`);
+      assert.match(seen.at(-1)!.host!, /^localhost:/);
+      assert.equal(seen.at(-1)!.authorization, undefined);
+      assert.doesNotMatch(`${text} ${answer.headers.get('location')}`, /real-/);
+      assert.ok(answer.headers.get('location')!.startsWith(url));
+    }
+    assert.equal((await fetch(`${url}${addresses[0]!.replace('{key}', 'fc-another')}`)).status, 401);
+    // logs and state hold neither key nor placeholder
+    const files = fs.readdirSync(box.state, { recursive: true, withFileTypes: true }).filter(each => each.isFile());
+    for (const { parentPath, name } of files) {
+      const text = fs.readFileSync(`${parentPath}/${name}`, 'latin1');
+      assert.ok(!text.includes('real-') && !text.includes(placeholder), name);
+    }
+  }
+});
+
+test('a session stays with its account, and ends when that is used up', async t => {
+  const out = new Set<string>();
+  const { calls, ask } = await openShipped(t, 'firecrawl', AB, (key, req, res) => {
+    if (out.has(key)) return json(res, 402, { error: 'Insufficient credits' });
+    if (req.headers['mcp-session-id'] === undefined) res.setHeader('mcp-session-id', `session-of-${key.slice(5)}`);
+    json(res, 200, { jsonrpc: '2.0', id: 1, result: {} });
+  });
+  const post = (session?: string) =>
+    ask('POST /v2/mcp', JSON.stringify(initialize), session === undefined ? {} : { 'mcp-session-id': session });
+  const session = (await post()).headers.get('mcp-session-id')!;
+  out.add('real-a');
+  assert.equal((await post()).headers.get('mcp-session-id'), 'session-of-b');
+  out.delete('real-a');
+  // another account is the default by now
+  assert.equal((await post(session)).status, 200);
+  assert.equal(calls.at(-1), 'real-a POST /v2/mcp');
+  out.add('real-a');
+  assert.equal((await post(session)).status, 404);
+  const again = (await post()).headers.get('mcp-session-id')!;
+  assert.equal(again, 'session-of-b');
+  assert.equal((await post(again)).status, 200);
+});
