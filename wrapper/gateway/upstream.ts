@@ -85,7 +85,7 @@ export function ask(req: IncomingMessage, using: Using, route: Route, more: Requ
   const headers = without(passedOn(req.rawHeaders, http), OWN);
   const path = withKey(target, placeholder, encodeURIComponent(key));
   headers.push('host', host, 'accept-encoding', 'identity');
-  // who sends the key in the address sends no header
+  // a program that sends the key in the address sends no header
   if (path === target || req.headers[http.key_header] !== undefined) headers.push(http.key_header, keyValue(http, key));
   const agent = agents[protocol]!;
   const options = {

@@ -46,7 +46,7 @@ async function startProcess(t: TestContext, respond: Respond, args: readonly str
   return { box, child, url, placeholder, ask, said };
 }
 
-/** What has arrived so far. */
+/** Text that has arrived so far. */
 function textOf(stream: Readable): () => string {
   let text = '';
   stream.on('data', chunk => {
