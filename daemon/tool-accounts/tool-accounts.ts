@@ -32,7 +32,7 @@ export function createToolAccounts(
   const readTools = createReader({ paths, catalog }, env.PATH ?? '');
   const offer = createToolOffer({ env, state }, { catalog });
   // one file in each directory that the wrapper changes
-  const files = [paths.config, paths.installs, join(paths.accounts, 'any.json')];
+  const files = [paths.config, paths.installs, join(paths.accounts, 'any.json'), join(paths.gateways, 'any.json')];
   const watching = watchWhileWanted(files, () => void publish(), leaseMs);
   /** By CLI and account, why the provider could not be asked the last time. */
   let problems: ReadonlyMap<string, string> = new Map();

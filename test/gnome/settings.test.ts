@@ -286,6 +286,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
     await stage.turn('tools');
     await find('team-a');
     await find('0 of 1000 left · Quota used up, used again in 12 minutes');
+    await find('research-agent');
     await press('team-d');
     await press('“team-b” is paused: Use Now');
     await press('netlify: Set Up…');

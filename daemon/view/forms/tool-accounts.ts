@@ -3,6 +3,7 @@ import type { Tool, ToolAccount, ToolAccounts, ToolAccountsChange, ToolRun } fro
 import type { Command, Form, Group, Question, Row, Tone } from '../form.ts';
 import { formatAbout, formatCount, formatDate, formatIn, formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
+import { consumerGroup } from './tool-consumers.ts';
 
 export interface ToolAccountsState {
   /** null until the daemon has answered. */
@@ -115,6 +116,7 @@ function toolGroups(tool: Tool, now: number, tr: Translator): Group[] {
         ...termsRows(tool, tr),
       ],
     },
+    consumerGroup(tool, now, tr),
     {
       id: `runs-${cli}`,
       // Translators: %s is a command such as firecrawl

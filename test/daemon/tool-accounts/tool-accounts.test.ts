@@ -8,6 +8,8 @@ import type { Problem } from '../../../daemon/problem.ts';
 import { createState, type Published } from '../../../daemon/state/store.ts';
 import { parseRefresh, wordsFor } from '../../../daemon/tool-accounts/run-wrapper.ts';
 import { createToolAccounts } from '../../../daemon/tool-accounts/tool-accounts.ts';
+import { pathsFor } from '../../../wrapper/store/paths.ts';
+import { updateGateway } from '../../../wrapper/store/tokens.ts';
 import { until } from '../../support/until.ts';
 import { buildWrapper, sandbox } from '../../support/wrapper/sandbox.ts';
 
@@ -181,6 +183,12 @@ test('publishes what another process changes, only while somebody has asked', as
   assert.equal(events.length, 1, 'a follower starts with the present value');
   box.accounts('fake', { a: 'k1' });
   await until(() => events.some(({ data }) => fake(data as ToolAccounts)?.accounts.length === 1));
+  const paths = pathsFor(box.env);
+  const served = { requests: 1, refused: 0, used: 2, lastAt: 1, lastAccount: 'a' };
+  updateGateway(paths, 'fake', gateway => {
+    gateway.tokens.push({ name: 'agent', digest: 'a'.repeat(64), created: 1, ...served });
+  });
+  await until(() => events.some(({ data }) => fake(data as ToolAccounts)?.consumers[0]?.account === 'a'));
   accounts.read();
   unfollow();
   await until(() => watches() === 0, 'the store is no longer watched');

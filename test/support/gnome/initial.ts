@@ -75,6 +75,7 @@ export function app(id: string, name: string, more: Partial<App> = {}): App {
     method: 'environment',
     note: null,
     shortcut: null,
+    tunnelShortcut: null,
     ...more,
   };
 }
@@ -134,6 +135,18 @@ export function richTool(now: number): Tool {
     runs: [
       { ...run, at: at(-1), account: 'team-a', outcome: 'ok' },
       { ...run, at: at(-1), account: 'team-b', outcome: 'left', class: 'quota' },
+    ],
+    consumers: [
+      {
+        name: 'research-agent',
+        ends: at(72),
+        requests: 1280,
+        refused: 3,
+        used: 500,
+        budget: 500,
+        last: at(-0.1),
+        account: 'team-a',
+      },
     ],
   });
 }

@@ -45,6 +45,31 @@ test('shows per account what is left, cooldown, forecast, renewal and shared quo
   );
 });
 
+test('shows per program at the gateway its requests, the last account, and what was refused', () => {
+  const idle = { name: 'idle', ends: null, requests: 0, refused: 0, used: 0, budget: null, last: null, account: null };
+  const over = { ...idle, name: 'over', ends: later(-1), requests: 1, used: 2 };
+  const [rich] = richTool(now).consumers;
+  const form = formOf(tool('x', { accounts: [toolAccount('a')], consumers: [idle, rich!, over] }));
+  const { title, rows } = form.groups.find(({ id }) => id === 'consumers-x')!;
+  assert.equal(title, 'Programs that use x through the gateway');
+  assert.deepEqual(
+    rows.map(each => [each.title, each.tone, each.subtitle?.replace(/(team-a”), [^·]+ ·/, '$1, DATE ·')]),
+    [
+      ['idle', 'neutral', '0 requests'],
+      [
+        'research-agent',
+        'warning',
+        '1280 requests · Last by “team-a”, DATE · 3 refused · 500 of its budget of 500 used · Ends in 3 days',
+      ],
+      ['over', 'neutral', '1 request · Its token has ended'],
+    ],
+  );
+  assert.deepEqual(
+    formOf(tool('x', { accounts: [toolAccount('a')] })).groups.find(({ id }) => id === 'consumers-x')?.rows,
+    [],
+  );
+});
+
 test('a cooldown that has ended, and what is past, is not shown', () => {
   const past = toolAccount('a', {
     coolingDown: { class: 'rate', until: later(-1) },

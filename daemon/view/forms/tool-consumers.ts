@@ -1,0 +1,52 @@
+// Describes the programs that use a tool's accounts through the gateway, for the page of tool accounts.
+import type { Tool } from '../../api/schema/accounts.ts';
+import type { Group } from '../form.ts';
+import { formatCount, formatDate, formatIn } from '../format.ts';
+import { fill, type Translator } from '../translator.ts';
+
+/** The programs with a token; nothing where there is no gateway. @param now ms since the epoch */
+export function consumerGroup({ cli, consumers }: Tool, now: number, tr: Translator): Group {
+  return {
+    id: `consumers-${cli}`,
+    // Translators: %s is a command such as firecrawl
+    title: fill(tr._('Programs that use %s through the gateway'), cli),
+    rows: consumers.map(consumer => ({
+      kind: 'note',
+      id: `consumer-${cli}-${consumer.name}`,
+      title: consumer.name,
+      subtitle: consumerText(consumer, now, tr),
+      tone: consumer.refused > 0 ? 'warning' : 'neutral',
+    })),
+  };
+}
+
+function consumerText(
+  { requests, refused, used, budget, last, account, ends }: Tool['consumers'][number],
+  now: number,
+  tr: Translator,
+): string {
+  const { _, ngettext } = tr;
+  const parts = [
+    // Translators: %d is a number of requests to a provider
+    fill(ngettext('%d request', '%d requests', requests), formatCount(requests, tr)),
+    account !== null && last !== null
+      ? // Translators: the first %s is the name of an account, the second a date and time
+        fill(_('Last by “%s”, %s'), account, formatDate(last, tr))
+      : null,
+    refused > 0
+      ? // Translators: %d is a number of requests that were not sent, because a budget was used up
+        fill(ngettext('%d refused', '%d refused', refused), formatCount(refused, tr))
+      : null,
+    budget !== null
+      ? // Translators: %s are numbers: the part of a budget that is used up, and all of it
+        fill(_('%s of its budget of %s used'), formatCount(used, tr), formatCount(budget, tr))
+      : null,
+    ends !== null ? endText(Date.parse(ends), now, tr) : null,
+  ];
+  return parts.filter(part => part !== null).join(' · ');
+}
+
+function endText(ends: number, now: number, tr: Translator): string {
+  // Translators: when a token ends; %s is such as: in 3 hours
+  return ends > now ? fill(tr._('Ends %s'), formatIn((ends - now) / 1000, tr)) : tr._('Its token has ended');
+}
