@@ -235,7 +235,7 @@ export const endpoints = {
     problems: ['app-not-found', 'app-launch-failed', 'killswitch-not-installed'],
   },
   'POST /api/apps/shortcut': {
-    summary: 'Make or remove the desktop entry that starts an app through the local proxy',
+    summary: 'Make or remove the desktop entry that starts an app through the local proxy, or only through the tunnel',
     body: s.ShortcutRequest,
     response: s.ShortcutResponse,
     problems: ['app-not-found', 'app-not-launchable', 'config-not-writable'],

@@ -1,8 +1,9 @@
 // Finds the apps of this desktop and lists them, sorted, with their shortcuts.
-import type { App } from '../api/schema.ts';
+import type { App, ShortcutWay } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { applicationDirectories, type Catalog, createCatalog, type Found, readFileSafely } from './catalog.ts';
+import { SHORTCUT_PREFIXES } from './data-home.ts';
 import { createDescriber, type Described, type Kind } from './describe.ts';
 import { type Entry, localeKeys, messageLocales, parseEntry } from './desktop-entry.ts';
 
@@ -25,8 +26,8 @@ export interface AppList {
   find(id: string): Promise<Launchable>;
   /** An app that takes the proxy. @throws Problem app-not-found, app-not-launchable */
   findForProxy(id: string): Promise<Launchable>;
-  /** The paths of our shortcuts, by the id of their app. */
-  shortcuts(entries: FoundApps): Map<string, string>;
+  /** The paths of our shortcuts of one way, by the id of their app. */
+  shortcuts(entries: FoundApps, way: ShortcutWay): Map<string, string>;
   close(): void;
 }
 
@@ -57,7 +58,7 @@ export function createAppList({ env, settings }: FeatureContext, dataHome: strin
 
   function list(entries: FoundApps): App[] {
     if (latest?.found === entries) return latest.apps;
-    const paths = shortcuts(entries);
+    const paths = { proxy: shortcuts(entries, 'proxy'), tunnel: shortcuts(entries, 'tunnel-only') };
     const collator = new Intl.Collator(locales.find(key => /^[a-z]{2,3}$/.test(key)) ?? 'en');
     const apps = [...entries.values()]
       .flatMap(({ value }) => (value.kind === 'shown' ? [listed(value.app, paths)] : []))
@@ -84,8 +85,8 @@ export function createAppList({ env, settings }: FeatureContext, dataHome: strin
     return launchable;
   }
 
-  function shortcuts(entries: FoundApps): Map<string, string> {
-    const own = dataHome ? `${dataHome}/applications/` : null;
+  function shortcuts(entries: FoundApps, way: ShortcutWay): Map<string, string> {
+    const own = dataHome ? `${dataHome}/applications/${SHORTCUT_PREFIXES[way]}` : null;
     return new Map(
       [...entries.values()].flatMap(({ value }) =>
         value.kind === 'shortcut' && own && value.path.startsWith(own) ? [[value.of, value.path] as const] : [],
@@ -101,6 +102,9 @@ export function readEntry(path: string): Entry | null {
   return parseEntry(readFileSafely(path) ?? '');
 }
 
-function listed({ family: _, ...app }: Described, shortcuts: ReadonlyMap<string, string>): App {
-  return { ...app, shortcut: shortcuts.get(app.id) ?? null };
+function listed(
+  { family: _, ...app }: Described,
+  { proxy, tunnel }: Record<'proxy' | 'tunnel', ReadonlyMap<string, string>>,
+): App {
+  return { ...app, shortcut: proxy.get(app.id) ?? null, tunnelShortcut: tunnel.get(app.id) ?? null };
 }

@@ -1,5 +1,12 @@
 // Serves the apps of this desktop: lists them, starts them through the local proxy, and gives them shortcuts.
-import type { BeforeProxy, KeepRequest, KeepResponse, LaunchRequest, LaunchResponse } from '../api/schema.ts';
+import {
+  type BeforeProxy,
+  type KeepRequest,
+  type KeepResponse,
+  type LaunchRequest,
+  type LaunchResponse,
+  ShortcutWay,
+} from '../api/schema.ts';
 import type { AppsControl, FeatureContext } from '../controls.ts';
 import { reason } from '../system/errno.ts';
 import { createAppList, type FoundApps } from './app-list.ts';
@@ -55,7 +62,7 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
     const { host, port } = proxy;
     const shortcutPath = shortcut
       ? (await shortcuts.set({ appId, present: true })).shortcut
-      : (apps.shortcuts(await apps.read()).get(appId) ?? null);
+      : (apps.shortcuts(await apps.read(), 'proxy').get(appId) ?? null);
     return { ok: true, appId, pid, proxy: { host, port }, shortcut: shortcutPath };
   }
 
@@ -72,7 +79,8 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
     },
     async list() {
       const entries = await apps.read();
-      if (entries !== listed && apps.shortcuts(entries).size > 0) void shortcuts.renew();
+      const hasShortcuts = ShortcutWay.options.some(way => apps.shortcuts(entries, way).size > 0);
+      if (entries !== listed && hasShortcuts) void shortcuts.renew();
       listed = entries;
       return apps.list(entries);
     },

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AppsControl, FeatureContext } from '../controls.ts';
 import { programs } from '../system/install-paths.ts';
-import { SHORTCUT_PREFIX, userData } from './data-home.ts';
+import { userData, wayOfShortcut } from './data-home.ts';
 
 /** @param launcher absolute path of `culvert`, which shortcuts start */
 export function createApps(context: FeatureContext, launcher = programs.culvert): AppsControl {
@@ -27,7 +27,7 @@ export function createApps(context: FeatureContext, launcher = programs.culvert)
   function hasShortcuts(): boolean {
     try {
       return (
-        dataHome !== null && readdirSync(join(dataHome, 'applications')).some(name => name.startsWith(SHORTCUT_PREFIX))
+        dataHome !== null && readdirSync(join(dataHome, 'applications')).some(name => wayOfShortcut(name) !== null)
       );
     } catch {
       return false; // no such directory

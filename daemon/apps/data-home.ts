@@ -1,9 +1,19 @@
 // Finds the directory of this user's desktop entries, and names the prefix of ours.
 import { isAbsolute, join } from 'node:path';
+import type { ShortcutWay } from '../api/schema.ts';
 import { APP_ID } from '../system/build-info.ts';
 
-/** Filename prefix of generated shortcuts, in `$XDG_DATA_HOME/applications`. */
-export const SHORTCUT_PREFIX = `${APP_ID}.proxy.`;
+/** Filename prefixes of generated shortcuts, in `$XDG_DATA_HOME/applications`. */
+export const SHORTCUT_PREFIXES: Readonly<Record<ShortcutWay, string>> = {
+  proxy: `${APP_ID}.proxy.`,
+  'tunnel-only': `${APP_ID}.tunnel-only.`,
+};
+
+/** The way that the name of a file says; null for a file that is not ours. */
+export function wayOfShortcut(name: string): ShortcutWay | null {
+  const ways = Object.keys(SHORTCUT_PREFIXES) as ShortcutWay[];
+  return ways.find(way => name.startsWith(SHORTCUT_PREFIXES[way])) ?? null;
+}
 
 /** `$XDG_DATA_HOME`, or null where there is no home. */
 export function userData(env: NodeJS.ProcessEnv): string | null {

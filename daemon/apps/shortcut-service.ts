@@ -1,6 +1,6 @@
 // Adds, removes and renews shortcuts of apps for the API.
 import { existsSync } from 'node:fs';
-import type { ShortcutRequest, ShortcutResponse } from '../api/schema.ts';
+import type { ShortcutRequest, ShortcutResponse, ShortcutWay } from '../api/schema.ts';
 import { Problem } from '../problem.ts';
 import { type AppList, readEntry } from './app-list.ts';
 import { listShortcuts, removeShortcut, shortcutPath, writeShortcut } from './shortcuts.ts';
@@ -27,15 +27,15 @@ export interface ShortcutService {
 export function createShortcutService({ apps, dataHome, launcher, say }: ShortcutOptions): ShortcutService {
   let renewing: Promise<void> | undefined;
 
-  async function set({ appId, present }: ShortcutRequest): Promise<ShortcutResponse> {
+  async function set({ appId, present, way = 'proxy' }: ShortcutRequest): Promise<ShortcutResponse> {
     if (!dataHome)
       throw new Problem(
         'config-not-writable',
         'Neither XDG_DATA_HOME nor HOME is set, so there is no place for shortcuts.',
       );
-    const path = shortcutPath(dataHome, appId);
+    const path = shortcutPath(dataHome, appId, way);
     try {
-      await (present ? add(dataHome, appId) : remove(dataHome, appId));
+      await (present ? add(dataHome, appId, way) : remove(dataHome, appId, way));
     } catch (cause) {
       if (cause instanceof Problem) throw cause;
       throw new Problem(
@@ -48,24 +48,24 @@ export function createShortcutService({ apps, dataHome, launcher, say }: Shortcu
     return { ok: true, appId, shortcut: present ? path : null };
   }
 
-  async function add(home: string, appId: string): Promise<void> {
-    const { entry, path } = await apps.findForProxy(appId);
-    writeShortcut(home, { id: appId, path, entry }, launcher);
+  async function add(home: string, appId: string, way: ShortcutWay): Promise<void> {
+    const { entry, path } = await (way === 'proxy' ? apps.findForProxy(appId) : apps.find(appId));
+    writeShortcut(home, { id: appId, way, path, entry }, launcher);
   }
 
-  async function remove(home: string, appId: string): Promise<void> {
-    const own = listShortcuts(home).filter(({ id }) => id === appId);
+  async function remove(home: string, appId: string, way: ShortcutWay): Promise<void> {
+    const own = listShortcuts(home).filter(shortcut => shortcut.id === appId && shortcut.way === way);
     // without a shortcut, an unknown app is refused, and a known one is not
-    if (own.length === 0 && !(await apps.read()).has(appId)) await apps.findForProxy(appId);
+    if (own.length === 0 && !(await apps.read()).has(appId)) await apps.find(appId);
     for (const { path } of own) removeShortcut(path);
   }
 
   async function renewAll(home: string): Promise<void> {
     const entries = await apps.read();
-    for (const { id, path, original } of listShortcuts(home)) {
+    for (const { id, way, path, original } of listShortcuts(home)) {
       const now = entries.get(id);
       const entry = now?.value.kind === 'shown' ? readEntry(now.path) : null;
-      if (now && entry) writeShortcut(home, { id, path: now.path, entry }, launcher);
+      if (now && entry) writeShortcut(home, { id, way, path: now.path, entry }, launcher);
       // not for an app that this session only doesn't show, or whose directory it doesn't know
       else if (!now && !existsSync(original)) removeShortcut(path);
     }

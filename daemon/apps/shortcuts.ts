@@ -1,9 +1,10 @@
-// Culvert's own desktop entries, each of which starts one app through the proxy: made, renewed, removed.
+// Culvert's own desktop entries, each of which starts one app through the proxy or only through the tunnel: made, renewed, removed.
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ShortcutWay } from '../api/schema.ts';
 import { replaceFile } from '../system/files.ts';
 import { readFileSafely } from './catalog.ts';
-import { SHORTCUT_PREFIX } from './data-home.ts';
+import { SHORTCUT_PREFIXES, wayOfShortcut } from './data-home.ts';
 import { ORIGINAL_KEY, SHORTCUT_KEY } from './describe.ts';
 import { type Entry, escapeValue, list, parseEntry, text, unescapeValue } from './desktop-entry.ts';
 import { joinExec } from './exec-key.ts';
@@ -17,18 +18,19 @@ function shortcutDirectory(dataHome: string): string {
 /** The app that a shortcut starts. */
 export interface Original {
   id: string;
+  way: ShortcutWay;
   /** Path of its desktop file. */
   path: string;
   entry: Entry;
 }
 
 /** The path of an app's shortcut, whether it exists or not. */
-export function shortcutPath(dataHome: string, id: string): string {
-  return join(shortcutDirectory(dataHome), `${SHORTCUT_PREFIX}${fileNameOf(id)}.desktop`);
+export function shortcutPath(dataHome: string, id: string, way: ShortcutWay): string {
+  return join(shortcutDirectory(dataHome), `${SHORTCUT_PREFIXES[way]}${fileNameOf(id)}.desktop`);
 }
 
 /** Every shortcut that is ours, by its file; the id is its app's. Files of that name without our key are the user's. */
-export function listShortcuts(dataHome: string): { id: string; path: string; original: string }[] {
+export function listShortcuts(dataHome: string): { id: string; way: ShortcutWay; path: string; original: string }[] {
   let names: string[];
   try {
     names = readdirSync(shortcutDirectory(dataHome));
@@ -36,12 +38,14 @@ export function listShortcuts(dataHome: string): { id: string; path: string; ori
     return [];
   }
   return names
-    .filter(name => name.startsWith(SHORTCUT_PREFIX) && name.endsWith('.desktop'))
+    .filter(name => name.endsWith('.desktop'))
     .flatMap(name => {
+      const way = wayOfShortcut(name);
+      if (!way) return [];
       const path = join(shortcutDirectory(dataHome), name);
       const entry = parseEntry(readFileSafely(path) ?? '');
       const id = entry && text(entry, SHORTCUT_KEY);
-      return id ? [{ id, path, original: text(entry, ORIGINAL_KEY) ?? '' }] : [];
+      return id ? [{ id, way, path, original: text(entry, ORIGINAL_KEY) ?? '' }] : [];
     });
 }
 
@@ -52,7 +56,7 @@ export function listShortcuts(dataHome: string): { id: string; path: string; ori
  * @throws NodeJS.ErrnoException when the directory can't be written
  */
 export function writeShortcut(dataHome: string, original: Original, launcher: string): boolean {
-  const path = shortcutPath(dataHome, original.id);
+  const path = shortcutPath(dataHome, original.id, original.way);
   const content = shortcutText(original, launcher);
   if (read(path) === content) return false;
   mkdirSync(shortcutDirectory(dataHome), { recursive: true });
@@ -75,11 +79,11 @@ export function removeAllShortcuts(dataHome: string): string[] {
 }
 
 /** The text of a shortcut: a desktop entry with the original's look. Pure. */
-function shortcutText({ id, path, entry }: Original, launcher: string): string {
+function shortcutText({ id, way, path, entry }: Original, launcher: string): string {
   const copied = [...entry].flatMap(([key, value]) => {
     const [, base = '', locale] = /^([A-Za-z0-9-]+)(?:\[([^\]]+)\])?$/.exec(key) ?? [];
     const clean = escapeValue(unescapeValue(value));
-    if (base === 'Name') return [`${key}=${clean} (${THROUGH[languageOf(locale)] ?? THROUGH.en})`];
+    if (base === 'Name') return [`${key}=${clean} (${ADDED[way][languageOf(locale)] ?? ADDED[way].en})`];
     return COPIED.has(base) && clean !== '' ? [`${key}=${clean}`] : [];
   });
   const categories = list(entry, 'Categories').filter(category => CATEGORIES.has(category));
@@ -88,13 +92,16 @@ function shortcutText({ id, path, entry }: Original, launcher: string): string {
     'Type=Application',
     ...copied,
     `Categories=${(categories.length > 0 ? categories : ['Network']).join(';')};`,
-    `Exec=${escapeValue(joinExec([launcher, 'apps', 'launch', '--yes', id]))}`,
+    `Exec=${escapeValue(joinExec([launcher, 'apps', 'launch', OPTIONS[way], id]))}`,
     `TryExec=${escapeValue(launcher)}`,
     'Terminal=false',
     `${SHORTCUT_KEY}=${escapeValue(id)}`,
     `${ORIGINAL_KEY}=${escapeValue(path)}`,
   ].join('\n')}\n`;
 }
+
+/** Option of `culvert apps launch`. */
+const OPTIONS: Readonly<Record<ShortcutWay, string>> = { proxy: '--yes', 'tunnel-only': '--tunnel-only' };
 
 /** StartupWMClass is not among them: it would bind the windows of the ordinary instance to the shortcut. */
 const COPIED = new Set(['GenericName', 'Comment', 'Icon']);
@@ -107,17 +114,31 @@ const CATEGORIES = new Set(
 );
 
 /** Added to the name of an app, by language; in the file itself, where no catalog of ours is read. */
-const THROUGH: Record<string, string> = {
-  en: 'through WARP',
-  de: 'über WARP',
-  es: 'a través de WARP',
-  fr: 'via WARP',
-  it: 'tramite WARP',
-  nl: 'via WARP',
-  pl: 'przez WARP',
-  pt: 'através do WARP',
-  ru: 'через WARP',
-  uk: 'через WARP',
+const ADDED: Readonly<Record<ShortcutWay, Record<string, string>>> = {
+  proxy: {
+    en: 'through WARP',
+    de: 'über WARP',
+    es: 'a través de WARP',
+    fr: 'via WARP',
+    it: 'tramite WARP',
+    nl: 'via WARP',
+    pl: 'przez WARP',
+    pt: 'através do WARP',
+    ru: 'через WARP',
+    uk: 'через WARP',
+  },
+  'tunnel-only': {
+    en: 'only through the tunnel',
+    de: 'nur durch den Tunnel',
+    es: 'solo por el túnel',
+    fr: 'uniquement par le tunnel',
+    it: 'solo attraverso il tunnel',
+    nl: 'alleen via de tunnel',
+    pl: 'tylko przez tunel',
+    pt: 'somente pelo túnel',
+    ru: 'только через туннель',
+    uk: 'лише через тунель',
+  },
 };
 
 const languageOf = (locale: string | undefined) => locale?.split(/[_@.-]/)[0] ?? 'en';

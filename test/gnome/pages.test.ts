@@ -206,6 +206,28 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       );
     });
 
+    test('are started only through the tunnel, without the proxy, and get a shortcut that does so', async () => {
+      daemon.set('settings', { Mode: 'warp' });
+      daemon.set('killSwitch', { installed: true });
+      await stage.turn('apps');
+      stage.key('ctrl+r');
+      await press('More ways to start Firefox');
+      await press('Start Only Through the Tunnel');
+      await find('Firefox started. It uses the tunnel only.');
+      await press('More ways to start Firefox');
+      await press('Add to App Menu, Only Through the Tunnel');
+      await find('Firefox is in the app menu');
+      await press('More ways to start Firefox');
+      await press('Remove from App Menu, Only Through the Tunnel');
+      await find('Firefox removed from the app menu');
+      const shortcut = (present: boolean) => ({ appId: 'firefox.desktop', present, way: 'tunnel-only' });
+      assert.deepEqual(daemon.asked, [
+        { line: 'POST /api/apps/tunnel-launcher', body: { appId: 'firefox.desktop' } },
+        { line: 'POST /api/apps/shortcut', body: shortcut(true) },
+        { line: 'POST /api/apps/shortcut', body: shortcut(false) },
+      ]);
+    });
+
     test('that fail to start say why', async () => {
       await proxy();
       daemon.onAsked = () => {

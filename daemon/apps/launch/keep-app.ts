@@ -34,14 +34,17 @@ export async function keepApp(
       { hint: `Install it with: ${places.install}` },
     );
   const session = sessionEnv(env);
-  const args = expandFields(splitExec(text(entry, 'Exec')!), { name, icon: app.icon, file: path });
-  const located = locateProgram(args);
-  const program = args[located.at]!;
-  if (located.packaging !== 'native' || handsOver(program, session.PATH ?? ''))
-    throw new Problem(
+  const escapes = () =>
+    new Problem(
       'app-launch-failed',
       message('%s can’t be kept in the tunnel, because another process starts it. Nothing was started.', name),
     );
+  const line = text(entry, 'Exec');
+  if (!line) throw escapes(); // D-Bus starts it
+  const args = expandFields(splitExec(line), { name, icon: app.icon, file: path });
+  const located = locateProgram(args);
+  const program = args[located.at]!;
+  if (located.packaging !== 'native' || handsOver(program, session.PATH ?? '')) throw escapes();
   const binary = findProgram(program, session.PATH ?? '');
   if (!binary) throw new Problem('app-launch-failed', message('The program of %s is not installed.', name));
 

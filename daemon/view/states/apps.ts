@@ -1,6 +1,7 @@
 // Pure: turns the apps of the desktop into the list of the Apps page, and picks those to offer shortcuts for.
 
 import { MODES, PROTOCOLS } from '../../api/actions.ts';
+import type { Client } from '../../api/client.ts';
 import type { App, LaunchRequest, ProxyMethod, Snapshot } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { modeName } from '../client/labels.ts';
@@ -8,6 +9,7 @@ import type { Command } from '../form.ts';
 import { wordMessage } from '../message.ts';
 import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
+import type { KillSwitchLook } from './killswitch.ts';
 import { problemTitle } from './problems.ts';
 
 /** Parts of the page: the list only while there is a proxy to start apps through. */
@@ -168,7 +170,7 @@ const appText = searchable<App>(({ name, id, categories }) => `${name} ${id} ${c
 /** By name, as this language sorts them; those with a shortcut, the favorites, come first. */
 export function sortApps(apps: App[], locale?: string): App[] {
   const order = new Intl.Collator(locale, { sensitivity: 'base', numeric: true });
-  const favorite = ({ shortcut }: App) => (shortcut === null ? 1 : 0);
+  const favorite = ({ shortcut, tunnelShortcut }: App) => ((shortcut ?? tunnelShortcut) === null ? 1 : 0);
   return [...apps].sort((a, b) => favorite(a) - favorite(b) || order.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
 }
 
@@ -194,6 +196,71 @@ export function noAppsText(any: boolean, { _ }: Translator): { title: string; de
   return any
     ? { title: _('Nothing found'), description: _('No app matches the search.') }
     : { title: _('No apps'), description: _('This desktop has no apps with a menu entry.') };
+}
+
+/** An entry of an app's menu. */
+export interface AppEntry {
+  label: string;
+  command: Command;
+}
+
+/** Name of the button that opens an app's menu. */
+export function appMenuName({ name }: App, { _ }: Translator): string {
+  // Translators: %s is the name of an app
+  return fill(_('More ways to start %s'), name);
+}
+
+/** The ways to start an app that need no proxy, as entries of its menu. @param helper the kill switch, whose root service does it */
+export function furtherWays(
+  app: App,
+  { call, helper }: { call: Client['call']; helper: KillSwitchLook },
+  tr: Translator,
+): AppEntry[] {
+  return tunnelOnly(app, { call, helper }, tr);
+}
+
+function tunnelOnly(
+  { id: appId, name, packaging, tunnelShortcut }: App,
+  { call, helper }: { call: Client['call']; helper: KillSwitchLook },
+  tr: Translator,
+): AppEntry[] {
+  const { _ } = tr;
+  const work = (does: () => Promise<unknown>, done: string): Command => ({
+    ask: { kind: 'work', changes: true, work: does },
+    done,
+  });
+  const present = tunnelShortcut === null;
+  const shortcut: AppEntry = {
+    label: present ? _('Add to App Menu, Only Through the Tunnel') : _('Remove from App Menu, Only Through the Tunnel'),
+    command: work(
+      () => call('POST /api/apps/shortcut', { body: { appId, present, way: 'tunnel-only' } }),
+      shortcutText(name, present, tr),
+    ),
+  };
+  const start: AppEntry = {
+    label: _('Start Only Through the Tunnel'),
+    command:
+      helper === 'not-installed'
+        ? installCommand(tr)
+        : work(
+            () => call('POST /api/apps/tunnel-launcher', { body: { appId } }),
+            // Translators: %s is the name of an app
+            fill(_('%s started. It uses the tunnel only.'), name),
+          ),
+  };
+  // the start of one that can't be kept there says why
+  return packaging === 'native' || !present ? [start, shortcut] : [start];
+}
+
+function installCommand({ _ }: Translator): Command {
+  return {
+    ask: { kind: 'client', task: 'install-killswitch' },
+    confirm: {
+      heading: _('Kill switch helper'),
+      body: _('The root service of the kill switch, which keeps programs in the tunnel, is not installed.'),
+      accept: _('Install…'),
+    },
+  };
 }
 
 /** Words for the result of a launch. */

@@ -1,12 +1,15 @@
 // Apps of the computer's desktop, started through the local proxy there.
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useId } from 'preact/hooks';
 import type { App as DesktopApp } from '../../api/schema.ts';
 import { searchedText } from '../../view/forms/search/searched-rows.ts';
 import {
+  type AppEntry,
   appBadge,
   appDetails,
   appMatches,
+  appMenuName,
+  furtherWays,
   isFarFetched,
   launchable,
   launchedText,
@@ -73,13 +76,14 @@ function useApps() {
   useEffect(() => {
     if (online) void read();
   }, [online]);
-  const attempt = async (appId: string, what: () => Promise<string | null>) => {
+  /** @param what resolves with what to say, or with whether it was done */
+  const attempt = async (appId: string, what: () => Promise<string | boolean>) => {
     if (busy.value !== null) return;
     busy.value = appId;
     try {
       const done = await what();
-      if (done === null) return;
-      app.toast(done);
+      if (done === false) return;
+      if (done !== true) app.toast(done);
       await read();
     } catch (error) {
       app.showError(error);
@@ -90,7 +94,7 @@ function useApps() {
   const launch = ({ id, name }: DesktopApp) =>
     attempt(id, async () => {
       const { look, enable } = app.view.value.proxy;
-      if (look !== 'on' && !(await app.run(enable.command))) return null;
+      if (look !== 'on' && !(await app.run(enable.command))) return false;
       await model.call('POST /api/apps/proxy-launcher', { body: { appId: id } });
       return launchedText(name, app.tr.value);
     });
@@ -100,14 +104,22 @@ function useApps() {
       await model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
       return shortcutText(name, present, app.tr.value);
     });
-  return { apps: apps.value, busy: busy.value, mayChange: online && !app.readOnly.value, launch, setShortcut };
+  const runEntry = ({ id }: DesktopApp, { command }: AppEntry) => attempt(id, () => app.run(command));
+  return {
+    apps: apps.value,
+    busy: busy.value,
+    mayChange: online && !app.readOnly.value,
+    launch,
+    setShortcut,
+    runEntry,
+  };
 }
 
 function AppList() {
   const app = useApp();
   const { proxy } = app.view.value;
   const { _ } = app.tr.value;
-  const { apps, busy, mayChange, launch, setShortcut } = useApps();
+  const { apps, busy, mayChange, launch, setShortcut, runEntry } = useApps();
   const query = useSignal(searchedText(rowInAddress()));
   const all = useSignal(false);
   const general = useGeneralReason();
@@ -151,6 +163,7 @@ function AppList() {
               why={general ?? (isFree ? WHY_LOCKED : WHY_BUSY)}
               launch={startable ? launch : null}
               setShortcut={mayChange && isFree ? setShortcut : null}
+              runEntry={mayChange && isFree ? runEntry : null}
             />
           ))}
         </ul>
@@ -168,14 +181,20 @@ interface AppRowProps {
   launch: ((app: DesktopApp) => Promise<void>) | null;
   /** null while it can't be changed. */
   setShortcut: ((app: DesktopApp) => Promise<void>) | null;
+  /** null while none can be used. */
+  runEntry: ((app: DesktopApp, entry: AppEntry) => Promise<void>) | null;
 }
 
-function AppRow({ app, busy, why, launch, setShortcut }: AppRowProps) {
-  const tr = useApp().tr.value;
+function AppRow({ app, busy, why, launch, setShortcut, runEntry }: AppRowProps) {
+  const { tr: language, model, view } = useApp();
+  const tr = language.value;
+  const open = useSignal(false);
+  const id = useId();
   const { _ } = tr;
   const { name, shortcut } = app;
+  const word = shortcut === null ? _('Add to Menu') : _('Remove from Menu');
   return (
-    <li class="row">
+    <li class={open.value ? 'row open' : 'row'}>
       <div class="words">
         <span class="title">{name}</span>
         <span class="subtitle" title={appDetails(app, tr)}>
@@ -197,22 +216,45 @@ function AppRow({ app, busy, why, launch, setShortcut }: AppRowProps) {
           </button>
           <button
             type="button"
-            aria-label={fill(
-              // Translators: %s is the name of an app
-              shortcut === null ? _('Add %s to the app menu') : _('Remove %s from the app menu'),
-              name,
-            )}
+            aria-label={`${name}: ${word}`}
             aria-disabled={setShortcut ? undefined : true}
             aria-describedby={setShortcut ? undefined : why}
             onClick={() => void setShortcut?.(app)}
           >
-            <span class="word">{shortcut === null ? _('Add to Menu') : _('Remove from Menu')}</span>
+            <span class="word">{word}</span>
             <span class="sign" aria-hidden="true">
               {shortcut === null ? '+' : '−'}
             </span>
           </button>
         </>
       )}
+      <button
+        type="button"
+        title={appMenuName(app, tr)}
+        aria-label={appMenuName(app, tr)}
+        aria-expanded={open.value}
+        aria-controls={id}
+        onClick={() => {
+          open.value = !open.value;
+        }}
+      >
+        <span aria-hidden="true">⋮</span>
+      </button>
+      <div class="further-ways" id={id} hidden={!open.value}>
+        {open.value &&
+          furtherWays(app, { call: model.call, helper: view.value.killSwitch.look }, tr).map(entry => (
+            <button
+              key={entry.label}
+              type="button"
+              aria-label={`${name}: ${entry.label}`}
+              aria-disabled={runEntry ? undefined : true}
+              aria-describedby={runEntry ? undefined : why}
+              onClick={() => void runEntry?.(app, entry)}
+            >
+              {entry.label}
+            </button>
+          ))}
+      </div>
     </li>
   );
 }

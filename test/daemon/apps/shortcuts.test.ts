@@ -61,6 +61,35 @@ X-Culvert-App=chr.desktop
   assert.deepEqual([removed.shortcut, existsSync(shortcut!)], [null, false]);
 });
 
+test('a shortcut that keeps an app in the tunnel stands beside the one through the proxy', async t => {
+  const { apps, entry, program, data } = await createDesktop(t);
+  program('chromium');
+  program('odd');
+  entry('chr', ['Name=Chr', 'Name[de]=Chr', 'Exec=chromium']);
+  entry('odd', ['Name=Odd', 'Exec=odd']);
+  const set = async (present: boolean, way?: 'tunnel-only', appId = 'chr.desktop') =>
+    (await apps.setShortcut({ appId, present, ...(way ? { way } : {}) })).shortcut;
+  const kept = (await set(true, 'tunnel-only'))!;
+  assert.equal(kept, join(data, 'applications/org.culvert.Culvert.tunnel-only.chr.desktop'));
+  assert.deepEqual(commandOf(kept), [LAUNCHER, 'apps', 'launch', '--tunnel-only', 'chr.desktop']);
+  assert.match(
+    readFileSync(kept, 'utf8'),
+    /^Name=Chr \(only through the tunnel\)\nName\[de\]=Chr \(nur durch den Tunnel\)$/m,
+  );
+  if (validator) execFileSync('desktop-file-validate', [kept], { stdio: 'pipe' });
+  const proxied = await set(true);
+  const listed = async () => {
+    const { shortcut, tunnelShortcut } = (await apps.list()).find(({ id }) => id === 'chr.desktop')!;
+    return [shortcut, tunnelShortcut];
+  };
+  assert.deepEqual(await listed(), [proxied, kept]);
+  await set(false);
+  assert.deepEqual(await listed(), [null, kept]);
+  // an app that takes no proxy
+  assert.ok(await set(true, 'tunnel-only', 'odd.desktop'));
+  assert.deepEqual(removeAllShortcuts(data).length, 2);
+});
+
 test('shortcuts of every entry are valid, and their commands come out as written, whatever id and name hold', {
   skip: validator ? false : 'desktop-file-validate is not installed',
 }, async t => {

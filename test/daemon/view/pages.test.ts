@@ -1,7 +1,7 @@
 // The pages of apps, of the console and of updates, without a desktop.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ProblemCode, ProxyMethod, type UpdateCheck } from '../../../daemon/api/schema.ts';
+import { type App, type ProblemCode, ProxyMethod, type UpdateCheck } from '../../../daemon/api/schema.ts';
 import {
   asText,
   commandLine,
@@ -18,10 +18,12 @@ import {
   appMatches,
   commonApps,
   describeProxy,
+  furtherWays,
   launchable,
   launchedText,
   sortApps,
 } from '../../../daemon/view/states/apps.ts';
+import type { KillSwitchLook } from '../../../daemon/view/states/killswitch.ts';
 import { describeUpdate } from '../../../daemon/view/states/updates.ts';
 import { problem } from '../../support/gnome/daemon.ts';
 import { app, initialConfig, logEntry, noUpdate } from '../../support/gnome/initial.ts';
@@ -107,6 +109,33 @@ test('shortcuts are offered for browsers first, never for what has one or can’
     ...[...'abcdefgh'].map(name => app(name, `Chat ${name}`, { categories: ['Chat'] })),
   ]).map(({ name }) => name);
   assert.deepEqual(offered, ['Chromium', 'Web', 'Mail', 'Chat a', 'Chat b', 'Chat c']);
+});
+
+test('the menu of an app starts it only through the tunnel, and makes a shortcut for that where it can be kept there', async () => {
+  const asked: unknown[] = [];
+  const call = (async (line: string, { body }: { body: unknown }) => asked.push([line, body])) as never;
+  const entries = (more: Partial<App>, helper: KillSwitchLook = 'off') =>
+    furtherWays(app('firefox', 'Firefox', more), { call, helper }, tr);
+  const labels = (more: Partial<App>) => entries(more).map(({ label }) => label);
+  const [start, add, remove] = [
+    'Start Only Through the Tunnel',
+    'Add to App Menu, Only Through the Tunnel',
+    'Remove from App Menu, Only Through the Tunnel',
+  ];
+  assert.deepEqual(labels({ method: 'none' }), [start, add]);
+  assert.deepEqual(labels({ tunnelShortcut: '/x', shortcut: '/y' }), [start, remove]);
+  // its start says why it can't be kept there
+  assert.deepEqual(labels({ packaging: 'flatpak' }), [start]);
+  assert.deepEqual(labels({ packaging: 'snap', tunnelShortcut: '/x' }), [start, remove]);
+  for (const { command } of entries({})) if (command.ask.kind === 'work') await command.ask.work();
+  assert.deepEqual(asked, [
+    ['POST /api/apps/tunnel-launcher', { appId: 'firefox.desktop' }],
+    ['POST /api/apps/shortcut', { appId: 'firefox.desktop', present: true, way: 'tunnel-only' }],
+  ]);
+  assert.equal(entries({})[0]!.command.done, 'Firefox started. It uses the tunnel only.');
+  const { ask, confirm } = entries({}, 'not-installed')[0]!.command;
+  assert.deepEqual(ask, { kind: 'client', task: 'install-killswitch' });
+  assert.match(confirm!.body, /root service .* is not installed/);
 });
 
 test('a launch is reported by the name of the app', () => {

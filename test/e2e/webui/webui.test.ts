@@ -1,6 +1,6 @@
 // The browser page in Debian's Chromium against the built daemon with the emulator: pages, actions, states, keyboard.
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -432,6 +432,25 @@ test('hostile text of WARP, of apps and of a person stays text', async t => {
   await page.getByText('<script>').first().waitFor();
   assert.equal(await page.evaluate('globalThis.pwned'), undefined);
   assert.equal(await page.locator('img').count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('an app is offered only through the tunnel, and gets a menu entry that starts it so', async t => {
+  const { page, home, complaints } = await openDemo(t);
+  const applications = join(home.directory, '.local/share/applications');
+  mkdirSync(applications, { recursive: true });
+  const entry = '[Desktop Entry]\nType=Application\nName=Own\nExec=firefox-esr\nCategories=WebBrowser;\n';
+  writeFileSync(join(applications, 'own.desktop'), entry);
+  await visit(page, 'apps');
+  await press(page, 'More ways to start Own');
+  await press(page, 'Own: Add to App Menu, Only Through the Tunnel');
+  const shortcut = join(applications, 'org.culvert.Culvert.tunnel-only.own.desktop');
+  await page.getByRole('button', { name: 'Own: Remove from App Menu, Only Through the Tunnel' }).waitFor();
+  assert.match(readFileSync(shortcut, 'utf8'), /^Name=Own \(only through the tunnel\)$/m);
+  await checkAccessibility(page, 'the menu of an app');
+  await press(page, 'Own: Start Only Through the Tunnel');
+  // the emulator has no root service
+  await page.getByText('which keeps programs in the tunnel, is not installed').waitFor();
   assert.deepEqual(complaints, []);
 });
 

@@ -299,7 +299,7 @@ function runChecks(daemon: FakeDaemon): unknown {
 
 /** The result of each mutation that succeeds; kill switch and updates publish it as an event as well. */
 function succeed(daemon: FakeDaemon, line: string, body: unknown): unknown {
-  const given = body as { appId: string; present: boolean; seconds: number };
+  const given = body as { appId: string; present: boolean; seconds: number; way?: string };
   const found = daemon.apps.find(({ id }) => id === given?.appId);
   switch (line) {
     case 'POST /api/killswitch':
@@ -321,10 +321,13 @@ function succeed(daemon: FakeDaemon, line: string, body: unknown): unknown {
       return { ok: true, appId: given.appId, pid: 4321, proxy: { host: '127.0.0.1', port: 40000 }, shortcut: null };
     case 'POST /api/apps/tunnel-launcher':
       return { ok: true, appId: given.appId, pid: 4321 };
-    case 'POST /api/apps/shortcut':
+    case 'POST /api/apps/shortcut': {
       if (!found) throw problem('app-not-found', 404, `There is no app ${given.appId}.`);
-      found.shortcut = given.present ? `/home/a/.local/share/applications/culvert-${found.id}` : null;
-      return { ok: true, appId: found.id, shortcut: found.shortcut };
+      const path = given.present ? `/home/a/.local/share/applications/culvert-${found.id}` : null;
+      if (given.way === 'tunnel-only') found.tunnelShortcut = path;
+      else found.shortcut = path;
+      return { ok: true, appId: found.id, shortcut: path };
+    }
     case 'POST /api/accounts':
       daemon.send('accounts', { ok: true, tools: daemon.tools, refreshing: false, problem: null });
       return { ok: true, tools: daemon.tools, refreshing: false, problem: null };

@@ -23,6 +23,8 @@ export const App = z.object({
   wording: z.optional(Message),
   /** Path of the desktop entry that starts it through the proxy, or null. */
   shortcut: z.nullable(z.string()),
+  /** And of the one that starts it only through the tunnel. */
+  tunnelShortcut: z.nullable(z.string()),
 });
 export type App = z.infer<typeof App>;
 
@@ -70,10 +72,16 @@ export const KeepResponse = z.object({
 });
 export type KeepResponse = z.infer<typeof KeepResponse>;
 
+/** Way in which a shortcut starts its app. */
+export const ShortcutWay = z.enum(['proxy', 'tunnel-only']);
+export type ShortcutWay = z.infer<typeof ShortcutWay>;
+
 export const ShortcutRequest = z.strictObject({
   appId: z.string().check(z.minLength(1), z.maxLength(255)),
   /** true makes or renews it, false removes it. */
   present: z.boolean(),
+  /** Default: `proxy`. */
+  way: z.optional(ShortcutWay),
 });
 export type ShortcutRequest = z.infer<typeof ShortcutRequest>;
 

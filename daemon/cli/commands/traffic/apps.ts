@@ -52,8 +52,10 @@ function groupBySentence(apps: readonly App[]): [sentence: string, apps: App[]][
   return [...groups].sort(([one], [other]) => one.length - other.length);
 }
 
-function nameOf({ name, packaging, shortcut }: App): string {
-  return [name, packaging === 'native' ? '' : packaging, shortcut ? 'in the app menu' : ''].filter(Boolean).join(', ');
+function nameOf({ name, packaging, shortcut, tunnelShortcut }: App): string {
+  return [name, packaging === 'native' ? '' : packaging, (shortcut ?? tunnelShortcut) ? 'in the app menu' : '']
+    .filter(Boolean)
+    .join(', ');
 }
 
 const METHODS: readonly App['method'][] = ['arguments', 'profile', 'environment', 'proxychains', 'none'];
@@ -186,9 +188,11 @@ async function announceStep(context: Context, { appId }: LaunchRequest, { progre
 export const shortcutApp: Run = async (context, [appId], options) => {
   if (options.removeAll) return removeAll(context, appId);
   if (appId === undefined) throw usage('Name the app of the shortcut.', 'See: culvert apps list');
-  const response = await context.client.call('POST /api/apps/shortcut', { body: { appId, present: !options.remove } });
+  const body = { appId, present: !options.remove, ...(options.tunnelOnly ? { way: 'tunnel-only' as const } : {}) };
+  const response = await context.client.call('POST /api/apps/shortcut', { body });
   show(context, response, ({ shortcut }) => shortcut ?? `The shortcut of ${appId} is gone.`);
-  if (response.shortcut) context.say('It switches the local proxy on if it is off; other traffic then bypasses WARP.');
+  if (response.shortcut && !options.tunnelOnly)
+    context.say('It switches the local proxy on if it is off; other traffic then bypasses WARP.');
   return EXIT.ok;
 };
 

@@ -300,6 +300,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         summary: 'add a menu entry that starts an app through the proxy',
         arguments: [{ name: '[app]', summary: 'id of the app, as listed by culvert apps', lists: 'apps' }],
         options: [
+          { flags: '--tunnel-only', summary: 'of the entry that starts it only through the tunnel' },
           { flags: '--remove', summary: 'remove the entry' },
           { flags: '--remove-all', summary: 'remove all of them; needs no daemon' },
         ],

@@ -5,10 +5,10 @@ import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { App } from '../../../../daemon/api/schema.ts';
 import { underWay } from '../../../../daemon/view/forms/reasons.ts';
-import { appBadge, appDetails, launchable } from '../../../../daemon/view/states/apps.ts';
+import { type AppEntry, appBadge, appDetails, appMenuName, launchable } from '../../../../daemon/view/states/apps.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import { _, tr } from '../../../i18n.ts';
-import { setDescription, setName } from '../../widgets/a11y/accessible.ts';
+import { nameMenuButton, setDescription, setName } from '../../widgets/a11y/accessible.ts';
 import { nameListItem } from '../../widgets/compat.ts';
 import { rowFactory } from '../../widgets/lists/row-factory.ts';
 
@@ -25,6 +25,7 @@ interface Row {
   subtitle: Gtk.Label;
   shortcut: Gtk.Button;
   launch: Gtk.Button;
+  more: Gtk.MenuButton;
   box: Gtk.Box;
 }
 
@@ -38,12 +39,20 @@ export interface AppAsks {
   find(id: string): ListedApp | undefined;
   launch(id: string): void;
   shortcut(id: string): void;
+  entries(id: string): readonly AppEntry[];
+  /** Runs one of them. */
+  run(id: string, entry: AppEntry): void;
 }
 
 /** Rows for a `GtkStringList` of app ids, which are recycled as it scrolls. */
 export function appRows(asks: AppAsks): AppRows {
   const create = (listItem: Gtk.ListItem): Row => {
     const row = createRow();
+    fillMenu(
+      row.more,
+      () => asks.entries(idOf(listItem)),
+      entry => asks.run(idOf(listItem), entry),
+    );
     row.launch.connect('clicked', () => asks.launch(idOf(listItem)));
     row.shortcut.connect('clicked', () => asks.shortcut(idOf(listItem)));
     listItem.child = row.box;
@@ -76,17 +85,28 @@ function createRow(): Row {
     hexpand: true,
     valign: Gtk.Align.CENTER,
     spacing: 3,
+    margin_start: 8,
   });
   text.append(name);
   text.append(subtitle);
   const shortcut = new Gtk.Button({ valign: Gtk.Align.CENTER, css_classes: ['flat'] });
   const launch = new Gtk.Button({ label: _('Start'), valign: Gtk.Align.CENTER });
-  const box = new Gtk.Box({ spacing: 12 });
-  for (const child of [picture, text, shortcut, launch]) box.append(child);
-  return { picture, name, subtitle, shortcut, launch, box };
+  // a narrow window has room for little more
+  const box = new Gtk.Box({ spacing: 4 });
+  const more = new Gtk.MenuButton({
+    icon_name: 'view-more-symbolic',
+    valign: Gtk.Align.CENTER,
+    css_classes: ['flat'],
+  });
+  for (const child of [picture, text, shortcut, launch, more]) box.append(child);
+  return { picture, name, subtitle, shortcut, launch, more, box };
 }
 
-function showApp({ picture, name, subtitle, shortcut, launch }: Row, listItem: Gtk.ListItem, listed: ListedApp): void {
+function showApp(
+  { picture, name, subtitle, shortcut, launch, more }: Row,
+  listItem: Gtk.ListItem,
+  listed: ListedApp,
+): void {
   const { app, busy } = listed;
   const able = launchable(app);
   setPicture(picture, app.icon);
@@ -109,7 +129,27 @@ function showApp({ picture, name, subtitle, shortcut, launch }: Row, listItem: G
   setName(shortcut, shortcut.tooltip_text);
   // Translators: %s is the name of an app
   setName(launch, fill(_('Start %s'), app.name));
-  for (const button of [launch, shortcut]) setDescription(button, button.sensitive ? '' : subtitle.label);
+  more.sensitive = !busy;
+  more.tooltip_text = appMenuName(app, tr);
+  setName(more, more.tooltip_text);
+  for (const button of [launch, shortcut, more]) setDescription(button, button.sensitive ? '' : subtitle.label);
+}
+
+/** Makes the menu each time that it opens: most are never opened. */
+function fillMenu(button: Gtk.MenuButton, entries: () => readonly AppEntry[], run: (entry: AppEntry) => void): void {
+  button.set_create_popup_func(() => {
+    const actions = new Gio.SimpleActionGroup();
+    const menu = new Gio.Menu();
+    for (const [i, entry] of entries().entries()) {
+      const action = new Gio.SimpleAction({ name: `entry-${i}` });
+      action.connect('activate', () => run(entry));
+      actions.add_action(action);
+      menu.append(entry.label, `app-menu.${action.name}`);
+    }
+    button.popover = Gtk.PopoverMenu.new_from_model(menu);
+    button.insert_action_group('app-menu', actions);
+    nameMenuButton(button, button.tooltip_text ?? '');
+  });
 }
 
 /** @param icon a name of the theme, or the path of a file. */

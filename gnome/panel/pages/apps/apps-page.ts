@@ -3,11 +3,14 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import type { Command } from '../../../../daemon/view/form.ts';
 import { searchedText } from '../../../../daemon/view/forms/search/searched-rows.ts';
 import { pageTitle } from '../../../../daemon/view/page-titles.ts';
 import type { ProxyView } from '../../../../daemon/view/states/apps.ts';
 import {
+  type AppEntry,
   appMatches,
+  furtherWays,
   isFarFetched,
   launchable,
   launchedText,
@@ -69,6 +72,8 @@ export class AppsPage extends Adw.Bin implements Page {
       find: id => this.#apps.get(id),
       launch: id => void this.#launch(id),
       shortcut: id => void this.#toggleShortcut(id),
+      entries: id => this.#entries(id),
+      run: (id, { command }) => void this.#run(id, command),
     });
     this.#copy = copyButton(
       _('Copy the proxy’s address'),
@@ -240,6 +245,19 @@ export class AppsPage extends Adw.Bin implements Page {
       const made = await this.#shell.model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
       listed.app = { ...listed.app, shortcut: made.shortcut };
       this.#shell.toast(shortcutText(listed.app.name, present, tr));
+    });
+  }
+
+  #entries(id: string): AppEntry[] {
+    const listed = this.#apps.get(id);
+    const { model } = this.#shell;
+    const helper = this.#shell.view().killSwitch.look;
+    return listed ? furtherWays(listed.app, { call: model.call, helper }, tr) : [];
+  }
+
+  async #run(id: string, command: Command): Promise<void> {
+    await this.#during(id, async () => {
+      if (await this.#shell.run(command)) this.reload();
     });
   }
 

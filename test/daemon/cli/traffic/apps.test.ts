@@ -41,6 +41,20 @@ test('an app that uses the tunnel only needs no proxy, and changes no mode', asy
   assert.equal(code, 2);
 });
 
+test('a shortcut for the tunnel only switches no proxy on', async t => {
+  const { home, daemon } = await setUp(t);
+  const apps = await daemon.features.apps();
+  const asked: unknown[] = [];
+  const setShortcut: typeof apps.setShortcut = async request => {
+    asked.push(request);
+    return { ok: true, appId: request.appId, shortcut: '/a/b.desktop' };
+  };
+  Object.assign(daemon.features, { apps: async () => ({ ...apps, setShortcut }) });
+  const { stdout, stderr } = await culvert(home, ['apps', 'shortcut', '--tunnel-only', 'a.desktop']);
+  assert.deepEqual([stdout, stderr], ['/a/b.desktop\n', '']);
+  assert.deepEqual(asked, [{ appId: 'a.desktop', present: true, way: 'tunnel-only' }]);
+});
+
 test('lists the apps below one sentence for each way to use the proxy', async t => {
   const { home, daemon } = await setUp(t);
   const note = 'Culvert doesn’t know how to set its proxy.';
