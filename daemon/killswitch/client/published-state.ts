@@ -17,6 +17,8 @@ export interface Places {
   run: string;
   /** Files that let the bus start the service: one is there where it is installed. */
   activation: readonly string[];
+  /** Units of the service, each of which names the program that runs it. */
+  units: readonly string[];
   busctl: string;
   /** Address of the bus, where it is not the system's. */
   bus: string | null;
@@ -29,9 +31,14 @@ const ACTIVATION = ['/usr/local/share', '/usr/share', '/lib'].map(
   directory => `${directory}/dbus-1/system-services/${BUS_NAME}.service`,
 );
 
+const UNITS = ['/etc', '/usr/local/lib', '/usr/lib', '/lib'].map(
+  directory => `${directory}/systemd/system/culvert-killswitch.service`,
+);
+
 export const places: Places = {
   run: RUN_DIRECTORY,
   activation: ACTIVATION,
+  units: UNITS,
   busctl: 'busctl',
   bus: null,
   install: installCommand(programs.culvert),
@@ -49,8 +56,12 @@ export function installCommand(culvert: string): string {
   return `${word} killswitch installer | sudo sh`;
 }
 
-export function isInstalled({ activation }: Places): boolean {
-  return activation.some(file => existsSync(file));
+/** Whether the service can start: the package for servers does not bring the program that runs it. */
+export function isInstalled({ activation, units }: Places): boolean {
+  if (!activation.some(file => existsSync(file))) return false;
+  const unit = units.find(file => existsSync(file));
+  const program = unit && /^ExecStart=(\/\S+)/m.exec(readFileSync(unit, 'utf8'))?.[1];
+  return !program || existsSync(program);
 }
 
 /** @returns the sentence that says why nothing is known, in place of the state */

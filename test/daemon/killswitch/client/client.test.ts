@@ -41,6 +41,7 @@ async function createSide(
   const places: Places = {
     run: stage.path('run'),
     activation: [stage.path('activation')],
+    units: [stage.path('unit')],
     busctl,
     bus: stage.env.DBUS_SYSTEM_BUS_ADDRESS,
     install: 'sudo install-it',
@@ -349,6 +350,10 @@ onStage('the demo neither blocks a machine nor lets anything through', async (st
 
 onStage('where the service is not installed it says so, with the command that installs it', async (stage, t) => {
   const { control, places, context } = await createSide(t, stage);
+  // a server's package has its files, and not the program that runs it
+  writeFileSync(places.units[0]!, '[Service]\nExecStart=/absent/gjs -m killswitch.js\n');
+  assert.deepEqual([(await control.read()).installed, (await control.read()).command], [false, 'sudo install-it']);
+  writeFileSync(places.units[0]!, `[Service]\nExecStart=${process.execPath} -m killswitch.js\n`);
   rmSync(places.activation[0]!);
   const read = await control.read();
   assert.deepEqual([read.installed, read.active, read.command, read.backend], [false, null, 'sudo install-it', null]);
