@@ -1,6 +1,6 @@
 // Signs the indexes of the package repositories: node data/repository/sign.mjs [--signer COMMAND] FILE…
 // The private keys are read from stdin as PEM, or the public one of the command. "Release" becomes "InRelease", the signatures in
-// it; any other file gets FILE.asc beside it. SIGNED_AT, in seconds since 1970, is the time of the signatures; else it is now.
+// it; any other file gets FILE.asc, by the first key alone. SIGNED_AT, in seconds since 1970, is the time of the signatures; else it is now.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { signingKeys } from './keys.mjs';
@@ -16,7 +16,10 @@ try {
     const inside = basename(file) === 'Release';
     const out = inside ? join(dirname(file), 'InRelease') : `${file}.asc`;
     // replaced as a whole, so that a reader of a directory that is served never sees half of it
-    const text = inside ? clearsigned(bytes.toString(), keys, time) : armored('SIGNATURE', detached(bytes, keys, time));
+    // rpm, by which dnf verifies in Fedora, refuses a second signature in a file
+    const text = inside
+      ? clearsigned(bytes.toString(), keys, time)
+      : armored('SIGNATURE', detached(bytes, keys.slice(0, 1), time));
     writeFileSync(`${out}.new`, text);
     renameSync(`${out}.new`, out);
     if (inside) rmSync(file);
