@@ -7,6 +7,8 @@ import { addressOf, type ReleaseSource } from './source/release.ts';
 
 /** The source of Culvert's own package repository, under the name that its documented subscription gives it. */
 const APT_SOURCE = '/etc/apt/sources.list.d/culvert.sources';
+/** The same for dnf. */
+const DNF_SOURCE = '/etc/yum.repos.d/culvert.repo';
 /** Packages that apt upgrades; it skips those that are not installed. */
 const DEBIAN_PACKAGES = ['culvert', 'culvert-daemon', 'culvert-archive-keyring'];
 
@@ -23,18 +25,22 @@ export function commandFor(format: Format, prefix: string, release: Verified | n
   const { version } = release;
   const download = (name: string, then: string) => downloadCommand(release, from, [name], then);
   const source = `culvert-${version}-source.tar.gz`;
+  // a server has no panel
+  const parts = [...(existsSync(join(prefix, 'share/culvert/panel.js')) ? [''] : []), '-daemon', '-archive-keyring'];
   switch (format) {
     case 'deb': {
       if (existsSync(APT_SOURCE))
         return `sudo apt update && sudo apt install --only-upgrade ${DEBIAN_PACKAGES.join(' ')}`;
-      // a server has no panel
-      const parts = existsSync(join(prefix, 'share/culvert/panel.js')) ? [''] : [];
-      const names = [...parts, '-daemon', '-archive-keyring'].map(part => `culvert-${version}${part}.deb`);
+      const names = parts.map(part => `culvert-${version}${part}.deb`);
       return downloadCommand(release, from, names, `sudo apt install ${names.map(name => `./${name}`).join(' ')}`);
     }
     case 'rpm': {
+      if (existsSync(DNF_SOURCE)) return "sudo dnf upgrade --refresh 'culvert*'";
       const build = `SOURCE_DATE_EPOCH=$(date +%s) culvert-${version}/data/rpm/build.sh ${source} culvert.rpm work`;
-      return download(source, `tar xzf ${source} && ${build} && sudo rpm -U culvert.rpm`);
+      return download(
+        source,
+        `tar xzf ${source} && ${build} && sudo rpm -U ${parts.map(part => `culvert${part}.rpm`).join(' ')}`,
+      );
     }
     case 'arch': {
       // the recipe names the address, the digest and the keys of the source

@@ -22,7 +22,7 @@ case $1 in
     make_source
     data/deb/build.sh "$source" "$out" "$work/deb" ;;
   rpm)
-    out=dist/culvert-$version-1.noarch.rpm
+    out=dist/culvert-$version.rpm
     make_source
     data/rpm/build.sh "$source" "$out" "$work/rpm" ;;
   arch)

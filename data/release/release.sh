@@ -77,7 +77,7 @@ data/release/user.sh "$name-user.tar.gz" "$work/user"
 say 'Debian package'
 data/deb/build.sh "$name-source.tar.gz" "$name.deb" "$work/deb"
 say 'rpm'
-data/rpm/build.sh "$name-source.tar.gz" "$name-1.noarch.rpm" "$work/rpm"
+data/rpm/build.sh "$name-source.tar.gz" "$name.rpm" "$work/rpm"
 built_with >"$name.builder.txt"
 say 'AppImage'
 data/appimage/build.sh "$name-x86_64.AppImage" "$work/appimage"

@@ -89,17 +89,18 @@ write() {
   rm -rf "$out"
   mkdir -p "$out/pool/$version"
   debian=$(printf %s "$version" | sed 's/-/~/g')
-  cp "$release/culvert-$version.deb" "$out/pool/$version/culvert_${debian}_all.deb"
-  for part in daemon archive-keyring; do
-    cp "$release/culvert-$version-$part.deb" "$out/pool/$version/culvert-${part}_${debian}_all.deb"
+  for part in '' -daemon -archive-keyring; do
+    cp "$release/culvert-$version$part.deb" "$out/pool/$version/culvert${part}_${debian}_all.deb"
+    cp "$release/culvert-$version$part.rpm" "$out/pool/$version/culvert$part-$version-1.noarch.rpm"
   done
-  cp "$release/culvert-$version-1.noarch.rpm" "$out/pool/$version/"
   for suite in stable beta; do
     present=
     if [ "$suite" = "$channel" ] || [ "$channel" = stable ]; then present=$version; fi
     earlier=$([ -z "$before" ] || versions_of "$before" "$suite" | grep -vxF "$version" | head -n "$([ -n "$present" ] && echo 1 || echo 2)")
     for each in $earlier; do
-      [ -d "$out/pool/$each" ] || { cp -r "$before/pool/$each" "$out/pool/" && cp "$before/rpm/$suite/culvert-$each-1.noarch.rpm" "$out/pool/$each/"; }
+      [ ! -d "$out/pool/$each" ] || continue
+      cp -r "$before/pool/$each" "$out/pool/"
+      for part in '' -daemon -archive-keyring; do cp "$before/rpm/$suite/culvert$part-$each-1.noarch.rpm" "$out/pool/$each/"; done
     done
     eval "$suite='$present $earlier'"
   done
@@ -130,7 +131,7 @@ baseurl=$address/rpm/$channel
 # the signed index has the digests of the packages
 repo_gpgcheck=1
 gpgcheck=0
-gpgkey=$address/culvert-archive-keyring.asc
+gpgkey=file:///etc/pki/rpm-gpg/RPM-GPG-KEY-culvert
 F
   # the pages of GitHub leave the files as they are
   : >"$out/.nojekyll"

@@ -128,9 +128,10 @@ test('the first release by RELEASING.md updates an installation from a web serve
   const dist = path.join(work.at, 'dist/2.0.0');
   const release = `culvert-2.0.0`;
   assert.deepEqual(fs.readdirSync(dist).sort(), [
-    `${release}-1.noarch.rpm`,
     `${release}-archive-keyring.deb`,
+    `${release}-archive-keyring.rpm`,
     `${release}-daemon.deb`,
+    `${release}-daemon.rpm`,
     `${release}-recipes.tar.gz`,
     `${release}-source.tar.gz`,
     `${release}-source.tar.gz.asc`,
@@ -139,6 +140,7 @@ test('the first release by RELEASING.md updates an installation from a web serve
     `${release}.builder.txt`,
     `${release}.cdx.json`,
     `${release}.deb`,
+    `${release}.rpm`,
     'release-manifest.v1.json',
     'release-manifest.v1.json.sig',
   ]);

@@ -9,7 +9,7 @@ import { temporary } from '../support/temporary.ts';
 const read = (recipe: string) => readFileSync(resolve('data', recipe), 'utf8');
 /** A scriptlet of the recipe for rpm, up to the next section or comment. */
 const scriptlet = (name: string) =>
-  new RegExp(`^%${name}\\n([^#%]+(?:%%[^#%]+)*)`, 'm').exec(read('rpm/culvert.spec'))![1]!;
+  new RegExp(`^%${name} -n culvert-daemon\\n([^%]+?)(?=\\n\\n|%)`, 'm').exec(read('rpm/culvert.spec'))![1]!;
 const hook = (name: string) => `${read('arch/culvert.install')}\n${name}\n`;
 
 /** Scriptlets that run before and after the files of a package go, with the arguments of a removal and of an upgrade. */

@@ -13,9 +13,8 @@ import { script } from './update/source.ts';
 const root = path.resolve(import.meta.dirname, '../..');
 export const PASSPHRASE = 'correct horse';
 
-const STUB_DEBS =
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: of a shell
-  'for deb in "$2" "${2%.deb}-daemon.deb" "${2%.deb}-archive-keyring.deb"; do echo package >"$deb"; done\n';
+const stubs = (kind: string) =>
+  `for part in '' -daemon -archive-keyring; do echo package >"\${2%.${kind}}$part.${kind}"; done\n`;
 
 /** The three packages as they depend on one another, and with the real keys; each has a program that prints its version. */
 const SMALL_DEBS = `
@@ -42,8 +41,8 @@ package "$3/roots" culvert-daemon "Depends: culvert-archive-keyring
 " "\${2%.deb}-daemon.deb"
 package "$3/roots" culvert-archive-keyring '' "\${2%.deb}-archive-keyring.deb"
 `;
-/** An rpm of nothing. */
-const SMALL_RPM = `
+/** The three rpms, with the real keys. */
+const SMALL_RPMS = `
 version=$(node -p 'require("./package.json").version.replaceAll("-", "~")')
 mkdir -p "$3"
 cat >"$3/x.spec" <<F
@@ -53,11 +52,34 @@ Release: 1
 Summary: x
 License: x
 BuildArch: noarch
+Requires: culvert-daemon = %{version}
 %description
 x
+%package -n culvert-daemon
+Summary: x
+Requires: culvert-archive-keyring
+%description -n culvert-daemon
+x
+%package -n culvert-archive-keyring
+Summary: x
+%description -n culvert-archive-keyring
+x
+%install
+node $PWD/data/repository/keyring.mjs "$3/keys"
+install -Dm644 "$3/keys.asc" %{buildroot}/etc/pki/rpm-gpg/RPM-GPG-KEY-culvert
+for name in culvert culvert-daemon; do
+  install -d %{buildroot}/usr/share/\\$name
+  echo %{version} >%{buildroot}/usr/share/\\$name/version
+done
 %files
+/usr/share/culvert
+%files -n culvert-daemon
+/usr/share/culvert-daemon
+%files -n culvert-archive-keyring
+/etc/pki/rpm-gpg/RPM-GPG-KEY-culvert
 F
 rpmbuild -bb --nodeps --define "_topdir $3" --define '_buildhost reproducible' --define 'use_source_date_epoch_as_buildtime 1' "$3/x.spec" >&2
+for part in daemon archive-keyring; do mv "$3"/RPMS/noarch/culvert-$part-*.rpm "\${2%.rpm}-$part.rpm"; done
 mv "$3"/RPMS/noarch/*.rpm "$2"
 `;
 
@@ -96,9 +118,9 @@ export function clone(t: Pick<TestContext, 'after'>, version: string, packages =
     'printf "Installed-Build-Depends:\\n base-files (= 13.8),\\n meson (= 1.7.0-1)\\nEnvironment:\\n X=\\"a (= b)\\"\\n"';
   put(
     'data/deb/build.sh',
-    `#!/bin/sh\nset -eu\nmkdir -p "$3"; ${buildinfo} >"$3/culvert_1_amd64.buildinfo"\n${packages ? SMALL_DEBS : STUB_DEBS}`,
+    `#!/bin/sh\nset -eu\nmkdir -p "$3"; ${buildinfo} >"$3/culvert_1_amd64.buildinfo"\n${packages ? SMALL_DEBS : stubs('deb')}`,
   );
-  put('data/rpm/build.sh', `#!/bin/sh\nset -eu\n${packages ? SMALL_RPM : 'echo package >"$2"\n'}`);
+  put('data/rpm/build.sh', `#!/bin/sh\nset -eu\n${packages ? SMALL_RPMS : stubs('rpm')}`);
   put('data/appimage/build.sh', `#!/bin/sh\nmkdir -p "$2/meson"; cat >"$1" <<'E'\n${image}E\n`);
   put('data/release/sbom.mjs', "import { writeFileSync } from 'node:fs';\nwriteFileSync(process.argv[4], '{}');\n");
   const run = (program: string, ...args: string[]) =>

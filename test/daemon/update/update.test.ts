@@ -300,7 +300,9 @@ test('a command with the signed digest is offered if the daemon cannot replace t
         .join('')}sudo apt install \\./culvert-2\\.0\\.0-daemon\\.deb \\./culvert-2\\.0\\.0-archive-keyring\\.deb$`,
     ),
     system: new RegExp(`${digests['culvert-2.0.0-source.tar.gz']}.*sudo meson install`),
-    rpm: new RegExp(`${digests['culvert-2.0.0-source.tar.gz']}.*/data/rpm/build\\.sh .*sudo rpm -U culvert\\.rpm$`),
+    rpm: new RegExp(
+      `${digests['culvert-2.0.0-source.tar.gz']}.*/data/rpm/build\\.sh .*sudo rpm -U culvert-daemon\\.rpm culvert-archive-keyring\\.rpm$`,
+    ),
     arch: new RegExp(
       `${digests['culvert-2.0.0-recipes.tar.gz']}.*cd culvert-2\\.0\\.0-recipes && { gpg --import \\*\\.asc; makepkg -si; }$`,
     ),
