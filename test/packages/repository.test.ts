@@ -1,4 +1,4 @@
-// Package repositories, as apt reads them: from the first release on, over new keys, and from mirrors that lie.
+// Package repositories, as apt and dnf read them: from the first release on, over new keys, and from mirrors that lie.
 // With --full also in fresh roots of three Debian releases, as root.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -19,6 +19,15 @@ const missing = ['apt-ftparchive', 'dpkg-scanpackages', 'createrepo_c', 'rpmbuil
 );
 
 const onlyFull = FULL ? test : test.skip;
+
+/** Parses signatures as librepo of Fedora does; prints 0 where that is one. */
+const RPM_READS = `
+import base64, ctypes, sys
+rpm = ctypes.CDLL('librpmio.so.' + sys.argv[1])
+body = open(sys.argv[2]).read().split('\\n\\n')[1].split('\\n=')[0]
+packets, made = base64.b64decode(body), ctypes.c_void_p()
+print(rpm.pgpPrtParams(packets, ctypes.c_size_t(len(packets)), 2, ctypes.byref(made)))
+`;
 
 describe('the package repositories of a release', { skip: missing && `${missing} is not installed` }, () => {
   const published = temporary({ after }, 'published');
@@ -144,10 +153,51 @@ describe('the package repositories of a release', { skip: missing && `${missing}
     },
   );
 
+  test('the pages of a forge are one commit, with the repository as it is', t => {
+    const place = temporary(t, 'pages');
+    const origin = join(place, 'origin.git');
+    const git = (...words: string[]) =>
+      execFileSync('git', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    git('init', '-q', '--bare', origin);
+    work.git('remote', 'add', 'origin', origin);
+    for (const name of ['user.name', 'user.email']) work.git('config', name, 't@t.example');
+    for (const version of ['1.0.0', '1.0.1']) {
+      const { status, stderr } = work.run('data/repository/pages.sh', version);
+      assert.equal(status, 0, stderr);
+    }
+    const pages = join(place, 'pages');
+    git('clone', '-q', '--branch', 'pages', origin, pages);
+    assert.equal(git('-C', pages, 'rev-list', '--count', 'HEAD').trim(), '1');
+    execFileSync('diff', ['-r', '--exclude=.git', at('1.0.1'), pages]);
+    assert.equal(work.git('status', '--porcelain').stdout, '', 'the clone is as it was');
+    assert.notEqual(work.run('data/repository/pages.sh', '9.9.9').status, 0);
+  });
+
+  test('rpm, by which dnf verifies in Fedora, reads the signature of the index', t => {
+    const [library] = ['10', '9'].filter(so => fs.existsSync(`/usr/lib/x86_64-linux-gnu/librpmio.so.${so}`));
+    if (!library || spawnSync('python3', ['--version']).error) return t.skip('no librpmio and python3');
+    const read = (file: string) =>
+      spawnSync('python3', ['-c', RPM_READS, library, file], { encoding: 'utf8' }).stdout.trim();
+    const signature = join(at('1.0.1'), 'rpm/stable/repodata/repomd.xml.asc');
+    assert.equal(read(signature), '0');
+    const place = temporary(t, 'rpm');
+    const time = Math.floor(Date.now() / 1000);
+    const two = detached(Buffer.from('x'), ['current', 'next'].map(signing), time);
+    fs.writeFileSync(join(place, 'two'), armored('SIGNATURE', two));
+    assert.notEqual(read(join(place, 'two')), '0', 'which is why there is one');
+  });
+
   const noDnf = spawnSync('dnf', ['--version']).error ? 'dnf is not installed' : false;
-  onlyFull('dnf reads its repository, and refuses what a mirror changed', { skip: noDnf }, t => {
-    publish('1.0.1');
+  /** dnf with directories of its own, subscribed to a release. */
+  const withDnf = (t: TestContext, version: string) => {
+    publish(version);
     const place = temporary(t, 'dnf');
+    const keyring = join(place, 'RPM-GPG-KEY-culvert');
+    const subscription = fs.readFileSync(join(published, 'culvert.repo'), 'utf8');
+    assert.match(subscription, /^gpgkey=file:\/\/\/etc\/pki\/rpm-gpg\/RPM-GPG-KEY-culvert$/m);
+    fs.writeFileSync(join(place, 'culvert.repo'), subscription.replace(/^gpgkey=.*$/m, `gpgkey=file://${keyring}`));
+    fs.copyFileSync(join(published, 'culvert-archive-keyring.asc'), keyring);
+    // each call as on a machine that has read nothing yet
     const dnf = (...words: string[]) => {
       fs.rmSync(join(place, 'cache'), { recursive: true, force: true });
       const directories = [
@@ -157,28 +207,72 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       ];
       return spawnSync('dnf', ['-y', '-q', '--releasever=1', ...directories, ...words], { encoding: 'utf8' });
     };
-    const query = () => dnf('repoquery', '--qf', '%{name} %{version}');
-    fs.copyFileSync(join(published, 'culvert.repo'), join(place, 'culvert.repo'));
-    const listed = query();
-    assert.equal(listed.status, 0, listed.stderr);
-    assert.deepEqual(listed.stdout.trim().split('\n').sort(), ['culvert 1.0.0', 'culvert 1.0.1']);
-    const file = 'rpm/stable/culvert-1.0.1-1.noarch.rpm';
-    const fetch = () => dnf('install', '--downloadonly', '--setopt=strict=0', 'culvert');
+    return {
+      keyring,
+      /** Names and versions; none where it refuses the repository, without which Debian's dnf goes on. */
+      query: () => dnf('repoquery', '--qf', '%{name} %{version}').stdout.trim().split('\n').sort().join(', '),
+      fetch: () => dnf('install', '--downloadonly', '--setopt=strict=0', 'culvert'),
+    };
+  };
+  const names = ['culvert', 'culvert-archive-keyring', 'culvert-daemon'];
+  const listing = names.flatMap(name => ['1.0.0', '1.0.1'].map(version => `${name} ${version}`)).join(', ');
+  const repomd = 'rpm/stable/repodata/repomd.xml';
+
+  onlyFull('dnf reads its repository, and refuses what a mirror changed', { skip: noDnf }, t => {
+    const { query, fetch, keyring } = withDnf(t, '1.0.1');
+    assert.equal(query(), listing);
     const fetched = fetch();
     assert.equal(fetched.status, 0, fetched.stderr);
+    const file = 'rpm/stable/culvert-1.0.1-1.noarch.rpm';
     const rpm = fs.readFileSync(join(published, file));
     rpm[rpm.length - 1]! ^= 1;
     put(file, rpm);
     const swapped = fetch();
     assert.notEqual(swapped.status, 0, 'another package');
     assert.match(swapped.stderr, /culvert-1\.0\.1-1\.noarch: Cannot download/);
-    const changed = fs
-      .readFileSync(join(published, 'rpm/stable/repodata/repomd.xml'), 'utf8')
-      .replace(/<revision>/, '<revision>1');
-    put('rpm/stable/repodata/repomd.xml', changed);
-    const refused = query();
-    // Debian's dnf goes on without a repository that it refuses
-    assert.equal(refused.stdout, '', 'another index');
+    publish('1.0.1');
+    const index = fs.readFileSync(join(published, repomd), 'utf8');
+    put(repomd, index.replace(/<revision>/, '<revision>1'));
+    assert.equal(query(), '', 'another index');
+    // an upload that was interrupted between the two files
+    publish('1.0.1');
+    fs.copyFileSync(join(at('1.0.0'), repomd), join(published, repomd));
+    assert.equal(query(), '', 'the index of one day, and the signature of another');
+    fs.copyFileSync(join(at('1.0.0'), `${repomd}.asc`), join(published, `${repomd}.asc`));
+    fs.cpSync(join(at('1.0.0'), 'rpm'), join(published, 'rpm'), { recursive: true });
+    assert.equal(query(), names.map(name => `${name} 1.0.0`).join(', '), 'an older index is not noticed');
+    // a mirror that signs, and brings its key
+    publish('1.0.1');
+    const time = Math.floor(Date.now() / 1000);
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const stranger = { key: rawKey(privateKey), created: time, signer: signerOf(privateKey) };
+    const own = certificate(stranger, 'x <x@x.example>', time + 1000, stranger.signer);
+    put('culvert-archive-keyring.asc', armored('PUBLIC KEY BLOCK', own));
+    put(`${repomd}.asc`, armored('SIGNATURE', detached(fs.readFileSync(join(published, repomd)), [stranger], time)));
+    assert.equal(query(), '', 'a key that the machine does not have');
+    fs.writeFileSync(keyring, armored('PUBLIC KEY BLOCK', own));
+    assert.equal(query(), listing, 'which would be enough');
+  });
+
+  onlyFull('dnf follows the keys of a release', { skip: noDnf }, t => {
+    const { query, keyring } = withDnf(t, '1.0.1');
+    const by = (name: string) => {
+      const time = Math.floor(Date.now() / 1000);
+      const signed = detached(fs.readFileSync(join(published, repomd)), [signing(name)], time);
+      put(`${repomd}.asc`, armored('SIGNATURE', signed));
+    };
+    const pinned = certified(JSON.parse(fs.readFileSync(join(work.at, 'data/project.json'), 'utf8')));
+    const block = (name: string) => armored('PUBLIC KEY BLOCK', pinned.find(each => each.name === name)!.certificate);
+    by('next');
+    assert.equal(query(), listing, 'the next key signs alone');
+    fs.writeFileSync(keyring, block('next'));
+    assert.equal(query(), listing);
+    by('current');
+    assert.equal(query(), '', 'signed by a key that was removed');
+    const old = signing('current');
+    const expired = certificate(old, 'x <x@x.example>', old.created + 1, old.signer);
+    fs.writeFileSync(keyring, armored('PUBLIC KEY BLOCK', expired));
+    assert.equal(query(), '', 'signed by an expired key');
   });
 
   onlyFull('the same release a day later differs in dates and signatures alone', t => {

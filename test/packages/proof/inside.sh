@@ -1,8 +1,10 @@
 #!/bin/sh
 # Runs one proof inside of a fresh root (see prove.sh): inside.sh appimage|user|deb VERSION NEXT SOURCE, or
-# rpm|arch VERSION [NEXT]. NEXT is offered by the release pages whose address is built in, and by a web server, SOURCE.
+# rpm|arch VERSION [NEXT], or apt|dnf VERSION NEXT SOURCE PACKAGE. NEXT is offered by the release pages whose address is built in,
+# and by a web server, SOURCE; for apt and dnf, SOURCE is that of their repository.
 set -eu
-what=$1 version=$2 next=${3-} source=${4-}
+# shellcheck disable=SC2034 # of repository.sh
+what=$1 version=$2 next=${3-} source=${4-} package=${5-}
 dist=/run/dist
 say() { printf '%s\n' "  $*"; }
 die() { say "$@" >&2; exit 1; }
@@ -142,7 +144,11 @@ packages() { apt-get -qy install --no-install-recommends "$@" >/tmp/apt 2>&1 || 
 has_node_20() { apt-cache policy nodejs | grep -q 'Candidate: \(2[0-9]\|[3-9][0-9]\)'; }
 
 apt-get -q update >/dev/null 2>&1 || die 'apt-get update failed.'
+# shellcheck source=test/packages/proof/repository.sh
+. /run/proof/repository.sh
 case $what in
+  apt) prove_apt ;;
+  dnf) prove_dnf ;;
   appimage)
     image=/opt/culvert.AppImage
     original=$dist/culvert-$version-x86_64.AppImage
@@ -223,8 +229,8 @@ case $what in
       packages rpm
       shim sudo 'command=$1; shift; exec "$command" --nodeps "$@"'
       rpm --initdb
-      install() { rpm -i --nodeps "$dist/culvert-$version-1.noarch.rpm"; }
-      remove() { rpm -e culvert; }
+      install() { rpm -i --nodeps "$dist/culvert-$version.rpm" "$dist/culvert-$version-daemon.rpm" "$dist/culvert-$version-archive-keyring.rpm"; }
+      remove() { rpm -e culvert culvert-daemon culvert-archive-keyring; }
       owned='rpm -qf'
     else
       packages pacman-package-manager libarchive-tools
