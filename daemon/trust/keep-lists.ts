@@ -1,9 +1,9 @@
 // Follows the organization's certificate: writes the lists that tools are pointed to again, and publishes what clients show.
 import { existsSync, type FSWatcher, mkdirSync, watch } from 'node:fs';
-import type { Snapshot } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { reason } from '../system/errno.ts';
 import type { Place } from './certificates.ts';
+import { isMember } from './organization.ts';
 import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
 
 type Context = Pick<FeatureContext, 'env' | 'paths' | 'state' | 'say'>;
@@ -14,11 +14,6 @@ const PLACES = [...SYSTEM_PLACES, DIRECTORY, OLD_PLACE];
 const SETTLE_MS = 1_000;
 /** A suspended computer stops timers, so that a long one would end late. */
 const LONGEST_MS = 6 * 3_600_000;
-
-/** Whether the device belongs to an organization; null where that is not known. */
-export function isMember({ account: { registered, managed, organization } }: Snapshot): boolean | null {
-  return registered === null ? null : managed === true || Boolean(organization);
-}
 
 /**
  * Looks when the daemon starts, when WARP connects or the account changes, when a file changes, and when a certificate expires.

@@ -1,9 +1,16 @@
 // Puts together the certificates of the organization: those that are there, and those that tools trust but are gone.
 import type { TrustCertificate } from '../api/schema/trust.ts';
+import type { Snapshot } from '../api/schema.ts';
 import type { Installed } from './certificates.ts';
 import type { Organization } from './judge.ts';
 import type { SystemList } from './lists.ts';
 import type { Journal } from './write/journal.ts';
+
+/** Reports whether the device belongs to an organization; null before the registration was read. */
+export function isMember({ account: { registered, managed, organization, type } }: Snapshot): boolean | null {
+  if (!registered) return registered;
+  return managed === true || Boolean(organization) || /^teams?$/i.test(type ?? '');
+}
 
 export type Listed = TrustCertificate & { pem: string };
 

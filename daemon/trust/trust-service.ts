@@ -1,8 +1,8 @@
-// The organization's certificate for the API: one report at a time, and changes that every client is told of.
+// The organization's certificate for the API: one report at a time, and changes that are published to every client.
 import type { TrustReport, TrustRequest } from '../api/schema/trust.ts';
 import type { FeatureContext, TrustControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
-import { isMember } from './keep-lists.ts';
+import { isMember } from './organization.ts';
 import { createTrust, TrustError } from './trust.ts';
 
 /** @param changed called after a change, so that the state shows it */

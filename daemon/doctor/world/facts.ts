@@ -57,12 +57,6 @@ export function protocolOf({ settings, tunnel }: Snapshot): 'MASQUE' | 'WireGuar
   return /^wireguard/i.test(text) ? 'WireGuard' : null;
 }
 
-/** Reports whether the device belongs to an organization; null before the registration was read. */
-export function isZeroTrust({ account }: Snapshot): boolean | null {
-  if (account.registered === null) return null;
-  return account.managed === true || Boolean(account.organization) || /^teams?$/i.test(account.type ?? '');
-}
-
 /** `10.0.0.0/8` as address and prefix; a bare address counts as one host. null for anything else. */
 function rangeOf(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | null {
   const [, address = '', prefix] = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/.exec(text.trim()) ?? [];

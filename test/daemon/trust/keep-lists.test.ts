@@ -20,7 +20,7 @@ function follow(t: TestContext, pc: Machine) {
   return { state, trust: () => state.snapshot().trust! };
 }
 
-/** Whether the list of all authorities has this text. */
+/** True where the list of all authorities has this text. */
 const bundleHas = (pc: Machine, text: string) =>
   read(path.join(pc.home, '.local/state/culvert/trust/bundle.pem')).includes(text);
 
@@ -34,6 +34,11 @@ test('writes the lists again when it starts and when the account changes', async
   await until(() => bundleHas(pc, two.pem) && !bundleHas(pc, one.pem));
   state.set('account', { ...state.snapshot().account, registered: false });
   await until(() => !bundleHas(pc, two.pem));
+  // the CLI may name the type of the account, and no organization
+  state.set('account', { ...state.snapshot().account, registered: true, organization: null, type: 'Team' });
+  await until(() => bundleHas(pc, two.pem));
+  state.set('account', { ...state.snapshot().account, registered: false });
+  await until(() => trust().removalDue);
   assert.deepEqual(trust(), { offered: true, removalDue: true });
 });
 

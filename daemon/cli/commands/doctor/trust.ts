@@ -11,6 +11,7 @@ import {
 import { assertOwn } from '../../../system/own-home.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
+import { isMember } from '../../../trust/organization.ts';
 import { createTrust, type Trust, TrustError } from '../../../trust/trust.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
@@ -83,14 +84,14 @@ const WRONG: readonly TrustVerdict[] = ['does-not-trust', 'trusts-too-much'];
 
 async function open({ client, env, paths, signal }: Context): Promise<Trust> {
   if (env.HOME) assertOwn(env.HOME); // the tools that are tried write into their home
-  const isMember = await client
+  const member = await client
     .call('GET /api/snapshot')
-    .then(({ account }) => (account.registered === null ? null : account.managed === true || !!account.organization))
+    .then(isMember)
     .catch(error => {
       if (error instanceof Unreachable) return null;
       throw error;
     });
-  return createTrust({ env, paths, signal, isMember });
+  return createTrust({ env, paths, signal, isMember: member });
 }
 
 interface Examined {

@@ -1,9 +1,10 @@
 // Checks the installed version against the vendor's own list of bugs, and checks the knowledge files themselves.
 import type { Snapshot } from '../../../api/schema.ts';
+import { isMember } from '../../../trust/organization.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, inEnglish, message, notApplicable, notice, ok, problem, Unknown } from '../../check.ts';
 import { affects, type Condition, type Issue } from '../../knowledge.ts';
-import { fallbackDomains, isZeroTrust, protocolOf, releaseNotes, tunnelOf } from '../../world/facts.ts';
+import { fallbackDomains, protocolOf, releaseNotes, tunnelOf } from '../../world/facts.ts';
 import { links, routes, uplink } from '../../world/ip.ts';
 import type { World } from '../../world/world.ts';
 import { connectivity } from '../network/reach.ts';
@@ -78,7 +79,7 @@ function matchesSettings(when: Condition, snapshot: Snapshot): boolean {
     (!when.mode || when.mode.includes(settings.Mode ?? '')) &&
     (!when.protocol || protocolOf(snapshot) === when.protocol) &&
     (!when.split || splitTunnel.mode === when.split) &&
-    (when.zero_trust === undefined || isZeroTrust(snapshot) === when.zero_trust) &&
+    (when.zero_trust === undefined || isMember(snapshot) === when.zero_trust) &&
     (!when.fallback ||
       fallback.some(entry => when.fallback === 'any' || entry.includes('->') === (when.fallback === 'with-server'))) &&
     Object.entries(when.setting ?? {}).every(([key, value]) =>

@@ -4,6 +4,7 @@ import type { ActionName } from '../../../api/actions.ts';
 import type { Fix } from '../../../api/schema/doctor.ts';
 import type { Message } from '../../../api/schema/values.ts';
 import type { Snapshot } from '../../../api/schema.ts';
+import { isMember } from '../../../trust/organization.ts';
 import { OLDEST_CLIENT } from '../../../view/client/labels.ts';
 import { N_ } from '../../../view/translator.ts';
 import { installSteps } from '../../../warp/cli/install-steps.ts';
@@ -21,7 +22,7 @@ import {
   quoted,
 } from '../../check.ts';
 import { as } from '../../world/bus.ts';
-import { adminCommands, isZeroTrust, RESTART_WARP, releaseNotes, tunnelOf, vendorPage } from '../../world/facts.ts';
+import { adminCommands, RESTART_WARP, releaseNotes, tunnelOf, vendorPage } from '../../world/facts.ts';
 import type { World } from '../../world/world.ts';
 
 export const tunnelCli: Check = {
@@ -200,7 +201,7 @@ export const sessionExpiry: Check = {
   cheap: true,
   async probe(world) {
     const snapshot = tunnelOf(world);
-    if (isZeroTrust(snapshot) === false) return notApplicable(message('This device belongs to no organization.'));
+    if (isMember(snapshot) === false) return notApplicable(message('This device belongs to no organization.'));
     const logIn = message('Log in again: open the WARP window, or run %s.', 'warp-cli debug access-reauth');
     const ended = [message('The session has ended.'), logIn];
     const text = `${snapshot.status.reason?.text ?? ''} ${snapshot.status.raw ?? ''}`;

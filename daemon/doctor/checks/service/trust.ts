@@ -1,11 +1,11 @@
-// Checks whether the tools of this machine trust the certificate by which an organization inspects TLS.
+// Checks whether the tools of this machine trust the certificate with which an organization inspects TLS.
 import type { TrustTool } from '../../../api/schema/trust.ts';
 import type { Message } from '../../../api/schema/values.ts';
 import { paths } from '../../../system/paths.ts';
+import { isMember } from '../../../trust/organization.ts';
 import { createTrust } from '../../../trust/trust.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, type Finding, message, notApplicable, notice, ok, problem } from '../../check.ts';
-import { isZeroTrust } from '../../world/facts.ts';
 
 export const organizationCertificate: Check = {
   id: 'organization-certificate',
@@ -15,9 +15,8 @@ export const organizationCertificate: Check = {
   // each tool starts, and connects to this machine
   limitMs: 50_000,
   async probe({ env, tunnel, files, owner }, signal) {
-    const isMember = tunnel && isZeroTrust(tunnel);
     const place = { root: files.locate(''), owner };
-    const trust = createTrust({ env, paths: paths(env), signal, isMember, place });
+    const trust = createTrust({ env, paths: paths(env), signal, isMember: tunnel && isMember(tunnel), place });
     const { certificates, refused, removalDue, applied } = trust.summary();
     if (certificates.length + refused.length + applied.length === 0)
       return notApplicable(message('WARP has installed no certificate of an organization.'));
