@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { reason } from '../../system/errno.ts';
+import { quote } from '../../view/fix.ts';
 import { restoreFile } from '../../whole-file/copy.ts';
 import { digestOf } from '../../whole-file/digest.ts';
 import { TrustError } from '../errors.ts';
@@ -34,11 +35,9 @@ const commandOf = (directory: string, certificate: Certificate) => [
 
 /** The change for a person: the command that makes it, one for each certificate. */
 export function nssDiff(directory: string, certificates: readonly Certificate[]): string {
-  const lines = certificates.map(each => `+certutil ${commandOf(directory, each).map(quote).join(' ')}\n`);
+  const lines = certificates.map(each => `+certutil ${quote(commandOf(directory, each))}\n`);
   return `--- ${directory}\n+++ ${directory}\n${lines.join('')}`;
 }
-
-const quote = (word: string) => (/^[\w:/.,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** @param remember puts the step into the journal, which is saved before and after the change @throws TrustError failed */
 export function changeNss(
@@ -121,7 +120,7 @@ function certutil(args: readonly string[], input = ''): void {
   }
 }
 
-/** Whether a process of this user has the file open. */
+/** True while a process of this user has the file open. */
 function isOpen(path: string): boolean {
   const real = realpathSync(path);
   return readdirSync('/proc').some(pid => {
