@@ -2,7 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FeatureContext } from '../../controls.ts';
-import { isInstalled, places as usual } from '../../killswitch/client/published-state.ts';
+import { places as usual } from '../../killswitch/client/published-state.ts';
+import { requireService } from '../../killswitch/client/tunnel-only.ts';
 import { Problem } from '../../problem.ts';
 import { message } from '../../view/message.ts';
 import type { Launchable } from '../app-list.ts';
@@ -27,12 +28,7 @@ export async function keepApp(
   { env, paths }: FeatureContext,
 ): Promise<number | null> {
   const { name } = app;
-  if (!isInstalled(places))
-    throw new Problem(
-      'killswitch-not-installed',
-      message('The root service of the kill switch, which keeps programs in the tunnel, is not installed.'),
-      { hint: `Install it with: ${places.install}` },
-    );
+  requireService(places);
   const session = sessionEnv(env);
   const escapes = () =>
     new Problem(
@@ -48,11 +44,7 @@ export async function keepApp(
   const binary = findProgram(program, session.PATH ?? '');
   if (!binary) throw new Problem('app-launch-failed', message('The program of %s is not installed.', name));
 
-  const {
-    argv,
-    env: more,
-    profile,
-  } = ownProfile(app, { args, located }, { home: session.HOME ?? '/', state: paths.state });
+  const { argv, env: more, profile } = ownProfile(app, { args, located }, paths);
   const busName = flag(entry, 'DBusActivatable') ? app.id.replace(/\.desktop$/, '') : null;
   if (!profile && (runsOutside(binary) || (busName !== null && (await ownsBusName(busName, session)))))
     throw new Problem(
@@ -86,21 +78,18 @@ export async function keepApp(
   return launched.pid;
 }
 
-/** Resolves once the process is in its place, with null, or has ended before, with the reason. */
+/** Waits until the process is in its place. @returns the reason where it ended before, or null */
 async function arrival({ pid, failure }: Launched): Promise<string | null> {
   if (pid === null) return null;
-  let ended: { why: string | null } | null = null;
-  void failure.then(why => {
-    ended = { why };
-  });
+  const ended = failure.then(why => ({ why }));
   for (let waited = 0; waited < PLACE_MS.limit; waited += PLACE_MS.each) {
     try {
       if (isKept(pid)) return null;
     } catch {
       return failure; // it has ended
     }
-    if (ended) return (ended as { why: string | null }).why;
-    await delay(PLACE_MS.each);
+    const end = await Promise.race([ended, delay(PLACE_MS.each)]);
+    if (end) return end.why;
   }
   return 'It is not in its place after a minute.';
 }

@@ -7,7 +7,7 @@ import { gioResolver } from '../inspect-binary.ts';
 export interface LocalProxy {
   host: '127.0.0.1';
   port: number;
-  /** It speaks HTTP beside SOCKS5. */
+  /** It speaks HTTP and SOCKS5. */
   http: boolean;
 }
 
@@ -66,13 +66,14 @@ export function recipeFor(app: Described, { args, located }: CommandLine, proxy:
 }
 
 /**
- * The command line of an app without the proxy. A browser gets a profile of its own, since one that runs would open its window.
- * @returns profile null: it has none of its own
+ * The command line of an app without the proxy. A browser gets a profile of its own: a running instance would open the window
+ * otherwise.
+ * @returns profile null for an app that keeps the usual one
  */
 export function ownProfile(
   app: Described,
   { args, located }: CommandLine,
-  { state }: Places,
+  { state }: Pick<Places, 'state'>,
 ): { argv: string[]; env: Record<string, string>; profile: string | null } {
   const [before, after] = [args.slice(0, located.at + 1), args.slice(located.at + 1)];
   const profile = join(state, 'profiles-tunnel', fileNameOf(app.id));
@@ -90,7 +91,7 @@ export function fileNameOf(id: string): string {
   const plain = id.replace(/\.desktop$/, '');
   const safe = plain.replace(/[^A-Za-z0-9._-]/g, '_').replace(/^\.+/, '_');
   if (safe === plain && safe.length <= 150) return safe;
-  let hash = 2166136261; // FNV-1a: it tells names apart, and keeps no secret
+  let hash = 2166136261; // FNV-1a: different names get different hashes; it keeps no secret
   for (const byte of Buffer.from(id)) hash = Math.imul(hash ^ byte, 16777619);
   return `${safe.slice(0, 150)}-${(hash >>> 0).toString(16).padStart(8, '0')}`;
 }

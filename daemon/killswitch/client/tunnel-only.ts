@@ -8,13 +8,13 @@ import { TUNNEL_INTERFACES } from '../rules/rules.ts';
 import { cgroupOf, PROBE } from '../rules/tunnel-only.ts';
 import { message } from '../wording.ts';
 import { askService } from './busctl.ts';
-import { isInstalled, places as usual } from './published-state.ts';
+import { isInstalled, type Places, places as usual } from './published-state.ts';
 
 /** The root service takes some calls a second of each user. */
 const RETRY = { everyMs: 400, attempts: 600 };
-/** Its answers to a user who asks too often. */
+/** Start of its answer to a user who calls too often. */
 const BUSY = /^(?:Too many calls|Other requests of this user)/;
-/** All hosts on the link, whom a packet with a TTL of 0 never reaches. */
+/** All hosts on the link, which a packet with a TTL of 0 never reaches. */
 const ALL_HOSTS = '224.0.0.1';
 /** All nodes of this machine: it leaves on no link. */
 const THIS_NODE = 'ff01::1';
@@ -35,16 +35,21 @@ export async function keepInTunnel(places = usual): Promise<void> {
       message('Keeping a program in the tunnel needs version 2 of control groups; this system uses version 1.'),
       { hint: 'Start Linux with: systemd.unified_cgroup_hierarchy=1' },
     );
+  requireService(places);
+  refuseConnections(process.ppid);
+  // a program that is started by a kept one is in the place already
+  if (![process.ppid, process.pid].every(isInPlace)) await ask(places);
+  await testPlace();
+}
+
+/** @throws Problem killswitch-not-installed */
+export function requireService(places: Places): void {
   if (!isInstalled(places))
     throw new Problem(
       'killswitch-not-installed',
       message('The root service of the kill switch, which keeps programs in the tunnel, is not installed.'),
       { hint: `Install it with: ${places.install}` },
     );
-  refuseConnections(process.ppid);
-  // a program that is started by a kept one is in the place already
-  if (![process.ppid, process.pid].every(isInPlace)) await ask(places);
-  await testPlace();
 }
 
 /** A connection stays where it was opened, so a program must not get one from outside. @throws Problem killswitch-failed */
@@ -54,7 +59,7 @@ function refuseConnections(pid: number): void {
     return inode ? [{ fd, inode }] : [];
   });
   if (!sockets.length) return;
-  // Unix sockets are no connections: of this network, and of the machine's, for a terminal may come from there
+  // Unix sockets are not connections. A terminal may have one of the machine's network namespace, so both lists count.
   const others = new Set(['self', '1'].flatMap(of => unixSockets(`/proc/${of}/net/unix`)));
   const connection = sockets.find(({ inode }) => !others.has(inode));
   if (connection)
@@ -125,7 +130,7 @@ async function testPlace(): Promise<void> {
   }
 }
 
-/** Sends a packet that reaches nobody. @param by address of the link that it leaves by */
+/** Sends a packet that reaches no host. @param by address of the link that it leaves by */
 function sent(
   type: 'udp4' | 'udp6',
   { to, port, by }: { to: string; port: number; by?: string },
@@ -155,7 +160,7 @@ function sent(
   });
 }
 
-/** The program that looks up names for others, and does so outside the place of the program that asks; null where there is none. */
+/** The program that looks up names for other programs, from outside their place; null without one. */
 export function resolverElsewhere(root = ''): string | null {
   if (existsSync(`${root}/run/nscd/socket`)) return 'nscd';
   try {
