@@ -182,8 +182,8 @@ export async function setStage(
       await gone;
     },
     /** Calls the service as a user. */
-    call: (method: string, args: readonly string[] = [], uid = 0) =>
-      callAs(uid, [method, ...args], env) /** Runs nft in the namespace. */,
+    call: (method: string, args: readonly string[] = [], uid = 0) => callAs(uid, [method, ...args], env),
+    /** Runs nft in the namespace. */
     async nft(...args: string[]): Promise<string> {
       return (await run(inside[0]!, [...inside.slice(1), nft, ...args])).stdout;
     },
@@ -291,7 +291,6 @@ function line(child: ChildProcess): Promise<string> {
   });
 }
 
-/** As the system's bus: nothing is allowed but what policies allow. */
 /** The program prints a line when it is ready. */
 function busCommand(socket: string, config: string, broker: string | undefined): string[] {
   return broker === undefined
@@ -299,6 +298,7 @@ function busCommand(socket: string, config: string, broker: string | undefined):
     : ['unshare', '-m', 'python3', join(import.meta.dirname, 'broker.py'), socket, config, broker];
 }
 
+/** As the system's bus: nothing is allowed but what policies allow. */
 function busConfig(address: string): string {
   const policy = readFileSync(join(root, 'data/killswitch/org.culvert.KillSwitch1.conf'), 'utf8');
   const [, rules = ''] = /<busconfig>\n(.*)<\/busconfig>/s.exec(policy) ?? [];
