@@ -1,9 +1,10 @@
 // Plans, makes and undoes the change of one tool.
 import type { TrustChange } from '../api/schema/trust.ts';
 import type { Message } from '../api/schema/values.ts';
+import { BUNDLES } from '../system/ca-certificates.ts';
 import { message } from '../view/message.ts';
-import { bundleFile, extraFile } from './lists.ts';
-import type { ListName, Wanted } from './tools/tool.ts';
+import { bundleFile, extraFile, type SystemList } from './lists.ts';
+import type { List, ListName, Wanted } from './tools/tool.ts';
 import { valueIn, withLine } from './write/edit-text.ts';
 import { environmentDiffs, type Session, variablesOf } from './write/environment.ts';
 import { changeFile, diffOf, type FileChange, textOf, undoFile } from './write/files.ts';
@@ -15,6 +16,7 @@ export interface Planning {
   certificates: readonly { fingerprint: string; pem: string }[];
   session: Session;
   journal: Journal;
+  system: SystemList | null;
   /** The directory of Culvert's own lists. */
   directory: string;
 }
@@ -24,8 +26,12 @@ export type Plan = { changes: TrustChange[] } | { occupied: Message };
 const listPath = (directory: string, list: ListName) =>
   list === 'extra' ? extraFile(directory) : bundleFile(directory);
 
-/** The difference that a change would make; `occupied` where the user has set something else, which is never replaced. */
-export function planChange(wanted: Wanted, { session, journal, directory, certificates }: Planning): Plan {
+/**
+ * The difference that a change would make; `occupied` where the user has set something else, which is never replaced.
+ * @param list what the tool reads now
+ */
+export function planChange(wanted: Wanted, list: List, planning: Planning): Plan {
+  const { session, journal, directory, certificates } = planning;
   if (wanted.kind === 'nss')
     return { changes: wanted.directories.map(target => ({ target, diff: nssDiff(target, certificates) })) };
   const path = listPath(directory, wanted.list);
@@ -43,6 +49,10 @@ export function planChange(wanted: Wanted, { session, journal, directory, certif
       occupied: message('%s is set to %s, which Culvert does not replace.', `${wanted.key} (${wanted.path})`, value),
     };
   if (value !== null) return { changes: [] };
+  // by a variable, or by a file that this one includes
+  const replaceable = [planning.system?.path, ...BUNDLES, bundleFile(directory), extraFile(directory)];
+  const other = list.ownList ? undefined : list.files.find(file => !replaceable.includes(file));
+  if (other) return { occupied: message('It is set to read %s, which Culvert does not replace.', other) };
   return { changes: [{ target: wanted.path, diff: diffOf(settingChange(wanted, path)) }] };
 }
 

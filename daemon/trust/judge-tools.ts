@@ -17,7 +17,7 @@ const AT_ONCE = 3;
 
 export const TOOLS: readonly Tool[] = [...CONNECTING, ...BROWSERS, ...STORES];
 
-export interface JudgingAll extends Planning {
+export interface JudgingAll extends Omit<Planning, 'system'> {
   look: Look;
   probe: Probe;
   organization: Organization;
@@ -53,7 +53,7 @@ interface Judged {
 function describe(tool: Tool, { program, judgment: { verdict, reasons, lacks }, judging }: Judged): TrustTool {
   const { look, session, journal, directory, organization } = judging;
   const wanted = lacks ? tool.wanted?.(look, lacks) : undefined;
-  const plan: Plan = wanted ? planChange(wanted, judging) : { changes: [] };
+  const plan: Plan = lacks && wanted ? planChange(wanted, lacks, { ...judging, system: look.system }) : { changes: [] };
   const wording = 'occupied' in plan ? [...reasons, plan.occupied] : reasons;
   const steps = journal.tools[tool.id];
   return {

@@ -151,7 +151,8 @@ async function apply(setting: Setting, ids?: readonly string[]): Promise<string[
       const list = await tool?.list(findProgram(tool.programs, look.env) ?? '', look);
       const wanted = list && tool?.wanted?.(look, list);
       if (!wanted) continue;
-      const plan = planChange(wanted, { session, journal: open.journal, directory, certificates });
+      const planning = { session, journal: open.journal, system: now.system, directory, certificates };
+      const plan = planChange(wanted, list, planning);
       if ('occupied' in plan) throw new TrustError('refused', wordMessage(plan.occupied, english));
       done.push(...makeChange(id, wanted, open, { directory, certificates }));
     }

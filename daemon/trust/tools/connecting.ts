@@ -2,13 +2,15 @@
 import { join } from 'node:path';
 import { message } from '../../view/message.ts';
 import { firstThere, named, nodeList, opensslList, setIn, setting, variable } from './settings-of.ts';
-import type { Look, Tool } from './tool.ts';
+import { findProgram, type Look, type Tool } from './tool.ts';
+
+const NODE = ['node', 'nodejs'];
 
 const node: Tool = {
   id: 'node',
   title: 'Node.js',
-  programs: ['node', 'nodejs'],
-  list: async (_, look) => nodeList(look),
+  programs: NODE,
+  list: nodeList,
   connect: ({ url }) => ({ args: ['-e', NODE_PROBE, url] }),
   instead: file => ({ env: { NODE_EXTRA_CA_CERTS: file } }),
   wanted: () => variable('NODE_EXTRA_CA_CERTS', 'extra'),
@@ -91,7 +93,7 @@ const npm: Tool = {
   async list(program, look) {
     // npm itself, because an administrator's file may say it as well
     const cafile = (await look.ask(program, 'config', 'get', 'cafile'))?.trim();
-    return cafile?.startsWith('/') ? named([cafile], undefined) : nodeList(look);
+    return cafile?.startsWith('/') ? named([cafile], undefined) : nodeList(findProgram(NODE, look.env), look);
   },
   connect: ({ url, directory }) => ({
     args: ['ping', '--registry', `${url}/`, '--fetch-retries=0', '--no-update-notifier', '--cache', directory],
@@ -246,6 +248,29 @@ const cargo: Tool = {
   offHint: null,
 };
 
+/** Programs that are written in Go have its client; the toolchain itself is one that can be tried. */
+const go: Tool = {
+  id: 'go',
+  title: 'Go',
+  programs: ['go'],
+  list: async (_, look) => opensslList(look),
+  connect: ({ url, directory }) => ({
+    args: ['list', '-m', '-versions', 'culvert.example/probe'],
+    env: {
+      GOPROXY: url,
+      GOFLAGS: '',
+      GONOPROXY: 'none',
+      GOSUMDB: 'off',
+      GO111MODULE: 'on',
+      GOPATH: directory,
+      GOWORK: 'off',
+    },
+  }),
+  instead: file => ({ env: { SSL_CERT_FILE: file } }),
+  wanted: () => variable('SSL_CERT_FILE', 'bundle'),
+  offHint: null,
+};
+
 export const CONNECTING: readonly Tool[] = [
   node,
   npm,
@@ -259,4 +284,5 @@ export const CONNECTING: readonly Tool[] = [
   wget,
   openssl,
   cargo,
+  go,
 ];

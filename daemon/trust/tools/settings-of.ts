@@ -25,14 +25,25 @@ export const setIn = (path: string, setting: { section: string | null; key: stri
 /** The first of the files that is there, or else the last. */
 export const firstThere = (paths: string[]) => paths.find(path => existsSync(path)) ?? paths.at(-1)!;
 
-/** Node adds files to its own list. */
-export const nodeList = ({ env, system }: Look): List => {
-  const usesSystem = env.NODE_USE_SYSTEM_CA === '1' || /--use-(system|openssl)-ca\b/.test(env.NODE_OPTIONS ?? '');
+/** Node adds files to its own list. @param program Node itself */
+export async function nodeList(program: string | null, look: Look): Promise<List> {
+  const { env, system } = look;
+  const usesSystem =
+    /--use-(system|openssl)-ca\b/.test(env.NODE_OPTIONS ?? '') ||
+    (env.NODE_USE_SYSTEM_CA === '1' && program !== null && (await readsSystemVariable(program, look)));
   return {
     files: [env.NODE_EXTRA_CA_CERTS, usesSystem ? env.SSL_CERT_FILE || system?.path : null].flatMap(path => path || []),
     ownList: true,
   };
-};
+}
+
+/** Whether NODE_USE_SYSTEM_CA means anything to it: from 22.19 and 24.6 on. */
+async function readsSystemVariable(program: string, look: Look): Promise<boolean> {
+  const [major = 0, minor = 0] = ((await look.ask(program, '-p', 'process.versions.node')) ?? '')
+    .split('.')
+    .map(Number);
+  return major > 24 || (major === 24 && minor >= 6) || (major === 22 && minor >= 19);
+}
 
 /** A line of settings that names Culvert's list. */
 export const setting = (

@@ -1,13 +1,24 @@
 // The organization's certificate for real tools: they fail before, connect after, and fail again after the undo.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { nameIn } from '../../../daemon/trust/certificates.ts';
+import { temporary } from '../../support/temporary.ts';
 import { FULL } from '../../support/thoroughness.ts';
-import { type Authority, authority, isThere, MANAGED, machine, read } from '../../support/trust/organization.ts';
+import { type Authority, authority, isThere, MANAGED, machine, ROOTS, read } from '../../support/trust/organization.ts';
 
 const NODE = "require('https').get(process.argv[1],r=>r.resume()).on('error',()=>process.exit(1))";
 const PYTHON = 'import sys,urllib.request as u; u.urlopen(sys.argv[1])';
@@ -31,13 +42,14 @@ const REAL: readonly [id: string, program: string, args: (url: URL) => string[]]
     ({ href }) => ['pip', 'install', '--dry-run', '--target=/dev/null/none', `--default-index=${href}`, 'probe'],
   ],
   ['cargo', 'cargo', ({ href }) => ['search', '--index', `sparse+${href}`, 'probe']],
+  ['go', 'env', ({ href }) => [`GOPROXY=${href}`, 'GOSUMDB=off', 'go', 'list', '-m', '-versions', 'a.example/probe']],
   ['openssl', 'openssl', ({ host }) => ['s_client', '-quiet', '-verify_return_error', '-connect', host]],
 ];
 /** A short run takes those that start fast. */
 const TRIED = REAL.filter(([id]) => FULL || ['node', 'curl'].includes(id)).filter(([id, program]) =>
   id.startsWith('python-')
     ? isThere('python3', '-c', `import ${id.slice('python-'.length)}`)
-    : isThere(program, program === 'openssl' ? 'version' : '--version'),
+    : isThere(program === 'env' ? id : program, ['openssl', 'go'].includes(id) ? 'version' : '--version'),
 );
 const IDS = TRIED.map(([id]) => id);
 /** Directory of the toolchains, where rustup is what starts Cargo. */
@@ -60,8 +72,13 @@ test('tools fail before, connect after, and fail again after the undo, with thei
   for (const [i, file] of files.entries()) {
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, Object.values(FILES)[i]!, { mode: 0o600 });
+    utimesSync(file, i, 1_000_000_000 + i);
   }
-  const state = () => files.map(file => [readFileSync(file, 'utf8'), statSync(file).mode]);
+  const state = () =>
+    files.map(file => {
+      const { mode, uid, gid, mtimeMs } = statSync(file);
+      return [readFileSync(file, 'utf8'), mode, uid, gid, mtimeMs];
+    });
   const before = state();
   const connect = async () => {
     const reached: string[] = [];
@@ -139,6 +156,33 @@ test('has each tool connect to a host, and says who signed its certificate', asy
     ids.map(() => ['trusts', 'It accepts the certificate of localhost']),
   );
   await assert.rejects(pc.trust().report(ids, 'localhost:9'), /localhost does not answer with TLS/);
+});
+
+test('a broken connection shows nothing, whatever numbers a tool prints about it', {
+  skip: !isThere('python3', '--version'),
+}, async t => {
+  const pc = machine(t);
+  const organization = authority(t);
+  pc.install(organization);
+  const { host } = await organization.serve();
+  let count = 0;
+  const gate = createServer(socket => {
+    // the first one is Culvert's own look at the certificate
+    if (count++ > 0) {
+      socket.destroy();
+      return;
+    }
+    const site = connect(Number(host.split(':')[1]), 'localhost');
+    for (const [from, to] of [
+      [socket, site],
+      [site, socket],
+    ] as const)
+      from.on('error', () => {}).pipe(to);
+  });
+  await new Promise<void>(resolve => gate.listen(0, '127.0.0.1', resolve));
+  t.after(() => gate.close());
+  const { tools } = await pc.trust().report(['python'], `localhost:${(gate.address() as AddressInfo).port}`);
+  assert.match(tools[0]!.reasons.at(-1)!, /did not show whether it accepts/);
 });
 
 test('names the certificate by its fingerprint, and what is at its path only where root alone can write', async t => {
@@ -285,6 +329,45 @@ test('shows a hostile name on one line, without escape sequences, and shortened'
     assert.match(certificate!.name, /^[^\p{Cc}\p{Cf}]{1,81}$/u);
   }
   assert.equal(nameIn(`CN=${'z'.repeat(10_000)}`), `${'z'.repeat(80)}…`);
+});
+
+test('a variable that this Node does not know brings it no certificate', async t => {
+  const bin = temporary(t);
+  symlinkSync(process.execPath, path.join(bin, 'real'));
+  const version = (text: string) =>
+    writeFileSync(path.join(bin, 'node'), `#!/bin/sh\n[ "$1" != -p ] || exec echo ${text}\nexec '${bin}/real' "$@"\n`, {
+      mode: 0o755,
+    });
+  const pc = machine(t, { NODE_USE_SYSTEM_CA: '1', PATH: `${bin}:${process.env.PATH}` });
+  const organization = authority(t);
+  pc.install(organization);
+  pc.write('/etc/ssl/certs/ca-certificates.crt', `${[...ROOTS, organization.pem].join('\n')}\n`);
+  const verdict = async () => (await pc.trust().report(['node'])).tools[0]?.verdict;
+  for (const [text, expected] of [
+    ['20.20.2', 'does-not-trust'],
+    ['22.18.0', 'does-not-trust'],
+    ['22.19.0', 'trusts'],
+    ['24.6.0', 'trusts'],
+  ] as const) {
+    version(text);
+    assert.equal(await verdict(), expected, text);
+  }
+});
+
+test('never replaces a list that a variable or an included file sets', async t => {
+  const pc = machine(t, { CURL_CA_BUNDLE: '/nowhere.pem' });
+  pc.install(authority(t));
+  writeFileSync(path.join(pc.home, 'work'), '[http]\n\tsslCAInfo = /work.pem\n');
+  writeFileSync(path.join(pc.home, '.gitconfig'), '[include]\n\tpath = ~/work\n');
+  const { tools } = await pc.trust().report(['git', 'curl']);
+  assert.deepEqual(
+    tools.map(({ id, changes, reasons }) => [id, changes, reasons.at(-1)]),
+    [
+      ['git', [], 'It is set to read /work.pem, which Culvert does not replace.'],
+      ['curl', [], 'It is set to read /nowhere.pem, which Culvert does not replace.'],
+    ],
+  );
+  await assert.rejects(pc.trust().apply(['git']), /nothing to change for git.*\/work\.pem/);
 });
 
 test('never replaces a setting of the user, and keeps what is edited after a change', async t => {
