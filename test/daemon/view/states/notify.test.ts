@@ -84,6 +84,13 @@ describe('the level decides', () => {
       ['everything', 'needs-me'],
       'reminder',
     ],
+    [
+      'a certificate that is gone while tools still trust it',
+      up,
+      withPart(up, { trust: { offered: true, removalDue: true } }),
+      ['everything', 'needs-me'],
+      'setup',
+    ],
     ['a new version', up, updated({ updateAvailable: true, latest: '9.0.0' }), ['everything'], 'update'],
     [
       'a source of updates that can’t be trusted',

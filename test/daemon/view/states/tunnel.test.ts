@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { Blocked, ConnectionState, type Snapshot } from '../../../../daemon/api/schema.ts';
 import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
 import type { Look } from '../../../../daemon/view/client/labels.ts';
+import { goTo } from '../../../../daemon/view/form.ts';
 import {
   formatBytes,
   formatDuration,
@@ -144,6 +145,17 @@ test('lost changes have a banner until they are acknowledged, without the button
   assert.deepEqual(bannerOf({ lostChanges })?.button?.command.ask, { kind: 'acknowledge' });
   const unconfirmed = change('mode', { confirmBy: '2026-01-01T10:00:30.000Z' });
   assert.equal(bannerOf({ lostChanges, changes: [unconfirmed] })?.button, null);
+});
+
+test('a certificate that is gone while tools still trust it has a banner, whose button opens the page', () => {
+  const bannerOf = (removalDue: boolean) => {
+    const client = clientState();
+    return describeAll({ ...client, snapshot: { ...client.snapshot!, trust: { offered: true, removalDue } } }, '1', tr)
+      .banners.certificate;
+  };
+  assert.equal(bannerOf(false), null);
+  assert.equal(bannerOf(true)?.title, 'Tools still trust a certificate that is no longer valid');
+  assert.deepEqual(bannerOf(true)?.button?.command, goTo('certificate'));
 });
 
 test('the menu of the tray offers what helps, and says that other machines are let in', () => {
