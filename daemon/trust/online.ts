@@ -57,7 +57,7 @@ const REFUSALS =
   /certificate verif|CERTIFICATE_VERIFY|certificate problem|verify error|UNABLE_TO_(?:GET|VERIFY)|SELF_SIGNED|cannot verify .* certificate|certificate .* is not trusted|invalid peer certificate|PKIX path|unknown (?:issuer|authority)/i;
 /** Lines of programs that were answered, only not with what they wanted. */
 const ANSWERS =
-  /\b(?:HTTP\/[\d.]+|error:?|got|list:|E) ?\(?[1-5]\d\d\b|no matching distribution|not valid.*info\/refs/i;
+  /\b(?:HTTP\/[\d.]+|error:?|got|list:|E) ?\(?[1-5]\d\d\b|repository '.*' not found|not found in registry|no matching distribution|not valid.*info\/refs/i;
 
 function lookAt(
   { host, port }: { host: string; port: number },

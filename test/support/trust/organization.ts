@@ -29,26 +29,21 @@ export interface Authority {
   serve(): Promise<Site>;
 }
 
-/** @param days negative for one that has expired */
-export function authority(t: Ends, { subject = '/CN=Gateway CA - Cloudflare Managed G1', days = 30 } = {}): Authority {
+interface AuthorityOptions {
+  subject?: string;
+  /** Its end; without it, in 30 days. */
+  until?: Date;
+}
+
+export function authority(
+  t: Ends,
+  { subject = '/CN=Gateway CA - Cloudflare Managed G1', until }: AuthorityOptions = {},
+): Authority {
   const directory = temporary(t);
   const file = (name: string) => path.join(directory, name);
   const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe', encoding: 'utf8' });
-  const past = ['-not_before', '20200101000000Z', '-not_after', '20210101000000Z'];
-  if (days > 0)
-    openssl(
-      'req',
-      '-x509',
-      ...KEY,
-      '-days',
-      `${days}`,
-      '-keyout',
-      file('ca.key'),
-      '-out',
-      file('ca.pem'),
-      '-subj',
-      subject,
-    );
+  if (!until)
+    openssl('req', '-x509', ...KEY, '-days', '30', '-keyout', file('ca.key'), '-out', file('ca.pem'), '-subj', subject);
   else {
     writeFileSync(file('index'), '');
     writeFileSync(
@@ -67,9 +62,9 @@ export function authority(t: Ends, { subject = '/CN=Gateway CA - Cloudflare Mana
       '-in',
       file('ca.csr'),
       '-startdate',
-      past[1]!,
+      '20200101000000Z',
       '-enddate',
-      past[3]!,
+      `${until.toISOString().slice(0, 19).replace(/\D/g, '')}Z`,
       '-notext',
       '-out',
       file('ca.pem'),
