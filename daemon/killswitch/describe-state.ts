@@ -14,6 +14,8 @@ export interface Measurement {
   backend: string | null;
   /** Why the last attempt to bring kernel and disk in step failed. */
   trouble: Message[] | null;
+  /** A helper may send outside the tunnel, so that a user can sign in to a network. */
+  isSigningIn: boolean;
   /** When a foreign change was last repaired, in milliseconds since the epoch. */
   repairedAt: number | null;
   /** End of a pause or of an unconfirmed change, in milliseconds since the epoch. */
@@ -61,7 +63,7 @@ function unconfirmed({ trial, previous }: Extract<Mode, { kind: 'trying' }>, end
   };
 }
 
-function wordingFor(mode: Mode, { active, trouble, repairedAt }: Measurement): Message[] {
+function wordingFor(mode: Mode, { active, trouble, isSigningIn, repairedAt }: Measurement): Message[] {
   if (trouble) return trouble;
   if (mode.kind === 'fail-closed')
     return [
@@ -71,6 +73,7 @@ function wordingFor(mode: Mode, { active, trouble, repairedAt }: Measurement): M
   if (isPaused(mode)) return [message('Paused.')];
   if (!wantedOf(mode) && active)
     return [message('Rules are in force although the kill switch is off. Turn it off again to remove them.')];
+  if (isSigningIn) return [message('A user is signing in to this network: only the browser of the sign-in may send outside WARP.')];
   if (repairedAt === null) return [];
   return [message('Another program changed the rules at %s; they were put back.', { time: toIso(repairedAt) })];
 }

@@ -47,6 +47,8 @@ export interface Edges {
   disarm(): Promise<void>;
   /** True while the boot guard is installed and not masked. */
   bootGuard(): boolean;
+  /** A user signs in to a network: a helper may send outside the tunnel. */
+  isSigningIn(): boolean;
   publish(report: Report): void;
   /** Rules to block with where the stored ones can't be read. */
   fallback: RuleOptions;

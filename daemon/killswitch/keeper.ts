@@ -69,6 +69,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
       bootGuard: edges.bootGuard(),
       backend: kernel.backend,
       trouble,
+      isSigningIn: edges.isSigningIn(),
       repairedAt,
       ends: mode.kind === 'trying' ? trialEnds(mode.trial) : 0,
     });

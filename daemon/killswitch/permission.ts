@@ -9,13 +9,15 @@ export type Action =
   | 'org.culvert.killswitch.enable'
   | 'org.culvert.killswitch.disable'
   | 'org.culvert.killswitch.pause'
-  | 'org.culvert.killswitch.tunnel-only';
+  | 'org.culvert.killswitch.tunnel-only'
+  | 'org.culvert.killswitch.sign-in';
 
 export const ALL_ACTIONS: readonly Action[] = [
   'org.culvert.killswitch.enable',
   'org.culvert.killswitch.disable',
   'org.culvert.killswitch.pause',
   'org.culvert.killswitch.tunnel-only',
+  'org.culvert.killswitch.sign-in',
 ];
 
 /** Addresses that the tunnel moves between by itself; more than these look like something else. */

@@ -52,6 +52,8 @@ export interface Switch {
   permissionToDecide(uid: number): Action | null;
   /** Permission that replacing the endpoints needs. */
   permissionForEndpoints(endpoints: readonly Endpoint[]): Action;
+  /** Rules are in force, or have to be. */
+  isBlocking(): boolean;
   /** Nothing to guard, so that the process may end. */
   idle(): boolean;
 }
@@ -156,6 +158,7 @@ export function createSwitch(edges: Edges): Switch {
     permissionToTry: permissions.toTry,
     permissionToDecide: permissions.toDecide,
     permissionForEndpoints: permissions.toSetEndpoints,
+    isBlocking: () => keeper.mode().kind === 'fail-closed' || inForce(keeper.mode()) !== null,
     idle: () => keeper.mode().kind === 'off',
   };
 }

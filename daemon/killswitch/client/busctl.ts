@@ -12,7 +12,7 @@ export type Call =
   | { method: 'SetEndpoints'; endpoints: readonly Endpoint[] }
   | { method: 'Disable' | 'Status' | 'Confirm' | 'Revert' | 'KeepInTunnel' }
   | { method: 'TryDisable'; seconds: number }
-  | { method: 'Pause'; seconds: number };
+  | { method: 'Pause' | 'SignIn'; seconds: number };
 
 /** A person may have to find a password. */
 const ASKING_SECONDS = 125;
@@ -55,6 +55,7 @@ export async function askService(
 function argumentsOf(call: Call): string[] {
   switch (call.method) {
     case 'Pause':
+    case 'SignIn':
     case 'TryDisable':
       return ['u', String(call.seconds)];
     case 'Enable':
@@ -131,7 +132,9 @@ function problemOf(
   if (/no such method|unknown method/i.test(said))
     return new Problem(
       'killswitch-failed',
-      call.method === 'KeepInTunnel'
+      call.method === 'SignIn'
+        ? message('The installed root service is older than this program, and cannot let a login page through.')
+        : call.method === 'KeepInTunnel'
         ? message('The installed root service is older than this program, and cannot keep a program in the tunnel.')
         : message('The installed root service is older than this program, and cannot revert a change automatically.'),
       { hint: `Replace it with: ${install}` },

@@ -14,6 +14,7 @@ const FILES: readonly { from: string; to: string; mode?: '755' }[] = [
   { from: 'culvert-killswitch.service.in', to: `${UNITS}/culvert-killswitch.service` },
   { from: 'culvert-killswitch-guard.service.in', to: `${UNITS}/culvert-killswitch-guard.service` },
   { from: 'culvert-killswitch-resume@.service.in', to: `${UNITS}/culvert-killswitch-resume@.service` },
+  { from: 'culvert-killswitch-sign-in.service.in', to: `${UNITS}/culvert-killswitch-sign-in.service` },
   { from: 'culvert-killswitch.tmpfiles.conf', to: '/etc/tmpfiles.d/culvert-killswitch.conf' },
   { from: 'org.culvert.killswitch.policy', to: `${POLKIT_ACTIONS}/org.culvert.killswitch.policy` },
   { from: 'org.culvert.KillSwitch1.conf', to: '/etc/dbus-1/system.d/org.culvert.KillSwitch1.conf' },

@@ -14,6 +14,8 @@ export interface Wanted {
 export const MAX_ENDPOINTS = 128;
 const MAX_PORTS = 16;
 export const MAX_PAUSE_SECONDS = 3600;
+/** A login page takes minutes at most; an open window lets one program out. */
+export const MAX_SIGN_IN_SECONDS = 900;
 /** A person who still has a connection confirms a change within seconds. */
 export const MAX_CONFIRM_SECONDS = 600;
 
@@ -43,6 +45,12 @@ export function tooManyEndpoints(count: number): string {
 export function checkSeconds(seconds: number): number | string {
   const fits = Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_PAUSE_SECONDS;
   return fits ? seconds : `A pause has at most ${MAX_PAUSE_SECONDS} seconds.`;
+}
+
+/** Seconds of a sign-in as a caller gave them, 0 to end it. @returns a sentence that says what is wrong */
+export function checkSignInSeconds(seconds: number): number | string {
+  const fits = Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_SIGN_IN_SECONDS;
+  return fits ? seconds : `A sign-in has at most ${MAX_SIGN_IN_SECONDS} seconds.`;
 }
 
 /** Seconds within which a change has to be confirmed. @returns a sentence that says what is wrong */

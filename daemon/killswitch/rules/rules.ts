@@ -36,6 +36,14 @@ export const CHAINS = {
 
 /** Set of the addresses on the link that asked for this machine's. */
 export const ASKERS = 'askers';
+/**
+ * Sets for the time in which a user signs in to a network: its link, the helper's user on that link, and the name servers there.
+ * They are empty at any other time, and the kernel forgets each element unless it is repeated.
+ */
+export const SIGN_IN = { links: 'sign_in_links', helpers: 'sign_in_helpers', servers: 'sign_in_servers' } as const;
+export const SIGN_IN_SECONDS = 5;
+/** Bit of the mark of the helper's connections: no program can be told from what arrives. */
+const SIGN_IN_MARK = '0x20000000';
 /** Protocols with ports: TCP, UDP, DCCP, SCTP and UDP-Lite. By number, since nft needs /etc/protocols for names. */
 const WITH_PORTS = '{ 6, 17, 33, 132, 136 }';
 const DNS = 'th dport { 53, 853 }';
@@ -60,6 +68,12 @@ export const LAN = {
 const TOO_LARGE = [
   `icmp type destination-unreachable icmp code frag-needed ip length <= 576 ip daddr ${set(LAN.ip)} accept`,
   `icmpv6 type packet-too-big ip6 length <= 1240 ip6 daddr ${set(LAN.ip6)} accept`,
+];
+
+/** What the helper of a sign-in sends: TCP, and DNS to the name servers of the link. */
+const SIGN_IN_LEAVING = [
+  `meta nfproto ipv4 tcp dport != { 53, 853 } meta skuid . oifname @${SIGN_IN.helpers} ct mark set ct mark | ${SIGN_IN_MARK} accept`,
+  `meta l4proto { 6, 17 } th dport 53 meta skuid . oifname . ip daddr @${SIGN_IN.servers} ct mark set ct mark | ${SIGN_IN_MARK} accept`,
 ];
 
 /** The DHCP messages of system users (dhcpcd and systemd-networkd are not root) and the part of neighbor discovery that a host sends. */
@@ -97,6 +111,7 @@ export function render(options: RuleOptions): string {
     ...LINK_PROTOCOLS,
     // warp-svc runs as root; no other user may use its exceptions
     ...groups.map(group => `meta skuid 0 ${matchOf(group, 'daddr', 'dport')} accept`),
+    ...SIGN_IN_LEAVING,
   ];
 
   return `${replacing(flags)}
@@ -105,6 +120,11 @@ ${flags.length ? `  flags ${flags.join(', ')}\n` : ''}  counter blocked { }
 
   # addresses on the link that asked for this machine's
   set ${ASKERS} { type ipv6_addr; size 256; flags dynamic, timeout; timeout 5s; }
+
+  # for a sign-in to a network
+  set ${SIGN_IN.links} { type ifname; flags timeout; timeout ${SIGN_IN_SECONDS}s; }
+  set ${SIGN_IN.helpers} { type uid . ifname; flags timeout; timeout ${SIGN_IN_SECONDS}s; }
+  set ${SIGN_IN.servers} { type uid . ifname . ipv4_addr; flags timeout; timeout ${SIGN_IN_SECONDS}s; }
 
   # rejects, so that programs fail at once instead of waiting for a timeout
   chain output {
@@ -148,6 +168,7 @@ ${lines(lan('daddr'))}    counter name blocked drop
     # path MTU of the tunnel's own packets
     icmp type { destination-unreachable, time-exceeded, parameter-problem } ct state related accept
     icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } ct state related accept
+    iifname @${SIGN_IN.links} ct mark & ${SIGN_IN_MARK} == ${SIGN_IN_MARK} ct state established accept
 ${lines(groups.map(group => `${matchOf(group, 'saddr', 'sport')} ct state established accept`))}${lines(lan('saddr'))}  }
 
   # CVE-2019-14899: the tunnel's address answers on no other link

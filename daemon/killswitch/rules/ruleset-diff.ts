@@ -1,5 +1,8 @@
 // Pure: compares what the kernel holds (`nft -j list table`) with the rules that it was given.
-import { ASKERS, CHAINS, TABLE } from './rules.ts';
+import { ASKERS, CHAINS, SIGN_IN, TABLE } from './rules.ts';
+
+/** Sets whose elements come and go by themselves. */
+const DYNAMIC: readonly unknown[] = [ASKERS, ...Object.values(SIGN_IN)];
 
 /** One listed object: `{chain: {…}}`, `{rule: {…}}`. */
 type Item = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
@@ -68,8 +71,7 @@ function countRules(text: string, chain: string): number {
   return body.split('\n').filter(line => !/^\s*(#|type |$)/.test(line)).length;
 }
 
-/** The addresses that asked come and go by themselves. */
 function without(this: unknown, key: string, value: unknown): unknown {
-  if (key === 'elem' && (this as { name?: unknown }).name === ASKERS) return undefined;
+  if (key === 'elem' && DYNAMIC.includes((this as { name?: unknown }).name)) return undefined;
   return key === 'handle' || key === 'packets' || key === 'bytes' ? undefined : value;
 }

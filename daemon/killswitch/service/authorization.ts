@@ -59,10 +59,12 @@ interface Call {
   /** Type of the reply. */
   reply: string | null;
   ms: number;
+  /** False: only where the service runs already. */
+  starts?: boolean;
 }
 
 /** One call on the bus. @throws GLib.Error */
-export function call(bus: Gio.DBusConnection, { name, path, method, body, reply, ms }: Call): Promise<unknown> {
+export function call(bus: Gio.DBusConnection, { name, path, method, body, reply, ms, starts = true }: Call): Promise<unknown> {
   const dot = method.lastIndexOf('.');
   return new Promise((resolve, reject) => {
     bus.call(
@@ -72,7 +74,7 @@ export function call(bus: Gio.DBusConnection, { name, path, method, body, reply,
       method.slice(dot + 1),
       body,
       reply ? new GLib.VariantType(reply) : null,
-      Gio.DBusCallFlags.NONE,
+      starts ? Gio.DBusCallFlags.NONE : Gio.DBusCallFlags.NO_AUTO_START,
       ms,
       null,
       (_, result) => {

@@ -8,10 +8,12 @@ import {
   checkConfirmSeconds,
   checkEndpoints,
   checkSeconds,
+  checkSignInSeconds,
   type EndpointTuple,
   MAX_ENDPOINTS,
   tooManyEndpoints,
 } from '../rules/request.ts';
+import type { SignInWindow } from '../sign-in/window.ts';
 import type { Caller, Switch } from '../switch.ts';
 import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
@@ -46,6 +48,10 @@ const XML = `<node><interface name="${BUS_NAME}">
     <arg name="state" type="s" direction="out"/>
   </method>
   <method name="KeepInTunnel"><arg name="state" type="s" direction="out"/></method>
+  <method name="SignIn">
+    <arg name="seconds" type="u" direction="in"/>
+    <arg name="state" type="s" direction="out"/>
+  </method>
   <method name="Status"><arg name="state" type="s" direction="out"/></method>
   <signal name="Changed"><arg name="state" type="s"/></signal>
 </interface></node>`;
@@ -71,7 +77,7 @@ interface Call {
  */
 export function serve(
   { bus, userOf }: Gate,
-  { control, programs }: { control: Switch; programs: Programs },
+  { control, programs, window }: { control: Switch; programs: Programs; window: SignInWindow },
   touched: (underWay: number) => void,
 ) {
   const asking = new Map<number, number>();
@@ -154,6 +160,11 @@ export function serve(
         const seconds = valid(checkSeconds((unpacked() as [number])[0]));
         const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.pause';
         return { action, run: () => control.pause(seconds) };
+      }
+      case 'SignIn': {
+        const seconds = valid(checkSignInSeconds((unpacked() as [number])[0]));
+        const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.sign-in';
+        return { action, run: () => window.signIn({ uid, seconds }) };
       }
       case 'KeepInTunnel':
         return {

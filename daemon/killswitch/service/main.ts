@@ -7,29 +7,38 @@ import { BUS_NAME, type Published, type Report, STATE_FILE } from '../report.ts'
 import { shippedEndpoints } from '../rules/endpoints.ts';
 import { type RuleOptions, render, TABLE } from '../rules/rules.ts';
 import { PROGRAMS_TABLE, type ProgramRules, renderPrograms } from '../rules/tunnel-only.ts';
+import { createWindow, SIGN_IN_DIRECTORY } from '../sign-in/window.ts';
 import { createSwitch } from '../switch.ts';
 import { serve } from './bus.ts';
 import { createFiles, readText, replaceFile, startTimeOf } from './files.ts';
 import { openGate } from './gate.ts';
 import { createKernel } from './nft.ts';
 import { createProgramEdges } from './programs.ts';
+import { runHelper } from './sign-in/helper.ts';
+import { createHelperLink } from './sign-in/helper-link.ts';
+import { createUplink } from './sign-in/uplink.ts';
 import { createTimer } from './timer.ts';
 
 /** Exit after this long without calls while the kill switch is off. */
 const IDLE_MS = 30_000;
 const FALLBACK = { allowLan: false, endpoints: shippedEndpoints() };
 
-const options = parse(system.programArgs, {
+const [mode = ''] = system.programArgs;
+const isHelper = mode === '--sign-in';
+const options = parse(isHelper ? [] : system.programArgs, {
   '--state': '/var/lib/culvert-killswitch',
   '--run': '/run/culvert-killswitch',
   '--nft': '/usr/sbin/nft',
   '--cgroups': '/sys/fs/cgroup',
   '--guard-links': '/etc/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:/lib/systemd/system',
 });
-if (system.programArgs[0] === '--fallback') print(render(FALLBACK).trimEnd());
+if (mode === '--fallback') print(render(FALLBACK).trimEnd());
 else {
   const loop = new GLib.MainLoop(null, false);
-  startService(loop).catch(error => {
+  const started = isHelper
+    ? runHelper(parse(system.programArgs.slice(1), { '--run': options['--run'], '--own': SIGN_IN_DIRECTORY }), () => loop.quit())
+    : startService(loop);
+  started.catch(error => {
     printerr(`culvert-killswitch: ${error}`);
     system.exit(1);
   });
@@ -53,12 +62,24 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     const published: Published = { version: 1, ...process, ...report };
     replaceFile(stateFile, `${JSON.stringify(published)}\n`, 0o644);
   };
+  const kernel = createKernel<RuleOptions>(options['--nft'], { name: TABLE, render }, () => void control.check());
+  const window = createWindow(
+    {
+      ...createUplink(bus),
+      ...createHelperLink(bus, options['--run']),
+      fill: kernel.fill,
+      isBlocking: () => control.isBlocking(),
+      now: uptime,
+      report: what => printerr(`culvert-killswitch: ${what}`),
+    },
+    () => void control.check(),
+  );
   const control = createSwitch({
-    kernel: createKernel<RuleOptions>(options['--nft'], { name: TABLE, render }, () => void control.check()),
+    kernel,
     files,
     clock: {
       bootId: readProc('/proc/sys/kernel/random/boot_id').trim(),
-      uptime: () => Number(readProc('/proc/uptime').split(' ')[0]),
+      uptime,
       now: Date.now,
     },
     alarm(seconds, ring) {
@@ -68,6 +89,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     ...createTimer(bus),
     bootGuard: () =>
       GLib.file_test(options['--nft'], GLib.FileTest.IS_EXECUTABLE) && guarded(options['--guard-links'].split(':')),
+    isSigningIn: window.isOpen,
     publish(report) {
       if (JSON.stringify(report) === JSON.stringify(last)) return;
       last = report;
@@ -107,7 +129,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     else GLib.unlink(stateFile);
     loop.quit();
   };
-  const server = serve(gate, { control, programs }, exitWhenIdle);
+  const server = serve(gate, { control, programs, window }, exitWhenIdle);
   // timers stand still in a suspended machine, a pause does not
   bus.signal_subscribe(
     'org.freedesktop.login1',
@@ -116,7 +138,10 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     '/org/freedesktop/login1',
     null,
     Gio.DBusSignalFlags.NONE,
-    () => void control.check(),
+    () => {
+      void window.close('the machine slept');
+      void control.check();
+    },
   );
   GLib.unix_signal_add(GLib.PRIORITY_HIGH, 15, () => {
     end();
@@ -143,6 +168,11 @@ function guarded(directories: readonly string[]): boolean {
     exists(`${directory}/sysinit.target.wants/culvert-killswitch-guard.service`),
   );
   return wanted && !masked;
+}
+
+/** Seconds since boot, suspend included. */
+function uptime(): number {
+  return Number(readProc('/proc/uptime').split(' ')[0]);
 }
 
 function readProc(path: string): string {

@@ -4,6 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import type { Kernel } from '../edges.ts';
 import { renderRemoval } from '../rules/rules.ts';
 import { type Listing, parseListing } from '../rules/ruleset-diff.ts';
+import { renderElements, type WindowEdges } from '../sign-in/window.ts';
 import { message, WordedError } from '../wording.ts';
 import { createBackOff } from './child.ts';
 import { BEAT, createMonitor } from './nft-monitor.ts';
@@ -27,7 +28,7 @@ export function createKernel<Options extends object>(
   nft: string,
   { name, render }: TableKind<Options>,
   changed: () => void,
-): Kernel<Options> {
+): Kernel<Options> & Pick<WindowEdges, 'fill'> {
   const list = `list table inet ${name}`;
   let guarding = false;
   /** True once nft and kernel took a table that survives a foreign flush and its owner's death; null: not tried yet. */
@@ -86,6 +87,10 @@ export function createKernel<Options extends object>(
       const listing = listingOf(lines, name);
       if (guarding) watch(listing);
       return listing;
+    },
+    async fill(elements) {
+      const error = errorOf(await session.ask(renderElements(elements, name)));
+      if (error) throw new Error(`nft: ${error}`);
     },
     protection(listing) {
       if (listing?.flags.includes('owner') && listing.flags.includes('persist')) return 'owner-persist';

@@ -6,9 +6,8 @@ import { delimiter, join } from 'node:path';
 const FIREFOX = ['firefox', 'firefox-esr'];
 const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'brave-browser'];
 
-/** The network's own name servers and plain HTTP lead to its login page; a proxy and encrypted DNS do not. */
-const PREFERENCES = `user_pref("network.proxy.type", 0);
-user_pref("network.trr.mode", 5);
+/** The network's own name servers and plain HTTP lead to its login page; another proxy and encrypted DNS do not. */
+const PREFERENCES = `user_pref("network.trr.mode", 5);
 user_pref("network.captive-portal-service.enabled", false);
 user_pref("dom.security.https_only_mode", false);
 user_pref("dom.security.https_first", false);
@@ -16,12 +15,46 @@ user_pref("browser.aboutwelcome.enabled", false);
 user_pref("datareporting.policy.dataSubmissionEnabled", false);
 `;
 
-/** @returns the words that start a browser with a profile in a directory; null where none is installed */
-export function browserWords(path: string, profile: string, url: string): string[] | null {
+/** With the kill switch on, the helper of the root service is the proxy, and it alone looks names up. */
+const proxyPreferences = (port: number | null) =>
+  port === null
+    ? 'user_pref("network.proxy.type", 0);\n'
+    : `user_pref("network.proxy.type", 1);
+user_pref("network.proxy.socks", "127.0.0.1");
+user_pref("network.proxy.socks_port", ${port});
+user_pref("network.proxy.socks_version", 5);
+user_pref("network.proxy.socks_remote_dns", true);
+user_pref("network.proxy.socks5_remote_dns", true);
+user_pref("network.proxy.no_proxies_on", "");
+user_pref("network.proxy.failover_direct", false);
+user_pref("network.dns.disablePrefetch", true);
+user_pref("network.http.http3.enable", false);
+user_pref("media.peerconnection.enabled", false);
+`;
+
+const proxyWords = (port: number | null) =>
+  port === null
+    ? ['--no-proxy-server']
+    : [
+        `--proxy-server=socks5://127.0.0.1:${port}`,
+        '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
+        '--proxy-bypass-list=<-loopback>',
+        '--disable-quic',
+        '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+        '--disable-background-networking',
+      ];
+
+/** @param port of a SOCKS5 proxy @returns the words that start a browser with a profile in a directory; null where none is installed */
+export function browserWords(
+  path: string,
+  profile: string,
+  url: string,
+  port: number | null = null,
+): string[] | null {
   const firefox = FIREFOX.find(name => isOn(path, name));
   if (firefox) return [firefox, '--no-remote', '--new-instance', '--profile', profile, url];
   const chromium = CHROMIUM.find(name => isOn(path, name));
-  const plain = ['--no-first-run', '--no-default-browser-check', '--no-proxy-server', '--incognito'];
+  const plain = ['--no-first-run', '--no-default-browser-check', ...proxyWords(port), '--incognito'];
   return chromium ? [chromium, `--user-data-dir=${profile}`, ...plain, url] : null;
 }
 
@@ -43,17 +76,22 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** @param parent directory for the profile @returns null where there is no browser, or no display for one */
-export function openBrowser(url: string, parent: string, env: NodeJS.ProcessEnv): Browser | null {
+/** @param parent directory for the profile @param port of a SOCKS5 proxy @returns null where there is no browser, or no display for one */
+export function openBrowser(
+  url: string,
+  parent: string,
+  env: NodeJS.ProcessEnv,
+  port: number | null = null,
+): Browser | null {
   if (!env.DISPLAY && !env.WAYLAND_DISPLAY) return null;
   const profile = mkdtempSync(join(parent, 'login-page-'));
   const remove = () => rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-  const words = browserWords(env.PATH ?? '', profile, url);
+  const words = browserWords(env.PATH ?? '', profile, url, port);
   if (!words) {
     remove();
     return null;
   }
-  writeFileSync(join(profile, 'user.js'), PREFERENCES);
+  writeFileSync(join(profile, 'user.js'), PREFERENCES + proxyPreferences(port));
   const child: ChildProcess = spawn(words[0]!, words.slice(1), { env, stdio: 'ignore', detached: true });
   const ended = new Promise<void>(resolve => {
     child.once('error', () => resolve());

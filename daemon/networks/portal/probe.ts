@@ -1,5 +1,7 @@
 // Finds out whether a network has a login page, by plain requests to servers of three operators.
-import { get } from 'node:http';
+import { get, type RequestOptions } from 'node:http';
+import { connect as connectSocket, type Socket } from 'node:net';
+import { connect as startTls } from 'node:tls';
 
 /** A page with a fixed answer. */
 export interface Target {
@@ -33,10 +35,49 @@ const MAX_BYTES = 1_024;
 /** RFC 6585: Network Authentication Required. */
 const NETWORK_LOGIN = 511;
 const ENOUGH = 2;
+const HTTP_PORT = 80;
+const HTTPS_PORT = 443;
+/** It has a certificate of a public authority. */
+const SECURE_HOST = 'connectivitycheck.gstatic.com';
+
+/** Another way than a connection of this process. */
+type Connect = (host: string, port: number) => Promise<Socket>;
 
 /** Asks all pages at the same time. Never rejects. */
-export async function probeNetwork(targets: readonly Target[] = TARGETS, limitMs = LIMIT_MS): Promise<Verdict> {
-  return judge(await Promise.all(targets.map(target => askPage(target, limitMs))));
+export async function probeNetwork(
+  targets: readonly Target[] = TARGETS,
+  limitMs = LIMIT_MS,
+  connect?: Connect,
+): Promise<Verdict> {
+  return judge(await Promise.all(targets.map(target => askPage(target, limitMs, connect))));
+}
+
+/** As `probeNetwork`; where nothing answers plain HTTP, a network that shows a certificate of its own has a login page as well. */
+export async function findLogin(connect?: Connect): Promise<Verdict> {
+  const verdict = await probeNetwork(TARGETS, LIMIT_MS, connect);
+  return verdict.network === 'unreachable' ? askSecurely(SECURE_HOST, HTTPS_PORT, connect) : verdict;
+}
+
+/** Never rejects. @param ca certificates to trust in place of the usual ones */
+export async function askSecurely(host: string, port: number, connect: Connect = connectTo, ca?: string): Promise<Verdict> {
+  try {
+    const socket = await connect(host, port);
+    const isTrusted = await new Promise<boolean>((resolve, reject) => {
+      const secure = startTls({ socket, servername: host, rejectUnauthorized: false, ca });
+      secure.setTimeout(LIMIT_MS, () => secure.destroy(new Error('no answer')));
+      secure.once('secureConnect', () => resolve(secure.authorized)).once('error', reject);
+    }).finally(() => socket.destroy());
+    return { network: isTrusted ? 'open' : 'login', loginPage: isTrusted ? null : `https://${host}/` };
+  } catch {
+    return { network: 'unreachable', loginPage: null };
+  }
+}
+
+function connectTo(host: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectSocket({ host, port, signal: AbortSignal.timeout(LIMIT_MS) }, () => resolve(socket));
+    socket.once('error', reject);
+  });
 }
 
 /** One page that answers in its own way shows a login page; two that answer as they should are needed without one. */
@@ -51,11 +92,12 @@ export function judge(answers: readonly Answer[]): Verdict {
 
 const SILENT: Answer = { result: 'silent', location: null };
 
-function askPage(target: Target, limitMs: number): Promise<Answer> {
+function askPage(target: Target, limitMs: number, connect?: Connect): Promise<Answer> {
   return new Promise(resolve => {
     const signal = AbortSignal.timeout(limitMs);
     // no cookies, no proxy, and no connection that an earlier answer left open
-    const request = get(target.url, { agent: false, signal }, response => {
+    const way = connect ? { createConnection: by(connect) } : { agent: false };
+    const request = get(target.url, { ...way, signal }, response => {
       const { statusCode = 0, headers } = response;
       let body = '';
       const done = () => resolve(answerOf(target, { status: statusCode, body, location: headers.location ?? null }));
@@ -71,6 +113,17 @@ function askPage(target: Target, limitMs: number): Promise<Answer> {
     });
     request.on('error', () => resolve(SILENT));
   });
+}
+
+/** As Node wants it: an agent would open its own connections. */
+function by(connect: Connect): NonNullable<RequestOptions['createConnection']> {
+  return ({ host, port }, created) => {
+    connect(host ?? '', Number(port ?? HTTP_PORT)).then(
+      socket => created(null, socket),
+      (error: Error) => created(error, undefined as never),
+    );
+    return undefined;
+  };
 }
 
 /** Compares status and body exactly, but for the line end. */

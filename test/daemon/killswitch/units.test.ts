@@ -45,7 +45,7 @@ test('systemd takes the units, and the guard comes before any network', {
   const names = readdirSync(data)
     .filter(name => /^culvert-killswitch[\w@-]*\.service\.in$/.test(name))
     .map(name => name.replace(/\.in$/, ''));
-  assert.equal(names.length, 3);
+  assert.equal(names.length, 4);
   for (const name of names) writeFileSync(join(units, name), substituted(`${name}.in`, join(units, 'lib')));
   const { status, stderr } = spawnSync(
     'systemd-analyze',
@@ -89,6 +89,7 @@ test('bus and polkit policies are well-formed, and name what the service asks fo
     ['org.culvert.killswitch.disable', 'auth_admin'],
     ['org.culvert.killswitch.pause', 'auth_admin'],
     ['org.culvert.killswitch.tunnel-only', 'yes'],
+    ['org.culvert.killswitch.sign-in', 'auth_admin'],
   ]);
   // keeping a program of one's own in the tunnel takes something from the caller alone
   const [others] = policy.split('<action id="org.culvert.killswitch.tunnel-only">');

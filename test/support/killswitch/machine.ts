@@ -84,6 +84,7 @@ export function createMachine() {
             machine.armed = null;
           }),
         bootGuard: () => true,
+        isSigningIn: () => false,
         publish: report => void machine.reports.push(report),
         fallback: FALLBACK,
       };

@@ -3,6 +3,8 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -64,6 +66,9 @@ export function shippedAnd(...further: string[][]): string[] {
   return ['ba(ssaq)', 'false', String(shipped.length + further.length), ...[...shipped, ...further].flat()];
 }
 
+/** The user that systemd makes up for the helper of a sign-in. */
+export const SIGN_IN_USER = 61_999;
+
 export interface Answer {
   ok: boolean;
   /** The state document, or the error's text. */
@@ -122,6 +127,12 @@ export async function setStage(
   const script = (name: string, text: string) => writeFileSync(path(name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   if (cgroup) writeFileSync(path('cgroups'), cgroup);
   script('resume', `exec ${inside.join(' ')} ${nft} -f ${path('state')}/rules.nft`);
+  mkdirSync(path('own'));
+  chownSync(path('own'), SIGN_IN_USER, SIGN_IN_USER);
+  const asHelper = `setpriv --reuid=${SIGN_IN_USER} --regid=${SIGN_IN_USER} --clear-groups`;
+  copyFileSync(bundled(), path('killswitch.js')); // its directory is closed to other users
+  const helper = `gjs -m ${path('killswitch.js')} --sign-in --run ${path('run')} --own ${path('own')}`;
+  script('sign-in', `exec ${inside.join(' ')} ${asHelper} ${helper} 2>>${path('helper.log')}`);
   const players = start(
     [
       '/usr/bin/python3',

@@ -4,6 +4,7 @@ DIRECTORY/allowed holds the actions that are granted, one a line; DIRECTORY/ques
 the caller's user and whether a person may be asked; DIRECTORY/timers a line for each timer taken. DIRECTORY/resume is run
 when a timer ends. With DIRECTORY/no-timers present, timers are refused; with DIRECTORY/silent, polkit never answers; with DIRECTORY/slow, it
 answers once that is gone. DIRECTORY/cgroups holds the cgroup below which scopes are made.
+DIRECTORY/sign-in is run as the helper of a sign-in.
 """
 
 import os
@@ -19,9 +20,14 @@ POLKIT = """<node><interface name="org.freedesktop.PolicyKit1.Authority"><method
 SYSTEMD = """<node><interface name="org.freedesktop.systemd1.Manager">
 <method name="StartTransientUnit"><arg type="s" direction="in"/><arg type="s" direction="in"/>
 <arg type="a(sv)" direction="in"/><arg type="a(sa(sv))" direction="in"/><arg type="o" direction="out"/></method>
+<method name="RestartUnit"><arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="o" direction="out"/></method>
 <method name="StopUnit"><arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="o" direction="out"/></method>
 </interface></node>"""
+SERVICE = """<node><interface name="org.freedesktop.systemd1.Service"><property name="MainPID" type="u" access="read"/>
+</interface></node>"""
+SIGN_IN = "culvert-killswitch-sign-in.service"
 here = sys.argv[1]
+helper = None
 timers = {}
 waiting = []
 
@@ -74,9 +80,26 @@ def make_scope(name, properties):
             file.write(str(pid))
 
 
+def stop_helper():
+    global helper
+    if helper:
+        helper.kill()
+        helper.wait()
+    helper = None
+
+
+def restart_helper():
+    global helper
+    stop_helper()
+    helper = subprocess.Popen([os.path.join(here, "sign-in")])
+    note("helpers", str(helper.pid))
+
+
 def manage(_connection, _sender, _path, _interface, method, parameters, invocation):
     name = parameters.unpack()[0]
-    if method == "StopUnit":
+    if name == SIGN_IN:
+        stop_helper() if method == "StopUnit" else restart_helper()
+    elif method == "StopUnit":
         if name in timers:
             GLib.source_remove(timers.pop(name))
         note("timers", f"stop {name}")
@@ -111,6 +134,9 @@ bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, None)
 for xml, path, handler in ((POLKIT, "/org/freedesktop/PolicyKit1/Authority", decide),
                            (SYSTEMD, "/org/freedesktop/systemd1", manage)):
     bus.register_object(path, Gio.DBusNodeInfo.new_for_xml(xml).interfaces[0], handler, None, None)
+bus.register_object("/org/freedesktop/systemd1/unit/culvert_2dkillswitch_2dsign_2din_2eservice",
+                    Gio.DBusNodeInfo.new_for_xml(SERVICE).interfaces[0], None,
+                    lambda *_: GLib.Variant("u", helper.pid if helper else 0), None)
 for name in ("org.freedesktop.PolicyKit1", "org.freedesktop.systemd1"):
     if name.endswith("PolicyKit1") and len(sys.argv) > 2:
         continue

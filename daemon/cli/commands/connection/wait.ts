@@ -43,6 +43,17 @@ interface Waiting {
   progress: Progress;
 }
 
+/** Waits for the tunnel, and for a request that came through it. @throws Failure after that time */
+export async function untilProven(context: Context, seconds: number): Promise<string | null> {
+  const progress = createProgress(context);
+  try {
+    const deadline = performance.now() + seconds * 1000;
+    return (await untilReady(context, { deadline, seconds, progress }, true)).proof;
+  } finally {
+    progress.end();
+  }
+}
+
 /** Also waits for a daemon that is starting, and for one that ends and starts again. @throws Failure at the deadline */
 async function untilReady(
   { paths, signal }: Context,

@@ -4,58 +4,123 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
-import { probeNetwork, TARGETS, type Verdict } from '../../../networks/portal/probe.ts';
+import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/request.ts';
+import { findLogin, TARGETS, type Verdict } from '../../../networks/portal/probe.ts';
+import { openWindow, type PassedHost, type SignInWindow } from '../../../networks/portal/sign-in-window.ts';
 import { assertOwn } from '../../../system/own-home.ts';
 import { type Context, type Run, show } from '../../context.ts';
-import { EXIT, Failure } from '../../errors.ts';
+import { EXIT, usage } from '../../errors.ts';
+import { untilProven } from '../connection/wait.ts';
 
 /** WARP comes back after this time at the latest, also where this command is killed. */
-const SECONDS = 300;
+const MINUTES = 5;
+const MAX_MINUTES = MAX_SIGN_IN_SECONDS / 60;
 const BETWEEN_MS = 3_000;
+/** The window is closed that soon after the daemon's death. */
+const DAEMON_MS = 1_000;
+const PROOF_SECONDS = 30;
 /** Plain HTTP, so that the network can put its page in its place. */
 const PLAIN_PAGE = TARGETS[0]!.url;
 
 /** Access to network and desktop. */
 export interface World {
-  probe(): Promise<Verdict>;
-  browse(url: string): Browser | null;
+  /** @param connect a way through the window; without it, connections of this program */
+  probe(connect?: SignInWindow['connect']): Promise<Verdict>;
+  /** @param port of the proxy in the window */
+  browse(url: string, port: number | null): Browser | null;
+  openWindow(seconds: number): Promise<SignInWindow>;
   betweenMs: number;
 }
 
 export const portal: Run = async (context, _, options) =>
-  signIn(context, options.check === true, {
-    probe: probeNetwork,
-    browse(url) {
+  signIn(context, { onlyChecks: options.check === true, seconds: secondsOf(options.minutes) }, {
+    probe: findLogin,
+    browse(url, port) {
       assertOwn(context.paths.runtime);
       mkdirSync(context.paths.runtime, { recursive: true, mode: 0o700 });
-      return openBrowser(url, context.paths.runtime, context.env);
+      return openBrowser(url, context.paths.runtime, context.env, port);
     },
+    openWindow,
     betweenMs: BETWEEN_MS,
   });
 
-/** @param onlyChecks opens nothing, and leaves WARP as it is */
-export async function signIn(context: Context, onlyChecks: boolean, world: World): Promise<number> {
+interface Request {
+  /** Opens no page. */
+  onlyChecks: boolean;
+  /** WARP is back after this time. */
+  seconds: number;
+}
+
+export async function signIn(context: Context, request: Request, world: World): Promise<number> {
   const snapshot = await context.client.call('GET /api/snapshot');
-  if (snapshot.killSwitch.active === true)
-    throw new Failure('The kill switch blocks the login page, and the test for it.', {
-      hint: 'Pause it first: culvert killswitch pause 5. Everything on this machine may then send outside WARP.',
-    });
   if (snapshot.status.state === 'connected') {
     show(context, { network: 'open', signedIn: false }, () => 'WARP is connected, so this network lets you through.');
     return EXIT.ok;
   }
+  if (snapshot.killSwitch.active === true) return signInThroughWindow(context, snapshot, request, world);
   const before = await world.probe();
-  if (before.network !== 'login' || onlyChecks) return report(context, before);
-  const isPaused = await pause(context, snapshot);
+  if (before.network !== 'login' || request.onlyChecks) return report(context, before);
+  const isPaused = await pause(context, snapshot, request.seconds);
   try {
-    const isThrough = await untilThrough(context, world, before.loginPage ?? PLAIN_PAGE);
-    show(context, { ok: isThrough, network: isThrough ? 'open' : 'login', signedIn: isThrough }, () =>
-      isThrough ? 'You are signed in to this network.' : 'This network still asks for a login.',
-    );
-    return isThrough ? EXIT.ok : EXIT.failure;
+    return result(context, await untilThrough({ context, world, window: null, ...request }, before.loginPage ?? PLAIN_PAGE));
   } finally {
     if (isPaused) await resume(context);
   }
+}
+
+/** With the kill switch on: through a helper of the root service, the only program that may send outside WARP meanwhile. */
+async function signInThroughWindow(
+  context: Context,
+  snapshot: Snapshot,
+  { onlyChecks, seconds }: Request,
+  world: World,
+): Promise<number> {
+  const isPaused = await pause(context, snapshot, seconds);
+  let isThrough = false;
+  try {
+    context.say('The kill switch stays on. Only the browser of the sign-in may send outside WARP, if an administrator allows it.');
+    const window = await world.openWindow(seconds);
+    const watch = watchDaemon(context, window);
+    try {
+      const before = await world.probe(window.connect);
+      if (before.network !== 'login' || onlyChecks) return report(context, before);
+      isThrough = await untilThrough({ context, world, window, seconds }, before.loginPage ?? PLAIN_PAGE);
+    } finally {
+      watch.stop();
+      sayPassed(context, await window.close());
+    }
+    return result(context, isThrough);
+  } finally {
+    if (isPaused) await resume(context);
+    if (isPaused && isThrough) await prove(context);
+  }
+}
+
+/** Closes the window where the daemon, which brings WARP back, is gone. */
+function watchDaemon({ client }: Context, window: SignInWindow): { stop(): void } {
+  let isAsking = false;
+  const timer = setInterval(() => {
+    if (isAsking) return;
+    isAsking = true;
+    client.call('GET /api/snapshot').then(
+      () => {
+        isAsking = false;
+      },
+      () => void window.close(),
+    );
+  }, DAEMON_MS);
+  return { stop: () => clearInterval(timer) };
+}
+
+function sayPassed({ say }: Context, hosts: readonly PassedHost[]): void {
+  for (const { host, sent, received } of hosts) say(`Outside WARP: ${host}, ${sent} bytes sent, ${received} received`);
+}
+
+function result(context: Context, isThrough: boolean): number {
+  show(context, { ok: isThrough, network: isThrough ? 'open' : 'login', signedIn: isThrough }, () =>
+    isThrough ? 'You are signed in to this network.' : 'This network still asks for a login.',
+  );
+  return isThrough ? EXIT.ok : EXIT.failure;
 }
 
 const RESULTS: Record<Verdict['network'], string> = {
@@ -72,10 +137,10 @@ function report(context: Context, { network, loginPage }: Verdict): number {
 }
 
 /** Turns WARP off for a while: one that tries to connect may block the page. @returns whether it was on */
-async function pause({ client, say }: Context, { status, tunnelCli }: Snapshot): Promise<boolean> {
+async function pause({ client, say }: Context, { status, tunnelCli }: Snapshot, seconds: number): Promise<boolean> {
   if (status.blocked !== null || status.state === 'disconnected' || !tunnelCli.available) return false;
-  await client.call('POST /api/action', { body: { action: 'disconnect', forSeconds: SECONDS } });
-  say(`WARP is paused, and comes back after the login, or in ${SECONDS / 60} minutes.`);
+  await client.call('POST /api/action', { body: { action: 'disconnect', forSeconds: seconds } });
+  say(`WARP is paused, and comes back after the login, or in ${seconds / 60} minutes.`);
   return true;
 }
 
@@ -89,24 +154,61 @@ async function resume({ client, say }: Context): Promise<void> {
   }
 }
 
-/** Opens the page, and waits until the network lets requests through twice in a row, the browser is closed, or time is up. */
-async function untilThrough(context: Context, world: World, url: string): Promise<boolean> {
-  const browser = world.browse(url);
-  if (!browser) context.say(`Open this page in a browser: ${url}`);
+/** Waits for a request through the tunnel. */
+async function prove(context: Context): Promise<void> {
+  try {
+    const proof = await untilProven(context, PROOF_SECONDS);
+    if (proof !== null) context.say(proof);
+  } catch (error) {
+    // the sign-in itself succeeded
+    context.say(error instanceof Error ? error.message : String(error));
+  }
+}
+
+interface Attempt {
+  context: Context;
+  world: World;
+  /** The way with the kill switch on. */
+  window: SignInWindow | null;
+  seconds: number;
+}
+
+/**
+ * Opens the page, and waits until the network lets requests through twice in a row, the browser or the window is closed, or time is up.
+ */
+async function untilThrough({ context, world, window, seconds }: Attempt, url: string): Promise<boolean> {
+  const browser = world.browse(url, window?.port ?? null);
+  if (!browser) context.say(openByHand(url, window));
   let isClosed = false;
-  void browser?.ended.then(() => {
+  const ended = Promise.race([browser?.ended ?? never, window?.closed ?? never]).then(() => {
     isClosed = true;
   });
-  const until = performance.now() + SECONDS * 1000;
+  const until = performance.now() + seconds * 1000;
   try {
     for (let passes = 0; ; ) {
       const isLast = isClosed || performance.now() > until || context.signal.aborted;
-      passes = (await world.probe()).network === 'open' ? passes + 1 : 0;
+      passes = (await world.probe(window?.connect)).network === 'open' ? passes + 1 : 0;
       if (passes >= 2) return true;
       if (isLast && passes === 0) return false;
-      await delay(world.betweenMs, undefined, { signal: context.signal }).catch(() => {});
+      const pause = delay(world.betweenMs, undefined, { signal: context.signal }).catch(() => {});
+      await (window ? Promise.race([pause, ended]) : pause);
     }
   } finally {
     await browser?.close();
   }
+}
+
+function secondsOf(minutes: string | boolean | undefined): number {
+  if (minutes === undefined) return MINUTES * 60;
+  if (typeof minutes === 'string' && /^\d{1,2}$/.test(minutes) && Number(minutes) >= 1 && Number(minutes) <= MAX_MINUTES)
+    return Number(minutes) * 60;
+  throw usage(`--minutes takes a number from 1 to ${MAX_MINUTES}; not "${minutes}".`);
+}
+
+const never = new Promise<void>(() => {});
+
+function openByHand(url: string, window: SignInWindow | null): string {
+  return window
+    ? `Open this page in a browser with the SOCKS5 proxy 127.0.0.1:${window.port}, which also looks names up: ${url}`
+    : `Open this page in a browser: ${url}`;
 }

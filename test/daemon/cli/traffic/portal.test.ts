@@ -1,13 +1,16 @@
 // `culvert portal`: WARP is off only while the login page is open, and comes back however that ends.
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { createClient } from '../../../../daemon/api/client.ts';
 import { signIn, type World } from '../../../../daemon/cli/commands/traffic/portal.ts';
 import type { Context } from '../../../../daemon/cli/context.ts';
 import { createTransport } from '../../../../daemon/cli/transport.ts';
 import type { Verdict } from '../../../../daemon/networks/portal/probe.ts';
+import type { SignInWindow } from '../../../../daemon/networks/portal/sign-in-window.ts';
 import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
 import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
+import { until } from '../../../support/until.ts';
 
 const login: Verdict = { network: 'login', loginPage: 'http://login.example/' };
 const open: Verdict = { network: 'open', loginPage: null };
@@ -21,11 +24,25 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
   const { state } = daemon;
   state.set('status', { ...state.snapshot().status, state: 'unable' });
   const opened: string[] = [];
+  const windows: number[] = [];
   let closed = 0;
+  let closeWindow = () => {};
+  const closedWindow = new Promise<void>(resolve => {
+    closeWindow = resolve;
+  });
+  const window: SignInWindow = {
+    closed: closedWindow,
+    port: 4242,
+    connect: () => Promise.reject(new Error('not here')),
+    async close() {
+      closeWindow();
+      return [{ host: 'login.example', sent: 10, received: 20 }];
+    },
+  };
   const world: World = {
     probe: async () => (verdicts.length > 1 ? verdicts.shift()! : verdicts[0]!),
-    browse(url) {
-      opened.push(url);
+    browse(url, port) {
+      opened.push(port === null ? url : `${url} by ${port}`);
       if (browser === 'is missing') return null;
       const ended = browser === 'is closed' ? Promise.resolve() : new Promise<void>(() => {});
       return {
@@ -34,6 +51,10 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
           closed += 1;
         },
       };
+    },
+    async openWindow(seconds) {
+      windows.push(seconds);
+      return window;
     },
     betweenMs: 1,
   };
@@ -47,8 +68,9 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
     print: (text: string) => void printed.push(JSON.parse(text)),
     say: (text: string) => void said.push(text),
   } as unknown as Context;
-  const run = (onlyChecks = false) => signIn(context, onlyChecks, world);
-  return { home, state, run, opened, performed, said, printed, closed: () => closed };
+  const run = (onlyChecks = false) => signIn(context, { onlyChecks, seconds: 300 }, world);
+  const block = () => state.set('killSwitch', { ...NO_KILL_SWITCH, enabled: true, active: true });
+  return { home, state, run, block, opened, windows, closedWindow, performed, said, printed, closed: () => closed };
 }
 const actions = (performed: [string, unknown][]) => performed.map(([action]) => action);
 
@@ -83,13 +105,44 @@ test('opens nothing where there is no login page, or only to check', async t => 
   for (const { opened, performed } of [free, checking, broken]) assert.deepEqual([opened, performed], [[], []]);
 });
 
-test('contacts nothing while WARP is connected, and names the pause while the kill switch blocks', async t => {
+test('contacts nothing while WARP is connected', async t => {
   const { home, state } = await stage(t, [login]);
   state.set('status', { ...state.snapshot().status, state: 'connected' });
   const through = await culvert(home, ['portal']);
   assert.equal(through.stdout, 'WARP is connected, so this network lets you through.\n');
-  state.set('killSwitch', { ...NO_KILL_SWITCH, enabled: true, active: true });
-  const blocked = await culvert(home, ['portal']);
-  assert.equal(blocked.code, 1);
-  assert.match(blocked.stderr, /culvert killswitch pause 5/);
+  const wrong = await culvert(home, ['portal', '--minutes', '16']);
+  assert.match(wrong.stderr, /--minutes takes a number from 1 to 15/);
+});
+
+test('with the kill switch on, the browser goes through the window, and what passed is reported', async t => {
+  const { run, block, opened, windows, closedWindow, performed, said } = await stage(t, [login, login, open, open]);
+  block();
+  assert.equal(await run(), 0);
+  await closedWindow;
+  assert.deepEqual([opened, windows], [['http://login.example/ by 4242'], [300]]);
+  assert.deepEqual(actions(performed), ['disconnect', 'connect']);
+  assert.ok(said.includes('Outside WARP: login.example, 10 bytes sent, 20 received'), said.join('\n'));
+});
+
+test('with the kill switch on, a browser that is killed closes the window, and so does a daemon that dies', async t => {
+  const killed = await stage(t, [login], 'is closed');
+  killed.block();
+  assert.equal(await killed.run(), 1);
+  await killed.closedWindow;
+  const alone = await stage(t, [login]);
+  alone.block();
+  const running = alone.run().catch(error => error);
+  await until(() => alone.opened.length > 0);
+  rmSync(alone.home.socket);
+  await alone.closedWindow;
+  await running;
+});
+
+test('with the kill switch on, a test of the network opens the window and no page', async t => {
+  const { run, block, opened, windows, closedWindow, printed } = await stage(t, [login]);
+  block();
+  assert.equal(await run(true), 0);
+  await closedWindow;
+  assert.deepEqual([opened, windows], [[], [300]]);
+  assert.deepEqual(printed, [{ ok: true, network: 'login', loginPage: 'http://login.example/', signedIn: false }]);
 });

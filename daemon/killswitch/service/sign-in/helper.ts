@@ -1,0 +1,175 @@
+// The helper of a sign-in: a SOCKS5 proxy (RFC 1928) for one user, and the only program that the kill switch lets out meanwhile. It has
+// a user of its own, which systemd made up, and ends with the command that holds it.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import { SIGN_IN_SOCKET } from '../../sign-in/window.ts';
+import { HELPER_SOCKET } from './helper-link.ts';
+import { addressesOf } from './names.ts';
+import { connect, lines, listenAt, read, readExactly, write } from './streams.ts';
+
+const BEAT_MS = 1_000;
+/** Time for the command to come, and between two signs of life of it. */
+const PATIENCE_MS = { first: 15_000, next: 4_000 };
+const MAX_CONNECTIONS = 200;
+const CONNECT_SECONDS = 15;
+const PIECE_BYTES = 32 << 10;
+/** First byte of the connection that holds the helper. */
+const HOLD = 0x48;
+
+const SOCKS = { version: 5, connect: 1, ipv4: 1, name: 3, noMethod: 255 } as const;
+const REPLY = { ok: 0, refused: 2, unreachable: 4, noCommand: 7, noAddress: 8 } as const;
+
+interface Config {
+  /** The only user who is served. */
+  uid: number;
+  servers: readonly string[];
+}
+
+/** What was let through, for each host. */
+type Passed = Map<string, { sent: number; received: number }>;
+
+/** @param places directory of the root service, and of this helper's socket @param quit ends the process */
+export async function runHelper(places: { '--run': string; '--own': string }, quit: () => void): Promise<void> {
+  const root = await connect(Gio.UnixSocketAddress.new(GLib.build_filenamev([places['--run'], HELPER_SOCKET])), 5);
+  const end = () => {
+    close(root); // so that the root service closes the window now
+    quit();
+  };
+  const config = await new Promise<Config>(resolve => {
+    void lines(root.get_input_stream(), line => resolve(JSON.parse(line) as Config)).then(end);
+  });
+  const passed: Passed = new Map();
+  let lastSign = now() + PATIENCE_MS.first - PATIENCE_MS.next;
+  let isHeld = false;
+
+  async function hold(connection: Gio.SocketConnection): Promise<void> {
+    isHeld = true;
+    const input = connection.get_input_stream();
+    await write(connection.get_output_stream(), 'held\n');
+    try {
+      do lastSign = now();
+      while (await read(input, PIECE_BYTES));
+    } catch {
+      // as an end
+    }
+    const hosts = [...passed].map(([host, bytes]) => ({ host, ...bytes }));
+    await write(connection.get_output_stream(), `${JSON.stringify({ hosts })}\n`).catch(() => {});
+    end();
+  }
+
+  async function beat(): Promise<void> {
+    if (now() - lastSign > PATIENCE_MS.next) return end();
+    if (isHeld) await write(root.get_output_stream(), 'beat\n').catch(end);
+    setTimeout(() => void beat(), BEAT_MS);
+  }
+
+  let count = 0;
+  const serve = async (connection: Gio.SocketConnection): Promise<void> => {
+    if (connection.get_socket().get_credentials().get_unix_user() !== config.uid || count >= MAX_CONNECTIONS) return;
+    count += 1;
+    try {
+      const [first] = await readExactly(connection.get_input_stream(), 1);
+      if (first === HOLD && !isHeld) await hold(connection);
+      else if (first === SOCKS.version && isHeld) await proxy(connection, config, passed);
+    } finally {
+      count -= 1;
+    }
+  };
+  listen(GLib.build_filenamev([places['--own'], SIGN_IN_SOCKET]), connection => {
+    void serve(connection)
+      .catch(() => {})
+      .finally(() => close(connection));
+  });
+  void beat();
+}
+
+function listen(path: string, came: (connection: Gio.SocketConnection) => void): void {
+  const service = new Gio.SocketService();
+  listenAt(path, service);
+  service.connect('incoming', (_, connection) => {
+    came(connection);
+    return true;
+  });
+  service.start();
+  held.push(service);
+}
+
+/** Held for the life of the process: GJS collects what nothing refers to. */
+const held: object[] = [];
+
+/** One request of a browser. */
+async function proxy(connection: Gio.SocketConnection, { servers }: Config, passed: Passed): Promise<void> {
+  const [input, output] = [connection.get_input_stream(), connection.get_output_stream()];
+  const [methods = 0] = await readExactly(input, 1);
+  const isOpenToAll = (await readExactly(input, methods)).includes(0);
+  await write(output, Uint8Array.of(SOCKS.version, isOpenToAll ? 0 : SOCKS.noMethod));
+  if (!isOpenToAll) return;
+  const reply = (code: number) => write(output, Uint8Array.of(SOCKS.version, code, 0, SOCKS.ipv4, 0, 0, 0, 0, 0, 0));
+  const [, command, , kind] = await readExactly(input, 4);
+  if (command !== SOCKS.connect) return reply(REPLY.noCommand);
+  if (kind !== SOCKS.ipv4 && kind !== SOCKS.name) return reply(REPLY.noAddress);
+  const [length = 0] = kind === SOCKS.name ? await readExactly(input, 1) : [4];
+  const target = await readExactly(input, length);
+  const [high = 0, low = 0] = await readExactly(input, 2);
+  const host = kind === SOCKS.name ? new TextDecoder().decode(target) : target.join('.');
+  const isAddress = /^[\d.]+$/.test(host);
+  const addresses = isAddress ? [host] : await addressesOf(host, servers);
+  const remote = await connectToAny(addresses, high * 256 + low);
+  if (!remote) return reply(addresses.some(isLocal) ? REPLY.refused : REPLY.unreachable);
+  await reply(REPLY.ok);
+  const bytes = passed.get(host) ?? { sent: 0, received: 0 };
+  passed.set(host, bytes);
+  try {
+    await Promise.all([
+      pump(connection, remote, size => (bytes.sent += size)),
+      pump(remote, connection, size => (bytes.received += size)),
+    ]);
+  } finally {
+    close(remote);
+  }
+}
+
+async function connectToAny(addresses: readonly string[], port: number): Promise<Gio.SocketConnection | null> {
+  for (const address of addresses) {
+    if (isLocal(address)) continue;
+    const to = Gio.InetSocketAddress.new_from_string(address, port);
+    const connection = to && (await connect(to, CONNECT_SECONDS).catch(() => null));
+    if (connection) return connection;
+  }
+  return null;
+}
+
+/** This machine's own servers are not for another user to be reached as. */
+function isLocal(address: string): boolean {
+  const parsed = Gio.InetAddress.new_from_string(address);
+  return !parsed || parsed.get_is_loopback() || parsed.get_is_any() || parsed.get_is_multicast();
+}
+
+/** Passes one direction on until it ends. */
+async function pump(
+  from: Gio.SocketConnection,
+  to: Gio.SocketConnection,
+  count: (size: number) => void,
+): Promise<void> {
+  try {
+    for (let bytes = await read(from.get_input_stream(), PIECE_BYTES); bytes; bytes = await read(from.get_input_stream(), PIECE_BYTES)) {
+      await write(to.get_output_stream(), bytes);
+      count(bytes.length);
+    }
+    to.get_socket().shutdown(false, true);
+  } catch {
+    for (const end of [from, to]) close(end);
+  }
+}
+
+function close(connection: Gio.SocketConnection): void {
+  try {
+    connection.close(null);
+  } catch {
+    // it has ended
+  }
+}
+
+function now(): number {
+  return GLib.get_monotonic_time() / 1_000;
+}

@@ -1,0 +1,91 @@
+// Reads and writes streams for the sign-in, each step as a promise.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import { countGarbage } from '../garbage.ts';
+
+const MOST_LINE = 4_096;
+
+/** @returns up to `size` bytes; null at the end of the stream. @throws GLib.Error */
+export function read(stream: Gio.InputStream, size: number): Promise<Uint8Array | null> {
+  return new Promise((resolve, reject) =>
+    stream.read_bytes_async(size, GLib.PRIORITY_DEFAULT, null, (_, result) => {
+      try {
+        const bytes = stream.read_bytes_finish(result).toArray();
+        countGarbage(bytes.length);
+        resolve(bytes.length ? bytes : null);
+      } catch (error) {
+        reject(error);
+      }
+    }),
+  );
+}
+
+/** @returns exactly that many bytes. @throws Error where the stream ends before */
+export async function readExactly(stream: Gio.InputStream, size: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(size);
+  for (let at = 0; at < size; ) {
+    const part = await read(stream, size - at);
+    if (!part) throw new Error('the stream has ended');
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** Writes all. @throws GLib.Error */
+export async function write(stream: Gio.OutputStream, data: string | Uint8Array): Promise<void> {
+  for (let left = typeof data === 'string' ? new TextEncoder().encode(data) : data; left.length; )
+    left = left.subarray(await writeSome(stream, left));
+}
+
+function writeSome(stream: Gio.OutputStream, bytes: Uint8Array): Promise<number> {
+  return new Promise((resolve, reject) =>
+    // as GBytes: GJS frees the copy that it makes of an array before an asynchronous call has ended
+    stream.write_bytes_async(new GLib.Bytes(bytes), GLib.PRIORITY_DEFAULT, null, (_, result) => {
+      try {
+        resolve(stream.write_bytes_finish(result));
+      } catch (error) {
+        reject(error);
+      }
+    }),
+  );
+}
+
+/** Calls back with each line until the stream ends. Never rejects. */
+export async function lines(stream: Gio.InputStream, heard: (line: string) => void): Promise<void> {
+  let partial = '';
+  try {
+    for (let bytes = await read(stream, MOST_LINE); bytes; bytes = await read(stream, MOST_LINE)) {
+      const parts = (partial + new TextDecoder().decode(bytes)).split('\n');
+      partial = parts.pop()!;
+      if (partial.length > MOST_LINE) return;
+      for (const line of parts) heard(line);
+    }
+  } catch {
+    // as an end
+  }
+}
+
+/** Listens at a path to which anybody may connect. @throws GLib.Error */
+export function listenAt(path: string, listener: Gio.SocketListener): void {
+  GLib.unlink(path);
+  listener.add_address(Gio.UnixSocketAddress.new(path), Gio.SocketType.STREAM, Gio.SocketProtocol.DEFAULT, null);
+  Gio.File.new_for_path(path).set_attribute_uint32('unix::mode', 0o666, Gio.FileQueryInfoFlags.NONE, null);
+}
+
+/** @throws GLib.Error */
+export function connect(address: Gio.SocketAddress, seconds: number): Promise<Gio.SocketConnection> {
+  const client = new Gio.SocketClient({ timeout: seconds, enable_proxy: false });
+  return new Promise((resolve, reject) =>
+    client.connect_async(address, null, (_, result) => {
+      try {
+        const connection = client.connect_finish(result);
+        // only for connecting: a page may be silent for long
+        connection.get_socket().set_timeout(0);
+        resolve(connection);
+      } catch (error) {
+        reject(error);
+      }
+    }),
+  );
+}

@@ -1,0 +1,90 @@
+// Finds the link to the internet outside the tunnel, the name servers that its network named, and who is at the screen.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import { quoted, TUNNEL_INTERFACES } from '../../rules/rules.ts';
+import { defaultRoute, hardwareOf, type Link, serversIn } from '../../sign-in/link.ts';
+import { call } from '../authorization.ts';
+import { readText } from '../files.ts';
+
+const NM = 'org.freedesktop.NetworkManager';
+const LOGIN = 'org.freedesktop.login1';
+/** ARPHRD_ETHER, which Wi-Fi has as well. */
+const ETHERNET = '1';
+/** A bus that does not answer closes the window. */
+const ANSWER_MS = 2_000;
+
+export function createUplink(bus: Gio.DBusConnection) {
+  const ask = (name: string, path: string, method: string, body: GLib.Variant): Promise<unknown[]> =>
+    call(bus, { name, path, method, body, reply: null, ms: ANSWER_MS, starts: false }) as Promise<unknown[]>;
+
+  async function property(name: string, path: string, of: string, key: string): Promise<unknown> {
+    const [value] = await ask(name, path, 'org.freedesktop.DBus.Properties.Get', new GLib.Variant('(ss)', [of, key]));
+    return value;
+  }
+
+  /** Of NetworkManager's DHCP client. @throws GLib.Error without NetworkManager, or where it has another one */
+  async function serversOfManager(device: string): Promise<string[]> {
+    const [path] = await ask(NM, '/org/freedesktop/NetworkManager', `${NM}.GetDeviceByIpIface`, new GLib.Variant('(s)', [device]));
+    const lease = await property(NM, String(path), `${NM}.Device`, 'Dhcp4Config');
+    const options = await property(NM, String(lease), `${NM}.DHCP4Config`, 'Options');
+    const { domain_name_servers: servers } = options as { domain_name_servers?: unknown };
+    return serversIn(String(servers ?? '').split(/\s+/));
+  }
+
+  return {
+    hasTunnel: () => TUNNEL_INTERFACES.some(name => exists(`/sys/class/net/${name}`)),
+    link,
+    async servers({ device, index, gateway }: Link): Promise<string[]> {
+      const managed = await serversOfManager(device).catch(() => []);
+      if (managed.length) return managed;
+      // systemd-networkd's lease
+      const lease = serversIn((/^DNS=(.*)$/m.exec(text(`/run/systemd/netif/leases/${index}`)) ?? ['', ''])[1]!.split(/\s+/));
+      if (lease.length) return lease;
+      // what another DHCP client wrote; a resolver of this machine's own is not among them
+      const written = [...text('/etc/resolv.conf').matchAll(/^nameserver\s+(\S+)/gm)].map(([, server]) => server!);
+      return serversIn([...written, gateway]);
+    },
+    /** Null where logind does not run, or the user has no session at a screen. */
+    async isPresent(uid: number): Promise<boolean | null> {
+      try {
+        const [user] = await ask(LOGIN, '/org/freedesktop/login1', `${LOGIN}.Manager.GetUser`, new GLib.Variant('(u)', [uid]));
+        const [, session] = (await property(LOGIN, String(user), `${LOGIN}.User`, 'Display')) as [string, string];
+        if (session === '/') return null;
+        const isActive = await property(LOGIN, session, `${LOGIN}.Session`, 'Active');
+        return isActive === true && (await property(LOGIN, session, `${LOGIN}.Session`, 'LockedHint')) === false;
+      } catch {
+        return null;
+      }
+    },
+  };
+}
+
+function link(): Link | null {
+  const route = defaultRoute(text('/proc/net/route'), isPhysical);
+  const index = route && text(`/sys/class/net/${route.device}/ifindex`).trim();
+  return route && index ? { ...route, index, hardware: hardwareOf(text('/proc/net/arp'), route) } : null;
+}
+
+function isPhysical(device: string): boolean {
+  try {
+    quoted(device);
+  } catch {
+    return false;
+  }
+  const place = `/sys/class/net/${device}`;
+  if (TUNNEL_INTERFACES.includes(device) || exists(`${place}/bridge`) || exists(`${place}/tun_flags`)) return false;
+  return text(`${place}/type`).trim() === ETHERNET;
+}
+
+function exists(path: string): boolean {
+  return GLib.file_test(path, GLib.FileTest.EXISTS);
+}
+
+/** Empty where it can't be read. */
+function text(path: string): string {
+  try {
+    return readText(path) ?? '';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,187 @@
+// Holds the window for a login page that the root service opens in the kill switch: through its helper, and for no other program of
+// this machine, a browser and the test for a login page reach the network.
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { askService } from '../../killswitch/client/busctl.ts';
+import { type Places, places as usual } from '../../killswitch/client/published-state.ts';
+import { TUNNEL_INTERFACES } from '../../killswitch/rules/rules.ts';
+import { SIGN_IN_DIRECTORY, SIGN_IN_SOCKET } from '../../killswitch/sign-in/window.ts';
+import { Problem } from '../../problem.ts';
+import { message } from '../../view/message.ts';
+
+const ALIVE_MS = 500;
+/** Time for the device of a tunnel that was just disconnected to go. */
+const TUNNEL = { everyMs: 100, attempts: 50 };
+/** Until the helper listens. */
+const RETRY = { everyMs: 50, attempts: 100 };
+const MAX_REPORT_BYTES = 1 << 20;
+/** First byte of the connection that holds the helper. */
+const HOLD = 'H';
+
+/** What was let through. */
+export interface PassedHost {
+  host: string;
+  sent: number;
+  received: number;
+}
+
+export interface SignInWindow {
+  /** Resolves when the window is closed, whoever closed it. */
+  closed: Promise<void>;
+  /** Port of 127.0.0.1 where a SOCKS5 proxy serves this user. */
+  port: number;
+  /** Opens a connection by way of the helper, which looks the name up. */
+  connect(host: string, port: number): Promise<Socket>;
+  /** Closes it. @returns what was let through; none where the helper could not report it */
+  close(): Promise<PassedHost[]>;
+}
+
+/**
+ * Asks for the window, for a person who may be asked for a password.
+ * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
+ */
+export async function openWindow(
+  seconds: number,
+  { places = usual, directory = SIGN_IN_DIRECTORY }: { places?: Places; directory?: string } = {},
+): Promise<SignInWindow> {
+  // nobody is asked for a password for what would be refused
+  for (let attempt = 1; hasTunnel() && attempt < TUNNEL.attempts; attempt++) await delay(TUNNEL.everyMs);
+  await askService({ method: 'SignIn', seconds }, true, places);
+  const path = join(directory, SIGN_IN_SOCKET);
+  const hold = await reach(path);
+  hold.write(HOLD);
+  const alive = setInterval(() => hold.write('.'), ALIVE_MS);
+  let report = '';
+  hold.setEncoding('utf8').on('data', (text: string) => {
+    if (report.length < MAX_REPORT_BYTES) report += text;
+  });
+  hold.on('error', () => {});
+  const relays = new Set<Socket>();
+  const server = await listen(path, relays);
+  const closed = new Promise<void>(resolve => {
+    hold.once('close', () => {
+      clearInterval(alive);
+      server.close();
+      for (const relay of relays) relay.destroy();
+      resolve();
+    });
+  });
+  return {
+    closed,
+    port: (server.address() as AddressInfo).port,
+    connect: async (host, port) => askProxy(await reach(path), host, port),
+    async close() {
+      hold.end();
+      await closed;
+      return hostsIn(report);
+    },
+  };
+}
+
+function hasTunnel(): boolean {
+  const names = Object.keys(networkInterfaces());
+  return TUNNEL_INTERFACES.some(name => names.includes(name));
+}
+
+/** @throws Problem killswitch-failed */
+async function reach(path: string): Promise<Socket> {
+  for (let attempt = 1; ; attempt++) {
+    const socket = await new Promise<Socket | null>(resolve => {
+      const started = connect(path, () => resolve(started.off('error', failed)));
+      const failed = () => resolve(null);
+      started.once('error', failed);
+    });
+    if (socket) return socket;
+    if (attempt === RETRY.attempts)
+      throw new Problem('killswitch-failed', message('The helper of the kill switch for login pages did not start.'), {
+        hint: 'See: journalctl -u culvert-killswitch-sign-in',
+      });
+    await delay(RETRY.everyMs);
+  }
+}
+
+/** Passes a browser's connections on to the helper: browsers can't use its socket. Those of other users are refused. */
+function listen(path: string, relays: Set<Socket>): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true }, browser => {
+    if (!isOwn(browser)) return browser.destroy();
+    const helper = connect({ path, allowHalfOpen: true });
+    for (const [one, other] of [
+      [browser, helper],
+      [helper, browser],
+    ] as const) {
+      relays.add(one);
+      one.on('error', () => other.destroy()).once('close', () => relays.delete(one) && other.end());
+      one.pipe(other);
+    }
+    return undefined;
+  });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', () => resolve(server));
+  });
+}
+
+/** True where the other end is a socket of this user. One that is closed by now is nobody's: its row has no inode. */
+function isOwn({ localPort, remotePort }: Socket): boolean {
+  const ends = [remotePort, localPort].map(port => `0100007F:${(port ?? 0).toString(16).toUpperCase().padStart(4, '0')}`);
+  const row = readFileSync('/proc/net/tcp', 'latin1').split('\n').find(line => line.includes(` ${ends.join(' ')} `));
+  // sl, both ends, state, queues, timer, retransmissions, uid, timeout, inode
+  const [, , , , , , , uid, , inode] = row?.trim().split(/\s+/) ?? [];
+  return uid === String(process.getuid!()) && inode !== undefined && inode !== '0';
+}
+
+const SOCKS = { greeting: Buffer.of(5, 1, 0), accepted: Buffer.of(5, 0), replyBytes: 10 };
+
+/** The handshake of SOCKS5 (RFC 1928) with a name. @throws Error where the helper can't reach the host */
+async function askProxy(socket: Socket, host: string, port: number): Promise<Socket> {
+  try {
+    socket.write(SOCKS.greeting);
+    if (!(await take(socket, SOCKS.accepted.length)).equals(SOCKS.accepted)) throw new Error('the helper refused');
+    const name = Buffer.from(host, 'latin1');
+    socket.write(Buffer.concat([Buffer.of(5, 1, 0, 3, name.length), name, Buffer.of(port >> 8, port & 255)]));
+    const [, code] = await take(socket, SOCKS.replyBytes);
+    if (code !== 0) throw new Error(`the helper can't reach ${host}`);
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+/** @returns exactly that many bytes, and leaves the rest. @throws Error where the socket ends before */
+function take(socket: Socket, size: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      socket.off('readable', look).off('close', failed);
+    };
+    const failed = () => {
+      end();
+      reject(new Error('the helper ended the connection'));
+    };
+    const look = () => {
+      const bytes = socket.read(size) as Buffer | null;
+      if (bytes === null) return socket.readableEnded ? failed() : undefined;
+      end();
+      return bytes.length === size ? resolve(bytes) : failed();
+    };
+    socket.on('readable', look).once('close', failed);
+    look();
+  });
+}
+
+/** The last line of the helper. */
+function hostsIn(report: string): PassedHost[] {
+  try {
+    const { hosts } = JSON.parse(report.trim().split('\n').at(-1)!) as { hosts?: unknown };
+    return Array.isArray(hosts) ? hosts.filter(isPassed) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isPassed(value: unknown): value is PassedHost {
+  const { host, sent, received } = (value ?? {}) as { [K in keyof PassedHost]?: unknown };
+  return typeof host === 'string' && Number.isSafeInteger(sent) && Number.isSafeInteger(received);
+}

@@ -1,0 +1,179 @@
+// A sign-in with the kill switch on, as root in network namespaces: what is let through, to whom, and how soon that ends.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { askSecurely, probeNetwork, TARGETS } from '../../../../daemon/networks/portal/probe.ts';
+import type { SignInWindow } from '../../../../daemon/networks/portal/sign-in-window.ts';
+import { type LoginPageStage, type Mode, setLoginPage } from '../../../support/killswitch/login-page.ts';
+import { missing, SIGN_IN_USER } from '../../../support/killswitch/stage.ts';
+import { makeCertificate } from '../../../support/networks/certificate.ts';
+import { signal } from '../../../support/signal.ts';
+import { until } from '../../../support/until.ts';
+
+const USER = 1000;
+/** The kernel's own limit, and time for a busy machine to look. */
+const CLOSES = { limitMs: 7_000, pollMs: 100 };
+
+function onNetwork(
+  title: string,
+  mode: Mode,
+  act: (stage: LoginPageStage, t: TestContext) => Promise<void>,
+  certificate?: (t: TestContext) => string,
+): void {
+  test(title, { skip: missing }, async t => {
+    const stage = await setLoginPage(mode, certificate?.(t));
+    try {
+      await act(stage, t);
+    } finally {
+      await stage.end();
+    }
+  });
+}
+
+const probe = (window: SignInWindow) => probeNetwork(TARGETS, 5_000, window.connect);
+/** Asks a page as a browser does. */
+async function page(window: SignInWindow, host: string, path: string): Promise<string> {
+  const socket = await window.connect(host, 80);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  let text = '';
+  socket.setEncoding('latin1').on('data', part => (text += part));
+  await once(socket, 'close');
+  return text;
+}
+
+onNetwork('every kind of login page is found, and two exact answers end it', 'redirect', async stage => {
+  const window = await stage.open();
+  const login = { network: 'login', loginPage: null };
+  assert.deepEqual(await probe(window), { ...login, loginPage: 'http://login.example/' });
+  assert.match(stage.state()!.detail!, /only the browser of the sign-in/);
+  for (const mode of ['form', '511'] as const) {
+    stage.setMode(mode);
+    assert.deepEqual(await probe(window), login, mode);
+  }
+  for (const mode of ['lies', 'allows-one'] as const) {
+    stage.setMode(mode);
+    assert.equal((await probe(window)).network, 'login', mode);
+  }
+  assert.match(await page(window, 'login.example', '/accept'), /welcome/);
+  assert.deepEqual(await probe(window), { network: 'open', loginPage: null });
+  const passed = await window.close();
+  const host = passed.find(each => each.host === 'login.example');
+  assert.ok(host && host.sent > 50 && host.received > 50, JSON.stringify(passed));
+  await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+  await until(() => stage.state()?.detail === null, 'the report');
+});
+
+onNetwork(
+  'a network that answers nothing but TLS is found by its certificate',
+  'https',
+  async stage => {
+    const window = await stage.open();
+    assert.equal((await probe(window)).network, 'unreachable');
+    const found = await askSecurely('connectivitycheck.gstatic.com', 443, window.connect);
+    assert.deepEqual(found, { network: 'login', loginPage: 'https://connectivitycheck.gstatic.com/' });
+    await window.close();
+  },
+  t => {
+    const { key, cert } = makeCertificate(t);
+    return cert + key;
+  },
+);
+
+onNetwork('during a sign-in no other user or program sends a packet, and the helper sends TCP and DNS alone', 'form', async (stage, t) => {
+  const window = await stage.open();
+  for (const uid of [0, 1, USER, SIGN_IN_USER - 1]) await stage.tryAll(uid);
+  await stage.tryAll(SIGN_IN_USER, '--no-tcp');
+  const { packets, questions } = await stage.leaked();
+  // the name server of the link answers the helper's user
+  assert.deepEqual({ packets, questions }, { packets: 0, questions: 1 });
+  assert.equal(await stage.isOpen(), true);
+  assert.equal(await stage.reaches(), true, 'the window was open');
+  await window.close();
+  await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+  await stage.tryAll(SIGN_IN_USER);
+  assert.deepEqual(await stage.leaked(), { packets: 0, questions: 1 });
+
+  // the control: the same without the kill switch is seen
+  await stage.call('Disable');
+  await stage.tryAll(USER);
+  const control = await stage.leaked();
+  assert.ok(control.packets >= 7 && control.questions === 2, JSON.stringify(control));
+  t.diagnostic(`without the kill switch: ${control.packets} packets`);
+});
+
+for (const [what, kill] of [
+  ['the helper is killed', async stage => signal(stage.helperPid(), 'SIGKILL')],
+  ['the helper stands still', async stage => signal(stage.helperPid(), 'SIGSTOP')],
+  ['the root service is killed', stage => stage.kill()],
+] as [string, (stage: LoginPageStage) => Promise<unknown>][])
+  onNetwork(`the window closes when ${what}`, 'form', async (stage, t) => {
+    await stage.open();
+    assert.equal(await stage.reaches(), true);
+    await kill(stage);
+    const killed = performance.now();
+    await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+    t.diagnostic(`closed after ${Math.round(performance.now() - killed)} ms`);
+    assert.equal(await stage.reaches(), false);
+    if (what.includes('still')) signal(stage.helperPid(), 'SIGKILL');
+  });
+
+onNetwork('the window closes when the command that holds it is killed', 'form', async (stage, t) => {
+  const holder = await stage.hold();
+  assert.equal(await stage.reaches(), true);
+  holder.kill('SIGKILL');
+  const killed = performance.now();
+  await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+  t.diagnostic(`closed after ${Math.round(performance.now() - killed)} ms`);
+  assert.equal(await stage.reaches(), false);
+});
+
+for (const [what, change] of [
+  ['the gateway changes', 'ip route replace default via 10.9.0.3 dev up0'],
+  ['the link goes', 'ip link set up0 down'],
+  ['the tunnel is there', 'ip link add CloudflareWARP type ifb'],
+])
+  onNetwork(`the window closes when ${what}`, 'form', async stage => {
+    const window = await stage.open();
+    await stage.script(change!);
+    await window.closed;
+    await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+  });
+
+onNetwork('the window closes when its time is over, and when the kill switch is paused', 'form', async stage => {
+  const short = await stage.open(1);
+  await short.closed;
+  const window = await stage.open();
+  assert.ok((await stage.call('Pause', ['u', '60'])).ok);
+  await window.closed;
+  const paused = await stage.call('SignIn', ['u', '60']);
+  assert.match(paused.text, /NotEnabled: The kill switch does not block/);
+});
+
+onNetwork('only who is allowed opens it, for fifteen minutes at most, and no other user uses it', 'form', async stage => {
+  const denied = await stage.call('SignIn', ['u', '60'], USER);
+  assert.match(denied.text, /Denied/);
+  assert.equal(await stage.isOpen(), false);
+  assert.match((await stage.call('SignIn', ['u', '901'])).text, /InvalidArgument: A sign-in has at most 900 seconds/);
+  stage.allow('sign-in', 'enable');
+  const holder = await stage.hold(USER);
+  assert.equal(await stage.reaches(), true);
+  // root is not the user, so the helper serves nothing
+  assert.match((await stage.call('SignIn', ['u', '60'])).text, /LimitsExceeded: Another user/);
+  assert.equal(await stage.greets(0), false);
+  assert.equal(await stage.greets(USER), true);
+  const extended = await stage.call('SignIn', ['u', '900'], USER);
+  assert.ok((JSON.parse(extended.text) as { seconds: number }).seconds <= 900, extended.text);
+  assert.ok((await stage.call('SignIn', ['u', '0'], USER)).ok);
+  await until(() => holder.exitCode !== null || holder.signalCode !== null, 'the holder to end');
+  assert.equal(await stage.isOpen(), false);
+});
+
+onNetwork('neither this machine nor another name server is reached by way of the helper', 'form', async stage => {
+  const window = await stage.open();
+  for (const host of ['127.0.0.1', '0.0.0.0', '224.0.0.1', '::1', 'localhost', 'nowhere.example', ''])
+    await assert.rejects(window.connect(host, 8080), host);
+  await assert.rejects(window.connect('203.0.113.20', 53));
+  const socket = await window.connect('203.0.113.20', 8080);
+  socket.destroy();
+  await window.close();
+});
