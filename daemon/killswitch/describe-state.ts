@@ -73,7 +73,8 @@ function wordingFor(mode: Mode, { active, trouble, isSigningIn, repairedAt }: Me
   if (isPaused(mode)) return [message('Paused.')];
   if (!wantedOf(mode) && active)
     return [message('Rules are in force although the kill switch is off. Turn it off again to remove them.')];
-  if (isSigningIn) return [message('A user is signing in to this network: only the browser of the sign-in may send outside WARP.')];
+  if (isSigningIn)
+    return [message('A user is signing in to this network: only the browser of the sign-in may send outside WARP.')];
   if (repairedAt === null) return [];
   return [message('Another program changed the rules at %s; they were put back.', { time: toIso(repairedAt) })];
 }

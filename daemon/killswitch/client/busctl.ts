@@ -135,8 +135,8 @@ function problemOf(
       call.method === 'SignIn'
         ? message('The installed root service is older than this program, and cannot let a login page through.')
         : call.method === 'KeepInTunnel'
-        ? message('The installed root service is older than this program, and cannot keep a program in the tunnel.')
-        : message('The installed root service is older than this program, and cannot revert a change automatically.'),
+          ? message('The installed root service is older than this program, and cannot keep a program in the tunnel.')
+          : message('The installed root service is older than this program, and cannot revert a change automatically.'),
       { hint: `Replace it with: ${install}` },
     );
   if (/not provided by any \.service files|ServiceUnknown/.test(said))

@@ -64,7 +64,10 @@ interface Call {
 }
 
 /** One call on the bus. @throws GLib.Error */
-export function call(bus: Gio.DBusConnection, { name, path, method, body, reply, ms, starts = true }: Call): Promise<unknown> {
+export function call(
+  bus: Gio.DBusConnection,
+  { name, path, method, body, reply, ms, starts = true }: Call,
+): Promise<unknown> {
   const dot = method.lastIndexOf('.');
   return new Promise((resolve, reject) => {
     bus.call(

@@ -85,7 +85,10 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     const servers = link ? await edges.servers(link) : [];
     if (!link || !servers.length)
       throw new SwitchError('Failed', N_('This machine is on no network, or the network named no name server.'));
-    const helper = await edges.startHelper({ uid, servers }, { beat: () => void beat(), ended: () => void close('it ended') });
+    const helper = await edges.startHelper(
+      { uid, servers },
+      { beat: () => void beat(), ended: () => void close('it ended') },
+    );
     const openedAt = edges.now();
     const wasPresent = (await edges.isPresent(uid)) === true;
     edges.report(`user ${uid} signs in to the network of ${link.device}`);
@@ -98,7 +101,9 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     if (edges.now() >= until) return 'the time is over';
     if (edges.hasTunnel()) return 'the tunnel is there';
     if (hasChanged(link, edges.link())) return 'the network changed';
-    return wasPresent && (await edges.isPresent(uid)) === false ? 'the screen is locked, or another user is at it' : null;
+    return wasPresent && (await edges.isPresent(uid)) === false
+      ? 'the screen is locked, or another user is at it'
+      : null;
   }
 
   /** Repeats the elements in the kernel, unless the window has to close. */
@@ -133,7 +138,13 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
 
   const close = (why: string) => inTurn(() => end(why));
 
-  async function signIn({ uid, seconds }: { uid: number; seconds: number }): Promise<{ signIn: true; seconds: number }> {
+  async function signIn({
+    uid,
+    seconds,
+  }: {
+    uid: number;
+    seconds: number;
+  }): Promise<{ signIn: true; seconds: number }> {
     if (seconds === 0) {
       await end('the user closed it');
       return { signIn: true, seconds: 0 };

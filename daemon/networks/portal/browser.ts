@@ -45,12 +45,7 @@ const proxyWords = (port: number | null) =>
       ];
 
 /** @param port of a SOCKS5 proxy @returns the words that start a browser with a profile in a directory; null where none is installed */
-export function browserWords(
-  path: string,
-  profile: string,
-  url: string,
-  port: number | null = null,
-): string[] | null {
+export function browserWords(path: string, profile: string, url: string, port: number | null = null): string[] | null {
   const firefox = FIREFOX.find(name => isOn(path, name));
   if (firefox) return [firefox, '--no-remote', '--new-instance', '--profile', profile, url];
   const chromium = CHROMIUM.find(name => isOn(path, name));

@@ -59,7 +59,12 @@ export async function findLogin(connect?: Connect): Promise<Verdict> {
 }
 
 /** Never rejects. @param ca certificates to trust in place of the usual ones */
-export async function askSecurely(host: string, port: number, connect: Connect = connectTo, ca?: string): Promise<Verdict> {
+export async function askSecurely(
+  host: string,
+  port: number,
+  connect: Connect = connectTo,
+  ca?: string,
+): Promise<Verdict> {
   try {
     const socket = await connect(host, port);
     const isTrusted = await new Promise<boolean>((resolve, reject) => {

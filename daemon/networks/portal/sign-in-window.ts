@@ -125,8 +125,12 @@ function listen(path: string, relays: Set<Socket>): Promise<Server> {
 
 /** True where the other end is a socket of this user. One that is closed by now is nobody's: its row has no inode. */
 function isOwn({ localPort, remotePort }: Socket): boolean {
-  const ends = [remotePort, localPort].map(port => `0100007F:${(port ?? 0).toString(16).toUpperCase().padStart(4, '0')}`);
-  const row = readFileSync('/proc/net/tcp', 'latin1').split('\n').find(line => line.includes(` ${ends.join(' ')} `));
+  const ends = [remotePort, localPort].map(
+    port => `0100007F:${(port ?? 0).toString(16).toUpperCase().padStart(4, '0')}`,
+  );
+  const row = readFileSync('/proc/net/tcp', 'latin1')
+    .split('\n')
+    .find(line => line.includes(` ${ends.join(' ')} `));
   // sl, both ends, state, queues, timer, retransmissions, uid, timeout, inode
   const [, , , , , , , uid, , inode] = row?.trim().split(/\s+/) ?? [];
   return uid === String(process.getuid!()) && inode !== undefined && inode !== '0';

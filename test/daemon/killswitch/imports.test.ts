@@ -27,7 +27,9 @@ test('root runs the kill switch, and only these parts of anything else', () => {
   const { files, modules } = reached(SERVICE);
   assert.ok(files.length > 20, `${files.length} files`);
   assert.deepEqual(
-    files.filter(file => !/^daemon\/killswitch\/(?:(?:service|rules|sign-in|service\/sign-in)\/)?[\w-]+\.ts$/.test(file)),
+    files.filter(
+      file => !/^daemon\/killswitch\/(?:(?:service|rules|sign-in|service\/sign-in)\/)?[\w-]+\.ts$/.test(file),
+    ),
     [
       'daemon/system/printable.ts',
       'daemon/view/format.ts',

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openWindow } from '../../../daemon/networks/portal/sign-in-window.ts';
-import { setStage, shippedAnd, SIGN_IN_USER } from './stage.ts';
+import { SIGN_IN_USER, setStage, shippedAnd } from './stage.ts';
 
 const exec = promisify(execFile);
 const here = import.meta.dirname;
@@ -121,7 +121,14 @@ print(s.recv(2))`;
     },
     /** Tries every way out as a user. */
     async tryAll(uid: number, ...options: string[]): Promise<void> {
-      const words = [...stage.inside, ...as(uid), '/usr/bin/python3', join(here, 'try-all.py'), NOBODY_ASKS, NAME_SERVER];
+      const words = [
+        ...stage.inside,
+        ...as(uid),
+        '/usr/bin/python3',
+        join(here, 'try-all.py'),
+        NOBODY_ASKS,
+        NAME_SERVER,
+      ];
       await exec(words[0]!, [...words.slice(1), ...options]);
     },
     /** Packets that reached the address which nobody asks, and questions for the name which nobody asks for. */

@@ -3,8 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
 import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/request.ts';
+import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
 import { findLogin, TARGETS, type Verdict } from '../../../networks/portal/probe.ts';
 import { openWindow, type PassedHost, type SignInWindow } from '../../../networks/portal/sign-in-window.ts';
 import { assertOwn } from '../../../system/own-home.ts';
@@ -33,16 +33,20 @@ export interface World {
 }
 
 export const portal: Run = async (context, _, options) =>
-  signIn(context, { onlyChecks: options.check === true, seconds: secondsOf(options.minutes) }, {
-    probe: findLogin,
-    browse(url, port) {
-      assertOwn(context.paths.runtime);
-      mkdirSync(context.paths.runtime, { recursive: true, mode: 0o700 });
-      return openBrowser(url, context.paths.runtime, context.env, port);
+  signIn(
+    context,
+    { onlyChecks: options.check === true, seconds: secondsOf(options.minutes) },
+    {
+      probe: findLogin,
+      browse(url, port) {
+        assertOwn(context.paths.runtime);
+        mkdirSync(context.paths.runtime, { recursive: true, mode: 0o700 });
+        return openBrowser(url, context.paths.runtime, context.env, port);
+      },
+      openWindow,
+      betweenMs: BETWEEN_MS,
     },
-    openWindow,
-    betweenMs: BETWEEN_MS,
-  });
+  );
 
 interface Request {
   /** Opens no page. */
@@ -62,7 +66,10 @@ export async function signIn(context: Context, request: Request, world: World): 
   if (before.network !== 'login' || request.onlyChecks) return report(context, before);
   const isPaused = await pause(context, snapshot, request.seconds);
   try {
-    return result(context, await untilThrough({ context, world, window: null, ...request }, before.loginPage ?? PLAIN_PAGE));
+    return result(
+      context,
+      await untilThrough({ context, world, window: null, ...request }, before.loginPage ?? PLAIN_PAGE),
+    );
   } finally {
     if (isPaused) await resume(context);
   }
@@ -78,7 +85,9 @@ async function signInThroughWindow(
   const isPaused = await pause(context, snapshot, seconds);
   let isThrough = false;
   try {
-    context.say('The kill switch stays on. Only the browser of the sign-in may send outside WARP, if an administrator allows it.');
+    context.say(
+      'The kill switch stays on. Only the browser of the sign-in may send outside WARP, if an administrator allows it.',
+    );
     const window = await world.openWindow(seconds);
     const watch = watchDaemon(context, window);
     try {
@@ -200,7 +209,12 @@ async function untilThrough({ context, world, window, seconds }: Attempt, url: s
 
 function secondsOf(minutes: string | boolean | undefined): number {
   if (minutes === undefined) return MINUTES * 60;
-  if (typeof minutes === 'string' && /^\d{1,2}$/.test(minutes) && Number(minutes) >= 1 && Number(minutes) <= MAX_MINUTES)
+  if (
+    typeof minutes === 'string' &&
+    /^\d{1,2}$/.test(minutes) &&
+    Number(minutes) >= 1 &&
+    Number(minutes) <= MAX_MINUTES
+  )
     return Number(minutes) * 60;
   throw usage(`--minutes takes a number from 1 to ${MAX_MINUTES}; not "${minutes}".`);
 }

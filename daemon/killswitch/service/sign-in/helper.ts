@@ -152,7 +152,11 @@ async function pump(
   count: (size: number) => void,
 ): Promise<void> {
   try {
-    for (let bytes = await read(from.get_input_stream(), PIECE_BYTES); bytes; bytes = await read(from.get_input_stream(), PIECE_BYTES)) {
+    for (
+      let bytes = await read(from.get_input_stream(), PIECE_BYTES);
+      bytes;
+      bytes = await read(from.get_input_stream(), PIECE_BYTES)
+    ) {
       await write(to.get_output_stream(), bytes);
       count(bytes.length);
     }

@@ -1,5 +1,5 @@
 // Finds the link to the internet outside the tunnel, the name servers that its network named, and who is at the screen.
-import Gio from 'gi://Gio?version=2.0';
+import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { quoted, TUNNEL_INTERFACES } from '../../rules/rules.ts';
 import { defaultRoute, hardwareOf, type Link, serversIn } from '../../sign-in/link.ts';
@@ -24,7 +24,12 @@ export function createUplink(bus: Gio.DBusConnection) {
 
   /** Of NetworkManager's DHCP client. @throws GLib.Error without NetworkManager, or where it has another one */
   async function serversOfManager(device: string): Promise<string[]> {
-    const [path] = await ask(NM, '/org/freedesktop/NetworkManager', `${NM}.GetDeviceByIpIface`, new GLib.Variant('(s)', [device]));
+    const [path] = await ask(
+      NM,
+      '/org/freedesktop/NetworkManager',
+      `${NM}.GetDeviceByIpIface`,
+      new GLib.Variant('(s)', [device]),
+    );
     const lease = await property(NM, String(path), `${NM}.Device`, 'Dhcp4Config');
     const options = await property(NM, String(lease), `${NM}.DHCP4Config`, 'Options');
     const { domain_name_servers: servers } = options as { domain_name_servers?: unknown };
@@ -38,7 +43,9 @@ export function createUplink(bus: Gio.DBusConnection) {
       const managed = await serversOfManager(device).catch(() => []);
       if (managed.length) return managed;
       // systemd-networkd's lease
-      const lease = serversIn((/^DNS=(.*)$/m.exec(text(`/run/systemd/netif/leases/${index}`)) ?? ['', ''])[1]!.split(/\s+/));
+      const lease = serversIn(
+        (/^DNS=(.*)$/m.exec(text(`/run/systemd/netif/leases/${index}`)) ?? ['', ''])[1]!.split(/\s+/),
+      );
       if (lease.length) return lease;
       // what another DHCP client wrote; a resolver of this machine's own is not among them
       const written = [...text('/etc/resolv.conf').matchAll(/^nameserver\s+(\S+)/gm)].map(([, server]) => server!);
@@ -47,7 +54,12 @@ export function createUplink(bus: Gio.DBusConnection) {
     /** Null where logind does not run, or the user has no session at a screen. */
     async isPresent(uid: number): Promise<boolean | null> {
       try {
-        const [user] = await ask(LOGIN, '/org/freedesktop/login1', `${LOGIN}.Manager.GetUser`, new GLib.Variant('(u)', [uid]));
+        const [user] = await ask(
+          LOGIN,
+          '/org/freedesktop/login1',
+          `${LOGIN}.Manager.GetUser`,
+          new GLib.Variant('(u)', [uid]),
+        );
         const [, session] = (await property(LOGIN, String(user), `${LOGIN}.User`, 'Display')) as [string, string];
         if (session === '/') return null;
         const isActive = await property(LOGIN, session, `${LOGIN}.Session`, 'Active');

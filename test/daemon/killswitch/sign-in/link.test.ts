@@ -1,7 +1,13 @@
 // The link to the internet, read from the kernel's tables.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defaultRoute, hardwareOf, hasChanged, type Link, serversIn } from '../../../../daemon/killswitch/sign-in/link.ts';
+import {
+  defaultRoute,
+  hardwareOf,
+  hasChanged,
+  type Link,
+  serversIn,
+} from '../../../../daemon/killswitch/sign-in/link.ts';
 
 const ROUTES = `Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
 wlan0\t00000000\t0102A8C0\t0003\t0\t0\t600\t00000000\t0\t0\t0
@@ -14,8 +20,14 @@ const isPhysical = (device: string) => device !== 'docker0';
 
 test('takes the default route with the lowest metric of a physical device', () => {
   assert.deepEqual(defaultRoute(ROUTES, isPhysical), { device: 'eth0', gateway: '10.10.0.1' });
-  assert.deepEqual(defaultRoute(ROUTES, device => device === 'wlan0'), { device: 'wlan0', gateway: '192.168.2.1' });
-  assert.equal(defaultRoute(ROUTES, () => false), null);
+  assert.deepEqual(
+    defaultRoute(ROUTES, device => device === 'wlan0'),
+    { device: 'wlan0', gateway: '192.168.2.1' },
+  );
+  assert.equal(
+    defaultRoute(ROUTES, () => false),
+    null,
+  );
   assert.equal(defaultRoute('', isPhysical), null);
 });
 

@@ -79,27 +79,31 @@ onNetwork(
   },
 );
 
-onNetwork('during a sign-in no other user or program sends a packet, and the helper sends TCP and DNS alone', 'form', async (stage, t) => {
-  const window = await stage.open();
-  for (const uid of [0, 1, USER, SIGN_IN_USER - 1]) await stage.tryAll(uid);
-  await stage.tryAll(SIGN_IN_USER, '--no-tcp');
-  const { packets, questions } = await stage.leaked();
-  // the name server of the link answers the helper's user
-  assert.deepEqual({ packets, questions }, { packets: 0, questions: 1 });
-  assert.equal(await stage.isOpen(), true);
-  assert.equal(await stage.reaches(), true, 'the window was open');
-  await window.close();
-  await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
-  await stage.tryAll(SIGN_IN_USER);
-  assert.deepEqual(await stage.leaked(), { packets: 0, questions: 1 });
+onNetwork(
+  'during a sign-in no other user or program sends a packet, and the helper sends TCP and DNS alone',
+  'form',
+  async (stage, t) => {
+    const window = await stage.open();
+    for (const uid of [0, 1, USER, SIGN_IN_USER - 1]) await stage.tryAll(uid);
+    await stage.tryAll(SIGN_IN_USER, '--no-tcp');
+    const { packets, questions } = await stage.leaked();
+    // the name server of the link answers the helper's user
+    assert.deepEqual({ packets, questions }, { packets: 0, questions: 1 });
+    assert.equal(await stage.isOpen(), true);
+    assert.equal(await stage.reaches(), true, 'the window was open');
+    await window.close();
+    await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+    await stage.tryAll(SIGN_IN_USER);
+    assert.deepEqual(await stage.leaked(), { packets: 0, questions: 1 });
 
-  // the control: the same without the kill switch is seen
-  await stage.call('Disable');
-  await stage.tryAll(USER);
-  const control = await stage.leaked();
-  assert.ok(control.packets >= 7 && control.questions === 2, JSON.stringify(control));
-  t.diagnostic(`without the kill switch: ${control.packets} packets`);
-});
+    // the control: the same without the kill switch is seen
+    await stage.call('Disable');
+    await stage.tryAll(USER);
+    const control = await stage.leaked();
+    assert.ok(control.packets >= 7 && control.questions === 2, JSON.stringify(control));
+    t.diagnostic(`without the kill switch: ${control.packets} packets`);
+  },
+);
 
 for (const [what, kill] of [
   ['the helper is killed', async stage => signal(stage.helperPid(), 'SIGKILL')],
@@ -149,24 +153,28 @@ onNetwork('the window closes when its time is over, and when the kill switch is 
   assert.match(paused.text, /NotEnabled: The kill switch does not block/);
 });
 
-onNetwork('only who is allowed opens it, for fifteen minutes at most, and no other user uses it', 'form', async stage => {
-  const denied = await stage.call('SignIn', ['u', '60'], USER);
-  assert.match(denied.text, /Denied/);
-  assert.equal(await stage.isOpen(), false);
-  assert.match((await stage.call('SignIn', ['u', '901'])).text, /InvalidArgument: A sign-in has at most 900 seconds/);
-  stage.allow('sign-in', 'enable');
-  const holder = await stage.hold(USER);
-  assert.equal(await stage.reaches(), true);
-  // root is not the user, so the helper serves nothing
-  assert.match((await stage.call('SignIn', ['u', '60'])).text, /LimitsExceeded: Another user/);
-  assert.equal(await stage.greets(0), false);
-  assert.equal(await stage.greets(USER), true);
-  const extended = await stage.call('SignIn', ['u', '900'], USER);
-  assert.ok((JSON.parse(extended.text) as { seconds: number }).seconds <= 900, extended.text);
-  assert.ok((await stage.call('SignIn', ['u', '0'], USER)).ok);
-  await until(() => holder.exitCode !== null || holder.signalCode !== null, 'the holder to end');
-  assert.equal(await stage.isOpen(), false);
-});
+onNetwork(
+  'only who is allowed opens it, for fifteen minutes at most, and no other user uses it',
+  'form',
+  async stage => {
+    const denied = await stage.call('SignIn', ['u', '60'], USER);
+    assert.match(denied.text, /Denied/);
+    assert.equal(await stage.isOpen(), false);
+    assert.match((await stage.call('SignIn', ['u', '901'])).text, /InvalidArgument: A sign-in has at most 900 seconds/);
+    stage.allow('sign-in', 'enable');
+    const holder = await stage.hold(USER);
+    assert.equal(await stage.reaches(), true);
+    // root is not the user, so the helper serves nothing
+    assert.match((await stage.call('SignIn', ['u', '60'])).text, /LimitsExceeded: Another user/);
+    assert.equal(await stage.greets(0), false);
+    assert.equal(await stage.greets(USER), true);
+    const extended = await stage.call('SignIn', ['u', '900'], USER);
+    assert.ok((JSON.parse(extended.text) as { seconds: number }).seconds <= 900, extended.text);
+    assert.ok((await stage.call('SignIn', ['u', '0'], USER)).ok);
+    await until(() => holder.exitCode !== null || holder.signalCode !== null, 'the holder to end');
+    assert.equal(await stage.isOpen(), false);
+  },
+);
 
 onNetwork('neither this machine nor another name server is reached by way of the helper', 'form', async stage => {
   const window = await stage.open();
