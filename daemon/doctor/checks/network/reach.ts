@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import type { Fix } from '../../../api/schema/doctor.ts';
 import type { Message } from '../../../api/schema/values.ts';
+import { programs } from '../../../system/install-paths.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 import { as } from '../../world/bus.ts';
@@ -148,18 +149,36 @@ function unseen(evidence: Message) {
   return notice(
     [evidence],
     message(
-      'The kill switch blocks the test for a login page. If WARP does not connect here, pause the kill switch, disconnect, and open any page in a browser.',
+      'The kill switch blocks the test for a login page. If WARP does not connect here, sign in with a browser that the kill switch lets out.',
     ),
+    SIGN_IN,
   );
 }
 
-function portal({ targets }: World, evidence: Message) {
+/** Started by the user's systemd, because a sign-in takes minutes. */
+const SIGN_IN: Fix = {
+  kind: 'commands',
+  ...labeled(message('Sign in to this network')),
+  commands: [['systemd-run', '--user', '--collect', '--quiet', programs.culvert, 'portal']],
+  undo: [],
+  privileged: false,
+};
+
+function portal(world: World, evidence: Message) {
+  if (isBlocking(world))
+    return problem(
+      [evidence],
+      message(
+        'This network asks for a login before it lets you through. Sign in with a browser that the kill switch lets out.',
+      ),
+      SIGN_IN,
+    );
   return problem(
     [evidence],
     message(
-      'This network asks for a login before it lets you through. Disconnect, log in with a browser, and connect again. A kill switch blocks the page as well: pause it.',
+      'This network asks for a login before it lets you through. Disconnect, log in with a browser, and connect again.',
     ),
-    { kind: 'open', ...labeled(message('Open login page')), url: targets.portal },
+    { kind: 'open', ...labeled(message('Open login page')), url: world.targets.portal },
   );
 }
 

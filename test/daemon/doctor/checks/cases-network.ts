@@ -338,8 +338,18 @@ const REACHING: Case[] = [
     title: 'NetworkManager whose own test the kill switch blocks',
     verdict: 'notice',
     shows: /limited[\s\S]*kill switch blocks the test/,
+    fix: /"--user".*"portal"/,
     world: async t =>
       world(t, { bus: await startBus(t, networkManager(3)), tunnel: snapshot({ killSwitch: BLOCKING }) }),
+  },
+  {
+    check: captivePortal,
+    how: 'bus',
+    title: 'NetworkManager with a login page, while the kill switch blocks',
+    verdict: 'problem',
+    fix: /"--user".*"portal"/,
+    world: async t =>
+      world(t, { bus: await startBus(t, networkManager(2)), tunnel: snapshot({ killSwitch: BLOCKING }) }),
   },
   {
     check: captivePortal,

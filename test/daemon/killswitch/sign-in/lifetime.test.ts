@@ -1,0 +1,145 @@
+// How long a sign-in lasts, with everything around it played.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Link } from '../../../../daemon/killswitch/sign-in/link.ts';
+import {
+  createWindow,
+  type Elements,
+  type HelperEvents,
+  renderElements,
+} from '../../../../daemon/killswitch/sign-in/window.ts';
+import { until } from '../../../support/until.ts';
+
+const USER = 1000;
+const LINK: Link = { device: 'wlan0', index: '3', gateway: '10.0.0.1', hardware: null };
+const OPEN: Elements = { links: ['"wlan0"'], helpers: ['61999 . "wlan0"'], servers: ['61999 . "wlan0" . 10.0.0.1'] };
+const CLOSED: Elements = { links: [], helpers: [], servers: [] };
+
+function play() {
+  const world = {
+    link: LINK as Link | null,
+    servers: ['10.0.0.1'],
+    hasTunnel: false,
+    isBlocking: true,
+    isPresent: true as boolean | null,
+    now: 100,
+    kernel: CLOSED,
+    fills: 0,
+    stopped: 0,
+    events: null as HelperEvents | null,
+    isBroken: false,
+  };
+  const window = createWindow(
+    {
+      async fill(elements) {
+        if (world.isBroken && elements.helpers.length) throw new Error('nft: no');
+        world.kernel = elements;
+        world.fills += 1;
+      },
+      link: () => world.link,
+      servers: async () => world.servers,
+      hasTunnel: () => world.hasTunnel,
+      isBlocking: () => world.isBlocking,
+      isPresent: async () => world.isPresent,
+      async startHelper(_, events) {
+        world.events = events;
+        return { uid: 61_999, stop: () => void (world.stopped += 1) };
+      },
+      now: () => world.now,
+      report() {},
+    },
+    () => {},
+  );
+  const beat = async () => {
+    const before = world.fills;
+    world.events!.beat();
+    await until(() => world.fills > before);
+  };
+  return { world, window, beat, signIn: (seconds: number, uid = USER) => window.signIn({ uid, seconds }) };
+}
+
+test('each heartbeat repeats the elements, and its end removes them', async () => {
+  const { world, window, beat, signIn } = play();
+  assert.deepEqual(await signIn(300), { signIn: true, seconds: 300 });
+  assert.deepEqual(world.kernel, OPEN);
+  await beat();
+  assert.deepEqual([world.kernel, world.fills, window.isOpen()], [OPEN, 2, true]);
+  world.events!.ended();
+  await until(() => world.stopped === 1);
+  assert.deepEqual([world.kernel, window.isOpen()], [CLOSED, false]);
+});
+
+for (const [what, change] of [
+  ['the time is over', world => (world.now += 300)],
+  ['the kill switch is turned off', world => (world.isBlocking = false)],
+  ['there is a tunnel', world => (world.hasTunnel = true)],
+  ['the link is gone', world => (world.link = null)],
+  ['the gateway is another one', world => (world.link = { ...LINK, gateway: '10.0.0.2' })],
+  ['the screen is locked', world => (world.isPresent = false)],
+] as [string, (world: ReturnType<typeof play>['world']) => unknown][])
+  test(`ends when ${what}`, async () => {
+    const { world, window, beat, signIn } = play();
+    await signIn(300);
+    change(world);
+    await beat();
+    assert.deepEqual([world.kernel, world.stopped, window.isOpen()], [CLOSED, 1, false]);
+  });
+
+test('ends where the gateway, once it is known, answers with another hardware address', async () => {
+  const { world, window, beat, signIn } = play();
+  await signIn(300);
+  world.link = { ...LINK, hardware: 'aa:bb:cc:dd:ee:01' };
+  await beat();
+  assert.equal(window.isOpen(), true);
+  world.link = { ...LINK, hardware: 'aa:bb:cc:dd:ee:02' };
+  await beat();
+  assert.equal(window.isOpen(), false);
+});
+
+test('a machine without sessions has no screen that could be locked', async () => {
+  const { world, window, beat, signIn } = play();
+  world.isPresent = null;
+  await signIn(300);
+  world.isPresent = false;
+  await beat();
+  assert.equal(window.isOpen(), true);
+});
+
+test('fifteen minutes from the beginning are the end, however often it is extended', async () => {
+  const { world, window, beat, signIn } = play();
+  await signIn(300);
+  world.now += 600;
+  assert.deepEqual(await signIn(900), { signIn: true, seconds: 300 });
+  world.now += 299;
+  await beat();
+  assert.equal(window.isOpen(), true);
+  world.now += 1;
+  await beat();
+  assert.equal(window.isOpen(), false);
+});
+
+test('does not begin without a block, beside a tunnel, or on no network, and leaves nothing where the kernel refuses', async () => {
+  for (const [change, pattern] of [
+    [{ isBlocking: false }, /does not block/],
+    [{ hasTunnel: true }, /Disconnect WARP first/],
+    [{ link: null }, /on no network/],
+    [{ servers: [] }, /on no network/],
+    [{ isBroken: true }, /nft: no/],
+  ] as const) {
+    const { world, window, signIn } = play();
+    Object.assign(world, change);
+    await assert.rejects(signIn(300), pattern);
+    assert.deepEqual([world.kernel, window.isOpen()], [CLOSED, false]);
+    assert.equal(world.stopped, 'isBroken' in change ? 1 : 0);
+  }
+});
+
+test('the elements are one transaction, which also empties the sets', () => {
+  assert.equal(
+    renderElements(OPEN, 'culvert'),
+    'flush set inet culvert sign_in_links; add element inet culvert sign_in_links { "wlan0" }; ' +
+      'flush set inet culvert sign_in_helpers; add element inet culvert sign_in_helpers { 61999 . "wlan0" }; ' +
+      'flush set inet culvert sign_in_servers; add element inet culvert sign_in_servers { 61999 . "wlan0" . 10.0.0.1 }',
+  );
+  assert.doesNotMatch(renderElements(CLOSED, 'culvert'), /add/);
+});
