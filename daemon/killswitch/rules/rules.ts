@@ -41,7 +41,7 @@ export const ASKERS = 'askers';
  * They are empty at any other time, and the kernel forgets each element unless it is repeated.
  */
 export const SIGN_IN = { links: 'sign_in_links', helpers: 'sign_in_helpers', servers: 'sign_in_servers' } as const;
-export const SIGN_IN_SECONDS = 5;
+const SIGN_IN_SECONDS = 5;
 /** Bit of the mark of the helper's connections: no program can be told from what arrives. */
 const SIGN_IN_MARK = '0x20000000';
 /** Protocols with ports: TCP, UDP, DCCP, SCTP and UDP-Lite. By number, since nft needs /etc/protocols for names. */

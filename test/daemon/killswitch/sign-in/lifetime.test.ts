@@ -42,8 +42,11 @@ function play() {
       isBlocking: () => world.isBlocking,
       isPresent: async () => world.isPresent,
       async startHelper(_, events) {
+        const stop = () => {
+          world.stopped += 1;
+        };
         world.events = events;
-        return { uid: 61_999, stop: () => void (world.stopped += 1) };
+        return { uid: 61_999, stop };
       },
       now: () => world.now,
       report() {},
