@@ -70,7 +70,7 @@ const TOO_LARGE = [
   `icmpv6 type packet-too-big ip6 length <= 1240 ip6 daddr ${set(LAN.ip6)} accept`,
 ];
 
-/** What the helper of a sign-in sends: TCP, and DNS to the name servers of the link. */
+/** Packets of the helper of a sign-in: TCP, and DNS to the name servers of the link. */
 const SIGN_IN_LEAVING = [
   `meta nfproto ipv4 tcp dport != { 53, 853 } meta skuid . oifname @${SIGN_IN.helpers} ct mark set ct mark | ${SIGN_IN_MARK} accept`,
   `meta l4proto { 6, 17 } th dport 53 meta skuid . oifname . ip daddr @${SIGN_IN.servers} ct mark set ct mark | ${SIGN_IN_MARK} accept`,

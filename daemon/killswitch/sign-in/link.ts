@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 
 export interface Link {
   device: string;
-  /** Of the interface; another one of the same name has another one. */
+  /** Number of the interface; another one of the same name has another number. */
   index: string;
   /** IPv4 address. */
   gateway: string;

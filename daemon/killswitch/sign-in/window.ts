@@ -8,7 +8,7 @@ import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
 import { hasChanged, type Link } from './link.ts';
 
-/** Where the helper listens for the user, in a directory that systemd makes for it. */
+/** Directory and file where the helper listens for the user; systemd makes the directory. */
 export const SIGN_IN_DIRECTORY = '/run/culvert-sign-in';
 export const SIGN_IN_SOCKET = 'socket';
 

@@ -21,7 +21,7 @@ const MAX_REPORT_BYTES = 1 << 20;
 /** First byte of the connection that holds the helper. */
 const HOLD = 'H';
 
-/** What was let through. */
+/** Bytes that were let through to a host. */
 export interface PassedHost {
   host: string;
   sent: number;

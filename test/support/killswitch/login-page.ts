@@ -57,7 +57,7 @@ export async function setLoginPage(mode: Mode, certificate?: string) {
   const places = {
     run: stage.path('run'),
     activation: [here],
-    units: [here],
+    units: [],
     busctl: 'busctl',
     bus: stage.env.DBUS_SYSTEM_BUS_ADDRESS,
     install: 'true',

@@ -25,7 +25,7 @@ interface Config {
   servers: readonly string[];
 }
 
-/** What was let through, for each host. */
+/** Bytes that were let through, for each host. */
 type Passed = Map<string, { sent: number; received: number }>;
 
 /** @param places directory of the root service, and of this helper's socket @param quit ends the process */

@@ -22,7 +22,7 @@ export function createUplink(bus: Gio.DBusConnection) {
     return value;
   }
 
-  /** Of NetworkManager's DHCP client. @throws GLib.Error without NetworkManager, or where it has another one */
+  /** Name servers in the lease of NetworkManager. @throws GLib.Error without NetworkManager, or where it has another one */
   async function serversOfManager(device: string): Promise<string[]> {
     const [path] = await ask(
       NM,
@@ -47,7 +47,7 @@ export function createUplink(bus: Gio.DBusConnection) {
         (/^DNS=(.*)$/m.exec(text(`/run/systemd/netif/leases/${index}`)) ?? ['', ''])[1]!.split(/\s+/),
       );
       if (lease.length) return lease;
-      // what another DHCP client wrote; a resolver of this machine's own is not among them
+      // the file of other DHCP clients; a resolver of this machine's own is not among them
       const written = [...text('/etc/resolv.conf').matchAll(/^nameserver\s+(\S+)/gm)].map(([, server]) => server!);
       return serversIn([...written, gateway]);
     },

@@ -1,4 +1,4 @@
-// How long a sign-in lasts, with everything around it played.
+// The lifetime of a sign-in, with everything around it played.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Link } from '../../../../daemon/killswitch/sign-in/link.ts';
