@@ -1,5 +1,5 @@
 // Starts the program: called by a shim it runs a wrapped command, called by its name it manages shims and accounts.
-import { realpathSync } from 'node:fs';
+import { existsSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import type { Context } from './context.ts';
@@ -83,7 +83,8 @@ function workingDirectory(): string {
   try {
     return process.cwd();
   } catch {
-    // It has been removed; the upstream will say so itself if it minds.
-    return '/';
+    // It has been removed, and perhaps made again; the upstream will say so itself if it minds.
+    const link = '/proc/self/cwd';
+    return existsSync(link) ? readlinkSync(link).replace(/ \(deleted\)$/, '') : '/';
   }
 }

@@ -38,7 +38,7 @@ export async function chooseAccount(
   const usable = plan.accounts.some(account => account.enabled);
   const choice: Choice = { by: 'default' };
   const pinned = pinnedAccount(plan.cli, context.env.CULVERT_WRAP_ACCOUNT);
-  if (pinned) {
+  if (pinned !== undefined) {
     if (find(pinned)?.enabled) return { choice: { by: 'environment', name: pinned } };
     if (usable || demandsAccount(plan, context.env.CULVERT_WRAP_ACCOUNT))
       throw unknownAccount(plan, pinned, 'of CULVERT_WRAP_ACCOUNT');
@@ -121,7 +121,7 @@ export async function namedAccount(
   { env, cwd, load }: Omit<Place, 'paths'>,
 ): Promise<string | undefined> {
   const pinned = pinnedAccount(cli, env.CULVERT_WRAP_ACCOUNT);
-  if (pinned && (namesCli(cli, env.CULVERT_WRAP_ACCOUNT) || hadAccounts(cli, paths)))
+  if (pinned !== undefined && (namesCli(cli, env.CULVERT_WRAP_ACCOUNT) || hadAccounts(cli, paths)))
     return `the account "${pinned}" of CULVERT_WRAP_ACCOUNT`;
   const job = jobIn(args, readState(paths, cli));
   if (job) return `the account "${job.account}" that created ${job.id}`;
@@ -158,12 +158,12 @@ export function demandsAccount({ cli, accounts }: Pick<Plan, 'cli' | 'accounts'>
 
 /**
  * The account that `CULVERT_WRAP_ACCOUNT` names for a CLI. `team-b` counts for whatever is run; `firecrawl=team-b,npm=ci`
- * for these only.
+ * for these only. An empty name, as of a variable that is not set, is one of no account.
  */
 export function pinnedAccount(cli: string, value: string | undefined): string | undefined {
   const entries = entriesOf(value);
   const own = entries.find(entry => entry.cli === cli);
-  return (own ?? entries.find(entry => entry.cli === undefined))?.account || undefined;
+  return (own ?? entries.find(entry => entry.cli === undefined))?.account;
 }
 
 function namesCli(cli: string, value: string | undefined): boolean {
@@ -180,7 +180,7 @@ function entriesOf(value: string | undefined): { cli: string | undefined; accoun
       const equals = entry.indexOf('=');
       return equals < 0
         ? { cli: undefined, account: entry }
-        : { cli: entry.slice(0, equals).trim(), account: entry.slice(equals + 1).trim() };
+        : { cli: entry.slice(0, equals).trim() || undefined, account: entry.slice(equals + 1).trim() };
     });
 }
 

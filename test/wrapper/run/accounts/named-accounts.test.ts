@@ -341,6 +341,46 @@ test('a tool without accounts does not run when one is named for it, and reports
   assert.equal((await inProject()).exit, 78);
 });
 
+test('a variable that names a tool with an empty account runs nothing, and a name before which the tool is left out counts', async t => {
+  for (const keys of [{ a: 'ka' }, { b: 'kb', a: 'ka' }, {}] as Record<string, string>[]) {
+    const box = withTool(t, keys);
+    if (keys.a) await box.run('fake', ['x']);
+    for (const value of keys.b ? ['npm=ci, fake= ', 'fake=,a'] : ['fake=']) {
+      const { exit, stdout, stderr } = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
+      assert.deepEqual([exit, stdout], [2, ''], `${value}: ${stderr}`);
+      assert.match(stderr, /the account "" of CULVERT_WRAP_ACCOUNT does not exist/);
+    }
+  }
+  const box = withTool(t, { b: 'kb', a: 'ka' });
+  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: '=a' } })).stdout, 'ka fake=a\n');
+});
+
+test('in a directory that was removed, or made again since, the account of the directory above is used', async t => {
+  for (const [keys, again] of [
+    [{ a: 'ka' }, ''],
+    [{ b: 'kb', a: 'ka' }, ' && mkdir "$PWD"'],
+  ] as [Record<string, string>, string][]) {
+    const box = withTool(t, keys);
+    await box.run('fake', ['x']);
+    const project = path.join(box.home, 'project');
+    const below = path.join(project, 'below');
+    fs.mkdirSync(project);
+    for (const [name, expected] of [
+      ['a', [0, 'ka']],
+      ['ghost', [2, '']],
+    ] as const) {
+      const file = path.join(project, '.culvert-wrap.toml');
+      const text = `[accounts]\nfake = "${name}"\n`;
+      fs.writeFileSync(file, text);
+      trust(file, text, pathsFor(box.env));
+      fs.mkdirSync(below, { recursive: true });
+      const script = `rmdir "$PWD"${again}; exec fake x`;
+      const { exit, stdout } = await box.run('/bin/sh', ['-c', script], { cwd: below });
+      assert.deepEqual([exit, stdout.split(' ')[0]], expected, `${name}${again}`);
+    }
+  }
+});
+
 test('without our program nothing runs when an account is named', async t => {
   const box = withTool(t, { a: 'ka', b: 'kb' });
   const file = path.join(box.bin, 'fake');
