@@ -1,5 +1,5 @@
 // Keeps the file of pending changes. It is written before a change is made, so that the previous value survives any kill.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import { errno, reason } from '../system/errno.ts';
@@ -28,6 +28,8 @@ const File = z.object({ version: z.literal(1), pending: z.array(Pending) });
 export function readChanges(path: string): { pending: Pending[]; problem: string | null } {
   if (!existsSync(path)) return { pending: [], problem: null };
   try {
+    // a pipe would never answer
+    if (!statSync(path).isFile()) return { pending: [], problem: 'It is not a file' };
     return { pending: z.parse(File, JSON.parse(readFileSync(path, 'utf8'))).pending, problem: null };
   } catch (error) {
     const problem = errno(error) ? reason(error) : 'It is damaged, or another version of Culvert wrote it';

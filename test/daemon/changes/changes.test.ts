@@ -1,5 +1,6 @@
 // Changes that revert automatically: unless they are confirmed, when their time is up, and after a kill.
 import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -362,6 +363,19 @@ test('a daemon that ends reverts what is not confirmed, and leaves what holds fo
     ['families'],
   );
   assert.match(said.join(), /The change of mode was reverted/);
+});
+
+test('a pipe or a directory in place of the file is put aside, too', t => {
+  for (const make of ['mkfifo', 'mkdir']) {
+    const { paths, boot, said } = machine(t);
+    mkdirSync(dirname(paths.changes), { recursive: true });
+    execFileSync(make, [paths.changes]);
+    // a reader of the pipe gets its end
+    const writer = make === 'mkfifo' ? spawn('sh', ['-c', ': > "$0"', paths.changes]) : null;
+    t.after(() => writer?.kill());
+    boot(memoryTunnel());
+    assert.match(said[0]!, /It is not a file\. The file is kept as .*\.broken/);
+  }
 });
 
 test('an unreadable file of changes that cannot be renamed blocks no action', async t => {
