@@ -25,6 +25,7 @@ import type {
 } from './api/schema/traffic/routes.ts';
 import type {
   App,
+  BlockedList,
   CommandOutput,
   KeepRequest,
   KeepResponse,
@@ -75,6 +76,8 @@ export interface KillSwitchControl {
   decide(decision: 'confirm' | 'revert'): Promise<KillSwitch>;
   /** @param seconds 0 ends a pause. @throws Problem as `set` */
   pause(seconds: number): Promise<KillSwitch>;
+  /** What was blocked of this user; it is recorded for a minute from now on. @throws Problem as `set` */
+  blocked(): Promise<BlockedList>;
 }
 
 export interface AppsControl {

@@ -181,6 +181,12 @@ export const endpoints = {
     response: s.KillSwitchResponse,
     problems: killSwitchProblems,
   },
+  'GET /api/killswitch/blocked': {
+    summary:
+      'What was blocked of this user in the last ten minutes, the latest first. Recording begins with the first request, and ends a minute after the last one unless `warp.recordBlocked` is set',
+    response: s.BlockedResponse,
+    problems: killSwitchProblems,
+  },
   'GET /api/config': {
     summary: 'The merged configuration and the layer that set each key',
     response: s.ConfigResponse,

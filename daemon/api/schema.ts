@@ -30,6 +30,7 @@ export * from './schema/log.ts';
 export * from './schema/problem.ts';
 export * from './schema/settings-file.ts';
 export * from './schema/traffic/apps.ts';
+export * from './schema/traffic/blocked.ts';
 export * from './schema/traffic/killswitch.ts';
 export * from './schema/traffic/networks.ts';
 export * from './schema/traffic/proof.ts';

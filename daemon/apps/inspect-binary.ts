@@ -29,12 +29,12 @@ export function findProgram(program: string, path: string): string | null {
 }
 
 function isExecutable(file: string): boolean {
-  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return false;
   try {
+    if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return false;
     accessSync(file, constants.X_OK);
     return true;
   } catch {
-    return false;
+    return false; // also in a directory that this user may not enter
   }
 }
 

@@ -29,6 +29,7 @@ export const CONFIG_KEYS: Record<ConfigKey, string> = {
   'warp.killSwitch': 'block traffic outside the tunnel',
   'warp.allowLan': 'leave the local network reachable while the kill switch blocks',
   'warp.endpoints': 'further endpoints that the kill switch lets the tunnel service reach',
+  'warp.recordBlocked': 'remember for ten minutes what was blocked, also while nobody looks',
   'warp.traceUrl': 'address that shows whether a request came through the tunnel',
   'ui.openBrowser': 'open the browser page at start',
   'ui.theme': 'system, light or dark',

@@ -11,6 +11,7 @@ export const DEFAULTS: Config = {
     killSwitch: false,
     allowLan: false,
     endpoints: '',
+    recordBlocked: false,
     traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace',
   },
   ui: { openBrowser: true, theme: 'system', locale: 'en', firstSteps: true },

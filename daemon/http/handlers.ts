@@ -197,6 +197,10 @@ export const handlers: Handlers = {
     ok: true,
     ...(await (await features.killSwitch()).pause(body.seconds)),
   }),
+  'GET /api/killswitch/blocked': async ({ features }) => ({
+    ok: true,
+    ...(await (await features.killSwitch()).blocked()),
+  }),
   'GET /api/apps': async ({ features }) => ({ ok: true, apps: await (await features.apps()).list() }),
   'POST /api/apps/proxy-launcher': async ({ features }, { body }) => (await features.apps()).launch(body),
   'POST /api/apps/tunnel-launcher': async ({ features }, { body }) => (await features.apps()).keep(body),

@@ -7,6 +7,7 @@ import { AppsPage } from './pages/apps/apps-page.ts';
 import { certificatePage } from './pages/certificate-page.ts';
 import { EditorPage } from './pages/editor-page.ts';
 import { HistoryPage } from './pages/history-page.ts';
+import { killSwitchPage } from './pages/killswitch-page.ts';
 import {
   accountPage,
   type ChecksPage,
@@ -44,6 +45,8 @@ export function createFurtherPages(shell: Shell, history: History, title: (page:
         return new RoutesPage(shell);
       case 'editor':
         return new EditorPage(shell);
+      case 'killswitch':
+        return killSwitchPage(shell);
       case 'networks':
         return networksPage(shell);
       case 'account':
@@ -66,7 +69,7 @@ export function createFurtherPages(shell: Shell, history: History, title: (page:
         return new WelcomePage(shell);
       default: {
         const build: PageForm = PAGE_FORMS[name];
-        return new FormPage(shell, view => build(view, tr, Date.now), name === 'killswitch');
+        return new FormPage(shell, view => build(view, tr, Date.now));
       }
     }
   };

@@ -12,7 +12,7 @@ export type Call =
   | { method: 'SetEndpoints'; endpoints: readonly Endpoint[] }
   | { method: 'Disable' | 'Status' | 'Confirm' | 'Revert' | 'KeepInTunnel' }
   | { method: 'TryDisable'; seconds: number }
-  | { method: 'Pause' | 'SignIn'; seconds: number };
+  | { method: 'Pause' | 'SignIn' | 'Blocked'; seconds: number };
 
 /** A person may have to find a password. */
 const ASKING_SECONDS = 125;
@@ -56,6 +56,7 @@ function argumentsOf(call: Call): string[] {
   switch (call.method) {
     case 'Pause':
     case 'SignIn':
+    case 'Blocked':
     case 'TryDisable':
       return ['u', String(call.seconds)];
     case 'Enable':
@@ -134,6 +135,8 @@ function problemOf(
       'killswitch-failed',
       call.method === 'SignIn'
         ? message('The installed root service is older than this program, and cannot let a login page through.')
+        : call.method === 'Blocked'
+        ? message('The installed root service is older than this program, and cannot say what was blocked.')
         : call.method === 'KeepInTunnel'
           ? message('The installed root service is older than this program, and cannot keep a program in the tunnel.')
           : message('The installed root service is older than this program, and cannot revert a change automatically.'),

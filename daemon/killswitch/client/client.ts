@@ -3,6 +3,7 @@ import type { KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
 import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
 import { explained, message, wordingOf } from '../wording.ts';
+import { createBlockedRenewal, readBlocked } from './blocked.ts';
 import type { Call } from './busctl.ts';
 import { createEnabler, isDenied } from './enabler.ts';
 import { type Places, places as usual } from './published-state.ts';
@@ -25,6 +26,7 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
   let unsubscribe = () => {};
   const emulated = () => state.snapshot().tunnelCli.emulated;
   const { enable, followTunnel } = createEnabler(context, link);
+  const renewal = createBlockedRenewal(context, places);
 
   async function applyConfiguration(): Promise<void> {
     const { enabled, installed, unconfirmed } = await read();
@@ -90,14 +92,17 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
           void followTunnel()?.then(publish, error => say(`Kill switch: ${error.message}`));
       });
       void applyConfiguration();
+      renewal.start();
     },
     async stop() {
       unsubscribe();
+      renewal.stop();
       link.close();
     },
     read,
     set,
     decide,
+    blocked: () => readBlocked(places),
     // without a root service there is nothing to pause
     async pause(seconds) {
       refuseInDemo();

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Problem } from '../../problem.ts';
 import { TUNNEL_INTERFACES } from '../rules/rules.ts';
-import { cgroupOf, PROBE } from '../rules/tunnel-only.ts';
+import { ALL_HOSTS, cgroupOf, PROBE, THIS_NODE } from '../rules/tunnel-only.ts';
 import { message } from '../wording.ts';
 import { askService } from './busctl.ts';
 import { isInstalled, type Places, places as usual } from './published-state.ts';
@@ -14,10 +14,6 @@ import { isInstalled, type Places, places as usual } from './published-state.ts'
 const RETRY = { everyMs: 400, attempts: 600 };
 /** Start of its answer to a user who calls too often. */
 const BUSY = /^(?:Too many calls|Other requests of this user)/;
-/** All hosts on the link, which a packet with a TTL of 0 never reaches. */
-const ALL_HOSTS = '224.0.0.1';
-/** All nodes of this machine: it leaves on no link. */
-const THIS_NODE = 'ff01::1';
 
 /**
  * Puts this process and its parent, which becomes the program, into the place of programs that use the tunnel only.

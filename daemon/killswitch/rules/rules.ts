@@ -45,7 +45,7 @@ const SIGN_IN_SECONDS = 5;
 /** Bit of the mark of the helper's connections: no program can be told from what arrives. */
 const SIGN_IN_MARK = '0x20000000';
 /** Protocols with ports: TCP, UDP, DCCP, SCTP and UDP-Lite. By number, since nft needs /etc/protocols for names. */
-const WITH_PORTS = '{ 6, 17, 33, 132, 136 }';
+export const WITH_PORTS = '{ 6, 17, 33, 132, 136 }';
 const DNS = 'th dport { 53, 853 }';
 /** Addresses that `allowLan` leaves reachable. */
 export const LAN = {
@@ -88,31 +88,58 @@ const LINK_PROTOCOLS = [
 ];
 
 /** Routers on the way that the sender chose: the destination that is checked is not where the packet ends. */
-const SOURCE_ROUTES = ['exthdr rt exists', 'ip option lsrr exists', 'ip option ssrr exists'].map(
-  match => `${match} counter name blocked drop`,
-);
+const SOURCE_ROUTES = ['exthdr rt exists', 'ip option lsrr exists', 'ip option ssrr exists'];
+
+/** Rules that say what may leave, for the table that blocks and for the one that records what it blocks. */
+export interface Leaving {
+  /** Interfaces of the tunnel, as a set. */
+  names: string;
+  /** Matches the tunnel on one side. */
+  tunnel(side: 'iif' | 'oif'): string;
+  /** @param then for packets whose way the sender chose */
+  local(then: string): string[];
+  forwarded(then: string): string[];
+  /** Matches DNS. */
+  dns: string;
+  /** Rules for the local network; none where it is not allowed. */
+  lan(side: 'saddr' | 'daddr'): string[];
+}
+
+export function leavingRules({ allowLan, endpoints, tunnelInterfaces = TUNNEL_INTERFACES }: RuleOptions): Leaving {
+  const names = set(tunnelInterfaces.map(quoted));
+  const tunnel = (side: 'iif' | 'oif') => `${side}name ${names} meta ${side}type ${TUNNEL_TYPE}`;
+  const routed = (then: string) => SOURCE_ROUTES.map(match => `${match} ${then}`);
+  return {
+    names,
+    tunnel,
+    local: then => [
+      'oifname "lo" accept',
+      `${tunnel('oif')} accept`,
+      ...routed(then),
+      ...TOO_LARGE,
+      ...LINK_PROTOCOLS,
+      // warp-svc runs as root; no other user may use its exceptions
+      ...grouped(endpoints).map(group => `meta skuid 0 ${matchOf(group, 'daddr', 'dport')} accept`),
+    ],
+    forwarded: then => [
+      `${tunnel('oif')} accept`,
+      `${tunnel('iif')} ct state established,related accept`,
+      ...routed(then),
+    ],
+    dns: `meta l4proto ${WITH_PORTS} ${DNS}`,
+    lan: side => (allowLan ? [`ip ${side} ${set(LAN.ip)} accept`, `ip6 ${side} ${set(LAN.ip6)} accept`] : []),
+  };
+}
 
 /**
  * Renders the table as one transaction for `nft -f -`. It replaces any table of the same name.
  * @throws TypeError for an endpoint that must not be an exception, or an interface name that the kernel rejects.
  */
 export function render(options: RuleOptions): string {
-  const { allowLan, endpoints, tunnelInterfaces = TUNNEL_INTERFACES, flags = [] } = options;
-  const names = set(tunnelInterfaces.map(quoted));
-  const tunnel = (side: 'iif' | 'oif') => `${side}name ${names} meta ${side}type ${TUNNEL_TYPE}`;
+  const { endpoints, flags = [] } = options;
+  const { names, tunnel, local, forwarded, lan } = leavingRules(options);
   const groups = grouped(endpoints);
-  const lan = (side: 'saddr' | 'daddr') =>
-    allowLan ? [`ip ${side} ${set(LAN.ip)} accept`, `ip6 ${side} ${set(LAN.ip6)} accept`] : [];
-  const leaving = [
-    'oifname "lo" accept',
-    `${tunnel('oif')} accept`,
-    ...SOURCE_ROUTES,
-    ...TOO_LARGE,
-    ...LINK_PROTOCOLS,
-    // warp-svc runs as root; no other user may use its exceptions
-    ...groups.map(group => `meta skuid 0 ${matchOf(group, 'daddr', 'dport')} accept`),
-    ...SIGN_IN_LEAVING,
-  ];
+  const leaving = [...local('counter name blocked drop'), ...SIGN_IN_LEAVING];
 
   return `${replacing(flags)}
 table inet ${TABLE} {
@@ -151,9 +178,7 @@ ${lines(lan('daddr'))}    counter name blocked drop
   # of containers and virtual machines
   chain forward {
     type filter hook forward priority filter; policy ${CHAINS.forward};
-    ${tunnel('oif')} accept
-    ${tunnel('iif')} ct state established,related accept
-${lines(SOURCE_ROUTES)}    meta l4proto ${WITH_PORTS} ${DNS} counter name blocked drop
+${lines(forwarded('counter name blocked drop'))}    meta l4proto ${WITH_PORTS} ${DNS} counter name blocked drop
 ${lines(lan('daddr'))}    counter name blocked drop
   }
 
@@ -244,6 +269,7 @@ export function set(elements: readonly string[]): string {
   return `{ ${elements.join(', ')} }`;
 }
 
-function lines(rules: readonly string[]): string {
+/** Rules as lines of a chain. */
+export function lines(rules: readonly string[]): string {
   return rules.map(rule => `    ${rule}\n`).join('');
 }

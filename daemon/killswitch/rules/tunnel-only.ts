@@ -1,6 +1,6 @@
 // Pure: renders the table that keeps chosen programs in the tunnel, as one transaction. It knows them by the cgroup that the
 // root service put them into, one for each user.
-import { quoted, replacing, set, TUNNEL_INTERFACES, TUNNEL_TYPE } from './rules.ts';
+import { lines, quoted, replacing, set, TUNNEL_INTERFACES, TUNNEL_TYPE, WITH_PORTS } from './rules.ts';
 
 export const PROGRAMS_TABLE = 'culvert_programs';
 
@@ -17,12 +17,16 @@ export interface ProgramRules {
  */
 export const PROBE = { address: '127.99.117.108', port: 9 } as const;
 
+/** The test inside the place sends there too, by each link: all hosts on it, whom a packet with a TTL of 0 never reaches. */
+export const ALL_HOSTS = '224.0.0.1';
+/** All nodes of this machine: a packet for them leaves on no link. */
+export const THIS_NODE = 'ff01::1';
+
 /** Addresses of WARP's own resolver, which warp-svc serves while it is connected. */
 const RESOLVERS = ['127.0.2.2', '127.0.2.3'] as const;
 const RESOLVERS_6 = ['fd01:db8:1111::2', 'fd01:db8:1111::3'] as const;
 /** Bit of the connection's mark. It outlives the socket, whose cgroup is not known of its last packets (TIME_WAIT, resets). */
 const MARK = '0x10000000';
-const WITH_PORTS = '{ 6, 17, 33, 132, 136 }';
 
 /** The unit that holds a user's programs. As a part of the user's slice, it has the user's limits, and the user can't move out of it. */
 export function sliceOf(uid: number): string {
@@ -39,13 +43,27 @@ function checked(uid: number): number {
   return uid;
 }
 
+/** Rules that say what may leave of a program, for the table that refuses the rest and for the one that records that. */
+export function leavingProgram(tunnelInterfaces: readonly string[], then: string): string[] {
+  return [
+    `oifname "lo" ip daddr ${set(RESOLVERS)} accept`,
+    `oifname "lo" ip6 daddr ${set(RESOLVERS_6)} accept`,
+    `oifname "lo" meta l4proto ${WITH_PORTS} th dport { 53, 853 } ${then}`,
+    'oifname "lo" accept',
+    `oifname ${set(tunnelInterfaces.map(quoted))} meta oiftype ${TUNNEL_TYPE} accept`,
+  ];
+}
+
+/** Rules for the programs of these users. Positive matches only: a packet without a socket belongs to no program. */
+export function programRules(uids: readonly number[], then: string): string[] {
+  return uids.map(uid => `socket cgroupv2 level 3 "${cgroupOf(uid)}" ${then}`);
+}
+
 /** Renders the table for `nft -f -`. It replaces any table of the same name. @throws TypeError */
 export function renderPrograms({ uids, tunnelInterfaces = TUNNEL_INTERFACES, flags = [] }: ProgramRules): string {
   const names = set(tunnelInterfaces.map(quoted));
   const tunnel = (side: 'iif' | 'oif') => `${side}name ${names} meta ${side}type ${TUNNEL_TYPE}`;
-  // positive matches only: a packet without a socket belongs to no program
-  const programs = (then: string) =>
-    uids.map(uid => `    socket cgroupv2 level 3 "${cgroupOf(uid)}" ${then}\n`).join('');
+  const programs = (then: string) => lines(programRules(uids, then));
   const marked = `ct mark & ${MARK} == ${MARK}`;
 
   return `${replacing(flags, PROGRAMS_TABLE)}
@@ -69,12 +87,7 @@ ${programs('goto leave')}    ${marked} goto leave_unseen
   chain leave {
     ip daddr ${PROBE.address} udp dport ${PROBE.port} reject with icmpx admin-prohibited
     ct mark set ct mark | ${MARK}
-    oifname "lo" ip daddr ${set(RESOLVERS)} accept
-    oifname "lo" ip6 daddr ${set(RESOLVERS_6)} accept
-    oifname "lo" meta l4proto ${WITH_PORTS} th dport { 53, 853 } counter name refused reject
-    oifname "lo" accept
-    ${tunnel('oif')} accept
-    # fails at once; an older connection waits, for the tunnel may come back
+${lines(leavingProgram(tunnelInterfaces, 'counter name refused reject'))}    # fails at once; an older connection waits, for the tunnel may come back
     tcp flags & (fin | syn | rst | ack) == syn counter name refused reject with tcp reset
     counter name refused reject with icmpx admin-prohibited
   }

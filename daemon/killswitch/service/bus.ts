@@ -1,6 +1,7 @@
 // Answers calls on the system bus: checks arguments, asks polkit, and runs the switch.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
+import { MAX_LEASE_SECONDS, type Recorder } from '../blocked/recorder.ts';
 import { type Action, ALL_ACTIONS } from '../permission.ts';
 import type { Programs } from '../programs.ts';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../report.ts';
@@ -52,6 +53,10 @@ const XML = `<node><interface name="${BUS_NAME}">
     <arg name="seconds" type="u" direction="in"/>
     <arg name="state" type="s" direction="out"/>
   </method>
+  <method name="Blocked">
+    <arg name="seconds" type="u" direction="in"/>
+    <arg name="list" type="s" direction="out"/>
+  </method>
   <method name="Status"><arg name="state" type="s" direction="out"/></method>
   <signal name="Changed"><arg name="state" type="s"/></signal>
 </interface></node>`;
@@ -77,7 +82,12 @@ interface Call {
  */
 export function serve(
   { bus, userOf }: Gate,
-  { control, programs, window }: { control: Switch; programs: Programs; window: SignInWindow },
+  {
+    control,
+    programs,
+    window,
+    recorder,
+  }: { control: Switch; programs: Programs; window: SignInWindow; recorder: Recorder },
   touched: (underWay: number) => void,
 ) {
   const asking = new Map<number, number>();
@@ -171,6 +181,13 @@ export function serve(
           action: 'org.culvert.killswitch.tunnel-only',
           run: async ({ sender }) => programs.place({ uid, pid: await processOf(bus, sender) }),
         };
+      case 'Blocked': {
+        const [seconds] = unpacked() as [number];
+        if (seconds < 1 || seconds > MAX_LEASE_SECONDS)
+          throw new SwitchError('InvalidArgument', `A recording lasts 1 to ${MAX_LEASE_SECONDS} seconds.`);
+        // a user sees what was blocked of that user, and root sees all
+        return { action: null, run: ({ uid }) => recorder.read(uid, seconds) };
+      }
       default:
         return { action: null, run: control.check };
     }

@@ -2,6 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import system from 'system';
+import { createRecorder } from '../blocked/recorder.ts';
 import { createPrograms } from '../programs.ts';
 import { BUS_NAME, type Published, type Report, STATE_FILE } from '../report.ts';
 import { shippedEndpoints } from '../rules/endpoints.ts';
@@ -13,7 +14,8 @@ import { serve } from './bus.ts';
 import { createFiles, readText, replaceFile, startTimeOf } from './files.ts';
 import { openGate } from './gate.ts';
 import { createKernel } from './nft.ts';
-import { createProgramEdges } from './programs.ts';
+import { createSession } from './nft-session.ts';
+import { createProgramEdges, programsIn } from './programs.ts';
 import { runHelper } from './sign-in/helper.ts';
 import { createHelperLink } from './sign-in/helper-link.ts';
 import { createUplink } from './sign-in/uplink.ts';
@@ -64,6 +66,13 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     const published: Published = { version: 1, ...process, ...report };
     replaceFile(stateFile, `${JSON.stringify(published)}\n`, 0o644);
   };
+  const report = (trouble: string) => printerr(`culvert-killswitch: ${trouble}`);
+  const recorder = createRecorder({
+    nft: createSession(options['--nft'], () => {}),
+    programsIn: cgroup => programsIn(options['--cgroups'], cgroup),
+    now: Date.now,
+    report,
+  });
   const kernel = createKernel<RuleOptions>(options['--nft'], { name: TABLE, render }, () => void control.check());
   const window = createWindow(
     {
@@ -72,12 +81,12 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
       fill: kernel.fill,
       isBlocking: () => control.isBlocking(),
       now: uptime,
-      report: what => printerr(`culvert-killswitch: ${what}`),
+      report,
     },
     () => void control.check(),
   );
   const control = createSwitch({
-    kernel,
+    kernel: recorder.followSwitch(kernel),
     files,
     clock: {
       bootId: readProc('/proc/sys/kernel/random/boot_id').trim(),
@@ -106,12 +115,14 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
   });
   const programs = createPrograms({
     ...createProgramEdges(bus, options['--cgroups']),
-    kernel: createKernel<ProgramRules>(
-      options['--nft'],
-      { name: PROGRAMS_TABLE, render: renderPrograms },
-      () => void programs.check(),
+    kernel: recorder.followPrograms(
+      createKernel<ProgramRules>(
+        options['--nft'],
+        { name: PROGRAMS_TABLE, render: renderPrograms },
+        () => void programs.check(),
+      ),
     ),
-    report: trouble => printerr(`culvert-killswitch: ${trouble}`),
+    report,
   });
   let calls = 0;
   const exitWhenIdle = (underWay: number) => {
@@ -129,9 +140,9 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
   const end = () => {
     if (control.idle() && last) write(last, { pid: null, startTime: null });
     else GLib.unlink(stateFile);
-    loop.quit();
+    void recorder.end().then(() => loop.quit());
   };
-  const server = serve(gate, { control, programs, window }, exitWhenIdle);
+  const server = serve(gate, { control, programs, window, recorder }, exitWhenIdle);
   // timers stand still in a suspended machine, a pause does not
   bus.signal_subscribe(
     'org.freedesktop.login1',
@@ -152,6 +163,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
 
   await control.start(); // before the name, so that the first caller finds the rules in force
   await programs.start();
+  void recorder.start();
   Gio.bus_own_name_on_connection(bus, BUS_NAME, Gio.BusNameOwnerFlags.NONE, null, () => {
     printerr(`culvert-killswitch: ${BUS_NAME} belongs to another process`);
     system.exit(1);

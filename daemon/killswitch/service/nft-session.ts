@@ -11,6 +11,8 @@ const REPLY_MS = 10_000;
 export interface Session {
   /** @returns the lines that nft printed. @throws Error when nft ended, or did not reply within ten seconds */
   ask(commands: string): Promise<string[]>;
+  /** Ends the process, when nothing is asked; the next request starts another one. */
+  end(): void;
 }
 
 interface Request {
@@ -69,5 +71,12 @@ export function createSession(nft: string, died: () => void): Session {
     });
   }
 
-  return { ask };
+  return {
+    ask,
+    end() {
+      const child = warm;
+      warm = null;
+      child?.kill();
+    },
+  };
 }

@@ -7,6 +7,9 @@ import { cgroupOf, sliceOf } from '../rules/tunnel-only.ts';
 import { call } from './authorization.ts';
 import { fieldsOf, isMissing, startTimeOf } from './files.ts';
 
+/** Processes of a cgroup that are looked at, for their names. */
+const NAMED = 8;
+const MOST_NAMES = 3;
 const PLACE_MS = { each: 3, limit: 5_000 };
 const NEVER_DENIED = ['lo', ...TUNNEL_INTERFACES];
 
@@ -111,6 +114,13 @@ function textOf(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** Names of some processes in a cgroup. @param path below `root`, where cgroups are mounted */
+export function programsIn(root: string, path: string): string[] {
+  const pids = textOf(`${root}/${path}/cgroup.procs`)?.split('\n').filter(Boolean).slice(0, NAMED) ?? [];
+  const names = pids.flatMap(pid => textOf(`/proc/${pid}/comm`)?.trim() || []);
+  return [...new Set(names)].slice(0, MOST_NAMES);
 }
 
 /** As text: the number of a cgroup has more digits than a number of JavaScript. */

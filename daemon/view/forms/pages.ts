@@ -1,5 +1,6 @@
 // Lists the pages that are a form of the state alone. Panel, browser page and search take them from here.
 import type { Form, PageName } from '../form.ts';
+import { NOT_READ, recordsBlocked } from '../states/blocked.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from './preferences.ts';
@@ -14,7 +15,9 @@ export type PageForm = (view: View, tr: Translator, now: () => number) => Form;
 
 export const PAGE_FORMS = {
   mode: ({ client, tunnel }, tr) => modeForm(client, tunnel.settable, tr),
-  killswitch: ({ killSwitch }, tr, now) => killSwitchForm(killSwitch, now(), tr),
+  // clients add what was blocked while the page is seen
+  killswitch: ({ killSwitch, client }, tr, now) =>
+    killSwitchForm(killSwitch, now(), tr, { ...NOT_READ, records: recordsBlocked(client) }),
   dns: ({ client, tunnel }, tr) => dnsForm(client, tunnel.settable, tr),
   // only the desktop knows the present network and its own facts, which the panel adds
   networks: ({ client, tunnel }, tr, now) =>

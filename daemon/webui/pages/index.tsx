@@ -13,6 +13,7 @@ import { AppsPage } from './apps.tsx';
 import { CertificatePage } from './certificate.tsx';
 import { ChecksPage } from './checks.tsx';
 import { HistoryPage } from './history.tsx';
+import { KillSwitchPage } from './killswitch.tsx';
 import { LogPage } from './log.tsx';
 import { NetworksPage } from './networks.tsx';
 import { EditorPage } from './routes/editor.tsx';
@@ -36,6 +37,7 @@ const FORM_PAGES = Object.fromEntries(
 export const PAGES = {
   ...FORM_PAGES,
   settings: formPage((view, { tr }) => settingsForm(view, tr.value)),
+  killswitch: KillSwitchPage,
   networks: NetworksPage,
   routes: RoutesPage,
   editor: EditorPage,

@@ -32,6 +32,7 @@ test('without files the defaults of the specification hold, and every key has a 
       killSwitch: false,
       allowLan: false,
       endpoints: '',
+      recordBlocked: false,
       traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace',
     },
     ui: { openBrowser: true, theme: 'system', locale: 'en', firstSteps: true },

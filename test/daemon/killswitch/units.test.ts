@@ -232,7 +232,7 @@ test('removing it says so where the rules of either table stay', { skip: missing
   const script = substituted('culvert-killswitch-remove.in', path)
     .replaceAll('/var/lib/', `${path}/`)
     .replaceAll('/run/culvert', `${path}/run-culvert`);
-  for (const table of ['culvert', 'culvert_programs']) {
+  for (const table of ['culvert', 'culvert_programs', 'culvert_blocked']) {
     const stuck = script.replace(/^PATH=.*$/m, `$&\nnft() { [ "$1 $4" = 'list ${table}' ]; }`);
     const { status, stderr } = spawnSync('sh', ['-c', stuck], { encoding: 'utf8' });
     assert.equal(status, 1);

@@ -251,6 +251,17 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         load: async () => (await import('./killswitch.ts')).killSwitchResume,
       },
       {
+        name: 'blocked',
+        summary: 'show what was blocked, and why',
+        details:
+          'Lists the destinations of the last ten minutes: the program, its destination, how many packets, since when, and the rule. ' +
+          'Nothing is recorded until someone looks: the first look starts the recording, which ends a minute after the last one. ' +
+          'The setting warp.recordBlocked keeps it on. Users see what was blocked of their own programs; root sees all.',
+        options: [{ flags: '-w, --watch', summary: 'print a line whenever something is blocked, until Ctrl+C' }],
+        marksDemo: false,
+        load: async () => (await import('./blocked.ts')).killSwitchBlocked,
+      },
+      {
         name: 'installer',
         summary: 'print the script that installs the root service',
         details: 'Run it as root: culvert killswitch installer | sudo sh',

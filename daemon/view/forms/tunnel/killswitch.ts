@@ -1,6 +1,7 @@
 // Describes the page of the kill switch.
 
-import type { Form, Row } from '../../form.ts';
+import type { Form, Group, Row } from '../../form.ts';
+import { type BlockedState, blockedRows, NOT_READ } from '../../states/blocked.ts';
 import {
   installRow,
   type KillSwitchView,
@@ -13,8 +14,16 @@ import {
 } from '../../states/killswitch.ts';
 import { fill, type Translator } from '../../translator.ts';
 
-/** @param now ms since the epoch, for what is left of a pause. */
-export function killSwitchForm(view: KillSwitchView, now: number, tr: Translator): Form {
+/**
+ * @param now ms since the epoch, for what is left of a pause
+ * @param blocked the list, which the event stream does not bring, and whether it is kept while nobody looks; null: not known
+ */
+export function killSwitchForm(
+  view: KillSwitchView,
+  now: number,
+  tr: Translator,
+  { records, ...blocked }: BlockedState & { records: boolean | null } = { ...NOT_READ, records: null },
+): Form {
   const { _ } = tr;
   const installed = view.look !== 'not-installed';
   const rows: Row[] = [killSwitchRow(view, tr)];
@@ -62,6 +71,7 @@ export function killSwitchForm(view: KillSwitchView, now: number, tr: Translator
       ...(installed && view.on
         ? [{ id: 'pause', title: _('Pause'), description: _('To sign in to a Wi-Fi, for example'), rows: paused }]
         : []),
+      ...(installed ? [blockedGroup(blocked, records, tr)] : []),
       {
         id: 'protection',
         rows: [
@@ -82,6 +92,21 @@ export function killSwitchForm(view: KillSwitchView, now: number, tr: Translator
         : []),
     ],
   };
+}
+
+function blockedGroup(blocked: BlockedState, records: boolean | null, tr: Translator): Group {
+  const { _ } = tr;
+  const rows = blockedRows(blocked, tr);
+  if (records !== null)
+    rows.push({
+      kind: 'switch',
+      id: 'record',
+      title: _('Remember what was blocked'),
+      subtitle: _('For ten minutes, also while this page is closed'),
+      on: records,
+      command: { ask: { kind: 'config', patch: { warp: { recordBlocked: !records } } } },
+    });
+  return { id: 'blocked', title: _('Blocked in the last ten minutes'), rows };
 }
 
 /** Turning on needs no administrator, so the user has to know what it means for others. */

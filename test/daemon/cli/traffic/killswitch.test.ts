@@ -1,7 +1,7 @@
 // `culvert killswitch`: its state, turning it on and off, and the question that confirms it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KillSwitch } from '../../../../daemon/api/schema.ts';
+import type { BlockedList, KillSwitch } from '../../../../daemon/api/schema.ts';
 import { cutPeer } from '../../../../daemon/cli/commands/traffic/killswitch.ts';
 import type { KillSwitchControl } from '../../../../daemon/controls.ts';
 import { Problem } from '../../../../daemon/problem.ts';
@@ -18,11 +18,14 @@ import {
 
 const OFF: KillSwitch = { ...NO_KILL_SWITCH, active: false, installed: true, backend: 'nftables 1.0.6' };
 const ON: KillSwitch = { ...OFF, enabled: true, active: true, protection: 'watchdog', bootGuard: true };
+const NOTHING_BLOCKED: BlockedList = { recordingSince: '2026-11-26T07:00:00Z', entries: [], hidden: 0, missed: 0 };
 const SSH = { SSH_CONNECTION: '203.0.113.9 50000 198.51.100.2 22' };
 
 /** A daemon whose kill switch does as requested. */
 async function startWith(t: Parameters<typeof startDaemon>[0], home: Home, first: KillSwitch, refusal?: Problem) {
   const calls: unknown[] = [];
+  /** Lists of what was blocked, for one call each. */
+  const lists: BlockedList[] = [];
   const running = await startDaemon(t, home);
   const { state } = running.daemon;
   const show = (value: KillSwitch) => {
@@ -52,6 +55,7 @@ async function startWith(t: Parameters<typeof startDaemon>[0], home: Home, first
       state.set('changes', [{ ...change, endsAt: null, endingSoon: false, problem: null }]);
       return shown;
     },
+    blocked: async () => lists.shift() ?? NOTHING_BLOCKED,
     decide: async what => {
       state.set('changes', []);
       return act(what, what === 'confirm' ? ON : OFF);
@@ -70,7 +74,7 @@ async function startWith(t: Parameters<typeof startDaemon>[0], home: Home, first
       ),
   };
   running.daemon.features.killSwitch = async () => control;
-  return { calls, show };
+  return { calls, lists, show };
 }
 
 const SOON = new Date(Date.now() + 60_000).toISOString();
@@ -240,4 +244,74 @@ test('prints the state without a daemon, and turning off asks the root service d
   const off = await culvert(home, ['killswitch', 'off']);
   assert.notEqual(off.code, 5);
   assert.doesNotMatch(off.stderr, /Start it with: culvert$/m);
+});
+
+test('lists what was blocked: who, where to, how often and why', async t => {
+  const home = createHome(t);
+  const { lists } = await startWith(t, home, ON);
+  const entry = {
+    rule: 'kill-switch' as const,
+    uid: 1000,
+    unit: 'app-gnome-org.example.Mail-1234.scope',
+    programs: [],
+    source: null,
+    protocol: 'tcp',
+    address: '203.0.113.5',
+    port: 993,
+    packets: 3,
+    since: '2026-11-26T07:01:00Z',
+    last: '2026-11-26T07:02:00Z',
+  };
+  const own = {
+    ...entry,
+    rule: 'tunnel-only' as const,
+    unit: 'culvert-1.scope',
+    programs: ['curl\x1b[31m'],
+    packets: 1,
+  };
+  const list = { ...NOTHING_BLOCKED, entries: [entry, { ...own, address: '2001:db8::1' }], hidden: 2, missed: 7 };
+  lists.push(list, list);
+  const { stdout } = await culvert(home, ['killswitch', 'blocked']);
+  assert.match(stdout, /^LAST +PROGRAM +TO +PACKETS +SINCE +RULE\n/);
+  assert.match(stdout, /org\.example\.Mail +203\.0\.113\.5:993 \(TCP\) +3 .* kill switch\n/);
+  assert.match(stdout, / curl.* +\[2001:db8::1\]:993 \(TCP\) +1 .* this program uses the tunnel only\n/);
+  assert.doesNotMatch(stdout, /\x1b/);
+  assert.match(stdout, /2 more of other users.*sudo culvert killswitch blocked\n7 packets more/);
+  const { entries, ok } = JSON.parse((await culvert(home, ['killswitch', 'blocked', '--json'])).stdout);
+  assert.deepEqual([ok, entries], [true, list.entries]);
+  assert.match(
+    (await culvert(home, ['killswitch', 'blocked'])).stdout,
+    /^Nothing was blocked since .*It goes on for a minute\.\n$/,
+  );
+  lists.push({ ...NOTHING_BLOCKED, recordingSince: null });
+  assert.match((await culvert(home, ['killswitch', 'blocked'])).stdout, /the root service is not running/);
+});
+
+test('with --watch it prints a line whenever something is blocked further', async t => {
+  const home = createHome(t);
+  const { lists } = await startWith(t, home, ON);
+  const entry = {
+    rule: 'dns' as const,
+    uid: 1000,
+    unit: null,
+    programs: [],
+    source: null,
+    protocol: 'udp',
+    address: '203.0.113.53',
+    port: 53,
+    packets: 1,
+    since: '2026-11-26T07:01:00Z',
+    last: '2026-11-26T07:02:00Z',
+  };
+  const lines = [entry, entry, { ...entry, packets: 5 }].map(each => ({ ...NOTHING_BLOCKED, entries: [each] }));
+  lists.push(NOTHING_BLOCKED, ...lines);
+  const child = await startOnTerminal(home, ['killswitch', 'blocked', '--watch']);
+  await prints(
+    child,
+    'stdout',
+    /Watching what is blocked.*A program of user 1000 -> 203\.0\.113\.53:53 \(UDP\), 1 packet: .*, 5 packets: /s,
+  );
+  child.stdin.write('\x03');
+  const { stdout } = await ended(child);
+  assert.equal(stdout.match(/ -> /g)?.length, 2);
 });

@@ -1,0 +1,41 @@
+// Defines the wire types of the list of what was blocked.
+import * as z from 'zod/mini';
+import { Time } from '../values.ts';
+
+const Count = z.int().check(z.gte(0));
+
+export const BlockedEntry = z.object({
+  /** What blocked: the kill switch, its rule for DNS or for machines behind this one, or the rule for programs that use the tunnel only. */
+  rule: z.enum(['kill-switch', 'dns', 'forwarded', 'tunnel-only']),
+  /** User of the program; null for another machine behind this one. */
+  uid: z.nullable(Count),
+  /** systemd unit of the program; null where it is not known or has ended. */
+  unit: z.nullable(z.string()),
+  /** Names of processes that are in that unit now, three at most. */
+  programs: z.array(z.string()),
+  /** Address of the machine behind this one, a container for instance; null for packets of this machine. */
+  source: z.nullable(z.string()),
+  /** `tcp`, `udp`, `icmp`, `ipv6-icmp`, or a number. */
+  protocol: z.string(),
+  address: z.string(),
+  port: z.nullable(Count),
+  packets: Count,
+  /** Time of the first packet; with several, it may be up to a minute too early. */
+  since: Time,
+  last: Time,
+});
+export type BlockedEntry = z.infer<typeof BlockedEntry>;
+
+export const BlockedList = z.object({
+  /** What was blocked before is not known; null while the root service does not run, and so blocks nothing. */
+  recordingSince: z.nullable(Time),
+  /** The latest ones first, 256 at most. */
+  entries: z.array(BlockedEntry),
+  /** Destinations that are not listed: those of other users, and those beyond the length of the list. */
+  hidden: Count,
+  /** Packets whose destination found no room in the kernel. */
+  missed: Count,
+});
+export type BlockedList = z.infer<typeof BlockedList>;
+export const BlockedResponse = z.extend(BlockedList, { ok: z.literal(true) });
+export type BlockedResponse = z.infer<typeof BlockedResponse>;

@@ -1,0 +1,173 @@
+// Records what is blocked while someone looks: keeps the table of `recording.ts` in step with the rules in force, reads it, and
+// removes it when nobody has asked for a while. It knows no processes; they come in as `RecorderEdges`.
+import type { BlockedList } from '../../api/schema.ts';
+import type { Kernel } from '../edges.ts';
+import { messageOf } from '../effects.ts';
+import type { RuleOptions } from '../rules/rules.ts';
+import type { ProgramRules } from '../rules/tunnel-only.ts';
+import { createQueue } from '../switch.ts';
+import { SwitchError } from '../switch-error.ts';
+import { parseRecording, type Recording } from './entries.ts';
+import { listOf } from './list.ts';
+import { RECORDING_TABLE, renderRecording } from './recording.ts';
+
+/** The longest time for which one call keeps the recording on. */
+export const MAX_LEASE_SECONDS = 900;
+/** Looks of its own, so that the time of a first packet is known about that exactly. */
+const LOOK_MS = 60_000;
+const REMOVAL = `delete table inet ${RECORDING_TABLE}`;
+const ABSENT = 'No such file or directory';
+
+export interface RecorderEdges {
+  /** A process of nft for the recording alone. `end` stops it; the next request starts another. */
+  nft: { ask(commands: string): Promise<string[]>; end(): void };
+  /** Names of some processes in a cgroup, given by its path below the root of the hierarchy. */
+  programsIn(cgroup: string): string[];
+  /** Milliseconds since the epoch. */
+  now(): number;
+  report(trouble: string): void;
+}
+
+export interface Recorder {
+  /** Removes a table that an earlier service left. Never throws. */
+  start(): Promise<void>;
+  /** A kernel whose rules the recording follows. */
+  followSwitch(kernel: Kernel<RuleOptions>): Kernel<RuleOptions>;
+  followPrograms(kernel: Kernel<ProgramRules>): Kernel<ProgramRules>;
+  /**
+   * What was blocked of a user, of all for root, in the last ten minutes. Records for these seconds from now on.
+   * @throws SwitchError Failed
+   */
+  read(uid: number, seconds: number): Promise<BlockedList>;
+  /** Ends the recording. Never throws. */
+  end(): Promise<void>;
+}
+
+export function createRecorder({ nft, programsIn, now, report }: RecorderEdges): Recorder {
+  const inTurn = createQueue();
+  const inForce: { rules: RuleOptions | null; uids: readonly number[] } = { rules: null, uids: [] };
+  /** Text of the table in the kernel; null: there is none. */
+  let loaded: string | null = null;
+  let leaseUntil = 0;
+  /** When the recording began, and when it was last read. */
+  let began = 0;
+  let readAt = 0;
+  /** Time of the first packet of each entry. */
+  let first = new Map<string, number>();
+  let timer: ReturnType<typeof setTimeout> | null = null;
+
+  /** Brings the table in step. @throws Error with nft's message */
+  async function settle(): Promise<void> {
+    if (now() >= leaseUntil) return remove();
+    const text = renderRecording(inForce);
+    if (text === loaded) return;
+    await transact(text);
+    if (loaded === null) began = readAt = now();
+    loaded = text;
+  }
+
+  async function transact(text: string): Promise<void> {
+    const line = text.split('\n').map(part => part.trim());
+    const lines = await nft.ask(line.filter(part => part !== '' && !part.startsWith('#')).join(';'));
+    const error = lines.find(part => part.includes('Error: '));
+    if (error) throw new Error(`nft: ${error.replace(/^.*?Error: /, '')}`);
+  }
+
+  async function remove(): Promise<void> {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    leaseUntil = 0;
+    first.clear();
+    if (loaded === null) return;
+    loaded = null;
+    await nft.ask(REMOVAL);
+    nft.end();
+  }
+
+  /** @throws Error */
+  async function look(): Promise<Recording> {
+    for (const isLast of [false, true]) {
+      await settle();
+      const lines = await nft.ask(`list table inet ${RECORDING_TABLE}`);
+      const recording = lines.map(line => (line.startsWith('{') ? parseRecording(line) : null)).find(Boolean);
+      if (recording) return remembered(recording);
+      const error = lines.find(line => line.includes('Error: ')) ?? 'no answer';
+      if (isLast || !error.includes(ABSENT)) throw new Error(`nft: ${error}`);
+      loaded = null; // another program flushed it
+    }
+    throw new Error('not reached');
+  }
+
+  function remembered(recording: Recording): Recording {
+    const at = now();
+    first = new Map(
+      recording.entries.map(({ key, packets, age }) => {
+        const last = at - age * 1000;
+        return [key, first.get(key) ?? (packets === 1 ? last : Math.min(last, readAt))];
+      }),
+    );
+    readAt = at;
+    return recording;
+  }
+
+  function plan(): void {
+    if (timer) clearTimeout(timer);
+    const left = leaseUntil - now();
+    timer = setTimeout(() => void quietly(left > LOOK_MS ? lookAgain : settle), Math.min(left, LOOK_MS) + 1);
+  }
+
+  async function lookAgain(): Promise<void> {
+    await look();
+    plan();
+  }
+
+  const quietly = (step: () => Promise<unknown>) =>
+    inTurn(step).then(
+      () => {},
+      error => report(`what is blocked is not recorded: ${messageOf(error)}`),
+    );
+
+  function follow<Options>(kernel: Kernel<Options>, set: (options: Options | null) => void): Kernel<Options> {
+    const changed = (options: Options | null) => {
+      set(options);
+      if (loaded !== null) void quietly(settle);
+    };
+    return {
+      ...kernel,
+      async replace(options) {
+        const listing = await kernel.replace(options);
+        changed(options);
+        return listing;
+      },
+      async remove() {
+        await kernel.remove();
+        changed(null);
+      },
+    };
+  }
+
+  return {
+    start: () => quietly(() => nft.ask(REMOVAL).then(nft.end)),
+    followSwitch: kernel =>
+      follow(kernel, options => {
+        inForce.rules = options;
+      }),
+    followPrograms: kernel =>
+      follow(kernel, options => {
+        inForce.uids = options?.uids ?? [];
+      }),
+    read: (uid, seconds) =>
+      inTurn(async () => {
+        leaseUntil = Math.max(leaseUntil, now() + seconds * 1000);
+        try {
+          const recording = await look();
+          return listOf(recording, { uid, began, readAt, first, programsIn });
+        } catch (error) {
+          throw new SwitchError('Failed', `What was blocked could not be read: ${messageOf(error)}`, error);
+        } finally {
+          plan();
+        }
+      }),
+    end: () => quietly(remove),
+  };
+}

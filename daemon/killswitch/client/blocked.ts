@@ -1,0 +1,70 @@
+// Reads what the root service recorded as blocked, and keeps the recording on while the configuration wants it.
+import { BlockedList } from '../../api/schema.ts';
+import type { FeatureContext } from '../../controls.ts';
+import { Problem } from '../../problem.ts';
+import { message } from '../wording.ts';
+import { askService } from './busctl.ts';
+import { isInstalled, type Places, readPublished } from './published-state.ts';
+
+/** Time for which one look keeps the recording on. */
+const LOOK_SECONDS = 60;
+const RENEW_MS = 60_000;
+/** Longer than the time between two renewals, so that a late one loses nothing. */
+const RENEWED_SECONDS = 180;
+
+const NOTHING: BlockedList = { recordingSince: null, entries: [], hidden: 0, missed: 0 };
+
+/** @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed */
+export async function readBlocked(places: Places, seconds = LOOK_SECONDS): Promise<BlockedList> {
+  if (!isInstalled(places))
+    throw new Problem('killswitch-not-installed', message('The kill switch is not installed on this machine.'), {
+      hint: `Install it with: ${places.install}`,
+    });
+  const published = readPublished(places);
+  // it ended with nothing to guard, and is not started for this
+  if (!('unreadable' in published) && published.pid === null) return NOTHING;
+  const list = BlockedList.safeParse(await askService({ method: 'Blocked', seconds }, false, places));
+  if (!list.success) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
+  return list.data;
+}
+
+/** Keeps the recording on while `warp.recordBlocked` is set. */
+export function createBlockedRenewal({ state, settings, say }: FeatureContext, places: Places) {
+  let timer: NodeJS.Timeout | null = null;
+  let unsubscribe = () => {};
+  let hasFailed = false;
+
+  const renew = () =>
+    readBlocked(places, RENEWED_SECONDS).then(
+      () => {
+        hasFailed = false;
+      },
+      (error: Error) => {
+        if (!hasFailed && isInstalled(places)) say(`Kill switch: ${error.message}`);
+        hasFailed = true;
+      },
+    );
+
+  function follow(isWanted: boolean): void {
+    if (timer) clearInterval(timer);
+    timer = isWanted ? setInterval(renew, RENEW_MS) : null;
+    timer?.unref();
+    if (isWanted) void renew();
+  }
+
+  return {
+    start() {
+      if (settings.config.warp.recordBlocked) follow(true);
+      unsubscribe = state.subscribe(({ event }) => {
+        const { recordBlocked } = settings.config.warp;
+        if (event === 'config' && recordBlocked !== (timer !== null)) follow(recordBlocked);
+        // it was turned on, for instance: from its first packet
+        else if (event === 'killSwitch' && timer) void renew();
+      });
+    },
+    stop() {
+      unsubscribe();
+      if (timer) clearInterval(timer);
+    },
+  };
+}
