@@ -1,10 +1,10 @@
 // Lists the pages that are a form of the state alone. Panel, browser page and search take them from here.
 import type { Form, PageName } from '../form.ts';
-import { NOT_READ, recordsBlocked } from '../states/blocked.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from './preferences.ts';
 import { advancedForm } from './tunnel/advanced.ts';
+import { NOT_READ, recordsBlocked } from './tunnel/blocked.ts';
 import { dnsForm } from './tunnel/dns.ts';
 import { killSwitchForm } from './tunnel/killswitch.ts';
 import { modeForm } from './tunnel/modes.ts';

@@ -13,12 +13,12 @@ import { AppsPage } from './apps.tsx';
 import { CertificatePage } from './certificate.tsx';
 import { ChecksPage } from './checks.tsx';
 import { HistoryPage } from './history.tsx';
-import { KillSwitchPage } from './killswitch.tsx';
 import { LogPage } from './log.tsx';
 import { NetworksPage } from './networks.tsx';
 import { EditorPage } from './routes/editor.tsx';
 import { RoutesPage } from './routes/routes.tsx';
 import { ToolAccountsPage } from './tool-accounts.tsx';
+import { KillSwitchPage } from './tunnel/killswitch.tsx';
 import { UpdatesPage } from './updates.tsx';
 import { WelcomePage } from './welcome.tsx';
 

@@ -1,6 +1,12 @@
 // Builds the page of the kill switch: what was blocked is recorded and read while the page can be seen.
+
+import {
+  type BlockedState,
+  NOT_READ,
+  READ_BLOCKED_MS,
+  recordsBlocked,
+} from '../../../daemon/view/forms/tunnel/blocked.ts';
 import { killSwitchForm } from '../../../daemon/view/forms/tunnel/killswitch.ts';
-import { type BlockedState, NOT_READ, READ_BLOCKED_MS, recordsBlocked } from '../../../daemon/view/states/blocked.ts';
 import { errorText } from '../../../daemon/view/states/problems.ts';
 import { tr } from '../../i18n.ts';
 import type { Shell } from '../shell.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { BlockedEntry, BlockedResponse } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
-import { originOf, READ_BLOCKED_MS, ruleText, targetOf } from '../../../view/states/blocked.ts';
+import { originOf, READ_BLOCKED_MS, ruleText, targetOf } from '../../../view/forms/tunnel/blocked.ts';
 import { timeOfDay } from '../../../view/time-of-day.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';

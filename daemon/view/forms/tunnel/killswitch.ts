@@ -1,7 +1,6 @@
 // Describes the page of the kill switch.
 
 import type { Form, Group, Row } from '../../form.ts';
-import { type BlockedState, blockedRows, NOT_READ } from '../../states/blocked.ts';
 import {
   installRow,
   type KillSwitchView,
@@ -13,6 +12,7 @@ import {
   setKillSwitch,
 } from '../../states/killswitch.ts';
 import { fill, type Translator } from '../../translator.ts';
+import { type BlockedState, blockedRows, NOT_READ } from './blocked.ts';
 
 /**
  * @param now ms since the epoch, for what is left of a pause
@@ -71,7 +71,7 @@ export function killSwitchForm(
       ...(installed && view.on
         ? [{ id: 'pause', title: _('Pause'), description: _('To sign in to a Wi-Fi, for example'), rows: paused }]
         : []),
-      ...(installed ? [blockedGroup(blocked, records, tr)] : []),
+      ...(installed ? blockedGroups(blocked, records, tr) : []),
       {
         id: 'protection',
         rows: [
@@ -94,7 +94,7 @@ export function killSwitchForm(
   };
 }
 
-function blockedGroup(blocked: BlockedState, records: boolean | null, tr: Translator): Group {
+function blockedGroups(blocked: BlockedState, records: boolean | null, tr: Translator): Group[] {
   const { _ } = tr;
   const rows = blockedRows(blocked, tr);
   if (records !== null)
@@ -106,7 +106,7 @@ function blockedGroup(blocked: BlockedState, records: boolean | null, tr: Transl
       on: records,
       command: { ask: { kind: 'config', patch: { warp: { recordBlocked: !records } } } },
     });
-  return { id: 'blocked', title: _('Blocked in the last ten minutes'), rows };
+  return rows.length ? [{ id: 'blocked', title: _('Blocked in the last ten minutes'), rows }] : [];
 }
 
 /** Turning on needs no administrator, so the user has to know what it means for others. */

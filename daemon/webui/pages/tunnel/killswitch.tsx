@@ -1,11 +1,11 @@
 // Renders the page of the kill switch: what was blocked is recorded and read while the page can be seen.
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { killSwitchForm } from '../../view/forms/tunnel/killswitch.ts';
-import { type BlockedState, NOT_READ, READ_BLOCKED_MS, recordsBlocked } from '../../view/states/blocked.ts';
-import { errorText } from '../../view/states/problems.ts';
-import { useApp } from '../client/app.ts';
-import { FormView } from '../widgets/rows.tsx';
+import { type BlockedState, NOT_READ, READ_BLOCKED_MS, recordsBlocked } from '../../../view/forms/tunnel/blocked.ts';
+import { killSwitchForm } from '../../../view/forms/tunnel/killswitch.ts';
+import { errorText } from '../../../view/states/problems.ts';
+import { useApp } from '../../client/app.ts';
+import { FormView } from '../../widgets/rows.tsx';
 
 export function KillSwitchPage() {
   const { model, view, client, now, tr } = useApp();

@@ -1,9 +1,9 @@
 // Pure: turns the list of what was blocked into words, for panel, page and command line.
-import type { BlockedEntry, BlockedList } from '../../api/schema.ts';
-import type { ClientState } from '../client/client-state.ts';
-import type { Row } from '../form.ts';
-import { formatCount, formatList, formatTime } from '../format.ts';
-import { fill, type Translator } from '../translator.ts';
+import type { BlockedEntry, BlockedList } from '../../../api/schema.ts';
+import type { ClientState } from '../../client/client-state.ts';
+import type { Row } from '../../form.ts';
+import { formatCount, formatList, formatTime } from '../../format.ts';
+import { fill, type Translator } from '../../translator.ts';
 
 /** Time between readings while someone looks. */
 export const READ_BLOCKED_MS = 3_000;
