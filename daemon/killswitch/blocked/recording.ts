@@ -7,7 +7,7 @@ export const RECORDING_TABLE = 'culvert_blocked';
 /** Time that a destination stays in the list after its last packet. */
 export const KEPT_SECONDS = 600;
 /** Destinations in each set. */
-export const SET_SIZE = 256;
+const SET_SIZE = 256;
 
 /** What is in force, and so what blocks. */
 export interface InForce {
