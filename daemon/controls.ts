@@ -76,7 +76,7 @@ export interface KillSwitchControl {
   decide(decision: 'confirm' | 'revert'): Promise<KillSwitch>;
   /** @param seconds 0 ends a pause. @throws Problem as `set` */
   pause(seconds: number): Promise<KillSwitch>;
-  /** What was blocked of this user; it is recorded for a minute from now on. @throws Problem as `set` */
+  /** List of what was blocked of this user, which is recorded for a minute from now on. @throws Problem as `set` */
   blocked(): Promise<BlockedList>;
 }
 

@@ -35,7 +35,7 @@ export interface Recorder {
   followSwitch(kernel: Kernel<RuleOptions>): Kernel<RuleOptions>;
   followPrograms(kernel: Kernel<ProgramRules>): Kernel<ProgramRules>;
   /**
-   * What was blocked of a user, of all for root, in the last ten minutes. Records for these seconds from now on.
+   * List of what was blocked of a user, or of all for root, in the last ten minutes. Records for these seconds from now on.
    * @throws SwitchError Failed
    */
   read(uid: number, seconds: number): Promise<BlockedList>;

@@ -9,7 +9,7 @@ export const KEPT_SECONDS = 600;
 /** Destinations in each set. */
 const SET_SIZE = 256;
 
-/** What is in force, and so what blocks. */
+/** Rules in force, which are what blocks. */
 export interface InForce {
   /** Rules of the kill switch; null: it blocks nothing. */
   rules: RuleOptions | null;
@@ -17,7 +17,7 @@ export interface InForce {
   uids: readonly number[];
 }
 
-/** Who a packet is from: a user's unit, a user alone, a program that uses the tunnel only, or another machine behind this one. */
+/** Sender of a packet: a user's unit, a user alone, a program that uses the tunnel only, or another machine behind this one. */
 export type Origin = 'unit' | 'user' | 'program' | 'forwarded';
 /** Parts of an element, in order. */
 export type Part = 'uid' | 'cgroup' | 'source' | 'protocol' | 'address' | 'port';

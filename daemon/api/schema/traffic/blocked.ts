@@ -5,7 +5,7 @@ import { Time } from '../values.ts';
 const Count = z.int().check(z.gte(0));
 
 export const BlockedEntry = z.object({
-  /** What blocked: the kill switch, its rule for DNS or for machines behind this one, or the rule for programs that use the tunnel only. */
+  /** Rule that blocked; `forwarded` is for machines behind this one. */
   rule: z.enum(['kill-switch', 'dns', 'forwarded', 'tunnel-only']),
   /** User of the program; null for another machine behind this one. */
   uid: z.nullable(Count),
@@ -27,7 +27,7 @@ export const BlockedEntry = z.object({
 export type BlockedEntry = z.infer<typeof BlockedEntry>;
 
 export const BlockedList = z.object({
-  /** What was blocked before is not known; null while the root service does not run, and so blocks nothing. */
+  /** Start of the recording, before which nothing is known; null while the root service does not run, and so blocks nothing. */
   recordingSince: z.nullable(Time),
   /** The latest ones first, 256 at most. */
   entries: z.array(BlockedEntry),

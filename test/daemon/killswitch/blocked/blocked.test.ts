@@ -1,4 +1,4 @@
-// What was blocked, with the real root service, nft and kernel: who, where to, by which rule; and recording it opens nothing.
+// The list of what was blocked, with the real root service, nft and kernel: who, where to, by which rule; and recording it opens nothing.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { BlockedList } from '../../../../daemon/api/schema.ts';
@@ -103,7 +103,7 @@ test('the kill switch: of IPv4 and IPv6, by the unit or the user, with its rule,
   const { unit, programs, uid } = (await named())!;
   assert.deepEqual([unit, programs, uid], ['mail.service', ['python3'], DAEMON]);
   await finish(other, '');
-  // of another user nothing but the number of destinations
+  // another user gets nothing but the number of destinations
   const stranger = await blocked(2);
   assert.deepEqual([stranger.entries, stranger.hidden], [[], 6]);
   assert.equal((await blocked(0)).entries.length, 6);
@@ -178,7 +178,7 @@ test('more destinations than the sets have room for are counted, and still block
   assert.deepEqual(await seen(), before);
 });
 
-test('what comes from a machine behind this one is recorded for root', { skip: later }, async () => {
+test('packets of a machine behind this one are recorded, and root sees them', { skip: later }, async () => {
   await startAgain();
   await enable();
   await blocked();

@@ -122,7 +122,7 @@ test('remembers when a destination was first blocked', async () => {
   await recorder.end();
 });
 
-test('what nft refuses is said, and the next look tries again', async () => {
+test('says why nft refused, and tries again at the next look', async () => {
   const { refuse, kernel, recorder } = createStage();
   await kernel.replace(RULES);
   refuse('syntax error');

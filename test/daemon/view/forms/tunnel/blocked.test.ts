@@ -1,4 +1,4 @@
-// What was blocked, as rows of the page of the kill switch.
+// The list of blocked destinations, as rows of the page of the kill switch.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BlockedEntry } from '../../../../../daemon/api/schema.ts';
