@@ -136,10 +136,12 @@ function problemOf(
       call.method === 'SignIn'
         ? message('The installed root service is older than this program, and cannot let a login page through.')
         : call.method === 'Blocked'
-        ? message('The installed root service is older than this program, and cannot say what was blocked.')
-        : call.method === 'KeepInTunnel'
-          ? message('The installed root service is older than this program, and cannot keep a program in the tunnel.')
-          : message('The installed root service is older than this program, and cannot revert a change automatically.'),
+          ? message('The installed root service is older than this program, and cannot say what was blocked.')
+          : call.method === 'KeepInTunnel'
+            ? message('The installed root service is older than this program, and cannot keep a program in the tunnel.')
+            : message(
+                'The installed root service is older than this program, and cannot revert a change automatically.',
+              ),
       { hint: `Replace it with: ${install}` },
     );
   if (/not provided by any \.service files|ServiceUnknown/.test(said))
