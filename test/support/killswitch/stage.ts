@@ -185,8 +185,6 @@ export async function setStage(
       });
       return child;
     },
-    /** The process of `serve`. */
-    service: () => service,
     /** `kill -9`, and waits until it is gone. */
     async kill(): Promise<void> {
       if (!service || service.exitCode !== null || service.signalCode) return;

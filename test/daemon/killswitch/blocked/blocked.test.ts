@@ -1,5 +1,6 @@
 // The list of what was blocked, with the real root service, nft and kernel: who, where to, by which rule; and recording it opens nothing.
 import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { BlockedList } from '../../../../daemon/api/schema.ts';
 import { ASK_UDP, DAEMON, FAR, finish, type Machine, setMachine } from '../../../support/killswitch/programs.ts';
@@ -11,6 +12,7 @@ const later = missing || (!FULL && 'only with --full');
 const FAR6 = '2001:db8:5::5';
 
 let machine: Machine;
+let service: ChildProcess;
 before(async () => {
   if (missing) return;
   machine = await setMachine();
@@ -19,7 +21,7 @@ echo '0 65535' >/proc/sys/net/ipv4/ping_group_range`);
   await machine.scriptFar(
     `nft 'table inet seen6 { chain i { type filter hook prerouting priority -300; iifname "up1" ip6 daddr ${FAR6} counter; }; }'`,
   );
-  await machine.serve();
+  service = await machine.serve();
 });
 after(() => machine?.end());
 
@@ -42,7 +44,7 @@ const table = () => machine.nft('list', 'table', 'inet', 'culvert_blocked').catc
 /** Ends the recording, and with it what was recorded: the next service removes what a killed one left. */
 async function startAgain(): Promise<void> {
   await machine.kill();
-  await machine.serve();
+  service = await machine.serve();
   await until(async () => (await table()) === null);
 }
 
@@ -219,9 +221,8 @@ test('it ends when nobody looks, also where another program emptied the packet f
     assert.match((await machine.call('Blocked', ['u', seconds], DAEMON)).text, /InvalidArgument/);
   // a service that ends in order removes it
   await blocked();
-  const child = machine.service()!;
-  const gone = new Promise(done => child.once('exit', done));
-  child.kill('SIGTERM');
+  const gone = new Promise(done => service.once('exit', done));
+  service.kill('SIGTERM');
   await gone;
   assert.equal(await table(), null);
   assert.notEqual(await machine.table(), null);
