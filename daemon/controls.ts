@@ -4,7 +4,7 @@ import type { ActionRequest } from './api/actions.ts';
 import type { ToolAccounts, ToolAccountsChange } from './api/schema/accounts.ts';
 import type { ChangeOptions, ChangeRequest, Changes, ExtendRequest } from './api/schema/changes.ts';
 import type { DoctorBundle, DoctorFixRequest, DoctorFixResponse, DoctorReport } from './api/schema/doctor.ts';
-import type { History, HistoryQuery } from './api/schema/history.ts';
+import type { History, HistoryQuery, HistorySignIn } from './api/schema/history.ts';
 import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from './api/schema/settings-file.ts';
 import type {
   Networks,
@@ -185,6 +185,8 @@ export interface HistoryControl {
   stop(): Promise<void>;
   /** @throws Problem invalid-query */
   read(query: HistoryQuery): Promise<History>;
+  /** Records the hosts of a sign-in to a network. */
+  signedIn(request: HistorySignIn): { ok: true };
   /** Deletes everything. @throws Problem state-not-writable */
   clear(): Promise<{ ok: true }>;
 }

@@ -405,6 +405,11 @@ export const endpoints = {
     response: s.HistoryClearResponse,
     problems: ['state-not-writable'],
   },
+  'POST /api/history/sign-in': {
+    summary: 'Record the hosts that a sign-in to a network reached outside the tunnel',
+    body: s.HistorySignIn,
+    response: s.HistorySignInResponse,
+  },
   'GET /api/metrics': {
     summary:
       'Metrics of the tunnel, the kill switch, the checks, the API and the accounts of tools, as OpenMetrics text; only with `metrics.enabled`. Counters begin with the first request',

@@ -106,6 +106,10 @@ export function createHistory(
       await write();
       return (await load()).read(query, recording);
     },
+    signedIn({ hosts }) {
+      if (recording && hosts.length) unwritten.add(state.snapshot(), tunnel.changing(), undefined, hosts);
+      return { ok: true };
+    },
     async clear() {
       await write();
       (await load()).clear();

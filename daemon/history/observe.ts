@@ -12,6 +12,8 @@ export interface Seen {
   asked?: boolean;
   /** Name of the rule for networks that did so. */
   rule?: string;
+  /** Hosts of a sign-in to a network that has just ended. */
+  signIn?: Change['signIn'];
   tunnel: Tunnel;
 }
 
@@ -40,7 +42,7 @@ export function createObserver({ counters: left, lastAt }: Left): Observer {
       const first = present === null;
       const next = { ...changeOf(seen, first ? 'start' : 'state'), ...(first && lastAt !== null ? { lastAt } : {}) };
       const changes = present && isSame(present, next) ? [] : [next];
-      present = changes[0] ?? present;
+      if (changes[0]) present = lasting(changes[0]);
       const { tunnel, status } = seen;
       if (status.state !== 'connected' || tunnel.at === null || tunnel.at === lastRead)
         return { changes, sample: null };
@@ -56,7 +58,7 @@ export function createObserver({ counters: left, lastAt }: Left): Observer {
   };
 }
 
-function changeOf({ at, status, mode, asked, rule, tunnel }: Seen, kind: Change['kind']): Change {
+function changeOf({ at, status, mode, asked, rule, signIn, tunnel }: Seen, kind: Change['kind']): Change {
   const { state, reason, blocked, network } = status;
   const change: Change = {
     at,
@@ -71,13 +73,20 @@ function changeOf({ at, status, mode, asked, rule, tunnel }: Seen, kind: Change[
     ...(asked ? { asked: true as const } : {}),
   };
   if (rule !== undefined) change.rule = rule;
+  if (signIn !== undefined) change.signIn = signIn;
+  return change;
+}
+
+/** Without what belongs to its moment alone. */
+function lasting({ signIn: _, ...change }: Change): Change {
   return change;
 }
 
 /** The phases of connecting are not changes of their own. */
-function isSame(before: Change, { state, reason, blocked, network, mode, colo, asked }: Change): boolean {
+function isSame(before: Change, { state, reason, blocked, network, mode, colo, asked, signIn }: Change): boolean {
   const isPhase = state === 'connecting' || state === 'disconnecting';
   return (
+    signIn === undefined &&
     before.state === state &&
     before.blocked === blocked &&
     before.mode === mode &&

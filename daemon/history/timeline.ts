@@ -139,6 +139,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
 function joined(before: Change, after: Change): Change {
   const change = { ...after, at: before.at, kind: before.kind };
   if (before.rule !== undefined) change.rule = before.rule;
+  if (before.signIn !== undefined) change.signIn = before.signIn;
   return change;
 }
 

@@ -35,12 +35,13 @@ export function createUnwritten() {
 
   return {
     count: () => rows.length,
-    add({ status, settings, tunnel }: Snapshot, changing: Changing, event?: string): void {
+    add({ status, settings, tunnel }: Snapshot, changing: Changing, event?: string, signIn?: Seen['signIn']): void {
       const [at, mode] = [Date.now(), settings.Mode];
       nameMode(at, mode);
       if (changing !== 'now') for (const row of rows) row.isModeOld = false;
       const isModeOld = changing === 'now' && event !== 'settings';
-      rows.push({ at, status, mode, asked: changing !== null, isModeOld, tunnel });
+      const row = { at, status, mode, asked: changing !== null, isModeOld, tunnel };
+      rows.push(signIn ? { ...row, signIn } : row);
     },
     /** Removes and returns all rows. A mode that may be from before a change is left out. */
     take(changing: Changing, acted: Acted): Seen[] {

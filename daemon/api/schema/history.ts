@@ -8,6 +8,17 @@ import { Count, Time } from './values.ts';
 export const HistoryResolution = z.enum(['full', 'minute', 'hour']);
 export type HistoryResolution = z.infer<typeof HistoryResolution>;
 
+/** Bytes that a sign-in to a network sent to a host and received from it, outside the tunnel, while the kill switch was on. */
+const SignInHost = z.object({
+  host: z.string().check(z.regex(/^[\w.-]{1,253}$/)),
+  sent: Count,
+  received: Count,
+});
+/** The hosts of one sign-in. */
+const SignInHosts = z.array(SignInHost).check(z.maxLength(64));
+export const HistorySignIn = z.strictObject({ hosts: SignInHosts });
+export type HistorySignIn = z.infer<typeof HistorySignIn>;
+
 export const HistoryChange = z.object({
   at: Time,
   /** `start` and `stop`: Culvert began and ceased to record; what happened in between is not known. */
@@ -21,6 +32,8 @@ export const HistoryChange = z.object({
   colo: z.nullable(z.string()),
   /** Name of the rule for networks that brought it about. */
   rule: z.optional(z.string().check(z.maxLength(64))),
+  /** Hosts of a sign-in to a network that has just ended. */
+  signIn: z.optional(SignInHosts),
 });
 export type HistoryChange = z.infer<typeof HistoryChange>;
 
@@ -84,6 +97,8 @@ export const History = z.object({
   next: z.nullable(z.string()),
 });
 export type History = z.infer<typeof History>;
+
+export const HistorySignInResponse = z.object({ ok: z.literal(true) });
 
 export const HistoryClearResponse = z.object({ ok: z.literal(true) });
 

@@ -54,7 +54,7 @@ const BLOCKED: readonly string[] = [
 /** A change in a few words, and what is known besides: the reason, the mode, the data center. */
 export function changeWords(change: HistoryChange, tr: Translator): { title: string; details: string } {
   const { _ } = tr;
-  const { kind, state, reason, blocked, network, mode, colo, rule } = change;
+  const { kind, state, reason, blocked, network, mode, colo, rule, signIn } = change;
   if (kind === 'stop') return { title: _('Recording stopped'), details: '' };
   const parts = [
     blocked && setupText(blocked, tr),
@@ -65,9 +65,22 @@ export function changeWords(change: HistoryChange, tr: Translator): { title: str
     colo && fill(_('via %s'), placeName(colo)),
     // Translators: %s is the name of a rule for networks
     rule && fill(_('Rule “%s”'), rule),
+    // Translators: %s is a list of hosts, each with its bytes
+    signIn &&
+      fill(
+        _('Sign-in outside WARP: %s'),
+        formatList(
+          signIn.map(host => hostWords(host, tr)),
+          tr,
+        ),
+      ),
     kind === 'start' && _('Recording started'),
   ];
   return { title: stateLabel(lookOf({ status: { state, blocked } }), tr), details: formatParts(parts, tr) };
+}
+
+function hostWords({ host, sent, received }: NonNullable<HistoryChange['signIn']>[number], tr: Translator): string {
+  return `${host} ${formatBytes(sent + received, tr)}`;
 }
 
 const formatParts = (parts: readonly (string | false | null | undefined)[], tr: Translator): string => {

@@ -164,3 +164,19 @@ test('a change that a rule for networks brought about has its name, and no other
   status('connected');
   assert.deepEqual((await rules()).at(-1), ['connected', undefined]);
 });
+
+test('keeps the hosts of a sign-in to a network, and none while it is off', async t => {
+  const { history, status, enable } = await setUp(t);
+  const hosts = [{ host: 'login.example', sent: 10, received: 20 }];
+  history.start();
+  status('disconnected');
+  history.signedIn({ hosts });
+  history.signedIn({ hosts: [] });
+  enable(false);
+  history.signedIn({ hosts });
+  const { changes } = await history.read({});
+  assert.deepEqual(
+    changes.flatMap(({ signIn }) => signIn ?? []),
+    hosts,
+  );
+});

@@ -33,6 +33,19 @@ const figures = (received: number | null, sent: number | null, more: Partial<Tun
   ...more,
 });
 
+test('a sign-in is recorded although the state stays, and once', () => {
+  const observer = createObserver(NOTHING);
+  const signIn = [{ host: 'login.example', sent: 10, received: 20 }];
+  observer.observe(seen('disconnected', 'Manual'));
+  const { changes } = observer.observe({ ...seen('disconnected', 'Manual'), signIn });
+  assert.deepEqual(
+    changes.map(change => [change.kind, change.state, change.signIn]),
+    [['state', 'disconnected', signIn]],
+  );
+  assert.equal(observer.present()?.signIn, undefined);
+  assert.deepEqual(observer.observe(seen('disconnected', 'Manual')).changes, []);
+});
+
 test('a state is recorded when it changes, with its reason, mode and data center', () => {
   const observer = createObserver(NOTHING);
   const steps: [Seen, string[]][] = [

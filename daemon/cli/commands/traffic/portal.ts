@@ -19,6 +19,8 @@ const BETWEEN_MS = 3_000;
 /** The window is closed that soon after the daemon's death. */
 const DAEMON_MS = 1_000;
 const PROOF_SECONDS = 30;
+/** The history keeps no more of one sign-in. */
+const MAX_HOSTS = 64;
 /** Plain HTTP, so that the network can put its page in its place. */
 const PLAIN_PAGE = TARGETS[0]!.url;
 
@@ -96,7 +98,7 @@ async function signInThroughWindow(
       isThrough = await untilThrough({ context, world, window, seconds }, before.loginPage ?? PLAIN_PAGE);
     } finally {
       watch.stop();
-      sayPassed(context, await window.close());
+      await recordPassed(context, await window.close());
     }
     return result(context, isThrough);
   } finally {
@@ -121,7 +123,10 @@ function watchDaemon({ client }: Context, window: SignInWindow): { stop(): void 
   return { stop: () => clearInterval(timer) };
 }
 
-function sayPassed({ say }: Context, hosts: readonly PassedHost[]): void {
+/** Prints the hosts, and has the history keep them. */
+async function recordPassed({ client, say }: Context, all: readonly PassedHost[]): Promise<void> {
+  const hosts = all.slice(0, MAX_HOSTS);
+  await client.call('POST /api/history/sign-in', { body: { hosts } }).catch(() => {}); // the daemon may be gone
   for (const { host, sent, received } of hosts) say(`Outside WARP: ${host}, ${sent} bytes sent, ${received} received`);
 }
 

@@ -34,6 +34,11 @@ test('a change is described in words', () => {
   const cases: [Partial<HistoryChange>, string, string][] = [
     [{}, 'Connected', 'All traffic, via Amsterdam'],
     [
+      { state: 'disconnected', colo: null, signIn: [{ host: 'login.example', sent: 1_000, received: 2_000 }] },
+      'Disconnected',
+      'Sign-in outside WARP: login.example 3.0 kB',
+    ],
+    [
       { kind: 'start', network: 'unstable' },
       'Connected',
       'Unstable network, All traffic, via Amsterdam, Recording started',
