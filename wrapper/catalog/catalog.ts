@@ -172,6 +172,17 @@ const HttpProvider = z.strictObject({
   ),
   /** Values at the top of JSON answers that are addresses of the provider; they are turned to the gateway. */
   rewrite: z._default(z.array(z.string()), []),
+  /** Errors and their meaning, for `catalog test`; those of rules without `body` need none. */
+  probes: z._default(
+    z.array(
+      z.strictObject({
+        status: z.int(),
+        body: z.optional(z.string()),
+        expect: z.enum(['quota', 'rate', 'auth', 'other']),
+      }),
+    ),
+    [],
+  ),
 });
 export type HttpProvider = z.infer<typeof HttpProvider>;
 

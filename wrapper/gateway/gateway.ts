@@ -42,6 +42,8 @@ const MOST_CONNECTIONS = 4_096;
 /** Beyond this, the connection that has been idle for longest is closed, so that idle ones shut nobody out. */
 const MOST_IDLE = 1_024;
 const REVOKED_MS = 1_000;
+/** The kernel may leave a row out of a table that changes while it is read. */
+const LOOKUPS = 3;
 
 export interface GatewayOptions {
   /** The only placeholder. Without one, those of `serve token` let programs in. */
@@ -146,7 +148,8 @@ export async function startGateway(cli: string, context: Context, options: Gatew
       socket.destroy();
     });
   });
-  server.listen(fd === undefined ? { port, host: '127.0.0.1' } : { fd });
+  // programs may open a thousand connections at once
+  server.listen(fd === undefined ? { port, host: '127.0.0.1', backlog: MOST_CONNECTIONS } : { fd });
   await once(server, 'listening').catch(error => {
     throw cannotListen(cli, port, error);
   });
@@ -213,14 +216,18 @@ function cannotListen(cli: string, port: number, error: unknown): unknown {
 function peerCheck(): (socket: Socket) => Promise<boolean> {
   const lookUp = createPeerLookup();
   const answers = new WeakMap<Socket, Promise<boolean>>();
+  const isOurs = async (socket: Socket): Promise<boolean> => {
+    const { localAddress = '', localPort = 0, remoteAddress = '', remotePort = 0 } = socket;
+    for (let attempt = 0; attempt < LOOKUPS && !socket.destroyed; attempt += 1) {
+      const uid = await lookUp({ localAddress, localPort, remoteAddress, remotePort });
+      if (uid !== undefined) return uid === process.getuid!();
+    }
+    return false;
+  };
   return socket => {
     const earlier = answers.get(socket);
     if (earlier) return earlier;
-    const { localAddress = '', localPort = 0, remoteAddress = '', remotePort = 0 } = socket;
-    const answer = lookUp({ localAddress, localPort, remoteAddress, remotePort }).then(
-      uid => uid === process.getuid!(),
-      () => false,
-    );
+    const answer = isOurs(socket).catch(() => false);
     answers.set(socket, answer);
     return answer;
   };

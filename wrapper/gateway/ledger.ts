@@ -22,6 +22,8 @@ export class Ledger implements Book {
   /** Requests that want the same figures of the provider ask once. */
   readonly context: Context;
   #plan: Plan | undefined;
+  /** Stamp of sources that can't be read. */
+  #unreadable = '';
   #state: CliState | undefined;
   #stamp = '';
   #credentials: { value: Credentials; since: number } | undefined;
@@ -47,15 +49,23 @@ export class Ledger implements Book {
   }
 
   /**
-   * Accounts and catalog may change while the gateway runs.
-   * @throws WrapError as `loadPlan`
+   * Accounts and catalog may change while the gateway runs. When they can't be read, those of before stay: an update may have brought
+   * a catalog that this process does not understand.
+   * @throws WrapError as `loadPlan`, the first time
    */
   async plan(): Promise<Plan> {
-    if (this.#plan?.stamp === stampOf(this.context)) return this.#plan;
-    const plan = await loadPlan(this.#cli, this.context);
-    this.#plan = plan;
-    this.#credentials = undefined;
-    return plan;
+    const stamp = stampOf(this.context);
+    if (this.#plan && (this.#plan.stamp === stamp || this.#unreadable === stamp)) return this.#plan;
+    try {
+      this.#plan = await loadPlan(this.#cli, this.context);
+      this.#credentials = undefined;
+    } catch (error) {
+      if (!this.#plan) throw error;
+      if (this.#unreadable !== stamp)
+        say(`${this.#cli}: the earlier accounts and catalog stay in use: ${reason(error)}`);
+      this.#unreadable = stamp;
+    }
+    return this.#plan;
   }
 
   state(): CliState {

@@ -253,10 +253,11 @@ export class Turn {
     });
     const asMuch =
       wanted !== undefined && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, known) : ordered;
+    // figures are estimates between two answers of the provider: what seems spent is asked, unless a reserve must stay
+    const leaves = ({ coolingDown, spent }: Candidate) =>
+      coolingDown || (spent && (!isRequest || capacity.reserve > 0));
     const failed = new Set(isRequest ? this.#failures.map(({ account }) => account) : []);
-    return asMuch.filter(
-      ({ account, coolingDown, spent }) => !failed.has(account.name) && !(patient && (coolingDown || spent)),
-    );
+    return asMuch.filter(candidate => !failed.has(candidate.account.name) && !(patient && leaves(candidate)));
   }
 
   /** Figures without what requests under way may use. */

@@ -115,24 +115,30 @@ export async function openShipped(t: TestContext, cli: string, keys: Record<stri
 
 /** The same in front of a provider that runs already. */
 export async function openShippedAt(t: TestContext, cli: string, keys: Record<string, string>, port: number) {
+  const { box, http } = shippedHome(t, cli, keys, port);
+  const placeholder = newPlaceholder(http);
+  const gateway = await startGateway(cli, contextOf(box), { placeholder });
+  t.after(() => gateway.close());
+  return { box, http, url: gateway.url, placeholder, gateway };
+}
+
+/** A home with accounts of a tool of the shipped catalog, whose provider is on loopback; `/usage` has the figures of an account. */
+export function shippedHome(t: TestContext, cli: string, keys: Record<string, string>, port: number) {
   const box = sandbox(t);
-  const context = contextOf(box);
-  const provider = loadCatalog(context.catalog, '').providers[cli]!;
+  const provider = loadCatalog(contextOf(box).catalog, '').providers[cli]!;
   const http = httpOf({ cli, provider });
   box.script(cli, '#!/bin/sh\n');
   const bases = http.bases.map(({ key_ends: end }) => `{ key_ends = "${end}", base = "http://localhost:${port}" }`);
   box.provider(
     cli,
-    `[providers.${cli}.http]
+    `${provider.usage ? `usage = { url = "http://127.0.0.1:${port}/usage" }` : ''}
+[providers.${cli}.http]
 base = "http://127.0.0.1:${port}"
 bases = [${bases.join(', ')}]
 ${http.mcp ? `mcp = { base = "http://localhost:${port}" }` : ''}`,
   );
   box.accounts(cli, keys, http.key_variable);
-  const placeholder = newPlaceholder(http);
-  const gateway = await startGateway(cli, context, { placeholder });
-  t.after(() => gateway.close());
-  return { box, http, url: gateway.url, placeholder, gateway };
+  return { box, http };
 }
 
 /** Answers with JSON. */

@@ -97,6 +97,31 @@ test('a new entry is refused when it exists, lacks a variable, or would not fit 
   assert.ok(!fs.existsSync(path.join(box.config, 'providers.toml')));
 });
 
+test('what an entry says about HTTP is tested through a gateway, that of a user as well', async t => {
+  const box = sandbox(t);
+  const test = async (cli: string) => {
+    const { exit, stdout } = await box.wrap(['catalog', 'test', cli, '--json']);
+    const { drift, http } = JSON.parse(stdout);
+    return { exit, drift, http: http as { what: string; expect: string; got: string }[] };
+  };
+  const words = ['--inject', 'SERVICE_KEY', '--http', 'https://api.example', '--key-header', 'X-API-Key'];
+  await box.wrap(['catalog', 'new', 'service', ...words]);
+  assert.deepEqual(
+    (await test('service')).http.map(({ what, got }) => `${what}: ${got}`),
+    ['key: culvert-probe-a', 'status 401: auth', 'status 402: quota', 'status 429: rate', 'status 500: other'],
+  );
+  const rule = `retry = [{ class = "quota", status = 403, body = "used up" }]
+probes = [{ status = 403, body = "used up", expect = "quota" }, { status = 403, body = "not yours", expect = "auth" }]\n`;
+  fs.appendFileSync(path.join(box.config, 'providers.toml'), rule);
+  const drifted = await test('service');
+  assert.deepEqual([drifted.exit, drifted.drift], [1, 1]);
+  assert.equal(drifted.http.find(({ got, expect }) => got !== expect)?.got, 'other');
+  for (const cli of ['firecrawl', 'tvly', 'exa', 'elevenlabs', 'deepl', 'openai']) {
+    const { drift, http } = await test(cli);
+    assert.equal(drift, 0, JSON.stringify(http.filter(({ got, expect }) => got !== expect)));
+  }
+});
+
 test('an address describes a provider for programs', async t => {
   const box = sandbox(t);
   const words = ['--inject', 'SERVICE_KEY', '--http', 'https://api.example', '--key-header', 'X-API-Key', '--json'];

@@ -169,6 +169,14 @@ test('a request cannot bring along a second one, nor headers for the provider', 
   assert.ok(!Object.values(seen[0]!).includes('own'));
 });
 
+test('a gateway that cannot read a new catalog goes on with the earlier one', async t => {
+  const { ask, box } = await setUp(t, { a: 'real-a' }, (_key, _req, res) => json(res, 200, {}));
+  assert.equal((await ask('/x')).status, 200);
+  fs.appendFileSync(path.join(box.config, 'providers.toml'), 'of_a_later_version = true\n');
+  assert.equal((await ask('/x')).status, 200);
+  assert.equal((await ask('/x')).status, 200);
+});
+
 test('names of requests do not push jobs out of the store', t => {
   const { paths } = contextOf(homeFor(t, 1, AB));
   const { jobs } = updateState(paths, 'fake', state => {

@@ -46,40 +46,54 @@ export function showCatalog(cli: string, options: Options, context: Context): vo
 }
 
 /**
- * `catalog test <cli>`: exit 0 when every probe came out as expected, 1 on drift.
+ * `catalog test <cli>`: exit 0 when every probe came out as expected, 1 on drift. What programs meet through a gateway is tested
+ * as well, where the entry says how they reach the provider.
  * @throws WrapError `no-probes`, `not-on-path`
  */
 export async function testCatalog(cli: string, options: Options, context: Context): Promise<void> {
   const provider = providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli);
-  if (provider.probes.length === 0) {
+  const { http } = provider;
+  if (provider.probes.length === 0 && !http) {
     throw new WrapError('no-probes', EXIT.usage, `the catalog has no probes for ${cli}`, {
       hint: `its entry was checked against recordings; add [[providers.${cli}.probes]] to test it here`,
     });
   }
   const search = context.env.PATH ?? '';
   const program = readInstalls(context.paths)[cli]?.original ?? findOnPath(provider.bin, search);
-  if (!program) {
+  if (!program && !http) {
     throw new WrapError('not-on-path', EXIT.noInput, `there is no command ${provider.bin} on PATH`, {
       hint: provider.package ? `npm install -g ${provider.package}` : `install ${cli} first`,
     });
   }
-  const results = await runProbes(provider, program, search);
-  const drift = results.filter(result => result.got !== result.expect);
-  const rows = results.map(result => [
-    result.got === result.expect ? 'ok' : 'DRIFT',
-    `${cli} ${result.args.join(' ')}`,
-    String(result.status),
-    result.expect,
-    result.got,
-    `${result.ms} ms`,
+  const results = program ? await runProbes(provider, program, search) : [];
+  const ofHttp = http ? await (await import('./test-http.ts')).testHttp(cli, { ...provider, http }, context) : [];
+  const rows = [
+    ...results.map(({ args, status, expect, got, ms }) => ({
+      what: `${cli} ${args.join(' ')}`,
+      status,
+      expect,
+      got,
+      ms,
+    })),
+    ...ofHttp.map(result => ({ ...result, what: `http: ${result.what}`, status: '-' })),
+  ].map(({ what, status, expect, got, ms }) => [
+    got === expect ? 'ok' : 'DRIFT',
+    what,
+    String(status),
+    expect,
+    got,
+    `${ms} ms`,
   ]);
-  const details = drift.map(
-    result => `\n${cli} ${result.args.join(' ')} (HTTP ${result.status}), exit ${result.exit}:\n${result.stderr}`,
-  );
+  const details = results
+    .filter(result => result.got !== result.expect)
+    .map(result => `\n${cli} ${result.args.join(' ')} (HTTP ${result.status}), exit ${result.exit}:\n${result.stderr}`);
+  const drift = rows.filter(([state]) => state === 'DRIFT').length;
+  if (!program && !provider.programs_only && provider.probes.length > 0)
+    details.push(`\nThere is no command ${provider.bin} on PATH; its probes were not run.`);
   emit(
     options.json,
-    { cli, program, drift: drift.length, results },
+    { cli, program: program ?? null, drift, results, http: ofHttp },
     [table([['', 'COMMAND', 'HTTP', 'EXPECTED', 'GOT', 'TIME'], ...rows]), ...details].join('\n'),
   );
-  if (drift.length > 0) process.exitCode = EXIT.failure;
+  if (drift > 0) process.exitCode = EXIT.failure;
 }
