@@ -21,7 +21,7 @@ export interface HttpResult {
   ms: number;
 }
 
-/** What the stand-in answers. */
+/** Answer of the stand-in. */
 interface Answer {
   status: number;
   body?: string | undefined;
