@@ -11,7 +11,7 @@ import { type Place, parseCertificates } from './certificates.ts';
 import { makeChange, planChange, renewStores, undoChange } from './changes.ts';
 import { TrustError } from './errors.ts';
 import { judgeTools, TOOLS } from './judge-tools.ts';
-import { writeLists } from './lists.ts';
+import { systemList, writeLists } from './lists.ts';
 import { hasValid, isRemovalDue, lookOf, type Machine, readMachine, type Setting } from './machine.ts';
 import { openSite } from './online.ts';
 import { organizationOf } from './organization.ts';
@@ -160,7 +160,7 @@ async function apply(setting: Setting, ids?: readonly string[]): Promise<string[
   });
 }
 
-async function undo({ session, directory }: Setting, ids?: readonly string[]): Promise<string[]> {
+async function undo({ session, directory, place }: Setting, ids?: readonly string[]): Promise<string[]> {
   return withJournal(directory, async open => {
     const { tools } = open.journal;
     const chosen = ids ?? Object.keys(tools);
@@ -169,7 +169,11 @@ async function undo({ session, directory }: Setting, ids?: readonly string[]): P
     if (chosen.length === 0) throw new TrustError('nothing', 'There is nothing to undo.');
     const done = chosen.flatMap(id => undoChange(id, open));
     done.push(...(await applyEnvironment(session, open)));
-    if (Object.keys(tools).length === 0) open.journal.known = [];
+    if (Object.keys(tools).length === 0) {
+      open.journal.known = [];
+      // what runs already still reads them, and nothing renews them from now on
+      writeLists(directory, [], systemList(place.root));
+    }
     open.save();
     return done;
   });

@@ -316,6 +316,12 @@ test('follows a renewal, two certificates, and a withdrawal while tools trust it
   await trust.undo();
   assert.equal(trust.summary().removalDue, false);
   pc.install(two);
+  await trust.apply(['curl']);
+  await trust.undo();
+  assert.deepEqual(listed(pc, one, two), [
+    [false, false],
+    [false, false],
+  ]);
   const left = pc.trust({ isMember: false }).summary();
   assert.deepEqual(
     left.certificates.map(({ state }) => state),
