@@ -42,7 +42,7 @@ export function createShortcuts(bus: Gio.DBusConnection, { shortcuts, failed }: 
     bus.call(PORTAL, path, iface, method, args, null, Gio.DBusCallFlags.NONE, -1, null);
 
   /** The path of a request is known before the call, so that its answer can't be missed (org.freedesktop.portal.Request). */
-  const request = (method: string, args: (options: Record<string, GLib.Variant>) => GLib.Variant) => {
+  const request = (method: string, args: (options: { handle_token: GLib.Variant }) => GLib.Variant) => {
     const token = `culvert${++requests}`;
     const sender = bus.get_unique_name()!.slice(1).replaceAll('.', '_');
     return new Promise<Record<string, unknown>>((resolve, reject) => {
@@ -76,7 +76,8 @@ export function createShortcuts(bus: Gio.DBusConnection, { shortcuts, failed }: 
     const app = new GLib.Variant('(sa{sv})', [APP_ID, {}]);
     await call('org.freedesktop.host.portal.Registry', 'Register', app).catch(() => {});
     const created = await request('CreateSession', options => {
-      const all = { ...options, session_handle_token: new GLib.Variant('s', 'culvert') };
+      // another name each time: Plasma's part outlives the portal, with the session from before
+      const all = { ...options, session_handle_token: options.handle_token };
       return new GLib.Variant('(a{sv})', [all]);
     });
     session = created.session_handle as string;

@@ -87,13 +87,16 @@ describe('global shortcuts', { skip: missing(), concurrency: false }, () => {
     await until(async () => (await names()).at(-1) === 'Close', 'the end of the session');
   });
 
-  test('they are bound again when the portal restarts', async () => {
+  test('they are bound again when the portal restarts, in a session of another name', async () => {
+    const session = async () => (await calls()).find(([method]) => method === 'BindShortcuts')?.[1];
     turn(true);
     await bound();
+    const first = await session();
     await portal.kill('SIGKILL');
     startPortal();
     await bound();
     assert.deepEqual(await names(), ['Register', 'CreateSession', 'BindShortcuts']);
+    assert.notEqual(await session(), first);
   });
 
   test('a user who sets no keys has them off', async () => {
