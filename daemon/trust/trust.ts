@@ -171,7 +171,7 @@ async function undo({ session, directory, place }: Setting, ids?: readonly strin
     done.push(...(await applyEnvironment(session, open)));
     if (Object.keys(tools).length === 0) {
       open.journal.known = [];
-      // what runs already still reads them, and nothing renews them from now on
+      // programs that run already still read them, and nothing renews them from now on
       writeLists(directory, [], systemList(place.root));
     }
     open.save();
