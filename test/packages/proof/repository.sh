@@ -51,7 +51,7 @@ F
 
 purge() {
   apt-get -qy purge culvert culvert-daemon culvert-archive-keyring >/tmp/purge 2>&1 || { cat /tmp/purge >&2; die 'purge failed'; }
-  ! command -v culvert >/dev/null || die 'The program is still there.'
+  [ ! -e /usr/bin/culvert ] || die 'The program is still there.'
   apt-get -q update >/dev/null 2>&1 # forgets the lists of a source that is gone
   rm -rf /root/.local /root/.config /root/.cache /var/cache/apt/archives/*.deb
   same_as_before
