@@ -11,7 +11,7 @@ publish() {
 # The documented lines from one that starts with this to one that starts with that, for this package, without questions.
 documented() {
   lines=$(sed -n "/^$1/,/^$2/p" /run/dist/RELEASING.md |
-    sed "s|ADDRESS|$source|; s|install culvert\$|install -qy $3 $package|")
+    sed "s|ADDRESS|$source|; s|install culvert\$|install -qy ${3-} $package|")
   PATH=/tmp/shims:$PATH sh -euc "$lines" </dev/null >/tmp/subscribed 2>&1 || { cat /tmp/subscribed >&2; die "These lines failed: $lines"; }
 }
 
