@@ -31,6 +31,13 @@ test('every package needs the packet filter that the kill switch works with', ()
   assert.match(read('arch/PKGBUILD'), /^depends=\(.*'nftables'.*\)$/m);
 });
 
+test('the daemon of Debian recommends nothing that Debian lacks, or apt keeps the upgrade of the one package of before', () => {
+  const [daemon] = read('deb/control').match(/^Package: culvert-daemon\n(?:.+\n)*/m)!;
+  assert.match(daemon, /^Recommends: polkitd/m);
+  assert.doesNotMatch(daemon, /^Recommends:.*cloudflare-warp/m);
+  assert.match(daemon, /^Suggests: cloudflare-warp/m);
+});
+
 for (const [recipe, { before, after, removal, upgrade }] of Object.entries(REMOVALS))
   test(`removing the package of ${recipe} ends the kill switch, and unmasks its service after its files are gone`, t => {
     const place = temporary(t, 'recipes');

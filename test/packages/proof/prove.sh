@@ -170,8 +170,8 @@ offer_repositories() {
   dpkg-deb -Z none --root-owner-group -b "$offer/node" "$offer/nodejs.deb" >/dev/null
   for part in '' -daemon; do dpkg-deb -x "$dist/culvert-$version$part.deb" "$offer/single"; done
   dpkg-deb -e "$dist/culvert-$version-daemon.deb" "$offer/single/DEBIAN"
-  printf 'Package: culvert\nVersion: %s~\nArchitecture: all\nMaintainer: proof <proof@culvert.example>\nDescription: x\n' \
-    "$version" >"$offer/single/DEBIAN/control"
+  printf 'Package: culvert\nVersion: %s~\nArchitecture: all\nMaintainer: proof <proof@culvert.example>\nDescription: x\n%s\n' \
+    "$version" 'Recommends: cloudflare-warp, dbus-user-session | dbus-x11, polkitd | policykit-1, systemd' >"$offer/single/DEBIAN/control"
   dpkg-deb -Z none --root-owner-group -b "$offer/single" "$offer/single.deb" >/dev/null
   {
     printf 'Name: names\nVersion: 1\nRelease: 1\nSummary: x\nLicense: x\nBuildArch: noarch\nProvides: system-release(releasever) = 1\n'
