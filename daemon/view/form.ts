@@ -62,6 +62,7 @@ const CLIENT_TASKS = [
   'undo-settings',
   'choose-mode',
   'shortcuts',
+  'portal',
 ] as const;
 export type ClientTask = (typeof CLIENT_TASKS)[number];
 
@@ -94,8 +95,8 @@ export type Ask =
 export type NetworksChange =
   | ({ do: 'answer' } & NetworksAnswer)
   | { do: 'revert' }
-  /** `lines` are those of the rule's table, without its name; `allow` answers that it may lower the protection. */
-  | { do: 'add'; name: string; lines: readonly string[]; allow?: boolean }
+  /** `lines` are those of the rule's table, without its name; `allow` answers that it may lower the protection; `replaces` names the rule that it takes the place of. */
+  | { do: 'add'; name: string; lines: readonly string[]; allow?: boolean; replaces?: string | null }
   | { do: 'remove'; name: string };
 
 /** Requests about changes that revert on their own. */
@@ -161,8 +162,8 @@ export type Row = Common &
      * which leads to the page.
      */
     | { kind: 'link'; value?: string; page: PageName; row?: string; task?: ClientTask }
-    /** An entry of a list, which `remove` takes off it. */
-    | { kind: 'item'; remove: Command | null; removeLabel: string }
+    /** An entry of a list, which `remove` takes off it, and `edit` opens. */
+    | { kind: 'item'; remove: Command | null; removeLabel: string; edit?: { label: string; command: Command } }
     /** Text to give; `check` says what is wrong with it, or null. */
     | {
         kind: 'entry';
@@ -228,7 +229,7 @@ export function commandsOf({ groups }: Form, example = 'example.com'): Command[]
       if (row.kind === 'entry') return [row.command(example)];
       if (row.kind === 'select') return row.options.map(({ value }) => row.command(value));
       if (row.kind === 'link') return [commandOfLink(row)];
-      if (row.kind === 'item') return row.remove ? [row.remove] : [];
+      if (row.kind === 'item') return [row.remove, row.edit?.command].filter(each => each != null);
       return 'command' in row ? [row.command] : [];
     }),
   );

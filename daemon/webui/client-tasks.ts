@@ -28,6 +28,7 @@ const IN_A_TERMINAL: Partial<Record<ClientTask, string>> = {
   'handle-sign-in': 'xdg-mime default org.culvert.Culvert.desktop x-scheme-handler/com.cloudflare.warp',
   'start-service': 'sudo systemctl enable --now warp-svc',
   'restart-service': 'sudo systemctl restart warp-svc',
+  portal: 'culvert portal',
 };
 
 function commandFor({ view, client }: App, name: ClientTask): string | null {

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
 import { type Desktop, missing, openDesktop, type Running, talk } from '../support/gnome/desktop.ts';
 import { closeStage, type Stage, stageOf } from '../support/gnome/stage.ts';
+import { link } from '../support/networks/mocks.ts';
 import { until } from '../support/until.ts';
 
 const NM = 'org.freedesktop.NetworkManager';
@@ -64,5 +65,65 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     await stage.press('Café <b>');
     await stage.acted(1);
     assert.deepEqual(daemon.actions, [{ action: 'addTrustedSsid', value: 'Café <b>' }]);
+  });
+
+  test('a rule is written by a form, tried, and asks before it lowers the protection; another network is tried', async () => {
+    const home = link('wlan0', { name: 'Home', security: 'psk' });
+    const effect = { subject: 'connection', value: 'off', rule: 'Home', reason: null } as const;
+    const rule = {
+      name: 'Home',
+      match: { ssid: 'Home', security: 'psk' },
+      effects: { warp: 'pause' },
+      proof: 'copyable',
+      weakens: true,
+      allowed: null,
+    } as const;
+    const decision = { links: [{ device: 'wlan0', rule: 'Home' }], effects: [{ ...effect, state: 'asks' as const }] };
+    const none = { links: [{ device: 'wlan0', rule: null }], effects: [] };
+    const networks = {
+      service: 'NetworkManager' as const,
+      links: [home],
+      rules: [],
+      decision: none,
+      acted: null,
+      reverted: false,
+      problem: null,
+    };
+    daemon.answers['GET /api/networks'] = { ok: true, ...networks, document: '', revision: 'r', invalid: [] };
+    daemon.onAsked = ({ line, body }) => {
+      if (line !== 'POST /api/networks/what-if') return { ok: true };
+      const supposed = 'network' in (body as object);
+      return { ok: true, rules: [rule], decision: supposed ? none : decision, invalid: [] };
+    };
+    daemon.snapshot = { ...daemon.snapshot, networks };
+    daemon.send('networks', networks);
+    await stage.press('New rule: Add…');
+    await stage.find('Choose a network, a name, and at least one setting.');
+    const choose = async (name: string, step: string) => {
+      await stage.ask({ do: 'focus', name });
+      for (const key of ['space', step, 'Return']) stage.key(key);
+    };
+    await choose('WARP', 'End');
+    await stage.find('Wi-Fi “Home”, with a shared password: WARP is paused');
+    await stage.press('Save this rule: Save');
+    await stage.find('Let the rule “Home” lower protection?');
+    await stage.press('Allow');
+    await stage.find('The rule is set');
+    await stage.gone('Save this rule: Save');
+    const text = '[[network]]\nname = "Home"\nssid = "Home"\nsecurity = "psk"\nwarp = "pause"\n';
+    assert.deepEqual(daemon.asked, [
+      { line: 'POST /api/networks/what-if', body: { document: text } },
+      { line: 'POST /api/networks', body: { document: text, ifRevision: 'r' } },
+      { line: 'POST /api/networks/answer', body: { rule: 'Home', answer: 'always' } },
+    ]);
+    daemon.send('networks', { ...networks, rules: [rule], decision });
+    await stage.press('Edit Home');
+    await stage.find('Here, with this rule');
+    await stage.press('Leave the rules as they are: Cancel');
+    await stage.gone('Rule “Home”');
+    await stage.enter('Another Wi-Fi network, by its name', 'Hotel');
+    await stage.press('Another Wi-Fi network, by its name: Try');
+    await stage.find('No rule is for this network.');
+    assert.deepEqual(daemon.asked.at(-1)!.body, { network: { kind: 'wifi', name: 'Hotel' } });
   });
 });

@@ -1,6 +1,12 @@
 // Words for networks and their rules.
-import type { DecidedEffect, NetworkLink, NetworkRule, NetworksState } from '../../api/schema/traffic/networks.ts';
-import type { Mode } from '../../api/schema.ts';
+import type {
+  DecidedEffect,
+  NetworkDecision,
+  NetworkLink,
+  NetworkRule,
+  NetworksState,
+} from '../../api/schema/traffic/networks.ts';
+import type { Mode, Snapshot } from '../../api/schema.ts';
 import { modeName } from '../client/labels.ts';
 import type { Command, NetworksChange, Question } from '../form.ts';
 import { formatList } from '../format.ts';
@@ -89,12 +95,27 @@ export function ruleEffects({ effects }: Pick<NetworkRule, 'effects'>, tr: Trans
   );
 }
 
-/** The first network that a rule is for, with the rule; null where no rule applies. */
+/** The Wi-Fi network with a name that has no rule of its own, where this machine is on no other one; null for none. */
+export function trustableLink({
+  links,
+  decision,
+  rules,
+}: Pick<NetworksState, 'links' | 'decision' | 'rules'>): NetworkLink | null {
+  const [link] = links;
+  if (!link || links.length > 1 || link.kind !== 'wifi' || link.name === null) return null;
+  if (!/^[^"\\\p{Cc}]+$/u.test(link.name)) return null;
+  const own = rules.find(({ name }) => name === decision.links[0]?.rule);
+  return !own || own.match.any !== undefined ? link : null;
+}
+
+/** The first network that a rule is for, with the rule, else the first network; null where there is none. */
 export function networkLine({ links, decision }: NetworksState, tr: Translator): string | null {
   const at = decision.links.findIndex(({ rule }) => rule !== null);
   const [link, chosen] = [links[at], decision.links[at]];
-  // Translators: a network such as Wi-Fi “Home”, and the name of the rule for it
-  return link && chosen?.rule ? fill(tr._('%s, rule “%s”'), networkTitle(link, tr), chosen.rule) : null;
+  if (link && chosen?.rule)
+    // Translators: a network such as Wi-Fi “Home”, and the name of the rule for it
+    return fill(tr._('%s, rule “%s”'), networkTitle(link, tr), chosen.rule);
+  return links[0] ? networkTitle(links[0], tr) : null;
 }
 
 export function networksCommand(change: NetworksChange, more: Omit<Command, 'ask'> = {}): Command {
@@ -133,6 +154,35 @@ export function effectText(effect: DecidedEffect, tr: Translator): string {
   };
   // Translators: %s are what a rule does, its name, and a reason
   return fill(_('Not done: %s, by the rule “%s”: %s.'), act, effect.rule, reasons[effect.reason ?? 'refused']);
+}
+
+/** Everything that the rules do, a line each. */
+export function decisionText({ links, effects }: NetworkDecision, tr: Translator): string[] {
+  if (effects.length > 0) return effects.map(effect => effectText(effect, tr));
+  return [links.some(({ rule }) => rule !== null) ? tr._('Nothing changes.') : tr._('No rule is for this network.')];
+}
+
+/** Why WARP's own settings turn it off on a network, and whether that works against a rule; null where they don't. */
+export function ownSettingText(
+  { kind, name }: Pick<NetworkLink, 'kind' | 'name'>,
+  { options, decision }: { options: Snapshot['options'] | null; decision: NetworkDecision },
+  tr: Translator,
+): string | null {
+  const { _ } = tr;
+  const isListed = kind === 'wifi' && name !== null && options?.trustedSsids?.includes(name);
+  const why =
+    kind === 'wifi' && options?.wifiTrusted
+      ? _('WARP’s own settings turn it off on all Wi-Fi networks.')
+      : kind === 'ethernet' && options?.ethernetTrusted
+        ? _('WARP’s own settings turn it off on all wired networks.')
+        : isListed
+          ? // Translators: %s is the name of a Wi-Fi network
+            fill(_('WARP’s own list of trusted Wi-Fi turns it off on “%s”.'), name)
+          : null;
+  const against = decision.effects.find(({ subject, value }) => subject === 'connection' && value === 'on');
+  if (why === null || !against) return why;
+  // Translators: the first %s is a sentence, the second the name of a rule
+  return fill(_('%s The rule “%s”, which connects WARP, can’t change that.'), why, against.rule);
 }
 
 /** Proof of the network of a rule, and the user's answer, for a rule that can lower the protection. */

@@ -1,11 +1,12 @@
 // Decides what is worth a notification, and what it offers: the only place that does, for the tray and for the bridge.
+import type { NetworkLink } from '../../api/schema/traffic/networks.ts';
 import type { Config, Snapshot } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { actionCommand, type Command, goTo } from '../form.ts';
+import { actionCommand, type Command, clientCommand, goTo } from '../form.ts';
 import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
 import { describeUnconfirmed, isPause } from './changes.ts';
-import { allowQuestion, effectText, networksCommand } from './networks.ts';
+import { allowQuestion, decisionText, effectText, networksCommand, networkTitle } from './networks.ts';
 import { type State, stateOf, wantsSignIn } from './summary/state.ts';
 import { describeTimed } from './timed.ts';
 import { describeTunnel } from './tunnel.ts';
@@ -184,7 +185,29 @@ function hasNetworkNews(before: ClientState, after: ClientState): boolean {
   const [then, now] = [current(before)!.networks, current(after)!.networks];
   if (!now) return false;
   const asked = askingRule(now);
-  return (asked !== null && asked !== askingRule(then)) || (now.acted !== null && now.acted.at !== then?.acted?.at);
+  return (
+    (asked !== null && asked !== askingRule(then)) ||
+    (now.acted !== null && now.acted.at !== then?.acted?.at) ||
+    (loginLink(now) !== null && loginLink(then) === null) ||
+    // a client that begins to follow the networks has not changed them
+    (then !== null && unknownWifi(now) !== null && unknownWifi(now)?.name !== unknownWifi(then)?.name)
+  );
+}
+
+/** The network with a login page; null for none. */
+function loginLink(networks: Snapshot['networks']): NetworkLink | null {
+  return networks?.links.find(({ connectivity }) => connectivity === 'portal') ?? null;
+}
+
+/** The Wi-Fi network for which no rule of its own is; null for none. */
+function unknownWifi(networks: Snapshot['networks']): NetworkLink | null {
+  if (!networks) return null;
+  const { links, rules, decision } = networks;
+  const isUnknown = ({ kind, name }: NetworkLink, at: number) => {
+    const own = rules.find(rule => rule.name === decision.links[at]?.rule);
+    return kind === 'wifi' && name !== null && (!own || own.match.any !== undefined);
+  };
+  return links.find(isUnknown) ?? null;
 }
 
 /** The rule that waits for the user's permission; null for none. */
@@ -192,7 +215,7 @@ function askingRule(networks: Snapshot['networks']): string | null {
   return networks?.decision.effects.find(({ state }) => state === 'asks')?.rule ?? null;
 }
 
-/** A rule asks for permission, or changed something. */
+/** A rule asks for permission or changed something, or the network is unknown or has a login page. */
 function networkDraft(client: ClientState, tr: Translator): Draft | null {
   const { _ } = tr;
   const { networks } = current(client)!;
@@ -210,8 +233,18 @@ function networkDraft(client: ClientState, tr: Translator): Draft | null {
       other: { label: _('Always Allow'), command: answer('always') },
     };
   }
+  const login = loginLink(networks);
+  if (login)
+    return {
+      code: 'network',
+      levels: NEEDED,
+      summary: _('This network has a login page'),
+      body: networkTitle(login, tr),
+      action: { label: _('Sign In…'), command: clientCommand('portal') },
+    };
   const { acted, reverted, decision } = networks;
-  if (!acted || reverted) return null;
+  if (!acted) return unknownDraft(networks, tr);
+  if (reverted) return null;
   const effects = decision.effects.filter(({ state }) => state === 'holds');
   return {
     code: 'network',
@@ -220,6 +253,20 @@ function networkDraft(client: ClientState, tr: Translator): Draft | null {
     summary: fill(_('The rule “%s” changed settings here'), acted.rule),
     body: effects.map(effect => effectText(effect, tr)).join('\n'),
     action: { label: _('Revert'), command: networksCommand({ do: 'revert' }) },
+  };
+}
+
+function unknownDraft(networks: NonNullable<Snapshot['networks']>, tr: Translator): Draft | null {
+  const { _ } = tr;
+  const link = unknownWifi(networks);
+  if (!link) return null;
+  return {
+    code: 'network',
+    levels: NEWS,
+    // Translators: %s is the name of a Wi-Fi network
+    summary: fill(_('Unknown Wi-Fi “%s”'), link.name!),
+    body: decisionText(networks.decision, tr).join('\n'),
+    action: { label: _('Show'), command: goTo('networks') },
   };
 }
 

@@ -381,6 +381,16 @@ function ItemRow({ row }: { row: Of<'item'> }) {
   return (
     <div class="row">
       <Words row={row} id={id} />
+      {row.edit && (
+        <CommandButton
+          aria-label={row.edit.label}
+          aria-describedby={description}
+          command={row.edit.command}
+          sensitive={row.sensitive}
+        >
+          {_('Edit')}
+        </CommandButton>
+      )}
       {row.remove && (
         <CommandButton
           aria-label={row.removeLabel}

@@ -1,5 +1,6 @@
 // Pages of forms that show more than the event stream brings: account, networks, checks, updates.
 import type { Account } from '../../../daemon/api/schema.ts';
+import { createRuleEditor, type RuleEditor } from '../../../daemon/view/client/rule-editor.ts';
 import { clientCommand } from '../../../daemon/view/form.ts';
 import { accountForm } from '../../../daemon/view/forms/account.ts';
 import { checksForm, parseReport, type ServiceTask } from '../../../daemon/view/forms/checks.ts';
@@ -55,7 +56,8 @@ export function networksPage(shell: Shell): FormPage {
   let network: CurrentNetwork | null = null;
   /** When the daemon was asked to follow the networks, in ms since the epoch. */
   let askedAt = 0;
-  const page = new FormPage(
+  const editor: RuleEditor = createRuleEditor(shell.model, () => page.refresh(shell.view()));
+  const page: FormPage = new FormPage(
     shell,
     ({ client, tunnel }) => {
       const now = Date.now();
@@ -64,7 +66,7 @@ export function networksPage(shell: Shell): FormPage {
         // the answer comes as an event; an older daemon has no such request
         shell.model.call('GET /api/networks').catch(() => {});
       }
-      return networksForm(client, { settable: tunnel.settable, network, now }, tr);
+      return networksForm(client, { settable: tunnel.settable, network, now, editor }, tr);
     },
     true,
   );

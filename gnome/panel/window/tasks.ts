@@ -3,6 +3,7 @@
 import type { ClientTask } from '../../../daemon/view/form.ts';
 import { SETTINGS_TASKS, type SettingsFileHost, type SettingsTask } from '../../../daemon/view/settings-file.ts';
 import { tr } from '../../i18n.ts';
+import { signInToNetwork } from '../../network-sign-in.ts';
 import { startDaemon } from '../../start-daemon.ts';
 import { installKillSwitch, manageWarp, NotAllowed, openNetworkSettings } from '../desktop.ts';
 import type { FurtherPages } from '../further-pages.ts';
@@ -63,6 +64,7 @@ export function createTasks(
     'apply-settings': settings('apply-settings'),
     'undo-settings': settings('undo-settings'),
     'choose-mode': () => chooseMode(shell),
+    portal: () => signInToNetwork(shell.showError),
     shortcuts: () => shell.window().application?.activate_action('shortcuts', null),
   };
   return async task => (await tasks[task]()) !== false;

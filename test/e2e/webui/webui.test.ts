@@ -454,6 +454,27 @@ test('an app is offered only through the tunnel, and gets a menu entry that star
   assert.deepEqual(complaints, []);
 });
 
+test('a rule for networks is written by a form, and other networks are tried', async t => {
+  const { page, complaints } = await openDemo(t);
+  await visit(page, 'networks');
+  await press(page, 'New rule: Add…');
+  await page.getByLabel('Network', { exact: true }).selectOption('Any Ethernet');
+  await page.getByLabel('WARP', { exact: true }).selectOption('Pause');
+  await page.getByText('Any Ethernet: WARP is paused').waitFor();
+  await checkAccessibility(page, 'the form of a rule');
+  await press(page, 'Save this rule: Save');
+  await page.getByRole('dialog').getByText('Let the rule “ethernet” lower protection?').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Allow' }).click();
+  await page.getByText('Lowers protection. You allowed it').waitFor();
+  await press(page, 'Edit ethernet');
+  await page.getByRole('button', { name: 'Leave the rules as they are: Cancel' }).click();
+  await page.getByLabel('What if this computer is on').selectOption('Ethernet');
+  await page.getByText('WARP is paused, by the rule “ethernet”.').waitFor();
+  await press(page, 'Remove ethernet');
+  await page.getByText('ethernet removed').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test('a change counts down on every page, and is kept, reverted, or ends on time', async t => {
   const { page, complaints, home } = await openDemo(t);
   const question = page.getByText('Keep this change?');

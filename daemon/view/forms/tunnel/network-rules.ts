@@ -1,35 +1,57 @@
 // Describes the part of the page of networks that the daemon follows: where this machine is, and the rules for networks.
 import type { NetworkLink, NetworkRule, NetworksState } from '../../../api/schema/traffic/networks.ts';
-import type { Group, Question, Row } from '../../form.ts';
+import type { Snapshot } from '../../../api/schema.ts';
+import type { RuleEditor } from '../../client/rule-editor.ts';
+import { type Command, clientCommand, type Group, type Question, type Row } from '../../form.ts';
 import {
   allowQuestion,
   effectText,
   matchText,
   networksCommand,
   networkTitle,
+  ownSettingText,
   ruleEffects,
   ruleStrength,
+  trustableLink,
 } from '../../states/networks.ts';
 import { fill, type Translator } from '../../translator.ts';
+import { draftGroups, whatIfGroup } from './rule-editor.ts';
 
 /** Clients that show the page read again after this time, because the daemon watches for two minutes only. */
 export const READ_NETWORKS_MS = 60_000;
 
+const work = (does: () => Promise<unknown>): Command => ({ ask: { kind: 'work', changes: false, work: does } });
+
 /** The rule that a switch of the page sets. */
 const UNKNOWN_WIFI = 'unknown-wifi';
 
+/** Further parts of the page of networks. */
+interface Means {
+  options: Snapshot['options'] | null;
+  /** null where no rule can be edited. */
+  editor: RuleEditor | null;
+}
+
 /** @param networks null where the daemon does not follow them, or is older */
-export function networkGroups(networks: NetworksState | null | undefined, tr: Translator): Group[] {
+export function networkGroups(
+  networks: NetworksState | null | undefined,
+  tr: Translator,
+  { options, editor }: Means = { options: null, editor: null },
+): Group[] {
   if (!networks) return [];
   const { _ } = tr;
+  const draft = editor ? draftGroups(editor, networks, tr) : [];
+  const rules: Group = {
+    id: 'rules',
+    title: _('Rules for networks'),
+    description: _('What you change by hand holds until the network changes.'),
+    rows: ruleRows(networks, editor, tr),
+  };
   return [
-    { id: 'here', title: _('Where you are'), rows: hereRows(networks, tr) },
-    {
-      id: 'rules',
-      title: _('Rules for networks'),
-      description: _('What you change by hand holds until the network changes.'),
-      rows: ruleRows(networks, tr),
-    },
+    { id: 'here', title: _('Where you are'), rows: [...hereRows(networks, tr), ...ownRows(networks, options, tr)] },
+    // a rule is written where its button was
+    ...(draft.length > 0 ? draft : [rules]),
+    ...(editor ? [whatIfGroup(editor, networks, options, tr)] : []),
   ];
 }
 
@@ -42,7 +64,14 @@ function hereRows({ links, rules, decision, acted, reverted, problem }: Networks
     value: link.device,
   }));
   if (links.some(({ connectivity }) => connectivity === 'portal'))
-    rows.push({ kind: 'shell', id: 'portal', title: _('This network has a login page'), shell: 'culvert portal' });
+    rows.push({
+      kind: 'button',
+      id: 'portal',
+      title: _('This network has a login page'),
+      label: _('Sign In…'),
+      style: 'suggested',
+      command: clientCommand('portal'),
+    });
   if (links.length === 0) rows.push({ kind: 'note', id: 'no-link', title: _('No network') });
   for (const effect of decision.effects) {
     const [id, title] = [`effect-${effect.subject}`, effectText(effect, tr)];
@@ -81,8 +110,8 @@ function hereRows({ links, rules, decision, acted, reverted, problem }: Networks
       label: _('Revert'),
       command: networksCommand({ do: 'revert' }),
     });
-  const [link] = links;
-  if (link && links.length === 1 && canTrust(link, decision.links[0]?.rule ?? null, rules))
+  const link = trustableLink({ links, decision, rules });
+  if (link)
     rows.push({
       kind: 'button',
       id: 'trust',
@@ -94,10 +123,12 @@ function hereRows({ links, rules, decision, acted, reverted, problem }: Networks
   return rows;
 }
 
-/** A Wi-Fi network with a name, for which no rule of its own is. */
-function canTrust({ kind, name }: NetworkLink, rule: string | null, rules: readonly NetworkRule[]): boolean {
-  const own = rules.find(each => each.name === rule);
-  return kind === 'wifi' && name !== null && /^[^"\\\p{Cc}]+$/u.test(name) && (!own || own.match.any !== undefined);
+/** WARP's own settings for trusted networks, where they turn it off here. */
+function ownRows({ links, decision }: NetworksState, options: Snapshot['options'] | null, tr: Translator): Row[] {
+  return links.flatMap((link): Row[] => {
+    const title = ownSettingText(link, { options, decision }, tr);
+    return title === null ? [] : [{ kind: 'note', id: `own-${link.device}`, title, tone: 'warning' }];
+  });
 }
 
 function trustRule({ name, security }: NetworkLink): { name: string; lines: string[] } {
@@ -114,7 +145,7 @@ function trustQuestion({ name }: NetworkLink, { _ }: Translator): Question {
   };
 }
 
-function ruleRows({ rules }: NetworksState, tr: Translator): Row[] {
+function ruleRows({ rules, links }: NetworksState, editor: RuleEditor | null, tr: Translator): Row[] {
   const { _ } = tr;
   const on = rules.some(({ match, effects }) => match.any === UNKNOWN_WIFI && effects.warp === 'connect');
   const present = rules.find(({ name }) => name === UNKNOWN_WIFI);
@@ -140,8 +171,30 @@ function ruleRows({ rules }: NetworksState, tr: Translator): Row[] {
         ].join('\n'),
         remove: networksCommand({ do: 'remove', name: rule.name }, { done: fill(_('%s removed'), rule.name) }),
         removeLabel: fill(_('Remove %s'), rule.name),
+        ...(editor ? editing(rule, editor, tr) : {}),
       }),
     ),
+    ...(editor ? [newRow(links, editor, tr)] : []),
     { kind: 'shell', id: 'rules-edit', title: _('Edit the rules as text'), shell: 'culvert network edit' },
   ];
+}
+
+function editing(
+  rule: NetworkRule,
+  editor: RuleEditor,
+  { _ }: Translator,
+): Pick<Extract<Row, { kind: 'item' }>, 'edit'> {
+  // Translators: %s is the name of a rule
+  return { edit: { label: fill(_('Edit %s'), rule.name), command: work(() => editor.begin(rule, null)) } };
+}
+
+/** Begins a rule for the present network, where that has a name. */
+function newRow(links: readonly NetworkLink[], editor: RuleEditor, { _ }: Translator): Row {
+  return {
+    kind: 'button',
+    id: 'rule-new',
+    title: _('New rule'),
+    label: _('Add…'),
+    command: work(() => editor.begin(null, links.find(({ name }) => name !== null) ?? null)),
+  };
 }

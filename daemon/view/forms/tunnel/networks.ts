@@ -1,5 +1,6 @@
 // Describes the page of networks: the rules for them, where WARP itself stays off, and access to the local network.
 import type { ClientState } from '../../client/client-state.ts';
+import type { RuleEditor } from '../../client/rule-editor.ts';
 import { actionCommand, type Form, type Row } from '../../form.ts';
 import { timeOfDay } from '../../time-of-day.ts';
 import { fill, type Translator } from '../../translator.ts';
@@ -16,10 +17,16 @@ export interface CurrentNetwork {
 /**
  * @param network null where the desktop does not report it.
  * @param now in ms
+ * @param editor of the rules; absent where none can be edited
  */
 export function networksForm(
   client: ClientState,
-  { settable, network, now }: { settable: boolean; network: CurrentNetwork | null; now: number },
+  {
+    settable,
+    network,
+    now,
+    editor,
+  }: { settable: boolean; network: CurrentNetwork | null; now: number; editor?: RuleEditor },
   tr: Translator,
 ): Form {
   const { _ } = tr;
@@ -36,7 +43,7 @@ export function networksForm(
   });
   return {
     groups: [
-      ...networkGroups(snapshot?.networks, tr),
+      ...networkGroups(snapshot?.networks, tr, { options: options ?? null, editor: editor ?? null }),
       ...(network
         ? [{ id: 'current', title: _('This network'), rows: currentRows(network, ssids, settable, tr) }]
         : []),

@@ -4,9 +4,10 @@ import Gtk from 'gi://Gtk?version=4.0';
 
 export class Choice {
   readonly #row: Adw.ComboRow;
-  readonly #values: string[];
-  readonly #known: number;
-  readonly #labels: Gtk.StringList;
+  #values: string[] = [];
+  #known = 0;
+  #offered = '';
+  readonly #labels = Gtk.StringList.new([]);
   #confirmed: string | null = null;
   #setting = false;
 
@@ -17,19 +18,28 @@ export class Choice {
    */
   constructor(row: Adw.ComboRow, values: string[], label: (value: string) => string, choose: (value: string) => void) {
     this.#row = row;
-    this.#values = [...values];
-    this.#known = values.length;
-    this.#labels = Gtk.StringList.new(values.map(label));
-    this.#setting = true;
     row.model = this.#labels;
-    row.selected = Gtk.INVALID_LIST_POSITION;
-    this.#setting = false;
+    this.offer(values, label);
     row.connect('notify::selected', () => {
       const value = this.#values[row.selected];
       if (this.#setting || value === undefined || value === this.#confirmed) return;
       this.#select();
       choose(value);
     });
+  }
+
+  /** Replaces what can be chosen, where that has changed. */
+  offer(values: string[], label: (value: string) => string): void {
+    const labels = values.map(label);
+    const offered = JSON.stringify([values, labels]);
+    if (offered === this.#offered) return;
+    this.#offered = offered;
+    this.#setting = true;
+    this.#labels.splice(0, this.#labels.get_n_items(), labels);
+    this.#row.selected = Gtk.INVALID_LIST_POSITION;
+    this.#setting = false;
+    this.#values = [...values];
+    this.#known = values.length;
   }
 
   /** @param value null while it is not known; one that is not among the choices is added. */

@@ -57,17 +57,14 @@ export function selectRow(first: RowOf<'select'>, host: RowHost): RowWidget<'sel
   mendTree(widget, first.title);
   let now = first;
   const labelOf = (value: string) => now.options.find(option => option.value === value)?.label ?? value;
-  const choice = new Choice(
-    widget,
-    first.options.map(({ value }) => value),
-    labelOf,
-    value => void host.run(now.command(value)),
-  );
+  const values = () => now.options.map(({ value }) => value);
+  const choice = new Choice(widget, values(), labelOf, value => void host.run(now.command(value)));
   return {
     widget,
     show(row) {
       now = row;
       showWords(widget, row);
+      choice.offer(values(), labelOf);
       choice.show(row.value, row.sensitive ?? true);
       setDescription(widget, [labelOf(row.value), row.subtitle].filter(Boolean).join('. '));
     },

@@ -102,6 +102,14 @@ export function itemRow(first: RowOf<'item'>, host: RowHost): RowWidget<'item'> 
   });
   let now = first;
   button.connect('clicked', () => now.remove && void host.run(now.remove));
+  const edit = new Gtk.Button({
+    icon_name: 'document-edit-symbolic',
+    valign: Gtk.Align.CENTER,
+    css_classes: ['flat'],
+    visible: false,
+  });
+  edit.connect('clicked', () => now.edit && void host.run(now.edit.command));
+  widget.add_suffix(edit);
   widget.add_suffix(button);
   return {
     widget,
@@ -113,6 +121,11 @@ export function itemRow(first: RowOf<'item'>, host: RowHost): RowWidget<'item'> 
       setName(button, row.removeLabel);
       setDescription(button, row.subtitle ?? '');
       button.sensitive = (row.sensitive ?? true) && row.remove !== null;
+      edit.visible = row.edit !== undefined;
+      edit.sensitive = row.sensitive ?? true;
+      edit.tooltip_text = row.edit?.label ?? '';
+      setName(edit, row.edit?.label ?? '');
+      setDescription(edit, row.subtitle ?? '');
     },
   };
 }

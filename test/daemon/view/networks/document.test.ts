@@ -1,8 +1,9 @@
 // Rules are added to and removed from their document without touching the rest of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { NetworkEffects, NetworkMatch } from '../../../../daemon/api/schema/traffic/networks.ts';
 import { parseRules } from '../../../../daemon/networks/rules/rules.ts';
-import { changeNetworks, withoutRule, withRule } from '../../../../daemon/view/networks/document.ts';
+import { changeNetworks, linesOf, withoutRule, withRule } from '../../../../daemon/view/networks/document.ts';
 
 const DOCUMENT = `# mine
 
@@ -24,6 +25,29 @@ test('adds a rule at the end, also to an empty document and one without a line e
   assert.deepEqual(names(withRule(DOCUMENT, rule)), ['home', 'a "b"', 'Café']);
   assert.equal(withRule('', rule), '[[network]]\nname = "Café"\nssid = "Café"\nwarp = "pause"\n');
   assert.deepEqual(names(withRule(DOCUMENT.trimEnd(), rule)), ['home', 'a "b"', 'Café']);
+});
+
+test('puts a rule in the place of another, and every value survives its lines', () => {
+  const rule = { name: 'new "name"', lines: ['any = "no-rule"', 'warp = "connect"'] };
+  assert.deepEqual(names(withRule(DOCUMENT, { ...rule, replaces: 'home' })), ['new "name"', 'a "b"']);
+  assert.deepEqual(names(withRule(DOCUMENT, { ...rule, replaces: 'a "b"' })), ['home', 'new "name"']);
+  assert.match(withRule(DOCUMENT, { ...rule, replaces: 'home' }), /^# mine\n\n\[\[network\]\]\nname = "new/);
+  const match: NetworkMatch = {
+    ssid: 'a"\\\u007f\u0001é',
+    security: 'psk',
+    gateway: '00:11:22:33:44:55',
+    bssid: ['00:11:22:33:44:55', '00:11:22:33:44:66'],
+    beacon: { address: '[::1]:8443', sha256: 'ab'.repeat(32) },
+  };
+  const effects: NetworkEffects = {
+    warp: 'pause',
+    mode: 'warp+doh',
+    protocol: 'MASQUE',
+    routes: 'lan',
+    killSwitch: true,
+  };
+  const { rules, invalid } = parseRules(withRule('', { name: 'all', lines: linesOf({ match, effects }) }));
+  assert.deepEqual([rules, invalid], [[{ name: 'all', match, effects }], []]);
 });
 
 test('removes the table of a rule, and keeps the rest as it is', () => {

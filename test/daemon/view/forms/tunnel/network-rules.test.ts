@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NetworksState } from '../../../../../daemon/api/schema/traffic/networks.ts';
+import type { Snapshot } from '../../../../../daemon/api/schema.ts';
 import { decide, describe } from '../../../../../daemon/networks/rules/decide.ts';
 import { keyOf, parseRules } from '../../../../../daemon/networks/rules/rules.ts';
 import type { Row } from '../../../../../daemon/view/form.ts';
 import { networkGroups } from '../../../../../daemon/view/forms/tunnel/network-rules.ts';
-import { networkLine } from '../../../../../daemon/view/states/networks.ts';
+import { networkLine, trustableLink } from '../../../../../daemon/view/states/networks.ts';
 import { notificationOf, presentNotification } from '../../../../../daemon/view/states/notify.ts';
 import { clientState, tr } from '../../../../support/gnome/translator.ts';
 import { link } from '../../../../support/networks/mocks.ts';
@@ -45,7 +46,7 @@ test('without a daemon that follows them, the page has nothing of networks', () 
   assert.equal(row(state('', null, { links: [] }), 'no-link')?.title, 'No network');
   assert.equal(row(state(''), 'portal'), undefined);
   const login = row(state('', null, { links: [{ ...home, connectivity: 'portal' }] }), 'portal');
-  assert.deepEqual([login?.kind, login?.kind === 'shell' && login.shell], ['shell', 'culvert portal']);
+  assert.deepEqual(ask(login), { kind: 'client', task: 'portal' });
 });
 
 test('a rule that asks has a button, whose question says that names can be copied', () => {
@@ -103,7 +104,23 @@ test('the switch for unknown Wi-Fi adds and removes its rule, and leaves other r
 
 test('the tray names the network and its rule', () => {
   assert.equal(networkLine(state(RULE), tr), 'Wi-Fi “Home”, rule “home”');
-  assert.equal(networkLine(state(''), tr), null);
+  assert.equal(networkLine(state(''), tr), 'Wi-Fi “Home”');
+  assert.equal(networkLine(state('', null, { links: [] }), tr), null);
+  assert.deepEqual([state(''), state(RULE)].map(trustableLink), [home, null]);
+});
+
+test('WARP’s own settings are shown where they turn it off here, also against a rule', () => {
+  const own = (given: Partial<Snapshot['options']>, document = '') => {
+    const { options } = clientState({ options: given }).snapshot!;
+    const found = networkGroups(state(document), tr, { options, editor: null }).flatMap(group => group.rows);
+    return found.find(({ id }) => id === 'own-wlan0')?.title;
+  };
+  assert.equal(own({ trustedSsids: ['Other'], ethernetTrusted: true }), undefined);
+  assert.equal(own({ trustedSsids: ['Home'] }), 'WARP’s own list of trusted Wi-Fi turns it off on “Home”.');
+  assert.equal(
+    own({ wifiTrusted: true }, UNKNOWN),
+    'WARP’s own settings turn it off on all Wi-Fi networks. The rule “unknown-wifi”, which connects WARP, can’t change that.',
+  );
 });
 
 test('a notification asks for permission once, and says what a rule changed', () => {
@@ -123,4 +140,26 @@ test('a notification asks for permission once, and says what a rule changed', ()
   assert.equal(did?.body, 'WARP is paused, by the rule “home”.\nKill switch is on, by the rule “home”.');
   assert.deepEqual(did?.action?.command.ask, { kind: 'networks', change: { do: 'revert' } });
   assert.equal(presentNotification('network', at(state(RULE, true, { acted, reverted: true })), tr), null);
+});
+
+test('a notification names an unknown Wi-Fi once, and a login page with its button', () => {
+  const at = (networks: NetworksState | null) => {
+    const client = clientState({ status: { state: 'connected' } });
+    return { ...client, snapshot: { ...client.snapshot!, networks } };
+  };
+  const away = state(UNKNOWN, null, { links: [] });
+  const cafe = state(RULE, null, { links: [link('wlan0', { name: 'Café' })] });
+  const news = notificationOf(at(away), at(cafe), null, tr);
+  assert.deepEqual([news?.summary, news?.body], ['Unknown Wi-Fi “Café”', 'No rule is for this network.']);
+  assert.deepEqual(news?.action?.command.ask, { kind: 'page', page: 'networks' });
+  assert.equal(notificationOf(at(cafe), at(cafe), null, tr), null);
+  // the page that made the daemon follow them shows it
+  assert.equal(notificationOf(at(null), at(cafe), null, tr), null);
+  assert.match(notificationOf(at(away), at(state(UNKNOWN)), null, tr)!.body, /^WARP is on, by the rule/);
+  assert.equal(notificationOf(at(away), at(state(RULE, true)), null, tr), null);
+  const login = state(RULE, true, { links: [{ ...home, connectivity: 'portal' }] });
+  const page = notificationOf(at(away), at(login), null, tr);
+  assert.deepEqual([page?.summary, page?.body], ['This network has a login page', 'Wi-Fi “Home”']);
+  assert.deepEqual(page?.action, { label: 'Sign In…', command: { ask: { kind: 'client', task: 'portal' } } });
+  assert.equal(notificationOf(at(login), at(login), null, tr), null);
 });

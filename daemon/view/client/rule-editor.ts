@@ -1,0 +1,106 @@
+// Edits one rule for networks as a draft, tries it before it is saved, and tries the rules on other networks.
+import type {
+  NetworkEffects,
+  NetworkLink,
+  NetworkMatch,
+  NetworkRule,
+  NetworksTried,
+  SupposedNetwork,
+} from '../../api/schema/traffic/networks.ts';
+import { changeNetworks, linesOf, withRule } from '../networks/document.ts';
+import type { Model } from './model.ts';
+
+/** A rule that is being written. */
+export interface RuleDraft {
+  /** Name of the rule that it takes the place of; null for a new one. */
+  replaces: string | null;
+  name: string;
+  match: NetworkMatch;
+  effects: NetworkEffects;
+}
+
+interface RuleEditorState {
+  draft: RuleDraft | null;
+  /** All rules with the draft in the place of its rule, and what they do here; null until they were tried. */
+  tried: NetworksTried | null;
+  /** The network of the last “What if…”. */
+  supposed: SupposedNetwork | null;
+  /** Decision of the rules there. */
+  answer: NetworksTried | null;
+}
+
+export interface RuleEditor {
+  state(): RuleEditorState;
+  /** Begins a draft: of a rule, or of a new one for a network. */
+  begin(rule: NetworkRule | null, link: NetworkLink | null): Promise<void>;
+  /** Changes the draft, and tries it. */
+  change(part: Partial<RuleDraft>): Promise<void>;
+  cancel(): void;
+  /** @param allow the user agreed that it may lower the protection. @throws ApiError, Unreachable */
+  save(allow: boolean): Promise<void>;
+  /** Tries the rules that are set on a network. @throws ApiError, Unreachable */
+  suppose(network: SupposedNetwork): Promise<void>;
+}
+
+/** @param changed is called after every change of the state. */
+export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => void): RuleEditor {
+  let state: RuleEditorState = { draft: null, tried: null, supposed: null, answer: null };
+
+  function update(change: Partial<RuleEditorState>): void {
+    state = { ...state, ...change };
+    changed();
+  }
+
+  /** A failure leaves the draft without an answer, so that it can’t be saved. */
+  async function tryDraft(): Promise<void> {
+    const { draft } = state;
+    if (!draft || !isComplete(draft)) return;
+    const { document } = await call('GET /api/networks');
+    if (state.draft !== draft) return;
+    const body = { document: withRule(document, { ...draft, lines: linesOf(draft) }) };
+    const tried = await call('POST /api/networks/what-if', { body });
+    if (state.draft === draft) update({ tried });
+  }
+
+  async function set(draft: RuleDraft): Promise<void> {
+    update({ draft, tried: null });
+    await tryDraft();
+  }
+
+  return {
+    state: () => state,
+    begin: (rule, link) =>
+      set(
+        rule
+          ? { replaces: rule.name, name: rule.name, match: rule.match, effects: rule.effects }
+          : { replaces: null, name: link?.name ?? '', match: link ? matchOf(link) : {}, effects: {} },
+      ),
+    async change(part) {
+      if (state.draft) await set({ ...state.draft, ...part });
+    },
+    cancel: () => update({ draft: null, tried: null }),
+    async save(allow) {
+      const { draft } = state;
+      if (!draft) return;
+      await changeNetworks({ call }, { do: 'add', ...draft, lines: linesOf(draft), allow });
+      update({ draft: null, tried: null, supposed: null, answer: null });
+    },
+    async suppose(network) {
+      update({ supposed: network, answer: null });
+      const answer = await call('POST /api/networks/what-if', { body: { network } });
+      if (state.supposed === network) update({ answer });
+    },
+  };
+}
+
+/** True for a rule with a name, a network and something that holds. */
+export function isComplete({ name, match, effects }: RuleDraft): boolean {
+  const values = Object.values(match);
+  return name !== '' && values.length > 0 && !values.includes('') && Object.keys(effects).length > 0;
+}
+
+/** Identifies a network as well as its name and its router can. */
+export function matchOf({ kind, name, uuid, security }: NetworkLink): NetworkMatch {
+  if (kind === 'wifi') return { ssid: name ?? '', ...(name !== null && security ? { security } : {}) };
+  return uuid === null ? { any: 'ethernet' } : { uuid };
+}
