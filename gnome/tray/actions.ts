@@ -4,10 +4,12 @@ import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
 import type { Command as ViewCommand } from '../../daemon/view/form.ts';
 import { toBeConfirmed } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
+import { changeNetworks } from '../../daemon/view/networks/document.ts';
 import { launchRequest } from '../../daemon/view/states/apps.ts';
 import { describeUnconfirmed } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';
 import { tr } from '../i18n.ts';
+import { signInToNetwork } from '../network-sign-in.ts';
 import { recentApps, rememberApp } from '../recent-apps.ts';
 import { startDaemon, stopDaemon } from '../start-daemon.ts';
 import { openPanel, quitPanel } from './desktop.ts';
@@ -50,6 +52,8 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
     else if (ask.kind === 'extend' || ask.kind === 'change') askAboutChange(model, ask).catch(showError);
     else if (ask.kind === 'open') Gio.AppInfo.launch_default_for_uri(ask.uri, null);
     else if (ask.kind === 'page') open(ask.page);
+    else if (ask.kind === 'networks') changeNetworks(model, ask.change).catch(showError);
+    else if (ask.kind === 'client' && ask.task === 'portal') signInToNetwork(showError);
     // the window offers everything else
     else open();
   }

@@ -2,11 +2,12 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { exit } from 'system';
+import type { Snapshot } from '../../daemon/api/schema.ts';
 import type { ClientState } from '../../daemon/view/client/client-state.ts';
 import { createModel } from '../../daemon/view/client/model.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, nextMinute } from '../../daemon/view/states/killswitch.ts';
-import { networkLine } from '../../daemon/view/states/networks.ts';
+import { networkLine, trustableLink } from '../../daemon/view/states/networks.ts';
 import {
   isBetweenStates,
   type Notification,
@@ -115,6 +116,8 @@ function startTray(bus: Gio.DBusConnection): void {
     opened() {
       recent = recentApps();
       show();
+      // an older daemon has no such request; the answer comes as an event as well
+      if (!model.state().offline) model.call('GET /api/networks').catch(() => {});
     },
     hostless: () =>
       printerr(
@@ -161,10 +164,15 @@ function shownOf(client: ClientState, recent: Menu['recent']): Menu {
     unconfirmed: describeUnconfirmed(client, tr),
     proxy: offline || port === null ? null : `127.0.0.1:${port}`,
     update: update?.updateAvailable ? update.latest : null,
-    network: offline || !snapshot?.networks ? null : networkLine(snapshot.networks, tr),
+    network: offline ? null : networkOf(snapshot?.networks ?? null),
     remote: offline ? null : (describeRemoteAccess(snapshot?.remoteAccess ?? null, tr)?.title ?? null),
     stopped: offline?.code === 'not-running' || offline?.code === 'stopped',
   };
+}
+
+function networkOf(networks: Snapshot['networks']): Menu['network'] {
+  const line = networks && networkLine(networks, tr);
+  return line ? { line, trustable: trustableLink(networks) !== null } : null;
 }
 
 async function serve(): Promise<void> {

@@ -58,8 +58,8 @@ export interface Shown {
   recent: { id: string; name: string }[];
   /** Version that can be installed. */
   update: string | null;
-  /** The network and the rule that holds on it; null while no rule is for it. */
-  network: string | null;
+  /** The network, with the rule that holds on it if there is one; null while the daemon follows none. */
+  network: { line: string; trustable: boolean } | null;
   /** That other machines are let in; null while none is. */
   remote: string | null;
   /** No daemon runs, and one may be started. */
@@ -84,7 +84,9 @@ export function menuOf(shown: Shown, tr: Translator): Entry[] {
       : [entry(1, tunnel.toggle.label, tunnel.toggle.action, tunnel.toggle.sensitive)]),
     entry(3, stateLine(tunnel, tr), null, false),
     ...(tunnel.remedy && hasState ? [entry(22, tunnel.remedy.label, { ask: tunnel.remedy.command })] : []),
-    ...(network ? [entry(19, network, { panel: 'networks' } as const)] : []),
+    ...(network ? [entry(19, network.line, { panel: 'networks' } as const)] : []),
+    // the page asks first
+    ...(network?.trustable ? [entry(98, _('Trust This Network…'), { panel: 'networks' } as const)] : []),
     ...changeEntries(shown, tr),
     ...(remote ? [entry(23, remote, { panel: 'preferences' })] : []),
     ...(tunnel.mode !== null && hasState ? [modeEntry(tunnel, tr)] : []),

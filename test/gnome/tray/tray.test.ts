@@ -1,9 +1,10 @@
 // The tray as a host sees it: a scripted watcher on a private bus, and a scripted daemon.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import type { NetworksState } from '../../../daemon/api/schema/traffic/networks.ts';
 import { ConnectionState } from '../../../daemon/api/schema.ts';
 import { FRUGAL } from '../../../daemon/launcher.ts';
 import { createDaemon, type FakeDaemon, problem } from '../../support/gnome/daemon.ts';
@@ -17,6 +18,7 @@ import {
   talk,
 } from '../../support/gnome/desktop.ts';
 import { change, initialConfig } from '../../support/gnome/initial.ts';
+import { link } from '../../support/networks/mocks.ts';
 import { until } from '../../support/until.ts';
 
 interface Entry {
@@ -316,6 +318,46 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       await title('This network wants you to sign in');
       assert.deepEqual(await open(), []);
       setLevel('everything');
+    });
+
+    test('about the network starts the sign-in to its login page, and reverts what a rule did', async () => {
+      await ask({ do: 'notify', capabilities: ['actions', 'body', 'body-markup'] });
+      setLevel('everything');
+      const started = join(desktop.directory, 'sign-in');
+      const program = join(desktop.prefix, 'bin', 'culvert');
+      const before = existsSync(program) ? readFileSync(program) : null;
+      mkdirSync(join(desktop.prefix, 'bin'), { recursive: true });
+      rmSync(program, { force: true }); // it may be shared with other tests
+      writeFileSync(program, `#!/bin/sh\nprintf %s "$*" >'${started}'\n`, { mode: 0o755 });
+      const networks = {
+        service: 'NetworkManager' as const,
+        links: [link('wlan0', { name: 'Café', connectivity: 'portal' })],
+        rules: [],
+        decision: { links: [{ device: 'wlan0', rule: null }], effects: [] },
+        acted: null,
+        reverted: false,
+        problem: null,
+      };
+      const show = (state: NetworksState | null) => {
+        daemon.snapshot = { ...daemon.snapshot, networks: state };
+        daemon.send('networks', state);
+      };
+      show(networks);
+      const login = await noted('This network has a login page');
+      assert.deepEqual([login.body, login.actions.at(-1)], ['Wi-Fi “Café”', 'Sign In…']);
+      await ask({ do: 'invoke', id: login.id, key: 'act' });
+      await until(() => existsSync(started) && readFileSync(started, 'utf8') === 'portal', 'the sign-in');
+      show({
+        ...networks,
+        links: [link('wlan0', { name: 'Home' })],
+        acted: { rule: 'home', at: '2026-01-01T00:00:00.000Z' },
+      });
+      const acted = await noted('The rule “home” changed settings here');
+      await ask({ do: 'invoke', id: acted.id, key: 'act' });
+      await until(() => daemon.asked.some(({ line }) => line === 'POST /api/networks/revert'), 'the request');
+      show(null);
+      if (before) writeFileSync(program, before, { mode: 0o755 });
+      else rmSync(program);
     });
 
     test('another one of its kind takes the place of the last one', async () => {

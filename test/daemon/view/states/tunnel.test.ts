@@ -50,6 +50,16 @@ function shown(given: ClientState, stopped = false, now = Date.now()): Shown {
   };
 }
 
+test('the menu names the network, and leads to where it can be trusted', () => {
+  const entries = (network: Shown['network']) =>
+    menuOf({ ...shown(facts({ state: 'connected' })), network }, tr).flatMap(({ label, command }) =>
+      typeof command === 'object' && command && 'panel' in command && command.panel === 'networks' ? [label] : [],
+    );
+  assert.deepEqual(entries({ line: 'Wi-Fi “Café”', trustable: true }), ['Wi-Fi “Café”', 'Trust This Network…']);
+  assert.deepEqual(entries({ line: 'Ethernet', trustable: false }), ['Ethernet']);
+  assert.deepEqual(entries(null), []);
+});
+
 test('each state has its own label and icon', () => {
   const shown = states.map(state => describe(facts({ state }), tr));
   assert.equal(new Set(shown.map(view => view.label)).size, states.length);
