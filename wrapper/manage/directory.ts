@@ -3,6 +3,7 @@ import { parse } from 'smol-toml';
 import type { DirectoryChoice } from '../context.ts';
 import { directoryFile } from '../run/find-up.ts';
 import type { Paths } from '../store/paths.ts';
+import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
 import { readText, withLock, writeAtomic } from '../system/files.ts';
 import { sha256 } from '../system/hash.ts';
 
@@ -54,13 +55,20 @@ function digest(file: string, text: string): string {
   return sha256(`${file}\0${text}`);
 }
 
-/** The nearest file at or above `directory`, with its text; one that can't be read chooses nothing. */
+/**
+ * The nearest file at or above `directory`, with its text.
+ * @throws WrapError `directory-broken` where it can't be read: it may be one that names an account
+ */
 export function readDirectoryFile(directory: string): { file: string; text: string } | undefined {
   const file = directoryFile(directory);
   try {
     const text = file && readText(file);
     return file && text !== undefined ? { file, text } : undefined;
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (['EISDIR', 'ELOOP'].includes(errno(error) ?? '')) return undefined;
+    throw new WrapError('directory-broken', EXIT.config, `${file} can't be used: ${reason(error)}`, {
+      hint: 'make it readable, or remove it',
+      cause: error,
+    });
   }
 }

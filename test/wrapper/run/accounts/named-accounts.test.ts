@@ -381,6 +381,19 @@ test('in a directory that was removed, or made again since, the account of the d
   }
 });
 
+test('a file of a directory that can’t be read lets nothing run', async t => {
+  for (const keys of [{ a: 'ka' }, { b: 'kb', a: 'ka' }] as Record<string, string>[]) {
+    const box = withTool(t, keys);
+    await box.run('fake', ['x']);
+    // a file that root can't read from its beginning either
+    fs.symlinkSync('/proc/self/mem', path.join(box.home, '.culvert-wrap.toml'));
+    const { exit, stdout, stderr } = await box.run('fake', ['x']);
+    assert.deepEqual([exit, stdout], [78, '']);
+    assert.match(stderr, /\.culvert-wrap\.toml can't be used: EIO.*\n.*make it readable, or remove it/);
+    assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } })).stdout.split(' ')[0], 'ka');
+  }
+});
+
 test('without our program nothing runs when an account is named', async t => {
   const box = withTool(t, { a: 'ka', b: 'kb' });
   const file = path.join(box.bin, 'fake');
