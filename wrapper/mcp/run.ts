@@ -3,10 +3,13 @@ import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context, End } from '../context.ts';
+import { chooseAccount } from '../run/accounts/select-account.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { passThrough } from '../run/pass-through.ts';
 import { Turn } from '../run/turn.ts';
+import { writeAudit } from '../store/audit.ts';
 import type { Plan } from '../store/plan.ts';
+import { readState } from '../store/state.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { type Entry, entryFor } from './entry.ts';
 import { Lines } from './lines.ts';
@@ -16,7 +19,7 @@ import { McpProxy } from './proxy.ts';
 const FLUSH_MS = 5_000;
 
 /**
- * Runs a server until its client closes stdin. Without accounts it runs unchanged.
+ * Runs a server until its client closes stdin. Without accounts it runs unchanged, unless one is named.
  * @param command the server's command line
  * @throws WrapError `unknown-server`, `nothing-left`, and those of accounts and pool
  */
@@ -25,7 +28,7 @@ export async function runServer(command: readonly string[], { cli }: { cli?: str
   const plan = await loadPlan(entry.cli, context);
   const [program, ...args] = command;
   if (!plan.accounts.some(({ enabled }) => enabled)) {
-    say(`${entry.cli} has no enabled account; running ${entry.server.package} without one`);
+    await reportNoAccount(plan, entry, context);
     return passThrough(program!, args, context, plan);
   }
   const own = entry.server.gateway && plan.provider.http ? await behindGateway(entry, plan, context) : undefined;
@@ -56,6 +59,16 @@ export async function runServer(command: readonly string[], { cli }: { cli?: str
   ]);
   await finish();
   return end;
+}
+
+/** @throws WrapError `unknown-account` where one is named */
+async function reportNoAccount(plan: Plan, { server }: Entry, context: Context): Promise<void> {
+  const { cli } = plan;
+  const { notice } = await chooseAccount(plan, { args: [], command: '' }, readState(context.paths, cli), context);
+  if (notice) say(notice);
+  say(`${cli} has no enabled account; running ${server.package} without one`);
+  const entry = { cli, command: 'mcp', account: null, outcome: 'original', why: 'no-account' } as const;
+  if (plan.audit) writeAudit(context.paths, [{ at: context.now(), ...entry }]);
 }
 
 type Accounts = Pick<Turn, 'answered' | 'refused' | 'take'>;

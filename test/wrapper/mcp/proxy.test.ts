@@ -170,11 +170,21 @@ test('no key is in what the client gets, nor in the files of the state', async t
     assert.doesNotMatch(text, /quota-canary1|other-canary2/);
 });
 
-test('without accounts the server runs as it is, and an unknown server is refused', async t => {
-  const { box, client, call, textOf } = setUp(t, {});
+test('without accounts the server runs as it is unless one is named, and an unknown server is refused', async t => {
+  const { box, client, call, textOf, audit } = setUp(t, {});
   await initialize(client);
   call(2, 'search');
   assert.equal(await textOf(2), 'result of search by none');
+  assert.deepEqual([audit()[0].outcome, audit()[0].why], ['original', 'no-account']);
+  const named = (name: string) =>
+    finished(
+      box.start(process.execPath, [buildWrapper(), 'mcp', '--', 'fake-mcp', '--stdio'], {
+        env: { CULVERT_WRAP_ACCOUNT: name, FAKE_KEY: 'machine' },
+      }),
+    );
+  const { exit, stderr } = await named('fake=a');
+  assert.equal(exit, 2, stderr);
+  assert.match(stderr, /the account "a" of CULVERT_WRAP_ACCOUNT does not exist/);
   const refused = await finished(box.start(process.execPath, [buildWrapper(), 'mcp', '--', 'cat']));
   assert.equal(refused.exit, 2);
   assert.match(refused.stderr, /cat is no MCP server of the catalog/);
