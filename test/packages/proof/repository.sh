@@ -102,9 +102,8 @@ prove_apt() {
 }
 
 prove_dnf() {
-  packages rpm dnf curl nodejs gjs nftables gir1.2-adw-1 gir1.2-gtk-4.0 librsvg2-common adwaita-icon-theme dbus
-  ! apt-cache show dnf5 >/dev/null 2>&1 || packages dnf5
-  dnf=$(command -v dnf5 || command -v dnf)
+  packages rpm dnf5 createrepo-c curl nodejs gjs nftables gir1.2-adw-1 gir1.2-gtk-4.0 librsvg2-common adwaita-icon-theme dbus
+  dnf=$(command -v dnf5)
   shim sudo 'exec "$@"'
   shim dnf "exec $dnf \"\$@\""
   rpm --initdb
