@@ -1,5 +1,6 @@
 // Pure: renders the kill switch's nftables table as one transaction.
 import { type Cidr, contains, parseCidr } from './cidr.ts';
+import { TUNNEL_INTERFACES } from './place.ts';
 
 export interface Endpoint {
   /** An address or a range on the internet, no wider than /16 or /32: `162.159.193.0/24`. */
@@ -21,8 +22,6 @@ export interface RuleOptions {
 }
 
 export const TABLE = 'culvert';
-/** The name of warp-svc's device. */
-export const TUNNEL_INTERFACES: readonly string[] = ['CloudflareWARP'];
 /** ARPHRD_NONE (linux/if_arp.h), the type of TUN and WireGuard devices: a bridge or macvlan of that name is not a tunnel. */
 export const TUNNEL_TYPE = 65534;
 /** Base chains, each with its policy for packets that match no rule. */

@@ -1,6 +1,7 @@
 // Pure: renders the table that keeps chosen programs in the tunnel, as one transaction. It knows them by the cgroup that the
 // root service put them into, one for each user.
-import { lines, quoted, replacing, set, TUNNEL_INTERFACES, TUNNEL_TYPE, WITH_PORTS } from './rules.ts';
+import { cgroupOf, PROBE, TUNNEL_INTERFACES } from './place.ts';
+import { lines, quoted, replacing, set, TUNNEL_TYPE, WITH_PORTS } from './rules.ts';
 
 export const PROGRAMS_TABLE = 'culvert_programs';
 
@@ -11,37 +12,11 @@ export interface ProgramRules {
   flags?: readonly ('owner' | 'persist')[];
 }
 
-/**
- * Nobody answers there. A program in its place is refused there, and any other program is not: so it can tell, without a packet
- * on any link, that the rules know it.
- */
-export const PROBE = { address: '127.99.117.108', port: 9 } as const;
-
-/** The test inside the place sends there too, by each link: all hosts on it, whom a packet with a TTL of 0 never reaches. */
-export const ALL_HOSTS = '224.0.0.1';
-/** All nodes of this machine: a packet for them leaves on no link. */
-export const THIS_NODE = 'ff01::1';
-
 /** Addresses of WARP's own resolver, which warp-svc serves while it is connected. */
 const RESOLVERS = ['127.0.2.2', '127.0.2.3'] as const;
 const RESOLVERS_6 = ['fd01:db8:1111::2', 'fd01:db8:1111::3'] as const;
 /** Bit of the connection's mark. It outlives the socket, whose cgroup is not known of its last packets (TIME_WAIT, resets). */
 const MARK = '0x10000000';
-
-/** The unit that holds a user's programs. As a part of the user's slice, it has the user's limits, and the user can't move out of it. */
-export function sliceOf(uid: number): string {
-  return `user-${checked(uid)}-culvert.slice`;
-}
-
-/** Its cgroup, below the root of the hierarchy. */
-export function cgroupOf(uid: number): string {
-  return `user.slice/user-${checked(uid)}.slice/${sliceOf(uid)}`;
-}
-
-function checked(uid: number): number {
-  if (!Number.isSafeInteger(uid) || uid < 0) throw new TypeError(`no user: ${uid}`);
-  return uid;
-}
 
 /** Rules that say what may leave of a program, for the table that refuses the rest and for the one that records that. */
 export function leavingProgram(tunnelInterfaces: readonly string[], then: string): string[] {

@@ -2,8 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { Process, ProgramEdges } from '../programs.ts';
-import { TUNNEL_INTERFACES } from '../rules/rules.ts';
-import { cgroupOf, sliceOf } from '../rules/tunnel-only.ts';
+import { cgroupOf, sliceOf, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { call } from './authorization.ts';
 import { fieldsOf, isMissing, startTimeOf } from './files.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { askService } from '../../killswitch/client/busctl.ts';
 import { type Places, places as usual } from '../../killswitch/client/published-state.ts';
-import { TUNNEL_INTERFACES } from '../../killswitch/rules/rules.ts';
+import { TUNNEL_INTERFACES } from '../../killswitch/rules/place.ts';
 import { SIGN_IN_DIRECTORY, SIGN_IN_SOCKET } from '../../killswitch/sign-in/window.ts';
 import { Problem } from '../../problem.ts';
 import { message } from '../../view/message.ts';

@@ -3,7 +3,7 @@ import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:chil
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { cgroupOf } from '../../../daemon/killswitch/rules/tunnel-only.ts';
+import { cgroupOf } from '../../../daemon/killswitch/rules/place.ts';
 import { bundledOnce } from '../built.ts';
 import { until } from '../until.ts';
 import { setStage } from './stage.ts';

@@ -1,7 +1,8 @@
 // Finds the link to the internet outside the tunnel, the name servers that its network named, and who is at the screen.
 import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { quoted, TUNNEL_INTERFACES } from '../../rules/rules.ts';
+import { TUNNEL_INTERFACES } from '../../rules/place.ts';
+import { quoted } from '../../rules/rules.ts';
 import { defaultRoute, hardwareOf, type Link, serversIn } from '../../sign-in/link.ts';
 import { call } from '../authorization.ts';
 import { readText } from '../files.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, test } from 'node:test';
-import { cgroupOf } from '../../../../daemon/killswitch/rules/tunnel-only.ts';
+import { cgroupOf } from '../../../../daemon/killswitch/rules/place.ts';
 import {
   ASK,
   ASK_UDP,

@@ -1,7 +1,8 @@
 // The rules for programs that are kept in the tunnel, as text; test/daemon/killswitch/programs/tunnel-only.test.ts tries them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cgroupOf, renderPrograms, sliceOf } from '../../../../daemon/killswitch/rules/tunnel-only.ts';
+import { cgroupOf, sliceOf } from '../../../../daemon/killswitch/rules/place.ts';
+import { renderPrograms } from '../../../../daemon/killswitch/rules/tunnel-only.ts';
 
 test('each user has a cgroup within the slice of that user', () => {
   assert.equal(sliceOf(1000), 'user-1000-culvert.slice');
