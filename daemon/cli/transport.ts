@@ -1,5 +1,5 @@
 // Carries the contract over the daemon's Unix socket with nothing but node:http.
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { type Transport, Unreachable } from '../api/client.ts';
 import { errno, reason } from '../system/errno.ts';
 import { Failure } from './errors.ts';
@@ -42,7 +42,9 @@ export function createTransport(
   const { readMs, writeMs, routesMs, silenceMs } = { ...LIMITS, ...limits };
 
   /** Resolves with the response once its head has arrived. */
-  function send({ method, path, headers, limitMs, body }: Outgoing) {
+  async function send({ method, path, headers, limitMs, body }: Outgoing) {
+    // takes a twentieth of a start, and commands without a daemon do not need it
+    const { request } = await import('node:http');
     return new Promise<{ call: ClientRequest; response: IncomingMessage; done(): void }>((resolve, reject) => {
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
       const call = request({
