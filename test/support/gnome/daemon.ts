@@ -258,6 +258,8 @@ function read(daemon: FakeDaemon, line: string, since: number): unknown {
   // the panel asks for the event that follows
   if (line === 'GET /api/networks') return { ok: true };
   if (line === 'GET /api/killswitch') return { ok: true, ...daemon.snapshot.killSwitch };
+  if (line === 'GET /api/killswitch/blocked')
+    return { ok: true, recordingSince: null, entries: [], hidden: 0, missed: 0 };
   if (line === 'GET /api/account')
     return {
       ok: true,
