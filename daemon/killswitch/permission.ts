@@ -10,7 +10,8 @@ export type Action =
   | 'org.culvert.killswitch.disable'
   | 'org.culvert.killswitch.pause'
   | 'org.culvert.killswitch.tunnel-only'
-  | 'org.culvert.killswitch.sign-in';
+  | 'org.culvert.killswitch.sign-in'
+  | 'org.culvert.killswitch.outside';
 
 export const ALL_ACTIONS: readonly Action[] = [
   'org.culvert.killswitch.enable',
@@ -18,6 +19,7 @@ export const ALL_ACTIONS: readonly Action[] = [
   'org.culvert.killswitch.pause',
   'org.culvert.killswitch.tunnel-only',
   'org.culvert.killswitch.sign-in',
+  'org.culvert.killswitch.outside',
 ];
 
 /** Addresses that the tunnel moves between by itself; more than these look like something else. */

@@ -112,15 +112,6 @@ export function createPrograms(edges: ProgramEdges): Programs {
   const checkQuietly = () =>
     check().catch(error => edges.report(`programs are not kept in the tunnel: ${messageOf(error)}`));
 
-  /** @throws SwitchError unless both are processes of the user, of whom the caller is one as well */
-  function ancestorsOf({ uid, pid }: { uid: number; pid: number }): Process[] {
-    const caller = edges.processOf(pid);
-    const parent = caller && edges.processOf(caller.parent);
-    const grandparent = parent && edges.processOf(parent.parent);
-    for (const process of [caller, parent, grandparent]) if (process?.uid !== uid || process.pid <= 1) throw notOwn();
-    return [parent!, grandparent!];
-  }
-
   /** systemd takes numbers. Where one of them has passed to another process meanwhile, that process is taken out again. */
   async function move(uid: number, processes: readonly Process[]): Promise<void> {
     let refusal: Error | null = null;
@@ -153,7 +144,8 @@ export function createPrograms(edges: ProgramEdges): Programs {
           'Failed',
           N_('This needs systemd and version 2 of control groups, and nothing of version 1.'),
         );
-      const processes = ancestorsOf(caller);
+      const processes = ancestorsOf(edges.processOf, caller);
+      if (!processes) throw notOwn();
       if (edges.count(caller.uid) >= MAX_PROGRAMS)
         throw new SwitchError('LimitsExceeded', N_('Too many programs of this user are kept in the tunnel.'));
       try {
@@ -168,6 +160,18 @@ export function createPrograms(edges: ProgramEdges): Programs {
     check: checkQuietly,
     idle: () => edges.cgroups().size === 0 && !inForce,
   };
+}
+
+/** The parent of a calling process, and its parent; null unless all three are processes of the user. */
+export function ancestorsOf(
+  processOf: (pid: number) => Process | null,
+  { uid, pid }: { uid: number; pid: number },
+): Process[] | null {
+  const caller = processOf(pid);
+  const parent = caller && processOf(caller.parent);
+  const grandparent = parent && processOf(parent.parent);
+  for (const process of [caller, parent, grandparent]) if (process?.uid !== uid || process.pid <= 1) return null;
+  return [parent!, grandparent!];
 }
 
 function isEqual<K, V>(a: ReadonlyMap<K, V>, b: ReadonlyMap<K, V>): boolean {

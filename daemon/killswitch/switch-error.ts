@@ -8,6 +8,7 @@ export class SwitchError extends Error {
     | 'LimitsExceeded'
     | 'NotEnabled'
     | 'NothingPending'
+    | 'Refused'
     | 'Unconfirmed'
     | 'Failed';
   constructor(code: SwitchError['code'], message: string, cause?: unknown) {

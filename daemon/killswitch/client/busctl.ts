@@ -10,7 +10,7 @@ export type Call =
   | { method: 'Enable'; allowLan: boolean; endpoints: readonly Endpoint[] }
   | { method: 'TryEnable'; allowLan: boolean; endpoints: readonly Endpoint[]; seconds: number }
   | { method: 'SetEndpoints'; endpoints: readonly Endpoint[] }
-  | { method: 'Disable' | 'Status' | 'Confirm' | 'Revert' | 'KeepInTunnel' }
+  | { method: 'Disable' | 'Status' | 'Confirm' | 'Revert' | 'KeepInTunnel' | 'LeadOutside' }
   | { method: 'TryDisable'; seconds: number }
   | { method: 'Pause' | 'SignIn' | 'Blocked'; seconds: number };
 
@@ -107,7 +107,17 @@ function answerOf(stdout: string): unknown {
 const COMPOSED = new Set(['Failed', 'InvalidArgument']);
 
 /** The service's own codes lead its messages. */
-const CODES = /^(Denied|InvalidArgument|LimitsExceeded|NotEnabled|NothingPending|Unconfirmed|Failed): (.*)/s;
+const CODES = /^(Denied|InvalidArgument|LimitsExceeded|NotEnabled|NothingPending|Refused|Unconfirmed|Failed): (.*)/s;
+
+/** What a root service from before a method can't do. */
+const TOO_OLD: Partial<Record<Call['method'], Message>> = {
+  SignIn: message('The installed root service is older than this program, and cannot let a login page through.'),
+  Blocked: message('The installed root service is older than this program, and cannot say what was blocked.'),
+  KeepInTunnel: message(
+    'The installed root service is older than this program, and cannot keep a program in the tunnel.',
+  ),
+  LeadOutside: message('The installed root service is older than this program, and cannot lead one around the tunnel.'),
+};
 
 /** A whole sentence of the root service, which the catalogs have. */
 function told(text: string): Message {
@@ -133,15 +143,8 @@ function problemOf(
   if (/no such method|unknown method/i.test(said))
     return new Problem(
       'killswitch-failed',
-      call.method === 'SignIn'
-        ? message('The installed root service is older than this program, and cannot let a login page through.')
-        : call.method === 'Blocked'
-          ? message('The installed root service is older than this program, and cannot say what was blocked.')
-          : call.method === 'KeepInTunnel'
-            ? message('The installed root service is older than this program, and cannot keep a program in the tunnel.')
-            : message(
-                'The installed root service is older than this program, and cannot revert a change automatically.',
-              ),
+      TOO_OLD[call.method] ??
+        message('The installed root service is older than this program, and cannot revert a change automatically.'),
       { hint: `Replace it with: ${install}` },
     );
   if (/not provided by any \.service files|ServiceUnknown/.test(said))

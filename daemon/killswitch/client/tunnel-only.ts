@@ -2,17 +2,11 @@
 import { createSocket } from 'node:dgram';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Problem } from '../../problem.ts';
 import { ALL_HOSTS, cgroupOf, PROBE, THIS_NODE, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { message } from '../wording.ts';
-import { askService } from './busctl.ts';
+import { askPatiently } from './ask-patiently.ts';
 import { isInstalled, type Places, places as usual } from './published-state.ts';
-
-/** The root service takes some calls a second of each user. */
-const RETRY = { everyMs: 400, attempts: 600 };
-/** Start of its answer to a user who calls too often. */
-const BUSY = /^(?:Too many calls|Other requests of this user)/;
 
 /**
  * Puts this process and its parent, which becomes the program, into the place of programs that use the tunnel only.
@@ -33,7 +27,7 @@ export async function keepInTunnel(places = usual): Promise<void> {
   requireService(places);
   refuseConnections(process.ppid);
   // a program that is started by a kept one is in the place already
-  if (![process.ppid, process.pid].every(isInPlace)) await ask(places);
+  if (![process.ppid, process.pid].every(isInPlace)) await askPatiently('KeepInTunnel', places);
   await testPlace();
 }
 
@@ -88,18 +82,6 @@ function linkOf(path: string): string {
 function isInPlace(pid: number): boolean {
   const [, path = ''] = /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8')) ?? [];
   return path.startsWith(`/${cgroupOf(process.getuid!())}/`);
-}
-
-async function ask(places: typeof usual): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await askService({ method: 'KeepInTunnel' }, true, places);
-      return;
-    } catch (error) {
-      if (!(error instanceof Problem) || !BUSY.test(error.message) || attempt === RETRY.attempts) throw error;
-      await delay(RETRY.everyMs * (0.5 + Math.random()));
-    }
-  }
 }
 
 /** @throws Problem killswitch-failed unless what leaves outside the tunnel is refused here, and what uses it is not */

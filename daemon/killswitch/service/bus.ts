@@ -2,6 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { MAX_LEASE_SECONDS, type Recorder } from '../blocked/recorder.ts';
+import type { OutsidePrograms } from '../outside/outside.ts';
 import { type Action, ALL_ACTIONS } from '../permission.ts';
 import type { Programs } from '../programs.ts';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../report.ts';
@@ -57,6 +58,7 @@ const XML = `<node><interface name="${BUS_NAME}">
     <arg name="seconds" type="u" direction="in"/>
     <arg name="list" type="s" direction="out"/>
   </method>
+  <method name="LeadOutside"><arg name="state" type="s" direction="out"/></method>
   <method name="Status"><arg name="state" type="s" direction="out"/></method>
   <signal name="Changed"><arg name="state" type="s"/></signal>
 </interface></node>`;
@@ -85,9 +87,10 @@ export function serve(
   {
     control,
     programs,
+    outside,
     window,
     recorder,
-  }: { control: Switch; programs: Programs; window: SignInWindow; recorder: Recorder },
+  }: { control: Switch; programs: Programs; outside: OutsidePrograms; window: SignInWindow; recorder: Recorder },
   touched: (underWay: number) => void,
 ) {
   const asking = new Map<number, number>();
@@ -188,6 +191,11 @@ export function serve(
         // a user sees what was blocked of that user, and root sees all
         return { action: null, run: ({ uid }) => recorder.read(uid, seconds) };
       }
+      case 'LeadOutside':
+        return {
+          action: 'org.culvert.killswitch.outside',
+          run: async ({ sender }) => outside.place({ uid, pid: await processOf(bus, sender) }),
+        };
       default:
         return { action: null, run: control.check };
     }

@@ -3,6 +3,8 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import system from 'system';
 import { createRecorder } from '../blocked/recorder.ts';
+import { createOutside } from '../outside/outside.ts';
+import { OUTSIDE_TABLE, type OutsideRules, renderOutside } from '../outside/rules.ts';
 import { createPrograms } from '../programs.ts';
 import { BUS_NAME, type Published, type Report, STATE_FILE } from '../report.ts';
 import { shippedEndpoints } from '../rules/endpoints.ts';
@@ -15,6 +17,7 @@ import { createFiles, readText, replaceFile, startTimeOf } from './files.ts';
 import { openGate } from './gate.ts';
 import { createKernel } from './nft.ts';
 import { createSession } from './nft-session.ts';
+import { createOutsideEdges } from './outside/edges.ts';
 import { createProgramEdges, programsIn } from './programs.ts';
 import { runHelper } from './sign-in/helper.ts';
 import { createHelperLink } from './sign-in/helper-link.ts';
@@ -32,6 +35,8 @@ const options = parse(isHelper ? [] : system.programArgs, {
   '--run': '/run/culvert-killswitch',
   '--nft': '/usr/sbin/nft',
   '--cgroups': '/sys/fs/cgroup',
+  '--ip': '/usr/sbin/ip',
+  '--warp-cli': '/usr/bin/warp-cli',
   '--guard-links': '/etc/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:/lib/systemd/system',
 });
 if (mode === '--fallback') print(render(FALLBACK).trimEnd());
@@ -113,8 +118,9 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     },
     fallback: FALLBACK,
   });
+  const programEdges = createProgramEdges(bus, options['--cgroups']);
   const programs = createPrograms({
-    ...createProgramEdges(bus, options['--cgroups']),
+    ...programEdges,
     kernel: recorder.followPrograms(
       createKernel<ProgramRules>(
         options['--nft'],
@@ -124,6 +130,21 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     ),
     report,
   });
+  const outside = createOutside({
+    ...createOutsideEdges(
+      bus,
+      { ip: options['--ip'], warpCli: options['--warp-cli'], run: options['--run'] },
+      () => void outside.check(),
+    ),
+    kernel: createKernel<OutsideRules>(
+      options['--nft'],
+      { name: OUTSIDE_TABLE, render: renderOutside },
+      () => void outside.check(),
+    ),
+    processOf: programEdges.processOf,
+    switchOn: async () => (await control.check()).enabled || !control.idle(),
+    report,
+  });
   let calls = 0;
   const exitWhenIdle = (underWay: number) => {
     calls = underWay;
@@ -131,9 +152,9 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     idle = underWay > 0 ? null : setTimeout(leave, IDLE_MS);
   };
   const leave = () =>
-    void programs.check().then(() => {
+    void Promise.all([programs.check(), outside.check()]).then(() => {
       if (calls > 0) return;
-      if (!programs.idle()) exitWhenIdle(0);
+      if (!programs.idle() || !outside.idle()) exitWhenIdle(0);
       else if (control.idle()) end();
     });
   /** Leaves the rules in place, and marks the published state as no longer measured. */
@@ -142,7 +163,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     else GLib.unlink(stateFile);
     void recorder.end().then(() => loop.quit());
   };
-  const server = serve(gate, { control, programs, window, recorder }, exitWhenIdle);
+  const server = serve(gate, { control, programs, outside, window, recorder }, exitWhenIdle);
   // timers stand still in a suspended machine, a pause does not
   bus.signal_subscribe(
     'org.freedesktop.login1',
@@ -164,6 +185,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
   await control.start(); // before the name, so that the first caller finds the rules in force
   await programs.start();
   void recorder.start();
+  await outside.start();
   Gio.bus_own_name_on_connection(bus, BUS_NAME, Gio.BusNameOwnerFlags.NONE, null, () => {
     printerr(`culvert-killswitch: ${BUS_NAME} belongs to another process`);
     system.exit(1);

@@ -101,7 +101,7 @@ function startUnit(bus: Gio.DBusConnection, name: string, properties: readonly P
 }
 
 /** Its cgroup in the hierarchy of version 2. */
-function cgroupOfProcess(pid: number): string | null {
+export function cgroupOfProcess(pid: number): string | null {
   return /^0::(.*)$/m.exec(textOf(`/proc/${pid}/cgroup`) ?? '')?.[1] ?? null;
 }
 
@@ -132,7 +132,7 @@ function inodeOf(path: string): string | null {
 }
 
 /** Names of the files in a directory; none where there is no such directory. */
-function childrenOf(path: string): string[] {
+export function childrenOf(path: string): string[] {
   try {
     const flags = Gio.FileQueryInfoFlags.NOFOLLOW_SYMLINKS;
     return [...Gio.File.new_for_path(path).enumerate_children('standard::name', flags, null)].map(info =>

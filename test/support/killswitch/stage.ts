@@ -172,6 +172,8 @@ export async function setStage(
       own,
       '--guard-links',
       path('units'),
+      '--warp-cli',
+      path('warp-cli'),
     ],
     /** Starts the service and waits until it answers on the bus. */
     async serve(own?: string): Promise<ChildProcess> {

@@ -272,15 +272,21 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'run',
-    summary: 'run a command that uses the tunnel only',
+    summary: 'run a command that uses the tunnel only, or goes around it',
     details:
       'The command has the terminal, the environment, the directory, the signals and the exit status that it would have alone. ' +
-      'While the tunnel is down, it has no network; this machine itself stays reachable, and so does the local proxy. It needs ' +
-      'the root service of the kill switch, systemd and version 2 of control groups. A test runs first, confined in ' +
-      'the same way. Processes that other programs start for the command are not confined: those of D-Bus, containers, ' +
-      'Flatpak and snap, or of a browser that already runs.',
+      'It needs the root service of the kill switch, and systemd. Processes that other programs start for the command are not ' +
+      'included: those of D-Bus, containers, Flatpak and snap, or of a browser that already runs.\n\n' +
+      'With --tunnel-only, the command has no network while the tunnel is down; this machine itself stays reachable, and so does the ' +
+      'local proxy. That needs version 2 of control groups. A test runs first, confined in the same way.\n\n' +
+      'With --outside, the command uses the network as if WARP were not there, and asks its resolver for names. This machine ' +
+      'itself is not reachable, and sudo does not work in it: use sudo culvert run. It is refused while the kill switch is on, and ' +
+      'where an organization manages WARP.',
     arguments: [{ name: '<command...>', summary: 'the command and its arguments' }],
-    options: [{ flags: '--tunnel-only', summary: 'send nothing outside the tunnel' }],
+    options: [
+      { flags: '--tunnel-only', summary: 'send nothing outside the tunnel' },
+      { flags: '--outside', summary: 'send nothing through the tunnel' },
+    ],
     wrapsCommand: true,
     marksDemo: false,
     load: async () => (await import('./run.ts')).run,

@@ -1,0 +1,139 @@
+// Leads this process and its parent around the tunnel: asks the root service for a link into their network namespace, and sets up
+// the program's side of it. bin/culvert has made the namespaces before, with rights that hold in them alone.
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Problem } from '../../problem.ts';
+import { INNER_DEVICE } from '../outside/addresses.ts';
+import type { Outside } from '../outside/outside.ts';
+import { message } from '../wording.ts';
+import { askPatiently } from './ask-patiently.ts';
+import { isInstalled, places as usual } from './published-state.ts';
+
+/** Programs that look up names for others do it over the tunnel, by sockets in these directories. */
+const RESOLVERS = ['/run/systemd/resolve', '/run/nscd'] as const;
+const RESOLV_CONF = '/etc/resolv.conf';
+
+/**
+ * @param outer network namespace that bin/culvert was started in, as /proc names it
+ * @returns what the program lacks. @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no
+ * program then
+ */
+export async function leadOutside(outer: string | undefined, places = usual): Promise<{ complete: boolean }> {
+  if (!existsSync('/run/systemd/system'))
+    throw new Problem(
+      'killswitch-failed',
+      message('Leading a program around the tunnel needs systemd, which does not run here.'),
+    );
+  if (!isInstalled(places))
+    throw new Problem(
+      'killswitch-not-installed',
+      message('The root service of the kill switch, which leads programs around the tunnel, is not installed.'),
+      { hint: `Install it with: ${places.install}` },
+    );
+  if (!outer || ['self', process.ppid].some(pid => readlinkSync(`/proc/${pid}/ns/net`) === outer))
+    throw new Problem('killswitch-failed', message('The program was not started: it has no network of its own.'));
+  const outside = parseOutside(await askPatiently('LeadOutside', places));
+  if (!outside) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
+  try {
+    await setLink(outside);
+    await setNames(outside.nameserver);
+  } catch (error) {
+    throw new Problem(
+      'killswitch-failed',
+      message('The program was not started: its network could not be set up. %s', (error as Error).message.trim()),
+      {},
+      error,
+    );
+  }
+  return { complete: outside.complete };
+}
+
+/** null for anything else. */
+function parseOutside(value: unknown): Outside | null {
+  const { address, gateway, address6, gateway6, nameserver, complete } = (value ?? {}) as Partial<
+    Record<keyof Outside, unknown>
+  >;
+  const isAddress = (text: unknown, family?: number): text is string =>
+    typeof text === 'string' && (family ? isIP(text) === family : isIP(text) > 0);
+  const isPrefix = (text: unknown, family: number): text is string =>
+    typeof text === 'string' && /^[^/]+\/\d+$/.test(text) && isAddress(text.split('/')[0], family);
+  if (!isPrefix(address, 4) || !isAddress(gateway, 4) || !isAddress(nameserver)) return null;
+  const six = address6 === null && gateway6 === null ? { address6, gateway6 } : null;
+  if (!six && (!isPrefix(address6, 6) || !isAddress(gateway6, 6))) return null;
+  return {
+    address,
+    gateway,
+    address6: six ? null : (address6 as string),
+    gateway6: six ? null : (gateway6 as string),
+    complete: complete === true,
+    nameserver,
+  };
+}
+
+async function setLink({ address, gateway, address6, gateway6 }: Outside): Promise<void> {
+  const lines = [
+    'link set dev lo up',
+    `address add ${address} dev ${INNER_DEVICE}`,
+    `link set dev ${INNER_DEVICE} up`,
+    `route add default via ${gateway} dev ${INNER_DEVICE}`,
+  ];
+  if (address6 && gateway6)
+    lines.push(
+      `address add ${address6} dev ${INNER_DEVICE} nodad`,
+      `route add ::/0 via ${gateway6} dev ${INNER_DEVICE}`,
+    );
+  await run('ip', ['-batch', '-'], lines.join('\n'));
+  // `ping` of a user
+  const group = process.getgid!();
+  writeFileSync('/proc/sys/net/ipv4/ping_group_range', `${group} ${group}`);
+}
+
+/**
+ * Names are asked of the uplink's resolver. The file says so; and where another program replaces the file, which takes it out of its
+ * mount, it names a resolver of this machine, whose address is translated.
+ */
+async function setNames(nameserver: string): Promise<void> {
+  const text = `# culvert run --outside: the resolver of the network outside the tunnel\nnameserver ${nameserver}\n`;
+  const file = existsSync(RESOLV_CONF) ? realpathSync(RESOLV_CONF) : null;
+  const hidden = RESOLVERS.filter(existsSync);
+  for (const directory of hidden) await run('mount', ['-t', 'tmpfs', '-o', 'mode=0755,size=64k', 'tmpfs', directory]);
+  if (file && hidden.some(directory => file.startsWith(`${directory}/`))) writeFileSync(file, text, { mode: 0o644 });
+  else if (file) await mountText(text, file);
+  if (isIP(nameserver) !== 4) return;
+  writeFileSync(`/proc/sys/net/ipv4/conf/${INNER_DEVICE}/route_localnet`, '1');
+  const dns = 'meta l4proto { 6, 17 } th dport 53';
+  await run('nft', [
+    `table inet culvert_names {
+      chain output { type nat hook output priority -100; ip daddr 127.0.0.0/8 ${dns} dnat ip to ${nameserver}; };
+      chain postrouting { type nat hook postrouting priority 100; ip saddr 127.0.0.0/8 oifname "${INNER_DEVICE}" masquerade; };
+      chain other { type filter hook output priority 0; oifname "lo" ip6 daddr ::1 ${dns} reject; };
+    }`,
+  ]);
+}
+
+/** Puts a text in the place of a file, for this namespace of mounts. */
+async function mountText(text: string, file: string): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'culvert-outside-'));
+  try {
+    const source = join(directory, 'resolv.conf');
+    writeFileSync(source, text, { mode: 0o644 });
+    await run('mount', ['--bind', source, file]);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+/** @throws Error with the program's words */
+function run(program: string, argv: readonly string[], input = ''): Promise<void> {
+  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, [...argv], { env, timeout: 10_000 }, (error, _, stderr) =>
+      error ? reject(new Error(stderr.trim() || error.message)) : resolve(),
+    );
+    child.stdin?.on('error', () => {}); // it ended before it had read all, and says why
+    child.stdin?.end(input);
+  });
+}

@@ -1,0 +1,225 @@
+// Leads chosen programs around the tunnel: gives the network namespace that a program made for itself a link to the uplink, and keeps
+// links, routing rules and packet filter in step. It knows no bus, files or processes; they come in as `OutsideEdges`.
+import type { Kernel } from '../edges.ts';
+import { messageOf } from '../effects.ts';
+import { ancestorsOf, type Process } from '../programs.ts';
+import { createQueue } from '../switch.ts';
+import { SwitchError } from '../switch-error.ts';
+import { N_ } from '../wording.ts';
+import { addressesOf, MAX_LINKS, MAX_LINKS_OF_USER, NETWORK, NETWORK_6, PREFIX, PREFIX_6 } from './addresses.ts';
+import { planRules, type Rule } from './routing.ts';
+import type { OutsideRules, Uplink } from './rules.ts';
+
+type Family = 4 | 6;
+
+/** What a program's side of its link is set to. */
+export interface Outside {
+  address: string;
+  gateway: string;
+  /** null: the uplink has no IPv6, or the kernel can't forward it. */
+  address6: string | null;
+  gateway6: string | null;
+  /** False where only the kernel is in the way of IPv6. */
+  complete: boolean;
+  /** Address that names are asked of. */
+  nameserver: string;
+}
+
+export interface OutsideEdges {
+  kernel: Kernel<OutsideRules>;
+  isSupported(): boolean;
+  /** null: there is no such process. */
+  processOf(pid: number): Process | null;
+  /** Whether a program is kept in the tunnel. */
+  isKept(pid: number): boolean;
+  /** Anything of the kill switch is in force. */
+  switchOn(): Promise<boolean>;
+  /** Whether an organization manages this machine's WARP; null: WARP did not say. */
+  managed(): Promise<boolean | null>;
+  /** The links that there are, by number, with their users; null: one that was not finished. */
+  links(): ReadonlyMap<number, number | null>;
+  /** Makes a link whose other end is in the network namespace of a process, and not in this one. @throws Error */
+  addLink(number: number, owner: { pid: number; uid: number }, mtu: number): Promise<void>;
+  removeLink(number: number): Promise<void>;
+  /** Gives a link its addresses, and turns it on. @throws Error */
+  startLink(number: number): Promise<void>;
+  rules(family: Family): Promise<Rule[]>;
+  addRule(family: Family, words: readonly string[], priority: number): Promise<void>;
+  removeRule(family: Family, words: readonly string[]): Promise<void>;
+  /** Device of the default route, past the tunnel, its MTU and its resolver; null: there is none. */
+  uplink(family: Family): Promise<{ device: string; mtu: number; resolver: string | null } | null>;
+  /** Turns on forwarding from devices. @returns whether the first of them was forwarded from by this service only; null: impossible */
+  forward(family: Family, devices: readonly string[]): boolean | null;
+  /** Turns off what `forward` turned on, but for some devices. */
+  stopForwarding(but: readonly string[]): void;
+  /** Remembers, also for a later service, that there may be something to remove. */
+  remember(on: boolean): void;
+  isRemembered(): boolean;
+  /** Begins or ends to call `check` when links, routes or rules change. */
+  watch(on: boolean): void;
+  report(trouble: string): void;
+}
+
+export interface OutsidePrograms {
+  /** Adopts programs that outlived the service before, and removes what others left behind. Never throws. */
+  start(): Promise<void>;
+  /**
+   * Gives a link to the network namespace of the process that prepares a program, the parent of the calling process, and of the shell
+   * that becomes the program, its parent. No caller names a process.
+   * @throws SwitchError InvalidArgument, LimitsExceeded, Failed
+   */
+  place(caller: { uid: number; pid: number }): Promise<Outside>;
+  /** Brings everything in step with the programs. Never throws. */
+  check(): Promise<void>;
+  /** No program is there: the process may end. */
+  idle(): boolean;
+}
+
+export function createOutside(edges: OutsideEdges): OutsidePrograms {
+  const { kernel } = edges;
+  const inTurn = createQueue();
+  let checking: Promise<void> | null = null;
+  /** The table and what it was rendered from. */
+  let inForce: { fingerprint: string; from: string } | null = null;
+
+  async function settle(): Promise<void> {
+    for (const [number, uid] of edges.links()) if (uid === null) await edges.removeLink(number);
+    if (edges.links().size) await putInForce(await look());
+    else if (inForce || edges.isRemembered()) await remove();
+  }
+
+  const look = async () => ({ 4: await edges.uplink(4), 6: await edges.uplink(6) });
+
+  async function putInForce(found: Awaited<ReturnType<typeof look>>): Promise<OutsideRules['uplinks']> {
+    edges.remember(true);
+    edges.watch(true);
+    const links = [...edges.links().keys()].sort((a, b) => a - b);
+    const devices = links.map(number => addressesOf(number).device);
+    const uplinkOf = (family: Family): Uplink | null => {
+      const { device, resolver } = found[family] ?? {};
+      const guarded = device ? edges.forward(family, [device, ...devices]) : null;
+      return guarded === null ? null : { device: device!, resolver: resolver ?? null, guarded };
+    };
+    const uplinks = { 4: uplinkOf(4), 6: uplinkOf(6) };
+    const outer = ([4, 6] as const).flatMap(family => uplinks[family]?.device ?? []);
+    await filter({ links, uplinks });
+    await route(4, [...devices.map(device => ['iif', device]), ['to', NETWORK]]);
+    await route(6, [...devices.map(device => ['iif', device]), ['to', NETWORK_6]]);
+    edges.stopForwarding([...outer, ...devices]);
+    return uplinks;
+  }
+
+  async function filter(rules: OutsideRules): Promise<void> {
+    const from = JSON.stringify(rules);
+    const listing = await kernel.list();
+    if (inForce && listing?.fingerprint === inForce.fingerprint && from === inForce.from) return;
+    kernel.watch(true);
+    const loaded = await kernel.replace(rules);
+    if (!loaded || loaded.dormant) throw new Error('nft accepted the rules, but the kernel does not have them');
+    inForce = { fingerprint: loaded.fingerprint, from };
+  }
+
+  async function route(family: Family, wanted: readonly string[][]): Promise<void> {
+    const { add, remove, priority } = planRules(await edges.rules(family), wanted);
+    for (const words of add) await edges.addRule(family, words, priority);
+    for (const words of remove) await edges.removeRule(family, words);
+  }
+
+  async function remove(): Promise<void> {
+    inForce = null;
+    edges.watch(false);
+    kernel.watch(false);
+    edges.stopForwarding([]);
+    for (const family of [4, 6] as const) await route(family, []);
+    if (await kernel.list()) await kernel.remove();
+    edges.remember(false);
+  }
+
+  /** Callers that ask while a check waits for its turn share that check. */
+  function check(): Promise<void> {
+    checking ??= inTurn(() => {
+      checking = null;
+      return settle();
+    });
+    return checking;
+  }
+  const checkQuietly = () =>
+    check().catch(error => edges.report(`programs outside the tunnel may have no network: ${messageOf(error)}`));
+
+  /** @throws SwitchError */
+  async function checkRequest({ uid, pid }: { uid: number; pid: number }): Promise<Process[]> {
+    if (!edges.isSupported())
+      throw new SwitchError('Refused', N_('This needs systemd, and the program "ip" of iproute2.'));
+    const processes = ancestorsOf(edges.processOf, { uid, pid });
+    if (!processes) throw new SwitchError('Refused', N_('Only a process of your own can be led around the tunnel.'));
+    if ([pid, ...processes.map(process => process.pid)].some(edges.isKept))
+      throw new SwitchError('Refused', N_('A program that uses the tunnel only can’t start one outside it.'));
+    if (await edges.switchOn())
+      throw new SwitchError('Refused', N_('The kill switch is on, so no program may send outside the tunnel.'));
+    const managed = await edges.managed();
+    if (managed !== false)
+      throw new SwitchError(
+        'Refused',
+        managed
+          ? N_('An organization manages WARP on this machine, so no program may be led around the tunnel.')
+          : N_('WARP did not say whether an organization manages it, so no program is led around the tunnel.'),
+      );
+    return processes;
+  }
+
+  /** @throws SwitchError LimitsExceeded */
+  function freeNumber(uid: number): number {
+    const links = edges.links();
+    const own = [...links.values()].filter(owner => owner === uid).length;
+    const free = Array.from({ length: MAX_LINKS }, (_, number) => number).find(number => !links.has(number));
+    if (own >= MAX_LINKS_OF_USER || free === undefined)
+      throw new SwitchError('LimitsExceeded', N_('Too many programs are outside the tunnel.'));
+    return free;
+  }
+
+  async function place(caller: { uid: number; pid: number }): Promise<Outside> {
+    const [, shell] = await checkRequest(caller);
+    const found = await look();
+    const mtu = Math.min(...[found[4], found[6]].flatMap(uplink => uplink?.mtu ?? []));
+    if (!Number.isFinite(mtu)) throw new SwitchError('Refused', N_('There is no network outside the tunnel.'));
+    const number = freeNumber(caller.uid);
+    try {
+      await edges.addLink(number, { pid: shell!.pid, uid: caller.uid }, mtu);
+      // the number of a process may have passed to another one meanwhile
+      if (edges.processOf(shell!.pid)?.startTime !== shell!.startTime) throw new Error('the process has ended');
+      const uplinks = await putInForce(found);
+      await edges.startLink(number);
+      return outsideOf(number, uplinks, found[6] !== null);
+    } catch (error) {
+      await edges.removeLink(number).catch(() => {});
+      await settle().catch(() => {});
+      if (error instanceof SwitchError) throw error;
+      throw new SwitchError('Failed', `The program could not be led around the tunnel: ${messageOf(error)}`, error);
+    }
+  }
+
+  return {
+    start: checkQuietly,
+    place: caller => inTurn(() => place(caller)),
+    check: checkQuietly,
+    idle: () => edges.links().size === 0 && !inForce,
+  };
+}
+
+function outsideOf(number: number, uplinks: OutsideRules['uplinks'], has6: boolean): Outside {
+  const { address, gateway, address6, gateway6 } = addressesOf(number);
+  if (!uplinks[4] && !uplinks[6])
+    throw new SwitchError(
+      'Refused',
+      N_('This kernel can’t forward IPv6 for one link alone, and the uplink has nothing else.'),
+    );
+  const six = uplinks[6] !== null;
+  return {
+    address: `${address}/${PREFIX}`,
+    gateway,
+    address6: six ? `${address6}/${PREFIX_6}` : null,
+    gateway6: six ? gateway6 : null,
+    complete: six || !has6,
+    nameserver: uplinks[4]?.resolver || !uplinks[6]?.resolver ? gateway : gateway6,
+  };
+}

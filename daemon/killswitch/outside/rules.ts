@@ -1,0 +1,114 @@
+// Pure: renders the table of programs outside the tunnel. What they send leaves by the uplink or not at all, and nobody else is
+// forwarded because of them.
+import { quoted, replacing, set, TUNNEL_INTERFACES } from '../rules/rules.ts';
+import { ANY_DEVICE, addressesOf, NETWORK, NETWORK_6 } from './addresses.ts';
+
+export const OUTSIDE_TABLE = 'culvert_outside';
+
+/** One family's way out. */
+export interface Uplink {
+  device: string;
+  /** Its resolver; null: none is known. */
+  resolver: string | null;
+  /** This service turned on forwarding there, so nothing else may use it. */
+  guarded: boolean;
+}
+
+export interface OutsideRules {
+  /** Numbers of the links. */
+  links: readonly number[];
+  /** null: a family that has no way out. */
+  uplinks: { 4: Uplink | null; 6: Uplink | null };
+  flags?: readonly ('owner' | 'persist')[];
+}
+
+const DNS = 'meta l4proto { 6, 17 } th dport 53';
+const NEIGHBORS = 'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept';
+
+/** Renders the table for `nft -f -`. It replaces any table of the same name. @throws TypeError */
+export function renderOutside({ links, uplinks, flags = [] }: OutsideRules): string {
+  const families = ([4, 6] as const).flatMap(family => {
+    const uplink = uplinks[family];
+    if (!uplink || !links.length) return [];
+    const ip = family === 4 ? 'ip' : 'ip6';
+    const addresses = links
+      .map(number => addressesOf(number))
+      .map(of => [of.device, family === 4 ? of.address : of.address6]);
+    return [{ ...uplink, family, ip, device: quoted(uplink.device), addresses: addresses as [string, string][] }];
+  });
+  const each = (line: (family: (typeof families)[number]) => string | null) =>
+    families
+      .flatMap(family => line(family) ?? [])
+      .map(rule => `    ${rule}\n`)
+      .join('');
+
+  return `${replacing(flags, OUTSIDE_TABLE)}
+table inet ${OUTSIDE_TABLE} {
+${flags.length ? `  flags ${flags.join(', ')}\n` : ''}  counter refused { }
+
+  # a program asks its gateway for names, which is the uplink's resolver
+  chain names {
+    type nat hook prerouting priority -100; policy accept;
+${each(({ ip, family, resolver }) => resolver && `iifname ${ANY_DEVICE} ${ip} daddr ${family === 4 ? NETWORK : NETWORK_6} ${DNS} dnat ${ip} to ${checked(resolver, family)}`)}  }
+
+  chain forward {
+    type filter hook forward priority -10; policy accept;
+    iifname ${ANY_DEVICE} goto leave
+    oifname ${ANY_DEVICE} goto arrive
+    # answers to a program, where WARP's rule comes first for a moment
+    ip daddr ${NETWORK} drop
+    ip6 daddr ${NETWORK_6} drop
+${each(({ family, guarded, device }) => (guarded ? `meta nfproto ipv${family} iifname ${device} drop` : null))}  }
+  chain leave {
+    # not translated, they would leave with an address that nobody else knows
+    ct state invalid counter name refused drop
+${each(({ ip, device, addresses }) => `iifname . ${ip} saddr ${set(addresses.map(pair => `${quoted(pair[0])} . ${pair[1]}`))} oifname ${device} accept`)}    # it is sent again once our routing rules are before those of WARP
+    oifname ${set(TUNNEL_INTERFACES.map(quoted))} counter name refused drop
+    counter name refused reject with icmpx admin-prohibited
+  }
+  chain arrive {
+${each(({ family, device }) => `meta nfproto ipv${family} iifname ${device} ct state established,related accept`)}    drop
+  }
+  chain translate {
+    type nat hook postrouting priority 100; policy accept;
+${each(({ ip, device, addresses }) => `${ip} saddr ${set(addresses.map(pair => pair[1]))} oifname ${device} masquerade`)}  }
+
+  # this machine itself is on the other side of the tunnel
+  chain input {
+    type filter hook input priority -10; policy accept;
+    iifname ${ANY_DEVICE} goto here
+  }
+  chain here {
+    ${NEIGHBORS}
+    counter name refused drop
+  }
+  chain output {
+    type filter hook output priority -10; policy accept;
+    # an answer to a program quotes what it sent
+    ip daddr ${NETWORK} oifname != ${ANY_DEVICE} drop
+    ip6 daddr ${NETWORK_6} oifname != ${ANY_DEVICE} drop
+    oifname ${ANY_DEVICE} goto there
+  }
+  chain there {
+    ${NEIGHBORS}
+    icmp type { destination-unreachable, time-exceeded, parameter-problem } accept
+    icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } accept
+    drop
+  }
+}
+`;
+}
+
+function checked(address: string, family: 4 | 6): string {
+  if (!isResolver(address, family)) throw new TypeError(`no resolver: ${address}`);
+  return address;
+}
+
+/** True for an address that a packet from a namespace can reach. */
+export function isResolver(address: string, family: 4 | 6): boolean {
+  return family === 4
+    ? /^\d{1,3}(\.\d{1,3}){3}$/.test(address) && !/^(?:127|0)\./.test(address)
+    : /^[0-9a-f:]{3,39}$/i.test(address) &&
+        !/^(?:::1$|::$|fe[89ab])/i.test(address) &&
+        !/^fd01:db8:1111:/i.test(address);
+}

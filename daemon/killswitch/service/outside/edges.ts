@@ -1,0 +1,123 @@
+// Makes the links of programs outside the tunnel, and the routing around them, with `ip` and the kernel's own files.
+import type Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import { addressesOf, INNER_DEVICE, numberOf, PREFIX, PREFIX_6 } from '../../outside/addresses.ts';
+import type { OutsideEdges } from '../../outside/outside.ts';
+import { parseDefaultRoute, parseRules } from '../../outside/routing.ts';
+import { TUNNEL_INTERFACES } from '../../rules/rules.ts';
+import { type Child, createBackOff, startChild } from '../child.ts';
+import { readText } from '../files.ts';
+import { cgroupOfProcess, childrenOf } from '../programs.ts';
+import { output } from './commands.ts';
+import { createForwarding } from './forwarding.ts';
+import { isManaged } from './managed.ts';
+import { resolverOf } from './resolver.ts';
+
+/** The name that a link has in the kernel says whose it is, also to a later service. */
+const OWNER = /^culvert: program of user (\d+)$/;
+/** Changes come in crowds: WARP alone sets 200 routes. */
+const CALM_MS = 20;
+
+export interface OutsidePlaces {
+  ip: string;
+  warpCli: string;
+  /** Directory of what this service turned on. */
+  run: string;
+}
+
+export function createOutsideEdges(
+  bus: Gio.DBusConnection,
+  { ip, warpCli, run }: OutsidePlaces,
+  changed: () => void,
+): Omit<OutsideEdges, 'kernel' | 'report' | 'processOf' | 'switchOn'> {
+  const family = (of: 4 | 6) => `-${of}`;
+  return {
+    isSupported: () =>
+      GLib.file_test('/run/systemd/system', GLib.FileTest.IS_DIR) && GLib.file_test(ip, GLib.FileTest.IS_EXECUTABLE),
+    isKept: pid => cgroupOfProcess(pid)?.includes('-culvert.slice/') ?? true,
+    managed: () => isManaged(warpCli),
+    links: () =>
+      new Map(
+        childrenOf('/sys/class/net').flatMap(device => {
+          const number = numberOf(device);
+          return number === null ? [] : [[number, ownerOf(device)] as const];
+        }),
+      ),
+    async addLink(number, { pid, uid }, mtu) {
+      const { device } = addressesOf(number);
+      const size = ['mtu', String(mtu)];
+      // a name in /run/netns would come before the number of a process
+      if (GLib.file_test(`/run/netns/${pid}`, GLib.FileTest.EXISTS))
+        throw new Error(`there is a namespace named ${pid}`);
+      const inner = ['peer', 'name', INNER_DEVICE, ...size, 'netns', String(pid)];
+      await output([ip, 'link', 'add', device, ...size, 'type', 'veth', ...inner]);
+      const [link] = JSON.parse(await output([ip, '-j', 'link', 'show', 'dev', device])) as Record<string, unknown>[];
+      if (link?.link_netnsid === undefined) throw new Error('the process has no network of its own');
+      await output([ip, 'link', 'set', 'dev', device, 'alias', `culvert: program of user ${uid}`]);
+    },
+    async removeLink(number) {
+      const { device } = addressesOf(number);
+      await output([ip, 'link', 'delete', 'dev', device]).catch(error => {
+        if (GLib.file_test(`/sys/class/net/${device}`, GLib.FileTest.EXISTS)) throw error; // else it has gone with its program
+      });
+    },
+    async startLink(number) {
+      const { device, gateway, gateway6 } = addressesOf(number);
+      await output([ip, 'address', 'add', `${gateway}/${PREFIX}`, 'dev', device]);
+      if (GLib.file_test(`/proc/sys/net/ipv6/conf/${device}`, GLib.FileTest.EXISTS))
+        await output([ip, 'address', 'add', `${gateway6}/${PREFIX_6}`, 'dev', device, 'nodad']).catch(() => {});
+      await output([ip, 'link', 'set', 'dev', device, 'up']);
+    },
+    rules: async of => parseRules(await output([ip, '-j', family(of), 'rule', 'show'])),
+    async addRule(of, words, priority) {
+      await output([ip, family(of), 'rule', 'add', ...words, 'priority', String(priority), 'lookup', 'main']);
+    },
+    async removeRule(of, words) {
+      await output([ip, family(of), 'rule', 'delete', ...words, 'lookup', 'main']);
+    },
+    async uplink(of) {
+      const listed = await output([ip, '-j', family(of), 'route', 'show', 'default', 'table', 'main']);
+      const route = parseDefaultRoute(listed, TUNNEL_INTERFACES);
+      const mtu = route && Number(readText(`/sys/class/net/${route.device}/mtu`));
+      return route && mtu ? { device: route.device, mtu, resolver: await resolverOf(bus, route, of) } : null;
+    },
+    ...createForwarding(run),
+    watch: createMonitor(ip, changed),
+  };
+}
+
+function ownerOf(device: string): number | null {
+  const [, uid] = OWNER.exec(readText(`/sys/class/net/${device}/ifalias`)?.trim() ?? '') ?? [];
+  return uid === undefined ? null : Number(uid);
+}
+
+/** Follows `ip monitor`. @returns turns it on or off */
+function createMonitor(ip: string, changed: () => void): (on: boolean) => void {
+  const restart = createBackOff();
+  let child: Child | null = null;
+  let due = false;
+  const soon = () => {
+    if (due) return;
+    due = true;
+    setTimeout(() => {
+      due = false;
+      changed();
+    }, CALM_MS);
+  };
+  const start = () => {
+    const started = startChild([ip, 'monitor', 'link', 'route', 'rule', 'netconf'], soon, () => {
+      if (child !== started) return;
+      child = null;
+      restart(changed); // whose check turns it on again
+    });
+    child = started;
+    soon(); // for changes before it listens
+  };
+  return on => {
+    if (on && !child) start();
+    if (on || !child) return;
+    const ending = child;
+    child = null;
+    ending.kill();
+  };
+}
