@@ -170,10 +170,7 @@ export async function setStage(
       path('run'),
       '--nft',
       own,
-      '--guard-links',
-      path('units'),
-      '--warp-cli',
-      path('warp-cli'),
+      ...['--guard-links', path('units'), '--warp-cli', path('warp-cli')],
     ],
     /** Starts the service and waits until it answers on the bus. */
     async serve(own?: string): Promise<ChildProcess> {
