@@ -164,13 +164,9 @@ export async function setStage(
       'gjs',
       '-m',
       bundled(),
-      '--state',
-      path('state'),
-      '--run',
-      path('run'),
       '--nft',
       own,
-      ...['--guard-links', path('units'), '--warp-cli', path('warp-cli')],
+      ...placeOptions(path),
     ],
     /** Starts the service and waits until it answers on the bus. */
     async serve(own?: string): Promise<ChildProcess> {
@@ -231,6 +227,12 @@ export async function setStage(
     },
   };
   return stage;
+}
+
+/** Options of the service for what is the stage's own. */
+function placeOptions(path: (name: string) => string): string[] {
+  const places = { '--state': 'state', '--run': 'run', '--guard-links': 'units', '--warp-cli': 'warp-cli' };
+  return Object.entries(places).flatMap(([option, name]) => [option, path(name)]);
 }
 
 /** A process in a network of its own, and the words that enter it. @param cgroup the root of its cgroups; null: those of all */
