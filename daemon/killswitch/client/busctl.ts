@@ -109,7 +109,7 @@ const COMPOSED = new Set(['Failed', 'InvalidArgument']);
 /** The service's own codes lead its messages. */
 const CODES = /^(Denied|InvalidArgument|LimitsExceeded|NotEnabled|NothingPending|Refused|Unconfirmed|Failed): (.*)/s;
 
-/** What a root service from before a method can't do. */
+/** Sentences for methods that an older root service lacks. */
 const TOO_OLD: Partial<Record<Call['method'], Message>> = {
   SignIn: message('The installed root service is older than this program, and cannot let a login page through.'),
   Blocked: message('The installed root service is older than this program, and cannot say what was blocked.'),

@@ -12,7 +12,7 @@ import type { OutsideRules, Uplink } from './rules.ts';
 
 type Family = 4 | 6;
 
-/** What a program's side of its link is set to. */
+/** Settings of the program’s side of its link. */
 export interface Outside {
   address: string;
   gateway: string;

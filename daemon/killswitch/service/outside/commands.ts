@@ -34,7 +34,7 @@ export function runCommand(argv: readonly string[], ms = 10_000): Promise<Finish
   });
 }
 
-/** What it printed. @throws Error with its own words where it fails */
+/** Output of a program that succeeds. @throws Error with its own words where it fails */
 export async function output(argv: readonly string[]): Promise<string> {
   const { status, out, err } = await runCommand(argv);
   if (status !== 0) throw new Error(`${argv.slice(0, 4).join(' ')}: ${err || `exit status ${status}`}`);

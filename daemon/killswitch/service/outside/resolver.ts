@@ -8,7 +8,7 @@ import { readText } from '../files.ts';
 const MS = 2_000;
 /** Address families of systemd-resolved (AF_INET, AF_INET6). */
 const FAMILIES = { 4: 2, 6: 10 } as const;
-/** Where WARP has not replaced it. */
+/** File of resolvers, where WARP has not replaced it. */
 const RESOLV_CONF = '/etc/resolv.conf';
 
 /** @param router asked where nobody knows a resolver, as most routers answer for one. @returns null: none is known */

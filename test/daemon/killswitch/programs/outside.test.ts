@@ -142,7 +142,7 @@ function start(command: string[], options: Parameters<Machine['start']>[1] = {})
   return child;
 }
 
-/** What a program prints next. */
+/** Next output of a program. */
 function line(child: ChildProcess): Promise<string> {
   return new Promise((done, fail) => {
     let errors = '';
