@@ -1,6 +1,7 @@
 // Pure: renders the table of programs outside the tunnel. What they send leaves by the uplink or not at all, and nobody else is
 // forwarded because of them.
-import { quoted, replacing, set, TUNNEL_INTERFACES } from '../rules/rules.ts';
+import { TUNNEL_INTERFACES } from '../rules/place.ts';
+import { quoted, replacing, set } from '../rules/rules.ts';
 import { ANY_DEVICE, addressesOf, NETWORK, NETWORK_6 } from './addresses.ts';
 
 export const OUTSIDE_TABLE = 'culvert_outside';

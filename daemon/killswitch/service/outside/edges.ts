@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import { addressesOf, INNER_DEVICE, numberOf, PREFIX, PREFIX_6 } from '../../outside/addresses.ts';
 import type { OutsideEdges } from '../../outside/outside.ts';
 import { parseDefaultRoute, parseRules } from '../../outside/routing.ts';
-import { TUNNEL_INTERFACES } from '../../rules/rules.ts';
+import { TUNNEL_INTERFACES } from '../../rules/place.ts';
 import { type Child, createBackOff, startChild } from '../child.ts';
 import { readText } from '../files.ts';
 import { cgroupOfProcess, childrenOf } from '../programs.ts';
