@@ -36,12 +36,12 @@ export const CHAINS = {
 /** Set of the addresses on the link that asked for this machine's. */
 export const ASKERS = 'askers';
 /**
- * Sets for the time in which a user signs in to a network: its link, the helper's user on that link, and the name servers there.
- * They are empty at any other time, and the kernel forgets each element unless it is repeated.
+ * Sets for the time in which a user signs in to a network: the helper's user on the link, and the name servers there. They are
+ * empty at any other time, and the kernel forgets each element unless it is repeated. Every word more is read with each repair.
  */
-export const SIGN_IN = { links: 'sign_in_links', helpers: 'sign_in_helpers', servers: 'sign_in_servers' } as const;
+export const SIGN_IN = { helpers: 'sign_in_helpers', servers: 'sign_in_servers' } as const;
 const SIGN_IN_SECONDS = 5;
-/** Bit of the mark of the helper's connections: no program can be told from what arrives. */
+/** Mark of the helper's connections: no program can be told from what arrives. */
 const SIGN_IN_MARK = '0x20000000';
 /** Protocols with ports: TCP, UDP, DCCP, SCTP and UDP-Lite. By number, since nft needs /etc/protocols for names. */
 export const WITH_PORTS = '{ 6, 17, 33, 132, 136 }';
@@ -71,8 +71,8 @@ const TOO_LARGE = [
 
 /** Packets of the helper of a sign-in: TCP, and DNS to the name servers of the link. */
 const SIGN_IN_LEAVING = [
-  `meta nfproto ipv4 tcp dport != { 53, 853 } meta skuid . oifname @${SIGN_IN.helpers} ct mark set ct mark | ${SIGN_IN_MARK} accept`,
-  `meta l4proto { 6, 17 } th dport 53 meta skuid . oifname . ip daddr @${SIGN_IN.servers} ct mark set ct mark | ${SIGN_IN_MARK} accept`,
+  `tcp dport != { 53, 853 } meta skuid . oifname @${SIGN_IN.helpers} ct mark set ${SIGN_IN_MARK} accept`,
+  `udp dport 53 meta skuid . oifname . ip daddr @${SIGN_IN.servers} ct mark set ${SIGN_IN_MARK} accept`,
 ];
 
 /** The DHCP messages of system users (dhcpcd and systemd-networkd are not root) and the part of neighbor discovery that a host sends. */
@@ -148,7 +148,6 @@ ${flags.length ? `  flags ${flags.join(', ')}\n` : ''}  counter blocked { }
   set ${ASKERS} { type ipv6_addr; size 256; flags dynamic, timeout; timeout 5s; }
 
   # for a sign-in to a network
-  set ${SIGN_IN.links} { type ifname; flags timeout; timeout ${SIGN_IN_SECONDS}s; }
   set ${SIGN_IN.helpers} { type uid . ifname; flags timeout; timeout ${SIGN_IN_SECONDS}s; }
   set ${SIGN_IN.servers} { type uid . ifname . ipv4_addr; flags timeout; timeout ${SIGN_IN_SECONDS}s; }
 
@@ -192,7 +191,7 @@ ${lines(lan('daddr'))}    counter name blocked drop
     # path MTU of the tunnel's own packets
     icmp type { destination-unreachable, time-exceeded, parameter-problem } ct state related accept
     icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } ct state related accept
-    iifname @${SIGN_IN.links} ct mark & ${SIGN_IN_MARK} == ${SIGN_IN_MARK} ct state established accept
+    ct mark ${SIGN_IN_MARK} ct state established accept
 ${lines(groups.map(group => `${matchOf(group, 'saddr', 'sport')} ct state established accept`))}${lines(lan('saddr'))}  }
 
   # CVE-2019-14899: the tunnel's address answers on no other link

@@ -69,7 +69,7 @@ interface Open {
   wasPresent: boolean;
 }
 
-const NOTHING: Elements = { links: [], helpers: [], servers: [] };
+const NOTHING: Elements = { helpers: [], servers: [] };
 
 /** @param changed called when the window was opened or closed */
 export function createWindow(edges: WindowEdges, changed: () => void): SignInWindow {
@@ -176,7 +176,6 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
 function elementsOf({ helper: { uid }, link, servers }: Open): Elements {
   const device = quoted(link.device);
   return {
-    links: [device],
     helpers: [`${uid} . ${device}`],
     servers: servers.map(server => `${uid} . ${device} . ${server}`),
   };

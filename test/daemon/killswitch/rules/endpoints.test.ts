@@ -112,8 +112,8 @@ test('no packet gets out by a rule that is not for an interface, a protocol of t
       /^meta skuid < 1000 udp length <= 576 ip6 saddr fe80::\/10 udp sport 546 /,
       /^icmp type destination-unreachable icmp code frag-needed ip length <= 576 ip daddr \{ 10\./,
       /^icmpv6 type packet-too-big ip6 length <= 1240 ip6 daddr \{ fe80::/,
-      /^meta nfproto ipv4 tcp dport != \{ 53, 853 \} meta skuid \. oifname @sign_in_helpers /,
-      /^meta l4proto \{ 6, 17 \} th dport 53 meta skuid \. oifname \. ip daddr @sign_in_servers /,
+      /^tcp dport != \{ 53, 853 \} meta skuid \. oifname @sign_in_helpers /,
+      /^udp dport 53 meta skuid \. oifname \. ip daddr @sign_in_servers /,
     ];
     const rest = accepting.filter(
       rule =>

@@ -35,8 +35,8 @@ const LEAVING = [
   `${ADVERTISEMENT} @askers accept`,
   'meta skuid 0 ip daddr { 162.159.193.0/24 } udp dport { 500, 4500 } accept',
   'meta skuid 0 ip6 daddr { 2606:4700:100::/48 } tcp dport { 443 } accept',
-  'meta nfproto ipv4 tcp dport != { 53, 853 } meta skuid . oifname @sign_in_helpers ct mark set ct mark | 0x20000000 accept',
-  'meta l4proto { 6, 17 } th dport 53 meta skuid . oifname . ip daddr @sign_in_servers ct mark set ct mark | 0x20000000 accept',
+  'tcp dport != { 53, 853 } meta skuid . oifname @sign_in_helpers ct mark set 0x20000000 accept',
+  'udp dport 53 meta skuid . oifname . ip daddr @sign_in_servers ct mark set 0x20000000 accept',
 ];
 const lan = (side: string) => [`ip ${side} ${LAN4} accept`, `ip6 ${side} ${LAN6} accept`];
 
@@ -92,7 +92,7 @@ function chainsOf(allowLan: boolean): [name: string, hook: string, rules: string
         'icmpv6 type { nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert, nd-redirect } ip6 hoplimit 255 accept',
         'icmp type { destination-unreachable, time-exceeded, parameter-problem } ct state related accept',
         'icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } ct state related accept',
-        'iifname @sign_in_links ct mark & 0x20000000 == 0x20000000 ct state established accept',
+        'ct mark 0x20000000 ct state established accept',
         'ip saddr { 162.159.193.0/24 } udp sport { 500, 4500 } ct state established accept',
         'ip6 saddr { 2606:4700:100::/48 } tcp sport { 443 } ct state established accept',
         ...local('saddr'),
@@ -130,7 +130,6 @@ for (const allowLan of [false, true])
         'table inet culvert {',
         '  counter blocked { }',
         '  set askers { type ipv6_addr; size 256; flags dynamic, timeout; timeout 5s; }',
-        '  set sign_in_links { type ifname; flags timeout; timeout 5s; }',
         '  set sign_in_helpers { type uid . ifname; flags timeout; timeout 5s; }',
         '  set sign_in_servers { type uid . ifname . ipv4_addr; flags timeout; timeout 5s; }',
         '}',

@@ -12,8 +12,8 @@ import { until } from '../../../support/until.ts';
 
 const USER = 1000;
 const LINK: Link = { device: 'wlan0', index: '3', gateway: '10.0.0.1', hardware: null };
-const OPEN: Elements = { links: ['"wlan0"'], helpers: ['61999 . "wlan0"'], servers: ['61999 . "wlan0" . 10.0.0.1'] };
-const CLOSED: Elements = { links: [], helpers: [], servers: [] };
+const OPEN: Elements = { helpers: ['61999 . "wlan0"'], servers: ['61999 . "wlan0" . 10.0.0.1'] };
+const CLOSED: Elements = { helpers: [], servers: [] };
 
 function play() {
   const world = {
@@ -140,8 +140,7 @@ test('does not begin without a block, beside a tunnel, or on no network, and lea
 test('the elements are one transaction, which also empties the sets', () => {
   assert.equal(
     renderElements(OPEN, 'culvert'),
-    'flush set inet culvert sign_in_links; add element inet culvert sign_in_links { "wlan0" }; ' +
-      'flush set inet culvert sign_in_helpers; add element inet culvert sign_in_helpers { 61999 . "wlan0" }; ' +
+    'flush set inet culvert sign_in_helpers; add element inet culvert sign_in_helpers { 61999 . "wlan0" }; ' +
       'flush set inet culvert sign_in_servers; add element inet culvert sign_in_servers { 61999 . "wlan0" . 10.0.0.1 }',
   );
   assert.doesNotMatch(renderElements(CLOSED, 'culvert'), /add/);
