@@ -5,6 +5,7 @@ import type { Snapshot } from '../../../api/schema.ts';
 import { modeName } from '../../client/labels.ts';
 import { isComplete, matchOf, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
 import type { Command, Group, Question, Row } from '../../form.ts';
+import { wordMessage } from '../../message.ts';
 import { presetName } from '../../routes/document.ts';
 import {
   allowQuestion,
@@ -203,7 +204,8 @@ function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
   const { _ } = tr;
   const { tried } = editor.state();
   const rule = tried?.rules.find(({ name }) => name === draft.name);
-  const fault = tried?.invalid[0];
+  const invalid = tried?.invalid[0];
+  const fault = invalid ? wordMessage(invalid.message, tr) : null;
   const asks = rule?.weakens === true && rule.proof === 'copyable' && rule.allowed !== true;
   const confirm: Question | undefined = asks ? allowQuestion(draft.name, tr) : undefined;
   const cancel: Row = {
@@ -223,7 +225,7 @@ function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
       kind: 'note',
       id: 'draft-rule',
       title: `${capital(matchText(draft, tr))}: ${ruleEffects(draft, tr)}`,
-      subtitle: fault ? fault.reason : rule?.weakens ? ruleStrength(rule, tr) : null,
+      subtitle: fault ?? (rule?.weakens ? ruleStrength(rule, tr) : null),
       tone: fault ? 'error' : rule?.weakens ? 'warning' : 'neutral',
     },
     ...(tried && !fault
@@ -243,7 +245,7 @@ function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
       label: _('Save'),
       style: 'suggested',
       sensitive: rule !== undefined && !fault,
-      reason: fault ? fault.reason : _('It is being tried.'),
+      reason: fault ?? _('It is being tried.'),
       command: { ...work(() => editor.save(asks), true), ...(confirm ? { confirm } : {}), done: _('The rule is set') },
     },
     cancel,
