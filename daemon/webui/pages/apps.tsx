@@ -194,7 +194,7 @@ function AppRow({ app, busy, why, launch, setShortcut, runEntry }: AppRowProps) 
   const { name, shortcut } = app;
   const word = shortcut === null ? _('Add to Menu') : _('Remove from Menu');
   return (
-    <li class={open.value ? 'row open' : 'row'}>
+    <li class="row">
       <div class="words">
         <span class="title">{name}</span>
         <span class="subtitle" title={appDetails(app, tr)}>

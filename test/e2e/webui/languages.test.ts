@@ -38,7 +38,7 @@ const APP = 'Some App';
 /** Texts that no language changes: names, addresses, versions, commands and figures. */
 const DATA = [
   new RegExp(`^${APP}:?$`),
-  /^(Culvert|MASQUE|WireGuard|DNS|Free|· FRA|×|culvert doctor|\S+ killswitch installer \| sudo sh)$/,
+  /^(Culvert|MASQUE|WireGuard|DNS|Free|· FRA|×|⋮|culvert doctor|\S+ killswitch installer \| sudo sh)$/,
   // domains, addresses and ranges
   /^[a-z\d]+([.:/…]+[a-z\d]*)*$/,
   /^[\d.,:/%\s·+-]*$/,
