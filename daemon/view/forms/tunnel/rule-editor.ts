@@ -132,11 +132,11 @@ function wifiRows(editor: RuleEditor, { name, match }: RuleDraft, tr: Translator
 
 function effectRows(editor: RuleEditor, { effects }: RuleDraft, tr: Translator): Row[] {
   const { _ } = tr;
-  const row = <K extends 'warp' | 'mode' | 'protocol' | 'routes'>(
+  function row<K extends 'warp' | 'mode' | 'protocol' | 'routes'>(
     key: K,
     title: string,
     values: readonly (readonly [NonNullable<NetworkEffects[K]>, string])[],
-  ): Row => {
+  ): Row {
     const { [key]: now, ...others } = effects;
     const choices: Choice<NetworkEffects>[] = [
       { value: NONE, label: _('Leave as it is'), gives: others },
@@ -145,7 +145,7 @@ function effectRows(editor: RuleEditor, { effects }: RuleDraft, tr: Translator):
     return select({ id: `draft-${key}`, title, choices, value: now ?? NONE }, gives =>
       editor.change({ effects: gives }),
     );
-  };
+  }
   const { killSwitch, ...others } = effects;
   return [
     row('warp', 'WARP', [
