@@ -6,6 +6,9 @@ import { json, openShipped } from '../../support/wrapper/gateway.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
 
+/** Without the questions what is left. */
+const byProgram = (calls: readonly string[]) => calls.filter(call => !call.endsWith('GET /usage'));
+
 const LIMITS = [
   { cli: 'firecrawl', status: 403, body: { error: 'Unauthorized: This account has been banned. Contact us.' } },
   { cli: 'firecrawl', status: 403, body: { error: 'This API key has been blocked by the account holder.' } },
@@ -23,7 +26,7 @@ for (const { cli, status, body } of LIMITS) {
       json(res, key === 'real-a' ? status : 200, key === 'real-a' ? body : {}),
     );
     assert.equal((await ask('POST /x', '{}')).status, 200);
-    assert.deepEqual(calls, ['real-a POST /x', 'real-b POST /x']);
+    assert.deepEqual(byProgram(calls), ['real-a POST /x', 'real-b POST /x']);
   });
 }
 
@@ -104,6 +107,7 @@ for (const { cli, create, answer, follow, body } of JOBS) {
     isOut = true;
     await ask('POST /other', '{}');
     await ask(follow, follow.startsWith('GET') ? undefined : (body ?? '{}'));
-    assert.deepEqual(calls, [`real-a ${create}`, 'real-a POST /other', 'real-b POST /other', `real-a ${follow}`]);
+    const expected = [`real-a ${create}`, 'real-a POST /other', 'real-b POST /other', `real-a ${follow}`];
+    assert.deepEqual(byProgram(calls), expected);
   });
 }
