@@ -24,6 +24,7 @@ test('the mode is chosen from cards by keyboard, and “More” leads to all mod
   await dialog.waitFor({ state: 'detached' });
   assert.equal(await page.evaluate(FOCUSED), 'Mode', 'the focus is back');
   await page.keyboard.press('Enter');
+  await dialog.waitFor();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await dialog.waitFor({ state: 'detached' });
