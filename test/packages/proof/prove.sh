@@ -27,18 +27,13 @@ commit() {
     git -C "$1" -c user.name=proof -c user.email=proof@culvert.example -c commit.gpgsign=false commit -qam "$2"
 }
 
-# What a maintainer does before a release. The builds of a proof trust these keys, and no other build ever does.
-# prepare DIRECTORY, the first time; prepare DIRECTORY PREPARED takes address and keys of the first
+# What a maintainer does before a release: prepare DIRECTORY. The builds of a proof trust these keys, and no other build ever does.
 prepare() {
   (
     cd "$1"
-    if [ $# -eq 1 ]; then
-      node data/release/project.mjs https://github.com/culvert-proof/culvert >/dev/null
-      sed -i "s|^  \"packages\": .*|  \"packages\": \"$repositories\",|" data/project.json
-      data/release/key.sh "$keys" --passphrase-file "$keys/passphrase" >/dev/null 2>&1
-    else
-      cp "$2/data/project.json" data/project.json
-    fi
+    node data/release/project.mjs https://github.com/culvert-proof/culvert >/dev/null
+    sed -i "s|^  \"packages\": .*|  \"packages\": \"$repositories\",|" data/project.json
+    data/release/key.sh "$keys" --passphrase-file "$keys/passphrase" >/dev/null 2>&1
     [ "$mode" != repositories ] || without_image
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) node data/release/version.mjs "$version"
   )
@@ -85,9 +80,9 @@ releases() {
   rm -rf "$work/one/culvert"
   mkdir -p "$work/one"
   (umask 022 && git clone -q . "$work/one/culvert")
-  (umask 077 && git clone -q . "$another/culvert")
+  prepare "$work/one/culvert"
+  (umask 077 && git clone -q "$work/one/culvert" "$another/culvert")
   for clone in "$work/one/culvert" "$another/culvert"; do
-    if [ "$clone" = "$work/one/culvert" ]; then prepare "$clone"; else prepare "$clone" "$work/one/culvert"; fi
     cp -a node_modules "$clone/"
     mkdir -p "$clone/build/release"
   done
