@@ -22,7 +22,7 @@ const TYPES: Record<string, z.ZodMiniType> = Object.fromEntries(
   ),
 );
 
-/** Whether a key exists and takes this value. */
+/** True if a key exists and takes this value. */
 export function accepts(key: string, value: unknown): boolean {
   return Object.hasOwn(TYPES, key) && z.safeParse(TYPES[key]!, value).success;
 }

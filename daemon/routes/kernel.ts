@@ -34,7 +34,7 @@ export async function routeOf(address: string, env: NodeJS.ProcessEnv): Promise<
   return { problem: quoted(stderr.trim().split('\n')[0] || shortMessage || 'ip failed') };
 }
 
-/** Whether an address is this machine's, whatever its routes are. */
+/** True for an address of this machine, whatever its routes are. */
 export function isOwn(address: string): boolean {
   if (/^127\.|^::1$/.test(address)) return true;
   return Object.values(networkInterfaces()).some(list => list?.some(each => each.address === address));

@@ -154,7 +154,7 @@ export function prefixes({ family, first, last, prefix }: Range): string[] {
   return cidrs;
 }
 
-/** Whether `outer` has every address of `inner`. */
+/** True if `outer` has every address of `inner`. */
 export function contains(outer: Range, inner: Range): boolean {
   return outer.family === inner.family && outer.first <= inner.first && outer.last >= inner.last;
 }

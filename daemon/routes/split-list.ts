@@ -16,7 +16,7 @@ const PASSES = 3;
 export interface SplitList {
   /** @throws Problem routes-failed where the list can't be read now */
   current(): Promise<SplitTunnel>;
-  /** Whether the tunnel CLI has a command for the action. */
+  /** True if the tunnel CLI has a command for the action. */
   supported(): Promise<(action: ActionName) => boolean>;
   /** Sets the list, reads it back, and repeats what is missing. @throws Problem */
   set(wanted: readonly Entry[], phase: Phase): Promise<void>;

@@ -15,13 +15,13 @@ export function startTime(pid: number): string | null {
   return isGone ? null : (fields[19] ?? null);
 }
 
-/** Whether a process is stopped by a signal (SIGSTOP, SIGTSTP) or a debugger. */
+/** True for a process that a signal (SIGSTOP, SIGTSTP) or a debugger has stopped. */
 export function isSuspended(pid: number): boolean {
   const stat = readText(`/proc/${pid}/stat`);
   return stat !== null && /^[Tt]/.test(stat.slice(stat.lastIndexOf(')') + 2));
 }
 
-/** Whether a process still is the one that had this start time. */
+/** True while a process is the one that had this start time. */
 export function isRunning(pid: number, started: string): boolean {
   return startTime(pid) === started;
 }

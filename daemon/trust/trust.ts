@@ -27,7 +27,7 @@ export interface TrustOptions {
   env: NodeJS.ProcessEnv;
   paths: Paths;
   signal: AbortSignal;
-  /** Whether the device belongs to an organization; null where that is not known. */
+  /** True if the device belongs to an organization; null before that was read. */
   isMember?: boolean | null;
   /** A directory that stands for `/`, and the user whose files count as the system's there. */
   place?: Place | undefined;

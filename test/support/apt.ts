@@ -20,7 +20,7 @@ export interface Machine {
   /** Runs a program in the root. */
   run(...words: string[]): string;
   readonly isRoot: boolean;
-  /** Whether apt verifies by Sequoia, with its policy of digests. */
+  /** True if apt verifies by Sequoia, with its policy of digests. */
   readonly sequoia: boolean;
 }
 

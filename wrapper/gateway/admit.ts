@@ -28,7 +28,7 @@ export interface Door {
   keyHeader: string;
 }
 
-/** Most parts of an address that are looked at for a placeholder. */
+/** Maximum parts of an address that may hold a placeholder. */
 const MOST_PLACES = 16;
 
 type Headers = NodeJS.Dict<string[]>;

@@ -39,7 +39,7 @@ export interface Gateway {
 /** Longer than programs keep an idle connection, so that none is closed under a request. */
 const KEEP_ALIVE_MS = 65_000;
 const MOST_CONNECTIONS = 4_096;
-/** Beyond this, the connection that has been idle for longest is closed, so that idle ones shut nobody out. */
+/** Beyond this, the connection that has been idle for longest is closed, so that idle ones shut no program out. */
 const MOST_IDLE = 1_024;
 const REVOKED_MS = 1_000;
 /** The kernel may leave a row out of a table that changes while it is read. */
@@ -148,7 +148,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
       socket.destroy();
     });
   });
-  // programs may open a thousand connections at once
+  // programs may open a thousand connections together
   server.listen(fd === undefined ? { port, host: '127.0.0.1', backlog: MOST_CONNECTIONS } : { fd });
   await once(server, 'listening').catch(error => {
     throw cannotListen(cli, port, error);

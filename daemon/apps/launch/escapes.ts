@@ -52,7 +52,7 @@ export function optionAgainstRunning([command = '', ...words]: readonly string[]
   return null;
 }
 
-/** Whether a program runs outside the place. */
+/** True if a program runs outside the place. */
 export function runsOutside(file: string, procfs = '/proc'): boolean {
   return outside(procfs).includes(real(file));
 }

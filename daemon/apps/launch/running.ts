@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 
-/** Whether a process of this program runs without our switch; `file` is its executable. For Electron apps. */
+/** True if a process of this program runs without our switch; `file` is its executable. For Electron apps. */
 export function runsWithoutProxy(file: string, procfs = '/proc'): boolean {
   let real: string;
   try {
@@ -23,7 +23,7 @@ export function runsWithoutProxy(file: string, procfs = '/proc'): boolean {
   });
 }
 
-/** Whether a name is owned on the session bus; false where there is no bus, or nothing to ask it with. */
+/** True if a name is owned on the session bus; false without a bus, or without a program to ask it with. */
 export function ownsBusName(name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const call = 'org.freedesktop.DBus.NameHasOwner';
   const args = ['call', '--session', '--dest', 'org.freedesktop.DBus', '--object-path', '/org/freedesktop/DBus'];

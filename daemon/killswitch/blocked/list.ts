@@ -43,7 +43,7 @@ function entryOf({ key, origin, age, packets, ...rest }: Recorded, { first, bega
   };
 }
 
-/** A unit may have several cgroups, and those that have gone can't be told apart. */
+/** A unit may have several cgroups, and those that have gone have no names. */
 function joined(entries: readonly Entry[]): Entry[] {
   const byIdentity = new Map<string, Entry>();
   for (const entry of entries) {

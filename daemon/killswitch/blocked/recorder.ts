@@ -46,7 +46,7 @@ export interface Recorder {
 export function createRecorder({ nft, programsIn, now, report }: RecorderEdges): Recorder {
   const inTurn = createQueue();
   const inForce: { rules: RuleOptions | null; uids: readonly number[] } = { rules: null, uids: [] };
-  /** Text of the table in the kernel; null: there is none. */
+  /** Text of the table in the kernel; null without one. */
   let loaded: string | null = null;
   let leaseUntil = 0;
   /** When the recording began, and when it was last read. */

@@ -56,7 +56,7 @@ export function installCommand(culvert: string): string {
   return `${word} killswitch installer | sudo sh`;
 }
 
-/** Whether the service can start: the package for servers does not bring the program that runs it. */
+/** True if the service can start: the package for servers lacks the program that runs it. */
 export function isInstalled({ activation, units }: Places): boolean {
   if (!activation.some(file => existsSync(file))) return false;
   const unit = units.find(file => existsSync(file));

@@ -30,11 +30,11 @@ export interface OutsideEdges {
   isSupported(): boolean;
   /** null: there is no such process. */
   processOf(pid: number): Process | null;
-  /** Whether a program is kept in the tunnel. */
+  /** True for a program that is kept in the tunnel. */
   isKept(pid: number): boolean;
   /** Anything of the kill switch is in force. */
   switchOn(): Promise<boolean>;
-  /** Whether an organization manages this machine's WARP; null: WARP did not say. */
+  /** True if an organization manages this machine's WARP; null if WARP did not say. */
   managed(): Promise<boolean | null>;
   /** The links that there are, by number, with their users; null: one that was not finished. */
   links(): ReadonlyMap<number, number | null>;
@@ -46,7 +46,7 @@ export interface OutsideEdges {
   rules(family: Family): Promise<Rule[]>;
   addRule(family: Family, words: readonly string[], priority: number): Promise<void>;
   removeRule(family: Family, words: readonly string[]): Promise<void>;
-  /** Device of the default route, past the tunnel, its MTU and its resolver; null: there is none. */
+  /** Device of the default route, past the tunnel, its MTU and its resolver; null without one. */
   uplink(family: Family): Promise<{ device: string; mtu: number; resolver: string | null } | null>;
   /** Turns on forwarding from devices. @returns whether the first of them was forwarded from by this service only; null: impossible */
   forward(family: Family, devices: readonly string[]): boolean | null;

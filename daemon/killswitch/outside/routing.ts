@@ -48,7 +48,7 @@ export function planRules(
   };
 }
 
-/** The device of the best default route, and its router; null: there is none. @throws Error where it is no list of routes */
+/** The device of the best default route, and its router; null without such a route. @throws Error where it is no list of routes */
 export function parseDefaultRoute(
   text: string,
   excluded: readonly string[],

@@ -11,7 +11,7 @@ export function isName(name: string): boolean {
   return name.length <= 253 && /^(?:[\w-]{1,63}\.)*[\w-]{1,63}\.?$/.test(name);
 }
 
-/** @param id tells the answer from others */
+/** @param id identifies the answer */
 export function formatQuestion(id: number, name: string): Uint8Array {
   const labels = name.replace(/\.$/, '').split('.');
   const bytes = [id >> 8, id & 255, RECURSION_WANTED >> 8, 0, 0, 1, 0, 0, 0, 0, 0, 0];

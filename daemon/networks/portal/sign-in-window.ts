@@ -29,7 +29,7 @@ export interface PassedHost {
 }
 
 export interface SignInWindow {
-  /** Resolves when the window is closed, whoever closed it. */
+  /** Resolves when the window is closed, by either side. */
   closed: Promise<void>;
   /** Port of 127.0.0.1 where a SOCKS5 proxy serves this user. */
   port: number;

@@ -37,7 +37,7 @@ export async function nodeList(program: string | null, look: Look): Promise<List
   };
 }
 
-/** Whether NODE_USE_SYSTEM_CA means anything to it: from 22.19 and 24.6 on. */
+/** True if it reads NODE_USE_SYSTEM_CA: from 22.19 and 24.6 on. */
 async function readsSystemVariable(program: string, look: Look): Promise<boolean> {
   const [major = 0, minor = 0] = ((await look.ask(program, '-p', 'process.versions.node')) ?? '')
     .split('.')

@@ -108,7 +108,7 @@ export function trustableLink({
   return !own || own.match.any !== undefined ? link : null;
 }
 
-/** The first network that a rule is for, with the rule, else the first network; null where there is none. */
+/** The first network that a rule is for, with the rule, else the first network; null without a network. */
 export function networkLine({ links, decision }: NetworksState, tr: Translator): string | null {
   const at = decision.links.findIndex(({ rule }) => rule !== null);
   const [link, chosen] = [links[at], decision.links[at]];

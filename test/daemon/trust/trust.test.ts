@@ -164,7 +164,7 @@ test('the command for an administrator makes Java connect', {
   assert.equal(await isReached(), true);
 });
 
-test('has each tool connect to a host, and says who signed its certificate', async t => {
+test('has each tool connect to a host, and names the signer of its certificate', async t => {
   const pc = machine(t, RUSTUP);
   const organization = authority(t);
   pc.install(organization);

@@ -68,7 +68,7 @@ export async function setLoginPage(mode: Mode, certificate?: string) {
     places,
     setMode,
     script: (text: string) => script(stage.inside, text),
-    /** Opens the window for root, who runs the test. */
+    /** Opens the window for root, the user of the test. */
     open: (seconds = 300) => openWindow(seconds, { places, directory: stage.path('own') }),
     /** Opens the window as a user, and holds it with a program that can be killed. */
     async hold(uid = 0) {
@@ -132,7 +132,7 @@ print(s.recv(2))`;
       ];
       await exec(words[0]!, [...words.slice(1), ...options]);
     },
-    /** Packets that reached the address which nobody asks, and questions for the name which nobody asks for. */
+    /** Packets to the address of leaks, and questions for the name of leaks. */
     async leaked(): Promise<{ packets: number; questions: number }> {
       const text = await script(farInside, 'nft list table inet seen');
       const questions = readFileSync(stage.path('names'), 'utf8').split('leak.example').length - 1;

@@ -141,7 +141,7 @@ async function openIdle(t: TestContext, port: number, { count, uid }: { count: n
 }
 
 for (const uid of [undefined, 65_534])
-  test(`${IDLE} idle connections of ${uid ? 'another user' : 'this user'} shut nobody out`, {
+  test(`${IDLE} idle connections of ${uid ? 'another user' : 'this user'} shut no program out`, {
     skip: uid !== undefined && notRoot,
   }, async t => {
     const { ask, child, url } = await startProcess(t, (_key, _req, res) => json(res, 200, {}));
@@ -172,7 +172,7 @@ const endless: Respond = (_key, req, res) => {
   more();
 };
 
-test('endless answers take little memory, and a program that does not read them delays nobody', async t => {
+test('endless answers take little memory, and a program that does not read them delays no other', async t => {
   const { ask, child } = await startProcess(t, endless);
   (await ask('/small')).resume();
   const before = peakOf(child);

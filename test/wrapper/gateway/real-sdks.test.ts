@@ -153,7 +153,7 @@ test('an upload of 50 MB arrives whole, with one account', { skip }, async t => 
   assert.ok(uploads[0]!.bytes > 50_000_000 && uploads[0]!.bytes < 50_002_000);
 });
 
-test('1,000 requests at once over five accounts spend every credit once', { skip }, async t => {
+test('1,000 simultaneous requests over five accounts spend every credit once', { skip }, async t => {
   const { port, spent } = await startFirecrawl(t, 200);
   const { program } = await open(t, 'firecrawl', keysOf('abcde'), port);
   const failures = await program(`${FIRECRAWL}

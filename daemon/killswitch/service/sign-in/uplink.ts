@@ -1,4 +1,4 @@
-// Finds the link to the internet outside the tunnel, the name servers that its network named, and who is at the screen.
+// Finds the link to the internet outside the tunnel, the name servers that its network named, and the user at the screen.
 import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { TUNNEL_INTERFACES } from '../../rules/place.ts';

@@ -19,7 +19,7 @@ export interface BlockedState {
 
 export const NOT_READ: BlockedState = { list: null, failed: null };
 
-/** Whether it is recorded while nobody looks; null where it can't be set. */
+/** True if it is recorded without a reader; null where it can't be set. */
 export function recordsBlocked({ config, offline }: ClientState): boolean | null {
   return offline ? null : (config?.config.warp.recordBlocked ?? null);
 }

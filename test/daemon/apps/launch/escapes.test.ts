@@ -1,4 +1,4 @@
-// Programs that would leave their place in the tunnel: who hands over, and where the search for a program ends.
+// Programs that would leave their place in the tunnel: programs that hand over, and where the search for a program ends.
 import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -246,7 +246,7 @@ test('prints the state without a daemon, and turning off asks the root service d
   assert.doesNotMatch(off.stderr, /Start it with: culvert$/m);
 });
 
-test('lists what was blocked: who, where to, how often and why', async t => {
+test('lists what was blocked: program, destination, count and rule', async t => {
   const home = createHome(t);
   const { lists } = await startWith(t, home, ON);
   const entry = {

@@ -1,4 +1,4 @@
-// The list of what was blocked, with the real root service, nft and kernel: who, where to, by which rule; and recording it opens nothing.
+// The list of what was blocked, with the real root service, nft and kernel: program, destination, rule; and recording it opens nothing.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, test } from 'node:test';

@@ -160,7 +160,7 @@ function line(child: ChildProcess): Promise<string> {
   });
 }
 
-/** A program outside that asks when it is told to. */
+/** A program outside that asks on demand. */
 async function startLoop(options: { uid?: number } = {}, command = machine.outside(...LOOP)) {
   const child = start(command, { ...options, stdio: ['pipe', 'pipe', 'pipe'] });
   assert.equal(await line(child), 'ready');

@@ -32,7 +32,7 @@ test('a name that does not exist has no address, and an answer that was cut off 
   assert.deepEqual(parseAnswer(answer(2, [...A, 192, 0, 2, 7, ...A, 192]), QUESTION), ['192.0.2.7']);
 });
 
-test('anything but the answer to the question is none', () => {
+test('anything but the answer to the question is refused', () => {
   const address = [...A, 192, 0, 2, 7];
   assert.equal(parseAnswer(answer(1, address, 0x8180, 0x1235), QUESTION), null, 'another number');
   assert.equal(parseAnswer(answer(1, address, 0x0100), QUESTION), null, 'a question');

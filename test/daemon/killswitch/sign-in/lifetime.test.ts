@@ -121,7 +121,7 @@ test('fifteen minutes from the beginning are the end, however often it is extend
   assert.equal(window.isOpen(), false);
 });
 
-test('does not begin without a block, beside a tunnel, or on no network, and leaves nothing where the kernel refuses', async () => {
+test('does not begin without a block, with a tunnel, or without a network, and leaves nothing where the kernel refuses', async () => {
   for (const [change, pattern] of [
     [{ isBlocking: false }, /does not block/],
     [{ hasTunnel: true }, /Disconnect WARP first/],

@@ -24,7 +24,7 @@ const rows = (entries: BlockedEntry[], hidden = 0, recordingSince: string | null
     ({ title, subtitle }) => [title, subtitle?.replace(/\d\d:\d\d:\d\d/, 'TIME') ?? null],
   );
 
-test('a row says who, where to, how often, since when and by which rule', () => {
+test('a row has the program, the destination, the count, the time and the rule', () => {
   assert.deepEqual(rows([ENTRY, { ...ENTRY, port: 53, protocol: 'udp', packets: 1, rule: 'dns', programs: [] }]), [
     ['firefox, Web Content to 203.0.113.5:443 (TCP)', '12 packets since TIME: kill switch'],
     ['org.mozilla.firefox to 203.0.113.5:53 (UDP)', '1 packet since TIME: kill switch: no DNS outside the tunnel'],
