@@ -185,7 +185,7 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
     const number = freeNumber(caller.uid);
     try {
       await edges.addLink(number, { pid: shell!.pid, uid: caller.uid }, mtu);
-      // the number of a process may have passed to another one meanwhile
+      // by now the number may be that of another process
       if (edges.processOf(shell!.pid)?.startTime !== shell!.startTime) throw new Error('the process has ended');
       const uplinks = await putInForce(found);
       await edges.startLink(number);

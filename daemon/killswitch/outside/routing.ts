@@ -3,7 +3,7 @@ import { NETWORK, NETWORK_6, numberOf } from './addresses.ts';
 
 export interface Rule {
   priority: number;
-  /** Words that name a rule of ours to `ip rule`; null: somebody else's. */
+  /** Words that name a rule of ours to `ip rule`; null for a foreign rule. */
   ours: string[] | null;
 }
 
@@ -24,7 +24,7 @@ export function parseRules(text: string): Rule[] {
 }
 
 /**
- * Changes that bring the rules to what is wanted, each once and all of them before everybody else's: the rules to delete, and the priority to
+ * Changes that bring the rules to what is wanted, each once and all of them before foreign rules: the rules to delete, and the priority to
  * add at, with those to add. The kernel puts a rule that names no priority right before the first one, so others pass ours again and again.
  * @param wanted words of each rule
  */

@@ -47,7 +47,7 @@ export async function openWindow(
   seconds: number,
   { places = usual, directory = SIGN_IN_DIRECTORY }: { places?: Places; directory?: string } = {},
 ): Promise<SignInWindow> {
-  // nobody is asked for a password for what would be refused
+  // a refusal must come before the question for a password
   for (let attempt = 1; hasTunnel() && attempt < TUNNEL.attempts; attempt++) await delay(TUNNEL.everyMs);
   await askService({ method: 'SignIn', seconds }, true, places);
   const path = join(directory, SIGN_IN_SOCKET);
@@ -123,7 +123,7 @@ function listen(path: string, relays: Set<Socket>): Promise<Server> {
   });
 }
 
-/** True where the other end is a socket of this user. One that is closed by now is nobody's: its row has no inode. */
+/** True where the other end is a socket of this user. A closed one has no owner: its row has no inode. */
 function isOwn({ localPort, remotePort }: Socket): boolean {
   const ends = [remotePort, localPort].map(
     port => `0100007F:${(port ?? 0).toString(16).toUpperCase().padStart(4, '0')}`,

@@ -240,7 +240,7 @@ test('names the certificate by its fingerprint, and what is at its path only whe
   assert.deepEqual([ofUser.certificates.length, ofUser.refused.length > 0], [0, true], 'files of the user');
 });
 
-test('without a certificate, it starts no tool that nobody named', async t => {
+test('without a certificate, it starts only tools that were named', async t => {
   const pc = machine(t);
   const marker = path.join(pc.home, 'started');
   writeFileSync(path.join(pc.home, 'curl'), `#!/bin/sh\ntouch '${marker}'\n`, { mode: 0o755 });

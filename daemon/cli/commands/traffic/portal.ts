@@ -77,7 +77,7 @@ export async function signIn(context: Context, request: Request, world: World): 
   }
 }
 
-/** With the kill switch on: through a helper of the root service, the only program that may send outside WARP meanwhile. */
+/** With the kill switch on: through a helper of the root service, the only program that may send outside WARP during the sign-in. */
 async function signInThroughWindow(
   context: Context,
   snapshot: Snapshot,

@@ -39,7 +39,7 @@ export function createForwarding(
       if (!ended.length) return;
       for (const key of ended) {
         const [protocol] = key.split('/');
-        // another program may have turned it on for all meanwhile
+        // another program may have turned it on for all since then
         if (read(key) === '1' && read(`${protocol}/conf/all/forwarding`) !== '1') write(key, '0');
       }
       save(listed.filter(isKept));

@@ -9,7 +9,7 @@ const MS = 8_000;
 /** @param warpCli path of WARP's program. @returns null where WARP does not say */
 export async function isManaged(warpCli: string): Promise<boolean | null> {
   if (GLib.file_test(MDM, GLib.FileTest.EXISTS)) return true;
-  if (!GLib.file_test(warpCli, GLib.FileTest.IS_EXECUTABLE)) return false; // nobody to manage
+  if (!GLib.file_test(warpCli, GLib.FileTest.IS_EXECUTABLE)) return false; // there is no WARP to manage
   try {
     const { out, err } = await runCommand([warpCli, '--accept-tos', '-j', 'registration', 'show'], MS);
     return parseManaged(`${out}\n${err}`);

@@ -11,7 +11,7 @@ const FAMILIES = { 4: 2, 6: 10 } as const;
 /** File of resolvers, where WARP has not replaced it. */
 const RESOLV_CONF = '/etc/resolv.conf';
 
-/** @param router asked where nobody knows a resolver, as most routers answer for one. @returns null: none is known */
+/** @param router asked without a known resolver, since most routers answer as one. @returns null without any */
 export async function resolverOf(
   bus: Gio.DBusConnection,
   { device, router }: { device: string; router: string | null },

@@ -1,4 +1,4 @@
-// The helper of a sign-in: a SOCKS5 proxy (RFC 1928) for one user, and the only program that the kill switch lets out meanwhile. It has
+// The helper of a sign-in: a SOCKS5 proxy (RFC 1928) for one user, and the only program that the kill switch lets out during it. It has
 // a user of its own, which systemd made up, and ends with the command that holds it.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';

@@ -25,7 +25,7 @@ async function ask(name: string, server: string): Promise<string[] | null> {
   const socket = Gio.Socket.new(IPV4, Gio.SocketType.DATAGRAM, Gio.SocketProtocol.UDP);
   socket.set_timeout(ANSWER_SECONDS);
   try {
-    // connected, so that the kernel lets nobody else answer
+    // connected, so that the kernel drops answers of other hosts
     socket.connect(Gio.InetSocketAddress.new_from_string(server, DNS_PORT)!, null);
     const connection = socket.connection_factory_create_connection();
     const question = formatQuestion(Math.floor(Math.random() * 65_536), name);

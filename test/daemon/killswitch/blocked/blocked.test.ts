@@ -203,7 +203,7 @@ nsenter --net=/proc/$p/ns/net sh -ec '
   assert.deepEqual([own.entries, own.hidden], [[], 1]);
 });
 
-test('it ends when nobody looks, also where another program emptied the packet filter', { skip: later }, async () => {
+test('it ends without a reader, also where another program emptied the packet filter', { skip: later }, async () => {
   await startAgain();
   await enable();
   await blocked();

@@ -68,7 +68,7 @@ test('asks the kernel for nothing until someone looks', async () => {
   assert.deepEqual(asked, []);
 });
 
-test('ends by itself when nobody has looked for the time of the last look', async () => {
+test('ends some time after the last reader', async () => {
   const { asked, kernel, recorder, isLoaded } = createStage();
   await kernel.replace(RULES);
   await recorder.read(1000, 60);
@@ -113,7 +113,7 @@ test('remembers when a destination was first blocked', async () => {
   const since = (await recorder.read(1000, 60)).entries[0]!.since;
   assert.ok(since >= recordingSince!);
   packets.set(443, 9);
-  // several packets at once: not before the look before
+  // several packets between two looks: not before the earlier one
   packets.set(80, 2);
   const before = new Date().toISOString();
   const { entries } = await recorder.read(1000, 60);

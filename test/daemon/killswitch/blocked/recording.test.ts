@@ -1,4 +1,4 @@
-// The table that records what is blocked, as text; blocked.test.ts beside it tries it.
+// The table that records what is blocked, as text; blocked.test.ts tries it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RECORDING_TABLE, renderRecording, SETS } from '../../../../daemon/killswitch/blocked/recording.ts';

@@ -352,7 +352,7 @@ test('culvert-killswitch-remove leaves nothing behind', { skip: later }, async (
   await machine.serve();
 });
 
-test('children in the background stay outside, programs do not reach each other or this machine, and nobody reaches them', {
+test('children in the background stay outside, and programs do not reach each other or this machine, nor are reached', {
   skip: later,
 }, async () => {
   const listen = `import socket
@@ -419,7 +419,7 @@ r.sendto(bytes.fromhex("1f901f90000000010000000150120000") + bytes(4), ("${FAR.a
   await nothingLeft();
 });
 
-test('nobody else is forwarded because of it, and one user has a limited number', { skip: later }, async () => {
+test('no other host is forwarded because of it, and one user has a limited number', { skip: later }, async () => {
   const program = await startLoop();
   // a neighbor that takes this machine for a router, into the tunnel
   const before = await seen();
