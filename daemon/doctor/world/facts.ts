@@ -80,7 +80,7 @@ export function covers(ranges: readonly string[], inner: string): boolean {
   });
 }
 
-/** Reports whether traffic to an address or a range goes around the tunnel. @throws Unknown when the split tunnel is not known */
+/** Reports whether traffic to an address or a range bypasses the tunnel. @throws Unknown when the split tunnel is not known */
 export function isOutsideTunnel(world: World, range: string): boolean {
   const { mode, ips } = tunnelOf(world).splitTunnel;
   if (mode === null) throw new Unknown(message('The split tunnel is not known: its lists could not be read.'));

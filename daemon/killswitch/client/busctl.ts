@@ -116,7 +116,9 @@ const TOO_OLD: Partial<Record<Call['method'], Message>> = {
   KeepInTunnel: message(
     'The installed root service is older than this program, and cannot keep a program in the tunnel.',
   ),
-  LeadOutside: message('The installed root service is older than this program, and cannot lead one around the tunnel.'),
+  LeadOutside: message(
+    'The installed root service is older than this program, and cannot run a program outside the tunnel.',
+  ),
 };
 
 /** A whole sentence of the root service, which the catalogs have. */

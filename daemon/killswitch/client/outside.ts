@@ -1,4 +1,4 @@
-// Leads this process and its parent around the tunnel: asks the root service for a link into their network namespace, and sets up
+// Moves this process and its parent outside the tunnel: asks the root service for a link into their network namespace, and sets up
 // the program's side of it. bin/culvert has made the namespaces before, with rights that hold in them alone.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,12 +25,12 @@ export async function leadOutside(outer: string | undefined, places = usual): Pr
   if (!existsSync('/run/systemd/system'))
     throw new Problem(
       'killswitch-failed',
-      message('Leading a program around the tunnel needs systemd, which does not run here.'),
+      message('Running a program outside the tunnel needs systemd, which does not run here.'),
     );
   if (!isInstalled(places))
     throw new Problem(
       'killswitch-not-installed',
-      message('The root service of the kill switch, which leads programs around the tunnel, is not installed.'),
+      message('The root service of the kill switch, which lets programs bypass the tunnel, is not installed.'),
       { hint: `Install it with: ${places.install}` },
     );
   if (!outer || ['self', process.ppid].some(pid => readlinkSync(`/proc/${pid}/ns/net`) === outer))

@@ -1,4 +1,4 @@
-// Pure: names and addresses of the links that lead programs around the tunnel. Each program has one, with a number.
+// Pure: names and addresses of the links of programs that bypass the tunnel. Each program has one, with a number.
 
 /** Limits: of all users, and of each. */
 export const MAX_LINKS = 64;

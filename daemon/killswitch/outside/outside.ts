@@ -1,4 +1,4 @@
-// Leads chosen programs around the tunnel: gives the network namespace that a program made for itself a link to the uplink, and keeps
+// Lets chosen programs bypass the tunnel: gives the network namespace that a program made for itself a link to the uplink, and keeps
 // links, routing rules and packet filter in step. It knows no bus, files or processes; they come in as `OutsideEdges`.
 import type { Kernel } from '../edges.ts';
 import { messageOf } from '../effects.ts';
@@ -151,7 +151,7 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
     if (!edges.isSupported())
       throw new SwitchError('Refused', N_('This needs systemd, and the program "ip" of iproute2.'));
     const processes = ancestorsOf(edges.processOf, { uid, pid });
-    if (!processes) throw new SwitchError('Refused', N_('Only a process of your own can be led around the tunnel.'));
+    if (!processes) throw new SwitchError('Refused', N_('Only a process of your own can bypass the tunnel.'));
     if ([pid, ...processes.map(process => process.pid)].some(edges.isKept))
       throw new SwitchError('Refused', N_('A program that uses the tunnel only can’t start one outside it.'));
     if (await edges.switchOn())
@@ -161,8 +161,8 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
       throw new SwitchError(
         'Refused',
         managed
-          ? N_('An organization manages WARP on this machine, so no program may be led around the tunnel.')
-          : N_('WARP did not say whether an organization manages it, so no program is led around the tunnel.'),
+          ? N_('An organization manages WARP on this machine, so no program may bypass the tunnel.')
+          : N_('WARP did not say whether an organization manages it, so no program may bypass the tunnel.'),
       );
     return processes;
   }
@@ -194,7 +194,7 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
       await edges.removeLink(number).catch(() => {});
       await settle().catch(() => {});
       if (error instanceof SwitchError) throw error;
-      throw new SwitchError('Failed', `The program could not be led around the tunnel: ${messageOf(error)}`, error);
+      throw new SwitchError('Failed', `The program could not be run outside the tunnel: ${messageOf(error)}`, error);
     }
   }
 

@@ -84,7 +84,7 @@ describe('the forecast', () => {
       assert.deepEqual([found.reason, found.tunnel], [reason, tunnel]);
     });
 
-  test('says that the kill switch blocks what would go around the tunnel', () => {
+  test('says that the kill switch blocks what would bypass the tunnel', () => {
     const blocking = connected({ killSwitch: { ...NO_KILL_SWITCH, enabled: true, active: true } });
     assert.equal(ask('10.1.2.3', '10.1.2.3', blocking).blocked, true);
     assert.equal(ask('192.0.2.1', '192.0.2.1', blocking, 'CloudflareWARP').blocked, false);

@@ -109,7 +109,7 @@ export async function setMachine() {
     start,
     /** The command that keeps a program in the tunnel. */
     kept: (...command: string[]) => [program, 'run', '--tunnel-only', '--', ...command],
-    /** The command that leads a program around the tunnel. */
+    /** The command that runs a program outside the tunnel. */
     outside: (...command: string[]) => [program, 'run', '--outside', '--', ...command],
     run: (argv: readonly string[], options: SpawnOptions & { uid?: number; input?: string } = {}) =>
       finish(start(argv, options), options.input),

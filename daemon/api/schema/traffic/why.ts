@@ -38,7 +38,7 @@ export const Why = z.object({
   target: z.object({ kind: z.enum(['ip', 'host']), value: z.string() }),
   /** The client's mode, as setMode takes it. */
   mode: z.nullable(z.string()),
-  /** Meaning of the split tunnel's list: `exclude` goes around the tunnel, `include` through it. */
+  /** Meaning of the split tunnel's list: `exclude` bypasses the tunnel, `include` through it. */
   list: z.nullable(z.enum(['exclude', 'include'])),
   /** The fallback domain that has a host's name resolved outside the tunnel, and its resolvers where they are set. */
   fallback: z.nullable(z.object({ domain: z.string(), resolvers: z.array(z.string()) })),

@@ -37,7 +37,7 @@ async function refuseEscape(words: readonly string[], isOutside: boolean, path: 
   const [command] = words as [string, ...string[]];
   const { handsOver, optionAgainstRunning } = await import('../../../apps/launch/escapes.ts');
   const why = handsOver(command, path);
-  if (why && isOutside) throw new Failure(`${basename(command)} can't be led around the tunnel: ${why}.`);
+  if (why && isOutside) throw new Failure(`${basename(command)} can't run outside the tunnel: ${why}.`);
   if (why)
     throw new Failure(`${basename(command)} can't be kept in the tunnel: ${why}.`, {
       hint: 'Start the program itself, or use: culvert killswitch on',

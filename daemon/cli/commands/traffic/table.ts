@@ -272,7 +272,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'run',
-    summary: 'run a command that uses the tunnel only, or goes around it',
+    summary: 'run a command that uses the tunnel only, or bypasses it',
     details:
       'The command has the terminal, the environment, the directory, the signals and the exit status that it would have alone. ' +
       'It needs the root service of the kill switch, and systemd. Processes that other programs start for the command are not ' +

@@ -291,7 +291,7 @@ test('it is refused where an organization manages WARP, where WARP does not say,
   await refused([machine.program, 'run', '--outside'], /missing required argument 'command'/);
   await refused([machine.program, 'run', '--outside', '--', '-x'], /begins like an option/);
   await refused([machine.program, 'run', 'run', '--outside'], /How the program may use the network is missing/);
-  await refused(machine.outside('flatpak', 'run', 'x'), /flatpak can't be led around the tunnel/);
+  await refused(machine.outside('flatpak', 'run', 'x'), /flatpak can't run outside the tunnel/);
   // a caller can't name a process: its parent is this test, which belongs to root, or lacks a network of its own
   assert.match((await machine.call('LeadOutside', [], DAEMON)).text, /Refused: Only a process of your own/);
   const busctl = 'busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 LeadOutside';
