@@ -119,6 +119,9 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     daemon.send('networks', { ...networks, rules: [rule], decision });
     await stage.press('Edit Home');
     await stage.find('Here, with this rule');
+    await stage.enter('Gateway, by its hardware address', '02:00:00:00:00:0A');
+    await stage.press('Gateway, by its hardware address: Add');
+    await stage.find('Remove Gateway 02:00:00:00:00:0a');
     await stage.press('Leave the rules as they are: Cancel');
     await stage.gone('Rule “Home”');
     await stage.enter('Another Wi-Fi network, by its name', 'Hotel');

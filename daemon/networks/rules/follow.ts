@@ -185,5 +185,6 @@ function suppose({ kind, beacon, ...given }: SupposedNetwork, rules: readonly Ru
     metered: null,
     connectivity: null,
   };
-  return { link, proven: new Set(beacon ? rules.map(({ name }) => name) : []) };
+  const isProven = ({ match }: Rule) => beacon === true || (match.beacon && match.beacon.address === beacon);
+  return { link, proven: new Set(rules.filter(isProven).map(({ name }) => name)) };
 }

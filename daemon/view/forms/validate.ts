@@ -1,5 +1,6 @@
 // Checks what a person types while they type it; the daemon checks again.
 import { teamOf } from '../../api/actions.ts';
+import type { Beacon } from '../../api/schema/traffic/networks.ts';
 import type { Translator } from '../translator.ts';
 
 const LABEL = /^(?!-)[0-9A-Za-z_-]{1,63}(?<!-)$/;
@@ -58,6 +59,12 @@ export function checks({ _ }: Translator) {
     gateway: rule(text => /^[0-9A-Za-z]{1,64}$/.test(text), _('Letters and digits only')),
     identifier: rule(text => /^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$/.test(text), _('Letters, digits, - and _ only')),
     code: rule(text => /^(?=.*\d)[0-9A-Za-z]{4,32}$/.test(text), _('4 to 32 letters and digits')),
+    hardware: rule(isHardware, _('Enter a hardware address such as 02:00:00:00:00:01')),
+    beacon: rule(
+      text => beaconIn(text) !== null,
+      _('Enter an address such as 192.0.2.1:8443, and 64 hexadecimal digits'),
+    ),
+    name: rule(text => [...text].length <= 64 && !/\p{Cc}/u.test(text), _('At most 64 characters')),
     ssid: rule(text => byteLength(text) <= 32 && text === text.trim(), _('A name has at most 32 bytes')),
   };
 }
@@ -74,4 +81,16 @@ function isEndpoint(text: string): boolean {
   const [, v6, v4, port = ''] = /^(?:\[([^\]]+)\]|([^[\]:]+)):(\d{1,5})$/.exec(text) ?? [];
   const isAddress = v6 === undefined ? isIpv4(v4 ?? '') : isIpv6(v6);
   return isAddress && Number(port) >= 1 && Number(port) <= 65_535;
+}
+
+function isHardware(text: string): boolean {
+  return /^[\da-f]{2}(:[\da-f]{2}){5}$/i.test(text);
+}
+
+/** `HOST:PORT` and a SHA-256 with or without colons, as `culvert network beacon` takes them; null for another text. */
+export function beaconIn(text: string): Beacon | null {
+  const [address = '', digits = '', ...others] = text.trim().split(/\s+/);
+  const sha256 = digits.toLowerCase().replaceAll(':', '');
+  const isAddress = address.length <= 260 && /^(\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(address);
+  return isAddress && /^[\da-f]{64}$/.test(sha256) && others.length === 0 ? { address, sha256 } : null;
 }

@@ -33,10 +33,12 @@ const Hardware = z.string().check(z.regex(/^[\da-f]{2}(:[\da-f]{2}){5}$/));
 const Sha256 = z.string().check(z.regex(/^[\da-f]{64}$/));
 const Label = z.string().check(z.minLength(1), z.maxLength(64));
 
+const BeaconAddress = z.string().check(z.maxLength(260), z.regex(/^(\[[\da-fA-F:.]+\]|[\w.-]+):\d{1,5}$/));
+
 /** A TLS server inside the network, and the SHA-256 of its certificate. */
 export const Beacon = z.object({
   /** `HOST:PORT` or `[ADDRESS]:PORT`. */
-  address: z.string().check(z.maxLength(260), z.regex(/^(\[[\da-fA-F:.]+\]|[\w.-]+):\d{1,5}$/)),
+  address: BeaconAddress,
   sha256: Sha256,
 });
 export type Beacon = z.infer<typeof Beacon>;
@@ -148,8 +150,8 @@ const Supposed = z.strictObject({
   security: z.optional(z.enum(['open', 'wep', 'psk', 'enterprise'])),
   gatewayHardware: z.optional(Hardware),
   bssid: z.optional(Hardware),
-  /** Beacons are there, with the right key. */
-  beacon: z.optional(z.boolean()),
+  /** The beacon at this address is there with the right key, or all are. */
+  beacon: z.optional(z.union([z.boolean(), BeaconAddress])),
 });
 export type SupposedNetwork = z.infer<typeof Supposed>;
 

@@ -9,6 +9,7 @@ import { reason } from '../../../system/errno.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { writeDocument } from '../../write-document.ts';
+import { beaconAddress } from './network.ts';
 
 const run = promisify(execFile);
 const PORT = '8443';
@@ -87,9 +88,8 @@ WantedBy=multi-user.target
 `;
 }
 
-async function check(context: Context, [address = '', given]: readonly string[]): Promise<number> {
-  if (!/^(\[[\da-fA-F:.]+\]|[\w.-]+):\d{1,5}$/.test(address))
-    throw usage(`"${address}" is not a host and port.`, 'Example: culvert network beacon 192.168.1.2:8443');
+async function check(context: Context, [host = '', given]: readonly string[]): Promise<number> {
+  const address = beaconAddress(host);
   const expected = given?.replaceAll(':', '').toLowerCase();
   if (expected !== undefined && !/^[\da-f]{64}$/.test(expected)) throw usage('A SHA-256 has 64 hexadecimal digits.');
   const sha256 = await fingerprintOf(address).catch(error => {

@@ -125,12 +125,13 @@ function supposed(options: Options): SupposedNetwork | null {
   if ([ssid, unknown, ethernet, security, uuid, gateway, bssid, beacon].every(each => each === undefined)) return null;
   if (ethernet && (ssid !== undefined || unknown || bssid !== undefined))
     throw usage('A wired network has no SSID and no access point.');
-  const network: SupposedNetwork = { kind: ethernet ? 'ethernet' : 'wifi', beacon: beacon === true };
+  const network: SupposedNetwork = { kind: ethernet ? 'ethernet' : 'wifi' };
   if (typeof ssid === 'string') network.name = ssid;
   if (typeof security === 'string') network.security = securityOf(security);
   if (typeof uuid === 'string') network.uuid = uuid;
   if (typeof gateway === 'string') network.gatewayHardware = hardwareOf(gateway);
   if (typeof bssid === 'string') network.bssid = hardwareOf(bssid);
+  if (beacon !== undefined) network.beacon = typeof beacon === 'string' ? beaconAddress(beacon) : beacon;
   return network;
 }
 
@@ -144,6 +145,13 @@ function hardwareOf(text: string): string {
   const address = text.toLowerCase();
   if (!/^[\da-f]{2}(:[\da-f]{2}){5}$/.test(address)) throw usage(`"${text}" is not a hardware address.`);
   return address;
+}
+
+/** @throws Failure */
+export function beaconAddress(text: string): string {
+  if (!/^(\[[\da-fA-F:.]+\]|[\w.-]+):\d{1,5}$/.test(text))
+    throw usage(`"${text}" is not a host and port.`, 'Example: 192.168.1.2:8443');
+  return text;
 }
 
 const answer =

@@ -158,7 +158,10 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
           { flags: '--uuid <id>', summary: 'a connection of NetworkManager' },
           { flags: '--gateway <address>', summary: 'hardware address of its gateway' },
           { flags: '--bssid <address>', summary: 'hardware address of its access point' },
-          { flags: '--beacon', summary: 'as if its beacon answered with the right key' },
+          {
+            flags: '--beacon [address]',
+            summary: 'as if the beacon at HOST:PORT, or any, answered with the right key',
+          },
         ],
         load: async () => (await import('./network.ts')).whatIf,
       },

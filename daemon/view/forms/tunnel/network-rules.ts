@@ -2,7 +2,7 @@
 import type { NetworkLink, NetworkRule, NetworksState } from '../../../api/schema/traffic/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import type { RuleEditor } from '../../client/rule-editor.ts';
-import { type Command, clientCommand, type Group, type Question, type Row } from '../../form.ts';
+import { clientCommand, type Group, type Question, type Row } from '../../form.ts';
 import {
   allowQuestion,
   effectText,
@@ -16,11 +16,10 @@ import {
 } from '../../states/networks.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { draftGroups, whatIfGroup } from './rule-editor.ts';
+import { work } from './rule-rows.ts';
 
 /** Clients that show the page read again after this time, because the daemon watches for two minutes only. */
 export const READ_NETWORKS_MS = 60_000;
-
-const work = (does: () => Promise<unknown>): Command => ({ ask: { kind: 'work', changes: false, work: does } });
 
 /** The rule that a switch of the page sets. */
 const UNKNOWN_WIFI = 'unknown-wifi';

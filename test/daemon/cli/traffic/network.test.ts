@@ -81,6 +81,7 @@ test('sets rules from a file, shows what they do here and elsewhere, and takes t
   assert.equal((await said(['what-if', '--ethernet', '--ssid', 'x']))[0], 2);
   assert.equal((await said(['what-if', '--security', 'x']))[0], 2);
   assert.equal((await said(['what-if', '--gateway', 'x']))[0], 2);
+  assert.equal((await said(['what-if', '--beacon', 'x']))[0], 2);
   assert.match((await said(['allow', 'nowhere']))[1], /There is no rule “nowhere”/);
   assert.deepEqual(await said(['allow', 'home']), [0, 'WARP is paused, by the rule “home”.\n']);
   assert.deepEqual(running.performed, [['disconnect', undefined]]);
@@ -105,4 +106,19 @@ test('keeps the text of the editor where the rules have changed since', async t 
   assert.equal(code, 1, stdout);
   const [, file = ''] = /Set it with: culvert network apply (\S+)/.exec(stdout) ?? [];
   assert.equal(readFileSync(file, 'utf8'), RULES);
+});
+
+test('says what the rules would do with one beacon, with any, and on a connection', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home);
+  const rule = (name: string, match: string) => `[[network]]\nname = "${name}"\n${match}\nwarp = "connect"\n`;
+  const beacon = (port: number) => `beacon = {address = "192.0.2.1:${port}", sha256 = "${'ab'.repeat(32)}"}`;
+  const document = rule('one', beacon(1)) + rule('two', beacon(2)) + rule('dock', 'uuid = "1f0c"');
+  assert.equal((await culvert(home, ['network', 'apply'], document)).code, 0);
+  for (const [words, name] of [
+    [['--beacon'], 'one'],
+    [['--beacon', '192.0.2.1:2'], 'two'],
+    [['--uuid', '1f0c'], 'dock'],
+  ] as const)
+    assert.match((await culvert(home, ['network', 'what-if', ...words])).stdout, new RegExp(`^Rule ${name}: `));
 });

@@ -272,6 +272,9 @@ test('typed text is checked, and an empty field is valid', () => {
     gateway: 'a-b',
     identifier: ' x',
     code: 'abcd',
+    hardware: '02:00:00:00:00:0g',
+    beacon: '192.0.2.1:8443',
+    name: 'x'.repeat(65),
     ssid: ` ${'x'.repeat(33)}`,
   };
   const right: Record<keyof typeof check, string> = {
@@ -285,6 +288,9 @@ test('typed text is checked, and an empty field is valid', () => {
     gateway: 'abc123',
     identifier: 'v-net_1',
     code: '1234567',
+    hardware: '02:00:00:00:00:AB',
+    beacon: `[2001:db8::1]:8443 ${'AB:'.repeat(31)}ab`,
+    name: 'Café',
     ssid: 'Café',
   };
   for (const [name, rule] of Object.entries(check) as [keyof typeof check, (text: string) => string | null][]) {

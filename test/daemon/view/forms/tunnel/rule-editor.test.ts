@@ -1,7 +1,7 @@
 // A rule for a network is written by a form, tried before it is saved, and asks where it lowers the protection.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NetworksState, NetworksWhatIf } from '../../../../../daemon/api/schema/traffic/networks.ts';
+import type { NetworkLink, NetworksState, NetworksWhatIf } from '../../../../../daemon/api/schema/traffic/networks.ts';
 import { decide, describe } from '../../../../../daemon/networks/rules/decide.ts';
 import { parseRules } from '../../../../../daemon/networks/rules/rules.ts';
 import { createRuleEditor } from '../../../../../daemon/view/client/rule-editor.ts';
@@ -14,7 +14,7 @@ const home = link('wlan0', { name: 'Home', security: 'psk' });
 const RULE = '# mine\n\n[[network]]\nname = "cafes"\nany = "unknown-wifi"\nwarp = "connect"\n';
 
 /** The page with a daemon that holds a document. */
-function setUp(given = RULE) {
+function setUp(given = RULE, links: NetworkLink[] = [home]) {
   let document = given;
   const sent: [line: string, body: unknown][] = [];
   const answers = new Map<string, boolean>();
@@ -22,7 +22,9 @@ function setUp(given = RULE) {
   const tried = (text: string, network?: NetworksWhatIf['network']) => {
     const { rules, invalid } = parseRules(text);
     const at = network ? link('what-if', network as object) : home;
-    const decision = decide([{ link: at, proven: new Set() }], rules, situation);
+    const { beacon } = network ?? {};
+    const proven = rules.filter(({ match }) => match.beacon && match.beacon.address === beacon).map(({ name }) => name);
+    const decision = decide([{ link: at, proven: new Set(proven) }], rules, situation);
     return { ok: true, rules: rules.map(rule => describe(rule, answers)), decision, invalid };
   };
   const call = async (line: string, { body }: { body?: NetworksWhatIf } = {}) => {
@@ -35,7 +37,7 @@ function setUp(given = RULE) {
   const editor = createRuleEditor({ call } as never, () => {});
   const state = (): NetworksState => ({
     service: 'NetworkManager',
-    links: [home],
+    links,
     ...tried(document),
     acted: null,
     reverted: false,
@@ -116,15 +118,84 @@ test('a name that another rule has is refused before it is saved, and Cancel cha
   assert.deepEqual([sent, rows().filter(({ id }) => id.startsWith('draft'))], [[], []]);
 });
 
-test('a rule with what the form has no field for keeps that', async () => {
-  const beacon = `beacon = {address = "192.0.2.1:8443", sha256 = "${'ab'.repeat(32)}"}\n`;
-  const { row, run, choose, document } = setUp(`[[network]]\nname = "x"\nssid = "x"\n${beacon}warp = "pause"\n`);
-  await run(row('item', 'rule-x').edit!.command);
-  await choose('draft-protocol', 'WireGuard');
+const SHA256 = 'ab'.repeat(32);
+
+test('everything that a document says of a network is set by the form, and removed again', async () => {
+  const { row, run, choose, document, rows } = setUp('', [
+    { ...home, uuid: '1f0c', gatewayHardware: '02:00:00:00:00:01', bssid: '02:00:00:00:00:02' },
+  ]);
+  const offered = () => rows().filter(({ id }) => id.startsWith('draft-present'));
+  await run(row('button', 'rule-new').command);
+  assert.deepEqual(
+    offered().map(each => [each.title, each.subtitle]),
+    [
+      ['Gateway 02:00:00:00:00:01', 'Wi-Fi “Home”'],
+      ['Access point 02:00:00:00:00:02', 'Wi-Fi “Home”'],
+      ['Connection 1f0c', 'Wi-Fi “Home”'],
+    ],
+  );
+  for (const { id } of offered()) await run(row('button', id).command);
+  await run(row('entry', 'draft-bssid').command('02:00:00:00:00:AB'));
+  await run(row('entry', 'draft-beacon').command(`192.0.2.1:8443 ${'AB:'.repeat(31)}AB`));
+  await choose('draft-security', 'With or without a password');
+  await choose('draft-warp', 'Pause');
+  assert.deepEqual(offered(), []);
   // the beacon proves the network
   assert.equal(row('button', 'draft-save').command.confirm, undefined);
   await run(row('button', 'draft-save').command);
-  assert.equal(document(), `[[network]]\nname = "x"\nssid = "x"\n${beacon}warp = "pause"\nprotocol = "WireGuard"\n`);
+  const { rules, invalid } = parseRules(document());
+  const beacon = { address: '192.0.2.1:8443', sha256: SHA256 };
+  const bssid = ['02:00:00:00:00:02', '02:00:00:00:00:ab'];
+  const match = { ssid: 'Home', uuid: '1f0c', gateway: '02:00:00:00:00:01', bssid, beacon };
+  assert.deepEqual([invalid, rules[0]?.match], [[], match]);
+
+  await run(row('item', 'rule-Home').edit!.command);
+  const remove = (title: string) => {
+    const item = rows().find(each => each.kind === 'item' && each.title === title);
+    assert.ok(item?.kind === 'item', title);
+    return run(item.remove!);
+  };
+  for (const title of ['Access point 02:00:00:00:00:02', 'Gateway 02:00:00:00:00:01', 'Connection 1f0c'])
+    await remove(title);
+  await choose('draft-network', 'Only what is listed below');
+  await choose('draft-security', 'With WEP');
+  await run(row('button', 'draft-save').command);
+  assert.deepEqual(parseRules(document()).rules[0]?.match, { security: 'wep', bssid: bssid.slice(1), beacon });
+  await run(row('item', 'rule-Home').edit!.command);
+  await remove('Access point 02:00:00:00:00:ab');
+  await remove('Beacon 192.0.2.1:8443');
+  await choose('draft-network', 'Any Ethernet');
+  await run(row('entry', 'draft-gateway').command('02:00:00:00:00:0A'));
+  await run(row('button', 'draft-save').command);
+  assert.deepEqual(parseRules(document()).rules[0]?.match, { any: 'ethernet', gateway: '02:00:00:00:00:0a' });
+});
+
+test('the form takes what the document takes, and nothing else', async () => {
+  const { row, run } = setUp('');
+  await run(row('button', 'rule-new').command);
+  const digits = 'ab'.repeat(32);
+  const beacon = ([address, sha256]: string[]) => `{address = "${address}", sha256 = "${sha256}"}`;
+  const texts: [id: string, text: string, value: string][] = [
+    ...['02:00:00:00:00:0f', '02:00:00:00:00:0F', '02:00:00:00:00', '02-00-00-00-00-0f', 'router'].flatMap(
+      (text): [string, string, string][] => [
+        ['gateway', text, JSON.stringify(text)],
+        ['bssid', text, JSON.stringify(text)],
+      ],
+    ),
+    ...['1f0c', 'x'.repeat(64), 'x'.repeat(65)].map((text): [string, string, string] => ['uuid', text, `"${text}"`]),
+    ...[
+      ['192.0.2.1:8443', digits],
+      ['router.lan:1', `${'AB:'.repeat(31)}AB`],
+      ['[2001:db8::1]:8443', digits],
+      ['192.0.2.1', digits],
+      ['2001:db8::1:8443', digits],
+      ['192.0.2.1:8443', 'ab'],
+    ].map((words): [string, string, string] => ['beacon', words.join(' '), beacon(words)]),
+  ];
+  for (const [key, text, value] of texts) {
+    const { invalid } = parseRules(`[[network]]\nname = "x"\n${key} = ${value}\nwarp = "connect"\n`);
+    assert.equal(row('entry', `draft-${key}`).check(text) === null, invalid.length === 0, `${key}: ${text}`);
+  }
 });
 
 test('“What if…” says what the rules do on another network', async () => {
@@ -138,4 +209,23 @@ test('“What if…” says what the rules do on another network', async () => {
   assert.equal(row('note', 'what-if-answer').subtitle, 'No rule is for this network.');
   await run(row('entry', 'what-if-name').command('Hotel'));
   assert.equal(row('note', 'what-if-answer').title, 'Wi-Fi “Hotel”');
+});
+
+test('“What if…” offers the network of each rule, by its connection and its beacon as well', async () => {
+  const beacon = (address: string) => `beacon = {address = "${address}", sha256 = "${SHA256}"}\n`;
+  const { row, choose } = setUp(
+    `[[network]]\nname = "lab"\n${beacon('192.0.2.1:1')}mode = "doh"\n` +
+      `[[network]]\nname = "home"\n${beacon('192.0.2.1:2')}warp = "pause"\n` +
+      '[[network]]\nname = "dock"\nuuid = "1f0c"\nwarp = "connect"\n',
+  );
+  const answers: [label: string, answer: RegExp][] = [
+    ['Beacon 192.0.2.1:2', /^WARP is paused, by the rule “home”\.$/],
+    ['Beacon 192.0.2.1:1', /^Mode: .*, by the rule “lab”\.$/],
+    ['Connection 1f0c', /^WARP is on, by the rule “dock”\.$/],
+  ];
+  for (const [label, answer] of answers) {
+    await choose('what-if-network', label);
+    assert.equal(row('note', 'what-if-answer').title, label);
+    assert.match(row('note', 'what-if-answer').subtitle!, answer);
+  }
 });

@@ -1,0 +1,183 @@
+// Describes the part of a rule's form that says for which networks it is.
+import type { NetworkLink, NetworkMatch } from '../../../api/schema/traffic/networks.ts';
+import { matchOf, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
+import type { Row } from '../../form.ts';
+import { matchText, networkTitle } from '../../states/networks.ts';
+import { fill, type Translator } from '../../translator.ts';
+import { beaconIn, checks } from '../validate.ts';
+import { type Choice, capital, NONE, select, textOf, textRow, work } from './rule-rows.ts';
+
+/** Value of the choice of a Wi-Fi network by its name. */
+const BY_NAME = 'by-name';
+const SECURITIES = ['open', 'wep', 'psk', 'enterprise'] as const;
+const KINDS = ['unknown-wifi', 'ethernet', 'no-rule'] as const;
+
+/** A rule has a name or a kind of networks, and marks that must be there as well. A connection is the one or the other. */
+function isMark(key: string, { ssid, any }: NetworkMatch): boolean {
+  return ['gateway', 'bssid', 'beacon'].includes(key) || (key === 'uuid' && (ssid ?? any) !== undefined);
+}
+
+function partOf(match: NetworkMatch, belongs: (key: string) => boolean): NetworkMatch {
+  return Object.fromEntries(Object.entries(match).filter(([key]) => belongs(key)));
+}
+
+const marksOf = (match: NetworkMatch) => partOf(match, key => isMark(key, match));
+const without = (match: NetworkMatch, left: keyof NetworkMatch) => partOf(match, key => key !== left);
+
+/** Rows for the name or the kind of the networks. */
+export function matchRows(editor: RuleEditor, draft: RuleDraft, links: readonly NetworkLink[], tr: Translator): Row[] {
+  const { _ } = tr;
+  const { match } = draft;
+  const base = partOf(match, key => !isMark(key, match));
+  // the password of a Wi-Fi network without a name has a row of its own
+  const chosen = base.ssid === undefined ? without(base, 'security') : base;
+  const offered = [
+    ...links.flatMap(link => {
+      if (link.kind !== 'wifi' && link.uuid === null) return [];
+      if (link.kind === 'wifi' && link.name === null) return [];
+      return [matchOf(link)];
+    }),
+    ...KINDS.map((any): NetworkMatch => ({ any })),
+  ];
+  const isOffered = offered.some(each => textOf(each) === textOf(chosen));
+  const byName = base.ssid !== undefined && base.any === undefined;
+  const isOther = !isOffered && !byName && Object.keys(chosen).length > 0;
+  const choices: Choice<NetworkMatch>[] = [
+    { value: textOf({}), label: textOf(match) === '{}' ? _('Choose') : _('Only what is listed below'), gives: {} },
+    ...(isOther ? [{ value: textOf(chosen), label: capital(matchText({ match: chosen }, tr)), gives: base }] : []),
+    ...offered.map(each => ({ value: textOf(each), label: labelOf(each, links, tr), gives: each })),
+    { value: BY_NAME, label: _('A Wi-Fi network by its name'), gives: { ssid: '' } },
+  ];
+  const isNamed = byName && !isOffered;
+  return [
+    select({ id: 'draft-network', title: _('Network'), choices, value: isNamed ? BY_NAME : textOf(chosen) }, gives => {
+      const name = draft.name === '' ? nameOf(gives, links) : draft.name;
+      return editor.change({ match: { ...marksOf(match), ...gives }, name });
+    }),
+    ...(isNamed ? [ssidRow(editor, draft, tr)] : []),
+    ...(hasPassword(base) ? [securityRow(editor, match, tr)] : []),
+  ];
+}
+
+/** False for what only a wired network can be. */
+function hasPassword({ any, uuid, security }: NetworkMatch): boolean {
+  return security !== undefined || (any !== 'ethernet' && uuid === undefined);
+}
+
+function ssidRow(editor: RuleEditor, { name, match }: RuleDraft, tr: Translator): Row {
+  const { _ } = tr;
+  const { ssid = '' } = match;
+  return textRow(
+    {
+      id: 'draft-ssid',
+      // Translators: %s is the name of a Wi-Fi network
+      title: ssid === '' ? _('Name of the Wi-Fi network') : fill(_('Name of the Wi-Fi network: %s'), ssid),
+    },
+    text => editor.change({ match: { ...match, ssid: text }, name: name === '' ? text : name }),
+    tr,
+  );
+}
+
+function securityRow(editor: RuleEditor, match: NetworkMatch, { _ }: Translator): Row {
+  const words: Record<(typeof SECURITIES)[number], string> = {
+    open: _('without a password'),
+    wep: _('with WEP'),
+    psk: _('with a shared password'),
+    enterprise: _('with a password for each user'),
+  };
+  const others = without(match, 'security');
+  const choices: Choice<NetworkMatch>[] = [
+    { value: NONE, label: _('With or without a password'), gives: others },
+    ...SECURITIES.map(each => ({ value: each, label: capital(words[each]), gives: { ...others, security: each } })),
+  ];
+  return select({ id: 'draft-security', title: _('Password'), choices, value: match.security ?? NONE }, gives =>
+    editor.change({ match: gives }),
+  );
+}
+
+/** Rows for the marks: those of the rule, those of the present networks, and others to give. */
+export function markRows(
+  editor: RuleEditor,
+  { match }: RuleDraft,
+  links: readonly NetworkLink[],
+  tr: Translator,
+): Row[] {
+  const { _ } = tr;
+  const titleOf = (mark: NetworkMatch) => capital(matchText({ match: mark }, tr));
+  const change = (next: NetworkMatch) => editor.change({ match: next });
+  const add = (mark: NetworkMatch) => change(withMark(match, mark));
+  const entry = (words: Parameters<typeof textRow>[0], markIn: (text: string) => NetworkMatch): Row =>
+    textRow({ label: _('Add'), ...words }, async text => add(markIn(text)), tr);
+  const { hardware: check, beacon } = checks(tr);
+  return [
+    ...listed(match).map(
+      (mark): Row => ({
+        kind: 'item',
+        id: `draft-mark-${textOf(mark)}`,
+        title: titleOf(mark),
+        remove: work(() => change(withoutMark(match, mark))),
+        removeLabel: fill(_('Remove %s'), titleOf(mark)),
+      }),
+    ),
+    ...links.flatMap(link =>
+      marksHere(link, match).map(
+        (mark): Row => ({
+          kind: 'button',
+          id: `draft-present-${textOf(mark)}`,
+          title: titleOf(mark),
+          subtitle: networkTitle(link, tr),
+          label: _('Add'),
+          command: work(() => add(mark)),
+        }),
+      ),
+    ),
+    entry({ id: 'draft-gateway', title: _('Gateway, by its hardware address'), check }, text => ({
+      gateway: text.toLowerCase(),
+    })),
+    entry({ id: 'draft-bssid', title: _('Access point, by its hardware address'), check }, text => ({
+      bssid: [text.toLowerCase()],
+    })),
+    entry({ id: 'draft-uuid', title: _('Connection of NetworkManager, by its UUID') }, uuid => ({ uuid })),
+    entry(
+      { id: 'draft-beacon', title: _('Beacon, by its address and the SHA-256 of its certificate'), check: beacon },
+      text => ({ beacon: beaconIn(text)! }),
+    ),
+  ];
+}
+
+/** The marks of a rule, each by itself. */
+function listed(match: NetworkMatch): NetworkMatch[] {
+  const marks = marksOf(match);
+  return Object.keys(marks).flatMap(key =>
+    key === 'bssid' ? marks.bssid!.map(each => ({ bssid: [each] })) : [partOf(marks, each => each === key)],
+  );
+}
+
+/** Marks of a network that a rule does not have yet. */
+function marksHere({ uuid, gatewayHardware, bssid }: NetworkLink, match: NetworkMatch): NetworkMatch[] {
+  return [
+    ...(gatewayHardware !== null && gatewayHardware !== match.gateway ? [{ gateway: gatewayHardware }] : []),
+    ...(bssid !== null && !match.bssid?.includes(bssid) ? [{ bssid: [bssid] }] : []),
+    ...(uuid !== null && uuid !== match.uuid ? [{ uuid }] : []),
+  ];
+}
+
+/** Only access points can be several. */
+function withMark(match: NetworkMatch, mark: NetworkMatch): NetworkMatch {
+  const bssid = [...new Set([...(match.bssid ?? []), ...(mark.bssid ?? [])])];
+  return { ...match, ...mark, ...(bssid.length > 0 ? { bssid } : {}) };
+}
+
+function withoutMark(match: NetworkMatch, mark: NetworkMatch): NetworkMatch {
+  const bssid = match.bssid?.filter(each => !mark.bssid?.includes(each)) ?? [];
+  return { ...partOf(match, key => !(key in mark)), ...(bssid.length > 0 ? { bssid } : {}) };
+}
+
+function labelOf(match: NetworkMatch, links: readonly NetworkLink[], tr: Translator): string {
+  const link = links.find(each => match.any === undefined && textOf(matchOf(each)) === textOf(match));
+  return link ? networkTitle(link, tr) : capital(matchText({ match }, tr));
+}
+
+function nameOf({ any, uuid }: NetworkMatch, links: readonly NetworkLink[]): string {
+  return any ?? links.find(each => each.uuid === uuid)?.name ?? '';
+}
