@@ -27,13 +27,14 @@ import type {
   App,
   BlockedList,
   CommandOutput,
-  KeepRequest,
-  KeepResponse,
   KillSwitch,
   KillSwitchRequest,
   LaunchRequest,
   LaunchResponse,
   LogEntry,
+  PlacedWay,
+  PlaceRequest,
+  PlaceResponse,
   ShortcutRequest,
   ShortcutResponse,
   TrustReport,
@@ -90,8 +91,11 @@ export interface AppsControl {
    * proxy-not-verified
    */
   launch(request: LaunchRequest): Promise<LaunchResponse>;
-  /** Starts an app that uses the tunnel only. @throws Problem app-not-found, app-launch-failed, killswitch-not-installed */
-  keep(request: KeepRequest): Promise<KeepResponse>;
+  /**
+   * Starts an app only through the tunnel, or outside it.
+   * @throws Problem app-not-found, app-launch-failed, killswitch-not-installed, killswitch-denied, killswitch-failed
+   */
+  place(request: PlaceRequest, way: PlacedWay): Promise<PlaceResponse>;
   /** @throws Problem app-not-found, app-not-launchable, config-not-writable */
   setShortcut(request: ShortcutRequest): Promise<ShortcutResponse>;
 }

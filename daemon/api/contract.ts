@@ -58,6 +58,13 @@ const killSwitchProblems = [
   'killswitch-denied',
   'killswitch-failed',
 ] as const satisfies readonly s.ProblemCode[];
+const placeProblems = [
+  'app-not-found',
+  'app-launch-failed',
+  'killswitch-not-installed',
+  'killswitch-denied',
+  'killswitch-failed',
+] as const satisfies readonly s.ProblemCode[];
 const updateProblems = [
   'update-refused',
   'update-not-applicable',
@@ -236,12 +243,19 @@ export const endpoints = {
   },
   'POST /api/apps/tunnel-launcher': {
     summary: 'Launch an app that uses the tunnel only; its answer comes once the root service keeps it there',
-    body: s.KeepRequest,
-    response: s.KeepResponse,
-    problems: ['app-not-found', 'app-launch-failed', 'killswitch-not-installed'],
+    body: s.PlaceRequest,
+    response: s.PlaceResponse,
+    problems: placeProblems,
+  },
+  'POST /api/apps/outside-launcher': {
+    summary: 'Launch an app outside the tunnel; its answer comes once the app has a network of its own',
+    body: s.PlaceRequest,
+    response: s.PlaceResponse,
+    problems: placeProblems,
   },
   'POST /api/apps/shortcut': {
-    summary: 'Make or remove the desktop entry that starts an app through the local proxy, or only through the tunnel',
+    summary:
+      'Make or remove the desktop entry that starts an app through the local proxy, only through the tunnel, or outside it',
     body: s.ShortcutRequest,
     response: s.ShortcutResponse,
     problems: ['app-not-found', 'app-not-launchable', 'config-not-writable'],

@@ -16,6 +16,7 @@ const SLOW: Record<string, number> = {
   '/api/changes/revert': 3_600_000,
   // the root service may ask for a password, and others may be in front
   '/api/apps/tunnel-launcher': 300_000,
+  '/api/apps/outside-launcher': 300_000,
   // a dozen programs start, each three times
   '/api/trust': 300_000,
   '/api/trust/apply': 300_000,

@@ -58,7 +58,11 @@ export function createAppList({ env, settings }: FeatureContext, dataHome: strin
 
   function list(entries: FoundApps): App[] {
     if (latest?.found === entries) return latest.apps;
-    const paths = { proxy: shortcuts(entries, 'proxy'), tunnel: shortcuts(entries, 'tunnel-only') };
+    const paths = {
+      proxy: shortcuts(entries, 'proxy'),
+      'tunnel-only': shortcuts(entries, 'tunnel-only'),
+      outside: shortcuts(entries, 'outside'),
+    };
     const collator = new Intl.Collator(locales.find(key => /^[a-z]{2,3}$/.test(key)) ?? 'en');
     const apps = [...entries.values()]
       .flatMap(({ value }) => (value.kind === 'shown' ? [listed(value.app, paths)] : []))
@@ -104,7 +108,8 @@ export function readEntry(path: string): Entry | null {
 
 function listed(
   { family: _, ...app }: Described,
-  { proxy, tunnel }: Record<'proxy' | 'tunnel', ReadonlyMap<string, string>>,
+  paths: Readonly<Record<ShortcutWay, ReadonlyMap<string, string>>>,
 ): App {
-  return { ...app, shortcut: proxy.get(app.id) ?? null, tunnelShortcut: tunnel.get(app.id) ?? null };
+  const of = (way: ShortcutWay) => paths[way].get(app.id) ?? null;
+  return { ...app, shortcut: of('proxy'), tunnelShortcut: of('tunnel-only'), outsideShortcut: of('outside') };
 }

@@ -1,10 +1,11 @@
 // Serves the apps of this desktop: lists them, starts them through the local proxy, and gives them shortcuts.
 import {
   type BeforeProxy,
-  type KeepRequest,
-  type KeepResponse,
   type LaunchRequest,
   type LaunchResponse,
+  type PlacedWay,
+  type PlaceRequest,
+  type PlaceResponse,
   ShortcutWay,
 } from '../api/schema.ts';
 import type { AppsControl, FeatureContext } from '../controls.ts';
@@ -66,10 +67,10 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
     return { ok: true, appId, pid, proxy: { host, port }, shortcut: shortcutPath };
   }
 
-  async function keep({ appId }: KeepRequest): Promise<KeepResponse> {
+  async function place({ appId }: PlaceRequest, way: PlacedWay): Promise<PlaceResponse> {
     const app = await apps.find(appId);
-    const { keepApp } = await import('./launch/keep-app.ts');
-    return { ok: true, appId, pid: await keepApp(app, { launcher }, context) };
+    const { placeApp } = await import('./launch/place-app.ts');
+    return { ok: true, appId, pid: await placeApp(app, { way, launcher }, context) };
   }
 
   return {
@@ -85,7 +86,7 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
       return apps.list(entries);
     },
     launch,
-    keep,
+    place,
     setShortcut: shortcuts.set,
     renew: shortcuts.renew,
   };

@@ -20,7 +20,7 @@ export function createApps(context: FeatureContext, launcher = programs.culvert)
     },
     list: async () => (await load()).list(),
     launch: async request => (await load()).launch(request),
-    keep: async request => (await load()).keep(request),
+    place: async (request, way) => (await load()).place(request, way),
     setShortcut: async request => (await load()).setShortcut(request),
   };
 

@@ -7,6 +7,7 @@ import { APP_ID } from '../system/build-info.ts';
 export const SHORTCUT_PREFIXES: Readonly<Record<ShortcutWay, string>> = {
   proxy: `${APP_ID}.proxy.`,
   'tunnel-only': `${APP_ID}.tunnel-only.`,
+  outside: `${APP_ID}.outside.`,
 };
 
 /** The way that the name of a file says; null for a file that is not ours. */

@@ -21,7 +21,7 @@ export interface Session {
 }
 
 /** An app of the menu; its shortcuts are looked up when it is listed. */
-export type Described = Omit<App, 'shortcut' | 'tunnelShortcut'> & { family: Family | null };
+export type Described = Omit<App, 'shortcut' | 'tunnelShortcut' | 'outsideShortcut'> & { family: Family | null };
 
 /** `shown`: what a menu shows. `shortcut`: one of ours, with the id of its app. `hidden`: everything else. `missing`: it would be
  * other if a program were there that isn't. */

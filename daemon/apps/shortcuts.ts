@@ -1,4 +1,4 @@
-// Culvert's own desktop entries, each of which starts one app through the proxy or only through the tunnel: made, renewed, removed.
+// Culvert's own desktop entries, each of which starts one app through the proxy, only through the tunnel or outside it: made, renewed, removed.
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShortcutWay } from '../api/schema.ts';
@@ -101,7 +101,11 @@ function shortcutText({ id, way, path, entry }: Original, launcher: string): str
 }
 
 /** Option of `culvert apps launch`. */
-const OPTIONS: Readonly<Record<ShortcutWay, string>> = { proxy: '--yes', 'tunnel-only': '--tunnel-only' };
+const OPTIONS: Readonly<Record<ShortcutWay, string>> = {
+  proxy: '--yes',
+  'tunnel-only': '--tunnel-only',
+  outside: '--outside',
+};
 
 /** StartupWMClass is not among them: it would bind the windows of the ordinary instance to the shortcut. */
 const COPIED = new Set(['GenericName', 'Comment', 'Icon']);
@@ -138,6 +142,18 @@ const ADDED: Readonly<Record<ShortcutWay, Record<string, string>>> = {
     pt: 'somente pelo túnel',
     ru: 'только через туннель',
     uk: 'лише через тунель',
+  },
+  outside: {
+    en: 'outside the tunnel',
+    de: 'außerhalb des Tunnels',
+    es: 'fuera del túnel',
+    fr: 'hors du tunnel',
+    it: 'fuori dal tunnel',
+    nl: 'buiten de tunnel',
+    pl: 'poza tunelem',
+    pt: 'fora do túnel',
+    ru: 'вне туннеля',
+    uk: 'поза тунелем',
   },
 };
 

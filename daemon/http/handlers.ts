@@ -204,7 +204,9 @@ export const handlers: Handlers = {
   }),
   'GET /api/apps': async ({ features }) => ({ ok: true, apps: await (await features.apps()).list() }),
   'POST /api/apps/proxy-launcher': async ({ features }, { body }) => (await features.apps()).launch(body),
-  'POST /api/apps/tunnel-launcher': async ({ features }, { body }) => (await features.apps()).keep(body),
+  'POST /api/apps/tunnel-launcher': async ({ features }, { body }) =>
+    (await features.apps()).place(body, 'tunnel-only'),
+  'POST /api/apps/outside-launcher': async ({ features }, { body }) => (await features.apps()).place(body, 'outside'),
   'POST /api/apps/shortcut': async ({ features }, { body }) => (await features.apps()).setShortcut(body),
   'GET /api/update/check': async ({ features }, { query }) => (await features.updates()).check(query?.fresh === '1'),
   'POST /api/update/apply': async ({ features }) => (await features.updates()).apply(),

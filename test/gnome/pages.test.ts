@@ -228,6 +228,21 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       ]);
     });
 
+    test('are started outside the tunnel, unless the root service refuses that, and says why', async () => {
+      daemon.set('settings', { Mode: 'warp' });
+      daemon.set('killSwitch', { installed: true });
+      await stage.turn('apps');
+      stage.key('ctrl+r');
+      daemon.onAsked = () => {
+        throw problem('killswitch-failed', 502, 'The kill switch is on, so no program may send outside the tunnel.');
+      };
+      await press('More ways to start Firefox');
+      await press('Start Outside the Tunnel');
+      await press('Details');
+      await find('The kill switch is on, so no program may send outside the tunnel.');
+      assert.deepEqual(daemon.asked, [{ line: 'POST /api/apps/outside-launcher', body: { appId: 'firefox.desktop' } }]);
+    });
+
     test('that fail to start say why', async () => {
       await proxy();
       daemon.onAsked = () => {

@@ -1,6 +1,7 @@
-// Finds out whether a program would leave its place in the tunnel, because another process does its work.
-import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+// Finds out whether a program would leave its place in the tunnel or outside it, because another process does its work.
+import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import type { PlacedWay } from '../../api/schema.ts';
 import { findProgram } from '../inspect-binary.ts';
 
 /** Programs that hand a command over to another process, each with how. */
@@ -41,32 +42,57 @@ const BROWSERS = [
   },
 ] as const;
 
-/** The option that keeps a browser apart from the instance that runs outside the place, and would open its window; or null. */
-export function optionAgainstRunning([command = '', ...words]: readonly string[], procfs = '/proc'): string | null {
+/** The option that keeps a browser apart from the instance that runs elsewhere, and would open its window; or null. */
+export function optionAgainstRunning(
+  [command = '', ...words]: readonly string[],
+  way: PlacedWay,
+  procfs = '/proc',
+): string | null {
   for (const { names, apart, option } of BROWSERS) {
     const [, name] = names.exec(basename(command)) ?? [];
     if (!name || words.some(word => apart.test(word))) continue;
     const isOf = (file: string) => names.exec(basename(file))?.[1] === name;
-    if (outside(procfs).some(isOf)) return option;
+    if (elsewhere(way, procfs).some(isOf)) return option;
   }
   return null;
 }
 
-/** True if a program runs outside the place. */
-export function runsOutside(file: string, procfs = '/proc'): boolean {
-  return outside(procfs).includes(real(file));
+/** True if a program runs where a start in this way would not be. */
+export function runsElsewhere(file: string, way: PlacedWay, procfs = '/proc'): boolean {
+  return elsewhere(way, procfs).includes(real(file));
 }
 
-/** Executables of the user's processes that are not kept in the tunnel. */
-function outside(procfs: string): string[] {
+/** Executables of the user's processes that are not kept in the tunnel; of all, for a start outside it: each has a network of its own. */
+function elsewhere(way: PlacedWay, procfs: string): string[] {
   return readdirSync(procfs).flatMap(pid => {
     if (!/^\d+$/.test(pid)) return [];
     try {
-      return isKept(pid, procfs) ? [] : [readlinkSync(`${procfs}/${pid}/exe`).replace(/ \(deleted\)$/, '')];
+      const isThere = way === 'tunnel-only' && isKept(pid, procfs);
+      return isThere ? [] : (executableOf(`${procfs}/${pid}`) ?? []);
     } catch {
-      return []; // gone, or somebody else's
+      return []; // it has gone
     }
   });
+}
+
+/** null: somebody else's. */
+function executableOf(directory: string): string | null {
+  try {
+    return readlinkSync(`${directory}/exe`).replace(/ \(deleted\)$/, '');
+  } catch {
+    // from a user namespace, the kernel shows only the words of a process outside it
+    if (statSync(directory).uid !== process.getuid?.()) return null;
+    return readFileSync(`${directory}/cmdline`, 'utf8').split('\0')[0] || null;
+  }
+}
+
+/**
+ * True for a process of `culvert run --outside` that has become the program: before, it has its network without a way.
+ * @throws NodeJS.ErrnoException where there is no such process
+ */
+export function hasOwnNetwork(pid: number, launcher: string): boolean {
+  const isOwn = readlinkSync(`/proc/${pid}/ns/net`) !== readlinkSync('/proc/self/ns/net');
+  return isOwn && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${launcher}\0run\0`);
 }
 
 /** @throws NodeJS.ErrnoException where there is no such process */

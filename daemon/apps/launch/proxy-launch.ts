@@ -1,5 +1,6 @@
 // Changes a command line so that its app uses the proxy: arguments, environment, and files that it reads.
 import { join } from 'node:path';
+import type { PlacedWay, ShortcutWay } from '../../api/schema.ts';
 import type { Described } from '../describe.ts';
 import type { Located } from '../exec-key.ts';
 import { gioResolver } from '../inspect-binary.ts';
@@ -65,18 +66,25 @@ export function recipeFor(app: Described, { args, located }: CommandLine, proxy:
   }
 }
 
+/** Directories of browsers' profiles, below that of the state. */
+const PROFILES: Readonly<Record<ShortcutWay, string>> = {
+  proxy: 'profiles',
+  'tunnel-only': 'profiles-tunnel',
+  outside: 'profiles-outside',
+};
+
 /**
- * The command line of an app without the proxy. A browser gets a profile of its own: a running instance would open the window
- * otherwise.
+ * The command line of an app without the proxy. A browser gets a profile of its own for each way: a running instance would open the
+ * window otherwise.
  * @returns profile null for an app that keeps the usual one
  */
 export function ownProfile(
   app: Described,
   { args, located }: CommandLine,
-  { state }: Pick<Places, 'state'>,
+  { way, state }: { way: PlacedWay } & Pick<Places, 'state'>,
 ): { argv: string[]; env: Record<string, string>; profile: string | null } {
   const [before, after] = [args.slice(0, located.at + 1), args.slice(located.at + 1)];
-  const profile = join(state, 'profiles-tunnel', fileNameOf(app.id));
+  const profile = join(state, PROFILES[way], fileNameOf(app.id));
   if (app.kind === 'firefox')
     return { argv: [...before, '-profile', profile, ...otherThanProfile(after)], env: { MOZ_NO_REMOTE: '' }, profile };
   if (app.kind === 'chromium') {
@@ -100,7 +108,7 @@ export function fileNameOf(id: string): string {
 function profileOf({ id }: Described, { packaging, program }: Located, { home, state }: Places): string {
   if (packaging === 'flatpak') return join(home, '.var/app', fileNameOf(program!), 'data/culvert-proxy');
   if (packaging === 'snap') return join(home, 'snap', fileNameOf(program!.split('.')[0]!), 'common/culvert-proxy');
-  return join(state, 'profiles', fileNameOf(id));
+  return join(state, PROFILES.proxy, fileNameOf(id));
 }
 
 // ── Chromium and Electron ────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import { INNER_DEVICE } from '../outside/addresses.ts';
 import type { Outside } from '../outside/outside.ts';
 import { message } from '../wording.ts';
 import { askPatiently } from './ask-patiently.ts';
-import { isInstalled, places as usual } from './published-state.ts';
+import { isInstalled, type Places, places as usual } from './published-state.ts';
 
 /** Programs that look up names for others do it over the tunnel, by sockets in these directories. */
 const RESOLVERS = ['/run/systemd/resolve', '/run/nscd'] as const;
@@ -27,12 +27,7 @@ export async function leadOutside(outer: string | undefined, places = usual): Pr
       'killswitch-failed',
       message('Running a program outside the tunnel needs systemd, which does not run here.'),
     );
-  if (!isInstalled(places))
-    throw new Problem(
-      'killswitch-not-installed',
-      message('The root service of the kill switch, which lets programs bypass the tunnel, is not installed.'),
-      { hint: `Install it with: ${places.install}` },
-    );
+  requireService(places);
   if (!outer || ['self', process.ppid].some(pid => readlinkSync(`/proc/${pid}/ns/net`) === outer))
     throw new Problem('killswitch-failed', message('The program was not started: it has no network of its own.'));
   const outside = parseOutside(await askPatiently('LeadOutside', places));
@@ -49,6 +44,16 @@ export async function leadOutside(outer: string | undefined, places = usual): Pr
     );
   }
   return { complete: outside.complete };
+}
+
+/** @throws Problem killswitch-not-installed */
+export function requireService(places: Places): void {
+  if (!isInstalled(places))
+    throw new Problem(
+      'killswitch-not-installed',
+      message('The root service of the kill switch, which lets programs bypass the tunnel, is not installed.'),
+      { hint: `Install it with: ${places.install}` },
+    );
 }
 
 /** null for anything else. */

@@ -2,7 +2,7 @@
 
 import { MODES, PROTOCOLS } from '../../api/actions.ts';
 import type { Client } from '../../api/client.ts';
-import type { App, LaunchRequest, ProxyMethod, Snapshot } from '../../api/schema.ts';
+import type { App, LaunchRequest, PlacedWay, ProxyMethod, Snapshot } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { modeName } from '../client/labels.ts';
 import type { Command } from '../form.ts';
@@ -167,10 +167,15 @@ export function appMatches(app: App, query: string): boolean {
 
 const appText = searchable<App>(({ name, id, categories }) => `${name} ${id} ${categories.join(' ')}`);
 
+/** True for an app with an entry of ours in the menu, in whichever way. */
+export function hasShortcut({ shortcut, tunnelShortcut, outsideShortcut }: App): boolean {
+  return (shortcut ?? tunnelShortcut ?? outsideShortcut) !== null;
+}
+
 /** By name, as this language sorts them; those with a shortcut, the favorites, come first. */
 export function sortApps(apps: App[], locale?: string): App[] {
   const order = new Intl.Collator(locale, { sensitivity: 'base', numeric: true });
-  const favorite = ({ shortcut, tunnelShortcut }: App) => ((shortcut ?? tunnelShortcut) === null ? 1 : 0);
+  const favorite = (app: App) => (hasShortcut(app) ? 0 : 1);
   return [...apps].sort((a, b) => favorite(a) - favorite(b) || order.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
 }
 
@@ -210,56 +215,68 @@ export function appMenuName({ name }: App, { _ }: Translator): string {
   return fill(_('More ways to start %s'), name);
 }
 
-/** The ways to start an app that need no proxy, as entries of its menu. @param helper the kill switch, whose root service does it */
-export function furtherWays(
-  app: App,
-  { call, helper }: { call: Client['call']; helper: KillSwitchLook },
-  tr: Translator,
-): AppEntry[] {
-  return tunnelOnly(app, { call, helper }, tr);
+/** Daemon and kill switch of a menu's entries. @param helper the kill switch, whose root service starts apps */
+interface WayTools {
+  call: Client['call'];
+  helper: KillSwitchLook;
 }
 
-function tunnelOnly(
-  { id: appId, name, packaging, tunnelShortcut }: App,
-  { call, helper }: { call: Client['call']; helper: KillSwitchLook },
-  tr: Translator,
-): AppEntry[] {
-  const { _ } = tr;
+/** The ways to start an app that need no proxy, as entries of its menu. */
+export function furtherWays(app: App, tools: WayTools, tr: Translator): AppEntry[] {
+  return [...wayEntries(app, 'tunnel-only', tools, tr), ...wayEntries(app, 'outside', tools, tr)];
+}
+
+function wayEntries(app: App, way: PlacedWay, { call, helper }: WayTools, tr: Translator): AppEntry[] {
+  const { id: appId, name, packaging } = app;
+  const words = wayWords(way, tr);
   const work = (does: () => Promise<unknown>, done: string): Command => ({
     ask: { kind: 'work', changes: true, work: does },
     done,
   });
-  const present = tunnelShortcut === null;
+  const present = (way === 'outside' ? app.outsideShortcut : app.tunnelShortcut) === null;
   const shortcut: AppEntry = {
-    label: present ? _('Add to App Menu, Only Through the Tunnel') : _('Remove from App Menu, Only Through the Tunnel'),
+    label: present ? words.add : words.remove,
     command: work(
-      () => call('POST /api/apps/shortcut', { body: { appId, present, way: 'tunnel-only' } }),
+      () => call('POST /api/apps/shortcut', { body: { appId, present, way } }),
       shortcutText(name, present, tr),
     ),
   };
+  const launcher = way === 'outside' ? 'POST /api/apps/outside-launcher' : 'POST /api/apps/tunnel-launcher';
   const start: AppEntry = {
-    label: _('Start Only Through the Tunnel'),
+    label: words.start,
     command:
       helper === 'not-installed'
-        ? installCommand(tr)
-        : work(
-            () => call('POST /api/apps/tunnel-launcher', { body: { appId } }),
-            // Translators: %s is the name of an app
-            fill(_('%s started. It uses the tunnel only.'), name),
-          ),
+        ? installCommand(words.missing, tr)
+        : work(() => call(launcher, { body: { appId } }), fill(words.started, name)),
   };
-  // the start of one that can't be kept there says why
+  // the start of one that can't be placed there says why
   return packaging === 'native' || !present ? [start, shortcut] : [start];
 }
 
-function installCommand({ _ }: Translator): Command {
+function wayWords(way: PlacedWay, { _ }: Translator) {
+  return way === 'outside'
+    ? {
+        start: _('Start Outside the Tunnel'),
+        add: _('Add to App Menu, Outside the Tunnel'),
+        remove: _('Remove from App Menu, Outside the Tunnel'),
+        // Translators: %s is the name of an app
+        started: _('%s started. It sends nothing through the tunnel.'),
+        missing: _('The root service of the kill switch, which lets programs bypass the tunnel, is not installed.'),
+      }
+    : {
+        start: _('Start Only Through the Tunnel'),
+        add: _('Add to App Menu, Only Through the Tunnel'),
+        remove: _('Remove from App Menu, Only Through the Tunnel'),
+        // Translators: %s is the name of an app
+        started: _('%s started. It uses the tunnel only.'),
+        missing: _('The root service of the kill switch, which keeps programs in the tunnel, is not installed.'),
+      };
+}
+
+function installCommand(body: string, { _ }: Translator): Command {
   return {
     ask: { kind: 'client', task: 'install-killswitch' },
-    confirm: {
-      heading: _('Kill switch helper'),
-      body: _('The root service of the kill switch, which keeps programs in the tunnel, is not installed.'),
-      accept: _('Install…'),
-    },
+    confirm: { heading: _('Kill switch helper'), body, accept: _('Install…') },
   };
 }
 

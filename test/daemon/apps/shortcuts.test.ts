@@ -61,13 +61,13 @@ X-Culvert-App=chr.desktop
   assert.deepEqual([removed.shortcut, existsSync(shortcut!)], [null, false]);
 });
 
-test('a shortcut that keeps an app in the tunnel stands beside the one through the proxy', async t => {
+test('shortcuts that start an app only through the tunnel and outside it stand next to the one through the proxy', async t => {
   const { apps, entry, program, data } = await createDesktop(t);
   program('chromium');
   program('odd');
   entry('chr', ['Name=Chr', 'Name[de]=Chr', 'Exec=chromium']);
   entry('odd', ['Name=Odd', 'Exec=odd']);
-  const set = async (present: boolean, way?: 'tunnel-only', appId = 'chr.desktop') =>
+  const set = async (present: boolean, way?: 'tunnel-only' | 'outside', appId = 'chr.desktop') =>
     (await apps.setShortcut({ appId, present, ...(way ? { way } : {}) })).shortcut;
   const kept = (await set(true, 'tunnel-only'))!;
   assert.equal(kept, join(data, 'applications/org.culvert.Culvert.tunnel-only.chr.desktop'));
@@ -79,15 +79,19 @@ test('a shortcut that keeps an app in the tunnel stands beside the one through t
   if (validator) execFileSync('desktop-file-validate', [kept], { stdio: 'pipe' });
   const proxied = await set(true);
   const listed = async () => {
-    const { shortcut, tunnelShortcut } = (await apps.list()).find(({ id }) => id === 'chr.desktop')!;
-    return [shortcut, tunnelShortcut];
+    const app = (await apps.list()).find(({ id }) => id === 'chr.desktop')!;
+    return [app.shortcut, app.tunnelShortcut, app.outsideShortcut];
   };
-  assert.deepEqual(await listed(), [proxied, kept]);
+  const outside = (await set(true, 'outside'))!;
+  assert.deepEqual(commandOf(outside), [LAUNCHER, 'apps', 'launch', '--outside', 'chr.desktop']);
+  assert.match(readFileSync(outside, 'utf8'), /^Name=Chr \(outside the tunnel\)$/m);
+  if (validator) execFileSync('desktop-file-validate', [outside], { stdio: 'pipe' });
+  assert.deepEqual(await listed(), [proxied, kept, outside]);
   await set(false);
-  assert.deepEqual(await listed(), [null, kept]);
+  assert.deepEqual(await listed(), [null, kept, outside]);
   // an app that takes no proxy
   assert.ok(await set(true, 'tunnel-only', 'odd.desktop'));
-  assert.deepEqual(removeAllShortcuts(data).length, 2);
+  assert.deepEqual(removeAllShortcuts(data).length, 3);
 });
 
 test('shortcuts of every entry are valid, and their commands come out as written, whatever id and name hold', {

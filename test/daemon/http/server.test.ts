@@ -21,6 +21,7 @@ const BODIES: Record<string, object> = {
   'POST /api/killswitch/pause': { seconds: 60 },
   'POST /api/apps/proxy-launcher': { appId: 'x' },
   'POST /api/apps/tunnel-launcher': { appId: 'x' },
+  'POST /api/apps/outside-launcher': { appId: 'x' },
   'POST /api/doctor/fix': { id: 'display', fixId: 'x' },
   'POST /api/apps/shortcut': { appId: 'x', present: true },
   'POST /api/routes/preview': { document: '10.0.0.0/8\n' },

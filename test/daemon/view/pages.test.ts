@@ -111,7 +111,7 @@ test('shortcuts are offered for browsers first, never for what has one or can’
   assert.deepEqual(offered, ['Chromium', 'Web', 'Mail', 'Chat a', 'Chat b', 'Chat c']);
 });
 
-test('the menu of an app starts it only through the tunnel, and makes a shortcut for that where it can be kept there', async () => {
+test('the menu of an app starts it only through the tunnel or outside it, and makes shortcuts for that where it can be placed there', async () => {
   const asked: unknown[] = [];
   const call = (async (line: string, { body }: { body: unknown }) => asked.push([line, body])) as never;
   const entries = (more: Partial<App>, helper: KillSwitchLook = 'off') =>
@@ -122,20 +122,29 @@ test('the menu of an app starts it only through the tunnel, and makes a shortcut
     'Add to App Menu, Only Through the Tunnel',
     'Remove from App Menu, Only Through the Tunnel',
   ];
-  assert.deepEqual(labels({ method: 'none' }), [start, add]);
-  assert.deepEqual(labels({ tunnelShortcut: '/x', shortcut: '/y' }), [start, remove]);
-  // its start says why it can't be kept there
-  assert.deepEqual(labels({ packaging: 'flatpak' }), [start]);
-  assert.deepEqual(labels({ packaging: 'snap', tunnelShortcut: '/x' }), [start, remove]);
+  const [startOutside, addOutside, removeOutside] = [
+    'Start Outside the Tunnel',
+    'Add to App Menu, Outside the Tunnel',
+    'Remove from App Menu, Outside the Tunnel',
+  ];
+  assert.deepEqual(labels({ method: 'none' }), [start, add, startOutside, addOutside]);
+  assert.deepEqual(labels({ tunnelShortcut: '/x', shortcut: '/y' }), [start, remove, startOutside, addOutside]);
+  // its start says why it can't be placed there
+  assert.deepEqual(labels({ packaging: 'flatpak' }), [start, startOutside]);
+  assert.deepEqual(labels({ packaging: 'snap', outsideShortcut: '/x' }), [start, startOutside, removeOutside]);
   for (const { command } of entries({})) if (command.ask.kind === 'work') await command.ask.work();
   assert.deepEqual(asked, [
     ['POST /api/apps/tunnel-launcher', { appId: 'firefox.desktop' }],
     ['POST /api/apps/shortcut', { appId: 'firefox.desktop', present: true, way: 'tunnel-only' }],
+    ['POST /api/apps/outside-launcher', { appId: 'firefox.desktop' }],
+    ['POST /api/apps/shortcut', { appId: 'firefox.desktop', present: true, way: 'outside' }],
   ]);
   assert.equal(entries({})[0]!.command.done, 'Firefox started. It uses the tunnel only.');
-  const { ask, confirm } = entries({}, 'not-installed')[0]!.command;
-  assert.deepEqual(ask, { kind: 'client', task: 'install-killswitch' });
-  assert.match(confirm!.body, /root service .* is not installed/);
+  assert.equal(entries({})[2]!.command.done, 'Firefox started. It sends nothing through the tunnel.');
+  const [kept, , led] = entries({}, 'not-installed').map(({ command }) => command);
+  for (const command of [kept!, led!]) assert.deepEqual(command.ask, { kind: 'client', task: 'install-killswitch' });
+  assert.match(kept!.confirm!.body, /keeps programs in the tunnel, is not installed/);
+  assert.match(led!.confirm!.body, /lets programs bypass the tunnel, is not installed/);
 });
 
 test('a launch is reported by the name of the app', () => {

@@ -451,6 +451,7 @@ test('an app is offered only through the tunnel, and gets a menu entry that star
   await press(page, 'Own: Start Only Through the Tunnel');
   // the emulator has no root service
   await page.getByText('which keeps programs in the tunnel, is not installed').waitFor();
+  await page.getByRole('button', { name: 'Own: Start Outside the Tunnel' }).waitFor();
   assert.deepEqual(complaints, []);
 });
 

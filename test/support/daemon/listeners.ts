@@ -91,7 +91,7 @@ const FEATURES: Omit<Features, 'changes' | 'metrics' | 'routes' | 'settingsFile'
       proxy: { host: '127.0.0.1', port: 40000 },
       shortcut: null,
     }),
-    keep: async ({ appId }) => ({ ok: true, appId, pid: null }),
+    place: async ({ appId }) => ({ ok: true, appId, pid: null }),
     setShortcut: async ({ appId }) => ({ ok: true, appId, shortcut: null }),
   }),
   doctor: async () => ({

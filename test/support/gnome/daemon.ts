@@ -322,11 +322,13 @@ function succeed(daemon: FakeDaemon, line: string, body: unknown): unknown {
     case 'POST /api/apps/proxy-launcher':
       return { ok: true, appId: given.appId, pid: 4321, proxy: { host: '127.0.0.1', port: 40000 }, shortcut: null };
     case 'POST /api/apps/tunnel-launcher':
+    case 'POST /api/apps/outside-launcher':
       return { ok: true, appId: given.appId, pid: 4321 };
     case 'POST /api/apps/shortcut': {
       if (!found) throw problem('app-not-found', 404, `There is no app ${given.appId}.`);
       const path = given.present ? `/home/a/.local/share/applications/culvert-${found.id}` : null;
       if (given.way === 'tunnel-only') found.tunnelShortcut = path;
+      else if (given.way === 'outside') found.outsideShortcut = path;
       else found.shortcut = path;
       return { ok: true, appId: found.id, shortcut: path };
     }

@@ -76,6 +76,7 @@ export function app(id: string, name: string, more: Partial<App> = {}): App {
     note: null,
     shortcut: null,
     tunnelShortcut: null,
+    outsideShortcut: null,
     ...more,
   };
 }

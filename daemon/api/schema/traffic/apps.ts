@@ -25,6 +25,8 @@ export const App = z.object({
   shortcut: z.nullable(z.string()),
   /** And of the one that starts it only through the tunnel. */
   tunnelShortcut: z.nullable(z.string()),
+  /** And of the one that starts it outside the tunnel. */
+  outsideShortcut: z.nullable(z.string()),
 });
 export type App = z.infer<typeof App>;
 
@@ -61,20 +63,23 @@ export const LaunchResponse = z.object({
 });
 export type LaunchResponse = z.infer<typeof LaunchResponse>;
 
-export const KeepRequest = z.strictObject({ appId: z.string().check(z.minLength(1), z.maxLength(255)) });
-export type KeepRequest = z.infer<typeof KeepRequest>;
+/** An app to start only through the tunnel, or outside it. */
+export const PlaceRequest = z.strictObject({ appId: z.string().check(z.minLength(1), z.maxLength(255)) });
+export type PlaceRequest = z.infer<typeof PlaceRequest>;
 
-export const KeepResponse = z.object({
+export const PlaceResponse = z.object({
   ok: z.literal(true),
   appId: z.string(),
   /** null where the user's systemd session started it and did not report it. */
   pid: z.nullable(z.int()),
 });
-export type KeepResponse = z.infer<typeof KeepResponse>;
+export type PlaceResponse = z.infer<typeof PlaceResponse>;
 
 /** Way in which a shortcut starts its app. */
-export const ShortcutWay = z.enum(['proxy', 'tunnel-only']);
+export const ShortcutWay = z.enum(['proxy', 'tunnel-only', 'outside']);
 export type ShortcutWay = z.infer<typeof ShortcutWay>;
+/** Ways that need the root service, and no proxy. */
+export type PlacedWay = Exclude<ShortcutWay, 'proxy'>;
 
 export const ShortcutRequest = z.strictObject({
   appId: z.string().check(z.minLength(1), z.maxLength(255)),

@@ -1,8 +1,8 @@
 // `culvert apps`: apps of this desktop, starting one through the local proxy, and their shortcuts.
 import { ApiError, Unreachable } from '../../../api/client.ts';
-import type { App, LaunchRequest, LaunchResponse } from '../../../api/schema.ts';
+import type { App, LaunchRequest, LaunchResponse, PlacedWay } from '../../../api/schema.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
-import { appBadge, appDetails, launchRequest } from '../../../view/states/apps.ts';
+import { appBadge, appDetails, hasShortcut, launchRequest } from '../../../view/states/apps.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, toExitReport, usage } from '../../errors.ts';
@@ -52,8 +52,9 @@ function groupBySentence(apps: readonly App[]): [sentence: string, apps: App[]][
   return [...groups].sort(([one], [other]) => one.length - other.length);
 }
 
-function nameOf({ name, packaging, shortcut, tunnelShortcut }: App): string {
-  return [name, packaging === 'native' ? '' : packaging, (shortcut ?? tunnelShortcut) ? 'in the app menu' : '']
+function nameOf(app: App): string {
+  const { name, packaging } = app;
+  return [name, packaging === 'native' ? '' : packaging, hasShortcut(app) ? 'in the app menu' : '']
     .filter(Boolean)
     .join(', ');
 }
@@ -62,7 +63,8 @@ const METHODS: readonly App['method'][] = ['arguments', 'profile', 'environment'
 
 /** Runs when a shortcut is used: also starts the daemon and the proxy, and notifies the desktop without a terminal. */
 export const launchApp: Run = async (context, [appId], options) => {
-  if (options.tunnelOnly) return keepApp(context, appId!, options);
+  const way = placedWay(options);
+  if (way) return placeApp(context, { appId: appId!, way }, options);
   const body: LaunchRequest = {
     appId: appId!,
     ...(options.shortcut ? { shortcut: true } : {}),
@@ -87,20 +89,32 @@ export const launchApp: Run = async (context, [appId], options) => {
   }
 };
 
+/** null: through the proxy. */
+function placedWay({ tunnelOnly, outside }: Options): PlacedWay | null {
+  if (tunnelOnly && outside) throw usage('--tunnel-only and --outside do not go together.');
+  return tunnelOnly ? 'tunnel-only' : outside ? 'outside' : null;
+}
+
 /** Also starts the daemon, and notifies the desktop without a terminal. */
-async function keepApp(context: Context, appId: string, options: Options): Promise<number> {
+async function placeApp(
+  context: Context,
+  { appId, way }: { appId: string; way: PlacedWay },
+  options: Options,
+): Promise<number> {
   if (options.shortcut || options.verify)
-    throw usage('--tunnel-only uses no proxy: it does not go with --shortcut or --verify.');
-  const ask = () => context.client.call('POST /api/apps/tunnel-launcher', { body: { appId } });
+    throw usage(`--${way} uses no proxy: it does not go with --shortcut or --verify.`);
+  const launcher = way === 'outside' ? 'POST /api/apps/outside-launcher' : 'POST /api/apps/tunnel-launcher';
+  const ask = () => context.client.call(launcher, { body: { appId } });
   try {
-    const kept = await ask().catch(async error => {
+    const started = await ask().catch(async error => {
       if (!(error instanceof Unreachable)) throw error;
       const { startDaemon } = await import('../../start-daemon.ts');
       await startDaemon(context);
       return ask();
     });
-    const pid = kept.pid === null ? '' : ` (pid ${kept.pid})`;
-    show(context, kept, () => `Started ${appId}${pid}. It uses the tunnel only.`);
+    const pid = started.pid === null ? '' : ` (pid ${started.pid})`;
+    const how = way === 'outside' ? 'It sends nothing through the tunnel.' : 'It uses the tunnel only.';
+    show(context, started, () => `Started ${appId}${pid}. ${how}`);
     return EXIT.ok;
   } catch (error) {
     const { report } = toExitReport(error);
@@ -188,10 +202,11 @@ async function announceStep(context: Context, { appId }: LaunchRequest, { progre
 export const shortcutApp: Run = async (context, [appId], options) => {
   if (options.removeAll) return removeAll(context, appId);
   if (appId === undefined) throw usage('Name the app of the shortcut.', 'See: culvert apps list');
-  const body = { appId, present: !options.remove, ...(options.tunnelOnly ? { way: 'tunnel-only' as const } : {}) };
+  const way = placedWay(options);
+  const body = { appId, present: !options.remove, ...(way ? { way } : {}) };
   const response = await context.client.call('POST /api/apps/shortcut', { body });
   show(context, response, ({ shortcut }) => shortcut ?? `The shortcut of ${appId} is gone.`);
-  if (response.shortcut && !options.tunnelOnly)
+  if (response.shortcut && !way)
     context.say('It switches the local proxy on if it is off; other traffic then bypasses WARP.');
   return EXIT.ok;
 };

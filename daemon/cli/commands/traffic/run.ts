@@ -42,7 +42,7 @@ async function refuseEscape(words: readonly string[], isOutside: boolean, path: 
     throw new Failure(`${basename(command)} can't be kept in the tunnel: ${why}.`, {
       hint: 'Start the program itself, or use: culvert killswitch on',
     });
-  const option = optionAgainstRunning(words);
+  const option = optionAgainstRunning(words, isOutside ? 'outside' : 'tunnel-only');
   if (!option) return;
   const where = isOutside ? 'and not outside the tunnel' : "outside the tunnel's place";
   throw new Failure(`${basename(command)} runs already, and would open the window there, ${where}.`, {

@@ -314,6 +314,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
           { flags: '-y, --yes', summary: 'switch the local proxy on without asking' },
           { flags: '--shortcut', summary: 'add an entry to the menu of apps' },
           { flags: '--tunnel-only', summary: 'not through the proxy: send nothing outside the tunnel' },
+          { flags: '--outside', summary: 'not through the proxy: send nothing through the tunnel' },
           { flags: '--verify', summary: 'refuse unless a request through the proxy uses the tunnel' },
         ],
         load: async () => (await import('./apps.ts')).launchApp,
@@ -324,6 +325,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         arguments: [{ name: '[app]', summary: 'id of the app, as listed by culvert apps', lists: 'apps' }],
         options: [
           { flags: '--tunnel-only', summary: 'of the entry that starts it only through the tunnel' },
+          { flags: '--outside', summary: 'of the entry that starts it outside the tunnel' },
           { flags: '--remove', summary: 'remove the entry' },
           { flags: '--remove-all', summary: 'remove all of them; needs no daemon' },
         ],

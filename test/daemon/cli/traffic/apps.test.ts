@@ -31,14 +31,22 @@ async function setUp(t: TestContext, given: Partial<Values> = {}, start: () => v
   return { home, memory, values: memory.values, daemon, requests };
 }
 
-test('an app that uses the tunnel only needs no proxy, and changes no mode', async t => {
+test('an app that uses the tunnel only, or bypasses it, needs no proxy and changes no mode', async t => {
   const { home, values, requests } = await setUp(t);
   const { stdout } = await culvert(home, ['apps', 'launch', '--tunnel-only', 'firefox.desktop']);
   assert.equal(stdout, 'Started firefox.desktop. It uses the tunnel only.\n');
   assert.deepEqual([requests, values.mode], [[], 'warp']);
-  const { stderr, code } = await culvert(home, ['apps', 'launch', '--tunnel-only', '--verify', 'firefox.desktop']);
-  assert.match(stderr, /uses no proxy/);
-  assert.equal(code, 2);
+  const outside = await culvert(home, ['apps', 'launch', '--outside', 'firefox.desktop']);
+  assert.equal(outside.stdout, 'Started firefox.desktop. It sends nothing through the tunnel.\n');
+  for (const [options, pattern] of [
+    [['--tunnel-only', '--verify'], /--tunnel-only uses no proxy/],
+    [['--outside', '--shortcut'], /--outside uses no proxy/],
+    [['--outside', '--tunnel-only'], /do not go together/],
+  ] as const) {
+    const { stderr, code } = await culvert(home, ['apps', 'launch', ...options, 'firefox.desktop']);
+    assert.match(stderr, pattern);
+    assert.equal(code, 2);
+  }
 });
 
 test('a shortcut for the tunnel only switches no proxy on', async t => {
@@ -52,7 +60,11 @@ test('a shortcut for the tunnel only switches no proxy on', async t => {
   Object.assign(daemon.features, { apps: async () => ({ ...apps, setShortcut }) });
   const { stdout, stderr } = await culvert(home, ['apps', 'shortcut', '--tunnel-only', 'a.desktop']);
   assert.deepEqual([stdout, stderr], ['/a/b.desktop\n', '']);
-  assert.deepEqual(asked, [{ appId: 'a.desktop', present: true, way: 'tunnel-only' }]);
+  await culvert(home, ['apps', 'shortcut', '--outside', '--remove', 'a.desktop']);
+  assert.deepEqual(asked, [
+    { appId: 'a.desktop', present: true, way: 'tunnel-only' },
+    { appId: 'a.desktop', present: false, way: 'outside' },
+  ]);
 });
 
 test('lists the apps below one sentence for each way to use the proxy', async t => {

@@ -2,9 +2,19 @@
 // counted, and WARP's rule and firewall.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { hasOwnNetwork } from '../../../../daemon/apps/launch/escapes.ts';
 import { addressesOf, MAX_LINKS_OF_USER, numberOf } from '../../../../daemon/killswitch/outside/addresses.ts';
 import {
   ASK,
@@ -216,6 +226,7 @@ test('it keeps its way while WARP sets its rule before all others, the link chan
   const program = await startLoop();
   const before = await seen();
   assert.equal(await program.ask(), UPLINK);
+  assert.equal(hasOwnNetwork(program.child.pid!, machine.program), true);
   for (let i = 0; i < 3; i++) {
     // without a priority the kernel puts it before ours
     await machine.script(
@@ -296,12 +307,32 @@ test('it is refused where an organization manages WARP, where WARP does not say,
   assert.match((await machine.call('LeadOutside', [], DAEMON)).text, /Refused: Only a process of your own/);
   const busctl = 'busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 LeadOutside';
   await refused(['sh', '-c', `sh -c '${busctl}; exit 1'; exit 1`], /no network of its own/);
+  // from its namespace the kernel shows only the words of other processes
+  copyFileSync('/usr/bin/sleep', machine.path('firefox'));
+  chmodSync(machine.path('firefox'), 0o755);
+  const browser = start([machine.path('firefox'), '60']);
+  await until(() => readFileSync(`/proc/${browser.pid}/cmdline`, 'utf8').startsWith(machine.path('firefox')));
+  await refused(machine.outside('firefox'), /firefox runs already, and would open the window there/);
+  browser.kill('SIGKILL');
+  // without a terminal, the refusal goes to a file
+  const reports = machine.path('reports');
+  mkdirSync(reports);
+  chownSync(reports, DAEMON, DAEMON);
+  const report = join(reports, 'refusal');
+  machine.allow('tunnel-only');
+  await refused([machine.program, 'run', '--json', '--outside', 'echo', 'x'], /^$/, {
+    env: { CULVERT_REPORT: report },
+  });
+  assert.equal(JSON.parse(readFileSync(report, 'utf8')).code, 'killswitch-denied');
+  machine.allow('tunnel-only', 'outside');
   const bin = machine.path('bin');
   mkdirSync(bin);
   writeFileSync(join(bin, 'unshare'), '#!/bin/sh\necho "Operation not permitted" >&2\nexit 1\n', { mode: 0o755 });
   await refused(echo, /lets users make no network namespaces: Operation not permitted/, {
     env: { PATH: `${bin}:${process.env.PATH}` },
   });
+  await refused(echo, /^$/, { env: { PATH: `${bin}:${process.env.PATH}`, CULVERT_REPORT: report } });
+  assert.match(readFileSync(report, 'utf8'), /^culvert: This system lets users make no network namespaces/);
   await machine.script('ip route del default');
   await refused(echo, /no network outside the tunnel/);
   await machine.script('ip route add default via 10.9.0.2 dev up0');

@@ -1,10 +1,11 @@
-// Apps that use the tunnel only: the command line they start with, and when nothing is started.
+// Apps that use the tunnel only, or send nothing through it: the command line they start with, and when nothing is started.
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
-import { handsOver, isKept, optionAgainstRunning, runsOutside } from '../../../../daemon/apps/launch/escapes.ts';
-import { keepApp } from '../../../../daemon/apps/launch/keep-app.ts';
+import type { PlacedWay } from '../../../../daemon/api/schema.ts';
+import { handsOver, isKept, optionAgainstRunning, runsElsewhere } from '../../../../daemon/apps/launch/escapes.ts';
+import { placeApp } from '../../../../daemon/apps/launch/place-app.ts';
 import { ownProfile } from '../../../../daemon/apps/launch/proxy-launch.ts';
 import type { FeatureContext } from '../../../../daemon/controls.ts';
 import { places } from '../../../../daemon/killswitch/client/published-state.ts';
@@ -32,15 +33,18 @@ test('a browser that runs outside would open the window, unless it is told to st
     ['/opt/google/chrome/chrome', OUTSIDE],
     ['/usr/bin/thunderbird', KEPT],
   ]);
-  const option = (...command: string[]) => optionAgainstRunning(command, proc);
+  const option = (...command: string[]) => optionAgainstRunning(command, 'tunnel-only', proc);
   assert.match(option('firefox')!, /-profile/);
   assert.match(option('/usr/bin/firefox-esr', 'http://x')!, /-profile/);
   assert.equal(option('firefox', '-no-remote', '-profile', '/tmp/x'), null);
   assert.match(option('google-chrome')!, /--user-data-dir/);
   assert.equal(option('google-chrome', '--user-data-dir=/tmp/x'), null);
   for (const command of ['thunderbird', 'chromium', 'curl']) assert.equal(option(command), null, command);
-  assert.equal(runsOutside('/opt/google/chrome/chrome', proc), true);
-  assert.equal(runsOutside('/usr/bin/thunderbird', proc), false);
+  assert.equal(runsElsewhere('/opt/google/chrome/chrome', 'tunnel-only', proc), true);
+  assert.equal(runsElsewhere('/usr/bin/thunderbird', 'tunnel-only', proc), false);
+  // each program outside the tunnel has a network of its own
+  assert.match(optionAgainstRunning(['thunderbird'], 'outside', proc)!, /-profile/);
+  assert.equal(runsElsewhere('/usr/bin/thunderbird', 'outside', proc), true);
   assert.deepEqual([isKept(10, proc), isKept(12, proc)], [false, true]);
 });
 
@@ -65,7 +69,7 @@ const described = (kind: 'firefox' | 'chromium' | 'generic') =>
 
 test('a browser gets a profile of its own, apart from the one for the proxy', () => {
   const line = (...args: string[]) => ({ args, located: { at: 0, program: args[0]!, packaging: 'native' as const } });
-  const places = { home: '/home/a', state: '/state' };
+  const places = { state: '/state', way: 'tunnel-only' as const };
   assert.deepEqual(ownProfile(described('firefox'), line('firefox', '-P', 'x', '--new-tab'), places), {
     argv: ['firefox', '-profile', '/state/profiles-tunnel/a', '--new-tab'],
     env: { MOZ_NO_REMOTE: '' },
@@ -73,6 +77,8 @@ test('a browser gets a profile of its own, apart from the one for the proxy', ()
   });
   const { argv } = ownProfile(described('chromium'), line('chromium', '--user-data-dir=/x', '--incognito'), places);
   assert.deepEqual(argv, ['chromium', '--user-data-dir=/state/profiles-tunnel/a', '--no-first-run', '--incognito']);
+  const outside = ownProfile(described('chromium'), line('chromium'), { ...places, way: 'outside' });
+  assert.equal(outside.profile, '/state/profiles-outside/a');
   assert.deepEqual(ownProfile(described('generic'), line('x', 'y'), places), {
     argv: ['x', 'y'],
     env: {},
@@ -80,27 +86,72 @@ test('a browser gets a profile of its own, apart from the one for the proxy', ()
   });
 });
 
-test('nothing is started without the root service or by another process, and a failure is told', async t => {
-  const directory = temporary(t, 'keep');
+/** Starts an app with a `culvert` that is this script. */
+function stage(t: TestContext, way: PlacedWay, culvert: string) {
+  const directory = temporary(t, 'place');
   const program = (name: string, text: string) =>
     writeFileSync(join(directory, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-  program('culvert', `printf '%s\\n' "$@" >'${directory}/words'; exit 1`);
+  program('culvert', culvert);
   program('tool', ':');
   program('flatpak', ':');
   const context = {
     env: { PATH: `${directory}:${process.env.PATH}`, HOME: directory },
-    paths: { state: directory },
+    paths: { state: directory, runtime: directory },
   } as unknown as FeatureContext;
-  const keep = (exec: string, activation: string[]) =>
-    keepApp(
+  const installed = [join(directory, 'tool')];
+  const place = (exec: string, activation = installed) =>
+    placeApp(
       { app: described('generic'), entry: new Map([['Exec', exec]]), path: '/x.desktop' } as never,
-      { launcher: join(directory, 'culvert'), places: { ...places, activation } },
+      { way, launcher: join(directory, 'culvert'), places: { ...places, activation } },
       context,
     );
-  const installed = [join(directory, 'tool')];
-  await assert.rejects(keep('tool', []), { code: 'killswitch-not-installed' });
-  for (const exec of ['flatpak run org.x.Y', ''])
-    await assert.rejects(keep(exec, installed), /another process starts it/);
-  await assert.rejects(keep('absent', installed), /is not installed/);
-  await assert.rejects(keep('tool --flag %u', installed), /A did not start\. culvert ended at once, with exit code 1/);
+  return { directory, place };
+}
+
+for (const [way, cannot] of [
+  ['tunnel-only', 'be kept in the tunnel'],
+  ['outside', 'run outside the tunnel'],
+] as const)
+  test(`nothing is started without the root service or by another process, and a failure is reported: ${way}`, async t => {
+    const { directory, place } = stage(t, way, 'exit 1');
+    await assert.rejects(place('tool', []), { code: 'killswitch-not-installed' });
+    for (const exec of ['flatpak run org.x.Y', ''])
+      await assert.rejects(place(exec), new RegExp(`A can’t ${cannot}, because another process starts it`));
+    await assert.rejects(place('absent'), /is not installed/);
+    await assert.rejects(place('tool --flag %u'), /A did not start\. culvert ended at once, with exit code 1/);
+    assert.deepEqual(readdirSync(directory).sort(), ['culvert', 'flatpak', 'tool']);
+  });
+
+test('a refusal is passed on with its code, its words and what helps', async t => {
+  const refusal = (text: string) =>
+    stage(
+      t,
+      'outside',
+      `[ "$*" = 'run --json --outside -- tool' ] || exit 0\ncat >"$CULVERT_REPORT" <<'E'\n${text}\nE\nexit 1`,
+    );
+  const said = { type: 'urn:x', title: 'X', status: 502, detail: 'The kill switch is on.', code: 'killswitch-failed' };
+  const wording = [{ text: 'The kill switch is on.', values: [] }];
+  await assert.rejects(refusal(JSON.stringify({ ok: false, ...said, wording, hint: 'Turn it off' })).place('tool'), {
+    code: 'killswitch-failed',
+    message: said.detail,
+    wording,
+    extras: { hint: 'Turn it off' },
+  });
+  const own = {
+    ok: false,
+    type: 'urn:x',
+    title: 'Failure',
+    code: 'failure',
+    detail: 'tool runs already.',
+    hint: 'Close it',
+  };
+  await assert.rejects(refusal(JSON.stringify(own)).place('tool'), {
+    code: 'app-launch-failed',
+    message: 'A did not start. tool runs already.',
+    extras: { hint: 'Close it' },
+  });
+  await assert.rejects(refusal('culvert: This system lets users make no network namespaces\nAllow it').place('tool'), {
+    message: 'A did not start. This system lets users make no network namespaces',
+    extras: { hint: 'Allow it' },
+  });
 });

@@ -1,0 +1,137 @@
+// Starts an app only through the tunnel or outside it, as `culvert run` does, or refuses where it would leave its place.
+import { mkdirSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PlacedWay } from '../../api/schema.ts';
+import type { FeatureContext } from '../../controls.ts';
+import * as outside from '../../killswitch/client/outside.ts';
+import { places as usual } from '../../killswitch/client/published-state.ts';
+import * as tunnelOnly from '../../killswitch/client/tunnel-only.ts';
+import { Problem } from '../../problem.ts';
+import { message } from '../../view/message.ts';
+import { N_ } from '../../view/translator.ts';
+import type { Launchable } from '../app-list.ts';
+import { flag, text } from '../desktop-entry.ts';
+import { expandFields, locateProgram, splitExec } from '../exec-key.ts';
+import { findProgram } from '../inspect-binary.ts';
+import { handsOver, hasOwnNetwork, isKept, runsElsewhere } from './escapes.ts';
+import { type Launched, launch, sessionEnv } from './launch.ts';
+import { type CommandLine, fileNameOf, ownProfile } from './proxy-launch.ts';
+import { openRefusal } from './refusal.ts';
+import { ownsBusName } from './running.ts';
+
+const PLACE_MS = { each: 50, limit: 60_000 };
+
+interface Way {
+  requireService(places: typeof usual): void;
+  /** The process is in its place, and is the app's. @throws NodeJS.ErrnoException where it has ended */
+  isPlaced(pid: number, launcher: string): boolean;
+  /** The app can't be started there, because another process does so. */
+  noPlace: string;
+  description: string;
+}
+
+const WAYS: Readonly<Record<PlacedWay, Way>> = {
+  'tunnel-only': {
+    requireService: tunnelOnly.requireService,
+    isPlaced: pid => isKept(pid),
+    noPlace: N_('%s can’t be kept in the tunnel, because another process starts it. Nothing was started.'),
+    description: 'only through the tunnel',
+  },
+  outside: {
+    requireService: outside.requireService,
+    isPlaced: hasOwnNetwork,
+    noPlace: N_('%s can’t run outside the tunnel, because another process starts it. Nothing was started.'),
+    description: 'outside the tunnel',
+  },
+};
+
+/**
+ * @param launcher absolute path of `culvert`
+ * @returns its process; null for an app in a terminal that has handed over
+ * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed, app-launch-failed
+ */
+export async function placeApp(
+  { app, entry, path }: Launchable,
+  { way, launcher, places = usual }: { way: PlacedWay; launcher: string; places?: typeof usual },
+  { env, paths }: FeatureContext,
+): Promise<number | null> {
+  const { requireService, isPlaced, noPlace, description } = WAYS[way];
+  requireService(places);
+  const session = sessionEnv(env);
+  const line = commandLine({ app, entry, path });
+  const program = line?.args[line.located.at];
+  // D-Bus starts it, or another program does
+  if (!line || !program || line.located.packaging !== 'native' || handsOver(program, session.PATH ?? ''))
+    throw new Problem('app-launch-failed', message(noPlace, app.name));
+  const binary = findProgram(program, session.PATH ?? '');
+  if (!binary) throw new Problem('app-launch-failed', message('The program of %s is not installed.', app.name));
+  const { argv, env: more, profile } = ownProfile(app, line, { way, state: paths.state });
+  if (profile) mkdirSync(profile, { recursive: true, mode: 0o700 });
+  else await refuseRunning({ app, entry }, { way, binary }, session);
+
+  const terminal = flag(entry, 'Terminal');
+  const refusal = openRefusal(paths.runtime);
+  const start = {
+    argv: [launcher, 'run', ...(terminal ? [] : ['--json']), `--${way}`, '--', ...argv],
+    env: { ...more, ...(terminal ? {} : refusal.env) },
+    directory: text(entry, 'Path') || null,
+    terminal,
+    label: fileNameOf(app.id),
+    description: `${app.name} (${description})`,
+    watched: true,
+  };
+  try {
+    const launched = await launch(start, env);
+    const why = terminal ? null : await arrival(launched, pid => isPlaced(pid, launcher));
+    if (why !== null) throw new Error(why);
+    return launched.pid;
+  } catch (cause) {
+    const hint = `See why in a terminal: culvert run --${way} -- ${program}`;
+    const failed = message('%s did not start. %s', app.name, (cause as Error).message);
+    throw refusal.read(app.name) ?? new Problem('app-launch-failed', failed, { hint }, cause);
+  } finally {
+    refusal.close();
+  }
+}
+
+/** null: it has none. */
+function commandLine({ app, entry, path }: Launchable): CommandLine | null {
+  const line = text(entry, 'Exec');
+  if (!line) return null;
+  const args = expandFields(splitExec(line), { name: app.name, icon: app.icon, file: path });
+  return { args, located: locateProgram(args) };
+}
+
+/** @throws Problem app-launch-failed where a running instance would open the new window */
+async function refuseRunning(
+  { app, entry }: Pick<Launchable, 'app' | 'entry'>,
+  { way, binary }: { way: PlacedWay; binary: string },
+  session: NodeJS.ProcessEnv,
+): Promise<void> {
+  const busName = flag(entry, 'DBusActivatable') ? app.id.replace(/\.desktop$/, '') : null;
+  if (!runsElsewhere(binary, way) && !(busName !== null && (await ownsBusName(busName, session)))) return;
+  throw new Problem(
+    'app-launch-failed',
+    message(
+      '%s is already running and would open the new window itself, outside its place. Nothing was started.',
+      app.name,
+    ),
+    { hint: `Close ${app.name}, then try again.` },
+  );
+}
+
+/** Waits until the process is in its place. @returns the reason where it ended before, or null */
+async function arrival({ pid, failure }: Launched, isPlaced: (pid: number) => boolean): Promise<string | null> {
+  if (pid === null) return null;
+  const ended = failure.then(why => ({ why }));
+  for (let waited = 0; waited < PLACE_MS.limit; waited += PLACE_MS.each) {
+    try {
+      if (isPlaced(pid)) return null;
+    } catch {
+      return failure; // it has ended
+    }
+    const end = await Promise.race([ended, delay(PLACE_MS.each)]);
+    if (end) return end.why;
+  }
+  return 'It is not in its place after a minute.';
+}
