@@ -78,6 +78,7 @@ function createRow(): Row {
   const subtitle = new Gtk.Label({
     xalign: 0,
     wrap: true,
+    wrap_mode: Pango.WrapMode.WORD_CHAR,
     css_classes: ['caption', 'dim-label'],
   });
   const text = new Gtk.Box({
