@@ -3,7 +3,7 @@
 import type { Kernel } from './edges.ts';
 import { messageOf } from './effects.ts';
 import type { ProgramRules } from './rules/tunnel-only.ts';
-import { createQueue } from './switch.ts';
+import { createQueue, createShared } from './switch.ts';
 import { SwitchError } from './switch-error.ts';
 import { N_ } from './wording.ts';
 
@@ -66,7 +66,6 @@ export function createPrograms(edges: ProgramEdges): Programs {
   const inTurn = createQueue();
   /** The table and the cgroups that it was rendered for. */
   let inForce: { fingerprint: string; cgroups: ReadonlyMap<number, string> } | null = null;
-  let checking: Promise<void> | null = null;
   /** When a program was last there. */
   let last = Number.NEGATIVE_INFINITY;
 
@@ -100,15 +99,7 @@ export function createPrograms(edges: ProgramEdges): Programs {
     if (await kernel.list()) await kernel.remove();
   }
 
-  /** Callers that ask while a check waits for its turn share that check. */
-  function check(): Promise<void> {
-    checking ??= inTurn(() => {
-      checking = null;
-      return settle();
-    });
-    return checking;
-  }
-
+  const check = createShared(inTurn, settle);
   const checkQuietly = () =>
     check().catch(error => edges.report(`programs are not kept in the tunnel: ${messageOf(error)}`));
 

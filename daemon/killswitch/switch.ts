@@ -63,16 +63,7 @@ export function createSwitch(edges: Edges): Switch {
   const keeper = createKeeper(edges, () => void check());
   const permissions = createPermissions(keeper.mode, edges.fallback);
   const inTurn = createQueue();
-  let checking: Promise<Report> | null = null;
-
-  /** Callers that ask while a check waits for its turn share that check. */
-  function check(): Promise<Report> {
-    checking ??= inTurn(() => {
-      checking = null;
-      return keeper.measure();
-    });
-    return checking;
-  }
+  const check = createShared(inTurn, keeper.measure);
 
   /** @param by null: a pause */
   function trialOf(wanted: Wanted | null, seconds: number, by: number | null): Event {
@@ -174,5 +165,17 @@ export function createQueue() {
     const result = last.then(operation);
     last = result.catch(() => {});
     return result;
+  };
+}
+
+/** An operation in its turn, which callers share that ask before its turn has come. */
+export function createShared<T>(inTurn: ReturnType<typeof createQueue>, operation: () => Promise<T>): () => Promise<T> {
+  let waiting: Promise<T> | null = null;
+  return () => {
+    waiting ??= inTurn(() => {
+      waiting = null;
+      return operation();
+    });
+    return waiting;
   };
 }

@@ -3,7 +3,7 @@
 import type { Kernel } from '../edges.ts';
 import { messageOf } from '../effects.ts';
 import { ancestorsOf, type Process } from '../programs.ts';
-import { createQueue } from '../switch.ts';
+import { createQueue, createShared } from '../switch.ts';
 import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
 import { addressesOf, MAX_LINKS, MAX_LINKS_OF_USER, NETWORK, NETWORK_6, PREFIX, PREFIX_6 } from './addresses.ts';
@@ -78,7 +78,6 @@ export interface OutsidePrograms {
 export function createOutside(edges: OutsideEdges): OutsidePrograms {
   const { kernel } = edges;
   const inTurn = createQueue();
-  let checking: Promise<void> | null = null;
   /** The table and what it was rendered from. */
   let inForce: { fingerprint: string; from: string } | null = null;
 
@@ -135,14 +134,7 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
     edges.remember(false);
   }
 
-  /** Callers that ask while a check waits for its turn share that check. */
-  function check(): Promise<void> {
-    checking ??= inTurn(() => {
-      checking = null;
-      return settle();
-    });
-    return checking;
-  }
+  const check = createShared(inTurn, settle);
   const checkQuietly = () =>
     check().catch(error => edges.report(`programs outside the tunnel may have no network: ${messageOf(error)}`));
 

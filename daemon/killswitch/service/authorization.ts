@@ -90,3 +90,14 @@ export function call(
     );
   });
 }
+
+/** A property of a service that runs, unpacked. @param of its interface @param ms limit of the wait. @throws GLib.Error */
+export async function property(
+  bus: Gio.DBusConnection,
+  { name, path, of, key, ms }: { name: string; path: string; of: string; key: string; ms: number },
+): Promise<unknown> {
+  const method = 'org.freedesktop.DBus.Properties.Get';
+  const body = new GLib.Variant('(ss)', [of, key]);
+  const [value] = (await call(bus, { name, path, method, body, reply: '(v)', ms, starts: false })) as [unknown];
+  return value;
+}

@@ -1,4 +1,5 @@
 // A small machine with an uplink, a tunnel as WARP routes it, and the root service: for programs that are kept in the tunnel.
+import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -157,6 +158,29 @@ export async function setMachine() {
     },
   };
   return machine;
+}
+
+/** Checks that a program finds everything as if its command had been typed alone. @param inPlace the command that starts it in its place */
+export async function checkAsAlone(machine: Machine, inPlace: (...command: string[]) => string[]): Promise<void> {
+  const odd = ['--help', '-x', '', 'two words', '$HOME', 'a\nb'];
+  const text = `printf "[%s]" "$@"; pwd; cat; id; grep flags /proc/self/fdinfo/[012]; env | sort
+    grep -E "^(Cap(Inh|Prm|Eff|Amb)|NoNew)" /proc/self/status`;
+  const show = ['sh', '-c', text, 'sh', ...odd];
+  const options = { cwd: '/usr', input: 'typed\n', env: { A_VALUE: 'x y', NODE_EXTRA_CA_CERTS: '/none' } };
+  const alone = await machine.run(show, options);
+  const placed = await machine.run(inPlace(...show), options);
+  const same = (output: string) => output.replace(/^(_|PWD|OLDPWD|SHLVL)=.*\n/gm, '');
+  assert.equal(same(placed.out), same(alone.out));
+  assert.deepEqual([placed.code, placed.err], [0, '']);
+  assert.equal((await machine.run(inPlace('sh', '-c', 'exit 7'))).code, 7);
+  assert.equal((await machine.run(inPlace('sh', '-c', 'kill -TERM $$'))).code, 'SIGTERM');
+  assert.equal((await machine.run(inPlace('/usr/none/command'))).code, 127);
+  // one process: what a shell signals, stops and continues is the program itself
+  const child = machine.start(inPlace('sh', '-c', 'echo $$; exec sleep 60'), { stdio: ['ignore', 'pipe', 'inherit'] });
+  const pid = await new Promise<string>(done => child.stdout!.once('data', data => done(String(data).trim())));
+  assert.equal(Number(pid), child.pid);
+  child.kill('SIGINT');
+  assert.equal((await finish(child)).code, 'SIGINT');
 }
 
 /** The command line as it is installed, without the rest. */

@@ -2,7 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { isResolver } from '../../outside/rules.ts';
-import { call } from '../authorization.ts';
+import { call, property } from '../authorization.ts';
 import { readText } from '../files.ts';
 
 const MS = 2_000;
@@ -38,7 +38,10 @@ async function ofResolved(bus: Gio.DBusConnection, device: string, family: 4 | 6
     ms: MS,
     starts: false,
   })) as [string];
-  const servers = (await property(bus, { name, path, of: `${name}.Link`, key: 'DNS' })) as [number, Uint8Array][];
+  const servers = (await property(bus, { name, ms: MS, path, of: `${name}.Link`, key: 'DNS' })) as [
+    number,
+    Uint8Array,
+  ][];
   return servers.flatMap(([of, bytes]) =>
     of === FAMILIES[family] ? (Gio.InetAddress.new_from_bytes(bytes, of).to_string() ?? []) : [],
   );
@@ -55,35 +58,26 @@ async function ofNetworkManager(bus: Gio.DBusConnection, device: string, family:
     ms: MS,
     starts: false,
   })) as [string];
-  const config = (await property(bus, { name, path, of: `${name}.Device`, key: `Ip${family}Config` })) as string;
+  const config = (await property(bus, {
+    name,
+    ms: MS,
+    path,
+    of: `${name}.Device`,
+    key: `Ip${family}Config`,
+  })) as string;
   if (family === 4) {
     const of = `${name}.IP4Config`;
-    const data = (await property(bus, { name, path: config, of, key: 'NameserverData' })) as { address?: string }[];
+    const data = (await property(bus, { name, ms: MS, path: config, of, key: 'NameserverData' })) as {
+      address?: string;
+    }[];
     return data.flatMap(({ address }) => address ?? []);
   }
   const of = `${name}.IP6Config`;
-  const servers = (await property(bus, { name, path: config, of, key: 'Nameservers' })) as Uint8Array[];
+  const servers = (await property(bus, { name, ms: MS, path: config, of, key: 'Nameservers' })) as Uint8Array[];
   return servers.flatMap(bytes => Gio.InetAddress.new_from_bytes(bytes, FAMILIES[6]).to_string() ?? []);
 }
 
 async function ofFile(): Promise<string[]> {
   const lines = (readText(RESOLV_CONF) ?? '').split('\n');
   return lines.flatMap(line => /^nameserver\s+(\S+)/.exec(line)?.[1] ?? []);
-}
-
-/** A property, unpacked. @throws GLib.Error */
-async function property(
-  bus: Gio.DBusConnection,
-  { name, path, of, key }: { name: string; path: string; of: string; key: string },
-): Promise<unknown> {
-  const reply = await call(bus, {
-    name,
-    path,
-    method: 'org.freedesktop.DBus.Properties.Get',
-    body: new GLib.Variant('(ss)', [of, key]),
-    reply: '(v)',
-    ms: MS,
-    starts: false,
-  });
-  return (reply as [unknown])[0];
 }

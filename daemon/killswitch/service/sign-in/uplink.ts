@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import { TUNNEL_INTERFACES } from '../../rules/place.ts';
 import { quoted } from '../../rules/rules.ts';
 import { defaultRoute, hardwareOf, type Link, serversIn } from '../../sign-in/link.ts';
-import { call } from '../authorization.ts';
+import { call, property } from '../authorization.ts';
 import { readText } from '../files.ts';
 
 const NM = 'org.freedesktop.NetworkManager';
@@ -18,10 +18,8 @@ export function createUplink(bus: Gio.DBusConnection) {
   const ask = (name: string, path: string, method: string, body: GLib.Variant): Promise<unknown[]> =>
     call(bus, { name, path, method, body, reply: null, ms: ANSWER_MS, starts: false }) as Promise<unknown[]>;
 
-  async function property(name: string, path: string, of: string, key: string): Promise<unknown> {
-    const [value] = await ask(name, path, 'org.freedesktop.DBus.Properties.Get', new GLib.Variant('(ss)', [of, key]));
-    return value;
-  }
+  const get = (name: string, path: string, of: string, key: string) =>
+    property(bus, { name, path, of, key, ms: ANSWER_MS });
 
   /** Name servers in the lease of NetworkManager. @throws GLib.Error without NetworkManager, or where it has another one */
   async function serversOfManager(device: string): Promise<string[]> {
@@ -31,8 +29,8 @@ export function createUplink(bus: Gio.DBusConnection) {
       `${NM}.GetDeviceByIpIface`,
       new GLib.Variant('(s)', [device]),
     );
-    const lease = await property(NM, String(path), `${NM}.Device`, 'Dhcp4Config');
-    const options = await property(NM, String(lease), `${NM}.DHCP4Config`, 'Options');
+    const lease = await get(NM, String(path), `${NM}.Device`, 'Dhcp4Config');
+    const options = await get(NM, String(lease), `${NM}.DHCP4Config`, 'Options');
     const { domain_name_servers: servers } = options as { domain_name_servers?: unknown };
     return serversIn(String(servers ?? '').split(/\s+/));
   }
@@ -61,10 +59,10 @@ export function createUplink(bus: Gio.DBusConnection) {
           `${LOGIN}.Manager.GetUser`,
           new GLib.Variant('(u)', [uid]),
         );
-        const [, session] = (await property(LOGIN, String(user), `${LOGIN}.User`, 'Display')) as [string, string];
+        const [, session] = (await get(LOGIN, String(user), `${LOGIN}.User`, 'Display')) as [string, string];
         if (session === '/') return null;
-        const isActive = await property(LOGIN, session, `${LOGIN}.Session`, 'Active');
-        return isActive === true && (await property(LOGIN, session, `${LOGIN}.Session`, 'LockedHint')) === false;
+        const isActive = await get(LOGIN, session, `${LOGIN}.Session`, 'Active');
+        return isActive === true && (await get(LOGIN, session, `${LOGIN}.Session`, 'LockedHint')) === false;
       } catch {
         return null;
       }

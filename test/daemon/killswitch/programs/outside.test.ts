@@ -19,6 +19,7 @@ import { addressesOf, MAX_LINKS_OF_USER, numberOf } from '../../../../daemon/kil
 import {
   ASK,
   ASK_UDP,
+  checkAsAlone,
   DAEMON,
   FAR,
   finish,
@@ -193,31 +194,7 @@ const device = async () => (await state()).links[0]!;
 test('it has the words, environment, directory, input and exit status that it would have alone', {
   skip: later,
 }, async () => {
-  const odd = ['--help', '-x', '', 'two words', '$HOME', 'a\nb'];
-  const show = [
-    'sh',
-    '-c',
-    'printf "[%s]" "$@"; pwd; cat; id; grep -E "^(Cap(Inh|Prm|Eff|Amb)|NoNew)" /proc/self/status; env | sort',
-    'sh',
-    ...odd,
-  ];
-  const options = { cwd: '/usr', input: 'typed\n', env: { A_VALUE: 'x y', NODE_EXTRA_CA_CERTS: '/none' } };
-  const alone = await machine.run(show, options);
-  const outside = await machine.run(machine.outside(...show), options);
-  const same = (text: string) => text.replace(/^(_|PWD|OLDPWD|SHLVL)=.*\n/gm, '');
-  assert.equal(same(outside.out), same(alone.out));
-  assert.deepEqual([outside.code, outside.err], [0, '']);
-  assert.equal((await machine.run(machine.outside('sh', '-c', 'exit 7'))).code, 7);
-  assert.equal((await machine.run(machine.outside('sh', '-c', 'kill -TERM $$'))).code, 'SIGTERM');
-  assert.equal((await machine.run(machine.outside('/usr/none/command'))).code, 127);
-  // one process: what a shell signals, stops and continues is the program itself
-  const child = start(machine.outside('sh', '-c', 'echo $$; exec sleep 60'), {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const pid = await line(child);
-  assert.equal(Number(pid), child.pid);
-  child.kill('SIGINT');
-  assert.equal((await finish(child)).code, 'SIGINT');
+  await checkAsAlone(machine, machine.outside);
 });
 
 test('it keeps its way while WARP sets its rule before all others, the link changes, and the tunnel goes', {

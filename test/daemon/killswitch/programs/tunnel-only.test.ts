@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import {
   ASK,
   ASK_UDP,
+  checkAsAlone,
   DAEMON,
   finish,
   type Machine,
@@ -45,31 +46,7 @@ test('its packets use the tunnel, and without one it is refused at once', { skip
 test('it has the terminal, words, environment, directory, input and exit status that it would have alone', {
   skip: later,
 }, async () => {
-  const odd = ['--help', '-x', '', 'two words', '$HOME', 'a\nb'];
-  const show = [
-    'sh',
-    '-c',
-    'printf "[%s]" "$@"; pwd; cat; grep flags /proc/self/fdinfo/[012]; env | sort',
-    'sh',
-    ...odd,
-  ];
-  const options = { cwd: '/usr', input: 'typed\n', env: { A_VALUE: 'x y', NODE_EXTRA_CA_CERTS: '/none' } };
-  const alone = await machine.run(show, options);
-  const kept = await machine.run(machine.kept(...show), options);
-  const same = (text: string) => text.replace(/^(_|PWD|OLDPWD|SHLVL)=.*\n/gm, '');
-  assert.equal(same(kept.out), same(alone.out));
-  assert.deepEqual([kept.code, kept.err], [0, '']);
-  assert.equal((await machine.run(machine.kept('sh', '-c', 'exit 7'))).code, 7);
-  assert.equal((await machine.run(machine.kept('sh', '-c', 'kill -TERM $$'))).code, 'SIGTERM');
-  assert.equal((await machine.run(machine.kept('/usr/none/command'))).code, 127);
-  // one process: what a shell signals, stops and continues is the program itself
-  const child = machine.start(machine.kept('sh', '-c', 'echo $$; exec sleep 60'), {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const pid = await new Promise<string>(done => child.stdout!.once('data', data => done(String(data).trim())));
-  assert.equal(Number(pid), child.pid);
-  child.kill('SIGINT');
-  assert.equal((await finish(child)).code, 'SIGINT');
+  await checkAsAlone(machine, machine.kept);
 });
 
 test('a cgroup that was removed and made again has rules again before a program starts', {
