@@ -63,6 +63,7 @@ const CLIENT_TASKS = [
   'choose-mode',
   'shortcuts',
   'portal',
+  'portal-by-hand',
 ] as const;
 export type ClientTask = (typeof CLIENT_TASKS)[number];
 

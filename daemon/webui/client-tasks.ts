@@ -29,6 +29,7 @@ const IN_A_TERMINAL: Partial<Record<ClientTask, string>> = {
   'start-service': 'sudo systemctl enable --now warp-svc',
   'restart-service': 'sudo systemctl restart warp-svc',
   portal: 'culvert portal',
+  'portal-by-hand': 'culvert portal --open',
 };
 
 function commandFor({ view, client }: App, name: ClientTask): string | null {

@@ -7,7 +7,7 @@ import type { ClientState } from '../../daemon/view/client/client-state.ts';
 import { createModel } from '../../daemon/view/client/model.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, nextMinute } from '../../daemon/view/states/killswitch.ts';
-import { networkLine, trustableLink } from '../../daemon/view/states/networks.ts';
+import { loginLink, networkLine, trustableLink } from '../../daemon/view/states/networks.ts';
 import {
   isBetweenStates,
   type Notification,
@@ -164,15 +164,17 @@ function shownOf(client: ClientState, recent: Menu['recent']): Menu {
     unconfirmed: describeUnconfirmed(client, tr),
     proxy: offline || port === null ? null : `127.0.0.1:${port}`,
     update: update?.updateAvailable ? update.latest : null,
-    network: offline ? null : networkOf(snapshot?.networks ?? null),
+    network: offline || !snapshot ? null : networkOf(snapshot),
     remote: offline ? null : (describeRemoteAccess(snapshot?.remoteAccess ?? null, tr)?.title ?? null),
     stopped: offline?.code === 'not-running' || offline?.code === 'stopped',
   };
 }
 
-function networkOf(networks: Snapshot['networks']): Menu['network'] {
+function networkOf({ networks, status }: Snapshot): Menu['network'] {
   const line = networks && networkLine(networks, tr);
-  return line ? { line, trustable: trustableLink(networks) !== null } : null;
+  if (!line) return null;
+  const login = loginLink(networks) !== null && status.state !== 'connected';
+  return { line, login, trustable: trustableLink(networks) !== null };
 }
 
 async function serve(): Promise<void> {

@@ -2,7 +2,7 @@
 
 import type { Mode } from '../../daemon/api/schema.ts';
 import { modeName } from '../../daemon/view/client/labels.ts';
-import type { PageName, Command as ViewCommand } from '../../daemon/view/form.ts';
+import { clientCommand, type PageName, type Command as ViewCommand } from '../../daemon/view/form.ts';
 import { formatCount, formatElapsed } from '../../daemon/view/format.ts';
 import { MAIN_MODES } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
 import type { Span, Unconfirmed } from '../../daemon/view/states/changes.ts';
@@ -59,7 +59,7 @@ export interface Shown {
   /** Version that can be installed. */
   update: string | null;
   /** The network, with the rule that holds on it if there is one; null while the daemon follows none. */
-  network: { line: string; trustable: boolean } | null;
+  network: { line: string; login: boolean; trustable: boolean } | null;
   /** That other machines are let in; null while none is. */
   remote: string | null;
   /** No daemon runs, and one may be started. */
@@ -85,6 +85,7 @@ export function menuOf(shown: Shown, tr: Translator): Entry[] {
     entry(3, stateLine(tunnel, tr), null, false),
     ...(tunnel.remedy && hasState ? [entry(22, tunnel.remedy.label, { ask: tunnel.remedy.command })] : []),
     ...(network ? [entry(19, network.line, { panel: 'networks' } as const)] : []),
+    ...(network?.login ? [entry(99, _('Sign In to This Network…'), { ask: clientCommand('portal') })] : []),
     // the page asks first
     ...(network?.trustable ? [entry(98, _('Trust This Network…'), { panel: 'networks' } as const)] : []),
     ...changeEntries(shown, tr),

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import type { NetworkLink } from '../../daemon/api/schema/traffic/networks.ts';
 import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
 import { type Desktop, missing, openDesktop, type Running, talk } from '../support/gnome/desktop.ts';
 import { closeStage, type Stage, stageOf } from '../support/gnome/stage.ts';
+import { standInForCulvert } from '../support/gnome/stand-in.ts';
 import { link } from '../support/networks/mocks.ts';
 import { until } from '../support/until.ts';
 
@@ -19,6 +21,15 @@ const wifi = (id: number) => ({
   },
 });
 const point = (ssid: string) => ({ [`${NM}.AccessPoint`]: { Ssid: ['ay', bytes(ssid)] } });
+const at = (present: NetworkLink) => ({
+  service: 'NetworkManager' as const,
+  links: [present],
+  rules: [],
+  decision: { links: [{ device: present.device, rule: null }], effects: [] },
+  acted: null,
+  reverted: false,
+  problem: null,
+});
 const active = (id: number) => ['o', `'${ROOT}/ActiveConnection/${id}'`];
 
 describe('the page of networks', { skip: missing(), concurrency: false }, () => {
@@ -67,6 +78,15 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     assert.deepEqual(daemon.actions, [{ action: 'addTrustedSsid', value: 'Café <b>' }]);
   });
 
+  test('the sign-in to a login page that was not noticed starts from here', async () => {
+    const culvert = standInForCulvert(desktop);
+    daemon.set('status', { state: 'unable' });
+    daemon.send('networks', at(link('wlan0', { name: 'Lobby' })));
+    await stage.press('Sign in to this network: Sign In…');
+    await until(() => culvert.words() === 'portal --open', 'the sign-in');
+    culvert.end();
+  });
+
   test('a rule is written by a form, tried, and asks before it lowers the protection; another network is tried', async () => {
     const home = link('wlan0', { name: 'Home', security: 'psk' });
     const effect = { subject: 'connection', value: 'off', rule: 'Home', reason: null } as const;
@@ -79,16 +99,8 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
       allowed: null,
     } as const;
     const decision = { links: [{ device: 'wlan0', rule: 'Home' }], effects: [{ ...effect, state: 'asks' as const }] };
-    const none = { links: [{ device: 'wlan0', rule: null }], effects: [] };
-    const networks = {
-      service: 'NetworkManager' as const,
-      links: [home],
-      rules: [],
-      decision: none,
-      acted: null,
-      reverted: false,
-      problem: null,
-    };
+    const networks = at(home);
+    const none = networks.decision;
     daemon.answers['GET /api/networks'] = { ok: true, ...networks, document: '', revision: 'r', invalid: [] };
     daemon.onAsked = ({ line, body }) => {
       if (line !== 'POST /api/networks/what-if') return { ok: true };
@@ -97,6 +109,7 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     };
     daemon.snapshot = { ...daemon.snapshot, networks };
     daemon.send('networks', networks);
+    await stage.find('Wi-Fi “Home”');
     await stage.press('New rule: Add…');
     await stage.find('Choose a network, a name, and at least one setting.');
     const choose = async (name: string, step: string) => {

@@ -40,9 +40,6 @@ type Entry = readonly [
   ...checks: readonly string[],
 ];
 
-/** A page that every network lets a portal replace; Cloudflare's client asks it as well. */
-const PORTAL = 'http://cloudflareportal.com/';
-
 /** Documented codes of failures. */
 const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   [
@@ -337,7 +334,7 @@ function remedyOf(remedy: Remedy, { settings, tunnel }: Snapshot, { _ }: Transla
     case 'connect':
       return { label: _('Connect'), command: actionCommand({ action: 'connect' }) };
     case 'portal':
-      return { label: _('Open Sign-in Page'), command: { ask: { kind: 'open', uri: PORTAL } } };
+      return { label: _('Open Sign-in Page'), command: { ask: { kind: 'client', task: 'portal' } } };
     case 'network':
       return { label: _('Network Settings'), command: { ask: { kind: 'client', task: 'network-settings' } } };
     case 'protocol': {

@@ -108,6 +108,11 @@ export function trustableLink({
   return !own || own.match.any !== undefined ? link : null;
 }
 
+/** A network whose login page its service reports; null for none. */
+export function loginLink(networks: Pick<NetworksState, 'links'> | null | undefined): NetworkLink | null {
+  return networks?.links.find(({ connectivity }) => connectivity === 'portal') ?? null;
+}
+
 /** The first network that a rule is for, with the rule, else the first network; null without a network. */
 export function networkLine({ links, decision }: NetworksState, tr: Translator): string | null {
   const at = decision.links.findIndex(({ rule }) => rule !== null);

@@ -6,7 +6,7 @@ import { actionCommand, type Command, clientCommand, goTo } from '../form.ts';
 import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
 import { describeUnconfirmed, isPause } from './changes.ts';
-import { allowQuestion, decisionText, effectText, networksCommand, networkTitle } from './networks.ts';
+import { allowQuestion, decisionText, effectText, loginLink, networksCommand, networkTitle } from './networks.ts';
 import { type State, stateOf, wantsSignIn } from './summary/state.ts';
 import { describeTimed } from './timed.ts';
 import { describeTunnel } from './tunnel.ts';
@@ -192,11 +192,6 @@ function hasNetworkNews(before: ClientState, after: ClientState): boolean {
     // a client that begins to follow the networks has not changed them
     (then !== null && unknownWifi(now) !== null && unknownWifi(now)?.name !== unknownWifi(then)?.name)
   );
-}
-
-/** The network with a login page; null for none. */
-function loginLink(networks: Snapshot['networks']): NetworkLink | null {
-  return networks?.links.find(({ connectivity }) => connectivity === 'portal') ?? null;
 }
 
 /** The Wi-Fi network for which no rule of its own is; null for none. */

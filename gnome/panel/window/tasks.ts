@@ -65,6 +65,7 @@ export function createTasks(
     'undo-settings': settings('undo-settings'),
     'choose-mode': () => chooseMode(shell),
     portal: () => signInToNetwork(shell.showError),
+    'portal-by-hand': () => signInToNetwork(shell.showError, '--open'),
     shortcuts: () => shell.window().application?.activate_action('shortcuts', null),
   };
   return async task => (await tasks[task]()) !== false;

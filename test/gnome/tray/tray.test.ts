@@ -1,7 +1,7 @@
 // The tray as a host sees it: a scripted watcher on a private bus, and a scripted daemon.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { NetworksState } from '../../../daemon/api/schema/traffic/networks.ts';
@@ -18,6 +18,7 @@ import {
   talk,
 } from '../../support/gnome/desktop.ts';
 import { change, initialConfig } from '../../support/gnome/initial.ts';
+import { standInForCulvert } from '../../support/gnome/stand-in.ts';
 import { link } from '../../support/networks/mocks.ts';
 import { until } from '../../support/until.ts';
 
@@ -323,12 +324,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     test('about the network starts the sign-in to its login page, and reverts what a rule did', async () => {
       await ask({ do: 'notify', capabilities: ['actions', 'body', 'body-markup'] });
       setLevel('everything');
-      const started = join(desktop.directory, 'sign-in');
-      const program = join(desktop.prefix, 'bin', 'culvert');
-      const before = existsSync(program) ? readFileSync(program) : null;
-      mkdirSync(join(desktop.prefix, 'bin'), { recursive: true });
-      rmSync(program, { force: true }); // it may be shared with other tests
-      writeFileSync(program, `#!/bin/sh\nprintf %s "$*" >'${started}'\n`, { mode: 0o755 });
+      const culvert = standInForCulvert(desktop);
       const networks = {
         service: 'NetworkManager' as const,
         links: [link('wlan0', { name: 'Café', connectivity: 'portal' })],
@@ -346,7 +342,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       const login = await noted('This network has a login page');
       assert.deepEqual([login.body, login.actions.at(-1)], ['Wi-Fi “Café”', 'Sign In…']);
       await ask({ do: 'invoke', id: login.id, key: 'act' });
-      await until(() => existsSync(started) && readFileSync(started, 'utf8') === 'portal', 'the sign-in');
+      await until(() => culvert.words() === 'portal', 'the sign-in');
       show({
         ...networks,
         links: [link('wlan0', { name: 'Home' })],
@@ -356,8 +352,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       await ask({ do: 'invoke', id: acted.id, key: 'act' });
       await until(() => daemon.asked.some(({ line }) => line === 'POST /api/networks/revert'), 'the request');
       show(null);
-      if (before) writeFileSync(program, before, { mode: 0o755 });
-      else rmSync(program);
+      culvert.end();
     });
 
     test('another one of its kind takes the place of the last one', async () => {

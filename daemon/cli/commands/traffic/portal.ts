@@ -5,7 +5,7 @@ import { ApiError } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/request.ts';
 import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
-import { findLogin, TARGETS, type Verdict } from '../../../networks/portal/probe.ts';
+import { findLogin, type Verdict } from '../../../networks/portal/probe.ts';
 import { openWindow, type PassedHost, type SignInWindow } from '../../../networks/portal/sign-in-window.ts';
 import { assertOwn } from '../../../system/own-home.ts';
 import { type Context, type Run, show } from '../../context.ts';
@@ -21,8 +21,8 @@ const DAEMON_MS = 1_000;
 const PROOF_SECONDS = 30;
 /** The history keeps no more of one sign-in. */
 const MAX_HOSTS = 64;
-/** Plain HTTP, so that the network can put its page in its place. */
-const PLAIN_PAGE = TARGETS[0]!.url;
+/** Plain HTTP, so that the network can put its page in its place. No network has a reason to let it through before the login. */
+const PLAIN_PAGE = 'http://example.com/';
 
 /** Access to network and desktop. */
 export interface World {
@@ -37,7 +37,7 @@ export interface World {
 export const portal: Run = async (context, _, options) =>
   signIn(
     context,
-    { onlyChecks: options.check === true, seconds: secondsOf(options.minutes) },
+    { onlyChecks: options.check === true, opens: options.open === true, seconds: secondsOf(options.minutes) },
     {
       probe: findLogin,
       browse(url, port) {
@@ -53,6 +53,8 @@ export const portal: Run = async (context, _, options) =>
 interface Request {
   /** Opens no page. */
   onlyChecks: boolean;
+  /** Opens one also where no login page is found. */
+  opens: boolean;
   /** WARP is back after this time. */
   seconds: number;
 }
@@ -65,13 +67,10 @@ export async function signIn(context: Context, request: Request, world: World): 
   }
   if (snapshot.killSwitch.active === true) return signInThroughWindow(context, snapshot, request, world);
   const before = await world.probe();
-  if (before.network !== 'login' || request.onlyChecks) return report(context, before);
+  if (!isToOpen(before, request)) return report(context, before);
   const isPaused = await pause(context, snapshot, request.seconds);
   try {
-    return result(
-      context,
-      await untilThrough({ context, world, window: null, ...request }, before.loginPage ?? PLAIN_PAGE),
-    );
+    return result(context, await untilThrough({ context, world, window: null, ...request }, before));
   } finally {
     if (isPaused) await resume(context);
   }
@@ -81,9 +80,10 @@ export async function signIn(context: Context, request: Request, world: World): 
 async function signInThroughWindow(
   context: Context,
   snapshot: Snapshot,
-  { onlyChecks, seconds }: Request,
+  request: Request,
   world: World,
 ): Promise<number> {
+  const { seconds } = request;
   const isPaused = await pause(context, snapshot, seconds);
   let isThrough = false;
   try {
@@ -94,8 +94,8 @@ async function signInThroughWindow(
     const watch = watchDaemon(context, window);
     try {
       const before = await world.probe(window.connect);
-      if (before.network !== 'login' || onlyChecks) return report(context, before);
-      isThrough = await untilThrough({ context, world, window, seconds }, before.loginPage ?? PLAIN_PAGE);
+      if (!isToOpen(before, request)) return report(context, before);
+      isThrough = await untilThrough({ context, world, window, seconds }, before);
     } finally {
       watch.stop();
       await recordPassed(context, await window.close());
@@ -105,6 +105,10 @@ async function signInThroughWindow(
     if (isPaused) await resume(context);
     if (isPaused && isThrough) await prove(context);
   }
+}
+
+function isToOpen({ network }: Verdict, { onlyChecks, opens }: Request): boolean {
+  return !onlyChecks && (opens || network === 'login');
 }
 
 /** Closes the window where the daemon, which brings WARP back, is gone. */
@@ -189,8 +193,11 @@ interface Attempt {
 
 /**
  * Opens the page, and waits until the network lets requests through twice in a row, the browser or the window is closed, or time is up.
+ * A network that let them through before has nothing to wait for but the user.
  */
-async function untilThrough({ context, world, window, seconds }: Attempt, url: string): Promise<boolean> {
+async function untilThrough({ context, world, window, seconds }: Attempt, before: Verdict): Promise<boolean> {
+  const url = before.loginPage ?? PLAIN_PAGE;
+  const waitsForUser = before.network === 'open';
   const browser = world.browse(url, window?.port ?? null);
   if (!browser) context.say(openByHand(url, window));
   let isClosed = false;
@@ -202,7 +209,7 @@ async function untilThrough({ context, world, window, seconds }: Attempt, url: s
     for (let passes = 0; ; ) {
       const isLast = isClosed || performance.now() > until || context.signal.aborted;
       passes = (await world.probe(window?.connect)).network === 'open' ? passes + 1 : 0;
-      if (passes >= 2) return true;
+      if (waitsForUser ? isLast : passes >= 2) return passes > 0;
       if (isLast && passes === 0) return false;
       const pause = delay(world.betweenMs, undefined, { signal: context.signal }).catch(() => {});
       await (window ? Promise.race([pause, ended]) : pause);

@@ -165,21 +165,14 @@ const SIGN_IN: Fix = {
 };
 
 function portal(world: World, evidence: Message) {
-  if (isBlocking(world))
-    return problem(
-      [evidence],
-      message(
+  const explanation = isBlocking(world)
+    ? message(
         'This network asks for a login before it lets you through. Sign in with a browser that the kill switch lets out.',
-      ),
-      SIGN_IN,
-    );
-  return problem(
-    [evidence],
-    message(
-      'This network asks for a login before it lets you through. Disconnect, log in with a browser, and connect again.',
-    ),
-    { kind: 'open', ...labeled(message('Open login page')), url: world.targets.portal },
-  );
+      )
+    : message(
+        'This network asks for a login before it lets you through. Disconnect, log in with a browser, and connect again.',
+      );
+  return problem([evidence], explanation, SIGN_IN);
 }
 
 const STATISTICS = `/sys/class/net/${TUNNEL_LINK}/statistics`;

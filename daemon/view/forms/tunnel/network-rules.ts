@@ -6,6 +6,7 @@ import { clientCommand, type Group, type Question, type Row } from '../../form.t
 import {
   allowQuestion,
   effectText,
+  loginLink,
   matchText,
   networksCommand,
   networkTitle,
@@ -26,7 +27,7 @@ const UNKNOWN_WIFI = 'unknown-wifi';
 
 /** Further parts of the page of networks. */
 interface Means {
-  options: Snapshot['options'] | null;
+  snapshot: Pick<Snapshot, 'options' | 'status' | 'killSwitch'> | null;
   /** null where no rule can be edited. */
   editor: RuleEditor | null;
 }
@@ -35,10 +36,11 @@ interface Means {
 export function networkGroups(
   networks: NetworksState | null | undefined,
   tr: Translator,
-  { options, editor }: Means = { options: null, editor: null },
+  { snapshot, editor }: Means = { snapshot: null, editor: null },
 ): Group[] {
   if (!networks) return [];
   const { _ } = tr;
+  const options = snapshot?.options ?? null;
   const draft = editor ? draftGroups(editor, networks, tr) : [];
   const rules: Group = {
     id: 'rules',
@@ -47,30 +49,23 @@ export function networkGroups(
     rows: ruleRows(networks, editor, tr),
   };
   return [
-    { id: 'here', title: _('Where you are'), rows: [...hereRows(networks, tr), ...ownRows(networks, options, tr)] },
+    { id: 'here', title: _('Where you are'), rows: hereRows(networks, snapshot, tr) },
     // a rule is written where its button was
     ...(draft.length > 0 ? draft : [rules]),
     ...(editor ? [whatIfGroup(editor, networks, options, tr)] : []),
   ];
 }
 
-function hereRows({ links, rules, decision, acted, reverted, problem }: NetworksState, tr: Translator): Row[] {
+function hereRows(networks: NetworksState, snapshot: Means['snapshot'], tr: Translator): Row[] {
   const { _ } = tr;
+  const { links, rules, decision, acted, reverted, problem } = networks;
   const rows: Row[] = links.map(link => ({
     kind: 'fact',
     id: `link-${link.device}`,
     title: networkTitle(link, tr),
     value: link.device,
   }));
-  if (links.some(({ connectivity }) => connectivity === 'portal'))
-    rows.push({
-      kind: 'button',
-      id: 'portal',
-      title: _('This network has a login page'),
-      label: _('Sign In…'),
-      style: 'suggested',
-      command: clientCommand('portal'),
-    });
+  rows.push(...signInRows(networks, snapshot, tr));
   if (links.length === 0) rows.push({ kind: 'note', id: 'no-link', title: _('No network') });
   for (const effect of decision.effects) {
     const [id, title] = [`effect-${effect.subject}`, effectText(effect, tr)];
@@ -119,7 +114,32 @@ function hereRows({ links, rules, decision, acted, reverted, problem }: Networks
       label: _('Add Rule'),
       command: networksCommand({ do: 'add', ...trustRule(link), allow: true }, { confirm: trustQuestion(link, tr) }),
     });
-  return rows;
+  return [...rows, ...ownRows(networks, snapshot?.options ?? null, tr)];
+}
+
+/** A way to the login page of the network, also where none was noticed. */
+function signInRows(networks: NetworksState, snapshot: Means['snapshot'], { _ }: Translator): Row[] {
+  const { links, service } = networks;
+  if (service !== null && links.length === 0) return [];
+  const isNoticed = loginLink(networks) !== null;
+  return [
+    {
+      kind: 'button',
+      id: 'portal',
+      title: isNoticed ? _('This network has a login page') : _('Sign in to this network'),
+      subtitle:
+        snapshot?.killSwitch.active === true
+          ? _(
+              'Opens a browser, the only program that gets out, if an administrator allows it. WARP comes back afterwards.',
+            )
+          : _('Opens a browser of its own. WARP is paused for all programs meanwhile, and comes back afterwards.'),
+      label: _('Sign In…'),
+      ...(isNoticed ? { style: 'suggested' } : {}),
+      sensitive: snapshot?.status.state !== 'connected',
+      reason: _('WARP is connected, so this network lets you through.'),
+      command: clientCommand(isNoticed ? 'portal' : 'portal-by-hand'),
+    },
+  ];
 }
 
 /** WARP's own settings for trusted networks, where they turn it off here. */

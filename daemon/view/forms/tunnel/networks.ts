@@ -43,7 +43,7 @@ export function networksForm(
   });
   return {
     groups: [
-      ...networkGroups(snapshot?.networks, tr, { options: options ?? null, editor: editor ?? null }),
+      ...networkGroups(snapshot?.networks, tr, { snapshot, editor: editor ?? null }),
       ...(network
         ? [{ id: 'current', title: _('This network'), rows: currentRows(network, ssids, settable, tr) }]
         : []),

@@ -68,7 +68,8 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
     print: (text: string) => void printed.push(JSON.parse(text)),
     say: (text: string) => void said.push(text),
   } as unknown as Context;
-  const run = (onlyChecks = false) => signIn(context, { onlyChecks, seconds: 300 }, world);
+  const run = (request: { onlyChecks?: true; opens?: true } = {}) =>
+    signIn(context, { onlyChecks: false, opens: false, seconds: 300, ...request }, world);
   const block = () => state.set('killSwitch', { ...NO_KILL_SWITCH, enabled: true, active: true });
   return { home, state, run, block, opened, windows, closedWindow, performed, said, printed, closed: () => closed };
 }
@@ -99,10 +100,24 @@ test('opens nothing where there is no login page, or only to check', async t => 
   const free = await stage(t, [open]);
   assert.equal(await free.run(), 0);
   const checking = await stage(t, [login]);
-  assert.equal(await checking.run(true), 0);
+  assert.equal(await checking.run({ onlyChecks: true }), 0);
   const broken = await stage(t, [{ network: 'unreachable', loginPage: null }]);
   assert.equal(await broken.run(), 1);
   for (const { opened, performed } of [free, checking, broken]) assert.deepEqual([opened, performed], [[], []]);
+});
+
+test('opens a page by hand where no login page is found, until the browser is closed', async t => {
+  const missed = await stage(t, [open], 'is closed');
+  assert.equal(await missed.run({ opens: true }), 0);
+  assert.deepEqual([missed.opened, actions(missed.performed)], [['http://example.com/'], ['disconnect', 'connect']]);
+  const blocked = await stage(t, [open], 'is closed');
+  blocked.block();
+  assert.equal(await blocked.run({ opens: true }), 0);
+  assert.deepEqual(blocked.opened, ['http://example.com/ by 4242']);
+  // a network that answers nothing yet is waited for as one with a login page
+  const silent = await stage(t, [{ network: 'unreachable', loginPage: null }, login, open, open]);
+  assert.equal(await silent.run({ opens: true }), 0);
+  assert.equal(silent.closed(), 1);
 });
 
 test('contacts nothing while WARP is connected', async t => {
@@ -141,7 +156,7 @@ test('with the kill switch on, a browser that is killed closes the window, and s
 test('with the kill switch on, a test of the network opens the window and no page', async t => {
   const { run, block, opened, windows, closedWindow, printed } = await stage(t, [login]);
   block();
-  assert.equal(await run(true), 0);
+  assert.equal(await run({ onlyChecks: true }), 0);
   await closedWindow;
   assert.deepEqual([opened, windows], [[], [300]]);
   assert.deepEqual(printed, [{ ok: true, network: 'login', loginPage: 'http://login.example/', signedIn: false }]);

@@ -312,7 +312,7 @@ const REACHING: Case[] = [
     how: 'bus',
     title: 'NetworkManager with a login page',
     verdict: 'problem',
-    fix: /"kind":"open"/,
+    fix: /"--user".*"portal"/,
     world: async t => world(t, { bus: await startBus(t, networkManager(2)) }),
   },
   {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { Blocked, ConnectionState, type Snapshot } from '../../../../daemon/api/schema.ts';
 import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
 import type { Look } from '../../../../daemon/view/client/labels.ts';
-import { goTo } from '../../../../daemon/view/form.ts';
+import { clientCommand, goTo } from '../../../../daemon/view/form.ts';
 import {
   formatBytes,
   formatDuration,
@@ -55,9 +55,20 @@ test('the menu names the network, and leads to where it can be trusted', () => {
     menuOf({ ...shown(facts({ state: 'connected' })), network }, tr).flatMap(({ label, command }) =>
       typeof command === 'object' && command && 'panel' in command && command.panel === 'networks' ? [label] : [],
     );
-  assert.deepEqual(entries({ line: 'Wi-Fi “Café”', trustable: true }), ['Wi-Fi “Café”', 'Trust This Network…']);
-  assert.deepEqual(entries({ line: 'Ethernet', trustable: false }), ['Ethernet']);
+  const cafe = { line: 'Wi-Fi “Café”', login: true, trustable: true };
+  assert.deepEqual(entries(cafe), ['Wi-Fi “Café”', 'Trust This Network…']);
+  assert.deepEqual(entries({ line: 'Ethernet', login: false, trustable: false }), ['Ethernet']);
   assert.deepEqual(entries(null), []);
+});
+
+test('the menu leads to a login page that was noticed', () => {
+  const entryOf = (login: boolean) => {
+    const network = { line: 'Wi-Fi “Café”', login, trustable: true };
+    return menuOf({ ...shown(facts({ state: 'unable' })), network }, tr).find(({ id }) => id === 99);
+  };
+  assert.equal(entryOf(false), undefined);
+  assert.equal(entryOf(true)?.label, 'Sign In to This Network…');
+  assert.deepEqual(entryOf(true)?.command, { ask: clientCommand('portal') });
 });
 
 test('each state has its own label and icon', () => {
@@ -173,9 +184,7 @@ test('the menu of the tray offers what helps, and says that other machines are l
   given.snapshot!.remoteAccess = { open: true, devices: 1, managing: 0, tls: null, address: null, problem: null };
   const menu = menuOf({ ...shown(given), remote: 'Remote access is on' }, tr);
   const entry = (label: string) => menu.find(one => one.label === label);
-  assert.deepEqual(entry('Open Sign-in Page')?.command, {
-    ask: { ask: { kind: 'open', uri: 'http://cloudflareportal.com/' } },
-  });
+  assert.deepEqual(entry('Open Sign-in Page')?.command, { ask: clientCommand('portal') });
   assert.deepEqual(entry('Remote access is on')?.command, { panel: 'preferences' });
   assert.equal(new Set(menu.map(({ id }) => id)).size, menu.length);
   const { remote } = describeAll(given, '1', tr).banners;

@@ -5,6 +5,7 @@ import type { NetworksState } from '../../../../../daemon/api/schema/traffic/net
 import type { Snapshot } from '../../../../../daemon/api/schema.ts';
 import { decide, describe } from '../../../../../daemon/networks/rules/decide.ts';
 import { keyOf, parseRules } from '../../../../../daemon/networks/rules/rules.ts';
+import { NO_KILL_SWITCH } from '../../../../../daemon/state/store.ts';
 import type { Row } from '../../../../../daemon/view/form.ts';
 import { networkGroups } from '../../../../../daemon/view/forms/tunnel/network-rules.ts';
 import { networkLine, trustableLink } from '../../../../../daemon/view/states/networks.ts';
@@ -44,9 +45,28 @@ const ask = (found: Row | undefined) =>
 test('without a daemon that follows them, the page has nothing of networks', () => {
   assert.deepEqual([networkGroups(null, tr), networkGroups(undefined, tr)], [[], []]);
   assert.equal(row(state('', null, { links: [] }), 'no-link')?.title, 'No network');
-  assert.equal(row(state(''), 'portal'), undefined);
-  const login = row(state('', null, { links: [{ ...home, connectivity: 'portal' }] }), 'portal');
-  assert.deepEqual(ask(login), { kind: 'client', task: 'portal' });
+});
+
+test('a login page has its button, also where none was noticed, and says what happens', () => {
+  const button = (given: Partial<NetworksState>, parts: Parameters<typeof clientState>[0] = {}) => {
+    const { snapshot } = clientState({ status: { state: 'unable' }, ...parts });
+    const groups = networkGroups(state('', null, given), tr, { snapshot, editor: null });
+    const found = groups.flatMap(group => group.rows).find(({ id }) => id === 'portal');
+    return found?.kind === 'button' ? found : null;
+  };
+  const noticed = button({ links: [{ ...home, connectivity: 'portal' }] });
+  assert.deepEqual([noticed?.title, noticed?.style], ['This network has a login page', 'suggested']);
+  assert.deepEqual(noticed?.command.ask, { kind: 'client', task: 'portal' });
+  const byHand = button({});
+  assert.deepEqual([byHand?.title, byHand?.style, byHand?.sensitive], ['Sign in to this network', undefined, true]);
+  assert.deepEqual(byHand?.command.ask, { kind: 'client', task: 'portal-by-hand' });
+  assert.match(byHand!.subtitle!, /^Opens a browser of its own\. WARP is paused for all programs/);
+  const blocking = button({}, { killSwitch: { ...NO_KILL_SWITCH, enabled: true, active: true } });
+  assert.match(blocking!.subtitle!, /^Opens a browser, the only program that gets out/);
+  assert.equal(button({}, { status: { state: 'connected' } })?.sensitive, false);
+  assert.equal(button({ links: [] }), null);
+  // no service reports what there is
+  assert.ok(button({ links: [], service: null }));
 });
 
 test('a rule that asks has a button, whose question says that names can be copied', () => {
@@ -111,8 +131,8 @@ test('the tray names the network and its rule', () => {
 
 test('WARP’s own settings are shown where they turn it off here, also against a rule', () => {
   const own = (given: Partial<Snapshot['options']>, document = '') => {
-    const { options } = clientState({ options: given }).snapshot!;
-    const found = networkGroups(state(document), tr, { options, editor: null }).flatMap(group => group.rows);
+    const { snapshot } = clientState({ options: given });
+    const found = networkGroups(state(document), tr, { snapshot, editor: null }).flatMap(group => group.rows);
     return found.find(({ id }) => id === 'own-wlan0')?.title;
   };
   assert.equal(own({ trustedSsids: ['Other'], ethernetTrusted: true }), undefined);

@@ -43,7 +43,7 @@ function setUp(given = RULE, links: NetworkLink[] = [home]) {
     reverted: false,
     problem: null,
   });
-  const rows = () => networkGroups(state(), tr, { options: null, editor }).flatMap(group => group.rows);
+  const rows = () => networkGroups(state(), tr, { snapshot: null, editor }).flatMap(group => group.rows);
   const row = <K extends Row['kind']>(kind: K, id: string) => {
     const match = rows().find(each => each.id === id);
     assert.equal(match?.kind, kind, id);
