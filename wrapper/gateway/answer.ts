@@ -10,6 +10,8 @@ import { keyOf, type Passing, readStart, type Start } from './upstream.ts';
 const ERROR_BYTES = 65_536;
 /** A page of Firecrawl has up to 10 MiB. A larger answer is passed on as it is. */
 const JSON_BYTES = 16_777_216;
+/** Length up to which copying a body costs less than writing it on its own. */
+const ONE_WRITE_BYTES = 16_384;
 /** Time for the rest of an error's body. */
 const ERROR_MS = 5_000;
 
@@ -42,15 +44,16 @@ export async function passAnswer(
   const headers = headersOf(answer, { using, route });
   if (lowered !== undefined) headers.push('x-culvert-lowered', lowered);
   const status = answer.statusCode ?? 200;
-  if (!isJson || res.req.method === 'HEAD' || (creator === undefined && http.rewrite.length === 0)) {
+  const isRead = isJson && res.req.method !== 'HEAD' && (creator !== undefined || http.rewrite.length > 0);
+  // a small answer is often there as a whole
+  const start = isRead || answer.complete ? await readStart(answer, JSON_BYTES) : undefined;
+  if (!start?.isWhole) {
     res.writeHead(status, headers);
-    res.flushHeaders();
-    return pass(answer, res, { using, route });
+    return pass(answer, res, { using, route }, start?.bytes);
   }
-  const start = await readStart(answer, JSON_BYTES);
-  if (!start.isWhole) {
+  if (!isRead) {
     res.writeHead(status, headers);
-    return pass(answer, res, { using, route }, start.bytes);
+    return end(res, hidden(start.bytes, { using, route }));
   }
   const { body, job } = readAnswer(start.bytes, { http, id: creator?.id, url });
   if (job !== undefined) {
@@ -59,7 +62,8 @@ export async function passAnswer(
     if (!creator?.brief) ledger.write();
   }
   const sent = hidden(body, { using, route });
-  res.writeHead(status, body === start.bytes ? headers : withLength(headers, sent.length)).end(sent);
+  res.writeHead(status, body === start.bytes ? headers : withLength(headers, sent.length));
+  end(res, sent);
 }
 
 /** Sends an error on as it is. With `rest`, in seconds, no account is left, and asking again immediately is no use. */
@@ -75,38 +79,31 @@ export async function passError(
     if (rest > 0 && answer.headers['retry-after'] === undefined) headers.push('retry-after', String(rest));
   }
   res.writeHead(answer.statusCode ?? 500, headers);
-  if (error.isWhole) res.end(hidden(error.bytes, { using, route }));
+  if (error.isWhole) end(res, hidden(error.bytes, { using, route }));
   else await pass(answer, res, { using, route }, error.bytes);
 }
 
 /** The first 64 KiB of an error's body, or what came of it in time. */
-export async function readError(answer: IncomingMessage): Promise<Start> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const end = Date.now() + ERROR_MS;
-  for (;;) {
-    const chunk = answer.read() as Buffer | null;
-    if (chunk) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= ERROR_BYTES) break;
-    } else if (answer.readableEnded) return { bytes: Buffer.concat(chunks), isWhole: true };
-    else if (answer.destroyed) break;
-    else if (!(await isReadable(answer, end - Date.now()))) break;
-  }
-  return { bytes: Buffer.concat(chunks), isWhole: false };
+export function readError(answer: IncomingMessage): Promise<Start> {
+  return readStart(answer, ERROR_BYTES, ERROR_MS);
 }
 
 /** Headers for the program. */
 export function headersOf(answer: IncomingMessage, { using, route }: Passing): string[] {
   const { http, placeholder, url } = route;
   const key = keyOf({ using, route });
-  const shown = (text: string) =>
-    key ? text.replaceAll(key, placeholder).replaceAll(encodeURIComponent(key), placeholder) : text;
+  const encoded = encodeURIComponent(key);
+  const shown = (text: string) => (key ? text.replaceAll(key, placeholder).replaceAll(encoded, placeholder) : text);
   const headers = passedOn(answer.rawHeaders, http).map(shown);
   return headers.map((text, index) =>
     index % 2 === 1 && /^location$/i.test(headers[index - 1]!) ? (atGateway(text, http, url) ?? text) : text,
   );
+}
+
+/** Node writes a text together with the headers. */
+function end(res: ServerResponse, body: Buffer): void {
+  if (body.length > ONE_WRITE_BYTES) res.end(body);
+  else res.end(body.toString('latin1'), 'latin1');
 }
 
 function hidden(body: Buffer, passing: Passing): Buffer {
@@ -118,19 +115,6 @@ function hidden(body: Buffer, passing: Passing): Buffer {
 async function pass(answer: IncomingMessage, res: ServerResponse, passing: Passing, start?: Buffer): Promise<void> {
   const mask = new Mask(keyOf(passing), passing.route.placeholder);
   if (start) mask.write(start);
+  else if (answer.readableLength === 0) res.flushHeaders();
   await pipeline(answer, mask, res).catch(() => res.destroy());
-}
-
-/** Waits for more or the end, at most this long. */
-function isReadable(answer: IncomingMessage, ms: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const settle = (more: boolean) => () => {
-      clearTimeout(timer);
-      for (const event of ['readable', 'end', 'close', 'error']) answer.off(event, onMore);
-      resolve(more);
-    };
-    const onMore = settle(true);
-    const timer = setTimeout(settle(false), Math.max(0, ms));
-    for (const event of ['readable', 'end', 'close', 'error']) answer.once(event, onMore);
-  });
 }

@@ -1,6 +1,7 @@
 // Keeps the programs that may use a gateway, and counts what each has used.
 import type { Context } from '../context.ts';
 import { gatewayStamp, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
+import { oncePerTurn } from '../system/once-per-turn.ts';
 import type { Consumer } from './admit.ts';
 
 const WRITE_EVERY_MS = 1_000;
@@ -15,6 +16,7 @@ export class Consumers {
   readonly #context: Pick<Context, 'paths' | 'now'>;
   /** The program that the gateway was started for. */
   readonly #only: Consumer | undefined;
+  readonly #currentStamp: () => string;
   #stamp = '';
   #tokens: readonly { token: Token; consumer: Consumer }[] = [];
   /** Use that is not stored yet, and cost of requests under way, by digest. */
@@ -26,6 +28,7 @@ export class Consumers {
     this.#cli = cli;
     this.#context = context;
     this.#only = only;
+    this.#currentStamp = oncePerTurn(() => gatewayStamp(context.paths, cli));
   }
 
   /** Programs that may use it now. */
@@ -90,11 +93,10 @@ export class Consumers {
   }
 
   #read(): void {
-    const { paths } = this.#context;
-    const stamp = gatewayStamp(paths, this.#cli);
+    const stamp = this.#currentStamp();
     if (stamp === this.#stamp) return;
     this.#stamp = stamp;
-    this.#tokens = readGateway(paths, this.#cli).tokens.map(token => ({
+    this.#tokens = readGateway(this.#context.paths, this.#cli).tokens.map(token => ({
       token,
       consumer: { name: token.name, digest: Buffer.from(token.digest, 'hex') },
     }));

@@ -35,10 +35,9 @@ interface Asked {
 /** Forwards an admitted request, and ends its answer. */
 export async function forward(req: IncomingMessage, res: ServerResponse, route: Route): Promise<void> {
   const { http, ledger, plan, consumer, consumers } = route;
-  const gone = new AbortController();
-  res.once('close', () => res.writableFinished || gone.abort());
   const asked = await readAsked(req, http);
   const { body, again, creator, session } = asked;
+  if (!body.isWhole && req.destroyed) return;
   const turn = await turnFor(route, asked.path, asked);
   let started = 0;
   let used = { spent: 0, account: undefined as string | undefined };
@@ -57,7 +56,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
         return refuse('reserve', `No account has that much left above its reserve: ${lowered}.`);
       started = ledger.context.now();
       used = { spent: 0, account: using.name };
-      const answer = await send(req, body, using, { ...route, signal: gone.signal });
+      const answer = await send(res, body, { using, route });
       const status = answer.statusCode ?? 500;
       if (status < 400) {
         used.spent = turn.cost;
@@ -170,9 +169,7 @@ export function turnFor(
 function nameOf(req: IncomingMessage, { bytes, isWhole }: Start): string {
   const key = idempotencyKey(req);
   if (key !== undefined) return `${REQUEST}${sha256('key ', key)}`;
-  return isWhole && bytes.length > 0
-    ? `${REQUEST}${sha256(`${req.method} ${pathOf(req)} `, bytes.toString('latin1'))}`
-    : '';
+  return isWhole && bytes.length > 0 ? `${REQUEST}${sha256(`${req.method} ${pathOf(req)} `, bytes)}` : '';
 }
 
 function idempotencyKey(req: IncomingMessage): string | undefined {

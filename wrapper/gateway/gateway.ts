@@ -19,7 +19,7 @@ import type { Plan } from '../store/plan.ts';
 import { EXIT, errno, reason, say, WrapError } from '../system/errors.ts';
 import { digest } from '../system/hash.ts';
 import { createPeerLookup } from '../system/peer.ts';
-import { admit, type Consumer, type Door, type Refusal } from './admit.ts';
+import { admit, type Consumer, type Refusal } from './admit.ts';
 import { deny } from './answer.ts';
 import { Consumers } from './consumers.ts';
 import { forward } from './forward.ts';
@@ -74,22 +74,24 @@ export function httpOf({ cli, provider }: Pick<Plan, 'cli' | 'provider'>): HttpP
  * @throws WrapError `no-gateway`, `port-in-use`, and those of `loadPlan`
  */
 export async function startGateway(cli: string, context: Context, options: GatewayOptions = {}): Promise<Gateway> {
-  const { placeholder, port = 0, fd, idle } = options;
+  const { placeholder: given, fd, idle } = options;
+  let { port = 0 } = options;
   const ledger = new Ledger(cli, context);
   const http = httpOf(await ledger.plan());
   const agents = newAgents();
-  const only = placeholder === undefined ? undefined : { name: 'program', digest: digest(Buffer.from(placeholder)) };
+  const only = given === undefined ? undefined : { name: 'program', digest: digest(Buffer.from(given)) };
   const consumers = new Consumers(cli, context, only);
-  const door: Omit<Door, 'consumers'> = { port, keyHeader: http.key_header };
   let url = '';
   /** @returns how to forward a request, or why it is not forwarded */
   const routeOf = async (req: IncomingMessage): Promise<Route | Refusal> => {
-    const admitted = admit(req.url ?? '', req.headersDistinct, { ...door, consumers: consumers.all });
+    const door = { consumers: consumers.all, port, keyHeader: http.key_header };
+    const admitted = admit(req.url ?? '', req.headersDistinct, door);
     if ('status' in admitted) return admitted;
+    const { consumer, placeholder } = admitted;
     const plan = await ledger.plan();
     if (!plan.accounts.some(({ enabled }) => enabled))
       return { status: 401, message: `${cli} has no enabled account.` };
-    return { plan, http: plan.provider.http ?? http, ledger, agents, url, consumers, ...admitted };
+    return { plan, http: plan.provider.http ?? http, ledger, agents, url, consumers, consumer, placeholder };
   };
   /** Answers and websockets under way. */
   const open = new Map<ServerResponse | Duplex, Consumer | undefined>();
@@ -153,8 +155,8 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   await once(server, 'listening').catch(error => {
     throw cannotListen(cli, port, error);
   });
-  door.port = (server.address() as AddressInfo).port;
-  url = urlOf(door.port);
+  port = (server.address() as AddressInfo).port;
+  url = urlOf(port);
   const stopWaiting = idle && whenIdle(server, idle);
   const close = async () => {
     stopWaiting?.();

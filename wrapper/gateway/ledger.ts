@@ -1,13 +1,16 @@
 // Keeps what a gateway knows about the accounts of a provider in memory, and writes what its requests learn a few times a second.
 import type { Context, Credentials } from '../context.ts';
 import { openCredentials } from '../run/accounts/credentials.ts';
+import { directoryFile } from '../run/find-up.ts';
 import type { Change } from '../run/journal.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import type { Book } from '../run/turn.ts';
 import { type AuditEntry, writeAudit } from '../store/audit.ts';
 import { type Plan, stampOf } from '../store/plan.ts';
+import type { Resolved } from '../store/secrets.ts';
 import { type CliState, readState, stateStamp, updateState } from '../store/state.ts';
 import { reason, say } from '../system/errors.ts';
+import { oncePerTurn } from '../system/once-per-turn.ts';
 
 const WRITE_EVERY_MS = 200;
 /** Another process may write as well. Nothing is served while this one waits, so it tries again later. */
@@ -21,6 +24,8 @@ export class Ledger implements Book {
   readonly #cli: string;
   /** Requests that want the same figures of the provider ask once. */
   readonly context: Context;
+  readonly #planStamp: () => string;
+  readonly #stateStamp: () => string;
   #plan: Plan | undefined;
   /** Stamp of sources that can't be read. */
   #unreadable = '';
@@ -45,7 +50,10 @@ export class Ledger implements Book {
       };
       return { ...lazy, refreshUsage };
     };
-    this.context = { ...context, load, staysAlive: true };
+    const findDirectory = oncePerTurn(() => directoryFile(context.cwd));
+    this.context = { ...context, load, directoryFile: findDirectory, staysAlive: true };
+    this.#planStamp = oncePerTurn(() => stampOf(context));
+    this.#stateStamp = oncePerTurn(() => stateStamp(context.paths, cli));
   }
 
   /**
@@ -54,7 +62,7 @@ export class Ledger implements Book {
    * @throws WrapError as `loadPlan`, the first time
    */
   async plan(): Promise<Plan> {
-    const stamp = stampOf(this.context);
+    const stamp = this.#planStamp();
     if (this.#plan && (this.#plan.stamp === stamp || this.#unreadable === stamp)) return this.#plan;
     try {
       this.#plan = await loadPlan(this.#cli, this.context);
@@ -69,10 +77,9 @@ export class Ledger implements Book {
   }
 
   state(): CliState {
-    const { paths } = this.context;
-    const stamp = stateStamp(paths, this.#cli);
+    const stamp = this.#stateStamp();
     if (this.#state && stamp === this.#stamp) return this.#state;
-    const state = readState(paths, this.#cli);
+    const state = readState(this.context.paths, this.#cli);
     for (const change of this.#changes) change(state);
     this.#state = state;
     this.#stamp = stamp;
@@ -84,8 +91,14 @@ export class Ledger implements Book {
     const { value, since = 0 } = this.#credentials ?? {};
     if (value && now - since < CREDENTIALS_MS) return value;
     const opened = openCredentials(this.#plan ?? { secretTimeoutMs: 0 }, this.context);
-    this.#credentials = { value: opened, since: now };
-    return opened;
+    const readers = new Map<string, () => Promise<Resolved>>();
+    const of: Credentials['of'] = account => {
+      const reader = readers.get(account.name) ?? oncePerTurn(() => opened.of(account));
+      readers.set(account.name, reader);
+      return reader();
+    };
+    this.#credentials = { value: { ...opened, of }, since: now };
+    return this.#credentials.value;
   }
 
   /** A provider has refused a credential, which may have been replaced by now. */

@@ -8,17 +8,25 @@ import { REQUEST } from '../store/state.ts';
 /** Headers of one connection only (RFC 9110), and those that would tell the provider or the program about the other. */
 const OF_CONNECTION = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'host'];
 const OF_PERSON = ['cookie', 'set-cookie', 'authorization', 'x-api-key', 'accept-encoding', 'forwarded'];
+const STAYING = new Set([...OF_CONNECTION, ...OF_PERSON]);
 const GROUPS = /^(?:proxy-|x-forwarded-)/;
 
 const BY_STATUS: Record<number, Retry['class']> = { 401: 'auth', 402: 'quota', 429: 'rate' };
 
 /** Headers that go on, names and values in turn. */
 export function passedOn(raw: readonly string[], { key_header, account_headers }: HttpProvider): string[] {
-  const left = new Set([...OF_CONNECTION, ...OF_PERSON, key_header, ...account_headers]);
-  const pairs = raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1]!] as const] : []));
-  for (const [name, value] of pairs)
-    if (name.toLowerCase() === 'connection') for (const each of value.split(',')) left.add(each.trim().toLowerCase());
-  return pairs.filter(([name]) => !left.has(name.toLowerCase()) && !GROUPS.test(name.toLowerCase())).flat();
+  const ofHop: string[] = [];
+  for (let index = 0; index < raw.length; index += 2)
+    if (raw[index]!.toLowerCase() === 'connection')
+      ofHop.push(...raw[index + 1]!.split(',').map(name => name.trim().toLowerCase()));
+  const headers: string[] = [];
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index]!.toLowerCase();
+    const ofAccount = name === key_header || account_headers.includes(name);
+    if (!STAYING.has(name) && !ofAccount && !ofHop.includes(name) && !GROUPS.test(name))
+      headers.push(raw[index]!, raw[index + 1]!);
+  }
+  return headers;
 }
 
 /** The value of the key's header. */

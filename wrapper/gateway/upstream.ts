@@ -5,8 +5,10 @@ import {
   request as httpRequest,
   type IncomingMessage,
   type RequestOptions,
+  type ServerResponse,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { urlToHttpOptions } from 'node:url';
 import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
@@ -23,6 +25,9 @@ const SAFE = /^(?:GET|HEAD|OPTIONS)$/;
 
 /** Headers that are made for each request to the provider. */
 const OWN = /^(?:content-length|sec-websocket-.*)$/i;
+
+/** Events after which a message has more to read, or nothing anymore. */
+const EVENTS = ['readable', 'end', 'close', 'error'] as const;
 
 /** Connections to a provider, by protocol. */
 type Agents = Record<string, HttpAgent>;
@@ -70,50 +75,59 @@ export function newAgents(): Agents {
   return { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
 }
 
+/** Addresses of providers, read: there are few, and each request needs one. */
+const addresses = new Map<string, { host: string; options: ReturnType<typeof urlToHttpOptions> }>();
+
+function addressOf(base: string) {
+  const known = addresses.get(base);
+  if (known) return known;
+  const url = new URL(base);
+  const address = { host: url.host, options: urlToHttpOptions(url) };
+  addresses.set(base, address);
+  return address;
+}
+
 /** The key in use. */
 export function keyOf({ using, route }: Passing): string {
   return using.credentials[route.http.key_variable] ?? '';
 }
 
-/** Begins a request, with the key of an account and without the headers that are not the provider's. */
-export function ask(req: IncomingMessage, using: Using, route: Route, more: RequestOptions): ClientRequest {
-  const { http, placeholder, agents } = route;
-  const key = keyOf({ using, route });
+/**
+ * Begins a request, with the key of an account and without the headers that are not the provider's.
+ * @param more headers of this request only, names and values in turn
+ */
+export function ask(
+  req: IncomingMessage,
+  passing: Passing,
+  more: readonly string[],
+  options: Pick<RequestOptions, 'agent'> = {},
+): ClientRequest {
+  const { http, placeholder, agents } = passing.route;
+  const key = keyOf(passing);
   const target = req.url ?? '/';
-  const base = baseOf(http, key, isForMcp(target, http, placeholder));
-  const { protocol, host } = new URL(base);
+  const { host, options: address } = addressOf(baseOf(http, key, isForMcp(target, http, placeholder)));
   const headers = without(passedOn(req.rawHeaders, http), OWN);
   const path = withKey(target, placeholder, encodeURIComponent(key));
   headers.push('host', host, 'accept-encoding', 'identity');
   // a program that sends the key in the address sends no header
   if (path === target || req.headers[http.key_header] !== undefined) headers.push(http.key_header, keyValue(http, key));
-  const agent = agents[protocol]!;
-  const options = {
-    agent,
-    method: req.method,
-    path,
-    ...more,
-    headers: [...headers, ...((more.headers as string[]) ?? [])],
-  };
-  return (protocol === 'https:' ? httpsRequest : httpRequest)(base, options);
+  headers.push(...more);
+  const agent = agents[address.protocol!]!;
+  const begin = address.protocol === 'https:' ? httpsRequest : httpRequest;
+  return begin({ ...address, agent, method: req.method, path, headers, ...options });
 }
 
 /**
- * Sends a request whose body has begun.
+ * Sends a request whose body has begun. It ends with the answer to the program.
  * @throws NoAnswer
  */
-export async function send(
-  req: IncomingMessage,
-  start: Start,
-  using: Using,
-  route: Route & { signal: AbortSignal },
-): Promise<IncomingMessage> {
+export async function send(res: ServerResponse, start: Start, passing: Passing): Promise<IncomingMessage> {
   try {
-    return await sendOnce(req, start, using, route);
+    return await sendOnce(res, start, passing);
   } catch (error) {
-    const again = error instanceof NoAnswer && (!error.wasSent || isStale(error)) && SAFE.test(req.method ?? '');
-    if (!again || !start.isWhole || route.signal.aborted) throw error;
-    return await sendOnce(req, start, using, route);
+    const again = error instanceof NoAnswer && (!error.wasSent || isStale(error)) && SAFE.test(res.req.method ?? '');
+    if (!again || !start.isWhole || res.destroyed) throw error;
+    return await sendOnce(res, start, passing);
   }
 }
 
@@ -124,26 +138,23 @@ function isStale(error: NoAnswer): boolean {
   return error instanceof Stale;
 }
 
-function sendOnce(
-  req: IncomingMessage,
-  start: Start,
-  using: Using,
-  route: Route & { signal: AbortSignal },
-): Promise<IncomingMessage> {
-  const { http, signal, placeholder } = route;
-  const key = keyOf({ using, route });
-  const bytes = start.isWhole
-    ? Buffer.from(withKey(start.bytes.toString('latin1'), placeholder, key), 'latin1')
-    : start.bytes;
+function sendOnce(res: ServerResponse, start: Start, passing: Passing): Promise<IncomingMessage> {
+  const { req } = res;
+  const { http, placeholder } = passing.route;
+  const key = keyOf(passing);
+  const body = start.isWhole ? withKey(start.bytes.toString('latin1'), placeholder, key) : '';
   const headers: string[] = [];
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
   if (start.isWhole && (length !== undefined || encoding !== undefined))
-    headers.push('content-length', String(bytes.length));
+    headers.push('content-length', String(body.length));
   else if (length !== undefined) headers.push('content-length', length);
   else if (encoding !== undefined) headers.push('transfer-encoding', 'chunked');
   return new Promise((resolve, reject) => {
     let wasSent = false;
-    const upstream = ask(req, using, route, { signal, headers });
+    const upstream = ask(req, passing, headers);
+    const leave = () => void (res.writableFinished || upstream.destroy(new Error('the program has left')));
+    res.once('close', leave);
+    upstream.once('close', () => res.off('close', leave));
     const limit = setTimeout(() => upstream.destroy(new Error('it took too long')), parseDuration(http.answer_within));
     upstream.on('response', answer => {
       clearTimeout(limit);
@@ -164,23 +175,44 @@ function sendOnce(
       const stale = upstream.reusedSocket && error.code === 'ECONNRESET';
       reject(stale ? new Stale(error, wasSent) : new NoAnswer(error, wasSent));
     });
-    if (start.isWhole) upstream.end(bytes);
+    if (start.isWhole) upstream.end(body, 'latin1');
     else {
-      upstream.write(bytes);
+      upstream.write(start.bytes);
       // not `pipeline`: an early answer must still reach a program that is sending
       req.pipe(upstream);
     }
   });
 }
 
-/** Reads the start of a message, up to a limit; the rest stays in the stream. */
-export async function readStart(message: IncomingMessage, limit: number): Promise<Start> {
+/** Reads the start of a message, up to a limit and for a time, in milliseconds; the rest stays in the stream. */
+export async function readStart(message: IncomingMessage, limit: number, ms?: number): Promise<Start> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of message.iterator({ destroyOnReturn: false })) {
-    chunks.push(chunk as Buffer);
-    bytes += (chunk as Buffer).length;
-    if (bytes > limit) return { bytes: Buffer.concat(chunks), isWhole: false };
+  const end = ms === undefined ? undefined : Date.now() + ms;
+  for (;;) {
+    const chunk = message.read() as Buffer | null;
+    if (chunk) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > limit) break;
+    } else if (message.complete)
+      return { bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), isWhole: true };
+    else if (message.destroyed) break;
+    else if (!(await isReadable(message, end && end - Date.now()))) break;
   }
-  return { bytes: Buffer.concat(chunks), isWhole: true };
+  return { bytes: Buffer.concat(chunks), isWhole: false };
+}
+
+/** Waits for more or the end, at most this long. */
+function isReadable(message: IncomingMessage, ms: number | undefined): Promise<boolean> {
+  return new Promise(resolve => {
+    const settle = (more: boolean) => () => {
+      clearTimeout(timer);
+      for (const event of EVENTS) message.off(event, onMore);
+      resolve(more);
+    };
+    const onMore = settle(true);
+    const timer = ms === undefined ? undefined : setTimeout(settle(false), Math.max(0, ms));
+    for (const event of EVENTS) message.once(event, onMore);
+  });
 }

@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Using } from '../run/turn.ts';
 import { parseDuration } from '../system/duration.ts';
 import { headersOf, readError } from './answer.ts';
 import { pathOf, turnFor } from './forward.ts';
@@ -26,7 +25,6 @@ interface Connection {
 /** Forwards an admitted request for a websocket, and ends with it. */
 export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head: Buffer, route: Route): Promise<void> {
   const { http, ledger, plan, consumer, consumers } = route;
-  const gone = new AbortController();
   client.on('error', () => client.destroy());
   // read while the provider is asked: otherwise nothing says that the program has left
   const early = [head];
@@ -35,8 +33,6 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
     if (early.reduce((sum, each) => sum + each.length, 0) > EARLY_BYTES) client.destroy();
   };
   client.on('data', keep);
-  const leave = () => gone.abort();
-  client.once('end', leave).once('close', leave);
   const turn = await turnFor(route, pathOf(req));
   let started = 0;
   let used = { spent: 0, account: undefined as string | undefined };
@@ -51,14 +47,14 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
       if (!using) return end(client, 401);
       started = ledger.context.now();
       used = { spent: 0, account: using.name };
-      const connection = await connect(req, using, { ...route, signal: gone.signal });
+      const connection = await connect(req, client, { using, route });
       const { answer, socket } = connection;
       if (client.destroyed) return void socket?.destroy();
       if (socket) {
         used.spent = turn.cost;
         turn.answered(using.name, true, started);
         client.write(handshake(answer, { using, route }));
-        client.off('data', keep).off('end', leave).off('close', leave);
+        client.off('data', keep);
         return await join(client, Buffer.concat(early), connection, { using, route });
       }
       const error = await readError(answer);
@@ -103,20 +99,20 @@ export function end(
 }
 
 /** @throws NoAnswer */
-function connect(req: IncomingMessage, using: Using, route: Route & { signal: AbortSignal }): Promise<Connection> {
-  const { placeholder, http, signal } = route;
+function connect(req: IncomingMessage, client: Duplex, passing: Passing): Promise<Connection> {
+  const { placeholder, http } = passing.route;
   const { 'sec-websocket-protocol': protocols } = req.headers;
   const headers = ['connection', 'Upgrade', 'upgrade', 'websocket'];
   for (const name of OF_HANDSHAKE) headers.push(name, String(req.headers[name] ?? ''));
-  if (protocols) headers.push('sec-websocket-protocol', withKey(protocols, placeholder, keyOf({ using, route })));
+  if (protocols) headers.push('sec-websocket-protocol', withKey(protocols, placeholder, keyOf(passing)));
   return new Promise((resolve, reject) => {
-    const upstream = ask(req, using, route, { agent: false, headers });
+    const upstream = ask(req, passing, headers, { agent: false });
     const stop = () => void upstream.destroy(new Error('it took too long'));
     const limit = setTimeout(stop, parseDuration(http.answer_within));
-    signal.addEventListener('abort', stop);
+    client.once('end', stop).once('close', stop);
     const settle = (connection: Connection) => {
       clearTimeout(limit);
-      signal.removeEventListener('abort', stop);
+      client.off('end', stop).off('close', stop);
       resolve(connection);
     };
     upstream.on('upgrade', (answer, socket, head) => settle({ answer, socket, head }));

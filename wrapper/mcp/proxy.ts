@@ -275,7 +275,7 @@ export class McpProxy {
 
   #start(): Server {
     const { command, context } = this.#options;
-    const { env } = this.#using;
+    const env = this.#using.environment();
     const { signals } = context;
     return new Server(
       command,

@@ -100,7 +100,7 @@ async function behindGateway(entry: Entry, plan: Plan, context: Context) {
   return {
     entry: { ...entry, server: { ...entry.server, rules: [] } },
     accounts,
-    using: { name: 'gateway', env, credentials: {} },
+    using: { name: 'gateway', environment: () => env, credentials: {} },
     finish: () => gateway.close(),
   };
 }

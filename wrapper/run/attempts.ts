@@ -100,7 +100,7 @@ export async function runAttempts(candidates: readonly Candidate[], run: Run): P
     if (run.lostSession) say(`${plan.cli}: ${run.lostSession}; running with "${account.name}"`);
     run.lostSession = undefined;
     const started = run.context.now();
-    const result = await attempt(optionsFor(run, account.name, { env: ready.env, last, isAlone }));
+    const result = await attempt(optionsFor(run, account.name, { env: ready.environment(), last, isAlone }));
     if (result.startError) throw cannotStart(run.original, result.startError);
     outcome.attempt = result;
     const end: Ended = {

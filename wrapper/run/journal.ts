@@ -58,8 +58,8 @@ export function startJournal(options: JournalOptions) {
   const first = effectiveDefault(plan.accounts, runState);
   const { strategy } = plan.capacity;
   const add = (entry: AuditNote) => {
-    const own = { at: context.now(), cli: plan.cli, command, ...(consumer !== undefined && { consumer }) };
-    entries.push({ ...own, ...entry, ...(leases.degraded && { degraded: true }) });
+    const degraded = leases.degraded || undefined;
+    entries.push({ at: context.now(), cli: plan.cli, command, consumer, ...entry, degraded });
   };
   return {
     add,

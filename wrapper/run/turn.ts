@@ -13,10 +13,11 @@ import { afterReturning, afterTaking, begin, type Failure, next } from './choose
 import { cooldownFor, describeFailure, isLimitOfAddress, type Retry } from './choose/cooldowns.ts';
 import { type Journal, type Save, startJournal } from './journal.ts';
 
-/** An account in use, and the environment for a program that uses it. */
+/** An account in use. */
 export interface Using {
   name: string;
-  env: NodeJS.ProcessEnv;
+  /** The environment for a program that uses it. */
+  environment(): NodeJS.ProcessEnv;
   credentials: Record<string, string>;
 }
 
@@ -235,7 +236,8 @@ export class Turn {
         choosing = { ...afterReturning(choosing, account), failures };
       } else {
         if (ready.digest) journal.prepared(ready.digest, state);
-        return { name: account.name, env: ready.env, credentials: ready.credentials };
+        const { environment, credentials: own } = ready;
+        return { name: account.name, environment, credentials: own };
       }
     }
   }

@@ -15,7 +15,7 @@ export interface AuditEntry {
   /** The subcommand; arguments may be private and are left out. */
   command: string;
   /** The program that asked through a gateway. */
-  consumer?: string;
+  consumer?: string | undefined;
   account: string | null;
   /**
    * `failed`: the upstream's own failure; `left`: the account was left for another; `unobserved`: the only account, whose
@@ -30,7 +30,7 @@ export interface AuditEntry {
   ms?: number;
   cost?: number;
   /** The pool's store could not be reached: the machine's own share was used, or nothing. */
-  degraded?: boolean;
+  degraded?: boolean | undefined;
 }
 
 /** The part of an entry that differs between entries of one command. A run without an account has a reason. */

@@ -7,7 +7,7 @@ export function digest(bytes: Uint8Array): Buffer {
 }
 
 /** SHA-256 over the parts in turn, in hexadecimal. */
-export function sha256(...parts: string[]): string {
+export function sha256(...parts: (string | Uint8Array)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);
   return hash.digest('hex');

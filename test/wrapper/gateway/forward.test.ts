@@ -187,3 +187,20 @@ test('names of requests do not push jobs out of the store', t => {
   assert.equal(Object.keys(jobs).length, 501);
   assert.equal(jobIn(['constructor'], { jobs }), undefined, 'a word of a path');
 });
+
+test('a change of accounts or keys counts from the next request on', async t => {
+  const { calls, ask, box } = await setUp(t, AB, (_key, _req, res) => json(res, 200, {}));
+  const lastKey = async () => {
+    await ask('/scrape');
+    return calls.at(-1)?.split(' ')[0];
+  };
+  assert.equal(await lastKey(), 'real-a');
+  fs.writeFileSync(path.join(box.config, 'keys.env'), 'fake_a=new-a\nfake_b=real-b\n');
+  assert.equal(await lastKey(), 'new-a');
+  assert.equal((await box.wrap(['accounts', 'disable', 'fake', 'a'])).exit, 0);
+  assert.equal(await lastKey(), 'real-b');
+  assert.equal((await box.wrap(['accounts', 'enable', 'fake', 'a'])).exit, 0);
+  assert.equal(await lastKey(), 'new-a');
+  assert.equal((await box.wrap(['accounts', 'use', 'fake', 'b'])).exit, 0);
+  assert.equal(await lastKey(), 'real-b');
+});

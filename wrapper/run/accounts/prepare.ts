@@ -16,14 +16,14 @@ export type Prepared = { ok: true; digest?: string } | { ok: false; problem: str
 /**
  * Runs `prepare_command` when it is due. `once`: for every rendered command once. `switch`: when the last one that ran
  * was another. `always`: every time. `{NAME}` reaches sh as `"$NAME"`, so a credential is in no argument list.
- * @param env the account's whole environment
+ * @param environment gives the account's whole environment
  * @param account its credentials, for rendering
  * @returns the digest to remember, when it ran
  */
 export async function prepare(
   provider: Provider,
   account: { name: string; env: Record<string, string> },
-  env: NodeJS.ProcessEnv,
+  environment: () => NodeJS.ProcessEnv,
   state: Pick<CliState, 'prepared' | 'lastPrepared'>,
 ): Promise<Prepared> {
   const template = provider.prepare_command;
@@ -38,7 +38,7 @@ export async function prepare(
     name === 'account' ? account.name : name in values ? `"$${name}"` : whole,
   );
   const timeoutMs = parseDuration(provider.prepare_timeout);
-  const result = await runHelper(['sh', '-c', script], { env, timeoutMs });
+  const result = await runHelper(['sh', '-c', script], { env: environment(), timeoutMs });
   if (result.error) return { ok: false, problem: `its prepare command could not be started: ${result.error.message}` };
   if (result.timedOut) return { ok: false, problem: `its prepare command did not end within ${timeoutMs / 1000} s` };
   if (result.exit !== 0) {

@@ -7,7 +7,7 @@ import { accountEnvironment, callerEnvironment } from './environment.ts';
 import { prepare } from './prepare.ts';
 
 export type Ready =
-  | { ok: true; env: NodeJS.ProcessEnv; credentials: Record<string, string>; digest?: string }
+  | { ok: true; environment(): NodeJS.ProcessEnv; credentials: Record<string, string>; digest?: string }
   | { ok: false; problem: string };
 
 interface Needs {
@@ -17,20 +17,22 @@ interface Needs {
   credentials: Credentials;
 }
 
-/** The environment in which an account can be used, or why it can't be. */
+/** The credentials of an account, and the environment for a program that uses it, or why it can't be used. */
 export async function makeReady(account: Account, { plan, state, context, credentials }: Needs): Promise<Ready> {
   const { provider } = plan;
-  const caller = callerEnvironment(context.env);
   const resolved = await credentials.of(account);
   if (!resolved.ok) return resolved;
   const missing = provider.inject.filter(name => !resolved.env[name]);
   if (missing.length > 0) return { ok: false, problem: `it provides no ${missing.join(', ')}` };
   const switched = Object.keys(resolved.env).length + provider.home.length + provider.arguments.length > 0;
   if (!switched && !provider.prepare_command) return { ok: false, problem: 'it provides no credential' };
-  const env = accountEnvironment(plan, account, resolved.env, { caller, paths: context.paths, cwd: context.cwd });
-  const prepared = await prepare(provider, { name: account.name, env: resolved.env }, env, state);
+  const { env: own } = resolved;
+  const { env, paths, cwd } = context;
+  // many requests need no environment
+  const environment = () => accountEnvironment(plan, account, own, { caller: callerEnvironment(env), paths, cwd });
+  const prepared = await prepare(provider, { name: account.name, env: own }, environment, state);
   if (!prepared.ok) return prepared;
-  return { ok: true, env, credentials: resolved.env, ...(prepared.digest && { digest: prepared.digest }) };
+  return { ok: true, environment, credentials: own, ...(prepared.digest && { digest: prepared.digest }) };
 }
 
 /** Ends, in `state`, the cooldown of accounts whose refused credential has been changed since. */

@@ -11,7 +11,7 @@ import { directoryFile } from '../find-up.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../rules/regex-limit.ts';
 
-type Place = Pick<Context, 'env' | 'cwd' | 'paths' | 'load'>;
+type Place = Pick<Context, 'env' | 'cwd' | 'paths' | 'load' | 'directoryFile'>;
 
 export interface Chosen {
   choice: Choice;
@@ -62,7 +62,8 @@ export async function chooseAccount(
 /** The account of a trusted directory file, or the default. */
 async function chosenByDirectory(plan: Plan, context: Place): Promise<Chosen> {
   const choice: Choice = { by: 'default' };
-  if (!directoryFile(context.cwd)) return { choice };
+  const find = context.directoryFile ?? (() => directoryFile(context.cwd));
+  if (!find()) return { choice };
   const directory = (await context.load()).chooseByDirectory(plan.cli, context.cwd, context.paths);
   switch (directory.kind) {
     case 'none':
