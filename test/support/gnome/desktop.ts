@@ -53,8 +53,8 @@ function askForLibraries(directory: string): void {
   writeFileSync(join(directory, 'answer'), missing.length ? `needs ${missing.join(', ')}` : '');
 }
 
-/** @param screen size of the X screen, such as `1280x900`. */
-export async function openDesktop(screen = '1280x900'): Promise<Desktop> {
+/** @param screen size of the X screen, such as `1440x900`; GTK makes no window larger. */
+export async function openDesktop(screen = '1440x900'): Promise<Desktop> {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-gui-'));
   for (const name of ['run', 'home']) mkdirSync(join(directory, name), { mode: 0o700 });
   // a test does not wait for a dialog to glide in; buttons of the window as GNOME has them
