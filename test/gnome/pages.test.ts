@@ -240,6 +240,8 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await press('Start Outside the Tunnel');
       await press('Details');
       await find('The kill switch is on, so no program may send outside the tunnel.');
+      await press('OK');
+      await gone('OK');
       assert.deepEqual(daemon.asked, [{ line: 'POST /api/apps/outside-launcher', body: { appId: 'firefox.desktop' } }]);
     });
 
