@@ -11,12 +11,12 @@ const LIFETIME = 9;
 
 /**
  * The time at which each primary key expires, in milliseconds since 1970: Infinity for one that does not, 0 for one that was revoked.
- * @param keyring not in the form of text
+ * @param keyring packets, or text with them
  * @throws RangeError for anything else
  */
 export function expiries(keyring: Buffer): number[] {
   const keys: { created: number; expires: number; saidAt: number }[] = [];
-  for (const { tag, body } of packets(keyring)) {
+  for (const { tag, body } of packets(unarmored(keyring))) {
     const key = keys.at(-1);
     if (tag === PRIMARY_KEY) keys.push({ created: body.readUInt32BE(1), expires: Infinity, saidAt: 0 });
     if (tag !== SIGNATURE || !key || body.readUInt8(0) !== 4) continue;
@@ -30,6 +30,12 @@ export function expiries(keyring: Buffer): number[] {
   }
   if (keys.length === 0) throw new RangeError('There is no key.');
   return keys.map(({ expires }) => expires * 1000);
+}
+
+/** The packets in blocks of text (section 6): after the headers an empty line, and a checksum at the end. */
+function unarmored(keyring: Buffer): Buffer {
+  const blocks = [...keyring.toString('latin1').matchAll(/^-----BEGIN PGP [\s\S]*?\n\r?\n([\s\S]*?)\r?\n[=-]/gm)];
+  return blocks.length === 0 ? keyring : Buffer.concat(blocks.map(([, body]) => Buffer.from(body!, 'base64')));
 }
 
 function* packets(bytes: Buffer): Generator<{ tag: number; body: Buffer }> {

@@ -1,11 +1,12 @@
-// Checks the package repository of Culvert: the keys that sign it, and until when what apt knows of it holds.
+// Checks the package repository of Culvert: the keys that sign it, and until when the list that apt has of it holds.
 import { N_ } from '../../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, Unknown } from '../../check.ts';
 import { adminCommands } from '../../world/facts.ts';
 import { expiries } from '../../world/openpgp.ts';
 import type { World } from '../../world/world.ts';
 
-const SOURCE = '/etc/apt/sources.list.d/culvert.sources';
+const APT_SOURCE = '/etc/apt/sources.list.d/culvert.sources';
+const DNF_SOURCE = '/etc/yum.repos.d/culvert.repo';
 const LISTS = '/var/lib/apt/lists';
 /** A new key is fetched well before. */
 const EXPIRES_SOON_MS = 30 * 24 * 3_600_000;
@@ -15,27 +16,56 @@ export const culvertPackages: Check = {
   title: N_('Package repository of Culvert'),
   group: 'culvert',
   source: null,
-  appliesTo: { systems: 'Debian and its derivatives' },
+  appliesTo: { systems: 'apt and dnf' },
   async probe(world) {
-    const text = await world.files.readText(SOURCE);
-    if (text === null) return notApplicable(message('There is no %s.', SOURCE));
-    const field = (name: string) => new RegExp(`^${name}:[ \\t]*(\\S+)`, 'm').exec(text)?.[1];
-    const [address, suite, keyring] = [field('URIs')?.replace(/\/+$/, ''), field('Suites'), field('Signed-By')];
-    if (!address || !suite || !keyring?.startsWith('/'))
-      throw new Unknown(message('%s names no address, suite or file of keys.', SOURCE));
-    const keys = await judgeKeys(world, address, keyring);
-    if (keys.verdict === 'problem') return keys;
-    const list = await judgeList(world, address, suite);
+    const subscription = await subscriptionOf(world);
+    if (!subscription) return notApplicable(message('There is neither %s nor %s.', APT_SOURCE, DNF_SOURCE));
+    const keys = await judgeKeys(world, subscription);
+    // the index of dnf does not expire
+    if (keys.verdict === 'problem' || subscription.program === 'dnf') return keys;
+    const list = await judgeList(world, subscription);
     return list.verdict === 'ok' ? { ...keys, evidence: [...keys.evidence, ...list.evidence] } : list;
   },
 };
 
-async function judgeKeys({ files, now }: World, address: string, keyring: string) {
+interface Subscription {
+  program: 'apt' | 'dnf';
+  address: string;
+  suite: string;
+  /** Path of the file of keys: of packets for apt, of text for dnf. */
+  keyring: string;
+}
+
+/** The repository as apt or dnf knows it; null where neither does. */
+async function subscriptionOf({ files }: World): Promise<Subscription | null> {
+  const apt = await files.readText(APT_SOURCE);
+  const text = apt ?? (await files.readText(DNF_SOURCE));
+  if (text === null) return null;
+  const field = (name: string) => new RegExp(`^${name}[:=][ \\t]*(\\S+)`, 'm').exec(text)?.[1];
+  const known: Partial<Subscription> =
+    apt !== null
+      ? { program: 'apt', address: field('URIs'), suite: field('Suites'), keyring: field('Signed-By') }
+      : { program: 'dnf', ...inPath(field('baseurl')), keyring: field('gpgkey')?.replace(/^file:\/\//, '') };
+  const { program, address, suite, keyring } = known;
+  if (program && address && suite && keyring?.startsWith('/'))
+    return { program, address: address.replace(/\/+$/, ''), suite, keyring };
+  const source = apt !== null ? APT_SOURCE : DNF_SOURCE;
+  throw new Unknown(message('%s names no address, suite or file of keys.', source));
+}
+
+/** The address of dnf ends in the suite. */
+function inPath(url = '') {
+  const [, address, suite] = /^(.*)\/rpm\/([^/]+)/.exec(url) ?? [];
+  return { address, suite };
+}
+
+async function judgeKeys({ files, now }: World, { program, address, keyring }: Subscription) {
   const bytes = await files.readBytes(keyring);
+  const published = `${address}/culvert-archive-keyring.${program === 'apt' ? 'pgp' : 'asc'}`;
   const fetch = adminCommands(message('Fetch the new key'), [
-    ['curl', '-fsSL', '--proto', '=https', '-o', keyring, `${address}/culvert-archive-keyring.pgp`],
+    ['curl', '-fsSL', '--proto', '=https', '-o', keyring, published],
   ]);
-  const refused = message('apt refuses updates of Culvert until you fetch the new key.');
+  const refused = message('%s refuses updates of Culvert until you fetch the new key.', program);
   if (!bytes) return problem([message('%s is missing', keyring)], refused, fetch);
   const until = lastExpiry(bytes, keyring);
   if (until === Infinity) return ok();
@@ -43,10 +73,11 @@ async function judgeKeys({ files, now }: World, address: string, keyring: string
   if (until <= now()) return problem([message('the keys in %s expired at %s', keyring, { time })], refused, fetch);
   const evidence = [message('the keys in %s expire at %s', keyring, { time })];
   if (until - now() > EXPIRES_SOON_MS) return ok(...evidence);
-  return notice(evidence, message('Fetch the new key before that: apt then refuses updates of Culvert.'), fetch);
+  const why = message('Fetch the new key before that: %s then refuses updates of Culvert.', program);
+  return notice(evidence, why, fetch);
 }
 
-/** One key that is valid is enough for apt. */
+/** One key that is valid is enough. */
 function lastExpiry(keyring: Buffer, path: string): number {
   try {
     return Math.max(...expiries(keyring));
@@ -56,7 +87,7 @@ function lastExpiry(keyring: Buffer, path: string): number {
 }
 
 /** The signed index says until when it holds; apt keeps the last one that it accepted, under the address as a name. */
-async function judgeList({ files, now }: World, address: string, suite: string) {
+async function judgeList({ files, now }: World, { address, suite }: Subscription) {
   const name = `${address}/dists/${suite}/InRelease`.replace(/^\w+:\/\//, '').replace(/[_~]/g, encode);
   const index = await files.readText(`${LISTS}/${name.replaceAll('/', '_')}`);
   const until = Date.parse(/^Valid-Until: (.*)$/m.exec(index ?? '')?.[1] ?? '');

@@ -17,7 +17,7 @@ import { display, panel, tray } from '../../../../daemon/doctor/checks/culvert/d
 import { culvertPackages } from '../../../../daemon/doctor/checks/culvert/packages.ts';
 import type { CulvertFacts } from '../../../../daemon/doctor/world/world.ts';
 import { rawKey } from '../../../../data/repository/keys.mjs';
-import { certificate, signerOf } from '../../../../data/repository/openpgp.mjs';
+import { armored, certificate, signerOf } from '../../../../data/repository/openpgp.mjs';
 import { BLOCKING, CULVERT, NOW, snapshot, tree, withPrograms, world } from '../../../support/doctor/world.ts';
 import type { Ends } from '../../../support/temporary.ts';
 import type { Case } from './cases.ts';
@@ -46,7 +46,15 @@ function runtime(t: Ends, mode: number) {
 }
 
 const SUBSCRIPTION = '/usr/share/keyrings/culvert-archive-keyring.pgp';
+const DNF_KEYS = '/etc/pki/rpm-gpg/RPM-GPG-KEY-culvert';
 const DAY_S = 86_400;
+
+/** A certificate that expires so many days from now. */
+function expiresIn(days: number) {
+  const created = NOW / 1000 - 1000 * DAY_S;
+  const { privateKey } = generateKeyPairSync('ed25519');
+  return certificate({ key: rawKey(privateKey), created }, 'x', NOW / 1000 + days * DAY_S, signerOf(privateKey));
+}
 
 /**
  * A machine that subscribes to the repository of Culvert.
@@ -58,17 +66,21 @@ function subscribed(t: Ends, keys: number[], index = '') {
     '/etc/apt/sources.list.d/culvert.sources': `Types: deb\nURIs: https://culvert.example/my_packages/\nSuites: stable\nSigned-By: ${SUBSCRIPTION}\n`,
     '/var/lib/apt/lists/culvert.example_my%5fpackages_dists_stable_InRelease': index,
   });
-  const created = NOW / 1000 - 1000 * DAY_S;
-  const certificates = keys.map(days => {
-    const { privateKey } = generateKeyPairSync('ed25519');
-    return certificate({ key: rawKey(privateKey), created }, 'x', NOW / 1000 + days * DAY_S, signerOf(privateKey));
-  });
   if (keys.length > 0) {
     mkdirSync(`${root}/usr/share/keyrings`, { recursive: true });
-    writeFileSync(`${root}${SUBSCRIPTION}`, Buffer.concat(certificates));
+    writeFileSync(`${root}${SUBSCRIPTION}`, Buffer.concat(keys.map(expiresIn)));
   }
   return world(t, { root });
 }
+
+/** The same for dnf, whose keys are text. */
+const subscribedByDnf = (t: Ends, keys: number[], address = 'https://culvert.example/my_packages/rpm/stable') =>
+  world(t, {
+    root: tree(t, {
+      '/etc/yum.repos.d/culvert.repo': `[culvert]\nbaseurl=${address}\ngpgkey=file://${DNF_KEYS}\n`,
+      [DNF_KEYS]: keys.map(days => armored('PUBLIC KEY BLOCK', expiresIn(days))).join(''),
+    }),
+  });
 
 const PACKAGES: Case[] = [
   {
@@ -121,6 +133,31 @@ const PACKAGES: Case[] = [
     shows: /expired at 2026-11-20.*sudo apt update.*maintainer has to sign it again/s,
     fix: null,
     world: t => subscribed(t, [200], 'Valid-Until: Fri, 20 Nov 2026 00:00:00 UTC\n'),
+  },
+  {
+    check: culvertPackages,
+    how: 'files',
+    title: 'keys of dnf, one of which holds',
+    verdict: 'ok',
+    shows: /RPM-GPG-KEY-culvert expire at 2027-06-09/,
+    world: t => subscribedByDnf(t, [-1, 200]),
+  },
+  {
+    check: culvertPackages,
+    how: 'files',
+    title: 'the last key of dnf expires within a month',
+    verdict: 'notice',
+    shows: /expire at 2026-12-20.*dnf then refuses updates/s,
+    fix: /RPM-GPG-KEY-culvert","https:\/\/culvert\.example\/my_packages\/culvert-archive-keyring\.asc/,
+    world: t => subscribedByDnf(t, [3, 29]),
+  },
+  {
+    check: culvertPackages,
+    how: 'files',
+    title: 'a repository of dnf elsewhere',
+    verdict: 'unknown',
+    shows: /culvert\.repo names no address/,
+    world: t => subscribedByDnf(t, [200], 'https://culvert.example/'),
   },
 ];
 
