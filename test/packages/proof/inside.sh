@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs one proof inside of a fresh root (see prove.sh): inside.sh appimage|user|deb VERSION NEXT SOURCE, or
-# rpm|arch VERSION [NEXT], or apt|dnf VERSION NEXT SOURCE PACKAGE. NEXT is offered by the release pages whose address is built in,
-# and by a web server, SOURCE; for apt and dnf, SOURCE is that of their repository.
+# rpm|arch VERSION [NEXT], or apt|dnf|dnf5 VERSION NEXT SOURCE PACKAGE. NEXT is offered by the release pages whose address is built in,
+# and by a web server, SOURCE; for apt and both dnf, SOURCE is that of their repository.
 set -eu
 # shellcheck disable=SC2034 # of repository.sh
 what=$1 version=$2 next=${3-} source=${4-} package=${5-}
@@ -11,11 +11,13 @@ die() { say "$@" >&2; exit 1; }
 
 listing() { find / -xdev -path /run -prune -o -path /proc -prune -o -path /dev -prune -o -path /tmp -prune -o -print | LC_ALL=C sort; }
 
+# [EXPRESSION]: but for these paths
 same_as_before() {
   listing >/tmp/after
+  for when in before after; do grep -v "${1-^$}" /tmp/$when >/tmp/$when.kept; done
   # what the package system and the font and icon caches of others keep is not ours
-  diff /tmp/before /tmp/after >/tmp/difference || { cat /tmp/difference >&2; die 'Files were left behind.'; }
-  say "file lists before and after are identical ($(wc -l </tmp/before) entries)"
+  diff /tmp/before.kept /tmp/after.kept >/tmp/difference || { cat /tmp/difference >&2; die 'Files were left behind.'; }
+  say "file lists before and after are identical ($(wc -l </tmp/before.kept) entries)"
 }
 
 process_of() {
@@ -148,7 +150,7 @@ apt-get -q update >/dev/null 2>&1 || die 'apt-get update failed.'
 . /run/proof/repository.sh
 case $what in
   apt) prove_apt ;;
-  dnf) prove_dnf ;;
+  dnf | dnf5) prove_dnf ;;
   appimage)
     image=/opt/culvert.AppImage
     original=$dist/culvert-$version-x86_64.AppImage

@@ -86,9 +86,11 @@ releases() {
     cp -a node_modules "$clone/"
     mkdir -p "$clone/build/release"
   done
-  say 'tests with an address and a key'
-  [ "$mode" = repositories ] || (cd "$work/one/culvert" && node --import tsx --test test/manifest/cli.test.ts test/daemon/config/layers.test.ts \
-    test/packages/release.test.ts test/packages/publishing.test.ts) >"$work/tests.log" 2>&1 || { cat "$work/tests.log" >&2; die 'Tests failed.'; }
+  if [ "$mode" != repositories ]; then
+    say 'tests with an address and a key'
+    (cd "$work/one/culvert" && node --import tsx --test test/manifest/cli.test.ts test/daemon/config/layers.test.ts \
+      test/packages/release.test.ts test/packages/publishing.test.ts) >"$work/tests.log" 2>&1 || { cat "$work/tests.log" >&2; die 'Tests failed.'; }
+  fi
   [ ! -d "$work/kept" ] || cp -a "$work/kept" "$work/one/culvert/build/release/appimage"
   signing="--key $keys/current.key --key $keys/next.key --passphrase-file $keys/passphrase"
   once="--serial 1 --expires $expires"
@@ -107,8 +109,9 @@ releases() {
   mkdir "$another/home"
   cp -r "$keys" "$another/keys"
   chown -R nobody:nogroup "$another"
+  # files that get a certain time keep it, which faketime would move as well
   # shellcheck disable=SC2046,SC2086 # words
-  (cd "$another/culvert" && setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$another/home" \
+  (cd "$another/culvert" && setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$another/home" NO_FAKE_STAT=1 \
     faketime --exclude-monotonic -f +1d data/release/release.sh "$version" \
     $(printf %s "$signing" | sed "s|$keys/|$another/keys/|g") $once) 2>"$work/another.log" ||
     { cat "$work/another.log" >&2; die "The release failed in $another."; }
@@ -185,8 +188,9 @@ prove_repositories() {
   ends="$ends $!"
   in_root bookworm "$offer" apt "$next" "$repositories" culvert-daemon
   for suite in trixie sid; do in_root "$suite" "$offer" apt "$next" "$repositories" culvert; done
-  # which has dnf 5, as Fedora has
-  in_root sid "$offer" dnf "$next" "$repositories" culvert
+  in_root trixie "$offer" dnf "$next" "$repositories" culvert
+  # as Fedora has
+  in_root sid "$offer" dnf5 "$next" "$repositories" culvert
 }
 
 # Builds rpm and Arch package twice, into build/prove/recipes/dist: build_recipes [SOURCE.tar.gz]

@@ -49,12 +49,35 @@ F
   wait $!
 }
 
-purge() {
-  apt-get -qy purge culvert culvert-daemon culvert-archive-keyring >/tmp/purge 2>&1 || { cat /tmp/purge >&2; die 'purge failed'; }
-  [ ! -e /usr/bin/culvert ] || die 'The program is still there.'
-  apt-get -q update >/dev/null 2>&1 # forgets the lists of a source that is gone
+# remove | purge: the source goes with its keys, so that apt has nothing to complain about
+leave() {
+  apt-get -qy "$1" culvert culvert-daemon culvert-archive-keyring >/tmp/left 2>&1 || { cat /tmp/left >&2; die "$1 failed"; }
+  apt-get -q update >/tmp/left 2>&1 || { cat /tmp/left >&2; die "apt-get update failed after $1."; }
   rm -rf /root/.local /root/.config /root/.cache /var/cache/apt/archives/*.deb
-  same_as_before
+  # dpkg keeps the scripts of a purge after a removal
+  if [ "$1" = remove ]; then same_as_before '^/var/lib/dpkg/info/culvert'; else same_as_before; fi
+}
+
+# DAYS STATUS EXPRESSION: what the doctor says of the repository that many days from now
+finding() {
+  status=0
+  faketime --exclude-monotonic -f "+$1d" culvert doctor --only culvert-packages --json >/tmp/finding 2>&1 || status=$?
+  { [ $status -eq "$2" ] && grep -q "$3" /tmp/finding; } ||
+    { cat /tmp/finding >&2; die "In $1 days the doctor ends with $status, and not with $2 and \"$3\"."; }
+}
+
+# As time passes, and nobody signs the repository again.
+prove_expiry() {
+  finding 1 0 'the list of packages holds until'
+  # some machines turn the dates off
+  ! faketime -f +100d apt-get -q -o APT::Sandbox::User=root -o Acquire::Check-Date=true -o Acquire::Check-Valid-Until=true \
+    -o Dir::Etc::SourceList=/dev/null update >/tmp/late 2>&1 || die 'apt took an index that has expired.'
+  grep -q "^E: .*$source.*expired" /tmp/late || { cat /tmp/late >&2; die 'apt complained of something else.'; }
+  finding 100 1 'its maintainer has to sign it again'
+  rm /var/lib/apt/lists/*_dists_stable_InRelease
+  finding 3630 0 'Fetch the new key before that'
+  finding 3660 1 'apt refuses updates of Culvert until you fetch the new key'
+  say 'the doctor says when index and keys expire, and apt refuses that index'
 }
 
 upgrade_by_apt() {
@@ -64,8 +87,9 @@ upgrade_by_apt() {
 prove_apt() {
   # what NodeSource's package is to Debian 12, from this machine's Node
   has_node_20 || dpkg -i /run/dist/nodejs.deb >/dev/null
-  dependencies='curl nftables dbus'
-  [ "$package" != culvert ] || dependencies="$dependencies gjs gir1.2-adw-1 gir1.2-gtk-4.0 librsvg2-common adwaita-icon-theme"
+  dependencies='curl nftables dbus faketime'
+  # what the daemon recommends comes with an upgrade of the one package
+  [ "$package" != culvert ] || dependencies="$dependencies gjs gir1.2-adw-1 gir1.2-gtk-4.0 librsvg2-common adwaita-icon-theme polkitd"
   has_node_20 && dependencies="$dependencies nodejs"
   # shellcheck disable=SC2086 # words
   packages $dependencies
@@ -83,7 +107,9 @@ prove_apt() {
   upgrade_by_apt
   all_are "$next" apt_version
   run_part
-  purge
+  prove_expiry
+  leave remove
+  leave purge
   # the one package of before, which had the files of two
   publish one
   dpkg -i /run/dist/single.deb >/tmp/single 2>&1 || { cat /tmp/single >&2; die 'The single package was not installed.'; }
@@ -98,30 +124,37 @@ prove_apt() {
   fi
   all_are "$version" apt_version
   say "the single package became $(parts)"
-  purge
+  leave purge
 }
 
 prove_dnf() {
-  packages rpm dnf5 createrepo-c curl nodejs gjs nftables gir1.2-adw-1 gir1.2-gtk-4.0 librsvg2-common adwaita-icon-theme dbus
-  dnf=$(command -v dnf5)
+  packages rpm "$what" createrepo-c faketime curl nodejs gjs nftables gir1.2-adw-1 gir1.2-gtk-4.0 librsvg2-common adwaita-icon-theme dbus
+  dnf=$(command -v "$what")
   shim sudo 'exec "$@"'
   shim dnf "exec $dnf \"\$@\""
   rpm --initdb
-  # the names of what the packages need are those of Fedora
+  # names of what the packages need, and directories, which are those of Fedora's filesystem, systemd, dbus-common and hicolor-icon-theme
   rpm -i --nodeps /run/dist/names.rpm
-  mkdir -p /etc/pki/rpm-gpg /etc/yum.repos.d
+  mkdir -p /etc/pki/rpm-gpg /etc/yum.repos.d /usr/lib/systemd/system-preset
+  for name in dbus-1/interfaces dbus-1/services dbus-1/system-services licenses metainfo zsh/site-functions \
+    icons/hicolor/scalable/apps icons/hicolor/scalable/status icons/hicolor/symbolic/apps icons/hicolor/symbolic/status; do
+    mkdir -p "/usr/share/$name"
+  done
+  listing >/tmp/before
   publish one
   documented 'sudo curl -fsSLo \/etc\/pki' 'sudo dnf install'
   all_are "$version" rpm_version
-  say "the documented lines, by $($dnf --version 2>/dev/null | head -n 1), installed $(parts)"
+  say "the documented lines, by $what $($dnf --version 2>/dev/null | head -n 1), installed $(parts)"
   publish next
   $dnf -qy upgrade --refresh >/tmp/upgrade 2>&1 || { cat /tmp/upgrade >&2; die 'dnf upgrade failed'; }
   all_are "$next" rpm_version
   run_part
+  finding 1 0 'the keys in [^ ]*RPM-GPG-KEY-culvert expire at'
+  finding 3630 0 'Fetch the new key before that: dnf'
+  finding 3660 1 'dnf refuses updates of Culvert until you fetch the new key'
   # shellcheck disable=SC2046 # words
   $dnf -qy remove $(parts) >/tmp/remove 2>&1 || { cat /tmp/remove >&2; die 'dnf remove failed'; }
   rm -rf /root/.local /root/.config /root/.cache
-  left=$(find / -xdev \( -path /proc -o -path /run -o -path /tmp -o -path /var/cache -o -path /var/log -o -path '/var/lib/*dnf*' \) -prune -o -iname '*culvert*' -print)
-  [ -z "$left" ] || die "These files are left: $left"
-  say 'removed, and no file is left'
+  # what dnf and rpm keep for themselves
+  same_as_before '^/var/\(cache\|log\|lib/dnf\|lib/rpm\)\|^/usr/lib/sysimage'
 }
