@@ -1,16 +1,14 @@
-// Package repositories, as apt and dnf read them: from the first release on, over new keys, and from mirrors that lie.
+// Package repositories, as apt reads them: from the first release on, over new keys, and from mirrors that lie.
 // With --full also in fresh roots of three Debian releases, as root.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { createHash, createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, type TestContext, test } from 'node:test';
-import { certified, rawKey } from '../../data/repository/keys.mjs';
-import { armored, certificate, clearsigned, detached, signerOf } from '../../data/repository/openpgp.mjs';
+import { describe, type TestContext, test } from 'node:test';
+import { armored, certificate, detached } from '../../data/repository/openpgp.mjs';
 import { createMachine, type Machine } from '../support/apt.ts';
-import { freePort } from '../support/ports.ts';
-import { clone, makeKeys, PASSPHRASE } from '../support/release.ts';
+import { Releases, seconds, stranger, weakKey } from '../support/repository.ts';
 import { temporary } from '../support/temporary.ts';
 import { FULL } from '../support/thoroughness.ts';
 
@@ -20,79 +18,13 @@ const missing = ['apt-ftparchive', 'dpkg-scanpackages', 'createrepo_c', 'rpmbuil
 
 const onlyFull = FULL ? test : test.skip;
 
-/** Parses signatures as librepo of Fedora does; prints 0 where that is one. */
-const RPM_READS = `
-import base64, ctypes, sys
-rpm = ctypes.CDLL('librpmio.so.' + sys.argv[1])
-body = open(sys.argv[2]).read().split('\\n\\n')[1].split('\\n=')[0]
-packets, made = base64.b64decode(body), ctypes.c_void_p()
-print(rpm.pgpPrtParams(packets, ctypes.c_size_t(len(packets)), 2, ctypes.byref(made)))
-`;
-
 describe('the package repositories of a release', { skip: missing && `${missing} is not installed` }, () => {
-  const published = temporary({ after }, 'published');
-  let work: ReturnType<typeof clone>;
-  let keys: string;
-  // kept here, since it would end with the hook that makes it
-  const ends: (() => void)[] = [];
-  const whole = { after: (end: () => void) => void ends.push(end) } as Pick<TestContext, 'after'>;
-  const port = freePort();
-  // a process of its own, since apt is waited for here
-  const program = join(import.meta.dirname, '../fixtures/serve-directory.mjs');
-  const server = spawn(process.execPath, [program, published, String(port)], { stdio: 'ignore' });
-  const at = (version: string) => join(work.at, 'dist', version, 'repository');
-  const publish = (version: string) => {
-    fs.rmSync(published, { recursive: true, force: true });
-    fs.cpSync(at(version), published, { recursive: true });
-  };
-  const pem = (name: string) =>
-    execFileSync('openssl', ['pkey', '-in', join(keys, `${name}.key`), '-passin', `pass:${PASSPHRASE}`], {
-      encoding: 'utf8',
-    });
-  const signing = (name: string) => {
-    const key = createPrivateKey(pem(name));
-    const pinned = certified(JSON.parse(fs.readFileSync(join(work.at, 'data/project.json'), 'utf8')));
-    return { key: rawKey(key), created: pinned.find(each => each.name === name)!.created, signer: signerOf(key) };
-  };
-  /** The published index of "stable", unsigned, with something changed. */
-  const index = (change = (text: string) => text) => {
-    const text = fs.readFileSync(join(published, 'dists/stable/InRelease'), 'utf8');
-    return change(`${/Hash: SHA512\n\n([\s\S]*?\n)-----BEGIN/.exec(text)![1]}`);
-  };
-  const resign = (names: string[], text = index()) =>
-    put('dists/stable/InRelease', clearsigned(text, names.map(signing), Math.floor(Date.now() / 1000)));
-  const put = (file: string, content: string | Buffer) => fs.writeFileSync(join(published, file), content);
-  const release = (version: string, ...further: string[]) => {
-    work.put('package.json', JSON.stringify({ version }));
-    work.put('package-lock.json', JSON.stringify({ version, packages: { '': { version } } }));
-    work.put('CHANGELOG.md', `## ${version}\n`);
-    work.git('add', '.');
-    work.git('commit', '-qm', version);
-    const both = ['--key', join(keys, 'current.key'), '--key', join(keys, 'next.key')];
-    const made = work.run(
-      'data/release/release.sh',
-      version,
-      ...both,
-      '--passphrase-file',
-      join(keys, 'passphrase'),
-      ...further,
-    );
-    assert.equal(made.status, 0, made.stderr);
-  };
-
-  before(() => {
-    work = clone(whole, '1.0.0', `http://127.0.0.1:${port}`);
-    ({ keys } = makeKeys(whole, work));
-    release('1.0.0');
-    release('1.0.1');
+  const releases = new Releases(made => {
     if (!FULL) return;
-    release('1.1.0-beta.1', '--channel', 'beta');
-    release('1.1.0');
+    made.release('1.1.0-beta.1', '--channel', 'beta');
+    made.release('1.1.0');
   });
-  after(() => {
-    server.kill();
-    for (const end of ends) end();
-  });
+  const { published, at, publish, put, pem, signing, index, resign } = releases;
 
   const versions = (version: string, suite: string) =>
     fs
@@ -117,7 +49,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
     },
     t => {
       const place = temporary(t, 'makepkg');
-      const dist = join(work.at, 'dist/1.0.1');
+      const dist = join(releases.work.at, 'dist/1.0.1');
       execFileSync('tar', ['-xzf', join(dist, 'culvert-1.0.1-recipes.tar.gz'), '-C', place, '--strip-components=1']);
       const source = 'culvert-1.0.1-source.tar.gz';
       for (const name of [source, `${source}.asc`]) fs.copyFileSync(join(dist, name), join(place, name));
@@ -140,12 +72,9 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       assert.equal(verified.status, 0, verified.stderr);
       assert.match(verified.stdout + verified.stderr, /source\.tar\.gz \.\.\. Passed/);
       // the same file by another key
-      const time = Math.floor(Date.now() / 1000);
-      const { privateKey } = generateKeyPairSync('ed25519');
-      const stranger = { key: rawKey(privateKey), created: time, signer: signerOf(privateKey) };
-      const signed = detached(fs.readFileSync(join(dist, source)), [stranger], time);
+      const { signing, block } = stranger();
+      const signed = detached(fs.readFileSync(join(dist, source)), [signing], seconds());
       fs.writeFileSync(join(place, `${source}.asc`), armored('SIGNATURE', signed));
-      const block = armored('PUBLIC KEY BLOCK', certificate(stranger, 'x <x@x.example>', time + 1000, stranger.signer));
       fs.writeFileSync(join(place, 'stranger.asc'), block);
       assert.equal(run('gpg', '--batch', '--import', 'stranger.asc').status, 0);
       assert.notEqual(verify().status, 0, 'a key that the recipe does not name');
@@ -159,120 +88,18 @@ describe('the package repositories of a release', { skip: missing && `${missing}
     const git = (...words: string[]) =>
       execFileSync('git', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
     git('init', '-q', '--bare', origin);
-    work.git('remote', 'add', 'origin', origin);
-    for (const name of ['user.name', 'user.email']) work.git('config', name, 't@t.example');
+    releases.work.git('remote', 'add', 'origin', origin);
+    for (const name of ['user.name', 'user.email']) releases.work.git('config', name, 't@t.example');
     for (const version of ['1.0.0', '1.0.1']) {
-      const { status, stderr } = work.run('data/repository/pages.sh', version);
+      const { status, stderr } = releases.work.run('data/repository/pages.sh', version);
       assert.equal(status, 0, stderr);
     }
     const pages = join(place, 'pages');
     git('clone', '-q', '--branch', 'pages', origin, pages);
     assert.equal(git('-C', pages, 'rev-list', '--count', 'HEAD').trim(), '1');
     execFileSync('diff', ['-r', '--exclude=.git', at('1.0.1'), pages]);
-    assert.equal(work.git('status', '--porcelain').stdout, '', 'the clone is as it was');
-    assert.notEqual(work.run('data/repository/pages.sh', '9.9.9').status, 0);
-  });
-
-  test('rpm, by which dnf verifies in Fedora, reads the signature of the index', t => {
-    const [library] = ['10', '9'].filter(so => fs.existsSync(`/usr/lib/x86_64-linux-gnu/librpmio.so.${so}`));
-    if (!library || spawnSync('python3', ['--version']).error) return t.skip('no librpmio and python3');
-    const read = (file: string) =>
-      spawnSync('python3', ['-c', RPM_READS, library, file], { encoding: 'utf8' }).stdout.trim();
-    const signature = join(at('1.0.1'), 'rpm/stable/repodata/repomd.xml.asc');
-    assert.equal(read(signature), '0');
-    const place = temporary(t, 'rpm');
-    const time = Math.floor(Date.now() / 1000);
-    const two = detached(Buffer.from('x'), ['current', 'next'].map(signing), time);
-    fs.writeFileSync(join(place, 'two'), armored('SIGNATURE', two));
-    assert.notEqual(read(join(place, 'two')), '0', 'which is why there is one');
-  });
-
-  const noDnf = spawnSync('dnf', ['--version']).error ? 'dnf is not installed' : false;
-  /** dnf with directories of its own, subscribed to a release. */
-  const withDnf = (t: TestContext, version: string) => {
-    publish(version);
-    const place = temporary(t, 'dnf');
-    const keyring = join(place, 'RPM-GPG-KEY-culvert');
-    const subscription = fs.readFileSync(join(published, 'culvert.repo'), 'utf8');
-    assert.match(subscription, /^gpgkey=file:\/\/\/etc\/pki\/rpm-gpg\/RPM-GPG-KEY-culvert$/m);
-    fs.writeFileSync(join(place, 'culvert.repo'), subscription.replace(/^gpgkey=.*$/m, `gpgkey=file://${keyring}`));
-    fs.copyFileSync(join(published, 'culvert-archive-keyring.asc'), keyring);
-    // each call as on a machine that has read nothing yet
-    const dnf = (...words: string[]) => {
-      fs.rmSync(join(place, 'cache'), { recursive: true, force: true });
-      const directories = [
-        `--installroot=${place}/root`,
-        `--setopt=reposdir=${place}`,
-        `--setopt=cachedir=${place}/cache`,
-      ];
-      return spawnSync('dnf', ['-y', '-q', '--releasever=1', ...directories, ...words], { encoding: 'utf8' });
-    };
-    return {
-      keyring,
-      /** Names and versions; none where it refuses the repository, without which Debian's dnf goes on. */
-      query: () => dnf('repoquery', '--qf', '%{name} %{version}').stdout.trim().split('\n').sort().join(', '),
-      fetch: () => dnf('install', '--downloadonly', '--setopt=strict=0', 'culvert'),
-    };
-  };
-  const names = ['culvert', 'culvert-archive-keyring', 'culvert-daemon'];
-  const listing = names.flatMap(name => ['1.0.0', '1.0.1'].map(version => `${name} ${version}`)).join(', ');
-  const repomd = 'rpm/stable/repodata/repomd.xml';
-
-  onlyFull('dnf reads its repository, and refuses what a mirror changed', { skip: noDnf }, t => {
-    const { query, fetch, keyring } = withDnf(t, '1.0.1');
-    assert.equal(query(), listing);
-    const fetched = fetch();
-    assert.equal(fetched.status, 0, fetched.stderr);
-    const file = 'rpm/stable/culvert-1.0.1-1.noarch.rpm';
-    const rpm = fs.readFileSync(join(published, file));
-    rpm[rpm.length - 1]! ^= 1;
-    put(file, rpm);
-    const swapped = fetch();
-    assert.notEqual(swapped.status, 0, 'another package');
-    assert.match(swapped.stderr, /culvert-1\.0\.1-1\.noarch: Cannot download/);
-    publish('1.0.1');
-    const index = fs.readFileSync(join(published, repomd), 'utf8');
-    put(repomd, index.replace(/<revision>/, '<revision>1'));
-    assert.equal(query(), '', 'another index');
-    // an upload that was interrupted between the two files
-    publish('1.0.1');
-    fs.copyFileSync(join(at('1.0.0'), repomd), join(published, repomd));
-    assert.equal(query(), '', 'the index of one day, and the signature of another');
-    fs.copyFileSync(join(at('1.0.0'), `${repomd}.asc`), join(published, `${repomd}.asc`));
-    fs.cpSync(join(at('1.0.0'), 'rpm'), join(published, 'rpm'), { recursive: true });
-    assert.equal(query(), names.map(name => `${name} 1.0.0`).join(', '), 'an older index is not noticed');
-    // a mirror that signs, and brings its key
-    publish('1.0.1');
-    const time = Math.floor(Date.now() / 1000);
-    const { privateKey } = generateKeyPairSync('ed25519');
-    const stranger = { key: rawKey(privateKey), created: time, signer: signerOf(privateKey) };
-    const own = certificate(stranger, 'x <x@x.example>', time + 1000, stranger.signer);
-    put('culvert-archive-keyring.asc', armored('PUBLIC KEY BLOCK', own));
-    put(`${repomd}.asc`, armored('SIGNATURE', detached(fs.readFileSync(join(published, repomd)), [stranger], time)));
-    assert.equal(query(), '', 'a key that the machine does not have');
-    fs.writeFileSync(keyring, armored('PUBLIC KEY BLOCK', own));
-    assert.equal(query(), listing, 'which would be enough');
-  });
-
-  onlyFull('dnf follows the keys of a release', { skip: noDnf }, t => {
-    const { query, keyring } = withDnf(t, '1.0.1');
-    const by = (name: string) => {
-      const time = Math.floor(Date.now() / 1000);
-      const signed = detached(fs.readFileSync(join(published, repomd)), [signing(name)], time);
-      put(`${repomd}.asc`, armored('SIGNATURE', signed));
-    };
-    const pinned = certified(JSON.parse(fs.readFileSync(join(work.at, 'data/project.json'), 'utf8')));
-    const block = (name: string) => armored('PUBLIC KEY BLOCK', pinned.find(each => each.name === name)!.certificate);
-    by('next');
-    assert.equal(query(), listing, 'the next key signs alone');
-    fs.writeFileSync(keyring, block('next'));
-    assert.equal(query(), listing);
-    by('current');
-    assert.equal(query(), '', 'signed by a key that was removed');
-    const old = signing('current');
-    const expired = certificate(old, 'x <x@x.example>', old.created + 1, old.signer);
-    fs.writeFileSync(keyring, armored('PUBLIC KEY BLOCK', expired));
-    assert.equal(query(), '', 'signed by an expired key');
+    assert.equal(releases.work.git('status', '--porcelain').stdout, '', 'the clone is as it was');
+    assert.notEqual(releases.work.run('data/repository/pages.sh', '9.9.9').status, 0);
   });
 
   onlyFull('the same release a day later differs in dates and signatures alone', t => {
@@ -291,11 +118,11 @@ describe('the package repositories of a release', { skip: missing && `${missing}
     const first = listed();
     // without what later releases left, as it was then
     const aside = temporary(t, 'aside');
-    const dist = join(work.at, 'dist');
+    const dist = join(releases.work.at, 'dist');
     const later = ['1.0.1', '1.1.0-beta.1', '1.1.0'];
     fs.cpSync(at('1.0.0'), join(aside, 'first'), { recursive: true });
     for (const name of later) fs.renameSync(join(dist, name), join(aside, name));
-    const repository = join(work.at, 'data/repository/repository.sh');
+    const repository = join(releases.work.at, 'data/repository/repository.sh');
     const made = spawnSync('faketime', ['-f', '+1d', repository, join(dist, '1.0.0')], {
       encoding: 'utf8',
       input: pem('current') + pem('next'),
@@ -373,8 +200,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
     inFull('keys are replaced without a gap', (t, made) => {
       subscribe(made, '1.0.1');
       const fresh = fs.readFileSync(join(published, 'culvert-archive-keyring.pgp'));
-      const pinned = certified(JSON.parse(fs.readFileSync(join(work.at, 'data/project.json'), 'utf8')));
-      const [current, next] = pinned.map(each => each.certificate);
+      const [current, next] = releases.pinned().map(each => each.certificate);
       made.setKeyring(current!);
       assert.equal(made.update(), null, 'both keys signed, and one is known');
       made.setKeyring(next!);
@@ -395,22 +221,13 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       made.setKeyring(expired);
       assert.match(refused('signed by an expired key'), /expired|EXPKEYSIG/i);
       // weak digests: of signatures everywhere, and of the certificate itself by the policy of Sequoia from 2026 on
-      const home = temporary(t, 'gpg');
-      fs.chmodSync(home, 0o700);
-      const gpg = (input: string, ...words: string[]) =>
-        execFileSync(
-          'gpg',
-          ['--homedir', home, '--batch', '--yes', '--passphrase', '', '--allow-weak-key-signatures', ...words],
-          { input, stdio: ['pipe', 'pipe', 'ignore'] },
-        );
-      gpg('', '--cert-digest-algo', 'SHA1', '--quick-generate-key', 'weak <w@w.example>', 'rsa2048', 'sign', 'never');
+      const gpg = weakKey(t);
       made.setKeyring(gpg('', '--export'));
       put('dists/stable/InRelease', gpg(index(), '--digest-algo', 'SHA1', '--clearsign'));
       refused('a digest of SHA-1');
       publish('1.0.1');
       put('dists/stable/InRelease', gpg(index(), '--digest-algo', 'SHA512', '--clearsign'));
       if (made.sequoia) refused('a certificate with a digest of SHA-1');
-      spawnSync('gpgconf', ['--homedir', home, '--kill', 'all']);
     });
 
     inFull('a repository that has expired is refused until it is renewed', (t, made) => {
@@ -423,21 +240,21 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       );
       assert.match(made.update() ?? '', /expired/i);
       const aside = join(temporary(t, 'aside'), 'release');
-      fs.cpSync(join(work.at, 'dist/1.0.1'), aside, { recursive: true });
-      const renewed = work.run(
+      fs.cpSync(join(releases.work.at, 'dist/1.0.1'), aside, { recursive: true });
+      const renewed = releases.work.run(
         'data/repository/sign.sh',
         '--renew',
-        join(work.at, 'dist/1.0.1'),
-        work.manifest,
+        join(releases.work.at, 'dist/1.0.1'),
+        releases.work.manifest,
         '--key',
-        join(keys, 'current.key'),
+        join(releases.keys, 'current.key'),
         '--passphrase-file',
-        join(keys, 'passphrase'),
+        join(releases.keys, 'passphrase'),
       );
       assert.equal(renewed.status, 0, renewed.stderr);
       publish('1.0.1');
-      fs.rmSync(join(work.at, 'dist/1.0.1'), { recursive: true });
-      fs.renameSync(aside, join(work.at, 'dist/1.0.1'));
+      fs.rmSync(join(releases.work.at, 'dist/1.0.1'), { recursive: true });
+      fs.renameSync(aside, join(releases.work.at, 'dist/1.0.1'));
       assert.equal(made.update(), null);
     });
 

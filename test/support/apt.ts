@@ -20,6 +20,8 @@ export interface Machine {
   /** Runs a program in the root. */
   run(...words: string[]): string;
   readonly isRoot: boolean;
+  /** Its directory. */
+  readonly at: string;
   /** True if apt verifies by Sequoia, with its policy of digests. */
   readonly sequoia: boolean;
 }
@@ -35,7 +37,9 @@ function packedRoot(release: string): string | null {
   const made = fs.mkdtempSync(join(kept, 'new-'));
   const script = `debootstrap --variant=minbase --include=ca-certificates "$1" "$2/root" "$(data/release/mirror.sh)" >&2 &&
     tar -C "$2/root" -cf "$2/tar" . && mv "$2/tar" "$3"`;
-  const { status } = spawnSync('sh', ['-c', script, '-', release, made, tar], { cwd: top, stdio: 'ignore' });
+  // in its own mount namespace, so that nothing stays mounted in what is removed next, even after a failure
+  const words = ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', script, '-', release, made, tar];
+  const { status } = spawnSync('unshare', words, { cwd: top, stdio: 'ignore' });
   fs.rmSync(made, { recursive: true });
   return status === 0 ? tar : null;
 }
@@ -83,6 +87,7 @@ export function createMachine(t: Pick<TestContext, 'after'>, release?: string): 
   const keyring = join(root, KEYRING);
   return {
     isRoot: tar !== undefined,
+    at: root,
     sequoia: fs.existsSync(join(tar ? root : '/', 'usr/bin/sqv')),
     subscribe(repository) {
       fs.copyFileSync(join(repository, 'culvert-archive-keyring.pgp'), keyring);
