@@ -11,6 +11,7 @@ export type Action =
   | 'org.culvert.killswitch.pause'
   | 'org.culvert.killswitch.tunnel-only'
   | 'org.culvert.killswitch.sign-in'
+  | 'org.culvert.killswitch.detect-login'
   | 'org.culvert.killswitch.outside';
 
 export const ALL_ACTIONS: readonly Action[] = [
@@ -19,6 +20,7 @@ export const ALL_ACTIONS: readonly Action[] = [
   'org.culvert.killswitch.pause',
   'org.culvert.killswitch.tunnel-only',
   'org.culvert.killswitch.sign-in',
+  'org.culvert.killswitch.detect-login',
   'org.culvert.killswitch.outside',
 ];
 

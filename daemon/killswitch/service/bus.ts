@@ -15,6 +15,7 @@ import {
   MAX_ENDPOINTS,
   tooManyEndpoints,
 } from '../rules/request.ts';
+import type { Detection } from '../sign-in/detection.ts';
 import type { SignInWindow } from '../sign-in/window.ts';
 import type { Caller, Switch } from '../switch.ts';
 import { SwitchError } from '../switch-error.ts';
@@ -54,6 +55,7 @@ const XML = `<node><interface name="${BUS_NAME}">
     <arg name="seconds" type="u" direction="in"/>
     <arg name="state" type="s" direction="out"/>
   </method>
+  <method name="DetectLogin"><arg name="verdict" type="s" direction="out"/></method>
   <method name="Blocked">
     <arg name="seconds" type="u" direction="in"/>
     <arg name="list" type="s" direction="out"/>
@@ -89,8 +91,16 @@ export function serve(
     programs,
     outside,
     window,
+    detection,
     recorder,
-  }: { control: Switch; programs: Programs; outside: OutsidePrograms; window: SignInWindow; recorder: Recorder },
+  }: {
+    control: Switch;
+    programs: Programs;
+    outside: OutsidePrograms;
+    window: SignInWindow;
+    detection: Detection;
+    recorder: Recorder;
+  },
   touched: (underWay: number) => void,
 ) {
   const asking = new Map<number, number>();
@@ -179,6 +189,8 @@ export function serve(
         const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.sign-in';
         return { action, run: () => window.signIn({ uid, seconds }) };
       }
+      case 'DetectLogin':
+        return { action: 'org.culvert.killswitch.detect-login', run: detection.detect };
       case 'KeepInTunnel':
         return {
           action: 'org.culvert.killswitch.tunnel-only',

@@ -10,6 +10,7 @@ import { BUS_NAME, type Published, type Report, STATE_FILE } from '../report.ts'
 import { shippedEndpoints } from '../rules/endpoints.ts';
 import { type RuleOptions, render, TABLE } from '../rules/rules.ts';
 import { PROGRAMS_TABLE, type ProgramRules, renderPrograms } from '../rules/tunnel-only.ts';
+import { createDetection } from '../sign-in/detection.ts';
 import { createWindow, SIGN_IN_DIRECTORY } from '../sign-in/window.ts';
 import { createSwitch } from '../switch.ts';
 import { serve } from './bus.ts';
@@ -79,9 +80,10 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     report,
   });
   const kernel = createKernel<RuleOptions>(options['--nft'], { name: TABLE, render }, () => void control.check());
+  const uplink = createUplink(bus);
   const window = createWindow(
     {
-      ...createUplink(bus),
+      ...uplink,
       ...createHelperLink(bus, options['--run']),
       fill: kernel.fill,
       isBlocking: () => control.isBlocking(),
@@ -90,6 +92,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     },
     () => void control.check(),
   );
+  const detection = createDetection(window, { link: uplink.link, now: uptime });
   const control = createSwitch({
     kernel: recorder.followSwitch(kernel),
     files,
@@ -163,7 +166,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     else GLib.unlink(stateFile);
     void recorder.end().then(() => loop.quit());
   };
-  const server = serve(gate, { control, programs, outside, window, recorder }, exitWhenIdle);
+  const server = serve(gate, { control, programs, outside, window, detection, recorder }, exitWhenIdle);
   // timers stand still in a suspended machine, a pause does not
   bus.signal_subscribe(
     'org.freedesktop.login1',

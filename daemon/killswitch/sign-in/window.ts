@@ -7,6 +7,7 @@ import { createQueue } from '../switch.ts';
 import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
 import { hasChanged, type Link } from './link.ts';
+import { UNREACHABLE, type Verdict, verdictIn } from './verdict.ts';
 
 /** Directory and file where the helper listens for the user; systemd makes the directory. */
 export const SIGN_IN_DIRECTORY = '/run/culvert-sign-in';
@@ -15,12 +16,22 @@ export const SIGN_IN_SOCKET = 'socket';
 export interface Helper {
   /** A user that systemd made up for it. */
   uid: number;
+  /** Gives it its work, once it is let out. @throws Error */
+  begin(work: HelperWork): Promise<void>;
   stop(): void;
+}
+
+/** `uid` is the only user who is served. For null, the helper serves nobody, and tests the network. */
+export interface HelperWork {
+  uid: number | null;
+  servers: readonly string[];
 }
 
 export interface HelperEvents {
   /** It lives, and so does the command of the user. */
   beat(): void;
+  /** The result of a test. */
+  found(result: unknown): void;
   ended(): void;
 }
 
@@ -39,8 +50,8 @@ export interface WindowEdges {
   isBlocking(): boolean;
   /** False while another user is at the screen, or it is locked. Null where that is not known. */
   isPresent(uid: number): Promise<boolean | null>;
-  /** Starts the helper, which serves this user only. @throws Error */
-  startHelper(config: { uid: number; servers: readonly string[] }, events: HelperEvents): Promise<Helper>;
+  /** Starts the helper. @throws Error */
+  startHelper(events: HelperEvents): Promise<Helper>;
   /** Seconds of a clock that also counts while the machine sleeps. */
   now(): number;
   report(what: string): void;
@@ -54,21 +65,33 @@ export interface SignInWindow {
    * @throws SwitchError NotEnabled, LimitsExceeded, Failed
    */
   signIn(user: { uid: number; seconds: number }): Promise<{ signIn: true; seconds: number }>;
+  /**
+   * Tests the network for a login page: opens the window for a helper that asks fixed pages, and serves nobody.
+   * @returns `UNREACHABLE` also where the window closed before
+   * @throws SwitchError as `signIn`, before anything was sent
+   */
+  detect(): Promise<Verdict>;
   /** Closes it, where one is open. Never throws. @param why for the log */
   close(why: string): Promise<void>;
+  /** Somebody signs in. */
   isOpen(): boolean;
 }
 
 interface Open {
-  uid: number;
+  /** Null for a test. */
+  uid: number | null;
   helper: Helper;
   link: Link;
   servers: readonly string[];
   openedAt: number;
   until: number;
   wasPresent: boolean;
+  verdict: Promise<Verdict>;
+  found(verdict: Verdict): void;
 }
 
+/** The helper gives each page ten seconds. */
+const DETECTION_SECONDS = 20;
 const NOTHING: Elements = { helpers: [], servers: [] };
 
 /** @param changed called when the window was opened or closed */
@@ -77,7 +100,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
   let open: Open | null = null;
   let isBeating = false;
 
-  async function start(uid: number, seconds: number): Promise<Open> {
+  async function start(uid: Open['uid'], seconds: number): Promise<Open> {
     if (!edges.isBlocking())
       throw new SwitchError('NotEnabled', N_('The kill switch does not block, so the login page needs no window.'));
     if (edges.hasTunnel()) throw new SwitchError('Failed', N_('Disconnect WARP first. It blocks the login page too.'));
@@ -85,14 +108,34 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     const servers = link ? await edges.servers(link) : [];
     if (!link || !servers.length)
       throw new SwitchError('Failed', N_('This machine is on no network, or the network named no name server.'));
-    const helper = await edges.startHelper(
-      { uid, servers },
-      { beat: () => void beat(), ended: () => void close('it ended') },
-    );
+    let found = (_verdict: Verdict) => {};
+    const verdict = new Promise<Verdict>(resolve => {
+      found = resolve;
+    });
+    const helper = await edges.startHelper({
+      beat: () => void beat(),
+      found: result => found(verdictIn(result) ?? UNREACHABLE),
+      ended: () => void close('it ended'),
+    });
     const openedAt = edges.now();
-    const wasPresent = (await edges.isPresent(uid)) === true;
-    edges.report(`user ${uid} signs in to the network of ${link.device}`);
-    return { uid, helper, link, servers, openedAt, until: openedAt + seconds, wasPresent };
+    const wasPresent = uid !== null && (await edges.isPresent(uid)) === true;
+    edges.report(`${whoOf(uid)} the network of ${link.device}`);
+    return { uid, helper, link, servers, openedAt, until: openedAt + seconds, wasPresent, verdict, found };
+  }
+
+  /** @throws SwitchError */
+  async function openFor(uid: Open['uid'], seconds: number): Promise<Open> {
+    try {
+      const started = await start(uid, seconds);
+      open = started;
+      await edges.fill(elementsOf(started));
+      await started.helper.begin({ uid, servers: started.servers });
+      return started;
+    } catch (error) {
+      await end('it could not be let through');
+      if (error instanceof SwitchError) throw error;
+      throw new SwitchError('Failed', `The login page could not be let through: ${messageOf(error)}`, error);
+    }
   }
 
   /** Why the window has to close; null while it may stay. */
@@ -101,7 +144,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     if (edges.now() >= until) return 'the time is over';
     if (edges.hasTunnel()) return 'the tunnel is there';
     if (hasChanged(link, edges.link())) return 'the network changed';
-    return wasPresent && (await edges.isPresent(uid)) === false
+    return wasPresent && uid !== null && (await edges.isPresent(uid)) === false
       ? 'the screen is locked, or another user is at it'
       : null;
   }
@@ -127,13 +170,14 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
 
   async function end(why: string): Promise<void> {
     if (!open) return;
-    const { uid, helper, openedAt } = open;
+    const { uid, helper, openedAt, found } = open;
     open = null;
+    found(UNREACHABLE);
     // the kernel forgets the elements in any case
     await edges.fill(NOTHING).catch(() => {});
     helper.stop();
-    edges.report(`the sign-in of user ${uid} has ended after ${Math.round(edges.now() - openedAt)} s: ${why}`);
-    changed();
+    edges.report(`${whoOf(uid)} no more, after ${Math.round(edges.now() - openedAt)} s: ${why}`);
+    if (uid !== null) changed();
   }
 
   const close = (why: string) => inTurn(() => end(why));
@@ -149,28 +193,42 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
       await end('the user closed it');
       return { signIn: true, seconds: 0 };
     }
+    if (open?.uid === null) await end('a user signs in');
     if (open && open.uid !== uid)
       throw new SwitchError('LimitsExceeded', N_('Another user is signing in to this network.'));
     if (open) open.until = Math.min(edges.now() + seconds, open.openedAt + MAX_SIGN_IN_SECONDS);
     else {
-      try {
-        open = await start(uid, seconds);
-        await edges.fill(elementsOf(open));
-      } catch (error) {
-        await end('it could not be let through');
-        if (error instanceof SwitchError) throw error;
-        throw new SwitchError('Failed', `The login page could not be let through: ${messageOf(error)}`, error);
-      }
+      open = await openFor(uid, seconds);
       changed();
     }
     return { signIn: true, seconds: Math.max(0, Math.round(open.until - edges.now())) };
   }
 
+  async function detect(): Promise<Verdict> {
+    const { verdict } = await inTurn(() => {
+      if (open) throw new SwitchError('LimitsExceeded', N_('Somebody is signing in to this network.'));
+      return openFor(null, DETECTION_SECONDS);
+    });
+    try {
+      return await verdict;
+    } finally {
+      await inTurn(async () => {
+        if (open?.verdict === verdict) await end('it is known');
+      });
+    }
+  }
+
   return {
     signIn: user => inTurn(() => signIn(user)),
+    detect,
     close,
-    isOpen: () => open !== null,
+    isOpen: () => typeof open?.uid === 'number',
   };
+}
+
+/** Begins a line of the log. */
+function whoOf(uid: Open['uid']): string {
+  return uid === null ? 'the root service tests' : `user ${uid} signs in to`;
 }
 
 function elementsOf({ helper: { uid }, link, servers }: Open): Elements {

@@ -2,39 +2,19 @@
 import { get, type RequestOptions } from 'node:http';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { connect as startTls } from 'node:tls';
-
-/** A page with a fixed answer. */
-export interface Target {
-  url: string;
-  status: number;
-  body: string;
-}
-
-/** The pages that Android, Firefox and GNOME ask. One that a network lets through before the login is not believed alone. */
-export const TARGETS: readonly Target[] = [
-  { url: 'http://connectivitycheck.gstatic.com/generate_204', status: 204, body: '' },
-  { url: 'http://detectportal.firefox.com/success.txt', status: 200, body: 'success' },
-  { url: 'http://nmcheck.gnome.org/check_network_status.txt', status: 200, body: 'NetworkManager is online' },
-];
-
-/** `login`: something else answered in the place of the page; `silent`: nothing did, or an error. */
-export interface Answer {
-  result: 'open' | 'login' | 'silent';
-  /** Address that a redirect leads to. */
-  location: string | null;
-}
-
-export interface Verdict {
-  network: 'open' | 'login' | 'unreachable';
-  loginPage: string | null;
-}
+import {
+  type Answer,
+  answerOf,
+  judge,
+  MAX_BODY_BYTES,
+  SILENT,
+  TARGETS,
+  type Target,
+  UNREACHABLE,
+  type Verdict,
+} from '../../killswitch/sign-in/verdict.ts';
 
 const LIMIT_MS = 5_000;
-/** More than any expected answer; login pages are longer. */
-const MAX_BYTES = 1_024;
-/** RFC 6585: Network Authentication Required. */
-const NETWORK_LOGIN = 511;
-const ENOUGH = 2;
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 /** It has a certificate of a public authority. */
@@ -74,7 +54,7 @@ export async function askSecurely(
     }).finally(() => socket.destroy());
     return { network: isTrusted ? 'open' : 'login', loginPage: isTrusted ? null : `https://${host}/` };
   } catch {
-    return { network: 'unreachable', loginPage: null };
+    return UNREACHABLE;
   }
 }
 
@@ -84,18 +64,6 @@ function connectTo(host: string, port: number): Promise<Socket> {
     socket.once('error', reject);
   });
 }
-
-/** One page that answers in its own way shows a login page; two that answer as they should are needed without one. */
-export function judge(answers: readonly Answer[]): Verdict {
-  const logins = answers.filter(({ result }) => result === 'login');
-  if (logins.length > 0) {
-    return { network: 'login', loginPage: logins.find(({ location }) => location !== null)?.location ?? null };
-  }
-  const open = answers.filter(({ result }) => result === 'open').length;
-  return { network: open >= ENOUGH ? 'open' : 'unreachable', loginPage: null };
-}
-
-const SILENT: Answer = { result: 'silent', location: null };
 
 function askPage(target: Target, limitMs: number, connect?: Connect): Promise<Answer> {
   return new Promise(resolve => {
@@ -109,7 +77,7 @@ function askPage(target: Target, limitMs: number, connect?: Connect): Promise<An
       response.setEncoding('latin1');
       response.on('data', (piece: string) => {
         body += piece;
-        if (body.length <= MAX_BYTES) return;
+        if (body.length <= MAX_BODY_BYTES) return;
         done();
         request.destroy();
       });
@@ -129,19 +97,4 @@ function by(connect: Connect): NonNullable<RequestOptions['createConnection']> {
     );
     return undefined;
   };
-}
-
-/** Compares status and body exactly, but for the line end. */
-function answerOf(
-  target: Target,
-  { status, body, location }: { status: number; body: string; location: string | null },
-): Answer {
-  if (status === target.status && body.trimEnd() === target.body) return { result: 'open', location: null };
-  const isLogin = status === NETWORK_LOGIN || (status >= 200 && status < 400);
-  return isLogin ? { result: 'login', location: httpAddress(location) } : SILENT;
-}
-
-/** The network chose this address, so that only one of a web page is opened. */
-function httpAddress(location: string | null): string | null {
-  return location !== null && URL.canParse(location) && /^https?:$/.test(new URL(location).protocol) ? location : null;
 }

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { askService } from '../../killswitch/client/busctl.ts';
 import { type Places, places as usual } from '../../killswitch/client/published-state.ts';
 import { TUNNEL_INTERFACES } from '../../killswitch/rules/place.ts';
+import { type Verdict, verdictIn } from '../../killswitch/sign-in/verdict.ts';
 import { SIGN_IN_DIRECTORY, SIGN_IN_SOCKET } from '../../killswitch/sign-in/window.ts';
 import { Problem } from '../../problem.ts';
 import { message } from '../../view/message.ts';
@@ -40,6 +41,22 @@ export interface SignInWindow {
 }
 
 /**
+ * Has the root service test the network for a login page while the kill switch blocks.
+ * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
+ */
+export async function detectLogin(places: Places = usual): Promise<Verdict> {
+  await untilNoTunnel();
+  const verdict = verdictIn(await askService({ method: 'DetectLogin' }, true, places));
+  if (!verdict) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
+  return verdict;
+}
+
+/** The service refuses before it asks for a password where WARP was only just disconnected. */
+async function untilNoTunnel(): Promise<void> {
+  for (let attempt = 1; hasTunnel() && attempt < TUNNEL.attempts; attempt++) await delay(TUNNEL.everyMs);
+}
+
+/**
  * Asks for the window, for a person who may be asked for a password.
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
  */
@@ -47,8 +64,7 @@ export async function openWindow(
   seconds: number,
   { places = usual, directory = SIGN_IN_DIRECTORY }: { places?: Places; directory?: string } = {},
 ): Promise<SignInWindow> {
-  // a refusal must come before the question for a password
-  for (let attempt = 1; hasTunnel() && attempt < TUNNEL.attempts; attempt++) await delay(TUNNEL.everyMs);
+  await untilNoTunnel();
   await askService({ method: 'SignIn', seconds }, true, places);
   const path = join(directory, SIGN_IN_SOCKET);
   const hold = await reach(path);

@@ -138,6 +138,8 @@ print(s.recv(2))`;
       const questions = readFileSync(stage.path('names'), 'utf8').split('leak.example').length - 1;
       return { packets: Number(/packets (\d+)/.exec(text)?.[1]), questions };
     },
+    /** Names that were asked for. */
+    names: async () => readFileSync(stage.path('names'), 'utf8').split('\n').filter(Boolean),
     helperPid: () => Number(readFileSync(stage.path('helpers'), 'utf8').trim().split('\n').at(-1)),
   };
 }

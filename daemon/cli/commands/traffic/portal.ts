@@ -4,9 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/request.ts';
+import type { Verdict } from '../../../killswitch/sign-in/verdict.ts';
 import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
-import { findLogin, type Verdict } from '../../../networks/portal/probe.ts';
-import { openWindow, type PassedHost, type SignInWindow } from '../../../networks/portal/sign-in-window.ts';
+import { findLogin } from '../../../networks/portal/probe.ts';
+import {
+  detectLogin,
+  openWindow,
+  type PassedHost,
+  type SignInWindow,
+} from '../../../networks/portal/sign-in-window.ts';
 import { assertOwn } from '../../../system/own-home.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
@@ -19,6 +25,8 @@ const BETWEEN_MS = 3_000;
 /** The window is closed that soon after the daemon's death. */
 const DAEMON_MS = 1_000;
 const PROOF_SECONDS = 30;
+/** WARP comes back after this time at the latest from a mere test. */
+const CHECK_SECONDS = 120;
 /** The history keeps no more of one sign-in. */
 const MAX_HOSTS = 64;
 /** Plain HTTP, so that the network can put its page in its place. No network has a reason to let it through before the login. */
@@ -31,6 +39,8 @@ export interface World {
   /** @param port of the proxy in the window */
   browse(url: string, port: number | null): Browser | null;
   openWindow(seconds: number): Promise<SignInWindow>;
+  /** The test that the kill switch lets out. */
+  detect(): Promise<Verdict>;
   betweenMs: number;
 }
 
@@ -46,6 +56,7 @@ export const portal: Run = async (context, _, options) =>
         return openBrowser(url, context.paths.runtime, context.env, port);
       },
       openWindow,
+      detect: detectLogin,
       betweenMs: BETWEEN_MS,
     },
   );
@@ -65,12 +76,25 @@ export async function signIn(context: Context, request: Request, world: World): 
     show(context, { network: 'open', signedIn: false }, () => 'WARP is connected, so this network lets you through.');
     return EXIT.ok;
   }
-  if (snapshot.killSwitch.active === true) return signInThroughWindow(context, snapshot, request, world);
+  if (snapshot.killSwitch.active === true)
+    return request.onlyChecks
+      ? checkBlocked(context, snapshot, world)
+      : signInThroughWindow(context, snapshot, request, world);
   const before = await world.probe();
   if (!isToOpen(before, request)) return report(context, before);
-  const isPaused = await pause(context, snapshot, request.seconds);
+  const isPaused = await pause(context, snapshot, { seconds: request.seconds, until: 'login' });
   try {
     return result(context, await untilThrough({ context, world, window: null, ...request }, before));
+  } finally {
+    if (isPaused) await resume(context);
+  }
+}
+
+/** With the kill switch on, a helper of the root service asks the pages. WARP is off meanwhile: its own firewall blocks them as well. */
+async function checkBlocked(context: Context, snapshot: Snapshot, world: World): Promise<number> {
+  const isPaused = await pause(context, snapshot, { seconds: CHECK_SECONDS, until: 'test' });
+  try {
+    return report(context, await world.detect());
   } finally {
     if (isPaused) await resume(context);
   }
@@ -84,7 +108,7 @@ async function signInThroughWindow(
   world: World,
 ): Promise<number> {
   const { seconds } = request;
-  const isPaused = await pause(context, snapshot, seconds);
+  const isPaused = await pause(context, snapshot, { seconds, until: 'login' });
   let isThrough = false;
   try {
     context.say(
@@ -155,10 +179,14 @@ function report(context: Context, { network, loginPage }: Verdict): number {
 }
 
 /** Turns WARP off for a while: one that tries to connect may block the page. @returns whether it was on */
-async function pause({ client, say }: Context, { status, tunnelCli }: Snapshot, seconds: number): Promise<boolean> {
+async function pause(
+  { client, say }: Context,
+  { status, tunnelCli }: Snapshot,
+  { seconds, until }: { seconds: number; until: 'login' | 'test' },
+): Promise<boolean> {
   if (status.blocked !== null || status.state === 'disconnected' || !tunnelCli.available) return false;
   await client.call('POST /api/action', { body: { action: 'disconnect', forSeconds: seconds } });
-  say(`WARP is paused, and comes back after the login, or in ${seconds / 60} minutes.`);
+  say(`WARP is paused, and comes back after the ${until}, or in ${seconds / 60} minutes.`);
   return true;
 }
 

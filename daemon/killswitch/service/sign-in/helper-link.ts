@@ -45,10 +45,7 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
   }
 
   /** @throws Error where systemd does not start it, or it does not answer in time */
-  async function startHelper(
-    config: { uid: number; servers: readonly string[] },
-    { beat, ended }: HelperEvents,
-  ): Promise<Helper> {
+  async function startHelper({ beat, found, ended }: HelperEvents): Promise<Helper> {
     const path = GLib.build_filenamev([run, HELPER_SOCKET]);
     const listener = new Gio.SocketListener();
     let arrived: Awaited<ReturnType<typeof arrival>>;
@@ -65,12 +62,13 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
     }
     const { connection, uid } = arrived;
     let isStopped = false;
-    await write(connection.get_output_stream(), `${JSON.stringify(config)}\n`);
-    void lines(connection.get_input_stream(), line => !isStopped && line === 'beat' && beat()).then(() => {
+    const heard = (line: string) => (line === 'beat' ? beat() : found(parsed(line)));
+    void lines(connection.get_input_stream(), line => !isStopped && heard(line)).then(() => {
       if (!isStopped) ended();
     });
     return {
       uid,
+      begin: work => write(connection.get_output_stream(), `${JSON.stringify(work)}\n`),
       stop() {
         isStopped = true;
         try {
@@ -97,4 +95,13 @@ function accept(listener: Gio.SocketListener, patience: Gio.Cancellable): Promis
       }
     }),
   );
+}
+
+/** Null for anything but JSON. */
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
 }

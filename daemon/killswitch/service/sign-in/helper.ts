@@ -1,10 +1,13 @@
 // The helper of a sign-in: a SOCKS5 proxy (RFC 1928) for one user, and the only program that the kill switch lets out during it. It has
-// a user of its own, which systemd made up, and ends with the command that holds it.
+// a user of its own, which systemd made up, and ends with the command that holds it. It also tests the network for a login page, and
+// serves nobody then.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { SIGN_IN_SOCKET } from '../../sign-in/window.ts';
+import { type HelperWork, SIGN_IN_SOCKET } from '../../sign-in/window.ts';
 import { HELPER_SOCKET } from './helper-link.ts';
 import { addressesOf } from './names.ts';
+import { probe } from './probe.ts';
+import { close, connectToAny, isLocal } from './remote.ts';
 import { connect, lines, listenAt, read, readExactly, write } from './streams.ts';
 
 const BEAT_MS = 1_000;
@@ -19,12 +22,6 @@ const HOLD = 0x48;
 const SOCKS = { version: 5, connect: 1, ipv4: 1, name: 3, noMethod: 255 } as const;
 const REPLY = { ok: 0, refused: 2, unreachable: 4, noCommand: 7, noAddress: 8 } as const;
 
-interface Config {
-  /** The only user who is served. */
-  uid: number;
-  servers: readonly string[];
-}
-
 /** Bytes that were let through, for each host. */
 type Passed = Map<string, { sent: number; received: number }>;
 
@@ -35,9 +32,10 @@ export async function runHelper(places: { '--run': string; '--own': string }, qu
     close(root); // so that the root service closes the window now
     quit();
   };
-  const config = await new Promise<Config>(resolve => {
-    void lines(root.get_input_stream(), line => resolve(JSON.parse(line) as Config)).then(end);
+  const work = await new Promise<HelperWork>(resolve => {
+    void lines(root.get_input_stream(), line => resolve(JSON.parse(line) as HelperWork)).then(end);
   });
+  if (work.uid === null) return test(root, work.servers, end);
   const passed: Passed = new Map();
   let lastSign = now() + PATIENCE_MS.first - PATIENCE_MS.next;
   let isHeld = false;
@@ -65,12 +63,12 @@ export async function runHelper(places: { '--run': string; '--own': string }, qu
 
   let count = 0;
   const serve = async (connection: Gio.SocketConnection): Promise<void> => {
-    if (connection.get_socket().get_credentials().get_unix_user() !== config.uid || count >= MAX_CONNECTIONS) return;
+    if (connection.get_socket().get_credentials().get_unix_user() !== work.uid || count >= MAX_CONNECTIONS) return;
     count += 1;
     try {
       const [first] = await readExactly(connection.get_input_stream(), 1);
       if (first === HOLD && !isHeld) await hold(connection);
-      else if (first === SOCKS.version && isHeld) await proxy(connection, config, passed);
+      else if (first === SOCKS.version && isHeld) await proxy(connection, work.servers, passed);
     } finally {
       count -= 1;
     }
@@ -97,8 +95,21 @@ function listen(path: string, came: (connection: Gio.SocketConnection) => void):
 /** Held for the life of the process: GJS collects what nothing refers to. */
 const held: object[] = [];
 
+/** Asks the pages, and tells the root service. */
+async function test(root: Gio.SocketConnection, servers: readonly string[], end: () => void): Promise<void> {
+  const output = root.get_output_stream();
+  // one after the other: a stream takes one at a time
+  let written = Promise.resolve();
+  const tell = (line: string) => {
+    written = written.then(() => write(output, `${line}\n`)).catch(end);
+  };
+  const timer = setInterval(() => tell('beat'), BEAT_MS);
+  tell(JSON.stringify(await probe(servers)));
+  clearInterval(timer); // the root service ends it
+}
+
 /** One request of a browser. */
-async function proxy(connection: Gio.SocketConnection, { servers }: Config, passed: Passed): Promise<void> {
+async function proxy(connection: Gio.SocketConnection, servers: readonly string[], passed: Passed): Promise<void> {
   const [input, output] = [connection.get_input_stream(), connection.get_output_stream()];
   const [methods = 0] = await readExactly(input, 1);
   const isOpenToAll = (await readExactly(input, methods)).includes(0);
@@ -114,7 +125,7 @@ async function proxy(connection: Gio.SocketConnection, { servers }: Config, pass
   const host = kind === SOCKS.name ? new TextDecoder().decode(target) : target.join('.');
   const isAddress = /^[\d.]+$/.test(host);
   const addresses = isAddress ? [host] : await addressesOf(host, servers);
-  const remote = await connectToAny(addresses, high * 256 + low);
+  const remote = await connectToAny(addresses, high * 256 + low, CONNECT_SECONDS);
   if (!remote) return reply(addresses.some(isLocal) ? REPLY.refused : REPLY.unreachable);
   await reply(REPLY.ok);
   const bytes = passed.get(host) ?? { sent: 0, received: 0 };
@@ -127,22 +138,6 @@ async function proxy(connection: Gio.SocketConnection, { servers }: Config, pass
   } finally {
     close(remote);
   }
-}
-
-async function connectToAny(addresses: readonly string[], port: number): Promise<Gio.SocketConnection | null> {
-  for (const address of addresses) {
-    if (isLocal(address)) continue;
-    const to = Gio.InetSocketAddress.new_from_string(address, port);
-    const connection = to && (await connect(to, CONNECT_SECONDS).catch(() => null));
-    if (connection) return connection;
-  }
-  return null;
-}
-
-/** This machine's own servers are not for another user to be reached as. */
-function isLocal(address: string): boolean {
-  const parsed = Gio.InetAddress.new_from_string(address);
-  return !parsed || parsed.get_is_loopback() || parsed.get_is_any() || parsed.get_is_multicast();
 }
 
 /** Passes one direction on until it ends. */
@@ -163,14 +158,6 @@ async function pump(
     to.get_socket().shutdown(false, true);
   } catch {
     for (const end of [from, to]) close(end);
-  }
-}
-
-function close(connection: Gio.SocketConnection): void {
-  try {
-    connection.close(null);
-  } catch {
-    // it has ended
   }
 }
 

@@ -6,7 +6,7 @@ import { createClient } from '../../../../daemon/api/client.ts';
 import { signIn, type World } from '../../../../daemon/cli/commands/traffic/portal.ts';
 import type { Context } from '../../../../daemon/cli/context.ts';
 import { createTransport } from '../../../../daemon/cli/transport.ts';
-import type { Verdict } from '../../../../daemon/networks/portal/probe.ts';
+import type { Verdict } from '../../../../daemon/killswitch/sign-in/verdict.ts';
 import type { SignInWindow } from '../../../../daemon/networks/portal/sign-in-window.ts';
 import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
 import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
@@ -26,6 +26,7 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
   const opened: string[] = [];
   const windows: number[] = [];
   let closed = 0;
+  let detections = 0;
   let closeWindow = () => {};
   const closedWindow = new Promise<void>(resolve => {
     closeWindow = resolve;
@@ -56,6 +57,10 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
       windows.push(seconds);
       return window;
     },
+    async detect() {
+      detections += 1;
+      return verdicts[0]!;
+    },
     betweenMs: 1,
   };
   const said: string[] = [];
@@ -71,7 +76,20 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
   const run = (request: { onlyChecks?: true; opens?: true } = {}) =>
     signIn(context, { onlyChecks: false, opens: false, seconds: 300, ...request }, world);
   const block = () => state.set('killSwitch', { ...NO_KILL_SWITCH, enabled: true, active: true });
-  return { home, state, run, block, opened, windows, closedWindow, performed, said, printed, closed: () => closed };
+  return {
+    home,
+    state,
+    run,
+    block,
+    opened,
+    windows,
+    closedWindow,
+    performed,
+    said,
+    printed,
+    closed: () => closed,
+    detections: () => detections,
+  };
 }
 const actions = (performed: [string, unknown][]) => performed.map(([action]) => action);
 
@@ -153,11 +171,11 @@ test('with the kill switch on, a browser that is killed closes the window, and s
   await running;
 });
 
-test('with the kill switch on, a test of the network opens the window and no page', async t => {
-  const { run, block, opened, windows, closedWindow, printed } = await stage(t, [login]);
+test('with the kill switch on, the root service tests the network, with WARP off and no window open', async t => {
+  const { run, block, opened, windows, detections, performed, printed } = await stage(t, [login]);
   block();
   assert.equal(await run({ onlyChecks: true }), 0);
-  await closedWindow;
-  assert.deepEqual([opened, windows], [[], [300]]);
+  assert.deepEqual([opened, windows, detections()], [[], [], 1]);
+  assert.deepEqual(actions(performed), ['disconnect', 'connect']);
   assert.deepEqual(printed, [{ ok: true, network: 'login', loginPage: 'http://login.example/', signedIn: false }]);
 });

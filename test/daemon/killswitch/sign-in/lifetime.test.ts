@@ -6,6 +6,7 @@ import {
   createWindow,
   type Elements,
   type HelperEvents,
+  type HelperWork,
   renderElements,
 } from '../../../../daemon/killswitch/sign-in/window.ts';
 import { until } from '../../../support/until.ts';
@@ -27,6 +28,7 @@ function play() {
     fills: 0,
     stopped: 0,
     events: null as HelperEvents | null,
+    work: null as HelperWork | null,
     isBroken: false,
   };
   const window = createWindow(
@@ -41,12 +43,17 @@ function play() {
       hasTunnel: () => world.hasTunnel,
       isBlocking: () => world.isBlocking,
       isPresent: async () => world.isPresent,
-      async startHelper(_, events) {
-        const stop = () => {
-          world.stopped += 1;
-        };
+      async startHelper(events) {
         world.events = events;
-        return { uid: 61_999, stop };
+        return {
+          uid: 61_999,
+          async begin(work) {
+            world.work = work;
+          },
+          stop() {
+            world.stopped += 1;
+          },
+        };
       },
       now: () => world.now,
       report() {},
@@ -144,4 +151,50 @@ test('the elements are one transaction, which also empties the sets', () => {
       'flush set inet culvert sign_in_servers; add element inet culvert sign_in_servers { 61999 . "wlan0" . 10.0.0.1 }',
   );
   assert.doesNotMatch(renderElements(CLOSED, 'culvert'), /add/);
+});
+
+test('a test of the network lets a helper out that serves nobody, and ends with its answer', async () => {
+  const { world, window, beat } = play();
+  const testing = window.detect();
+  await until(() => world.work !== null);
+  assert.deepEqual([world.work, world.kernel, window.isOpen()], [{ uid: null, servers: ['10.0.0.1'] }, OPEN, false]);
+  await beat();
+  world.events!.found({ network: 'login', loginPage: 'http://login.example/' });
+  assert.deepEqual(await testing, { network: 'login', loginPage: 'http://login.example/' });
+  assert.deepEqual([world.kernel, world.stopped], [CLOSED, 1]);
+});
+
+test('a test that ends before its answer, or answers something else, found nothing', async () => {
+  const unreachable = { network: 'unreachable', loginPage: null };
+  for (const change of [
+    ({ world }) => world.events!.ended(),
+    ({ world }) => world.events!.found({ network: 'yes' }),
+    ({ world, beat }) => {
+      world.now += 20;
+      return beat();
+    },
+    ({ signIn }) => signIn(300),
+  ] as ((stage: ReturnType<typeof play>) => unknown)[]) {
+    const stage = play();
+    const testing = stage.window.detect();
+    await until(() => stage.world.work !== null);
+    await change(stage);
+    assert.deepEqual([await testing, stage.world.stopped], [unreachable, 1]);
+  }
+});
+
+test('nothing is tested during a sign-in, without a block, or with a tunnel', async () => {
+  const busy = play();
+  await busy.signIn(300);
+  await assert.rejects(busy.window.detect(), /LimitsExceeded|Somebody is signing in/);
+  assert.equal(busy.window.isOpen(), true);
+  for (const [change, pattern] of [
+    [{ isBlocking: false }, /does not block/],
+    [{ hasTunnel: true }, /Disconnect WARP first/],
+  ] as const) {
+    const { world, window } = play();
+    Object.assign(world, change);
+    await assert.rejects(window.detect(), pattern);
+    assert.equal(world.work, null);
+  }
 });

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { askSecurely, probeNetwork, TARGETS } from '../../../../daemon/networks/portal/probe.ts';
+import { TARGETS } from '../../../../daemon/killswitch/sign-in/verdict.ts';
+import { askSecurely, probeNetwork } from '../../../../daemon/networks/portal/probe.ts';
 import type { SignInWindow } from '../../../../daemon/networks/portal/sign-in-window.ts';
 import { type LoginPageStage, type Mode, setLoginPage } from '../../../support/killswitch/login-page.ts';
 import { missing, SIGN_IN_USER } from '../../../support/killswitch/stage.ts';
@@ -184,4 +185,45 @@ onNetwork('neither this machine nor another name server is reached by way of the
   const socket = await window.connect('203.0.113.20', 8080);
   socket.destroy();
   await window.close();
+});
+
+onNetwork(
+  'everybody at the machine can have the network tested, which lets nothing else out',
+  'silent',
+  async stage => {
+    const denied = await stage.call('DetectLogin', [], USER);
+    assert.match(denied.text, /Denied/);
+    assert.deepEqual(await stage.names(), []);
+    stage.allow('detect-login');
+    const testing = stage.call('DetectLogin', [], USER);
+    await until(() => stage.isOpen(), 'the window to open', CLOSES);
+    assert.equal(await stage.greets(USER), false, 'it serves nobody');
+    assert.match((await stage.call('SignIn', ['u', '60'], USER)).text, /Denied/);
+    for (const uid of [USER, SIGN_IN_USER - 1]) await stage.tryAll(uid);
+    assert.deepEqual(JSON.parse((await testing).text), { network: 'unreachable', loginPage: null });
+    assert.equal(await stage.isOpen(), false);
+    assert.deepEqual(await stage.leaked(), { packets: 0, questions: 0 });
+    const asked = await stage.names();
+    assert.deepEqual([...new Set(asked)].sort(), TARGETS.map(({ url }) => new URL(url).host).sort());
+    // moments later nothing is asked
+    stage.setMode('open');
+    const again = await stage.call('DetectLogin', [], USER);
+    assert.equal(JSON.parse(again.text).network, 'unreachable');
+    assert.deepEqual(await stage.names(), asked);
+    await stage.script('ip route replace default via 10.9.0.3 dev up0');
+    assert.match((await stage.call('DetectLogin', [], USER)).text, /LimitsExceeded: A network was tested moments ago/);
+  },
+);
+
+onNetwork('a test finds the login page, and none runs with the tunnel or during a sign-in', 'redirect', async stage => {
+  await stage.script('ip link add CloudflareWARP type ifb');
+  assert.match((await stage.call('DetectLogin')).text, /Disconnect WARP first/);
+  await stage.script('ip link del CloudflareWARP');
+  const window = await stage.open();
+  assert.match((await stage.call('DetectLogin')).text, /LimitsExceeded: Somebody is signing in/);
+  await window.close();
+  await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+  const found = JSON.parse((await stage.call('DetectLogin')).text);
+  assert.deepEqual(found, { network: 'login', loginPage: 'http://login.example/' });
+  assert.equal(await stage.isOpen(), false);
 });

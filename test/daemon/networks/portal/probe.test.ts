@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { judge, probeNetwork, type Target } from '../../../../daemon/networks/portal/probe.ts';
+import { judge, type Target } from '../../../../daemon/killswitch/sign-in/verdict.ts';
+import { probeNetwork } from '../../../../daemon/networks/portal/probe.ts';
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1');
