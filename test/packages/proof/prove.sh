@@ -261,8 +261,8 @@ rm -f "$work/display"
 # a display that programs in the roots reach through the abstract socket
 Xvfb -noreset -displayfd 3 -screen 0 1000x800x24 3>"$work/display" >/dev/null 2>&1 &
 display=$!
-ends=$display
-trap 'kill $ends' EXIT
+ends=$display keys=
+trap 'kill $ends || :; rm -rf "$keys"' EXIT
 while [ ! -s "$work/display" ]; do
   kill -0 $display 2>/dev/null || die 'Xvfb has ended.'
   sleep 0.1
