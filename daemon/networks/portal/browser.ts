@@ -9,6 +9,7 @@ const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrom
 /** The network's own name servers and plain HTTP lead to its login page; another proxy and encrypted DNS do not. */
 const PREFERENCES = `user_pref("network.trr.mode", 5);
 user_pref("network.captive-portal-service.enabled", false);
+user_pref("network.connectivity-service.enabled", false);
 user_pref("dom.security.https_only_mode", false);
 user_pref("dom.security.https_first", false);
 user_pref("browser.aboutwelcome.enabled", false);
@@ -27,6 +28,7 @@ user_pref("network.proxy.socks_remote_dns", true);
 user_pref("network.proxy.socks5_remote_dns", true);
 user_pref("network.proxy.no_proxies_on", "");
 user_pref("network.proxy.failover_direct", false);
+user_pref("network.proxy.allow_bypass", false);
 user_pref("network.dns.disablePrefetch", true);
 user_pref("network.http.http3.enable", false);
 user_pref("media.peerconnection.enabled", false);

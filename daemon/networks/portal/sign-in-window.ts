@@ -90,6 +90,7 @@ export async function openWindow(
     port: (server.address() as AddressInfo).port,
     connect: async (host, port) => askProxy(await reach(path), host, port),
     async close() {
+      clearInterval(alive); // a sign of life after the end would break the connection before the report
       hold.end();
       await closed;
       return hostsIn(report);

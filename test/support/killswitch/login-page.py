@@ -2,8 +2,8 @@
 
 DIRECTORY/mode says how it answers before the login: "redirect", "form", "511", "lies" (DNS leads every name to the network's own
 server), "https" (nothing answers plain HTTP, and every TLS server shows the network's certificate), "allows-one" (one test page
-passes), "silent", or "open". A request for http://login.example/accept signs in: the mode is "open" from then on. DIRECTORY/names gets
-a line for each question of DNS. DIRECTORY/certificate.pem is the network's certificate and key.
+passes), "silent", or "open". A request for http://login.example/accept signs in: the mode is "open" from then on; the form there sends
+itself in a browser. DIRECTORY/names gets a line for each question of DNS, DIRECTORY/pages one for each request, with the browser's name. DIRECTORY/certificate.pem is the network's certificate and key.
 """
 
 import os
@@ -18,7 +18,7 @@ ADDRESSES = {"connectivitycheck.gstatic.com": "203.0.113.11", "detectportal.fire
              "nmcheck.gnome.org": "203.0.113.13", "login.example": OWN, "page.example": "203.0.113.20"}
 PAGES = {"connectivitycheck.gstatic.com": ("204 No Content", ""), "detectportal.firefox.com": ("200 OK", "success\n"),
          "nmcheck.gnome.org": ("200 OK", "NetworkManager is online\n")}
-FORM = "<form action='http://login.example/accept'>" + "x" * 2000
+FORM = "<!DOCTYPE html><form action='http://login.example/accept'></form><script>document.forms[0].submit()</script>" + "x" * 2000
 
 
 def mode():
@@ -74,7 +74,11 @@ def serve(connection):
             request += part
         lines = request.decode().split("\r\n")
         host = next((line[6:] for line in lines if line.lower().startswith("host: ")), "").split(":")[0]
-        status, fields, body = reply_to(host, lines[0].split(" ")[1])
+        agent = next((line[12:] for line in lines if line.lower().startswith("user-agent: ")), "")
+        path = lines[0].split(" ")[1].split("?")[0]
+        with open(os.path.join(here, "pages"), "a") as file:
+            file.write(f"{host} {path} {agent}\n")
+        status, fields, body = reply_to(host, path)
         connection.sendall(f"HTTP/1.1 {status}\r\n{fields}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
     except OSError:
         pass
