@@ -1,5 +1,7 @@
 // Pure: renders the table that records what is blocked. It has a table of its own whose chains let everything pass, so that
 // nothing in it can open what the other tables block. The kernel bounds it: sets with a size, whose elements time out.
+
+import { ANY_DEVICE } from '../outside/addresses.ts';
 import { ALL_HOSTS, PROBE, THIS_NODE, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { ASKERS, leavingRules, lines, type RuleOptions, WITH_PORTS } from '../rules/rules.ts';
 import { leavingProgram, programRules } from '../rules/tunnel-only.ts';
@@ -106,7 +108,15 @@ function outputRules(rules: RuleOptions): string[] {
 
 function forwardRules(rules: RuleOptions): string[] {
   const { forwarded, dns, lan } = leavingRules(rules);
-  return [...forwarded('goto note_forwarded'), `${dns} goto note_forwarded`, ...lan('daddr'), 'goto note_forwarded'];
+  return [
+    // an administrator may have allowed a program outside the tunnel, which the set of another table says
+    `iifname ${ANY_DEVICE} accept`,
+    `oifname ${ANY_DEVICE} accept`,
+    ...forwarded('goto note_forwarded'),
+    `${dns} goto note_forwarded`,
+    ...lan('daddr'),
+    'goto note_forwarded',
+  ];
 }
 
 function definitionOf({ name, family, parts }: RecordingSet): string {

@@ -15,13 +15,18 @@ import { isInstalled, type Places, places as usual } from './published-state.ts'
 /** Programs that look up names for others do it over the tunnel, by sockets in these directories. */
 const RESOLVERS = ['/run/systemd/resolve', '/run/nscd'] as const;
 const RESOLV_CONF = '/etc/resolv.conf';
+/** A question for the gateway every 20 ms, for 10 s. */
+const PATIENCE = 'retrans 20 mcast_probes 500';
 
 /**
  * @param outer network namespace that bin/culvert was started in, as /proc names it
- * @returns what the program lacks. @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no
+ * @returns what the program lacks, and whether it has to be one that an administrator allowed. @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no
  * program then
  */
-export async function leadOutside(outer: string | undefined, places = usual): Promise<{ complete: boolean }> {
+export async function leadOutside(
+  outer: string | undefined,
+  places = usual,
+): Promise<Pick<Outside, 'complete' | 'waits'>> {
   if (!existsSync('/run/systemd/system'))
     throw new Problem(
       'killswitch-failed',
@@ -43,7 +48,7 @@ export async function leadOutside(outer: string | undefined, places = usual): Pr
       error,
     );
   }
-  return { complete: outside.complete };
+  return { complete: outside.complete, waits: outside.waits };
 }
 
 /** @throws Problem killswitch-not-installed */
@@ -58,7 +63,7 @@ export function requireService(places: Places): void {
 
 /** null for anything else. */
 function parseOutside(value: unknown): Outside | null {
-  const { address, gateway, address6, gateway6, nameserver, complete } = (value ?? {}) as Partial<
+  const { address, gateway, address6, gateway6, nameserver, complete, waits } = (value ?? {}) as Partial<
     Record<keyof Outside, unknown>
   >;
   const isAddress = (text: unknown, family?: number): text is string =>
@@ -74,11 +79,12 @@ function parseOutside(value: unknown): Outside | null {
     address6: six ? null : (address6 as string),
     gateway6: six ? null : (gateway6 as string),
     complete: complete === true,
+    waits: waits === true,
     nameserver,
   };
 }
 
-async function setLink({ address, gateway, address6, gateway6 }: Outside): Promise<void> {
+async function setLink({ address, gateway, address6, gateway6, waits }: Outside): Promise<void> {
   const lines = [
     'link set dev lo up',
     `address add ${address} dev ${INNER_DEVICE}`,
@@ -90,6 +96,10 @@ async function setLink({ address, gateway, address6, gateway6 }: Outside): Promi
       `address add ${address6} dev ${INNER_DEVICE} nodad`,
       `route add ::/0 via ${gateway6} dev ${INNER_DEVICE}`,
     );
+  // nobody answers before the link is turned on: until then the kernel keeps the first packets
+  if (waits)
+    for (const table of ['arp_cache', 'ndisc_cache'])
+      lines.push(`ntable change name ${table} dev ${INNER_DEVICE} ${PATIENCE}`);
   await run('ip', ['-batch', '-'], lines.join('\n'));
   // `ping` of a user
   const group = process.getgid!();

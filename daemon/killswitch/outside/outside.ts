@@ -7,10 +7,14 @@ import { createQueue, createShared } from '../switch.ts';
 import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
 import { addressesOf, MAX_LINKS, MAX_LINKS_OF_USER, NETWORK, NETWORK_6, PREFIX, PREFIX_6 } from './addresses.ts';
+import { createExceptions, type ExceptionEdges, type Owner } from './exceptions.ts';
 import { planRules, type Rule } from './routing.ts';
 import type { OutsideRules, Uplink } from './rules.ts';
 
 type Family = 4 | 6;
+
+/** Wait after a failure. */
+const AGAIN_SECONDS = 1;
 
 /** Settings of the program’s side of its link. */
 export interface Outside {
@@ -23,9 +27,11 @@ export interface Outside {
   complete: boolean;
   /** Address that names are asked of. */
   nameserver: string;
+  /** The link is turned on once the program is one that an administrator allowed. */
+  waits: boolean;
 }
 
-export interface OutsideEdges {
+export interface OutsideEdges extends ExceptionEdges {
   kernel: Kernel<OutsideRules>;
   isSupported(): boolean;
   /** null: there is no such process. */
@@ -36,13 +42,10 @@ export interface OutsideEdges {
   switchOn(): Promise<boolean>;
   /** True if an organization manages this machine's WARP; null if WARP did not say. */
   managed(): Promise<boolean | null>;
-  /** The links that there are, by number, with their users; null: one that was not finished. */
-  links(): ReadonlyMap<number, number | null>;
+  /** An administrator allowed any program while the kill switch is on. */
+  allowsAny(): boolean;
   /** Makes a link whose other end is in the network namespace of a process, and not in this one. @throws Error */
-  addLink(number: number, owner: { pid: number; uid: number }, mtu: number): Promise<void>;
-  removeLink(number: number): Promise<void>;
-  /** Gives a link its addresses, and turns it on. @throws Error */
-  startLink(number: number): Promise<void>;
+  addLink(number: number, owner: Owner, mtu: number): Promise<void>;
   rules(family: Family): Promise<Rule[]>;
   addRule(family: Family, words: readonly string[], priority: number): Promise<void>;
   removeRule(family: Family, words: readonly string[]): Promise<void>;
@@ -55,9 +58,10 @@ export interface OutsideEdges {
   /** Remembers, also for a later service, that there may be something to remove. */
   remember(on: boolean): void;
   isRemembered(): boolean;
+  /** Calls back after some seconds; replaces the alarm before. null: no alarm. */
+  alarm(seconds: number | null, ring: () => void): void;
   /** Begins or ends to call `check` when links, routes or rules change. */
   watch(on: boolean): void;
-  report(trouble: string): void;
 }
 
 export interface OutsidePrograms {
@@ -80,11 +84,25 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
   const inTurn = createQueue();
   /** The table and what it was rendered from. */
   let inForce: { fingerprint: string; from: string } | null = null;
+  /** Devices that lead outside the tunnel. */
+  let outer: string[] = [];
+  const exceptions = createExceptions(edges);
+  const reportTrouble = (error: unknown) =>
+    edges.report(`programs outside the tunnel may have no network: ${messageOf(error)}`);
 
   async function settle(): Promise<void> {
-    for (const [number, uid] of edges.links()) if (uid === null) await edges.removeLink(number);
+    for (const [number, owner] of edges.links()) if (owner === null) await edges.removeLink(number);
     if (edges.links().size) await putInForce(await look());
     else if (inForce || edges.isRemembered()) await remove();
+    await checkExceptions();
+  }
+
+  async function checkExceptions(): Promise<void> {
+    const seconds = await exceptions.check(outer).catch(error => {
+      reportTrouble(error);
+      return AGAIN_SECONDS;
+    });
+    edges.alarm(seconds, () => void inTurn(checkExceptions));
   }
 
   const look = async () => ({ 4: await edges.uplink(4), 6: await edges.uplink(6) });
@@ -100,7 +118,7 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
       return guarded === null ? null : { device: device!, resolver: resolver ?? null, guarded };
     };
     const uplinks = { 4: uplinkOf(4), 6: uplinkOf(6) };
-    const outer = ([4, 6] as const).flatMap(family => uplinks[family]?.device ?? []);
+    outer = ([4, 6] as const).flatMap(family => uplinks[family]?.device ?? []);
     await filter({ links, uplinks });
     await route(4, [...devices.map(device => ['iif', device]), ['to', NETWORK]]);
     await route(6, [...devices.map(device => ['iif', device]), ['to', NETWORK_6]]);
@@ -135,34 +153,12 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
   }
 
   const check = createShared(inTurn, settle);
-  const checkQuietly = () =>
-    check().catch(error => edges.report(`programs outside the tunnel may have no network: ${messageOf(error)}`));
-
-  /** @throws SwitchError */
-  async function checkRequest({ uid, pid }: { uid: number; pid: number }): Promise<Process[]> {
-    if (!edges.isSupported())
-      throw new SwitchError('Refused', N_('This needs systemd, and the program "ip" of iproute2.'));
-    const processes = ancestorsOf(edges.processOf, { uid, pid });
-    if (!processes) throw new SwitchError('Refused', N_('Only a process of your own can bypass the tunnel.'));
-    if ([pid, ...processes.map(process => process.pid)].some(edges.isKept))
-      throw new SwitchError('Refused', N_('A program that uses the tunnel only can’t start one outside it.'));
-    if (await edges.switchOn())
-      throw new SwitchError('Refused', N_('The kill switch is on, so no program may send outside the tunnel.'));
-    const managed = await edges.managed();
-    if (managed !== false)
-      throw new SwitchError(
-        'Refused',
-        managed
-          ? N_('An organization manages WARP on this machine, so no program may bypass the tunnel.')
-          : N_('WARP did not say whether an organization manages it, so no program may bypass the tunnel.'),
-      );
-    return processes;
-  }
+  const checkQuietly = () => check().catch(reportTrouble);
 
   /** @throws SwitchError LimitsExceeded */
   function freeNumber(uid: number): number {
     const links = edges.links();
-    const own = [...links.values()].filter(owner => owner === uid).length;
+    const own = [...links.values()].filter(owner => owner?.uid === uid).length;
     const free = Array.from({ length: MAX_LINKS }, (_, number) => number).find(number => !links.has(number));
     if (own >= MAX_LINKS_OF_USER || free === undefined)
       throw new SwitchError('LimitsExceeded', N_('Too many programs are outside the tunnel.'));
@@ -170,18 +166,19 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
   }
 
   async function place(caller: { uid: number; pid: number }): Promise<Outside> {
-    const [, shell] = await checkRequest(caller);
+    const { shell, waits } = await checkRequest(edges, caller);
     const found = await look();
     const mtu = Math.min(...[found[4], found[6]].flatMap(uplink => uplink?.mtu ?? []));
     if (!Number.isFinite(mtu)) throw new SwitchError('Refused', N_('There is no network outside the tunnel.'));
     const number = freeNumber(caller.uid);
     try {
-      await edges.addLink(number, { pid: shell!.pid, uid: caller.uid }, mtu);
+      await edges.addLink(number, { ...shell, uid: caller.uid }, mtu);
       // by now the number may be that of another process
-      if (edges.processOf(shell!.pid)?.startTime !== shell!.startTime) throw new Error('the process has ended');
+      if (edges.processOf(shell.pid)?.startTime !== shell.startTime) throw new Error('the process has ended');
       const uplinks = await putInForce(found);
-      await edges.startLink(number);
-      return outsideOf(number, uplinks, found[6] !== null);
+      if (!waits) await edges.startLink(number);
+      await checkExceptions();
+      return { ...outsideOf(number, uplinks, found[6] !== null), waits };
     } catch (error) {
       await edges.removeLink(number).catch(() => {});
       await settle().catch(() => {});
@@ -198,7 +195,32 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
   };
 }
 
-function outsideOf(number: number, uplinks: OutsideRules['uplinks'], has6: boolean): Outside {
+/** @throws SwitchError */
+async function checkRequest(
+  edges: OutsideEdges,
+  { uid, pid }: { uid: number; pid: number },
+): Promise<{ shell: Process; waits: boolean }> {
+  if (!edges.isSupported())
+    throw new SwitchError('Refused', N_('This needs systemd, and the program "ip" of iproute2.'));
+  const processes = ancestorsOf(edges.processOf, { uid, pid });
+  if (!processes) throw new SwitchError('Refused', N_('Only a process of your own can bypass the tunnel.'));
+  if ([pid, ...processes.map(process => process.pid)].some(edges.isKept))
+    throw new SwitchError('Refused', N_('A program that uses the tunnel only can’t start one outside it.'));
+  const waits = await edges.switchOn();
+  if (waits && !edges.allowsAny())
+    throw new SwitchError('Refused', N_('The kill switch is on, so no program may send outside the tunnel.'));
+  const managed = await edges.managed();
+  if (managed !== false)
+    throw new SwitchError(
+      'Refused',
+      managed
+        ? N_('An organization manages WARP on this machine, so no program may bypass the tunnel.')
+        : N_('WARP did not say whether an organization manages it, so no program may bypass the tunnel.'),
+    );
+  return { shell: processes[1]!, waits };
+}
+
+function outsideOf(number: number, uplinks: OutsideRules['uplinks'], has6: boolean): Omit<Outside, 'waits'> {
   const { address, gateway, address6, gateway6 } = addressesOf(number);
   if (!uplinks[4] && !uplinks[6])
     throw new SwitchError(

@@ -40,7 +40,12 @@ export const ASKERS = 'askers';
  * empty at any other time, and the kernel forgets each element unless it is repeated. Every word more is read with each repair.
  */
 export const SIGN_IN = { helpers: 'sign_in_helpers', servers: 'sign_in_servers' } as const;
-const SIGN_IN_SECONDS = 5;
+/**
+ * Set of pairs of devices: packets of a program outside the tunnel that an administrator allowed are forwarded between them. As for
+ * a sign-in, the kernel forgets each pair unless it is repeated.
+ */
+export const EXCEPTIONS = 'exceptions';
+const FORGOTTEN_SECONDS = 5;
 /** Mark of the helper's connections: no program can be told from what arrives. */
 const SIGN_IN_MARK = '0x20000000';
 /** Protocols with ports: TCP, UDP, DCCP, SCTP and UDP-Lite. By number, since nft needs /etc/protocols for names. */
@@ -74,6 +79,8 @@ const SIGN_IN_LEAVING = [
   `tcp dport != { 53, 853 } meta skuid . oifname @${SIGN_IN.helpers} ct mark set ${SIGN_IN_MARK} accept`,
   `udp dport 53 meta skuid . oifname . ip daddr @${SIGN_IN.servers} ct mark set ${SIGN_IN_MARK} accept`,
 ];
+
+const EXCEPTED = `iifname . oifname @${EXCEPTIONS} accept`;
 
 /** The DHCP messages of system users (dhcpcd and systemd-networkd are not root) and the part of neighbor discovery that a host sends. */
 const LINK_PROTOCOLS = [
@@ -148,8 +155,11 @@ ${flags.length ? `  flags ${flags.join(', ')}\n` : ''}  counter blocked { }
   set ${ASKERS} { type ipv6_addr; size 256; flags dynamic, timeout; timeout 5s; }
 
   # for a sign-in to a network
-  set ${SIGN_IN.helpers} { type uid . ifname; flags timeout; timeout ${SIGN_IN_SECONDS}s; }
-  set ${SIGN_IN.servers} { type uid . ifname . ipv4_addr; flags timeout; timeout ${SIGN_IN_SECONDS}s; }
+  set ${SIGN_IN.helpers} { type uid . ifname; flags timeout; timeout ${FORGOTTEN_SECONDS}s; }
+  set ${SIGN_IN.servers} { type uid . ifname . ipv4_addr; flags timeout; timeout ${FORGOTTEN_SECONDS}s; }
+
+  # programs outside the tunnel that an administrator allowed
+  set ${EXCEPTIONS} { type ifname . ifname; flags timeout; timeout ${FORGOTTEN_SECONDS}s; }
 
   # rejects, so that programs fail at once instead of waiting for a timeout
   chain output {
@@ -164,7 +174,8 @@ ${lines(lan('daddr'))}    counter name blocked reject with icmpx type admin-proh
   # program's mark or address translation may route the packet again. The last priority before conntrack's confirmation.
   chain postrouting {
     type filter hook postrouting priority 2147483646; policy ${CHAINS.postrouting};
-${lines(leaving)}    # answers for containers; \`iiftype\` reads the other device here, and the forward chain has checked the type
+${lines(leaving)}    ${EXCEPTED}
+    # answers for containers; \`iiftype\` reads the other device here, and the forward chain has checked the type
     iifname ${names} ct state established,related accept
     meta l4proto ${WITH_PORTS} ${DNS} counter name blocked drop
     # DNS that was translated to another port, and what nobody knows the first port of
@@ -176,6 +187,7 @@ ${lines(lan('daddr'))}    counter name blocked drop
   # of containers and virtual machines
   chain forward {
     type filter hook forward priority filter; policy ${CHAINS.forward};
+    ${EXCEPTED}
 ${lines(forwarded('counter name blocked drop'))}    meta l4proto ${WITH_PORTS} ${DNS} counter name blocked drop
 ${lines(lan('daddr'))}    counter name blocked drop
   }

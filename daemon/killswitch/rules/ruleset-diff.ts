@@ -1,8 +1,8 @@
 // Pure: compares what the kernel holds (`nft -j list table`) with the rules that it was given.
-import { ASKERS, CHAINS, SIGN_IN, TABLE } from './rules.ts';
+import { ASKERS, CHAINS, EXCEPTIONS, SIGN_IN, TABLE } from './rules.ts';
 
 /** Sets whose elements come and go by themselves. */
-const DYNAMIC: readonly unknown[] = [ASKERS, ...Object.values(SIGN_IN)];
+const DYNAMIC: readonly unknown[] = [ASKERS, EXCEPTIONS, ...Object.values(SIGN_IN)];
 
 /** One listed object: `{chain: {…}}`, `{rule: {…}}`. */
 type Item = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;

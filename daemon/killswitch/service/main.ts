@@ -3,6 +3,7 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import system from 'system';
 import { createRecorder } from '../blocked/recorder.ts';
+import { ALLOWLIST } from '../outside/allowlist.ts';
 import { createOutside } from '../outside/outside.ts';
 import { OUTSIDE_TABLE, type OutsideRules, renderOutside } from '../outside/rules.ts';
 import { createPrograms } from '../programs.ts';
@@ -18,7 +19,7 @@ import { createFiles, readText, replaceFile, startTimeOf } from './files.ts';
 import { openGate } from './gate.ts';
 import { createKernel } from './nft.ts';
 import { createSession } from './nft-session.ts';
-import { createOutsideEdges } from './outside/edges.ts';
+import { createOutsideEdges, type OutsidePlaces } from './outside/edges.ts';
 import { createProgramEdges, programsIn } from './programs.ts';
 import { runHelper } from './sign-in/helper.ts';
 import { createHelperLink } from './sign-in/helper-link.ts';
@@ -38,6 +39,7 @@ const options = parse(isHelper ? [] : system.programArgs, {
   '--cgroups': '/sys/fs/cgroup',
   '--ip': '/usr/sbin/ip',
   '--warp-cli': '/usr/bin/warp-cli',
+  '--outside-programs': ALLOWLIST,
   '--guard-links': '/etc/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:/lib/systemd/system',
 });
 if (mode === '--fallback') print(render(FALLBACK).trimEnd());
@@ -134,17 +136,18 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     report,
   });
   const outside = createOutside({
-    ...createOutsideEdges(
-      bus,
-      { ip: options['--ip'], warpCli: options['--warp-cli'], run: options['--run'] },
-      () => void outside.check(),
-    ),
+    ...createOutsideEdges(bus, outsidePlaces(), {
+      processOf: programEdges.processOf,
+      changed: () => void outside.check(),
+    }),
     kernel: createKernel<OutsideRules>(
       options['--nft'],
       { name: OUTSIDE_TABLE, render: renderOutside },
       () => void outside.check(),
     ),
-    processOf: programEdges.processOf,
+    isGuarded: () => !control.idle(),
+    isBlocking: () => control.isBlocking(),
+    fill: kernel.fill,
     switchOn: async () => (await control.check()).enabled || !control.idle(),
     report,
   });
@@ -194,6 +197,15 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     system.exit(1);
   });
   exitWhenIdle(0);
+}
+
+function outsidePlaces(): OutsidePlaces {
+  return {
+    ip: options['--ip'],
+    warpCli: options['--warp-cli'],
+    run: options['--run'],
+    allowlist: options['--outside-programs'],
+  };
 }
 
 /** True while the boot guard's unit is enabled and not masked. */

@@ -2,9 +2,9 @@
 // what other programs change.
 import GLib from 'gi://GLib?version=2.0';
 import type { Kernel } from '../edges.ts';
+import { type Elements, renderElements } from '../rules/elements.ts';
 import { renderRemoval } from '../rules/rules.ts';
 import { type Listing, parseListing } from '../rules/ruleset-diff.ts';
-import { renderElements, type WindowEdges } from '../sign-in/window.ts';
 import { message, WordedError } from '../wording.ts';
 import { createBackOff } from './child.ts';
 import { BEAT, createMonitor } from './nft-monitor.ts';
@@ -28,7 +28,7 @@ export function createKernel<Options extends object>(
   nft: string,
   { name, render }: TableKind<Options>,
   changed: () => void,
-): Kernel<Options> & Pick<WindowEdges, 'fill'> {
+): Kernel<Options> & { fill(elements: Elements): Promise<void> } {
   const list = `list table inet ${name}`;
   let guarding = false;
   /** True once nft and kernel took a table that survives a foreign flush and its owner's death; null: not tried yet. */

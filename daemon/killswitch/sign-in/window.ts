@@ -1,6 +1,7 @@
 // The time in which a user signs in to a network while the kill switch blocks: one helper may leave by one link. It knows no bus, files
 // or processes; they come in as `WindowEdges`.
 import { messageOf } from '../effects.ts';
+import type { Elements } from '../rules/elements.ts';
 import { MAX_SIGN_IN_SECONDS } from '../rules/request.ts';
 import { quoted, SIGN_IN } from '../rules/rules.ts';
 import { createQueue } from '../switch.ts';
@@ -34,9 +35,6 @@ export interface HelperEvents {
   found(result: unknown): void;
   ended(): void;
 }
-
-/** The elements of each set of `SIGN_IN`. */
-export type Elements = Readonly<Record<keyof typeof SIGN_IN, readonly string[]>>;
 
 export interface WindowEdges {
   /** Replaces the elements of the sets. The kernel forgets them after some seconds. @throws Error */
@@ -92,7 +90,7 @@ interface Open {
 
 /** The helper gives each page ten seconds. */
 const DETECTION_SECONDS = 20;
-const NOTHING: Elements = { helpers: [], servers: [] };
+const NOTHING: Elements = { [SIGN_IN.helpers]: [], [SIGN_IN.servers]: [] };
 
 /** @param changed called when the window was opened or closed */
 export function createWindow(edges: WindowEdges, changed: () => void): SignInWindow {
@@ -234,20 +232,7 @@ function whoOf(uid: Open['uid']): string {
 function elementsOf({ helper: { uid }, link, servers }: Open): Elements {
   const device = quoted(link.device);
   return {
-    helpers: [`${uid} . ${device}`],
-    servers: servers.map(server => `${uid} . ${device} . ${server}`),
+    [SIGN_IN.helpers]: [`${uid} . ${device}`],
+    [SIGN_IN.servers]: servers.map(server => `${uid} . ${device} . ${server}`),
   };
-}
-
-/** One transaction for `nft -i`. */
-export function renderElements(elements: Elements, table: string): string {
-  return (Object.keys(SIGN_IN) as (keyof Elements)[])
-    .flatMap(key => {
-      const set = `inet ${table} ${SIGN_IN[key]}`;
-      return [
-        `flush set ${set}`,
-        ...(elements[key].length ? [`add element ${set} { ${elements[key].join(', ')} }`] : []),
-      ];
-    })
-    .join('; ');
 }

@@ -184,7 +184,7 @@ export async function checkAsAlone(machine: Machine, inPlace: (...command: strin
 }
 
 /** The command line as it is installed, without the rest. */
-function install(prefix: string): string {
+export function install(prefix: string): string {
   mkdirSync(join(prefix, 'bin'), { recursive: true });
   mkdirSync(join(prefix, 'share/culvert'), { recursive: true });
   cpSync(bundledOnce('cli'), join(prefix, 'share/culvert/cli'), { recursive: true });

@@ -1,5 +1,5 @@
 // `culvert run`: prepares the place of a program, which bin/culvert then becomes.
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { ApiError } from '../../../api/client.ts';
 import type { Context, Run } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
@@ -25,7 +25,7 @@ export const run: Run = async (context, words, options) => {
     throw new Failure('culvert run has to be started by the script "culvert".');
   const { Problem } = await import('../../../problem.ts');
   try {
-    await (isOutside ? outside(context) : tunnelOnly(context));
+    await (isOutside ? outside(context, command) : tunnelOnly(context));
   } catch (error) {
     throw error instanceof Problem ? new ApiError(error.toJSON()) : error;
   }
@@ -57,9 +57,16 @@ async function tunnelOnly({ say, stderr }: Context): Promise<void> {
   if (resolver) say(`Names are looked up by ${resolver}, which is not kept in the tunnel.`);
 }
 
-async function outside({ env, say, stderr }: Context): Promise<void> {
+async function outside({ env, say, stderr }: Context, command: string): Promise<void> {
   const { leadOutside } = await import('../../../killswitch/client/outside.ts');
-  const { complete } = await leadOutside(env.CULVERT_OUTER);
+  const { complete, waits } = await leadOutside(env.CULVERT_OUTER);
+  if (waits) {
+    const [{ requireAllowed }, { findProgram }] = await Promise.all([
+      import('../../../killswitch/client/allowlist.ts'),
+      import('../../../apps/inspect-binary.ts'),
+    ]);
+    requireAllowed(command.includes('/') ? resolve(command) : findProgram(command, env.PATH ?? ''));
+  }
   if (!complete && stderr.isTTY)
     say('The program has no IPv6: before 6.17, Linux forwards it for all links or for none.');
 }

@@ -284,7 +284,8 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       'With --tunnel-only, the command has no network while the tunnel is down; this machine itself stays reachable, and so does the ' +
       'local proxy. That needs version 2 of control groups. A test runs first, confined in the same way.\n\n' +
       'With --outside, the command uses the network as if WARP were not there, and asks its resolver for names. This machine ' +
-      'itself is not reachable, and sudo does not work in it: use sudo culvert run. It is refused while the kill switch is on, and ' +
+      'itself is not reachable, and sudo does not work in it: use sudo culvert run. It is refused while the kill switch is on, unless ' +
+      'an administrator lists the path of the program in /etc/culvert/outside-programs, and ' +
       'where an organization manages WARP.',
     arguments: [{ name: '<command...>', summary: 'the command and its arguments' }],
     options: [

@@ -2,36 +2,48 @@
 import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { addressesOf, INNER_DEVICE, numberOf, PREFIX, PREFIX_6 } from '../../outside/addresses.ts';
+import type { Owner } from '../../outside/exceptions.ts';
 import type { OutsideEdges } from '../../outside/outside.ts';
 import { parseDefaultRoute, parseRules } from '../../outside/routing.ts';
 import { TUNNEL_INTERFACES } from '../../rules/place.ts';
 import { type Child, createBackOff, startChild } from '../child.ts';
 import { readText } from '../files.ts';
 import { cgroupOfProcess, childrenOf } from '../programs.ts';
+import { createAllowlist } from './allowlist.ts';
 import { output } from './commands.ts';
 import { createForwarding } from './forwarding.ts';
 import { isManaged } from './managed.ts';
 import { resolverOf } from './resolver.ts';
 
 /** The name that a link has in the kernel says whose it is, also to a later service. */
-const OWNER = /^culvert: program of user (\d+)$/;
+const OWNER = /^culvert: program of user (\d+), process (\d+) since (\d+)$/;
 /** Changes come in crowds: WARP alone sets 200 routes. */
 const CALM_MS = 20;
+/** Flag of a device that is on (linux/if.h). */
+const IFF_UP = 1;
 
 export interface OutsidePlaces {
   ip: string;
   warpCli: string;
   /** Directory of what this service turned on. */
   run: string;
+  /** Path of the list of programs that an administrator allowed. */
+  allowlist: string;
 }
+
+/** Parts that the kill switch and its service have. */
+type OfSwitch = 'kernel' | 'report' | 'switchOn' | 'isGuarded' | 'isBlocking' | 'fill';
 
 export function createOutsideEdges(
   bus: Gio.DBusConnection,
-  { ip, warpCli, run }: OutsidePlaces,
-  changed: () => void,
-): Omit<OutsideEdges, 'kernel' | 'report' | 'processOf' | 'switchOn'> {
+  { ip, warpCli, run, allowlist }: OutsidePlaces,
+  { processOf, changed }: Pick<OutsideEdges, 'processOf'> & { changed: () => void },
+): Omit<OutsideEdges, OfSwitch> {
   const family = (of: 4 | 6) => `-${of}`;
+  let alarm: ReturnType<typeof setTimeout> | null = null;
   return {
+    processOf,
+    ...createAllowlist(allowlist, processOf),
     isSupported: () =>
       GLib.file_test('/run/systemd/system', GLib.FileTest.IS_DIR) && GLib.file_test(ip, GLib.FileTest.IS_EXECUTABLE),
     isKept: pid => cgroupOfProcess(pid)?.includes('-culvert.slice/') ?? true,
@@ -43,7 +55,7 @@ export function createOutsideEdges(
           return number === null ? [] : [[number, ownerOf(device)] as const];
         }),
       ),
-    async addLink(number, { pid, uid }, mtu) {
+    async addLink(number, { pid, uid, startTime }, mtu) {
       const { device } = addressesOf(number);
       const size = ['mtu', String(mtu)];
       // a name in /run/netns would come before the number of a process
@@ -53,7 +65,15 @@ export function createOutsideEdges(
       await output([ip, 'link', 'add', device, ...size, 'type', 'veth', ...inner]);
       const [link] = JSON.parse(await output([ip, '-j', 'link', 'show', 'dev', device])) as Record<string, unknown>[];
       if (link?.link_netnsid === undefined) throw new Error('the process has no network of its own');
-      await output([ip, 'link', 'set', 'dev', device, 'alias', `culvert: program of user ${uid}`]);
+      await output([
+        ip,
+        'link',
+        'set',
+        'dev',
+        device,
+        'alias',
+        `culvert: program of user ${uid}, process ${pid} since ${startTime}`,
+      ]);
     },
     async removeLink(number) {
       const { device } = addressesOf(number);
@@ -68,6 +88,7 @@ export function createOutsideEdges(
         await output([ip, 'address', 'add', `${gateway6}/${PREFIX_6}`, 'dev', device, 'nodad']).catch(() => {});
       await output([ip, 'link', 'set', 'dev', device, 'up']);
     },
+    isStarted: number => (Number(readText(`/sys/class/net/${addressesOf(number).device}/flags`)) & IFF_UP) !== 0,
     rules: async of => parseRules(await output([ip, '-j', family(of), 'rule', 'show'])),
     async addRule(of, words, priority) {
       await output([ip, family(of), 'rule', 'add', ...words, 'priority', String(priority), 'lookup', 'main']);
@@ -82,13 +103,18 @@ export function createOutsideEdges(
       return route && mtu ? { device: route.device, mtu, resolver: await resolverOf(bus, route, of) } : null;
     },
     ...createForwarding(run),
+    now: () => GLib.get_monotonic_time() / 1e6,
+    alarm(seconds, ring) {
+      if (alarm) clearTimeout(alarm);
+      alarm = seconds === null ? null : setTimeout(ring, seconds * 1000);
+    },
     watch: createMonitor(ip, changed),
   };
 }
 
-function ownerOf(device: string): number | null {
-  const [, uid] = OWNER.exec(readText(`/sys/class/net/${device}/ifalias`)?.trim() ?? '') ?? [];
-  return uid === undefined ? null : Number(uid);
+function ownerOf(device: string): Owner | null {
+  const [, uid, pid, startTime] = OWNER.exec(readText(`/sys/class/net/${device}/ifalias`)?.trim() ?? '') ?? [];
+  return startTime === undefined ? null : { uid: Number(uid), pid: Number(pid), startTime };
 }
 
 /** Follows `ip monitor`. @returns turns it on or off */

@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { hasOwnNetwork } from '../../../../daemon/apps/launch/escapes.ts';
 import { addressesOf, MAX_LINKS_OF_USER, numberOf } from '../../../../daemon/killswitch/outside/addresses.ts';
+import { attachLoop, LOOP, line } from '../../../support/killswitch/loops.ts';
 import {
   ASK,
   ASK_UDP,
@@ -125,27 +126,6 @@ test('its packets leave by the uplink alone, its names are asked there, and noth
   dns.kill('SIGKILL');
 });
 
-/** Answers each line with what ASK or ASK_UDP would print, in a process that stays. */
-const LOOP = [
-  '/usr/bin/python3',
-  '-c',
-  `
-import socket, sys
-print("ready", flush=True)
-for line in sys.stdin:
-    kind, address, port = line.split()
-    six = ":" in address
-    s = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM)
-    s.settimeout(1)
-    try:
-        s.connect((address, int(port)))
-        s.send(b"x")
-        print(s.recv(100).decode().split()[0], flush=True)
-    except OSError as error:
-        print(type(error).__name__, flush=True)
-    s.close()`,
-];
-
 function start(command: string[], options: Parameters<Machine['start']>[1] = {}): ChildProcess {
   const child = machine.start(command, options);
   running.add(child);
@@ -153,41 +133,9 @@ function start(command: string[], options: Parameters<Machine['start']>[1] = {})
   return child;
 }
 
-/** Next output of a program. */
-function line(child: ChildProcess): Promise<string> {
-  return new Promise((done, fail) => {
-    let errors = '';
-    const read = (data: unknown) => {
-      errors += data;
-    };
-    const ended = () => fail(new Error(`it ended: ${errors}`));
-    child.stderr!.on('data', read);
-    child.once('close', ended);
-    child.stdout!.once('data', data => {
-      child.stderr!.off('data', read);
-      child.off('close', ended);
-      done(String(data).trim());
-    });
-  });
-}
-
 /** A program outside that asks on demand. */
-async function startLoop(options: { uid?: number } = {}, command = machine.outside(...LOOP)) {
-  const child = start(command, { ...options, stdio: ['pipe', 'pipe', 'pipe'] });
-  assert.equal(await line(child), 'ready');
-  return {
-    child,
-    ask(kind: 'tcp' | 'udp' = 'tcp', { address = FAR.address, port = FAR.port } = {}) {
-      const answer = line(child);
-      child.stdin!.write(`${kind} ${address} ${port}\n`);
-      return answer;
-    },
-    async end() {
-      child.stdin!.end();
-      await finish(child);
-    },
-  };
-}
+const startLoop = (options: { uid?: number } = {}, command = machine.outside(...LOOP)) =>
+  attachLoop(start(command, { ...options, stdio: ['pipe', 'pipe', 'pipe'] }));
 
 const device = async () => (await state()).links[0]!;
 
@@ -438,7 +386,7 @@ test('no other host is forwarded because of it, and one user has a limited numbe
   const more = await Promise.all(Array.from({ length: 3 }, () => startLoop()));
   for (let number = 4; number < MAX_LINKS_OF_USER; number++)
     await machine.script(
-      `ip link add culv${number} type veth peer name other${number} && ip link set culv${number} alias "culvert: program of user ${DAEMON}"`,
+      `ip link add culv${number} type veth peer name other${number} && ip link set culv${number} alias "culvert: program of user ${DAEMON}, process 1 since 0"`,
     );
   assert.match((await machine.run(machine.outside('echo', 'x'))).err, /Too many programs are outside the tunnel/);
   for (let number = 4; number < MAX_LINKS_OF_USER; number++) await machine.script(`ip link del culv${number}`);

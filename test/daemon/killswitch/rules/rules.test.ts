@@ -60,6 +60,7 @@ function chainsOf(allowLan: boolean): [name: string, hook: string, rules: string
       'type filter hook postrouting priority 2147483646; policy drop;',
       [
         ...LEAVING,
+        'iifname . oifname @exceptions accept',
         'iifname { "CloudflareWARP" } ct state established,related accept',
         `${WITH_PORTS} th dport { 53, 853 } counter name blocked drop`,
         `ct direction original ${WITH_PORTS} ct original proto-dst { 53, 853 } counter name blocked drop`,
@@ -72,6 +73,7 @@ function chainsOf(allowLan: boolean): [name: string, hook: string, rules: string
       'forward',
       'type filter hook forward priority filter; policy drop;',
       [
+        'iifname . oifname @exceptions accept',
         `${TUNNEL_OUT} accept`,
         `${TUNNEL_IN} ct state established,related accept`,
         ...SOURCE_ROUTES,
@@ -132,6 +134,7 @@ for (const allowLan of [false, true])
         '  set askers { type ipv6_addr; size 256; flags dynamic, timeout; timeout 5s; }',
         '  set sign_in_helpers { type uid . ifname; flags timeout; timeout 5s; }',
         '  set sign_in_servers { type uid . ifname . ipv4_addr; flags timeout; timeout 5s; }',
+        '  set exceptions { type ifname . ifname; flags timeout; timeout 5s; }',
         '}',
       ],
     );

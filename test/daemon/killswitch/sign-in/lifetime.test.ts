@@ -1,20 +1,18 @@
 // The lifetime of a sign-in, with everything around it played.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Elements, renderElements } from '../../../../daemon/killswitch/rules/elements.ts';
 import type { Link } from '../../../../daemon/killswitch/sign-in/link.ts';
-import {
-  createWindow,
-  type Elements,
-  type HelperEvents,
-  type HelperWork,
-  renderElements,
-} from '../../../../daemon/killswitch/sign-in/window.ts';
+import { createWindow, type HelperEvents, type HelperWork } from '../../../../daemon/killswitch/sign-in/window.ts';
 import { until } from '../../../support/until.ts';
 
 const USER = 1000;
 const LINK: Link = { device: 'wlan0', index: '3', gateway: '10.0.0.1', hardware: null };
-const OPEN: Elements = { helpers: ['61999 . "wlan0"'], servers: ['61999 . "wlan0" . 10.0.0.1'] };
-const CLOSED: Elements = { helpers: [], servers: [] };
+const OPEN: Elements = {
+  sign_in_helpers: ['61999 . "wlan0"'],
+  sign_in_servers: ['61999 . "wlan0" . 10.0.0.1'],
+};
+const CLOSED: Elements = { sign_in_helpers: [], sign_in_servers: [] };
 
 function play() {
   const world = {
@@ -34,7 +32,7 @@ function play() {
   const window = createWindow(
     {
       async fill(elements) {
-        if (world.isBroken && elements.helpers.length) throw new Error('nft: no');
+        if (world.isBroken && elements.sign_in_helpers!.length) throw new Error('nft: no');
         world.kernel = elements;
         world.fills += 1;
       },

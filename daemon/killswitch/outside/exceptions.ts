@@ -1,0 +1,87 @@
+// Lets programs outside the tunnel through the kill switch where an administrator allowed exactly them: a link is turned on once the process
+// that it was made for has become such a program, and its packets are blocked again when that process ends.
+import type { Elements } from '../rules/elements.ts';
+import { EXCEPTIONS, quoted } from '../rules/rules.ts';
+import { addressesOf } from './addresses.ts';
+
+/** The process that a link was made for. */
+export interface Owner {
+  uid: number;
+  pid: number;
+  startTime: string;
+}
+
+export interface ExceptionEdges {
+  /** The links that there are, by number; null: one that was not finished. */
+  links(): ReadonlyMap<number, Owner | null>;
+  /** True where the process has become one of the programs that an administrator allowed. */
+  isAllowed(owner: Owner): boolean;
+  /** The kill switch is on, paused or on trial. */
+  isGuarded(): boolean;
+  /** Its rules are in force. */
+  isBlocking(): boolean;
+  /** Replaces elements of the kill switch's table. @throws Error */
+  fill(elements: Elements): Promise<void>;
+  isStarted(number: number): boolean;
+  /** @throws Error */
+  startLink(number: number): Promise<void>;
+  /** @throws Error */
+  removeLink(number: number): Promise<void>;
+  /** Seconds of a clock that only goes forward. */
+  now(): number;
+  report(trouble: string): void;
+}
+
+export interface Exceptions {
+  /**
+   * Brings links and the kill switch in step with the programs.
+   * @param uplinks devices that lead outside the tunnel
+   * @returns seconds until it has to be called again; null: there is no link. @throws Error
+   */
+  check(uplinks: readonly string[]): Promise<number | null>;
+}
+
+/** A program is waited for after its place was made. */
+const WAIT_SECONDS = 10;
+/** The kernel forgets an element after five seconds. */
+const EVERY = { waiting: 0.02, running: 1 };
+
+export function createExceptions(edges: ExceptionEdges): Exceptions {
+  /** Links that wait for their program, each with the time when it was first seen. */
+  const waiting = new Map<number, number>();
+  let isFilled = false;
+
+  async function fill(numbers: readonly number[], uplinks: readonly string[]): Promise<void> {
+    if (!edges.isBlocking() || (!numbers.length && !isFilled)) return;
+    const pairs = numbers.flatMap(number => uplinks.map(uplink => [addressesOf(number).device, uplink] as const));
+    const elements = pairs.flatMap(([a, b]) => [`${quoted(a)} . ${quoted(b)}`, `${quoted(b)} . ${quoted(a)}`]);
+    await edges.fill({ [EXCEPTIONS]: elements });
+    isFilled = elements.length > 0;
+  }
+
+  async function giveUp(number: number, since: number): Promise<void> {
+    if (edges.now() - since < WAIT_SECONDS) return;
+    waiting.delete(number);
+    edges.report(`link ${number} is removed: its program is not one that an administrator allowed`);
+    await edges.removeLink(number);
+  }
+
+  async function check(uplinks: readonly string[]): Promise<number | null> {
+    const links = [...edges.links()].flatMap(([number, owner]) => (owner ? [{ number, owner }] : []));
+    const isFree = !edges.isGuarded();
+    const allowed = isFree ? [] : links.filter(({ owner }) => edges.isAllowed(owner)).map(({ number }) => number);
+    await fill(allowed, uplinks);
+    for (const { number } of links) {
+      if (edges.isStarted(number)) continue;
+      if (isFree || allowed.includes(number)) await edges.startLink(number);
+      else waiting.set(number, waiting.get(number) ?? edges.now());
+    }
+    for (const [number, since] of waiting) {
+      if (!links.some(link => link.number === number) || edges.isStarted(number)) waiting.delete(number);
+      else await giveUp(number, since);
+    }
+    return links.length ? (waiting.size ? EVERY.waiting : EVERY.running) : null;
+  }
+
+  return { check };
+}

@@ -1,0 +1,62 @@
+// Reads which programs an administrator allowed outside the tunnel while the kill switch is on, and recognizes them by their files.
+import Gio from 'gi://Gio?version=2.0';
+import { parseAllowlist } from '../../outside/allowlist.ts';
+import type { ExceptionEdges, Owner } from '../../outside/exceptions.ts';
+import type { OutsideEdges } from '../../outside/outside.ts';
+import { readText } from '../files.ts';
+
+const MAX_BYTES = 64 * 1024;
+/** Rights of the group and of others to write. */
+const WRITABLE = 0o022;
+const ATTRIBUTES = 'standard::type,standard::size,unix::uid,unix::mode,unix::device,unix::inode';
+
+/** @param file path of the list */
+export function createAllowlist(
+  file: string,
+  processOf: OutsideEdges['processOf'],
+): Pick<ExceptionEdges, 'isAllowed'> & Pick<OutsideEdges, 'allowsAny'> {
+  const listed = () => {
+    const info = onlyRoots(file);
+    return info && info.get_size() <= MAX_BYTES ? parseAllowlist(readText(file) ?? '') : [];
+  };
+  const isAlive = ({ uid, pid, startTime }: Owner) => {
+    const process = processOf(pid);
+    return process?.uid === uid && process.startTime === startTime;
+  };
+  return {
+    allowsAny: () => listed().length > 0,
+    isAllowed(owner) {
+      if (!isAlive(owner)) return false;
+      const running = identityOf(infoOf(`/proc/${owner.pid}/exe`, Gio.FileQueryInfoFlags.NONE));
+      // by now the number may be that of another process
+      return isAlive(owner) && running !== null && listed().some(path => identityOf(onlyRoots(path)) === running);
+    },
+  };
+}
+
+/** A regular file that root alone can change or replace, without a link on its way; else null. */
+function onlyRoots(path: string): Gio.FileInfo | null {
+  const names = path.split('/').slice(1);
+  const places = ['/', ...names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`)];
+  const infos = places.map(place => infoOf(place, Gio.FileQueryInfoFlags.NOFOLLOW_SYMLINKS));
+  const isOf = (info: Gio.FileInfo | null, type: Gio.FileType) =>
+    info?.get_file_type() === type &&
+    info.get_attribute_uint32('unix::uid') === 0 &&
+    (info.get_attribute_uint32('unix::mode') & WRITABLE) === 0;
+  const last = infos.pop() ?? null;
+  return infos.every(info => isOf(info, Gio.FileType.DIRECTORY)) && isOf(last, Gio.FileType.REGULAR) ? last : null;
+}
+
+/** Device and inode, as text: an inode has more digits than a number of JavaScript. */
+function identityOf(info: Gio.FileInfo | null): string | null {
+  return info && `${info.get_attribute_as_string('unix::device')} ${info.get_attribute_as_string('unix::inode')}`;
+}
+
+/** null where it can't be read. */
+function infoOf(path: string, flags: Gio.FileQueryInfoFlags): Gio.FileInfo | null {
+  try {
+    return Gio.File.new_for_path(path).query_info(ATTRIBUTES, flags, null);
+  } catch {
+    return null;
+  }
+}
