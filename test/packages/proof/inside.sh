@@ -12,6 +12,7 @@ die() { say "$@" >&2; exit 1; }
 listing() { find / -xdev -path /run -prune -o -path /proc -prune -o -path /dev -prune -o -path /tmp -prune -o -print | LC_ALL=C sort; }
 
 # [EXPRESSION]: but for these paths
+# shellcheck disable=SC2120 # of repository.sh
 same_as_before() {
   listing >/tmp/after
   for when in before after; do grep -v "${1-^$}" /tmp/$when >/tmp/$when.kept; done
