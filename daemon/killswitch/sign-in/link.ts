@@ -36,6 +36,15 @@ export function defaultRoute(
   return found ? { device: found[0]!, gateway: addressOf(found[2]!) } : null;
 }
 
+/** True for a way to the internet over IPv6. @param routes text of /proc/net/ipv6_route */
+export function hasIpv6Route(routes: string, isPhysical: (device: string) => boolean): boolean {
+  return routes.split('\n').some(row => {
+    const [destination, length, , , , , , , flags = '', device = ''] = row.trim().split(/\s+/);
+    const isDefault = /^0{32}$/.test(destination!) && length === '00';
+    return isDefault && (Number.parseInt(flags, 16) & UP_TO_GATEWAY) === UP_TO_GATEWAY && isPhysical(device);
+  });
+}
+
 /** A word of the kernel's, least significant byte first: `0102A8C0` is 192.168.2.1. */
 function addressOf(word: string): string {
   return (word.match(/../g) ?? [])

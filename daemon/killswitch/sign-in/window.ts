@@ -41,6 +41,8 @@ export interface WindowEdges {
   fill(elements: Elements): Promise<void>;
   /** The link to the internet outside the tunnel; null without one. */
   link(): Link | null;
+  /** The internet is reached over IPv6 alone, which the helper does not speak. */
+  isIpv6Only(): boolean;
   /** IPv4 addresses of the name servers that the link's network named. */
   servers(link: Link): Promise<readonly string[]>;
   hasTunnel(): boolean;
@@ -102,6 +104,8 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     if (!edges.isBlocking())
       throw new SwitchError('NotEnabled', N_('The kill switch does not block, so the login page needs no window.'));
     if (edges.hasTunnel()) throw new SwitchError('Failed', N_('Disconnect WARP first. It blocks the login page too.'));
+    if (edges.isIpv6Only())
+      throw new SwitchError('Failed', N_('This network has IPv6 alone. Pause the kill switch to sign in to it.'));
     const link = edges.link();
     const servers = link ? await edges.servers(link) : [];
     if (!link || !servers.length)

@@ -3,7 +3,7 @@ import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { TUNNEL_INTERFACES } from '../../rules/place.ts';
 import { quoted } from '../../rules/rules.ts';
-import { defaultRoute, hardwareOf, type Link, serversIn } from '../../sign-in/link.ts';
+import { defaultRoute, hardwareOf, hasIpv6Route, type Link, serversIn } from '../../sign-in/link.ts';
 import { call, property } from '../authorization.ts';
 import { readText } from '../files.ts';
 
@@ -38,6 +38,7 @@ export function createUplink(bus: Gio.DBusConnection) {
   return {
     hasTunnel: () => TUNNEL_INTERFACES.some(name => exists(`/sys/class/net/${name}`)),
     link,
+    isIpv6Only: () => link() === null && hasIpv6Route(text('/proc/net/ipv6_route'), isPhysical),
     async servers({ device, index, gateway }: Link): Promise<string[]> {
       const managed = await serversOfManager(device).catch(() => []);
       if (managed.length) return managed;

@@ -17,6 +17,7 @@ const CLOSED: Elements = { sign_in_helpers: [], sign_in_servers: [] };
 function play() {
   const world = {
     link: LINK as Link | null,
+    isIpv6Only: false,
     servers: ['10.0.0.1'],
     hasTunnel: false,
     isBlocking: true,
@@ -37,6 +38,7 @@ function play() {
         world.fills += 1;
       },
       link: () => world.link,
+      isIpv6Only: () => world.isIpv6Only,
       servers: async () => world.servers,
       hasTunnel: () => world.hasTunnel,
       isBlocking: () => world.isBlocking,
@@ -131,6 +133,7 @@ test('does not begin without a block, with a tunnel, or without a network, and l
     [{ isBlocking: false }, /does not block/],
     [{ hasTunnel: true }, /Disconnect WARP first/],
     [{ link: null }, /on no network/],
+    [{ link: null, isIpv6Only: true }, /IPv6 alone/],
     [{ servers: [] }, /on no network/],
     [{ isBroken: true }, /nft: no/],
   ] as const) {

@@ -5,6 +5,7 @@ import {
   defaultRoute,
   hardwareOf,
   hasChanged,
+  hasIpv6Route,
   type Link,
   serversIn,
 } from '../../../../daemon/killswitch/sign-in/link.ts';
@@ -29,6 +30,17 @@ test('takes the default route with the lowest metric of a physical device', () =
     null,
   );
   assert.equal(defaultRoute('', isPhysical), null);
+});
+
+test('finds a default route of IPv6 by way of a router, on a physical device', () => {
+  const zero = '0'.repeat(32);
+  const row = (to: string, flags: string, device: string) =>
+    `${to} 00 ${zero} 00 20010db8000000000000000000000002 00000400 00000001 00000000 ${flags}      ${device}\n`;
+  const rows = row(zero, '00200200', 'lo') + row(`fe80${'0'.repeat(28)}`, '00000003', 'eth0');
+  assert.equal(hasIpv6Route(rows, isPhysical), false);
+  assert.equal(hasIpv6Route(rows + row(zero, '00000003', 'docker0'), isPhysical), false);
+  assert.equal(hasIpv6Route(rows + row(zero, '00000003', 'eth0'), isPhysical), true);
+  assert.equal(hasIpv6Route('', isPhysical), false);
 });
 
 test('reads the hardware address of the gateway on that device', () => {

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { TARGETS } from '../../../../daemon/killswitch/sign-in/verdict.ts';
 import { askSecurely, probeNetwork } from '../../../../daemon/networks/portal/probe.ts';
 import type { SignInWindow } from '../../../../daemon/networks/portal/sign-in-window.ts';
-import { type LoginPageStage, type Mode, setLoginPage } from '../../../support/killswitch/login-page.ts';
+import { type LoginPageStage, type Mode, NAME_SERVER, setLoginPage } from '../../../support/killswitch/login-page.ts';
 import { missing, SIGN_IN_USER } from '../../../support/killswitch/stage.ts';
 import { makeCertificate } from '../../../support/networks/certificate.ts';
 import { signal } from '../../../support/signal.ts';
@@ -225,5 +225,32 @@ onNetwork('a test finds the login page, and none runs with the tunnel or during 
   await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
   const found = JSON.parse((await stage.call('DetectLogin')).text);
   assert.deepEqual(found, { network: 'login', loginPage: 'http://login.example/' });
+  assert.equal(await stage.isOpen(), false);
+});
+
+const IPV6 = 'ip -6 addr add 2001:db8::1/64 dev up0 nodad; ip -6 route add default via 2001:db8::2 dev up0';
+
+onNetwork(
+  'with IPv4 and IPv6, a sign-in goes by IPv4, whatever name servers the network names',
+  'redirect',
+  async stage => {
+    const lease = '/run/systemd/netif/leases/$(cat /sys/class/net/up0/ifindex)';
+    await stage.script(`${IPV6}; echo "DNS=2001:db8::2 ${NAME_SERVER}" >${lease}`);
+    const window = await stage.open();
+    assert.deepEqual(await probe(window), { network: 'login', loginPage: 'http://login.example/' });
+    await assert.rejects(window.connect('2001:db8::2', 80));
+    assert.match(await page(window, 'login.example', '/accept'), /welcome/);
+    assert.equal((await probe(window)).network, 'open');
+    await window.close();
+  },
+);
+
+onNetwork('a network with IPv6 alone is refused with the reason, and nothing is let out', 'redirect', async stage => {
+  await stage.script(`${IPV6}; ip -4 route del default`);
+  for (const [method, args] of [
+    ['SignIn', ['u', '60']],
+    ['DetectLogin', []],
+  ] as const)
+    assert.match((await stage.call(method, args)).text, /Failed: This network has IPv6 alone/);
   assert.equal(await stage.isOpen(), false);
 });
