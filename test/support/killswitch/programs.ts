@@ -150,8 +150,8 @@ export async function setMachine() {
       return { uplink, tunnel };
     },
     /** Removes the user's cgroup, as systemd does with a slice whose last program has ended. */
-    removePlace() {
-      const place = join(stage.cgroup!, cgroupOf(DAEMON));
+    removePlace(uid = DAEMON) {
+      const place = join(stage.cgroup!, cgroupOf(uid));
       for (const entry of readdirSync(place, { withFileTypes: true }))
         if (entry.isDirectory()) rmdirSync(join(place, entry.name));
       rmdirSync(place);
