@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import { namesIn } from '../system/files.ts';
 import { userData } from './data-home.ts';
 import { type Entry, parseEntry } from './desktop-entry.ts';
 
@@ -104,7 +105,7 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
     const entries = new Map<string, Found<T>>();
     let count = 0;
     for (const { directory, prefix } of places)
-      for (const name of namesIn(directory)) {
+      for (const name of namesIn(directory).filter(each => each.endsWith('.desktop'))) {
         const id = prefix + name;
         if (entries.has(id)) continue;
         const path = `${directory}/${name}`;
@@ -169,14 +170,6 @@ function listDirectories(root: string): { directory: string; prefix: string }[] 
   };
   visit(root, '', 0);
   return places;
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory).filter(name => name.endsWith('.desktop'));
-  } catch {
-    return [];
-  }
 }
 
 /**

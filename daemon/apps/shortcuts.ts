@@ -1,8 +1,8 @@
 // Culvert's own desktop entries, each of which starts one app through the proxy, only through the tunnel or outside it: made, renewed, removed.
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShortcutWay } from '../api/schema.ts';
-import { replaceFile } from '../system/files.ts';
+import { namesIn, readText, replaceFile } from '../system/files.ts';
 import { readFileSafely } from './catalog.ts';
 import { SHORTCUT_PREFIXES, wayOfShortcut } from './data-home.ts';
 import { ORIGINAL_KEY, SHORTCUT_KEY } from './describe.ts';
@@ -31,13 +31,7 @@ export function shortcutPath(dataHome: string, id: string, way: ShortcutWay): st
 
 /** Every shortcut that is ours, by its file; the id is its app's. Files of that name without our key are the user's. */
 export function listShortcuts(dataHome: string): { id: string; way: ShortcutWay; path: string; original: string }[] {
-  let names: string[];
-  try {
-    names = readdirSync(shortcutDirectory(dataHome));
-  } catch {
-    return [];
-  }
-  return names
+  return namesIn(shortcutDirectory(dataHome))
     .filter(name => name.endsWith('.desktop'))
     .flatMap(name => {
       const way = wayOfShortcut(name);
@@ -58,7 +52,7 @@ export function listShortcuts(dataHome: string): { id: string; way: ShortcutWay;
 export function writeShortcut(dataHome: string, original: Original, launcher: string): boolean {
   const path = shortcutPath(dataHome, original.id, original.way);
   const content = shortcutText(original, launcher);
-  if (read(path) === content) return false;
+  if (readText(path) === content) return false;
   mkdirSync(shortcutDirectory(dataHome), { recursive: true });
   replaceFile(path, content);
   return true;
@@ -66,7 +60,7 @@ export function writeShortcut(dataHome: string, original: Original, launcher: st
 
 /** @returns whether there was one */
 export function removeShortcut(path: string): boolean {
-  const present = read(path) !== null;
+  const present = readText(path) !== null;
   rmSync(path, { force: true });
   return present;
 }
@@ -158,11 +152,3 @@ const ADDED: Readonly<Record<ShortcutWay, Record<string, string>>> = {
 };
 
 const languageOf = (locale: string | undefined) => locale?.split(/[_@.-]/)[0] ?? 'en';
-
-function read(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-}

@@ -1,7 +1,7 @@
 // Keeps the files of the history, one for each day in UTC: appends, reads, sums up and deletes.
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { errno } from '../system/errno.ts';
-import { replaceFile } from '../system/files.ts';
+import { namesIn, replaceFile } from '../system/files.ts';
 import { appendLines, type OnLine, PIECE, readLines, sizeOf, writing } from './line-files.ts';
 import type { Left } from './observe.ts';
 import { type Counters, parseCounters } from './records.ts';
@@ -105,12 +105,4 @@ export function createDayFiles(directory: string) {
       });
     },
   };
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }

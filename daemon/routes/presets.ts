@@ -1,9 +1,8 @@
 // Entries for networks that this machine has: read from /proc and configuration files, without rights and processes.
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import type { RoutesPresets } from '../api/schema/traffic/routes.ts';
-import { readText } from '../system/files.ts';
+import { namesIn, readText } from '../system/files.ts';
 import { formatAddress, parseRange, prefixes } from './ranges.ts';
 
 type Preset = RoutesPresets['presets'][number];
@@ -78,12 +77,7 @@ const DockerDaemon = z.object({
 
 /** Every value of a key `subnet` or `cidr` in the JSON files of a directory: podman's networks, and CNI's. */
 function subnetsIn(directory: string): Found[] {
-  let names: string[];
-  try {
-    names = readdirSync(directory).filter(name => /\.(json|conf|conflist)$/.test(name));
-  } catch {
-    return [];
-  }
+  const names = namesIn(directory).filter(name => /\.(json|conf|conflist)$/.test(name));
   return names.flatMap(name => {
     const ranges: Found[] = [];
     const walk = (value: unknown): void => {

@@ -1,7 +1,7 @@
 // Says what belongs to an account or a connection in a message, and what an answer means for the account. Pure.
 import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Retry } from '../run/choose/cooldowns.ts';
-import { at, cooldownOf } from '../run/rules/classify.ts';
+import { at, cooldownOf, parseJson } from '../run/rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
 import { REQUEST } from '../store/state.ts';
 
@@ -73,7 +73,9 @@ export function verdictOf(
 
 /** Reports whether the provider has taken payment for a request that failed. */
 export function isBilled(body: string, { billed }: HttpProvider): boolean {
-  return billed !== undefined && ![undefined, null, ''].includes(at(parse(body), billed) as string | null | undefined);
+  return (
+    billed !== undefined && ![undefined, null, ''].includes(at(parseJson(body), billed) as string | null | undefined)
+  );
 }
 
 /** The provider's address for a key. Its MCP server has one of its own. */
@@ -113,13 +115,14 @@ export function entryFor<T extends { request: string }>(
 /** The job that a request names in a field of its query or body, in JSON or as a form. */
 export function namedIn(target: string, body: string, field: string): string[] {
   const [, query = ''] = target.split('?', 2);
-  const value = at(parse(body), field) ?? new URLSearchParams(query).get(field) ?? new URLSearchParams(body).get(field);
+  const value =
+    at(parseJson(body), field) ?? new URLSearchParams(query).get(field) ?? new URLSearchParams(body).get(field);
   return typeof value === 'string' && value !== '' ? [value] : [];
 }
 
 /** Amount that a job wants, by a number or a list in its body. */
 export function amountIn(body: string, path: string): number | undefined {
-  const value = at(parse(body), path);
+  const value = at(parseJson(body), path);
   if (Array.isArray(value)) return value.length;
   return typeof value === 'number' && value >= 0 ? value : undefined;
 }
@@ -143,7 +146,7 @@ export function readAnswer(
   body: Buffer,
   { http, id, url }: { http: HttpProvider; id: string | undefined; url: string },
 ): { body: Buffer; job?: string } {
-  const value = parse(body.toString());
+  const value = parseJson(body.toString());
   const jobId = id === undefined ? undefined : at(value, id);
   const job = typeof jobId === 'string' && jobId !== '' ? { job: jobId } : {};
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { body, ...job };
@@ -164,12 +167,4 @@ export function atGateway(text: string, { base, bases, mcp }: HttpProvider, url:
   const { host, pathname, search } = new URL(text);
   const hosts = [base, ...bases.map(each => each.base), mcp?.base ?? base].map(each => new URL(each).host);
   return hosts.includes(host) ? `${url}${pathname}${search}` : undefined;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,9 +1,10 @@
 // Reads why `culvert run` started no program, where no terminal shows it.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { Problem as Document } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
+import { readText } from '../../system/files.ts';
 import { message } from '../../view/message.ts';
 
 /** Refusal of the command line itself, whose code is no code of a problem. */
@@ -17,7 +18,7 @@ export function openRefusal(directory: string) {
     /** Environment for `culvert run --json`. */
     env: { CULVERT_REPORT: file },
     /** The refusal so far; null without one. @param name the app's */
-    read: (name: string) => parseRefusal(textOf(file), name),
+    read: (name: string) => parseRefusal(readText(file) ?? '', name),
     close: () => rmSync(own, { recursive: true, force: true }),
   };
 }
@@ -43,13 +44,5 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return null;
-  }
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
   }
 }

@@ -1,6 +1,7 @@
 // Lists browsers, which have stores of their own: NSS databases of the user, and policies of an administrator.
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from '../../system/files.ts';
 import { findProgram, type List, type Look, type Tool } from './tool.ts';
 
 export const CHROMIUM = [
@@ -38,14 +39,6 @@ function firefoxProfiles({ home, config }: Look): string[] {
     .flatMap(place => namesIn(place).map(name => join(place, name)))
     .filter(exists)
     .slice(0, MOST);
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }
 
 const NICKNAME = /^(.+?)\s+([a-zA-Z]*),[a-zA-Z]*,[a-zA-Z]*\s*$/;

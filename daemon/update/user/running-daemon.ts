@@ -1,9 +1,10 @@
 // Finds, stops and restarts the daemon that runs from a user installation.
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { readText } from '../../system/files.ts';
 import { running } from '../../system/instance.ts';
 import type { Paths } from '../../system/paths.ts';
 import { isRunning, startTime } from '../../system/process.ts';
@@ -30,20 +31,20 @@ export function findDaemon(paths: Paths, layout: UserLayout): RunningDaemon | 'o
   const instance = running(paths);
   if (!instance) return null;
   const { pid } = instance;
-  const words = read(`/proc/${pid}/cmdline`).split('\0').slice(0, -1);
+  const words = (readText(`/proc/${pid}/cmdline`) ?? '').split('\0').slice(0, -1);
   const program = words.findIndex(word => word.endsWith('/daemon/main.cjs'));
   // Node keeps the path that the launcher gave it, which is resolved
   if (program < 0 || !mentionsInstall(layout, words[program]!)) return 'other';
-  const environment = read(`/proc/${pid}/environ`).split('\0').filter(Boolean);
-  const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean);
-  const commands = children.map(child => read(`/proc/${child}/cmdline`));
+  const environment = (readText(`/proc/${pid}/environ`) ?? '').split('\0').filter(Boolean);
+  const children = (readText(`/proc/${pid}/task/${pid}/children`) ?? '').split(' ').filter(Boolean);
+  const commands = children.map(child => readText(`/proc/${child}/cmdline`) ?? '');
   return {
     pid,
     flags: words.slice(program + 1),
     env: Object.fromEntries(
       environment.map(text => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]),
     ),
-    unit: read(`/proc/${pid}/cgroup`).trimEnd().endsWith(`/${UNIT}`),
+    unit: (readText(`/proc/${pid}/cgroup`) ?? '').trimEnd().endsWith(`/${UNIT}`),
     shown: ['tray', 'panel'].filter(part => commands.some(command => command.includes(`/${part}.js`))),
   };
 }
@@ -110,12 +111,4 @@ async function eventually(holds: () => boolean): Promise<boolean> {
     await delay(20);
   }
   return true;
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }

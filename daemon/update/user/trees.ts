@@ -1,6 +1,7 @@
 // Manages the trees of a user installation: one per version, one of them in use, one kept to roll back to.
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { namesIn } from '../../system/files.ts';
 import { linkAt } from '../links.ts';
 import type { UserLayout } from './layout.ts';
 
@@ -29,7 +30,7 @@ export function makeStaging({ versions }: UserLayout): string {
  */
 export function prune(layout: UserLayout, running: string): void {
   const inUse = [currentOf(layout), previousOf(layout), basename(running)];
-  for (const name of list(layout.versions)) {
+  for (const name of namesIn(layout.versions)) {
     if (inUse.includes(name)) continue;
     try {
       rmSync(join(layout.versions, name), { recursive: true, force: true });
@@ -54,12 +55,4 @@ function treeAt(link: string, versions: string): string | null {
   const target = linkAt(link);
   const name = target === null ? null : basename(target);
   return name !== null && target === join('versions', name) && existsSync(join(versions, name)) ? name : null;
-}
-
-function list(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }

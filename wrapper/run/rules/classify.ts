@@ -142,7 +142,8 @@ function firstMatch(source: string, starts: string[]): RegExpExecArray | undefin
   return undefined;
 }
 
-function parseJson(text: string): unknown {
+/** The value of a text, or `undefined` for one that is no JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

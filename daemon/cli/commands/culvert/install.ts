@@ -1,8 +1,9 @@
 // `culvert __install` and `__uninstall`, which ./culvert-tool calls: Culvert for this user, and all of it away again.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { setAutostart } from '../../../system/autostart.ts';
+import { readText, removeIfEmpty } from '../../../system/files.ts';
 import { prefix } from '../../../system/install-paths.ts';
 import { assertOwn } from '../../../system/own-home.ts';
 import { type Paths, paths as pathsOf } from '../../../system/paths.ts';
@@ -136,7 +137,7 @@ function shimsOf(layout: UserLayout): string[] {
   const record = layout.own.map(directory => join(directory, 'installs.json')).find(file => existsSync(file));
   const installs = record === undefined ? null : (parse(record) as Record<string, { bin?: unknown }> | null);
   return Object.entries(installs ?? {})
-    .filter(([, entry]) => typeof entry?.bin === 'string' && mentionsInstall(layout, text(entry.bin)))
+    .filter(([, entry]) => typeof entry?.bin === 'string' && mentionsInstall(layout, readText(entry.bin) ?? ''))
     .map(([cli]) => cli);
 }
 
@@ -174,7 +175,7 @@ async function removeRunning(
   const daemon = findDaemon(paths, layout);
   const { outcomeOf, outcomeText, pendingChanges } = await import('../../pending.ts');
   const before = await pendingChanges(env);
-  if (mentionsInstall(layout, text(paths.autostart))) setAutostart(paths, '', false);
+  if (mentionsInstall(layout, readText(paths.autostart) ?? '')) setAutostart(paths, '', false);
   const config = dirname(dirname(paths.userConfig));
   const wanted = join(config, 'systemd/user/default.target.wants');
   const enabled = join(wanted, 'culvert.service');
@@ -206,26 +207,10 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function text(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
 function parse(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    return JSON.parse(readText(file) ?? 'null');
   } catch {
     return null;
-  }
-}
-
-function removeIfEmpty(directory: string): void {
-  try {
-    if (readdirSync(directory).length === 0) rmdirSync(directory);
-  } catch {
-    // it is missing already
   }
 }

@@ -1,6 +1,7 @@
 // Writes the files of an integration and removes exactly those: a list of them is kept in the state of the user.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { removeIfEmpty } from '../../../system/files.ts';
 import { assertOwn } from '../../../system/own-home.ts';
 import { writeEntry } from '../../../update/user/installation.ts';
 import type { Entry } from '../../../update/user/integration.ts';
@@ -82,11 +83,3 @@ function others(record: string): InstallRecord[] {
 
 const isAbove = (paths: readonly string[]) => (directory: string) =>
   paths.some(path => path.startsWith(join(directory, '/')));
-
-function removeIfEmpty(directory: string): void {
-  try {
-    if (readdirSync(directory).length === 0) rmdirSync(directory);
-  } catch {
-    // already gone
-  }
-}
