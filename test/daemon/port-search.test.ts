@@ -1,18 +1,16 @@
 // The choice of a port, and which daemons count as another Culvert.
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { findOnPorts, searchPort } from '../../daemon/port-search.ts';
+import { listen } from '../support/listen.ts';
 import { freePort } from '../support/ports.ts';
 
 async function busyPort(t: { after(end: () => void): unknown }): Promise<number> {
   const server = createServer((_, response) =>
     response.end(JSON.stringify({ ok: true, app: 'culvert', version: '9', pid: 1, port: 1 })),
   );
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  return (server.address() as AddressInfo).port;
+  return listen(t, server);
 }
 const busy = () => Promise.reject(Object.assign(new Error('in use'), { code: 'EADDRINUSE' }));
 

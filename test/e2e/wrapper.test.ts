@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../wrapper/catalog/catalog.ts';
 import { findOnPath } from '../../wrapper/store/installs.ts';
+import { listen } from '../support/listen.ts';
 import { missing } from '../support/temporary.ts';
 import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
@@ -65,12 +65,7 @@ async function fakeFirecrawl(t: Parameters<typeof sandbox>[0]) {
       links: [],
     });
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+  return { url: `http://127.0.0.1:${await listen(t, server)}`, requests };
 }
 
 async function withFirecrawl(
@@ -212,12 +207,7 @@ for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel', 'hf']) 
       response.writeHead(probe.status, { 'Content-Type': 'application/json', ...probe.headers });
       response.end(probe.body);
     });
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-    t.after(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const host = `127.0.0.1:${await listen(t, server)}`;
     const fill = (text: string) => text.replaceAll('{fake}', `http://${host}`).replaceAll('{host}', host);
     const box = sandbox(t);
     box.env.PATH = `${box.bin}:${node}:/usr/bin:/bin`;

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { listen } from '../support/listen.ts';
 import { until } from '../support/until.ts';
 import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
@@ -31,12 +31,7 @@ async function fakeApi(t: Parameters<typeof sandbox>[0], usage: Record<string, U
     response.writeHead(usage[key] ? (usage[key].status ?? 200) : status, { 'Content-Type': 'application/json' });
     response.end(body ?? JSON.stringify({ data }));
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+  return { url: `http://127.0.0.1:${await listen(t, server)}`, requests };
 }
 
 function rules(extra = ''): string {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { listen } from '../support/listen.ts';
 import { until } from '../support/until.ts';
 import { buildWrapper, finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
@@ -93,9 +93,7 @@ test('keys of one Firecrawl team are recognized when one meets its limit, and sh
       : { success: true, data: { remainingCredits: left, planCredits: 500, billingPeriodEnd: ends } };
     response.end(JSON.stringify(body));
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  const env = { FIRECRAWL_API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const env = { FIRECRAWL_API_URL: `http://127.0.0.1:${await listen(t, server)}` };
   const result = await box.run('firecrawl', ['scrape', 'u'], { env });
   assert.equal(result.stdout, 'ok\n', result.stderr);
   assert.match(result.stderr, /account "b" has the same quota as "a" and is not tried/);
@@ -127,12 +125,7 @@ test('without the time of a last success, and while the provider is silent, keys
       : { success: true, data: { remainingCredits: 0, planCredits: 500, billingPeriodEnd: null } };
     response.end(JSON.stringify(body));
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const env = { FIRECRAWL_API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const env = { FIRECRAWL_API_URL: `http://127.0.0.1:${await listen(t, server)}` };
   for (silent of [false, true]) {
     fs.rmSync(path.join(box.state, 'accounts/firecrawl.json'), { force: true });
     fs.rmSync(path.join(box.home, 'calls'), { force: true });

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type Emulator, emulator } from '../../support/daemon/emulator.ts';
 import { alive } from '../../support/daemon/fake-cli.ts';
+import { listen } from '../../support/listen.ts';
 import { freePort } from '../../support/ports.ts';
 import { until } from '../../support/until.ts';
 
@@ -59,10 +60,7 @@ function exchange(port: number, bytes: Buffer | string, length = Number.POSITIVE
 /** A server that says what it was sent. */
 async function echo(t: TestContext): Promise<number> {
   const server = createServer({ allowHalfOpen: true }, socket => void socket.pipe(socket).on('error', () => {}));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return (server.address() as AddressInfo).port;
+  return listen(t, server);
 }
 
 const word = (port: number) => Buffer.from([port >> 8, port & 255]);

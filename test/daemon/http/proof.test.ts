@@ -1,29 +1,19 @@
 // `POST /api/proof` against real pages and proxies: what it answers, and that nothing else learns the address.
 import assert from 'node:assert/strict';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import * as z from 'zod/mini';
 import { Proof } from '../../../daemon/api/schema.ts';
 import { wordMessage } from '../../../daemon/view/message.ts';
 import { english } from '../../../daemon/view/translator.ts';
 import { raw, request, startListeners } from '../../support/daemon/listeners.ts';
+import { serve } from '../../support/listen.ts';
 import { until } from '../../support/until.ts';
-
-async function pageThat(t: TestContext, answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 const parsed = ({ body }: { body: string }): Proof => z.parse(Proof, JSON.parse(body));
 
 async function open(t: TestContext, answer: RequestListener) {
-  const url = await pageThat(t, answer);
+  const url = await serve(t, answer);
   const listeners = await startListeners(t);
   const { port, daemon } = listeners;
   daemon.settings.setSession({ warp: { traceUrl: url } });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { alive } from '../../support/daemon/fake-cli.ts';
-import { missing, type Stage, setStage, which } from '../../support/killswitch/stage.ts';
+import { missing, type Stage, stageFor, which } from '../../support/killswitch/stage.ts';
 import { attachStrace, killingAt } from '../../support/killswitch/strace.ts';
 import { FULL, spread } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
@@ -36,34 +36,30 @@ for (const victim of ['service', 'nft'] as const) {
     skip,
     timeout: 900_000,
   }, async t => {
-    const stage = await setStage();
-    try {
-      const tables = await bothTables(stage);
-      const points = await recordPoints(stage, victim);
-      const chosen = spread(points, MOST);
-      const tally = { old: 0, new: 0, missed: 0 };
-      for (const [call, ordinal] of chosen) {
-        const at = `${victim} killed at ${call} ${ordinal}`;
-        const killed = await killAt(stage, victim, call, ordinal);
-        const table = await stage.table();
-        assert.ok(table === tables.narrow || table === tables.wide, `${at}: ${table}`);
-        if (!killed) tally.missed++;
-        else tally[table === tables.narrow ? 'old' : 'new']++;
-        if (victim === 'service' && killed) await stage.serve();
-        const wide = readFileSync(stage.path('state/rules.nft'), 'utf8').includes('"allowLan":true');
-        await until(async () => (await stage.table()) === (wide ? tables.wide : tables.narrow));
-        assert.deepEqual(
-          readdirSync(stage.path('state')).filter(name => !name.startsWith('rules.nft')),
-          [],
-          at,
-        );
-        await change(stage, NARROW);
-      }
-      t.diagnostic(`${chosen.length} injections of ${points.length} points: ${JSON.stringify(tally)}`);
-      assert.ok(tally.old + tally.new >= chosen.length / 2, `most of them hit: ${JSON.stringify(tally)}`);
-    } finally {
-      await stage.end();
+    const stage = await stageFor(t);
+    const tables = await bothTables(stage);
+    const points = await recordPoints(stage, victim);
+    const chosen = spread(points, MOST);
+    const tally = { old: 0, new: 0, missed: 0 };
+    for (const [call, ordinal] of chosen) {
+      const at = `${victim} killed at ${call} ${ordinal}`;
+      const killed = await killAt(stage, victim, call, ordinal);
+      const table = await stage.table();
+      assert.ok(table === tables.narrow || table === tables.wide, `${at}: ${table}`);
+      if (!killed) tally.missed++;
+      else tally[table === tables.narrow ? 'old' : 'new']++;
+      if (victim === 'service' && killed) await stage.serve();
+      const wide = readFileSync(stage.path('state/rules.nft'), 'utf8').includes('"allowLan":true');
+      await until(async () => (await stage.table()) === (wide ? tables.wide : tables.narrow));
+      assert.deepEqual(
+        readdirSync(stage.path('state')).filter(name => !name.startsWith('rules.nft')),
+        [],
+        at,
+      );
+      await change(stage, NARROW);
     }
+    t.diagnostic(`${chosen.length} injections of ${points.length} points: ${JSON.stringify(tally)}`);
+    assert.ok(tally.old + tally.new >= chosen.length / 2, `most of them hit: ${JSON.stringify(tally)}`);
   });
 }
 

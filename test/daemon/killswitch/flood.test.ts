@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { memoryLimit, peakMemory } from '../../support/killswitch/memory.ts';
-import { missing, type Stage, setStage, shippedAnd, which } from '../../support/killswitch/stage.ts';
+import { missing, type Stage, shippedAnd, stageFor, which } from '../../support/killswitch/stage.ts';
 import { FULL, third } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
@@ -51,116 +51,100 @@ for (const attack of third(ATTACKS, ([kind]) => kind)) {
   test(`survives ${kind} messages of ${bytes} bytes from ${connections} connections, and repairs the table meanwhile`, {
     skip: missing,
   }, async t => {
-    const stage = await setStage();
-    try {
-      const service = await stage.serve();
-      assert.ok((await stage.call('Enable', NARROW)).ok);
-      const before = await stage.table();
-      await until(() => stage.state()?.protection !== 'none');
-      const { ended } = await flood(stage, attack);
-      const started = performance.now();
-      await stage.nft('flush', 'ruleset');
-      await until(async () => (await stage.table()) === before, undefined, MEND);
-      const mended = performance.now() - started;
-      const asked = performance.now();
-      // the bus refuses calls itself while the queue of a connection is full
-      await until(async () => (await stage.call('Status')).ok, undefined, { limitMs: ANSWER_MS });
-      const answered = performance.now() - asked;
-      await ended;
-      await until(async () => (await stage.call('Status')).ok, undefined, { limitMs: ANSWER_MS });
-      const peak = peakMemory(service.pid!);
-      assert.ok(peak < memoryLimit(), `${peak} KiB`);
-      assert.equal(service.exitCode, null);
-      assert.equal(stage.state()?.active, true);
-      // the readers still hear: a foreign change is repaired as before
-      await stage.nft('flush', 'ruleset');
-      await until(async () => (await stage.table()) === before, undefined, MEND);
-      t.diagnostic(`repaired in ${mended.toFixed()} ms, answered in ${answered.toFixed()} ms, peak ${peak >> 10} MiB`);
-    } finally {
-      await stage.end();
-    }
+    const stage = await stageFor(t);
+    const service = await stage.serve();
+    assert.ok((await stage.call('Enable', NARROW)).ok);
+    const before = await stage.table();
+    await until(() => stage.state()?.protection !== 'none');
+    const { ended } = await flood(stage, attack);
+    const started = performance.now();
+    await stage.nft('flush', 'ruleset');
+    await until(async () => (await stage.table()) === before, undefined, MEND);
+    const mended = performance.now() - started;
+    const asked = performance.now();
+    // the bus refuses calls itself while the queue of a connection is full
+    await until(async () => (await stage.call('Status')).ok, undefined, { limitMs: ANSWER_MS });
+    const answered = performance.now() - asked;
+    await ended;
+    await until(async () => (await stage.call('Status')).ok, undefined, { limitMs: ANSWER_MS });
+    const peak = peakMemory(service.pid!);
+    assert.ok(peak < memoryLimit(), `${peak} KiB`);
+    assert.equal(service.exitCode, null);
+    assert.equal(stage.state()?.active, true);
+    // the readers still hear: a foreign change is repaired as before
+    await stage.nft('flush', 'ruleset');
+    await until(async () => (await stage.table()) === before, undefined, MEND);
+    t.diagnostic(`repaired in ${mended.toFixed()} ms, answered in ${answered.toFixed()} ms, peak ${peak >> 10} MiB`);
   });
 }
 
 test('goes on after thousands of calls that it answers, with the memory of the first', { skip: missing }, async t => {
-  const stage = await setStage();
-  try {
-    const service = await stage.serve();
-    await stage.call('Enable', NARROW);
-    const { ended } = await flood(stage, ['Introspect', 10, 8, LONG], 0);
-    await ended;
-    const status = await flood(stage, ['Status', 10, 8, LONG], 0);
-    await status.ended;
-    await until(async () => (await stage.call('Status')).ok, undefined, { limitMs: ANSWER_MS });
-    for (let i = 0; i < (FULL ? 40 : 12); i++)
-      await Promise.all(
-        Array.from({ length: 4 }, async (_, at) => {
-          const { ok, text } = await stage.call('Enable', shippedAnd().with(1, String(at % 2 === 0)));
-          assert.ok(ok, `${i} ${at}: ${text}`);
-        }),
-      );
-    assert.equal(service.exitCode, null);
-    const peak = peakMemory(service.pid!);
-    assert.ok(peak < CALLED_KIB, `${peak} KiB`);
-    t.diagnostic(`peak ${peak >> 10} MiB`);
-  } finally {
-    await stage.end();
-  }
+  const stage = await stageFor(t);
+  const service = await stage.serve();
+  await stage.call('Enable', NARROW);
+  const { ended } = await flood(stage, ['Introspect', 10, 8, LONG], 0);
+  await ended;
+  const status = await flood(stage, ['Status', 10, 8, LONG], 0);
+  await status.ended;
+  await until(async () => (await stage.call('Status')).ok, undefined, { limitMs: ANSWER_MS });
+  for (let i = 0; i < (FULL ? 40 : 12); i++)
+    await Promise.all(
+      Array.from({ length: 4 }, async (_, at) => {
+        const { ok, text } = await stage.call('Enable', shippedAnd().with(1, String(at % 2 === 0)));
+        assert.ok(ok, `${i} ${at}: ${text}`);
+      }),
+    );
+  assert.equal(service.exitCode, null);
+  const peak = peakMemory(service.pid!);
+  assert.ok(peak < CALLED_KIB, `${peak} KiB`);
+  t.diagnostic(`peak ${peak >> 10} MiB`);
 });
 
 const broker = which('dbus-broker-launch');
 for (const bus of ['dbus-daemon', 'dbus-broker'])
   test(`users without a session reach the service on ${bus}, and polkit decides about them`, {
     skip: missing || (bus === 'dbus-broker' && broker === null && 'needs dbus-broker'),
-  }, async () => {
+  }, async t => {
     const policy = readFileSync(resolve('data/killswitch/org.culvert.KillSwitch1.conf'), 'utf8');
     assert.doesNotMatch(policy, /<policy at_console/, 'dbus-broker takes every user for one at the console');
-    const stage = await setStage('played', 'nft', 'network', bus === 'dbus-broker' ? broker! : undefined);
-    try {
-      await stage.serve();
-      for (const [method, args] of [
-        ['Enable', shippedAnd()],
-        ['Disable', []],
-        ['Pause', ['u', '5']],
-      ] as const)
-        assert.match((await stage.call(method, args, NOBODY)).text, /Denied: /, method);
-      assert.ok((await stage.call('Status', [], NOBODY)).ok);
-      // no other interface of the service is theirs
-      for (const [name, method, ...args] of [
-        ['org.freedesktop.DBus.Introspectable', 'Introspect'],
-        ['org.freedesktop.DBus.Properties', 'GetAll', 's', 'org.culvert.KillSwitch1'],
-        ['org.freedesktop.DBus.Peer', 'Ping'],
-      ] as const) {
-        const target = ['org.culvert.KillSwitch1', '/org/culvert/KillSwitch1', name, method, ...args];
-        const busctl = ['busctl', '--system', '--auto-start=no', 'call', ...target];
-        const as = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...busctl];
-        const [code] = await once(stage.start(as, stage.env), 'exit');
-        assert.notEqual(code, 0, `${name}.${method}`);
-      }
-    } finally {
-      await stage.end();
+    const stage = await stageFor(t, 'played', 'nft', 'network', bus === 'dbus-broker' ? broker! : undefined);
+    await stage.serve();
+    for (const [method, args] of [
+      ['Enable', shippedAnd()],
+      ['Disable', []],
+      ['Pause', ['u', '5']],
+    ] as const)
+      assert.match((await stage.call(method, args, NOBODY)).text, /Denied: /, method);
+    assert.ok((await stage.call('Status', [], NOBODY)).ok);
+    // no other interface of the service is theirs
+    for (const [name, method, ...args] of [
+      ['org.freedesktop.DBus.Introspectable', 'Introspect'],
+      ['org.freedesktop.DBus.Properties', 'GetAll', 's', 'org.culvert.KillSwitch1'],
+      ['org.freedesktop.DBus.Peer', 'Ping'],
+    ] as const) {
+      const target = ['org.culvert.KillSwitch1', '/org/culvert/KillSwitch1', name, method, ...args];
+      const busctl = ['busctl', '--system', '--auto-start=no', 'call', ...target];
+      const as = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...busctl];
+      const [code] = await once(stage.start(as, stage.env), 'exit');
+      assert.notEqual(code, 0, `${name}.${method}`);
     }
   });
 
 test('a monitor that went deaf is found out and started again', { skip: missing }, async t => {
-  const stage = await setStage();
-  try {
-    await stage.serve();
-    await stage.call('Enable', NARROW);
-    if (stage.state()?.protection === 'owner-persist') return t.skip('the table has an owner, and needs no monitor');
-    const before = await stage.table();
-    await until(() => stage.state()?.protection === 'watchdog');
-    for (const monitor of execFileSync('pgrep', ['-P', String(stage.state()!.pid), '-f', 'nft monitor'], {
-      encoding: 'utf8',
-    })
-      .trim()
-      .split('\n'))
-      process.kill(Number(monitor), 'SIGSTOP');
-    await stage.nft('flush', 'ruleset');
-    await until(async () => (await stage.table()) === before);
-    await stage.nft('flush', 'ruleset');
-    await until(async () => (await stage.table()) === before, undefined, MEND);
-  } finally {
-    await stage.end();
-  }
+  const stage = await stageFor(t);
+  await stage.serve();
+  await stage.call('Enable', NARROW);
+  if (stage.state()?.protection === 'owner-persist') return t.skip('the table has an owner, and needs no monitor');
+  const before = await stage.table();
+  await until(() => stage.state()?.protection === 'watchdog');
+  for (const monitor of execFileSync('pgrep', ['-P', String(stage.state()!.pid), '-f', 'nft monitor'], {
+    encoding: 'utf8',
+  })
+    .trim()
+    .split('\n'))
+    process.kill(Number(monitor), 'SIGSTOP');
+  await stage.nft('flush', 'ruleset');
+  await until(async () => (await stage.table()) === before);
+  await stage.nft('flush', 'ruleset');
+  await until(async () => (await stage.table()) === before, undefined, MEND);
 });

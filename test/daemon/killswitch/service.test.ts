@@ -1,24 +1,12 @@
 // The root service as it is: GJS, real nft in a namespace, a private bus, and stand-ins for polkit and systemd.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { type TestContext, test } from 'node:test';
-import { missing, type Stage, setStage, shippedAnd } from '../../support/killswitch/stage.ts';
+import { onStage, shippedAnd } from '../../support/killswitch/stage.ts';
 import { until } from '../../support/until.ts';
 
 const NOBODY = 65534;
 const NARROW = shippedAnd();
 const WIDE = shippedAnd().with(1, 'true');
-
-function onStage(title: string, act: (stage: Stage, t: TestContext) => Promise<void>): void {
-  test(title, { skip: missing }, async t => {
-    const stage = await setStage();
-    try {
-      await act(stage, t);
-    } finally {
-      await stage.end();
-    }
-  });
-}
 
 onStage('turns on, says so to everybody, and off again', async stage => {
   await stage.serve();

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { alive } from '../../support/daemon/fake-cli.ts';
 import { FILE_CALLS, type FileOperation, fileOperations } from '../../support/file-operations.ts';
-import { missing, type Stage, setStage, shippedAnd, which } from '../../support/killswitch/stage.ts';
+import { missing, onStage, type Stage, shippedAnd, stageFor, which } from '../../support/killswitch/stage.ts';
 import { attachStrace, killingAt } from '../../support/killswitch/strace.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
@@ -18,17 +18,6 @@ const within = (seconds: number, allowLan = false) => [
   ...NARROW.slice(2),
   String(seconds),
 ];
-
-function onStage(title: string, act: (stage: Stage) => Promise<void>): void {
-  test(title, { skip: missing }, async () => {
-    const stage = await setStage();
-    try {
-      await act(stage);
-    } finally {
-      await stage.end();
-    }
-  });
-}
 
 async function done(stage: Stage, method: string, args: readonly string[] = [], uid = 0): Promise<void> {
   const { ok, text } = await stage.call(method, args, uid);
@@ -170,47 +159,43 @@ test('killed at any operation on its files, it has the old value or the new one,
   skip: missing || (which('strace') ? false : 'needs strace'),
   timeout: 900_000,
 }, async t => {
-  const stage = await setStage();
-  try {
-    await stage.serve();
-    const points: { of: Case; at: FileOperation }[] = [];
-    const values = new Map<Case, { old: string | null; tried: string | null }>();
-    for (const each of TRIED) {
-      const old = await begin(stage, each);
-      points.push(...(await operations(stage, each)).map(at => ({ of: each, at })));
-      await begin(stage, each, 'tried');
-      values.set(each, { old, tried: await stage.table() });
-    }
-    let hits = 0;
-    // in a short run one operation of each case, at another place in each
-    const chosen = TRIED.flatMap((of, index) => {
-      const own = points.filter(point => point.of === of);
-      return FULL ? own : own.slice(Math.floor((index * own.length) / TRIED.length)).slice(0, 1);
-    });
-    for (const { of, at } of chosen) {
-      const label = `${of.title}, killed at ${at.call} ${at.ordinal}`;
-      await begin(stage, of, of.act === 'begin' ? 'old' : 'tried');
-      if (!(await killAt(stage, of, at))) continue;
-      hits++;
-      const { old, tried } = values.get(of)!;
-      await stage.serve();
-      const state = stage.state()!;
-      const now = await stage.table();
-      assert.ok(now === old || now === tried, `${label}: ${now}`);
-      assert.equal(state.active, now !== null, label);
-      if (state.unconfirmed) {
-        assert.equal(now, tried, label);
-        await done(stage, 'Revert');
-        assert.equal(await stage.table(), old, label);
-      } else if (of.act !== 'Confirm') assert.equal(now, old, label);
-      assert.equal(existsSync(stage.path('state/trial.json')), false, label);
-      assert.equal(existsSync(stage.path('state/rules.nft')), (await stage.table()) !== null, label);
-    }
-    t.diagnostic(`${hits} kills at ${chosen.length} of ${points.length} operations`);
-    assert.ok(hits >= chosen.length / 2, `${hits} of ${chosen.length}`);
-  } finally {
-    await stage.end();
+  const stage = await stageFor(t);
+  await stage.serve();
+  const points: { of: Case; at: FileOperation }[] = [];
+  const values = new Map<Case, { old: string | null; tried: string | null }>();
+  for (const each of TRIED) {
+    const old = await begin(stage, each);
+    points.push(...(await operations(stage, each)).map(at => ({ of: each, at })));
+    await begin(stage, each, 'tried');
+    values.set(each, { old, tried: await stage.table() });
   }
+  let hits = 0;
+  // in a short run one operation of each case, at another place in each
+  const chosen = TRIED.flatMap((of, index) => {
+    const own = points.filter(point => point.of === of);
+    return FULL ? own : own.slice(Math.floor((index * own.length) / TRIED.length)).slice(0, 1);
+  });
+  for (const { of, at } of chosen) {
+    const label = `${of.title}, killed at ${at.call} ${at.ordinal}`;
+    await begin(stage, of, of.act === 'begin' ? 'old' : 'tried');
+    if (!(await killAt(stage, of, at))) continue;
+    hits++;
+    const { old, tried } = values.get(of)!;
+    await stage.serve();
+    const state = stage.state()!;
+    const now = await stage.table();
+    assert.ok(now === old || now === tried, `${label}: ${now}`);
+    assert.equal(state.active, now !== null, label);
+    if (state.unconfirmed) {
+      assert.equal(now, tried, label);
+      await done(stage, 'Revert');
+      assert.equal(await stage.table(), old, label);
+    } else if (of.act !== 'Confirm') assert.equal(now, old, label);
+    assert.equal(existsSync(stage.path('state/trial.json')), false, label);
+    assert.equal(existsSync(stage.path('state/rules.nft')), (await stage.table()) !== null, label);
+  }
+  t.diagnostic(`${hits} kills at ${chosen.length} of ${points.length} operations`);
+  assert.ok(hits >= chosen.length / 2, `${hits} of ${chosen.length}`);
 });
 
 /** Sets what is there before, and what is tried where that is wanted. @returns the old table */

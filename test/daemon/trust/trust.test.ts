@@ -11,11 +11,12 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { nameIn } from '../../../daemon/trust/certificates.ts';
+import { listen } from '../../support/listen.ts';
 import { temporary } from '../../support/temporary.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { type Authority, authority, isThere, MANAGED, machine, ROOTS, read } from '../../support/trust/organization.ts';
@@ -208,9 +209,8 @@ test('a broken connection shows nothing, whatever numbers a tool prints about it
     ] as const)
       from.on('error', () => {}).pipe(to);
   });
-  await new Promise<void>(resolve => gate.listen(0, '127.0.0.1', resolve));
-  t.after(() => gate.close());
-  const { tools } = await pc.trust().report(['python'], `localhost:${(gate.address() as AddressInfo).port}`);
+  const port = await listen(t, gate);
+  const { tools } = await pc.trust().report(['python'], `localhost:${port}`);
   assert.match(tools[0]!.reasons.at(-1)!, /did not show whether it accepts/);
 });
 

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { createServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import type { UpdateRefused } from '../../../daemon/update/errors.ts';
 import { type Fetching, fetchArtifact, fetchSmall, LIMITS } from '../../../daemon/update/source/fetch.ts';
 import { addressOf } from '../../../daemon/update/source/release.ts';
 import { tlsContext } from '../../../daemon/update/source/tls-context.ts';
+import { listen } from '../../support/listen.ts';
 import { createSource, type Ends, temporary } from '../../support/update/source.ts';
 
 const by = (env: NodeJS.ProcessEnv = {}, more: Partial<Fetching> = {}): Fetching => ({
@@ -35,9 +36,8 @@ async function secureServer(t: Ends, name: string, { location }: { location?: st
     if (location) response.writeHead(302, { location });
     response.end('hello');
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  return { url: new URL(`https://localhost:${(server.address() as AddressInfo).port}/x`), cert };
+  const port = await listen(t, server);
+  return { url: new URL(`https://localhost:${port}/x`), cert };
 }
 const openssl = spawnSync('openssl', ['version']).status === 0 ? false : 'openssl is not installed';
 
@@ -88,9 +88,8 @@ test('proxies named by variables are not used', async t => {
     met++;
     socket.destroy();
   });
-  await new Promise<void>(resolve => proxy.listen(0, '127.0.0.1', resolve));
-  t.after(() => proxy.close());
-  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const port = await listen(t, proxy);
+  const address = `http://127.0.0.1:${port}`;
   const names = [
     'http_proxy',
     'https_proxy',

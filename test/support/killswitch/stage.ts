@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type Published, parsePublished } from '../../../daemon/killswitch/report.ts';
 import { shippedEndpoints } from '../../../daemon/killswitch/rules/endpoints.ts';
@@ -76,6 +77,21 @@ export interface Answer {
 }
 
 export type Stage = Awaited<ReturnType<typeof setStage>>;
+
+/** A stage that ends with the test. */
+export async function stageFor(
+  t: { after(end: () => Promise<void>): void },
+  ...options: Parameters<typeof setStage>
+): Promise<Stage> {
+  const stage = await setStage(...options);
+  t.after(stage.end);
+  return stage;
+}
+
+/** A test that has a stage. */
+export function onStage(title: string, act: (stage: Stage, t: TestContext) => Promise<void>): void {
+  test(title, { skip: missing }, async t => act(await stageFor(t), t));
+}
 
 /** The hierarchy of cgroups of version 2, also where it is mounted beside version 1. */
 const CGROUPS = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup'].find(path => existsSync(join(path, 'cgroup.procs')));

@@ -2,11 +2,11 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { paths } from '../../../daemon/system/paths.ts';
 import { createTrust, type TrustOptions } from '../../../daemon/trust/trust.ts';
+import { listen } from '../listen.ts';
 import { type Ends, temporary } from '../temporary.ts';
 
 export const MANAGED = '/usr/local/share/ca-certificates/managed-warp.pem';
@@ -104,13 +104,12 @@ export function authority(
         reply.writeHead(404, { connection: 'close' }).end();
       });
       server.on('tlsClientError', () => {});
-      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-      t.after(() => server.close());
+      const port = await listen(t, server);
       let count = 0;
       return {
-        host: `localhost:${(server.address() as AddressInfo).port}`,
+        host: `localhost:${port}`,
         async isReachedBy(env, program, args) {
-          const url = new URL(`https://localhost:${(server.address() as AddressInfo).port}/n${++count}/`);
+          const url = new URL(`https://localhost:${port}/n${++count}/`);
           await runToEnd(env, program, args(url), `GET ${url.pathname} HTTP/1.0\r\n\r\n`);
           return asked.some(path => path.startsWith(url.pathname));
         },

@@ -1,7 +1,6 @@
 // A provider that counts what each key uses, over HTTP on the loopback interface, to check what a pool promises.
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../listen.ts';
 import type { Ends } from '../temporary.ts';
 
 export interface CountingApi {
@@ -49,11 +48,5 @@ export async function countingApi(t: Ends, limits: Record<string, number>): Prom
     response.end('ok');
   });
   server.keepAliveTimeout = 60_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ...api };
+  return { url: `http://127.0.0.1:${await listen(t, server)}`, ...api };
 }

@@ -1,10 +1,9 @@
 // A stand-in for Firecrawl that counts credits: crawls in pages, scrapes, uploads, and the websocket of a crawl.
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TestContext } from 'node:test';
+import { listen } from '../listen.ts';
 import { json } from './gateway.ts';
 
 /** Answers a scrape in place of the provider. @returns false to leave it to the provider */
@@ -67,13 +66,7 @@ export async function startFirecrawl(t: TestContext, credits: number, answer: An
     calls.push(`${keyIn(req)} WEBSOCKET ${req.url}`);
     watch(req, socket, page(req.url!.split('/').at(-1)!, 0, req.headers.host!));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { port: (server.address() as AddressInfo).port, calls, spent, uploads };
+  return { port: await listen(t, server), calls, spent, uploads };
 }
 
 function keyIn({ headers }: IncomingMessage): string {

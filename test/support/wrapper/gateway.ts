@@ -1,5 +1,4 @@
 // A gateway in this process, in front of a provider on loopback that counts.
-import { once } from 'node:events';
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -7,13 +6,13 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import type { Context } from '../../../wrapper/context.ts';
 import { type Gateway, httpOf, newPlaceholder, startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
+import { listen } from '../listen.ts';
 import { type Sandbox, sandbox } from './sandbox.ts';
 
 export type Respond = (key: string, req: IncomingMessage, res: ServerResponse) => void;
@@ -34,13 +33,7 @@ export async function startProvider(t: TestContext, respond: Respond): Promise<P
     calls.push(`${key} ${req.method} ${req.url}`);
     req.resume().on('end', () => respond(key, req, res));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { server, port: (server.address() as AddressInfo).port, calls };
+  return { server, port: await listen(t, server), calls };
 }
 
 /** A home with accounts of the tool `fake`, whose provider that is. */

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
+import { listen } from '../../support/listen.ts';
 import { setUp } from '../../support/wrapper/fake-cli.ts';
 
 test('doctor --probe asks providers without a usage endpoint whether a credential works', async t => {
@@ -15,9 +15,7 @@ test('doctor --probe asks providers without a usage endpoint whether a credentia
     asked[request.url!] = request.headers;
     response.writeHead(status).end('{}');
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const base = `http://127.0.0.1:${await listen(t, server)}`;
   const { providers } = loadCatalog('wrapper/catalog/providers.toml', '');
   const checked = Object.entries(providers).filter(([, provider]) => provider.check);
   assert.deepEqual(
@@ -54,7 +52,6 @@ test('doctor --probe asks providers without a usage endpoint whether a credentia
     assert.equal(level, 'warning');
     assert.match(what, /HTTP status 503$/);
   }
-  server.closeAllConnections();
 });
 
 test('doctor --probe asks about every credential and names the reset', async t => {
@@ -69,10 +66,8 @@ test('doctor --probe asks about every credential and names the reset', async t =
       }),
     );
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
+  const port = await listen(t, server);
   const box = setUp(t, { a: 'good', b: 'revoked', c: 'empty', d: 'old' });
-  const { port } = server.address() as AddressInfo;
   fs.appendFileSync(
     path.join(box.config, 'providers.toml'),
     `[providers.fake.usage]\nurl = "http://127.0.0.1:${port}/usage"\nremaining = "left"\nlimit = "limit"\nresets = "resets"\n`,
@@ -83,5 +78,4 @@ test('doctor --probe asks about every credential and names the reset', async t =
   assert.match(stdout, /PROBLEM fake account "b": .*HTTP status 401/);
   assert.match(stdout, /warning fake account "c": works, but has nothing left; resets 2031-0/);
   assert.match(stdout, /ok +fake account "d": works, 5 of 10 left, resets 2025-01-31 \d\d:\d\d \(past\)\n/);
-  server.closeAllConnections();
 });

@@ -4,9 +4,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { Agent, createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { listen } from '../../support/listen.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { homeFor, json, openGateway, startProvider } from '../../support/wrapper/gateway.ts';
 
@@ -75,13 +75,8 @@ test('a body that is too large to be kept goes up and comes down whole', async t
   const expected = hash.digest('hex');
   // it answers with what it gets
   const provider = createServer((req, res) => void req.pipe(res));
-  provider.listen(0, '127.0.0.1');
-  await once(provider, 'listening');
-  t.after(() => {
-    provider.close();
-    provider.closeAllConnections();
-  });
-  const { gateway, key } = await openGateway(t, homeFor(t, (provider.address() as AddressInfo).port, KEYS));
+  const port = await listen(t, provider);
+  const { gateway, key } = await openGateway(t, homeFor(t, port, KEYS));
   const asking = request(`${gateway.url}/parse`, { method: 'POST', headers: { authorization: `Bearer ${key}` } });
   const answered = once(asking, 'response');
   const send = async () => {

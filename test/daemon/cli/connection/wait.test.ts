@@ -1,27 +1,17 @@
 // `culvert wait` and `culvert explain`, with the exit codes that scripts rely on.
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
+import { createServer as createSocketServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { explain } from '../../../../daemon/doctor/explain.ts';
 import { createHome, culvert, ended, prints, start, startDaemon, status } from '../../../support/daemon/command.ts';
 import { KNOWLEDGE } from '../../../support/doctor/world.ts';
+import { serve } from '../../../support/listen.ts';
 
 /** A trace page that answers each request with the next of these words, and then with the last. */
 function tracePage(t: TestContext, ...words: string[]): Promise<string> {
-  return pageThat(t, (_, reply) => reply.end(`ip=192.0.2.1\nwarp=${words.length > 1 ? words.shift() : words[0]}\n`));
-}
-
-async function pageThat(t: TestContext, answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return serve(t, (_, reply) => reply.end(`ip=192.0.2.1\nwarp=${words.length > 1 ? words.shift() : words[0]}\n`));
 }
 
 test('wait returns immediately with 0 when the tunnel is up', async t => {
@@ -180,7 +170,7 @@ test('a tunnel that goes down while it is proven ends wait with 3', async t => {
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('status', status('connected'));
   daemon.state.set('settings', { Mode: 'warp' });
-  const asked = await pageThat(t, (_, reply) => {
+  const asked = await serve(t, (_, reply) => {
     daemon.state.set('status', status('disconnected'));
     reply.end('warp=off\n');
   });
@@ -196,7 +186,7 @@ test('Ctrl+C ends wait with 130, also while a trace page does not answer', async
   daemon.state.set('status', status('connected'));
   daemon.state.set('settings', { Mode: 'warp' });
   let [reached, tell] = [false, () => {}];
-  const silent = await pageThat(t, () => {
+  const silent = await serve(t, () => {
     reached = true;
     tell();
   });

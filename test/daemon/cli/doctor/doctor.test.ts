@@ -16,6 +16,7 @@ import {
   startOnTerminal,
   status,
 } from '../../../support/daemon/command.ts';
+import { listen } from '../../../support/listen.ts';
 import { missing } from '../../../support/temporary.ts';
 
 async function examine(home: Home, words: string[] = [], env: Record<string, string> = {}) {
@@ -68,10 +69,7 @@ for (const [blocked, id, says, fix] of [
 
 test('without a daemon it asks the tunnel CLI itself, and says what is missing', async t => {
   const home = createHome(t);
-  const taken = createServer();
-  await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve));
-  t.after(() => taken.close());
-  const CULVERT_SERVER_PORT = String((taken.address() as { port: number }).port);
+  const CULVERT_SERVER_PORT = String(await listen(t, createServer()));
   const answers =
     '#!/bin/sh\ncase "$*" in *version*) echo "warp-cli 2026.3.846.0";; *status*) echo "Status update: Connected";; *) exit 1;; esac\n';
   const env = { ...withProgram(home, 'warp-cli', answers), CULVERT_SERVER_PORT };

@@ -2,7 +2,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { KillSwitch } from '../../../../daemon/api/schema.ts';
 import {
   configuration,
@@ -19,6 +18,7 @@ import type { CulvertFacts } from '../../../../daemon/doctor/world/world.ts';
 import { rawKey } from '../../../../data/repository/keys.mjs';
 import { armored, certificate, signerOf } from '../../../../data/repository/openpgp.mjs';
 import { BLOCKING, CULVERT, NOW, snapshot, tree, withPrograms, world } from '../../../support/doctor/world.ts';
+import { listen } from '../../../support/listen.ts';
 import type { Ends } from '../../../support/temporary.ts';
 import type { Case } from './cases.ts';
 
@@ -33,9 +33,7 @@ const gjs = (t: Ends, found: object) =>
 
 async function health(t: Ends, pid: number): Promise<number> {
   const server = createServer((_, reply) => reply.end(JSON.stringify({ pid })));
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  return (server.address() as AddressInfo).port;
+  return listen(t, server);
 }
 
 /** A machine whose runtime directory has this mode. */

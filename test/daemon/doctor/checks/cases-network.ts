@@ -1,6 +1,6 @@
 // Proofs of the checks of routes, packet sizes and reachability: real namespaces, loopback servers and a private bus.
-import { createServer as createHttp, type RequestListener } from 'node:http';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { RequestListener } from 'node:http';
+import { createServer, type Socket } from 'node:net';
 import { containerDns } from '../../../../daemon/doctor/checks/network/containers.ts';
 import { bridgeMtu, pathMtu } from '../../../../daemon/doctor/checks/network/mtu.ts';
 import { captivePortal, noTraffic, proxyDead, reachability } from '../../../../daemon/doctor/checks/network/reach.ts';
@@ -23,6 +23,7 @@ import {
   tree,
   world,
 } from '../../../support/doctor/world.ts';
+import { listen, serve } from '../../../support/listen.ts';
 import type { Ends } from '../../../support/temporary.ts';
 import type { Case } from './cases.ts';
 
@@ -51,23 +52,15 @@ const networkManager = (connectivity: number): Services => ({
   },
 });
 
-async function listen(t: Ends, server: Server): Promise<number> {
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  return (server.address() as AddressInfo).port;
-}
-
-async function web(t: Ends, answer: RequestListener): Promise<string> {
-  return `http://127.0.0.1:${await listen(t, createHttp(answer))}/`;
-}
+const web = async (t: Ends, answer: RequestListener) => `${await serve(t, answer)}/`;
 
 /** A server that does this with each connection. */
-function localProxy(t: Ends, serve: (socket: Socket) => void): Promise<number> {
+function localProxy(t: Ends, answer: (socket: Socket) => void): Promise<number> {
   const open = new Set<Socket>();
   t.after(() => open.forEach(socket => void socket.destroy()));
   const server = createServer(socket => {
     open.add(socket.on('error', () => {}));
-    serve(socket);
+    answer(socket);
   });
   return listen(t, server);
 }

@@ -10,7 +10,7 @@ import { installCommand, type Places } from '../../../../daemon/killswitch/clien
 import { askWithoutDaemon, readWithoutDaemon } from '../../../../daemon/killswitch/client/without-daemon.ts';
 import { parseOwn, wantedEndpoints } from '../../../../daemon/killswitch/rules/endpoint-allowlist.ts';
 import { createState, NO_TUNNEL } from '../../../../daemon/state/store.ts';
-import { missing, type Stage, setStage, which } from '../../../support/killswitch/stage.ts';
+import { onStage, type Stage, which } from '../../../support/killswitch/stage.ts';
 import { until } from '../../../support/until.ts';
 
 interface Side {
@@ -56,17 +56,6 @@ async function createSide(
   const control = createKillSwitch(context, places);
   t.after(() => control.stop());
   return { context, places, said, control, killSwitch: () => state.snapshot().killSwitch };
-}
-
-function onStage(title: string, act: (stage: Stage, t: TestContext) => Promise<void>): void {
-  test(title, { skip: missing }, async t => {
-    const stage = await setStage();
-    try {
-      await act(stage, t);
-    } finally {
-      await stage.end();
-    }
-  });
 }
 
 onStage('turns on and off, and remembers it for the next start', async (stage, t) => {
