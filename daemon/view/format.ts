@@ -160,3 +160,12 @@ export function isRightToLeft({ locale }: Pick<Translator, 'locale'>): boolean {
 function isolate(text: string, tr: Translator): string {
   return isRightToLeft(tr) ? `\u2068${text}\u2069` : text;
 }
+
+/** The command that turns the tunnel off for so long. */
+export function pauseText(minutes: number, tr: Translator): string {
+  const hours = minutes / 60;
+  // Translators: the tunnel is turned off for so long
+  if (Number.isInteger(hours))
+    return fill(tr.ngettext('Pause for %d hour', 'Pause for %d hours', hours), formatCount(hours, tr));
+  return fill(tr.ngettext('Pause for %d minute', 'Pause for %d minutes', minutes), formatCount(minutes, tr));
+}

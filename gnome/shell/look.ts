@@ -2,7 +2,7 @@
 
 import { stateLabel } from '../../daemon/view/client/labels.ts';
 import { CONFIRM_SECONDS } from '../../daemon/view/form.ts';
-import { formatCount, formatElapsed } from '../../daemon/view/format.ts';
+import { formatElapsed, pauseText } from '../../daemon/view/format.ts';
 import { fill, type Translator } from '../../daemon/view/translator.ts';
 
 /** Those that the tile reads (org.culvert.Client1(5)). */
@@ -138,13 +138,6 @@ function killSwitchItems({ KillSwitch, CanSetKillSwitch }: Properties, { _ }: Tr
 
 function action(label: string, call: Call): Item {
   return { kind: 'action', label, on: false, sensitive: true, call };
-}
-
-function pauseText(minutes: number, tr: Translator): string {
-  const hours = minutes / 60;
-  if (Number.isInteger(hours))
-    return fill(tr.ngettext('Pause for %d hour', 'Pause for %d hours', hours), formatCount(hours, tr));
-  return fill(tr.ngettext('Pause for %d minute', 'Pause for %d minutes', minutes), formatCount(minutes, tr));
 }
 
 /** The groups that have items, with a line before each but the first; one may begin with a line of its own. */

@@ -1,6 +1,7 @@
 // Starts the root service on the client machine, with a private bus.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { endpointWords } from '../../daemon/killswitch/client/busctl.ts';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../../daemon/killswitch/report.ts';
 import type { Endpoint } from '../../daemon/killswitch/rules/rules.ts';
 import { bundleGjs } from '../../data/build/bundle.mjs';
@@ -103,7 +104,7 @@ export async function createHost(
         pid: program.child.pid!,
         ended: program.ended,
         call: (method, allowLan = false, endpoints = []) =>
-          call(method, method === 'Enable' ? ['ba(ssaq)', String(allowLan), ...tuples(endpoints)] : []),
+          call(method, method === 'Enable' ? ['ba(ssaq)', String(allowLan), ...endpointWords(endpoints)] : []),
         async kill() {
           program.child.kill('SIGKILL');
           await program.ended;
@@ -117,16 +118,6 @@ export async function createHost(
 function niceness(): string {
   const unit = resolve(import.meta.dirname, '../../data/killswitch/culvert-killswitch.service.in');
   return /^Nice=(-?\d+)$/m.exec(readFileSync(unit, 'utf8'))?.[1] ?? '0';
-}
-
-function tuples(endpoints: readonly Endpoint[]): string[] {
-  const words = endpoints.flatMap(({ cidr, protocol, ports }) => [
-    cidr,
-    protocol,
-    String(ports.length),
-    ...ports.map(String),
-  ]);
-  return [String(endpoints.length), ...words];
 }
 
 /** Permissions are not tested here. */

@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { listen } from '../support/listen.ts';
 import { until } from '../support/until.ts';
+import { calls } from '../support/wrapper/fake-cli.ts';
 import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
 const FAKE =
@@ -60,11 +61,6 @@ function setUp(t: Parameters<typeof sandbox>[0], accounts: Record<string, string
   fs.appendFileSync(path.join(box.config, 'config.toml'), config);
   return box;
 }
-
-const calls = (box: Sandbox) =>
-  fs.existsSync(path.join(box.home, 'calls'))
-    ? fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n')
-    : [];
 
 test('status shows what each account has left and the total, and asks no more often than allowed', async t => {
   const api = await fakeApi(t, {

@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { until } from '../support/until.ts';
+import { calls } from '../support/wrapper/fake-cli.ts';
 import { buildWrapper, finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
 // While the file `slow` exists, it runs until it is signaled.
@@ -39,7 +40,6 @@ function setKeys(box: Sandbox, a: string, b: string): void {
   fs.rmSync(path.join(box.state, 'accounts/fake.json'), { force: true });
 }
 
-const calls = (box: Sandbox) => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
 const listed = async (box: Sandbox) => JSON.parse((await box.wrap(['queue', '--json'])).stdout);
 const whys = async (box: Sandbox) =>
   (await listed(box)).queue.map((entry: { args: string[]; failed?: { why: string } }) => [

@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { listen } from '../support/listen.ts';
 import { until } from '../support/until.ts';
+import { calls } from '../support/wrapper/fake-cli.ts';
 import { buildWrapper, finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
 const FAKE =
@@ -31,7 +32,6 @@ function setUp(t: Test, keys: Record<string, string>, { rules = RULES, config = 
   return box;
 }
 
-const calls = (box: Sandbox) => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
 const remember = (box: Sandbox, remaining: Record<string, object>) => {
   fs.mkdirSync(path.join(box.state, 'accounts'), { recursive: true });
   const known = Object.entries(remaining).map(([name, own]) => [

@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { until } from '../support/until.ts';
+import { calls } from '../support/wrapper/fake-cli.ts';
 import { finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
 // Answers with a limit until the file `back` exists, and says when it began and ended.
@@ -34,10 +35,6 @@ function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, string>, w
   return box;
 }
 
-const calls = (box: Sandbox) =>
-  fs.existsSync(path.join(box.home, 'calls'))
-    ? fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n')
-    : [];
 const begun = (box: Sandbox) => calls(box).filter(line => line.startsWith('begin '));
 
 test('a command that waits goes on waiting when the limit comes again', async t => {

@@ -60,17 +60,18 @@ function argumentsOf(call: Call): string[] {
     case 'TryDisable':
       return ['u', String(call.seconds)];
     case 'Enable':
-      return ['ba(ssaq)', String(call.allowLan), ...arrayOf(call.endpoints)];
+      return ['ba(ssaq)', String(call.allowLan), ...endpointWords(call.endpoints)];
     case 'TryEnable':
-      return ['ba(ssaq)u', String(call.allowLan), ...arrayOf(call.endpoints), String(call.seconds)];
+      return ['ba(ssaq)u', String(call.allowLan), ...endpointWords(call.endpoints), String(call.seconds)];
     case 'SetEndpoints':
-      return ['a(ssaq)', ...arrayOf(call.endpoints)];
+      return ['a(ssaq)', ...endpointWords(call.endpoints)];
     default:
       return [];
   }
 }
 
-function arrayOf(endpoints: readonly Endpoint[]): string[] {
+/** An argument of the type `a(ssaq)`, as busctl takes it. */
+export function endpointWords(endpoints: readonly Endpoint[]): string[] {
   const words = endpoints.flatMap(({ cidr, protocol, ports }) => [
     cidr,
     protocol,

@@ -2,7 +2,7 @@
 import type { Change } from '../../api/schema/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { actionCommand, type Command, type Row } from '../form.ts';
-import { formatCount, formatDuration } from '../format.ts';
+import { formatDuration, pauseText } from '../format.ts';
 import { secondsUntil } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
 import { changeText, isPause, type Span } from './changes.ts';
@@ -129,15 +129,7 @@ export function offCommands(
 ): { minutes: number; title: string; command: Command }[] {
   return pauses.map(minutes => ({
     minutes,
-    title: offTitle(minutes, tr),
+    title: pauseText(minutes, tr),
     command: actionCommand({ action: 'disconnect', forSeconds: minutes * 60 }),
   }));
-}
-
-function offTitle(minutes: number, tr: Translator): string {
-  const hours = minutes / 60;
-  // Translators: the tunnel is turned off for so long
-  if (Number.isInteger(hours))
-    return fill(tr.ngettext('Pause for %d hour', 'Pause for %d hours', hours), formatCount(hours, tr));
-  return fill(tr.ngettext('Pause for %d minute', 'Pause for %d minutes', minutes), formatCount(minutes, tr));
 }

@@ -22,7 +22,7 @@ import type { Page, Shell } from '../shell.ts';
 import { setDescription, setName } from '../widgets/a11y/accessible.ts';
 import { labelButton } from '../widgets/button-label.ts';
 import { Graph } from '../widgets/charts/graph.ts';
-import { Columns } from '../widgets/columns.ts';
+import { Columns, vertical } from '../widgets/columns.ts';
 import { announce } from '../widgets/compat.ts';
 import { copyButton } from '../widgets/copy.ts';
 import { FormGroups } from '../widgets/rows/form-page.ts';
@@ -366,10 +366,6 @@ function createFigures(graph: Graph, open: () => void) {
   setName(widget, _('Open the history'));
   widget.connect('clicked', open);
   return { widget, latency: latency.value, loss: loss.value };
-}
-
-function vertical(spacing: number): Gtk.Box {
-  return new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing });
 }
 
 function centered(css_classes: string[] = []): Gtk.Label {

@@ -12,6 +12,7 @@ import { _, tr } from '../../i18n.ts';
 import { hasTrayHost, watchAutostart } from '../desktop.ts';
 import type { Page, Shell } from '../shell.ts';
 import { labelButton } from '../widgets/button-label.ts';
+import { vertical } from '../widgets/columns.ts';
 import { announce } from '../widgets/compat.ts';
 import { FormGroups } from '../widgets/rows/form-page.ts';
 import { SetupPage } from './setup-page.ts';
@@ -111,8 +112,4 @@ export class WelcomePage extends Adw.Bin implements Page {
     this.#facts = { ...this.#facts, ...facts };
     this.refresh(this.#shell.view());
   }
-}
-
-function vertical(spacing: number): Gtk.Box {
-  return new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing });
 }

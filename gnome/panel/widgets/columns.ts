@@ -1,4 +1,4 @@
-// Children in two columns where there is room, else one below the other; libadwaita 1.2 has no breakpoints.
+// Boxes, and children in two columns where there is room, else one below the other; libadwaita 1.2 has no breakpoints.
 import Gdk from 'gi://Gdk?version=4.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -93,4 +93,8 @@ function sum(numbers: number[]): number {
 
 function place(child: Gtk.Widget, area: { x: number; y: number; width: number; height: number }): void {
   child.size_allocate(Object.assign(new Gdk.Rectangle(), area), -1);
+}
+
+export function vertical(spacing: number): Gtk.Box {
+  return new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing });
 }

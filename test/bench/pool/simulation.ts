@@ -11,6 +11,7 @@ import { type CliState, coolDown, parseState } from '../../../wrapper/store/stat
 import type { StoreServer } from '../../support/wrapper/store-server.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 import { scriptWithClock, setClock } from '../../support/wrapper/virtual-clock.ts';
+import { generator } from './strategies.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -82,15 +83,6 @@ function commands({ machines, days, seed }: Load): Command[] {
     }
   }
   return all.sort((x, y) => x.at - y.at);
-}
-
-/** A linear congruential generator (Numerical Recipes), so that every run sees the same commands. */
-function generator(seed: number): () => number {
-  let value = seed >>> 0;
-  return () => {
-    value = (Math.imul(value, 1_664_525) + 1_013_904_223) >>> 0;
-    return value / 2 ** 32;
-  };
 }
 
 function tally({ machines }: Load, wanted: Command[]) {

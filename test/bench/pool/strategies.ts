@@ -93,8 +93,8 @@ function requests(perDay: number, seed: number): { at: number; cost: number }[] 
   }).flat();
 }
 
-/** A linear congruential generator (Numerical Recipes), so that every run sees the same requests. */
-function generator(seed: number): () => number {
+/** A linear congruential generator (Numerical Recipes), so that every run sees the same. */
+export function generator(seed: number): () => number {
   let value = seed >>> 0;
   return () => {
     value = (Math.imul(value, 1_664_525) + 1_013_904_223) >>> 0;

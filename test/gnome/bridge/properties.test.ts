@@ -5,7 +5,8 @@ import { ConnectionState } from '../../../daemon/api/schema.ts';
 import type { ClientState } from '../../../daemon/view/client/client-state.ts';
 import { english } from '../../../daemon/view/translator.ts';
 import { changesBetween, propertiesOf } from '../../../gnome/bridge/properties.ts';
-import { change, initialConfig, initialSnapshot, KILL_SWITCH } from '../../support/gnome/initial.ts';
+import { change, type initialSnapshot, KILL_SWITCH } from '../../support/gnome/initial.ts';
+import { clientState } from '../../support/gnome/translator.ts';
 
 type Snapshot = ReturnType<typeof initialSnapshot>;
 type Parts = { [P in keyof Snapshot]?: Partial<Snapshot[P]> };
@@ -14,26 +15,8 @@ const SINCE = '2026-01-02T03:04:05.678Z';
 
 /** A client with a snapshot that differs from the initial one in these parts. */
 function client({ changes = [], ...parts }: Parts = {}, more: Partial<ClientState> = {}): ClientState {
-  const initial = initialSnapshot(1);
-  const merged = Object.entries(parts).map(([name, part]) => [
-    name,
-    { ...(initial[name as keyof Snapshot] as object), ...(part as object) },
-  ]);
-  const status = { ...initial.status, since: SINCE, raw: 'x', ...parts.status };
-  return {
-    snapshot: { ...initial, ...Object.fromEntries(merged), status, changes: changes as Snapshot['changes'] },
-    last: null,
-    offline: null,
-    config: initialConfig(),
-    pending: null,
-    slow: false,
-    killSwitchPending: false,
-    update: null,
-    refusal: null,
-    proxyProblem: null,
-    proof: null,
-    ...more,
-  };
+  const state = clientState({ ...parts, status: { since: SINCE, raw: 'x', ...parts.status } });
+  return { ...state, snapshot: { ...state.snapshot!, changes: changes as Snapshot['changes'] }, ...more };
 }
 const of = (...given: Parameters<typeof client>) => propertiesOf(client(...given), '1.2.3', english);
 const BLOCKING = { ...KILL_SWITCH, enabled: true, active: true };

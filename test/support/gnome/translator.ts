@@ -8,13 +8,13 @@ export const tr: Translator = { _: text => text, ngettext: (one, many, n) => (n 
 
 /** @param parts of the snapshot that differ. */
 export function clientState(
-  parts: { [P in 'status' | 'settings' | 'options' | 'tunnel' | 'killSwitch']?: Partial<Snapshot[P]> } = {},
+  parts: { [P in Exclude<keyof Snapshot, 'changes'>]?: Partial<Snapshot[P]> } = {},
   more: Partial<ClientState> = {},
 ): ClientState {
   const snapshot = initialSnapshot(1);
   const changed = Object.entries(parts).map(([part, change]) => [
     part,
-    { ...(snapshot[part as keyof Snapshot] as object), ...change },
+    { ...(snapshot[part as keyof Snapshot] as object), ...(change as object) },
   ]);
   return {
     snapshot: { ...snapshot, ...Object.fromEntries(changed) },

@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import { endpointWords } from '../../../daemon/killswitch/client/busctl.ts';
 import { type Published, parsePublished } from '../../../daemon/killswitch/report.ts';
 import { shippedEndpoints } from '../../../daemon/killswitch/rules/endpoints.ts';
 import { TABLE } from '../../../daemon/killswitch/rules/rules.ts';
@@ -58,13 +59,8 @@ export function bundled(): string {
 
 /** Arguments of `Enable` as the daemon gives them: all shipped endpoints, and further ones as busctl takes them. */
 export function shippedAnd(...further: string[][]): string[] {
-  const shipped = shippedEndpoints().map(({ cidr, protocol, ports }) => [
-    cidr,
-    protocol,
-    String(ports.length),
-    ...ports.map(String),
-  ]);
-  return ['ba(ssaq)', 'false', String(shipped.length + further.length), ...[...shipped, ...further].flat()];
+  const [count, ...shipped] = endpointWords(shippedEndpoints());
+  return ['ba(ssaq)', 'false', String(Number(count) + further.length), ...shipped, ...further.flat()];
 }
 
 /** The user that systemd makes up for the helper of a sign-in. */

@@ -2,24 +2,14 @@
 import Gtk from 'gi://Gtk?version=4.0';
 import { axisEnd, FINEST, rangeOf } from '../../../../daemon/view/client/history.ts';
 import { formatLatency, formatLoss, formatRate } from '../../../../daemon/view/format.ts';
+import type { Slot } from '../../../../daemon/view/graph.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import { _, tr } from '../../../i18n.ts';
 import { setName } from '../a11y/accessible.ts';
 import { Graph } from './graph.ts';
 
-/** The figures of a moment; null where one is not known. */
-interface Figures {
-  /** ms since the epoch. */
-  at: number;
-  latencyMs: number | null;
-  loss: number | null;
-  /** Bytes per second. */
-  received: number | null;
-  sent: number | null;
-}
-
 interface Shown {
-  figures: readonly Figures[];
+  figures: readonly Slot[];
   /** Number of samples in the width. */
   capacity: number;
   /** The left end of the axis of time, in words. */
@@ -53,7 +43,7 @@ export function createCharts(): Charts {
     const { figures, formatAt } = expander.expanded && last ? last : NONE;
     const measured = figures.filter(each => charts.some(({ curve }) => curve.value(each) !== null));
     const rows = measured.slice(-LISTED).reverse();
-    const text = (each: Figures) =>
+    const text = (each: Slot) =>
       charts.map(({ curve }) => {
         const value = curve.value(each);
         return value === null ? '–' : curve.text(value);
@@ -101,7 +91,7 @@ export function fillGrid(grid: Gtk.Grid, rows: readonly (readonly string[])[]): 
 
 interface Curve {
   title: string;
-  value(figures: Figures): number | null;
+  value(figures: Slot): number | null;
   text(value: number): string;
   /** The smallest difference that `text` shows. */
   finest: number;

@@ -4,6 +4,7 @@ import { describeModeChoice, type ModeCard } from '../../../../daemon/view/forms
 import { _, tr } from '../../../i18n.ts';
 import type { Shell } from '../../shell.ts';
 import { setDescription, setName } from '../a11y/accessible.ts';
+import { vertical } from '../columns.ts';
 
 /** Resolves when the dialog is closed and what was chosen is done. */
 export async function chooseMode(shell: Shell): Promise<void> {
@@ -85,10 +86,6 @@ function createCard(choose: () => void) {
       widget.update_state([Gtk.AccessibleState.CHECKED], [Number(card.active)]);
     },
   };
-}
-
-function vertical(spacing: number): Gtk.Box {
-  return new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing });
 }
 
 function textLabel(css_classes: string[] = []): Gtk.Label {

@@ -111,9 +111,10 @@ test('the tray wakes when the number of minutes changes, and no more after the l
   assert.deepEqual(waits, [null, 51, 30_050, 60_050]);
 });
 
-const menu = (killSwitch: Partial<KillSwitch>, more = {}): Entry[] => {
+/** The state as the tray shows it. */
+function inTray(killSwitch: Partial<KillSwitch>, more = {}) {
   const facts = clientState({ killSwitch }, more);
-  const shown = {
+  return {
     tunnel: describeTunnel(facts, tr),
     killSwitch: describeKillSwitch(facts, tr),
     stopped: false,
@@ -126,8 +127,8 @@ const menu = (killSwitch: Partial<KillSwitch>, more = {}): Entry[] => {
     timed: [],
     unconfirmed: null,
   };
-  return menuOf(shown, tr);
-};
+}
+const menu = (...state: Parameters<typeof inTray>): Entry[] => menuOf(inTray(...state), tr);
 const named = (entries: Entry[], label: string) => entries.find(entry => entry.label === label);
 
 test('the menu has the kill switch only where it is installed, with a check mark for what is wanted', () => {
@@ -162,23 +163,7 @@ test('no two entries of any menu share an id', () => {
 });
 
 test('the tooltip mentions a kill switch that is not off', () => {
-  const text = (killSwitch: Partial<KillSwitch>) => {
-    const facts = clientState({ killSwitch });
-    const shown = {
-      tunnel: describeTunnel(facts, tr),
-      killSwitch: describeKillSwitch(facts, tr),
-      stopped: false,
-      now: NOW,
-      proxy: null,
-      recent: [],
-      update: null,
-      network: null,
-      remote: null,
-      timed: [],
-      unconfirmed: null,
-    };
-    return tooltipOf(shown, tr).text;
-  };
+  const text = (killSwitch: Partial<KillSwitch>) => tooltipOf(inTray(killSwitch), tr).text;
   assert.doesNotMatch(text(KILL_SWITCH), /kill switch/i);
   assert.match(text(ON), /Kill switch · On/);
   assert.match(text(PAUSED), /Kill switch paused, 5 minutes left/);
