@@ -207,8 +207,8 @@ async function refresh(setting: Setting): Promise<boolean> {
 
 function write(directory: string, journal: Journal, { certificates, system }: Machine): boolean {
   const { valid } = organizationOf(certificates);
-  const known = new Map([...journal.known, ...valid].map(each => [each.fingerprint, each]));
-  journal.known = [...known.values()];
+  const all = new Map([...journal.known, ...valid].map(each => [each.fingerprint, each]));
+  journal.known = [...all.values()];
   return writeLists(directory, valid, system);
 }
 

@@ -58,9 +58,9 @@ export function verdictOf(
   let groups: Record<string, string> | undefined;
   const matches = (source: string) => {
     const match = () => new RegExp(source).exec(body);
-    const found = ownPatterns ? withTimeLimit(USER_PATTERN_MS, match, null) : match();
-    groups = found?.groups;
-    return found !== null;
+    const result = ownPatterns ? withTimeLimit(USER_PATTERN_MS, match, null) : match();
+    groups = result?.groups;
+    return result !== null;
   };
   const rule = retry.find(each => each.status === status && (each.body === undefined || matches(each.body)));
   const failure = rule?.class ?? BY_STATUS[status];

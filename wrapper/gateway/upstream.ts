@@ -79,8 +79,8 @@ export function newAgents(): Agents {
 const addresses = new Map<string, { host: string; options: ReturnType<typeof urlToHttpOptions> }>();
 
 function addressOf(base: string) {
-  const known = addresses.get(base);
-  if (known) return known;
+  const cached = addresses.get(base);
+  if (cached) return cached;
   const url = new URL(base);
   const address = { host: url.host, options: urlToHttpOptions(url) };
   addresses.set(base, address);

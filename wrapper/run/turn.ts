@@ -245,8 +245,8 @@ export class Turn {
   #candidates(patient: boolean) {
     const { state, choice, cost, isRequest, wanted } = this.#parts;
     const { capacity, provider, accounts, pool } = this.#plan;
-    const known = pool ? { ...state, resting: {}, remaining: {} } : { ...state, remaining: this.#remaining() };
-    const ordered = orderCandidates(accounts, known, choice, {
+    const figures = pool ? { ...state, resting: {}, remaining: {} } : { ...state, remaining: this.#remaining() };
+    const ordered = orderCandidates(accounts, figures, choice, {
       now: this.#context.now(),
       cost,
       capacity,
@@ -254,7 +254,7 @@ export class Turn {
       onlyChosen: isBound(choice, provider),
     });
     const asMuch =
-      wanted !== undefined && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, known) : ordered;
+      wanted !== undefined && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, figures) : ordered;
     // figures are estimates between two answers of the provider: what seems spent is asked, unless a reserve must stay
     const leaves = ({ coolingDown, spent }: Candidate) =>
       coolingDown || (spent && (!isRequest || capacity.reserve > 0));

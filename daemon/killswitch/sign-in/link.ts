@@ -25,7 +25,7 @@ export function defaultRoute(
   routes: string,
   isPhysical: (device: string) => boolean,
 ): { device: string; gateway: string } | null {
-  const found = routes
+  const best = routes
     .split('\n')
     .map(row => row.split(/\s+/))
     .filter(([device, destination, , flags, , , , mask]) => {
@@ -33,7 +33,7 @@ export function defaultRoute(
       return isDefault && (Number.parseInt(flags!, 16) & UP_TO_GATEWAY) === UP_TO_GATEWAY && isPhysical(device!);
     })
     .sort((a, b) => Number(a[6]) - Number(b[6]))[0];
-  return found ? { device: found[0]!, gateway: addressOf(found[2]!) } : null;
+  return best ? { device: best[0]!, gateway: addressOf(best[2]!) } : null;
 }
 
 /** True for a way to the internet over IPv6. @param routes text of /proc/net/ipv6_route */

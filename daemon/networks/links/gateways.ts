@@ -21,7 +21,7 @@ export function readGateways(root = ''): ReadonlyMap<string, Gateway> {
  * @param neighbors /proc/net/arp
  */
 export function gatewaysOf(routes: string, neighbors: string): ReadonlyMap<string, Gateway> {
-  const known = new Map(
+  const hardwareOf = new Map(
     neighbors.split('\n').flatMap(line => {
       const [address, , flags, hardware, , device] = line.trim().split(/\s+/);
       return Number(flags) & COMPLETE ? [[`${device} ${address}`, hardware!.toLowerCase()] as const] : [];
@@ -39,7 +39,7 @@ export function gatewaysOf(routes: string, neighbors: string): ReadonlyMap<strin
   return new Map(
     [...best].map(([device, { address }]) => [
       device,
-      { address, hardware: known.get(`${device} ${address}`) ?? null },
+      { address, hardware: hardwareOf.get(`${device} ${address}`) ?? null },
     ]),
   );
 }

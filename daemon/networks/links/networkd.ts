@@ -100,9 +100,9 @@ export function linksOfIwd(objects: Objects): Link[] {
 export function withIwd(links: readonly Link[], wifi: readonly Link[]): Link[] {
   const rest = wifi.filter(({ device }) => !links.some(each => each.device === device));
   const joined = links.map(link => {
-    const known = wifi.find(({ device }) => device === link.device);
-    if (!known) return link;
-    const { name, bssid, security } = known;
+    const station = wifi.find(({ device }) => device === link.device);
+    if (!station) return link;
+    const { name, bssid, security } = station;
     return { ...link, kind: 'wifi' as const, name: name ?? link.name, bssid: bssid ?? link.bssid, security };
   });
   return [...joined, ...rest];

@@ -103,8 +103,8 @@ function statusesOf({ probes, retry }: HttpProvider): HttpProvider['probes'] {
     expect: (['auth', 'quota', 'rate'] as const)[index]!,
   }));
   const ofRules = retry.flatMap(({ status, body, class: expect }) => (body === undefined ? [{ status, expect }] : []));
-  const known = [...ofRules, ...own, { status: 500, expect: 'other' as const }];
-  const first = known.filter(({ status }, index) => known.findIndex(each => each.status === status) === index);
+  const statuses = [...ofRules, ...own, { status: 500, expect: 'other' as const }];
+  const first = statuses.filter(({ status }, index) => statuses.findIndex(each => each.status === status) === index);
   return [...probes, ...first];
 }
 

@@ -7,17 +7,17 @@ import type { World } from '../../world/world.ts';
 /** Runs in GJS, like panel and tray, so that it finds what they find. */
 const PROBE = `
 const { Gio, GLib } = imports.gi;
-const found = { missing: [], host: null };
+const report = { missing: [], host: null };
 for (const [name, version] of [['Gtk', '4.0'], ['Adw', '1']]) {
-  try { imports.gi.versions[name] = version; imports.gi[name]; } catch (e) { found.missing.push(name + ' ' + version); }
+  try { imports.gi.versions[name] = version; imports.gi[name]; } catch (e) { report.missing.push(name + ' ' + version); }
 }
 try {
   const bus = Gio.bus_get_sync(Gio.BusType.SESSION, null);
   const has = bus.call_sync('org.freedesktop.DBus', '/org/freedesktop/DBus', 'org.freedesktop.DBus', 'NameHasOwner',
     new GLib.Variant('(s)', ['org.kde.StatusNotifierWatcher']), null, Gio.DBusCallFlags.NONE, 2000, null);
-  found.host = has.deepUnpack()[0];
+  report.host = has.deepUnpack()[0];
 } catch (e) {}
-print(JSON.stringify(found));
+print(JSON.stringify(report));
 `;
 const Found = z.object({ missing: z.array(z.string()), host: z.nullable(z.boolean()) });
 const INSTALL = message(
