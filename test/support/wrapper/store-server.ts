@@ -49,10 +49,19 @@ export async function endsOfLeases({ client }: StoreServer): Promise<number[]> {
   return records.flatMap(record => (record.includes('{') ? Number.parseInt(record, 10) : []));
 }
 
+/** Options of a server on a port of this machine. */
+export const onPort = (port: number, ...more: readonly string[]) => [
+  '--port',
+  String(port),
+  '--bind',
+  '127.0.0.1',
+  ...more,
+];
+
 /**
  * Starts a server that ends with the test.
  * @param first in place of the options that make it a store without persistence
- * @param options further ones, such as `['--port', '12345']`; without, it listens on its socket only
+ * @param options further ones, such as `onPort(12345)`; without, it listens on its socket only
  */
 export async function storeServer(
   t: Ends,

@@ -7,7 +7,7 @@ import { freePort } from '../../support/ports.ts';
 import { missing, temporary } from '../../support/temporary.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 import { SECRET_TOOL } from '../../support/wrapper/secret-tool.ts';
-import { storeServer } from '../../support/wrapper/store-server.ts';
+import { onPort, storeServer } from '../../support/wrapper/store-server.ts';
 
 const server = await storeServer({ after });
 await server.client.call('ACL', 'SETUSER', 'ci', 'on', '>open sesame', '~culvert:*', '+@all');
@@ -79,12 +79,12 @@ test('a password goes into the keyring once it is known to be right, and leaves 
 
 test('the password of Sentinels comes from its own source, and is kept apart from that of the store', async t => {
   const [tcp, port] = [freePort(), freePort()];
-  const store = await storeServer(t, ['--port', String(tcp), '--bind', '127.0.0.1']);
+  const store = await storeServer(t, onPort(tcp));
   await store.client.call('ACL', 'SETUSER', 'ci', 'on', '>of store', '~culvert:*', '+@all');
   const directory = temporary(t, 'sentinel');
   const file = join(directory, 'sentinel.conf');
   writeFileSync(file, `sentinel monitor shared 127.0.0.1 ${tcp} 1\n`);
-  const options = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--requirepass', 'of sentinel'];
+  const options = onPort(port, '--dir', directory, '--requirepass', 'of sentinel');
   await storeServer(t, options, [file, '--sentinel']);
   const url = `valkey+sentinel://127.0.0.1:${port}/shared`;
   const box = withConfig(t, BEFORE);

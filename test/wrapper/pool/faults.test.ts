@@ -8,7 +8,7 @@ import { FULL } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 import { type CountingApi, countingApi } from '../../support/wrapper/counting-api.ts';
 import { assertFencesRise, type Fleet, machines } from '../../support/wrapper/pool-machines.ts';
-import { type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
+import { onPort, type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
 
 const KEYS = ['a1', 'b2', 'c3'];
 const MACHINES = FULL ? 8 : 4;
@@ -95,15 +95,8 @@ test('machines that are killed at any moment waste no request, and their leases 
 
 test('a promoted replica may have lost a lease, so its credit can be given twice; its fences still rise', async t => {
   const [first, second] = [freePort(), freePort()];
-  const primary = await storeServer(t, [
-    '--port',
-    String(first),
-    '--bind',
-    '127.0.0.1',
-    '--repl-diskless-sync-delay',
-    '0',
-  ]);
-  const replica = await storeServer(t, ['--port', String(second), '--bind', '127.0.0.1']);
+  const primary = await storeServer(t, onPort(first, '--repl-diskless-sync-delay', '0'));
+  const replica = await storeServer(t, onPort(second));
   await replica.client.replicaof('127.0.0.1', first);
   const store = openStore({ url: `valkey://127.0.0.1:${first}`, timeoutMs: 10_000 });
   const seen = [{ fp: 'a', remaining: 1, limit: null, resets: null, age: 0 }];

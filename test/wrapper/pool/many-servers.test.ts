@@ -8,7 +8,7 @@ import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool-box.ts';
-import { endsOfLeases, type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
+import { endsOfLeases, onPort, type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
 
 interface Found {
   url: string;
@@ -17,11 +17,11 @@ interface Found {
 
 async function behindSentinel(t: TestContext): Promise<Found> {
   const [port, sentinel] = [freePort(), freePort()];
-  const server = await storeServer(t, ['--port', String(port), '--bind', '127.0.0.1']);
+  const server = await storeServer(t, onPort(port));
   const directory = temporary(t, 'sentinel');
   const file = join(directory, 'sentinel.conf');
   writeFileSync(file, `sentinel monitor shared 127.0.0.1 ${port} 1\n`);
-  await storeServer(t, ['--port', String(sentinel), '--bind', '127.0.0.1', '--dir', directory], [file, '--sentinel']);
+  await storeServer(t, onPort(sentinel, '--dir', directory), [file, '--sentinel']);
   return { url: `valkey+sentinel://127.0.0.1:${sentinel}/shared`, server };
 }
 
@@ -29,7 +29,7 @@ async function inCluster(t: TestContext): Promise<Found> {
   const port = freePort();
   // a node that no other has met does not know its address
   const cluster = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'];
-  const server = await storeServer(t, ['--port', String(port), '--bind', '127.0.0.1', ...cluster]);
+  const server = await storeServer(t, onPort(port, ...cluster));
   await server.client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
   await until(async () => /cluster_state:ok/.test(String(await server.client.call('CLUSTER', 'INFO'))));
   return { url: `valkey+cluster://127.0.0.1:${port}`, server };

@@ -12,10 +12,10 @@ import { openStore } from '../../../wrapper/pool/store/store.ts';
 import { freePort } from '../../support/ports.ts';
 import { missing, temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
-import { storeServer } from '../../support/wrapper/store-server.ts';
+import { onPort, storeServer } from '../../support/wrapper/store-server.ts';
 
 const tcp = freePort();
-const plain = await storeServer({ after }, ['--port', String(tcp), '--bind', '127.0.0.1']);
+const plain = await storeServer({ after }, onPort(tcp));
 
 async function open(t: TestContext, url: string, more: Partial<Omit<ConnectOptions, 'script'>> = {}) {
   const store = openStore({ url, timeoutMs: 10_000, ...more });
@@ -176,15 +176,8 @@ test('an ACL user with the rules of the README is enough, and less is refused wi
 test('Sentinels name the primary, and its successor after it has failed', async t => {
   const directory = temporary(t, 'sentinel');
   const [first, second, port] = [freePort(), freePort(), freePort()];
-  const primary = await storeServer(t, [
-    '--port',
-    String(first),
-    '--bind',
-    '127.0.0.1',
-    '--repl-diskless-sync-delay',
-    '0',
-  ]);
-  const replica = await storeServer(t, ['--port', String(second), '--bind', '127.0.0.1']);
+  const primary = await storeServer(t, onPort(first, '--repl-diskless-sync-delay', '0'));
+  const replica = await storeServer(t, onPort(second));
   await replica.client.replicaof('127.0.0.1', first);
   const file = join(directory, 'sentinel.conf');
   writeFileSync(
@@ -192,7 +185,7 @@ test('Sentinels name the primary, and its successor after it has failed', async 
     `sentinel monitor shared 127.0.0.1 ${first} 1\nsentinel down-after-milliseconds shared 500\nsentinel failover-timeout shared 2000\n`,
   );
   // the server takes a file of configuration as its first argument
-  await storeServer(t, ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory], [file, '--sentinel']);
+  await storeServer(t, onPort(port, '--dir', directory), [file, '--sentinel']);
   const asked = new Redis({ host: '127.0.0.1', port });
   t.after(() => asked.disconnect());
   const url = `valkey+sentinel://127.0.0.1:${port}/shared`;
@@ -237,16 +230,12 @@ test('Sentinels name the primary, and its successor after it has failed', async 
 test('Sentinels are logged in to with their own password, and with a user that may do little', async t => {
   const directory = temporary(t, 'sentinel');
   const [tcp, port] = [freePort(), freePort()];
-  const primary = await storeServer(t, ['--port', String(tcp), '--bind', '127.0.0.1']);
+  const primary = await storeServer(t, onPort(tcp));
   await primary.client.call('ACL', 'SETUSER', 'culvert', 'on', '>of the store', ...documentedRules().split(' '));
   const file = join(directory, 'sentinel.conf');
   await primary.client.config('SET', 'requirepass', 'of-nobody');
   writeFileSync(file, `sentinel monitor shared 127.0.0.1 ${tcp} 1\nsentinel auth-pass shared of-nobody\n`);
-  await storeServer(
-    t,
-    ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--requirepass', 'of the sentinel'],
-    [file, '--sentinel'],
-  );
+  await storeServer(t, onPort(port, '--dir', directory, '--requirepass', 'of the sentinel'), [file, '--sentinel']);
   const admin = new Redis({ host: '127.0.0.1', port, password: 'of the sentinel' });
   t.after(() => admin.disconnect());
   await admin.call('ACL', 'SETUSER', 'finder', 'on', '>of the finder', ...documentedRules('finder').split(' '));
@@ -274,7 +263,7 @@ test('a cluster is used through any of its nodes, and refused as a single server
   const ports = [freePort(), freePort()];
   const nodes = [];
   for (const port of ports) {
-    nodes.push(await storeServer(t, ['--port', String(port), '--bind', '127.0.0.1', '--cluster-enabled', 'yes']));
+    nodes.push(await storeServer(t, onPort(port, '--cluster-enabled', 'yes')));
   }
   await nodes[0]!.client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '8191');
   await nodes[1]!.client.call('CLUSTER', 'ADDSLOTSRANGE', '8192', '16383');

@@ -50,22 +50,6 @@ test('changes that come together are one line, with the last of them', async t =
   assert.ok(lines.length < 20, `${lines.length} lines`);
 });
 
-test('a reader that goes away ends it without a word', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
-  const child = await start(home, ['status', '--watch', '--format', 'waybar']);
-  await prints(child, 'stdout', /"alt"/);
-  child.stdout.destroy();
-  let flip = false;
-  const timer = setInterval(() => {
-    flip = !flip;
-    daemon.state.set('status', status(flip ? 'connected' : 'disconnected'));
-  }, 20);
-  t.after(() => clearInterval(timer));
-  const { code, stderr } = await ended(child);
-  assert.deepEqual([code, stderr], [0, '']);
-});
-
 test('without --watch it prints one line, also without a daemon; a format that does not exist is refused', async t => {
   const home = createHome(t);
   assert.deepEqual(await culvert(home, ['status', '--format', 'plain']), {

@@ -272,21 +272,22 @@ test('status --watch outlives the daemon, says so, and shows the state of the ne
   assert.equal(lines.at(-1).port, second.port);
 });
 
-test('status --watch ends silently when its reader closes the pipe', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
-  const child = await start(home, ['status', '--watch']);
-  await prints(child, 'stdout', /Reading the state…/);
-  child.stdout.destroy();
-  let flip = false;
-  const timer = setInterval(() => {
-    flip = !flip;
-    daemon.state.set('status', status(flip ? 'connected' : 'disconnected'));
-  }, 20);
-  t.after(() => clearInterval(timer));
-  const { code, stderr } = await ended(child);
-  assert.deepEqual([code, stderr], [0, '']);
-});
+for (const [begin, ...format] of [[/Reading the state…/], [/"alt"/, '--format', 'waybar']] as [RegExp, ...string[]][])
+  test(`${['status --watch', ...format].join(' ')} ends silently when its reader closes the pipe`, async t => {
+    const home = createHome(t);
+    const { daemon } = await startDaemon(t, home);
+    const child = await start(home, ['status', '--watch', ...format]);
+    await prints(child, 'stdout', begin);
+    child.stdout.destroy();
+    let flip = false;
+    const timer = setInterval(() => {
+      flip = !flip;
+      daemon.state.set('status', status(flip ? 'connected' : 'disconnected'));
+    }, 20);
+    t.after(() => clearInterval(timer));
+    const { code, stderr } = await ended(child);
+    assert.deepEqual([code, stderr], [0, '']);
+  });
 
 test('color goes to terminals only, and NO_COLOR takes it away there as well', async t => {
   const home = createHome(t);
