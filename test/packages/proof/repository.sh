@@ -144,7 +144,7 @@ prove_dnf() {
   publish one
   documented 'sudo curl -fsSLo \/etc\/pki' 'sudo dnf install'
   all_are "$version" rpm_version
-  say "the documented lines, by $what $($dnf --version 2>/dev/null | head -n 1), installed $(parts)"
+  say "the documented lines, by $what $($dnf --version 2>/dev/null | sed "s|.* ||; q"), installed $(parts)"
   publish next
   $dnf -qy upgrade --refresh >/tmp/upgrade 2>&1 || { cat /tmp/upgrade >&2; die 'dnf upgrade failed'; }
   all_are "$next" rpm_version
