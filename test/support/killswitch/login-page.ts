@@ -1,6 +1,6 @@
 // A small machine on a network with a login page: the root service with the kill switch on, and the helper of a sign-in.
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openWindow } from '../../../daemon/networks/portal/sign-in-window.ts';
@@ -137,6 +137,15 @@ print(s.recv(2))`;
       const text = await script(farInside, 'nft list table inet seen');
       const questions = readFileSync(stage.path('names'), 'utf8').split('leak.example').length - 1;
       return { packets: Number(/packets (\d+)/.exec(text)?.[1]), questions };
+    },
+    /** Plays logind from now on. @returns a function that has it say that the screen is locked, or that the machine goes to sleep */
+    async playLogin(): Promise<(what: 'lock' | 'sleep') => void> {
+      const command = `exec /usr/bin/python3 ${join(here, 'login1.py')} <${stage.path('login')}`;
+      await exec('mkfifo', [stage.path('login')]);
+      const player = stage.start(['sh', '-c', command], stage.env);
+      const pipe = createWriteStream(stage.path('login'));
+      await firstLine(player);
+      return what => void pipe.write(`${what}\n`);
     },
     /** Names that were asked for. */
     names: async () => readFileSync(stage.path('names'), 'utf8').split('\n').filter(Boolean),

@@ -349,6 +349,8 @@ function busConfig(address: string): string {
   <policy user="root">
     <allow own="org.freedesktop.PolicyKit1"/>
     <allow own="org.freedesktop.systemd1"/>
+    <allow own="org.freedesktop.login1"/>
+    <allow send_destination="org.freedesktop.login1"/>
     <allow send_destination="org.freedesktop.systemd1"/>
   </policy>
   <policy user="polkitd">

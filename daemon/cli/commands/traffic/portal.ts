@@ -41,6 +41,8 @@ export interface World {
   openWindow(seconds: number): Promise<SignInWindow>;
   /** The test that the kill switch lets out. */
   detect(): Promise<Verdict>;
+  /** Waits for a request through the tunnel. */
+  prove(): Promise<string | null>;
   betweenMs: number;
 }
 
@@ -57,6 +59,7 @@ export const portal: Run = async (context, _, options) =>
       },
       openWindow,
       detect: detectLogin,
+      prove: () => untilProven(context, PROOF_SECONDS),
       betweenMs: BETWEEN_MS,
     },
   );
@@ -127,7 +130,7 @@ async function signInThroughWindow(
     return result(context, isThrough);
   } finally {
     if (isPaused) await resume(context);
-    if (isPaused && isThrough) await prove(context);
+    if (isPaused && isThrough) await prove(context, world);
   }
 }
 
@@ -200,10 +203,10 @@ async function resume({ client, say }: Context): Promise<void> {
   }
 }
 
-/** Waits for a request through the tunnel. */
-async function prove(context: Context): Promise<void> {
+/** Says whether a request came through the tunnel. */
+async function prove(context: Context, world: World): Promise<void> {
   try {
-    const proof = await untilProven(context, PROOF_SECONDS);
+    const proof = await world.prove();
     if (proof !== null) context.say(proof);
   } catch (error) {
     // the sign-in itself succeeded

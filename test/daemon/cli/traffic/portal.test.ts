@@ -61,6 +61,10 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
       detections += 1;
       return verdicts[0]!;
     },
+    async prove() {
+      if (performed.at(-1)?.[0] !== 'connect') throw new Error('WARP is off');
+      return 'Proof: a request came through the tunnel.';
+    },
     betweenMs: 1,
   };
   const said: string[] = [];
@@ -155,6 +159,7 @@ test('with the kill switch on, the browser goes through the window, and what pas
   assert.deepEqual([opened, windows], [['http://login.example/ by 4242'], [300]]);
   assert.deepEqual(actions(performed), ['disconnect', 'connect']);
   assert.ok(said.includes('Outside WARP: login.example, 10 bytes sent, 20 received'), said.join('\n'));
+  assert.equal(said.at(-1), 'Proof: a request came through the tunnel.');
 });
 
 test('with the kill switch on, a browser that is killed closes the window, and so does a daemon that dies', async t => {
@@ -162,6 +167,7 @@ test('with the kill switch on, a browser that is killed closes the window, and s
   killed.block();
   assert.equal(await killed.run(), 1);
   await killed.closedWindow;
+  assert.ok(!killed.said.some(line => line.startsWith('Proof')), 'nothing to prove');
   const alone = await stage(t, [login]);
   alone.block();
   const running = alone.run().catch(error => error);

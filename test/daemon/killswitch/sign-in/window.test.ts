@@ -144,6 +144,19 @@ for (const [what, change] of [
     await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
   });
 
+for (const [title, what] of [
+  ['the screen is locked', 'lock'],
+  ['the machine goes to sleep', 'sleep'],
+] as const)
+  onNetwork(`the window closes when ${title}`, 'form', async stage => {
+    const say = await stage.playLogin();
+    const window = await stage.open();
+    assert.equal(await stage.isOpen(), true);
+    say(what);
+    await window.closed;
+    await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+  });
+
 onNetwork('the window closes when its time is over, and when the kill switch is paused', 'form', async stage => {
   const short = await stage.open(1);
   await short.closed;

@@ -128,3 +128,25 @@ test('a read that a change overtakes is dropped', async t => {
   mock.timers.tick(SETTLE_MS);
   assert.deepEqual([published, replies.length], [[2], 2]);
 });
+
+test('a network that comes and goes is read once, when it has stayed', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  let isUp = false;
+  let reads = 0;
+  const published: boolean[] = [];
+  const read = async () => {
+    reads += 1;
+    return isUp;
+  };
+  const settler = createSettler(SETTLE_MS, read, value => published.push(value));
+  for (let flap = 0; flap < 21; flap++) {
+    isUp = !isUp;
+    settler.changed();
+    mock.timers.tick(SETTLE_MS - 1);
+  }
+  assert.equal(reads, 0);
+  mock.timers.tick(1);
+  await new Promise(setImmediate);
+  assert.deepEqual([published, reads], [[true], 1]);
+});
