@@ -17,7 +17,7 @@ import { ConfirmBar } from './widgets/confirm-bar.tsx';
 import { Dialog } from './widgets/dialog.tsx';
 import { Icon } from './widgets/icon.tsx';
 import { ModeDialog } from './widgets/mode-dialog.tsx';
-import { CommandButton } from './widgets/rows.tsx';
+import { CommandButton } from './widgets/rows/command-button.tsx';
 import { SearchField } from './widgets/search-field.tsx';
 import { Toasts } from './widgets/toasts.tsx';
 

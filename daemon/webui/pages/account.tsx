@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import type { Account } from '../../api/schema.ts';
 import { accountForm } from '../../view/forms/account.ts';
 import { useApp } from '../client/app.ts';
-import { FormView } from '../widgets/rows.tsx';
+import { FormView } from '../widgets/rows/form.tsx';
 
 export function AccountPage() {
   const { model, client, tr } = useApp();

@@ -4,7 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { NO_TRUST, trustForm } from '../../view/forms/trust.ts';
 import { createTrustPage } from '../../view/forms/trust-page.ts';
 import { useApp } from '../client/app.ts';
-import { FormView } from '../widgets/rows.tsx';
+import { FormView } from '../widgets/rows/form.tsx';
 
 export function CertificatePage() {
   const { model, client, tr } = useApp();

@@ -16,7 +16,8 @@ import { useApp } from '../client/app.ts';
 import { CommandBox } from '../widgets/command-box.tsx';
 import { CountdownButtons, CountdownWords, Ringed, useCountdown } from '../widgets/countdown.tsx';
 import { Icon } from '../widgets/icon.tsx';
-import { CommandButton, FormView } from '../widgets/rows.tsx';
+import { CommandButton } from '../widgets/rows/command-button.tsx';
+import { FormView } from '../widgets/rows/form.tsx';
 import { LatencyChart } from './graph.tsx';
 
 export function ConnectionPage() {

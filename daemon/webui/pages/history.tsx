@@ -9,7 +9,7 @@ import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../
 import { type App, useApp } from '../client/app.ts';
 import { rowInAddress } from '../navigation.ts';
 import { Chart } from '../widgets/chart.tsx';
-import { CommandButton } from '../widgets/rows.tsx';
+import { CommandButton } from '../widgets/rows/command-button.tsx';
 import { LiveCharts } from './graph.tsx';
 
 /** Changes that are listed at first, and that "Show More" adds. */

@@ -7,7 +7,7 @@ import { pageTitle } from '../../view/page-titles.ts';
 import type { Translator } from '../../view/translator.ts';
 import type { View } from '../../view/view.ts';
 import { type App, useApp } from '../client/app.ts';
-import { FormView } from '../widgets/rows.tsx';
+import { FormView } from '../widgets/rows/form.tsx';
 import { AccountPage } from './account.tsx';
 import { AppsPage } from './apps.tsx';
 import { CertificatePage } from './certificate.tsx';

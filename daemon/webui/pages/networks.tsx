@@ -5,7 +5,7 @@ import { createRuleEditor } from '../../view/client/rule-editor.ts';
 import { READ_NETWORKS_MS } from '../../view/forms/tunnel/network-rules.ts';
 import { networksForm } from '../../view/forms/tunnel/networks.ts';
 import { useApp } from '../client/app.ts';
-import { FormView } from '../widgets/rows.tsx';
+import { FormView } from '../widgets/rows/form.tsx';
 
 export function NetworksPage() {
   const { model, client, view, now, tr } = useApp();

@@ -5,7 +5,7 @@ import { createLookup } from '../../view/forms/search/lookup.ts';
 import { hitCount, hitsForm, searchedPages, searchPages } from '../../view/forms/search/search.ts';
 import { gatherForSearch } from '../../view/forms/search/searched-rows.ts';
 import { useApp } from '../client/app.ts';
-import { FormView } from '../widgets/rows.tsx';
+import { FormView } from '../widgets/rows/form.tsx';
 
 /** @param leave is called when a hit is followed */
 export function SearchResults({ query, leave }: { query: string; leave(): void }) {

@@ -9,7 +9,7 @@ import {
 } from '../../view/forms/tool-accounts.ts';
 import { errorText } from '../../view/states/problems.ts';
 import { useApp } from '../client/app.ts';
-import { FormView } from '../widgets/rows.tsx';
+import { FormView } from '../widgets/rows/form.tsx';
 
 export function ToolAccountsPage() {
   const { model, client, now, tr } = useApp();

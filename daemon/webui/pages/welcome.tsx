@@ -7,7 +7,7 @@ import { seenCommand, WELCOME_STEPS, welcomeStep } from '../../view/forms/welcom
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
 import { goTo } from '../navigation.ts';
-import { FormView } from '../widgets/rows.tsx';
+import { FormView } from '../widgets/rows/form.tsx';
 import { Setup } from './connection.tsx';
 
 export function WelcomePage() {

@@ -1,7 +1,7 @@
 // Renders a bar on every page while a change waits to be confirmed: what was changed, a countdown, Keep and Revert Now.
 import { countdownText } from '../../view/states/changes.ts';
 import { useApp } from '../client/app.ts';
-import { CommandButton } from './rows.tsx';
+import { CommandButton } from './rows/command-button.tsx';
 
 export function ConfirmBar() {
   const { view, now, tr } = useApp();

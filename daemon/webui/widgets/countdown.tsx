@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { fractionLeft, type Span } from '../../view/states/changes.ts';
 import { describeCountdown, timeLeftText } from '../../view/states/timed.ts';
 import { useApp } from '../client/app.ts';
-import { CommandButton } from './rows.tsx';
+import { CommandButton } from './rows/command-button.tsx';
 
 export function useCountdown() {
   const { view, tr } = useApp();

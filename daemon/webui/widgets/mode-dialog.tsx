@@ -3,7 +3,8 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import { describeModeChoice, type ModeCard } from '../../view/forms/tunnel/choose-mode.ts';
 import { useApp } from '../client/app.ts';
 import { goTo } from '../navigation.ts';
-import { moveFocus, useDenial } from './rows.tsx';
+import { moveFocus } from './rows/choice-rows.tsx';
+import { useDenial } from './rows/command-button.tsx';
 
 export function ModeDialog() {
   return useApp().choosingMode.value ? <Shown /> : null;

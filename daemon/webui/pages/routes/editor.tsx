@@ -5,7 +5,7 @@ import { createRoutesEditor } from '../../../view/client/routes-editor.ts';
 import { editorForm } from '../../../view/forms/tunnel/routes-editor.ts';
 import { useApp } from '../../client/app.ts';
 import { chooseText, saveText } from '../../tasks/files.ts';
-import { FormView } from '../../widgets/rows.tsx';
+import { FormView } from '../../widgets/rows/form.tsx';
 
 export function EditorPage() {
   const app = useApp();

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { Why } from '../../../api/schema.ts';
 import { whyForm } from '../../../view/routes/why.ts';
 import { useApp } from '../../client/app.ts';
-import { FormView } from '../../widgets/rows.tsx';
+import { FormView } from '../../widgets/rows/form.tsx';
 
 export function WhyField() {
   const { model, tr } = useApp();

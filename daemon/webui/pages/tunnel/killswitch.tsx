@@ -5,7 +5,7 @@ import { type BlockedState, NOT_READ, READ_BLOCKED_MS, recordsBlocked } from '..
 import { killSwitchForm } from '../../../view/forms/tunnel/killswitch.ts';
 import { errorText } from '../../../view/states/problems.ts';
 import { useApp } from '../../client/app.ts';
-import { FormView } from '../../widgets/rows.tsx';
+import { FormView } from '../../widgets/rows/form.tsx';
 
 export function KillSwitchPage() {
   const { model, view, client, now, tr } = useApp();

@@ -1,0 +1,94 @@
+// Renders rows with a choice, which moves with the event, not with the click.
+import type { TargetedKeyboardEvent } from 'preact';
+import { useId } from 'preact/hooks';
+import { useApp } from '../../client/app.ts';
+import { idList, useGeneralReason } from '../../client/reasons.ts';
+import { CommandButton, useDenial } from './command-button.tsx';
+import { type RowOf, useDescription, Words } from './words.tsx';
+
+export function SwitchRow({ row }: { row: RowOf<'switch'> }) {
+  const id = useId();
+  const description = useDescription(row, id);
+  return (
+    <div class={`row tone-${row.tone ?? 'neutral'}`}>
+      <Words row={row} id={id} />
+      <CommandButton
+        class="switch"
+        role="switch"
+        aria-checked={row.on}
+        aria-labelledby={id}
+        aria-describedby={description}
+        command={row.command}
+        sensitive={row.sensitive}
+      >
+        <span class="knob" />
+      </CommandButton>
+    </div>
+  );
+}
+
+/**
+ * A radio that moves with the event, not with the click. The arrow keys move the focus alone: none is chosen by
+ * passing.
+ */
+export function RadioRow({ row }: { row: RowOf<'radio'> }) {
+  const id = useId();
+  const description = useDescription(row, id);
+  return (
+    <CommandButton
+      class="row radio"
+      role="radio"
+      aria-checked={row.checked}
+      aria-labelledby={id}
+      aria-describedby={description}
+      command={row.command}
+      sensitive={row.sensitive}
+      current={row.checked}
+      onKeyDown={moveFocus}
+    >
+      <span class="mark" />
+      <Words row={row} id={id} />
+    </CommandButton>
+  );
+}
+
+const STEPS: Record<string, number> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
+
+export function moveFocus(event: TargetedKeyboardEvent<HTMLElement>): void {
+  const step = STEPS[event.key];
+  if (!step) return;
+  const radios = [...event.currentTarget.closest('[role=radiogroup]')!.querySelectorAll<HTMLElement>('[role=radio]')];
+  const next = radios[(radios.indexOf(event.currentTarget) + step + radios.length) % radios.length];
+  event.preventDefault();
+  next?.focus();
+}
+
+export function SelectRow({ row }: { row: RowOf<'select'> }) {
+  const id = useId();
+  const description = useDescription(row, id);
+  const { run } = useApp();
+  const usable = !useDenial(row.command(row.value)) && row.sensitive !== false;
+  const reason = useGeneralReason();
+  return (
+    <div class="row">
+      <Words row={row} id={id} />
+      <select
+        aria-labelledby={id}
+        aria-describedby={usable ? description : idList(description, reason)}
+        disabled={!usable}
+        value={row.value}
+        onChange={event => {
+          const chosen = event.currentTarget.value;
+          event.currentTarget.value = row.value; // until the event confirms it
+          void run(row.command(chosen));
+        }}
+      >
+        {row.options.map(({ value, label }) => (
+          <option key={value} value={value} selected={value === row.value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

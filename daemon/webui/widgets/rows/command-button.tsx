@@ -1,0 +1,40 @@
+// Renders a button that runs a command.
+import type { JSX } from 'preact';
+import type { Command } from '../../../view/form.ts';
+import { useApp } from '../../client/app.ts';
+import { idList, useGeneralReason } from '../../client/reasons.ts';
+import { isChange } from '../../client/rights.ts';
+
+/**
+ * A button that keeps the keyboard's focus while it can't be used: what it asked for is under way, and a disabled
+ * element would lose the focus to the top of the page.
+ * @param current it is the present choice, which pressing does not change
+ */
+export function CommandButton({
+  command,
+  sensitive = true,
+  current = false,
+  ...attributes
+}: { command: Command; sensitive?: boolean; current?: boolean } & Omit<
+  JSX.IntrinsicElements['button'],
+  'onClick' | 'type' | 'command'
+>) {
+  const { run } = useApp();
+  const usable = !useDenial(command) && sensitive;
+  const reason = useGeneralReason();
+  const { 'aria-describedby': description, ...others } = attributes;
+  return (
+    <button
+      {...others}
+      type="button"
+      aria-describedby={usable ? description : idList(description as string | undefined, reason)}
+      aria-disabled={usable ? undefined : true}
+      onClick={() => usable && !current && void run(command)}
+    />
+  );
+}
+
+/** True for a command that is not for this device. */
+export function useDenial({ ask }: Command): boolean {
+  return useApp().readOnly.value && isChange(ask);
+}

@@ -1,0 +1,87 @@
+// Renders a row with a field, whose text is checked as it is typed.
+import { useSignal } from '@preact/signals';
+import type { TargetedInputEvent } from 'preact';
+import { useContext, useId, useRef } from 'preact/hooks';
+import { useApp } from '../../client/app.ts';
+import { idList, useGeneralReason } from '../../client/reasons.ts';
+import { useDenial } from './command-button.tsx';
+import { GroupDescription, type RowOf, useOwnReason } from './words.tsx';
+
+export function EntryRow({ row }: { row: RowOf<'entry'> }) {
+  const id = useId();
+  const { run, tr } = useApp();
+  const text = useSignal('');
+  const missing = useSignal(false);
+  const field = useRef<HTMLInputElement>(null);
+  const given = text.value.trim();
+  const denied = useDenial(row.command(given));
+  const general = useGeneralReason();
+  const reason = useOwnReason(row);
+  const group = useContext(GroupDescription);
+  const here = (row.sensitive ?? true) && !denied;
+  const problem = row.check(given) ?? (missing.value && given === '' ? tr.value._('Fill in this field first.') : null);
+  const usable = here && problem === null;
+  const problemId = problem === null ? undefined : `${id}-problem`;
+  const why = reason ? `${id}-why` : (general ?? group);
+  const attributes = {
+    id,
+    ref: field,
+    autocapitalize: 'none' as const,
+    spellcheck: false,
+    placeholder: row.placeholder,
+    value: text,
+    onInput(event: TargetedInputEvent<HTMLInputElement>) {
+      text.value = event.currentTarget.value;
+    },
+    'aria-invalid': problem !== null,
+    'aria-describedby': problemId,
+  };
+  const submit = async () => {
+    if (!usable) return;
+    if (given === '') {
+      missing.value = true;
+      field.current!.focus();
+      return;
+    }
+    if (!(await run(row.command(given)))) return;
+    missing.value = false;
+    // newer text stays
+    if (text.value.trim() === given) text.value = '';
+  };
+  return (
+    <form
+      class="row entry"
+      onSubmit={event => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <label for={id}>{row.title}</label>
+      <div class="line">
+        {row.secret ? (
+          <input {...attributes} type="password" autocomplete="new-password" />
+        ) : (
+          <input {...attributes} type="text" autocomplete="off" />
+        )}
+        <button
+          type="submit"
+          aria-label={`${row.title}: ${row.label}`}
+          aria-describedby={usable ? undefined : idList(problemId, here ? undefined : why)}
+          aria-disabled={usable ? undefined : true}
+        >
+          {row.label}
+        </button>
+      </div>
+      {problem !== null && (
+        <p id={problemId} class="problem">
+          {problem}
+        </p>
+      )}
+      {reason && (
+        <p id={`${id}-why`} class="subtitle">
+          {reason}
+        </p>
+      )}
+    </form>
+  );
+}

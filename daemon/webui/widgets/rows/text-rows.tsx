@@ -1,0 +1,90 @@
+// Renders rows that only show something: a value, a text, a command line, a note.
+import type { ComponentChildren } from 'preact';
+import { isLong } from '../../../view/form.ts';
+import { useApp } from '../../client/app.ts';
+import { copy } from '../../tasks/clipboard.ts';
+import { CommandBox } from '../command-box.tsx';
+import { type RowOf, Words } from './words.tsx';
+
+export function FactRow({ row }: { row: RowOf<'fact'> }) {
+  const app = useApp();
+  const { _ } = app.tr.value;
+  return (
+    <div class="row">
+      {isLong(row) ? (
+        <div class="words">
+          <span class="title">{row.title}</span>
+          <LongValue text={row.value} />
+        </div>
+      ) : (
+        <>
+          <Words row={row} />
+          <span class="value">{row.value}</span>
+        </>
+      )}
+      {row.copy && (
+        <button type="button" aria-label={`${_('Copy')} ${row.title}`} onClick={() => void copy(app, row.value)}>
+          {_('Copy')}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Characters at the end of a long value that stay in sight. */
+const END = 8;
+
+/** One line, cut in the middle where it has no room; the pointer shows it whole, and a selection has all of it. */
+function LongValue({ text }: { text: string }) {
+  return (
+    <code class="long" title={text}>
+      <span>{text.slice(0, -END)}</span>
+      <span>{text.slice(-END)}</span>
+    </code>
+  );
+}
+
+export function ShellRow({ row }: { row: RowOf<'shell'> }) {
+  return (
+    <div class="row">
+      <Folded row={row}>
+        <CommandBox title={row.title} command={row.shell} />
+      </Folded>
+    </div>
+  );
+}
+
+export function TextRow({ row }: { row: RowOf<'text'> }) {
+  return (
+    <div class="row">
+      <Folded row={row}>
+        <Words row={row} />
+        <pre>{row.text}</pre>
+      </Folded>
+    </div>
+  );
+}
+
+export function NoteRow({ row }: { row: RowOf<'note'> }) {
+  return (
+    <div class={`row tone-${row.tone ?? 'neutral'}`}>
+      <Words row={row} />
+      {row.done && (
+        <span class="tick" aria-hidden="true">
+          ✓
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** Content that opens with its label; without one it is always there. */
+function Folded({ row, children }: { row: RowOf<'shell' | 'text'>; children: ComponentChildren }) {
+  if (row.folded === undefined) return <>{children}</>;
+  return (
+    <details>
+      <summary aria-label={`${row.title}: ${row.folded}`}>{row.folded}</summary>
+      {children}
+    </details>
+  );
+}

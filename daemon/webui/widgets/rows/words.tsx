@@ -1,0 +1,62 @@
+// Renders what a row says, and tells its control what describes it.
+import { createContext, Fragment } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Row, RowKind } from '../../../view/form.ts';
+import { idList, useGeneralReason } from '../../client/reasons.ts';
+
+/** Id of the description of the group around a row. */
+export const GroupDescription = createContext<string | undefined>(undefined);
+
+export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
+
+/** Title and subtitle, and why it can't be used. Their ids label and describe the control next to them. */
+export function Words({ row, id }: { row: Row; id?: string }) {
+  const reason = useOwnReason(row);
+  return (
+    <div class="words">
+      <span id={id} class="title">
+        {row.title}
+      </span>
+      {row.subtitle && (
+        <span id={id && `${id}-more`} class="subtitle">
+          {row.englishLines ? <Lines text={row.subtitle} english={row.englishLines} /> : row.subtitle}
+        </span>
+      )}
+      {reason && (
+        <span id={id && `${id}-why`} class="subtitle">
+          {reason}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** Text whose English lines are read aloud as English, and from left to right. */
+function Lines({ text, english }: { text: string; english: readonly number[] }) {
+  return text.split('\n').map((line, i) => (
+    <Fragment key={i}>
+      {i > 0 && '\n'}
+      {english.includes(i) ? (
+        <span lang="en" dir="ltr">
+          {line}
+        </span>
+      ) : (
+        line
+      )}
+    </Fragment>
+  ));
+}
+
+/** The reason of a row, unless all of its kind can't be used now. */
+export function useOwnReason({ sensitive, reason }: Row): string | null {
+  const general = useGeneralReason();
+  return sensitive === false && general === undefined ? (reason ?? null) : null;
+}
+
+/** Ids of what describes a control, among them the reason why it can't be used. */
+export function useDescription(row: Row, id: string): string | undefined {
+  const reason = useOwnReason(row);
+  const group = useContext(GroupDescription);
+  const ids = [row.subtitle ? `${id}-more` : undefined, reason ? `${id}-why` : undefined];
+  return idList(...ids, row.sensitive === false && !reason ? group : undefined);
+}
