@@ -1,5 +1,6 @@
 // Hides the key of an account in what goes to a program: a text of the same length stands in its place.
 import { Transform, type TransformCallback } from 'node:stream';
+import { countPassed } from '../system/buffers.ts';
 
 /** Time for which the start of what may be a key waits for the rest of it. */
 const HOLD_MS = 100;
@@ -25,6 +26,7 @@ export class Mask extends Transform {
 
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     clearTimeout(this.#timer);
+    countPassed(chunk.length);
     const data = hide(this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk, this.#key, this.#standIn);
     const end = data.length - startOf(this.#key, data);
     this.#held = data.subarray(end);

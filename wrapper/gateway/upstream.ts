@@ -12,6 +12,7 @@ import { urlToHttpOptions } from 'node:url';
 import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
+import { countPassed } from '../system/buffers.ts';
 import { parseDuration } from '../system/duration.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
@@ -179,7 +180,7 @@ function sendOnce(res: ServerResponse, start: Start, passing: Passing): Promise<
     else {
       upstream.write(start.bytes);
       // not `pipeline`: an early answer must still reach a program that is sending
-      req.pipe(upstream);
+      req.on('data', (chunk: Buffer) => countPassed(chunk.length)).pipe(upstream);
     }
   });
 }
