@@ -39,8 +39,11 @@ export interface Gateway {
 /** Longer than programs keep an idle connection, so that none is closed under a request. */
 const KEEP_ALIVE_MS = 65_000;
 const MOST_CONNECTIONS = 4_096;
-/** Beyond this, the connection that has been idle for longest is closed, so that idle ones shut no program out. */
-const MOST_IDLE = 1_024;
+/**
+ * Beyond this, the connection that has been idle for longest is closed, so that idle ones shut no program out. A connection is idle
+ * until its request has been read, so this is more than a program opens together.
+ */
+const MOST_IDLE = 3_072;
 const REVOKED_MS = 1_000;
 /** The kernel may leave a row out of a table that changes while it is read. */
 const LOOKUPS = 3;

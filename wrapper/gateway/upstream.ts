@@ -8,6 +8,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { urlToHttpOptions } from 'node:url';
 import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Using } from '../run/turn.ts';
@@ -123,10 +124,13 @@ export function ask(
  * @throws NoAnswer
  */
 export async function send(res: ServerResponse, start: Start, passing: Passing): Promise<IncomingMessage> {
+  const isSafe = SAFE.test(res.req.method ?? '');
+  // the end of a kept connection may have arrived together with this request, and is read first
+  if (!isSafe) await nextTurn();
   try {
     return await sendOnce(res, start, passing);
   } catch (error) {
-    const again = error instanceof NoAnswer && (!error.wasSent || isStale(error)) && SAFE.test(res.req.method ?? '');
+    const again = error instanceof NoAnswer && (!error.wasSent || isStale(error)) && isSafe;
     if (!again || !start.isWhole || res.destroyed) throw error;
     return await sendOnce(res, start, passing);
   }

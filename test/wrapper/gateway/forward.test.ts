@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { jobIn } from '../../../wrapper/run/accounts/select-account.ts';
@@ -203,4 +204,25 @@ test('a change of accounts or keys counts from the next request on', async t => 
   assert.equal(await lastKey(), 'new-a');
   assert.equal((await box.wrap(['accounts', 'use', 'fake', 'b'])).exit, 0);
   assert.equal(await lastKey(), 'real-b');
+});
+
+test('a connection that the provider has just closed is not used for a request that may be billed', async t => {
+  const { server, calls, gateway, key } = await setUp(t, AB, (_key, _req, res) => json(res, 200, {}));
+  const atProvider: Socket[] = [];
+  server.on('connection', socket => atProvider.push(socket));
+  const { host, port } = new URL(gateway.url);
+  const program = connect(Number(port), '127.0.0.1');
+  t.after(() => program.destroy());
+  const ask = async () => {
+    program.write(
+      `POST /scrape HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\nContent-Length: 2\r\n\r\n{}`,
+    );
+    const answered = once(program, 'data');
+    // the gateway reads both in one turn, the request first
+    for (const socket of atProvider) socket.destroy();
+    return String((await answered)[0]).split('\r\n', 1)[0];
+  };
+  for (let round = 0; round < 5; round += 1) assert.equal(await ask(), 'HTTP/1.1 200 OK');
+  assert.equal(calls.length, 5);
+  assert.equal(atProvider.length, 5);
 });

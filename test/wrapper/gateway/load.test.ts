@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { Agent, createServer, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { listen } from '../../support/listen.ts';
@@ -66,6 +67,23 @@ test('simultaneous requests leave the reserve of every account alone, and none m
   assert.deepEqual([...new Set(statuses)], [200]);
   assert.deepEqual([...spent.values()], Array(5).fill(EACH));
   assert.equal(refused(), 0);
+});
+
+test('connections that a program opens together stay open until it asks', { skip: !FULL }, async t => {
+  const { port } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
+  const { gateway, key } = await openGateway(t, homeFor(t, port, KEYS));
+  const { port: at, host } = new URL(gateway.url);
+  const text = `GET /x HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  const sockets = Array.from({ length: 1_200 }, () => connect(Number(at), '127.0.0.1').on('error', () => {}));
+  t.after(() => sockets.map(socket => socket.destroy()));
+  const ask = async (socket: Socket) => {
+    socket.write(text);
+    for await (const bytes of socket) return String(bytes).split('\r\n', 1)[0];
+    return 'closed';
+  };
+  // the gateway has accepted all of them when it answers on the last one
+  const asked = [await ask(sockets.at(-1)!), ...(await Promise.all(sockets.slice(0, 20).map(ask)))];
+  assert.deepEqual(new Set(asked), new Set(['HTTP/1.1 200 OK']));
 });
 
 test('a body that is too large to be kept goes up and comes down whole', async t => {
