@@ -15,12 +15,15 @@ const Device = z.object({
   DeviceType: z.int(),
   State: z.int(),
   ActiveConnection: Text,
+  Dhcp4Config: Text,
   Ip4Connectivity: Int,
   Metered: Int,
 });
 const Manager = z.object({ Connectivity: Int });
 const Wireless = z.object({ ActiveAccessPoint: Text });
 const Active = z.object({ Id: Text, Uuid: Text, SpecificObject: Text });
+/** A lease with DHCP option 114, the address of a login page (RFC 8910), which NetworkManager names as nm-dhcp-options.c does. */
+const LoginLease = z.object({ Options: z.object({ default_url: z.object({ data: z.string() }) }) });
 const AccessPoint = z.object({
   Ssid: z.catch(z.array(z.int()), []),
   HwAddress: Text,
@@ -58,6 +61,7 @@ export function linksOfNetworkManager(objects: Objects): Link[] {
     const pointPath = objects.has(wireless?.ActiveAccessPoint ?? '')
       ? wireless?.ActiveAccessPoint
       : active?.SpecificObject;
+    const hasLogin = propertiesOf(objects, device.Dhcp4Config, `${NM}.DHCP4Config`, LoginLease) !== null;
     const point = wireless && propertiesOf(objects, pointPath, `${NM}.AccessPoint`, AccessPoint);
     return [
       {
@@ -68,7 +72,9 @@ export function linksOfNetworkManager(objects: Objects): Link[] {
         bssid: point?.HwAddress?.toLowerCase() ?? null,
         security: point ? securityOf(point) : null,
         metered: METERED[device.Metered ?? 0] ?? null,
-        connectivity: CONNECTIVITY[device.Ip4Connectivity || (manager?.Connectivity ?? 0)] ?? null,
+        // a network announces its page also after the login
+        connectivity:
+          CONNECTIVITY[device.Ip4Connectivity || (manager?.Connectivity ?? 0)] ?? (hasLogin ? 'portal' : null),
       },
     ];
   });
