@@ -5,11 +5,18 @@ import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Turn } from '../run/turn.ts';
 import { hide, Mask, standIn } from './mask.ts';
 import { atGateway, briefly, passedOn, readAnswer, withLength } from './messages.ts';
+import type { Room } from './room.ts';
 import { keyOf, type Passing, readStart, type Start } from './upstream.ts';
 
 const ERROR_BYTES = 65_536;
 /** A page of Firecrawl has up to 10 MiB. A larger answer is passed on as it is. */
 const JSON_BYTES = 16_777_216;
+/** Size of the room in which answers are read, by all requests of a gateway together. */
+export const ROOM_BYTES = 8 * JSON_BYTES;
+/** This much of each answer needs no room, so that small answers never wait. */
+const SMALL_BYTES = 65_536;
+/** Time for the provider to send a large answer, and for the program to take it: a stalled one may not keep its room. */
+const LARGE_MS = 300_000;
 /** Length up to which copying a body costs less than writing it on its own. */
 const ONE_WRITE_BYTES = 16_384;
 /** Time for the rest of an error's body. */
@@ -45,8 +52,9 @@ export async function passAnswer(
   if (lowered !== undefined) headers.push('x-culvert-lowered', lowered);
   const status = answer.statusCode ?? 200;
   const isRead = isJson && res.req.method !== 'HEAD' && (creator !== undefined || http.rewrite.length > 0);
+  const read = () => (isRead ? readJson(answer, res, route.room) : readStart(answer, SMALL_BYTES));
   // a small answer is often there as a whole
-  const start = isRead || answer.complete ? await readStart(answer, JSON_BYTES) : undefined;
+  const start = isRead || answer.complete ? await read() : undefined;
   if (!start?.isWhole) {
     res.writeHead(status, headers);
     return pass(answer, res, { using, route }, start?.bytes);
@@ -64,6 +72,17 @@ export async function passAnswer(
   const sent = hidden(body, { using, route });
   res.writeHead(status, body === start.bytes ? headers : withLength(headers, sent.length));
   end(res, sent);
+}
+
+/** Reads an answer whole, in its turn if it is large. What is too large, or takes too long, is not whole. */
+async function readJson(answer: IncomingMessage, res: ServerResponse, room: Room): Promise<Start> {
+  const start = await readStart(answer, SMALL_BYTES);
+  const length = Number(answer.headers['content-length'] ?? JSON_BYTES);
+  if (start.isWhole || length > JSON_BYTES) return start;
+  await room.take(length, res);
+  const rest = await readStart(answer, JSON_BYTES - start.bytes.length, LARGE_MS);
+  res.setTimeout(LARGE_MS).once('drain', () => res.setTimeout(0));
+  return { bytes: Buffer.concat([start.bytes, rest.bytes]), isWhole: rest.isWhole };
 }
 
 /** Sends an error on as it is. With `rest`, in seconds, no account is left, and asking again immediately is no use. */

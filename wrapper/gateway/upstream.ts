@@ -19,6 +19,7 @@ import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
 import type { Ledger } from './ledger.ts';
 import { baseOf, isForMcp, keyValue, passedOn, withKey, without } from './messages.ts';
+import type { Room } from './room.ts';
 
 /** Idle connections are closed before most providers close them, so that few requests use one that is closing. */
 const IDLE_MS = 4_000;
@@ -46,6 +47,8 @@ export interface Route {
   placeholder: string;
   consumer: Consumer;
   consumers: Consumers;
+  /** Memory for answers that are read whole. */
+  room: Room;
 }
 
 /** A request, and the account that it goes out with. */
