@@ -52,13 +52,13 @@ ip link set far0 netns $FAR
 ip addr add ${TUNNEL}/32 dev CloudflareWARP
 ip link set CloudflareWARP up
 ip route add default dev CloudflareWARP table 65743`;
-/** `up1` is the wire of the uplink: every frame on it is counted. */
+/** `up1` is the wire of the uplink: every packet on it is counted, but for those that look for neighbors. */
 const FAR_UP = `
 ip link set lo up
 ip addr add ${FAR.address}/32 dev lo
 ip addr add 10.9.0.2/24 dev up1
 ip link set up1 up
-nft 'table inet seen { chain i { type filter hook prerouting priority -300; iifname "up1" ip daddr != 224.0.0.0/4 counter; iifname "far0" counter; }; }'`;
+nft 'table inet seen { chain i { type filter hook prerouting priority -300; ip daddr 224.0.0.0/4 return; ip6 daddr ff00::/8 return; meta l4proto ipv6-icmp return; iifname "up1" counter; iifname "far0" counter; }; }'`;
 const FAR_TUNNEL_UP = `
 ip link set far0 up
 ip route add ${TUNNEL}/32 dev far0`;
