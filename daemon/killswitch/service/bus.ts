@@ -14,7 +14,9 @@ import {
   type EndpointTuple,
   MAX_ENDPOINTS,
   tooManyEndpoints,
+  type Wanted,
 } from '../rules/request.ts';
+import type { Endpoint } from '../rules/rules.ts';
 import type { Detection } from '../sign-in/detection.ts';
 import type { SignInWindow } from '../sign-in/window.ts';
 import type { Caller, Switch } from '../switch.ts';
@@ -74,35 +76,75 @@ const MOST_ASKING = 4;
  */
 const OWNS_INVOCATIONS = GLib.check_version(2, 84, 0) !== null;
 
+interface Services {
+  control: Switch;
+  programs: Programs;
+  outside: OutsidePrograms;
+  window: SignInWindow;
+  detection: Detection;
+  recorder: Recorder;
+}
+
 interface Call {
   /** Required permission; null: none. */
   action: Action | null;
-  run(caller: Caller & { sender: string }): Promise<object>;
+  /** @param caller `pid` looks up the process that opened the connection. */
+  run(caller: Caller & { pid(): Promise<number> }): Promise<object>;
 }
+
+/** Calls by method. Arguments are unpacked here, after their number was checked. @throws SwitchError InvalidArgument */
+const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Variant, uid: number) => Call>> = {
+  Enable({ control }, parameters) {
+    const wanted = wantedIn(parameters);
+    return { action: control.permissionFor(wanted), run: ({ granted }) => control.enable(wanted, granted) };
+  },
+  TryEnable({ control }, parameters, uid) {
+    const wanted = wantedIn(parameters);
+    return tryCall(control, wanted, numberIn(parameters, 2), uid);
+  },
+  Disable: ({ control }) => ({ action: 'org.culvert.killswitch.disable', run: control.disable }),
+  TryDisable: ({ control }, parameters, uid) => tryCall(control, null, numberIn(parameters), uid),
+  Confirm: ({ control }, _, uid) => ({ action: control.permissionToDecide(uid), run: control.confirm }),
+  Revert: ({ control }, _, uid) => ({ action: control.permissionToDecide(uid), run: control.revert }),
+  SetEndpoints({ control }, parameters) {
+    const endpoints = endpointsIn(parameters, 0);
+    const action = control.permissionForEndpoints(endpoints);
+    return { action, run: ({ granted }) => control.setEndpoints(endpoints, granted) };
+  },
+  Pause({ control }, parameters) {
+    const seconds = valid(checkSeconds(numberIn(parameters)));
+    const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.pause';
+    return { action, run: () => control.pause(seconds) };
+  },
+  SignIn({ window }, parameters, uid) {
+    const seconds = valid(checkSignInSeconds(numberIn(parameters)));
+    const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.sign-in';
+    return { action, run: () => window.signIn({ uid, seconds }) };
+  },
+  DetectLogin: ({ detection }) => ({ action: 'org.culvert.killswitch.detect-login', run: detection.detect }),
+  KeepInTunnel: ({ programs }) => ({
+    action: 'org.culvert.killswitch.tunnel-only',
+    run: async ({ uid, pid }) => programs.place({ uid, pid: await pid() }),
+  }),
+  LeadOutside: ({ outside }) => ({
+    action: 'org.culvert.killswitch.outside',
+    run: async ({ uid, pid }) => outside.place({ uid, pid: await pid() }),
+  }),
+  Blocked({ recorder }, parameters) {
+    const seconds = numberIn(parameters);
+    if (seconds < 1 || seconds > MAX_LEASE_SECONDS)
+      throw new SwitchError('InvalidArgument', `A recording lasts 1 to ${MAX_LEASE_SECONDS} seconds.`);
+    // a user sees what was blocked of that user, and root sees all
+    return { action: null, run: ({ uid }) => recorder.read(uid, seconds) };
+  },
+  Status: ({ control }) => ({ action: null, run: control.check }),
+};
 
 /**
  * Answers on the bus from now on.
  * @param touched called at the begin and end of each call, with how many are under way
  */
-export function serve(
-  { bus, userOf }: Gate,
-  {
-    control,
-    programs,
-    outside,
-    window,
-    detection,
-    recorder,
-  }: {
-    control: Switch;
-    programs: Programs;
-    outside: OutsidePrograms;
-    window: SignInWindow;
-    detection: Detection;
-    recorder: Recorder;
-  },
-  touched: (underWay: number) => void,
-) {
+export function serve({ bus, userOf }: Gate, services: Services, touched: (underWay: number) => void) {
   const asking = new Map<number, number>();
   let underWay = 0;
 
@@ -115,7 +157,8 @@ export function serve(
       const { action, run } = prepare(uid);
       if (action) await allow(invocation, { sender, uid }, action);
       const granted = uid === 0 ? ALL_ACTIONS : action ? [action] : [];
-      invocation.return_value(new GLib.Variant('(s)', [JSON.stringify(await run({ uid, granted, sender }))]));
+      const result = await run({ uid, granted, pid: () => processOf(bus, sender) });
+      invocation.return_value(new GLib.Variant('(s)', [JSON.stringify(result)]));
     } catch (error) {
       const { code, message } = error instanceof SwitchError ? error : new SwitchError('Failed', String(error));
       // the code leads the message too: busctl prints only that
@@ -147,72 +190,6 @@ export function serve(
     }
   }
 
-  /** The action behind a method. Arguments are unpacked here, after their number was checked. */
-  function prepare(uid: number, method: string, parameters: GLib.Variant): Call {
-    const unpacked = () => parameters.recursiveUnpack();
-    switch (method) {
-      case 'Enable':
-      case 'TryEnable': {
-        checkCount(parameters.get_child_value(1));
-        const [allowLan, tuples, seconds] = unpacked() as [boolean, EndpointTuple[], number?];
-        const wanted = { allowLan, endpoints: valid(checkEndpoints(tuples)) };
-        if (seconds === undefined)
-          return { action: control.permissionFor(wanted), run: ({ granted }) => control.enable(wanted, granted) };
-        valid(checkConfirmSeconds(seconds));
-        return { action: control.permissionToTry(wanted, uid), run: caller => control.try(wanted, seconds, caller) };
-      }
-      case 'Disable':
-        return { action: 'org.culvert.killswitch.disable', run: control.disable };
-      case 'TryDisable': {
-        const [seconds] = unpacked() as [number];
-        valid(checkConfirmSeconds(seconds));
-        return { action: control.permissionToTry(null, uid), run: caller => control.try(null, seconds, caller) };
-      }
-      case 'Confirm':
-        return { action: control.permissionToDecide(uid), run: control.confirm };
-      case 'Revert':
-        return { action: control.permissionToDecide(uid), run: control.revert };
-      case 'SetEndpoints': {
-        checkCount(parameters.get_child_value(0));
-        const [tuples] = unpacked() as [EndpointTuple[]];
-        const endpoints = valid(checkEndpoints(tuples));
-        const action = control.permissionForEndpoints(endpoints);
-        return { action, run: ({ granted }) => control.setEndpoints(endpoints, granted) };
-      }
-      case 'Pause': {
-        const seconds = valid(checkSeconds((unpacked() as [number])[0]));
-        const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.pause';
-        return { action, run: () => control.pause(seconds) };
-      }
-      case 'SignIn': {
-        const seconds = valid(checkSignInSeconds((unpacked() as [number])[0]));
-        const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.sign-in';
-        return { action, run: () => window.signIn({ uid, seconds }) };
-      }
-      case 'DetectLogin':
-        return { action: 'org.culvert.killswitch.detect-login', run: detection.detect };
-      case 'KeepInTunnel':
-        return {
-          action: 'org.culvert.killswitch.tunnel-only',
-          run: async ({ sender }) => programs.place({ uid, pid: await processOf(bus, sender) }),
-        };
-      case 'Blocked': {
-        const [seconds] = unpacked() as [number];
-        if (seconds < 1 || seconds > MAX_LEASE_SECONDS)
-          throw new SwitchError('InvalidArgument', `A recording lasts 1 to ${MAX_LEASE_SECONDS} seconds.`);
-        // a user sees what was blocked of that user, and root sees all
-        return { action: null, run: ({ uid }) => recorder.read(uid, seconds) };
-      }
-      case 'LeadOutside':
-        return {
-          action: 'org.culvert.killswitch.outside',
-          run: async ({ sender }) => outside.place({ uid, pid: await processOf(bus, sender) }),
-        };
-      default:
-        return { action: null, run: control.check };
-    }
-  }
-
   const description = Gio.DBusNodeInfo.new_for_xml(XML).lookup_interface(BUS_NAME);
   const register = OWNS_INVOCATIONS ? bus.register_object : bus.register_object_with_closures2;
   register.call(
@@ -220,7 +197,8 @@ export function serve(
     OBJECT_PATH,
     description!,
     // not by GJS's wrapper, which unpacks every argument before it calls anything
-    (...[, , , , method, parameters, invocation]) => void answer(invocation, uid => prepare(uid, method, parameters)),
+    (...[, , , , method, parameters, invocation]) =>
+      void answer(invocation, uid => METHODS[method]!(services, parameters, uid)),
     null,
     null,
   );
@@ -230,10 +208,27 @@ export function serve(
   };
 }
 
-/** Before anything is unpacked. @throws SwitchError InvalidArgument */
-function checkCount(endpoints: GLib.Variant): void {
-  const count = endpoints.n_children();
+/** @param wanted null: off. @throws SwitchError InvalidArgument */
+function tryCall(control: Switch, wanted: Wanted | null, seconds: number, uid: number): Call {
+  valid(checkConfirmSeconds(seconds));
+  return { action: control.permissionToTry(wanted, uid), run: caller => control.try(wanted, seconds, caller) };
+}
+
+function wantedIn(parameters: GLib.Variant): Wanted {
+  const endpoints = endpointsIn(parameters, 1);
+  return { allowLan: parameters.get_child_value(0).get_boolean(), endpoints };
+}
+
+/** Counts them before anything is unpacked. @throws SwitchError InvalidArgument */
+function endpointsIn(parameters: GLib.Variant, index: number): Endpoint[] {
+  const tuples = parameters.get_child_value(index);
+  const count = tuples.n_children();
   if (count > MAX_ENDPOINTS) throw new SwitchError('InvalidArgument', tooManyEndpoints(count));
+  return valid(checkEndpoints(tuples.recursiveUnpack() as EndpointTuple[]));
+}
+
+function numberIn(parameters: GLib.Variant, index = 0): number {
+  return parameters.get_child_value(index).get_uint32();
 }
 
 function valid<T>(checked: T | string): T {
