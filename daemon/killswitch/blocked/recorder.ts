@@ -7,20 +7,18 @@ import type { RuleOptions } from '../rules/rules.ts';
 import type { ProgramRules } from '../rules/tunnel-only.ts';
 import { createQueue } from '../switch.ts';
 import { SwitchError } from '../switch-error.ts';
-import { parseRecording, type Recording } from './entries.ts';
+import type { Recording } from './entries.ts';
 import { listOf } from './list.ts';
-import { RECORDING_TABLE, renderRecording } from './recording.ts';
+import { renderRecording } from './recording.ts';
+import { createTable, type RecordingNft } from './table.ts';
 
 /** The longest time for which one call keeps the recording on. */
 export const MAX_LEASE_SECONDS = 900;
 /** Looks of its own, so that the time of a first packet is known about that exactly. */
 const LOOK_MS = 60_000;
-const REMOVAL = `delete table inet ${RECORDING_TABLE}`;
-const ABSENT = 'No such file or directory';
 
 export interface RecorderEdges {
-  /** A process of nft for the recording alone. `end` stops it; the next request starts another. */
-  nft: { ask(commands: string): Promise<string[]>; end(): void };
+  nft: RecordingNft;
   /** Names of some processes in a cgroup, given by its path below the root of the hierarchy. */
   programsIn(cgroup: string): string[];
   /** Milliseconds since the epoch. */
@@ -45,9 +43,8 @@ export interface Recorder {
 
 export function createRecorder({ nft, programsIn, now, report }: RecorderEdges): Recorder {
   const inTurn = createQueue();
+  const table = createTable(nft);
   const inForce: { rules: RuleOptions | null; uids: readonly number[] } = { rules: null, uids: [] };
-  /** Text of the table in the kernel; null without one. */
-  let loaded: string | null = null;
   let leaseUntil = 0;
   /** When the recording began, and when it was last read. */
   let began = 0;
@@ -58,19 +55,8 @@ export function createRecorder({ nft, programsIn, now, report }: RecorderEdges):
 
   /** Brings the table in step. @throws Error with nft's message */
   async function settle(): Promise<void> {
-    if (now() >= leaseUntil) return remove();
-    const text = renderRecording(inForce);
-    if (text === loaded) return;
-    await transact(text);
-    if (loaded === null) began = readAt = now();
-    loaded = text;
-  }
-
-  async function transact(text: string): Promise<void> {
-    const line = text.split('\n').map(part => part.trim());
-    const lines = await nft.ask(line.filter(part => part !== '' && !part.startsWith('#')).join(';'));
-    const error = lines.find(part => part.includes('Error: '));
-    if (error) throw new Error(`nft: ${error.replace(/^.*?Error: /, '')}`);
+    if (now() >= leaseUntil) await remove();
+    else if (await table.load(renderRecording(inForce))) began = readAt = now();
   }
 
   async function remove(): Promise<void> {
@@ -78,24 +64,17 @@ export function createRecorder({ nft, programsIn, now, report }: RecorderEdges):
     timer = null;
     leaseUntil = 0;
     first.clear();
-    if (loaded === null) return;
-    loaded = null;
-    await nft.ask(REMOVAL);
-    nft.end();
+    if (table.isLoaded()) await table.remove();
   }
 
-  /** @throws Error */
+  /** Tries twice, since another program may flush the table. @throws Error */
   async function look(): Promise<Recording> {
-    for (const isLast of [false, true]) {
+    for (let attempt = 1; attempt <= 2; attempt++) {
       await settle();
-      const lines = await nft.ask(`list table inet ${RECORDING_TABLE}`);
-      const recording = lines.map(line => (line.startsWith('{') ? parseRecording(line) : null)).find(Boolean);
+      const recording = await table.read();
       if (recording) return remembered(recording);
-      const error = lines.find(line => line.includes('Error: ')) ?? 'no answer';
-      if (isLast || !error.includes(ABSENT)) throw new Error(`nft: ${error}`);
-      loaded = null; // another program flushed it
     }
-    throw new Error('not reached');
+    throw new Error('another program removes the table');
   }
 
   function remembered(recording: Recording): Recording {
@@ -127,34 +106,21 @@ export function createRecorder({ nft, programsIn, now, report }: RecorderEdges):
       error => report(`what is blocked is not recorded: ${messageOf(error)}`),
     );
 
-  function follow<Options>(kernel: Kernel<Options>, set: (options: Options | null) => void): Kernel<Options> {
-    const changed = (options: Options | null) => {
-      set(options);
-      if (loaded !== null) void quietly(settle);
-    };
-    return {
-      ...kernel,
-      async replace(options) {
-        const listing = await kernel.replace(options);
-        changed(options);
-        return listing;
-      },
-      async remove() {
-        await kernel.remove();
-        changed(null);
-      },
-    };
-  }
+  const changed = () => {
+    if (table.isLoaded()) void quietly(settle);
+  };
 
   return {
-    start: () => quietly(() => nft.ask(REMOVAL).then(nft.end)),
+    start: () => quietly(table.remove),
     followSwitch: kernel =>
       follow(kernel, options => {
         inForce.rules = options;
+        changed();
       }),
     followPrograms: kernel =>
       follow(kernel, options => {
         inForce.uids = options?.uids ?? [];
+        changed();
       }),
     read: (uid, seconds) =>
       inTurn(async () => {
@@ -169,5 +135,21 @@ export function createRecorder({ nft, programsIn, now, report }: RecorderEdges):
         }
       }),
     end: () => quietly(remove),
+  };
+}
+
+/** @param changed called with the rules in force after each change; null: none */
+function follow<Options>(kernel: Kernel<Options>, changed: (options: Options | null) => void): Kernel<Options> {
+  return {
+    ...kernel,
+    async replace(options) {
+      const listing = await kernel.replace(options);
+      changed(options);
+      return listing;
+    },
+    async remove() {
+      await kernel.remove();
+      changed(null);
+    },
   };
 }
