@@ -1,17 +1,14 @@
 // Lets chosen programs bypass the tunnel: gives the network namespace that a program made for itself a link to the uplink, and keeps
-// links, routing rules and packet filter in step. It knows no bus, files or processes; they come in as `OutsideEdges`.
-import type { Kernel } from '../edges.ts';
+// the links and their passage in step with the programs. It knows no bus, files or processes; they come in as `OutsideEdges`.
 import { messageOf } from '../effects.ts';
 import { ancestorsOf, type Process } from '../programs.ts';
 import { createQueue, createShared } from '../switch.ts';
 import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
-import { addressesOf, MAX_LINKS, MAX_LINKS_OF_USER, NETWORK, NETWORK_6, PREFIX, PREFIX_6 } from './addresses.ts';
+import { addressesOf, MAX_LINKS, MAX_LINKS_OF_USER, PREFIX, PREFIX_6 } from './addresses.ts';
 import { createExceptions, type ExceptionEdges, type Owner } from './exceptions.ts';
-import { planRules, type Rule } from './routing.ts';
-import type { OutsideRules, Uplink } from './rules.ts';
-
-type Family = 4 | 6;
+import { createPassage, type PassageEdges } from './passage.ts';
+import type { OutsideRules } from './rules.ts';
 
 /** Wait after a failure. */
 const AGAIN_SECONDS = 1;
@@ -31,8 +28,7 @@ export interface Outside {
   waits: boolean;
 }
 
-export interface OutsideEdges extends ExceptionEdges {
-  kernel: Kernel<OutsideRules>;
+export interface OutsideEdges extends ExceptionEdges, PassageEdges {
   isSupported(): boolean;
   /** null: there is no such process. */
   processOf(pid: number): Process | null;
@@ -46,22 +42,9 @@ export interface OutsideEdges extends ExceptionEdges {
   allowsAny(): boolean;
   /** Makes a link whose other end is in the network namespace of a process, and not in this one. @throws Error */
   addLink(number: number, owner: Owner, mtu: number): Promise<void>;
-  rules(family: Family): Promise<Rule[]>;
-  addRule(family: Family, words: readonly string[], priority: number): Promise<void>;
-  removeRule(family: Family, words: readonly string[]): Promise<void>;
-  /** Device of the default route, past the tunnel, its MTU and its resolver; null without one. */
-  uplink(family: Family): Promise<{ device: string; mtu: number; resolver: string | null } | null>;
-  /** Turns on forwarding from devices. @returns whether the first of them was forwarded from by this service only; null: impossible */
-  forward(family: Family, devices: readonly string[]): boolean | null;
-  /** Turns off what `forward` turned on, but for some devices. */
-  stopForwarding(but: readonly string[]): void;
-  /** Remembers, also for a later service, that there may be something to remove. */
-  remember(on: boolean): void;
   isRemembered(): boolean;
   /** Calls back after some seconds; replaces the alarm before. null: no alarm. */
   alarm(seconds: number | null, ring: () => void): void;
-  /** Begins or ends to call `check` when links, routes or rules change. */
-  watch(on: boolean): void;
 }
 
 export interface OutsidePrograms {
@@ -80,102 +63,41 @@ export interface OutsidePrograms {
 }
 
 export function createOutside(edges: OutsideEdges): OutsidePrograms {
-  const { kernel } = edges;
   const inTurn = createQueue();
-  /** The table and what it was rendered from. */
-  let inForce: { fingerprint: string; from: string } | null = null;
-  /** Devices that lead outside the tunnel. */
-  let outer: string[] = [];
+  const passage = createPassage(edges);
   const exceptions = createExceptions(edges);
   const reportTrouble = (error: unknown) =>
     edges.report(`programs outside the tunnel may have no network: ${messageOf(error)}`);
 
   async function settle(): Promise<void> {
     for (const [number, owner] of edges.links()) if (owner === null) await edges.removeLink(number);
-    if (edges.links().size) await putInForce(await look());
-    else if (inForce || edges.isRemembered()) await remove();
+    if (edges.links().size) await passage.open(await passage.uplinks());
+    else if (passage.isOpen() || edges.isRemembered()) await passage.close();
     await checkExceptions();
   }
 
   async function checkExceptions(): Promise<void> {
-    const seconds = await exceptions.check(outer).catch(error => {
+    const seconds = await exceptions.check(passage.devices()).catch(error => {
       reportTrouble(error);
       return AGAIN_SECONDS;
     });
     edges.alarm(seconds, () => void inTurn(checkExceptions));
   }
 
-  const look = async () => ({ 4: await edges.uplink(4), 6: await edges.uplink(6) });
-
-  async function putInForce(found: Awaited<ReturnType<typeof look>>): Promise<OutsideRules['uplinks']> {
-    edges.remember(true);
-    edges.watch(true);
-    const links = [...edges.links().keys()].sort((a, b) => a - b);
-    const devices = links.map(number => addressesOf(number).device);
-    const uplinkOf = (family: Family): Uplink | null => {
-      const { device, resolver } = found[family] ?? {};
-      const guarded = device ? edges.forward(family, [device, ...devices]) : null;
-      return guarded === null ? null : { device: device!, resolver: resolver ?? null, guarded };
-    };
-    const uplinks = { 4: uplinkOf(4), 6: uplinkOf(6) };
-    outer = ([4, 6] as const).flatMap(family => uplinks[family]?.device ?? []);
-    await filter({ links, uplinks });
-    await route(4, [...devices.map(device => ['iif', device]), ['to', NETWORK]]);
-    await route(6, [...devices.map(device => ['iif', device]), ['to', NETWORK_6]]);
-    edges.stopForwarding([...outer, ...devices]);
-    return uplinks;
-  }
-
-  async function filter(rules: OutsideRules): Promise<void> {
-    const from = JSON.stringify(rules);
-    const listing = await kernel.list();
-    if (inForce && listing?.fingerprint === inForce.fingerprint && from === inForce.from) return;
-    kernel.watch(true);
-    const loaded = await kernel.replace(rules);
-    if (!loaded || loaded.dormant) throw new Error('nft accepted the rules, but the kernel does not have them');
-    inForce = { fingerprint: loaded.fingerprint, from };
-  }
-
-  async function route(family: Family, wanted: readonly string[][]): Promise<void> {
-    const { add, remove, priority } = planRules(await edges.rules(family), wanted);
-    for (const words of add) await edges.addRule(family, words, priority);
-    for (const words of remove) await edges.removeRule(family, words);
-  }
-
-  async function remove(): Promise<void> {
-    inForce = null;
-    edges.watch(false);
-    kernel.watch(false);
-    edges.stopForwarding([]);
-    for (const family of [4, 6] as const) await route(family, []);
-    if (await kernel.list()) await kernel.remove();
-    edges.remember(false);
-  }
-
   const check = createShared(inTurn, settle);
   const checkQuietly = () => check().catch(reportTrouble);
 
-  /** @throws SwitchError LimitsExceeded */
-  function freeNumber(uid: number): number {
-    const links = edges.links();
-    const own = [...links.values()].filter(owner => owner?.uid === uid).length;
-    const free = Array.from({ length: MAX_LINKS }, (_, number) => number).find(number => !links.has(number));
-    if (own >= MAX_LINKS_OF_USER || free === undefined)
-      throw new SwitchError('LimitsExceeded', N_('Too many programs are outside the tunnel.'));
-    return free;
-  }
-
   async function place(caller: { uid: number; pid: number }): Promise<Outside> {
     const { shell, waits } = await checkRequest(edges, caller);
-    const found = await look();
+    const found = await passage.uplinks();
     const mtu = Math.min(...[found[4], found[6]].flatMap(uplink => uplink?.mtu ?? []));
     if (!Number.isFinite(mtu)) throw new SwitchError('Refused', N_('There is no network outside the tunnel.'));
-    const number = freeNumber(caller.uid);
+    const number = freeNumber(edges.links(), caller.uid);
     try {
       await edges.addLink(number, { ...shell, uid: caller.uid }, mtu);
       // by now the number may be that of another process
       if (edges.processOf(shell.pid)?.startTime !== shell.startTime) throw new Error('the process has ended');
-      const uplinks = await putInForce(found);
+      const uplinks = await passage.open(found);
       if (!waits) await edges.startLink(number);
       await checkExceptions();
       return { ...outsideOf(number, uplinks, found[6] !== null), waits };
@@ -191,8 +113,17 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
     start: checkQuietly,
     place: caller => inTurn(() => place(caller)),
     check: checkQuietly,
-    idle: () => edges.links().size === 0 && !inForce,
+    idle: () => edges.links().size === 0 && !passage.isOpen(),
   };
+}
+
+/** @throws SwitchError LimitsExceeded */
+function freeNumber(links: ReadonlyMap<number, Owner | null>, uid: number): number {
+  const own = [...links.values()].filter(owner => owner?.uid === uid).length;
+  const free = Array.from({ length: MAX_LINKS }, (_, number) => number).find(number => !links.has(number));
+  if (own >= MAX_LINKS_OF_USER || free === undefined)
+    throw new SwitchError('LimitsExceeded', N_('Too many programs are outside the tunnel.'));
+  return free;
 }
 
 /** @throws SwitchError */
