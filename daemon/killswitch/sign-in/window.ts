@@ -101,15 +101,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
   let isBeating = false;
 
   async function start(uid: Open['uid'], seconds: number): Promise<Open> {
-    if (!edges.isBlocking())
-      throw new SwitchError('NotEnabled', N_('The kill switch does not block, so the login page needs no window.'));
-    if (edges.hasTunnel()) throw new SwitchError('Failed', N_('Disconnect WARP first. It blocks the login page too.'));
-    if (edges.isIpv6Only())
-      throw new SwitchError('Failed', N_('This network has IPv6 alone. Pause the kill switch to sign in to it.'));
-    const link = edges.link();
-    const servers = link ? await edges.servers(link) : [];
-    if (!link || !servers.length)
-      throw new SwitchError('Failed', N_('This machine is on no network, or the network named no name server.'));
+    const { link, servers } = await wayOut(edges);
     let found = (_verdict: Verdict) => {};
     const verdict = new Promise<Verdict>(resolve => {
       found = resolve;
@@ -140,17 +132,6 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     }
   }
 
-  /** Why the window has to close; null while it may stay. */
-  async function reasonToClose({ uid, link, until, wasPresent }: Open): Promise<string | null> {
-    if (!edges.isBlocking()) return 'the kill switch no longer blocks';
-    if (edges.now() >= until) return 'the time is over';
-    if (edges.hasTunnel()) return 'the tunnel is there';
-    if (hasChanged(link, edges.link())) return 'the network changed';
-    return wasPresent && uid !== null && (await edges.isPresent(uid)) === false
-      ? 'the screen is locked, or another user is at it'
-      : null;
-  }
-
   /** Repeats the elements in the kernel, unless the window has to close. */
   async function beat(): Promise<void> {
     if (isBeating) return;
@@ -158,7 +139,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     try {
       await inTurn(async () => {
         if (!open) return;
-        const why = await reasonToClose(open);
+        const why = await reasonToClose(edges, open);
         if (why !== null) return end(why);
         open.link = { ...open.link, hardware: open.link.hardware ?? edges.link()?.hardware ?? null };
         await edges.fill(elementsOf(open));
@@ -226,6 +207,31 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     close,
     isOpen: () => typeof open?.uid === 'number',
   };
+}
+
+/** The link that the helper may leave by, and its name servers. @throws SwitchError NotEnabled, Failed */
+async function wayOut(edges: WindowEdges): Promise<Pick<Open, 'link' | 'servers'>> {
+  if (!edges.isBlocking())
+    throw new SwitchError('NotEnabled', N_('The kill switch does not block, so the login page needs no window.'));
+  if (edges.hasTunnel()) throw new SwitchError('Failed', N_('Disconnect WARP first. It blocks the login page too.'));
+  if (edges.isIpv6Only())
+    throw new SwitchError('Failed', N_('This network has IPv6 alone. Pause the kill switch to sign in to it.'));
+  const link = edges.link();
+  const servers = link ? await edges.servers(link) : [];
+  if (!link || !servers.length)
+    throw new SwitchError('Failed', N_('This machine is on no network, or the network named no name server.'));
+  return { link, servers };
+}
+
+/** Why the window has to close; null while it may stay. */
+async function reasonToClose(edges: WindowEdges, { uid, link, until, wasPresent }: Open): Promise<string | null> {
+  if (!edges.isBlocking()) return 'the kill switch no longer blocks';
+  if (edges.now() >= until) return 'the time is over';
+  if (edges.hasTunnel()) return 'the tunnel is there';
+  if (hasChanged(link, edges.link())) return 'the network changed';
+  return wasPresent && uid !== null && (await edges.isPresent(uid)) === false
+    ? 'the screen is locked, or another user is at it'
+    : null;
 }
 
 /** Begins a line of the log. */
