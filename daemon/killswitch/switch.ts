@@ -179,3 +179,12 @@ export function createShared<T>(inTurn: ReturnType<typeof createQueue>, operatio
     return waiting;
   };
 }
+
+/** @returns calls back after some seconds. A new alarm replaces the one before; null: no alarm. */
+export function createAlarm(): (seconds: number | null, ring: () => void) => void {
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  return (seconds, ring) => {
+    if (timer) clearTimeout(timer);
+    timer = seconds === null ? null : setTimeout(ring, Math.ceil(seconds * 1000));
+  };
+}

@@ -2,6 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { FileName, Files } from '../edges.ts';
+import type { Published, Report } from '../report.ts';
 
 const MOST_BYTES = 1 << 20;
 
@@ -17,6 +18,36 @@ export function createFiles(directory: string): Files {
       } catch (error) {
         if (!isMissing(error)) throw error;
       }
+    },
+  };
+}
+
+/** The published state, which everybody may read. @param report told why the state could not be published */
+export function createStateFile(path: string, report: (trouble: string) => void) {
+  const self = { pid: Number(GLib.file_read_link('/proc/self')), startTime: startTimeOf(readText('/proc/self/stat')) };
+  let last: Report | null = null;
+
+  function write(state: Report, process: Pick<Published, 'pid' | 'startTime'>): void {
+    const published: Published = { version: 1, ...process, ...state };
+    replaceFile(path, `${JSON.stringify(published)}\n`, 0o644);
+  }
+
+  return {
+    /** @returns whether the state differs from the one before */
+    publish(state: Report): boolean {
+      if (JSON.stringify(state) === JSON.stringify(last)) return false;
+      last = state;
+      try {
+        write(state, self);
+      } catch (error) {
+        report(`the state can't be published: ${(error as Error).message}`);
+      }
+      return true;
+    },
+    /** Marks the state as no longer measured. @param isIdle false: the state may change meanwhile, so the file is removed */
+    end(isIdle: boolean): void {
+      if (isIdle && last) write(last, { pid: null, startTime: null });
+      else GLib.unlink(path);
     },
   };
 }

@@ -4,18 +4,18 @@ import GLib from 'gi://GLib?version=2.0';
 import system from 'system';
 import { createRecorder } from '../blocked/recorder.ts';
 import { ALLOWLIST } from '../outside/allowlist.ts';
-import { createOutside } from '../outside/outside.ts';
+import { createOutside, type OutsidePrograms } from '../outside/outside.ts';
 import { OUTSIDE_TABLE, type OutsideRules, renderOutside } from '../outside/rules.ts';
-import { createPrograms } from '../programs.ts';
-import { BUS_NAME, type Published, type Report, STATE_FILE } from '../report.ts';
+import { createPrograms, type Programs } from '../programs.ts';
+import { BUS_NAME, STATE_FILE } from '../report.ts';
 import { shippedEndpoints } from '../rules/endpoints.ts';
 import { type RuleOptions, render, TABLE } from '../rules/rules.ts';
 import { PROGRAMS_TABLE, type ProgramRules, renderPrograms } from '../rules/tunnel-only.ts';
 import { createDetection } from '../sign-in/detection.ts';
 import { createWindow, SIGN_IN_DIRECTORY } from '../sign-in/window.ts';
-import { createSwitch } from '../switch.ts';
+import { createAlarm, createSwitch, type Switch } from '../switch.ts';
 import { serve } from './bus.ts';
-import { createFiles, readText, replaceFile, startTimeOf } from './files.ts';
+import { createFiles, createStateFile } from './files.ts';
 import { openGate } from './gate.ts';
 import { createKernel } from './nft.ts';
 import { createSession } from './nft-session.ts';
@@ -27,7 +27,7 @@ import { createUplink } from './sign-in/uplink.ts';
 import { createTimer } from './timer.ts';
 
 /** Exit after this long without calls while the kill switch is off. */
-const IDLE_MS = 30_000;
+const IDLE_SECONDS = 30;
 const FALLBACK = { allowLan: false, endpoints: shippedEndpoints() };
 
 const [mode = ''] = system.programArgs;
@@ -64,17 +64,8 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
   });
   const { bus } = gate;
   const files = createFiles(options['--state']);
-  const stateFile = GLib.build_filenamev([options['--run'], STATE_FILE]);
-  const self = { pid: Number(GLib.file_read_link('/proc/self')), startTime: startTimeOf(readText('/proc/self/stat')) };
-  let last: Report | null = null;
-  let alarm: ReturnType<typeof setTimeout> | null = null;
-  let idle: ReturnType<typeof setTimeout> | null = null;
-
-  const write = (report: Report, process: { pid: number | null; startTime: string | null }) => {
-    const published: Published = { version: 1, ...process, ...report };
-    replaceFile(stateFile, `${JSON.stringify(published)}\n`, 0o644);
-  };
   const report = (trouble: string) => printerr(`culvert-killswitch: ${trouble}`);
+  const state = createStateFile(GLib.build_filenamev([options['--run'], STATE_FILE]), report);
   const recorder = createRecorder({
     nft: createSession(options['--nft'], () => {}),
     programsIn: cgroup => programsIn(options['--cgroups'], cgroup),
@@ -103,23 +94,13 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
       uptime,
       now: Date.now,
     },
-    alarm(seconds, ring) {
-      if (alarm) clearTimeout(alarm);
-      alarm = seconds === null ? null : setTimeout(ring, Math.ceil(seconds * 1000));
-    },
+    alarm: createAlarm(),
     ...createTimer(bus),
     bootGuard: () =>
       GLib.file_test(options['--nft'], GLib.FileTest.IS_EXECUTABLE) && guarded(options['--guard-links'].split(':')),
     isSigningIn: window.isOpen,
     publish(report) {
-      if (JSON.stringify(report) === JSON.stringify(last)) return;
-      last = report;
-      try {
-        write(report, self);
-      } catch (error) {
-        printerr(`culvert-killswitch: the state can't be published: ${(error as Error).message}`);
-      }
-      server.changed(report);
+      if (state.publish(report)) server.changed(report);
     },
     fallback: FALLBACK,
   });
@@ -151,38 +132,17 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     switchOn: async () => (await control.check()).enabled || !control.idle(),
     report,
   });
-  let calls = 0;
-  const exitWhenIdle = (underWay: number) => {
-    calls = underWay;
-    if (idle) clearTimeout(idle);
-    idle = underWay > 0 ? null : setTimeout(leave, IDLE_MS);
-  };
-  const leave = () =>
-    void Promise.all([programs.check(), outside.check()]).then(() => {
-      if (calls > 0) return;
-      if (!programs.idle() || !outside.idle()) exitWhenIdle(0);
-      else if (control.idle()) end();
-    });
   /** Leaves the rules in place, and marks the published state as no longer measured. */
   const end = () => {
-    if (control.idle() && last) write(last, { pid: null, startTime: null });
-    else GLib.unlink(stateFile);
+    state.end(control.idle());
     void recorder.end().then(() => loop.quit());
   };
+  const exitWhenIdle = createExit({ control, programs, outside }, end);
   const server = serve(gate, { control, programs, outside, window, detection, recorder }, exitWhenIdle);
-  // timers stand still in a suspended machine, a pause does not
-  bus.signal_subscribe(
-    'org.freedesktop.login1',
-    'org.freedesktop.login1.Manager',
-    'PrepareForSleep',
-    '/org/freedesktop/login1',
-    null,
-    Gio.DBusSignalFlags.NONE,
-    () => {
-      void window.close('the machine slept');
-      void control.check();
-    },
-  );
+  onSleep(bus, () => {
+    void window.close('the machine slept');
+    void control.check();
+  });
   GLib.unix_signal_add(GLib.PRIORITY_HIGH, 15, () => {
     end();
     return GLib.SOURCE_REMOVE;
@@ -197,6 +157,42 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     system.exit(1);
   });
   exitWhenIdle(0);
+}
+
+/**
+ * Ends the service once there is nothing to guard and no call came for a while.
+ * @returns to be called at the begin and end of each call, with how many are under way
+ */
+function createExit(
+  { control, programs, outside }: { control: Switch; programs: Programs; outside: OutsidePrograms },
+  end: () => void,
+): (underWay: number) => void {
+  const alarm = createAlarm();
+  let calls = 0;
+  const exitWhenIdle = (underWay: number) => {
+    calls = underWay;
+    alarm(underWay > 0 ? null : IDLE_SECONDS, leave);
+  };
+  const leave = () =>
+    void Promise.all([programs.check(), outside.check()]).then(() => {
+      if (calls > 0) return;
+      if (!programs.idle() || !outside.idle()) exitWhenIdle(0);
+      else if (control.idle()) end();
+    });
+  return exitWhenIdle;
+}
+
+/** Timers stand still in a suspended machine, and a pause does not. @param slept called before and after the machine sleeps */
+function onSleep(bus: Gio.DBusConnection, slept: () => void): void {
+  bus.signal_subscribe(
+    'org.freedesktop.login1',
+    'org.freedesktop.login1.Manager',
+    'PrepareForSleep',
+    '/org/freedesktop/login1',
+    null,
+    Gio.DBusSignalFlags.NONE,
+    slept,
+  );
 }
 
 function outsidePlaces(): OutsidePlaces {

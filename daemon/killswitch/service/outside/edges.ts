@@ -6,6 +6,7 @@ import type { Owner } from '../../outside/exceptions.ts';
 import type { OutsideEdges } from '../../outside/outside.ts';
 import { parseDefaultRoute, parseRules } from '../../outside/routing.ts';
 import { TUNNEL_INTERFACES } from '../../rules/place.ts';
+import { createAlarm } from '../../switch.ts';
 import { type Child, createBackOff, startChild } from '../child.ts';
 import { readText } from '../files.ts';
 import { cgroupOfProcess, childrenOf } from '../programs.ts';
@@ -40,7 +41,6 @@ export function createOutsideEdges(
   { processOf, changed }: Pick<OutsideEdges, 'processOf'> & { changed: () => void },
 ): Omit<OutsideEdges, OfSwitch> {
   const family = (of: 4 | 6) => `-${of}`;
-  let alarm: ReturnType<typeof setTimeout> | null = null;
   return {
     processOf,
     ...createAllowlist(allowlist, processOf),
@@ -104,10 +104,7 @@ export function createOutsideEdges(
     },
     ...createForwarding(run),
     now: () => GLib.get_monotonic_time() / 1e6,
-    alarm(seconds, ring) {
-      if (alarm) clearTimeout(alarm);
-      alarm = seconds === null ? null : setTimeout(ring, seconds * 1000);
-    },
+    alarm: createAlarm(),
     watch: createMonitor(ip, changed),
   };
 }
