@@ -18,7 +18,7 @@ import {
   updatesPage,
 } from './pages/loaded-pages.ts';
 import { LogPage } from './pages/log-page.ts';
-import { RoutesPage } from './pages/routes-page.ts';
+import { RoutesPage } from './pages/routes/routes-page.ts';
 import { SettingsPage } from './pages/settings-page.ts';
 import { toolAccountsPage } from './pages/tool-accounts-page.ts';
 import { WelcomePage } from './pages/welcome-page.ts';
