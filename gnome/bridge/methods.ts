@@ -1,5 +1,5 @@
 // Does what callers on the bus ask for: checks the arguments, and asks the daemon.
-import { MODES } from '../../daemon/api/actions.ts';
+import { ACTIONS, MODES } from '../../daemon/api/actions.ts';
 import type { EventName } from '../../daemon/api/contract.ts';
 import type { ChangeOptions, Subject } from '../../daemon/api/schema/changes.ts';
 import type { Mode } from '../../daemon/api/schema.ts';
@@ -24,10 +24,10 @@ const OPTIONS: Readonly<Record<string, keyof typeof LONGEST>> = {
 /** Longest wait for what a change returned to, in ms: less than a call may take. */
 const SETTLE_MS = 8000;
 /** Events that bring the value to which a change returned, for subjects that are properties. */
-const SHOWN_BY: Readonly<Record<string, EventName>> = {
-  connection: 'status',
-  mode: 'settings',
-  killSwitch: 'killSwitch',
+const SHOWN_BY: Readonly<Record<string, readonly EventName[]>> = {
+  connection: ACTIONS.connect.shows,
+  mode: ACTIONS.setMode.shows,
+  killSwitch: ['killSwitch'],
 };
 
 type Values = Record<string, unknown>;
