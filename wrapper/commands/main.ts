@@ -147,7 +147,7 @@ function addMcp(program: Command, context: Context): void {
     add(
       mcp,
       put ? 'install' : 'uninstall',
-      put ? 'have MCP clients start their servers with accounts' : 'have MCP clients start their servers as before',
+      put ? 'have MCP clients use their servers with accounts' : 'have MCP clients use their servers as before',
     )
       .option('--yes', 'change the files without asking')
       .action(async options => (await import('./mcp.ts')).changeClients(put, options, context));

@@ -1,13 +1,19 @@
-// Implements `mcp install` and `mcp uninstall`: puts `culvert-wrap mcp` in front of the servers of MCP clients, or takes it out.
+// Implements `mcp install` and `mcp uninstall`: puts culvert-wrap in front of the servers of MCP clients, or takes it out.
 import { isatty } from 'node:tty';
-import { loadCatalog } from '../catalog/catalog.ts';
+import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
-import { applyChange, type FileChange, planChanges } from '../mcp/clients.ts';
+import { httpOf } from '../gateway/gateway.ts';
+import { portOf, urlOf } from '../gateway/port.ts';
+import { applyChange, type FileChange, planChanges, shownDoor, type Wanted } from '../mcp/clients.ts';
+import { forgetOriginals, keepOriginal, type Original, readOriginals } from '../mcp/originals.ts';
+import type { Door } from '../mcp/remote.ts';
 import { findOnPath } from '../store/installs.ts';
 import { NAME } from '../store/paths.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
+import { randomHex, sha256 } from '../system/hash.ts';
 import { emit } from './print.ts';
 import { confirm } from './prompt.ts';
+import { addToken } from './serve.ts';
 
 export interface ClientOptions {
   json?: boolean;
@@ -26,16 +32,26 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
     });
   }
   const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
-  const changes = planChanges(put ? program : undefined, catalog, context);
+  const originals = readOriginals(context.paths);
+  const wanted = { program: put ? program : undefined, doorOf: shownDoor, originals };
+  const changes = planChanges(wanted, catalog, context);
   const possible = changes.filter(({ text }) => text !== undefined);
   if (!options.json) process.stdout.write(describe(changes, put));
   const isWanted =
     options.yes || (possible.length > 0 && isatty(0) && isatty(2) && (await confirm('Change it? [y/N] ')));
-  if (isWanted) for (const change of possible) applyChange(change);
+  if (isWanted) {
+    const ports = put ? await portsFor(possible, context) : {};
+    const doorOf: Wanted['doorOf'] = (cli, original) => openDoor(cli, original, ports[cli]!, { catalog, context });
+    for (const change of planChanges({ ...wanted, doorOf }, catalog, context)) applyChange(change);
+    const restored = possible.flatMap(({ servers }) =>
+      servers.flatMap(each => ('cli' in each ? (each.digest ?? []) : [])),
+    );
+    if (!put) forgetOriginals(context.paths, restored);
+  }
   const files = changes.map(({ client, file, servers, text }) => ({
     client,
     file,
-    servers: servers.map(({ keys: _, ...server }) => server),
+    servers: servers.map(({ server, before, after }) => ({ server, before, after })),
     changed: isWanted === true && text !== undefined,
   }));
   if (options.json) emit(true, { files }, '');
@@ -43,22 +59,52 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
     say(isWanted ? 'changed; restart the clients' : 'nothing was changed; --yes changes it');
 }
 
+/** The ports of the gateways that servers over HTTP get. */
+async function portsFor(changes: readonly FileChange[], context: Context): Promise<Record<string, number>> {
+  const clis = changes.flatMap(({ servers }) => servers.flatMap(each => ('cli' in each ? each.cli : [])));
+  const ports: Record<string, number> = {};
+  for (const cli of new Set(clis)) ports[cli] = await portOf(cli, undefined, context);
+  return ports;
+}
+
+/** Makes a token for a server over HTTP, and keeps what it replaces. */
+function openDoor(
+  cli: string,
+  original: Original,
+  port: number,
+  { catalog, context }: { catalog: Catalog; context: Context },
+): Door {
+  const token = `mcp-${randomHex(3)}`;
+  const http = httpOf({ cli, provider: providerOf(catalog, cli) });
+  const placeholder = addToken(cli, token, {}, { http, context });
+  keepOriginal(context.paths, sha256(placeholder), { ...original, cli, token });
+  return { url: urlOf(port), placeholder };
+}
+
 /** The differences, as lines of a diff. */
 function describe(changes: readonly FileChange[], put: boolean): string {
   if (changes.length === 0)
-    return `No client starts a server ${put ? 'of the catalog by itself' : 'through culvert-wrap'}.\n`;
+    return `No client uses a server ${put ? 'of the catalog directly' : 'through culvert-wrap'}.\n`;
   return changes
     .map(({ file, servers, text }) => {
-      const lines = servers.flatMap(({ server, before, after, keys }) => [
-        `  ${server}`,
-        `- ${JSON.stringify(before)}`,
-        `+ ${JSON.stringify(after)}`,
-        ...(put && keys.length > 0
-          ? [`  Its ${keys.join(', ')} is not used anymore: add it as an account, then delete it there.`]
-          : []),
+      const lines = servers.flatMap(each => [
+        `  ${each.server}`,
+        `- ${JSON.stringify(each.before)}`,
+        `+ ${JSON.stringify(each.after)}`,
+        ...(put ? notesOn(each) : []),
       ]);
       const note = text === undefined ? '  It has a layout of its own: change it by hand.\n' : '';
       return `${file}\n${lines.join('\n')}\n${note}`;
     })
     .join('\n');
+}
+
+function notesOn(change: FileChange['servers'][number]): string[] {
+  if ('cli' in change)
+    return [
+      `  It needs the gateway: culvert-wrap serve ${change.cli} --install`,
+      '  Its key is not used anymore: add it as an account. It is kept for `mcp uninstall`, in a file of mode 600.',
+    ];
+  if (change.keys.length === 0) return [];
+  return [`  Its ${change.keys.join(', ')} is not used anymore: add it as an account, then delete it there.`];
 }

@@ -215,8 +215,11 @@ function endText(ends: number | string | null | undefined, now: number): string 
   return isValid({ expires: new Date(ends).getTime() }, now) ? time(ends) : 'ended';
 }
 
-/** Stores a token without its placeholder, which is returned. */
-function addToken(
+/**
+ * Stores a token without its placeholder, which is returned.
+ * @throws WrapError `token-name`, `token-exists`, `bad-duration`, `bad-budget`
+ */
+export function addToken(
   cli: string,
   name: string,
   options: Pick<TokenOptions, 'expires' | 'budget'>,

@@ -1,4 +1,4 @@
-// Finds the servers of the catalog in the configuration of MCP clients, and puts `culvert-wrap mcp` in front of them.
+// Finds the servers of the catalog in the configuration of MCP clients, and puts `culvert-wrap mcp` or a gateway in front of them.
 import { realpathSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -7,6 +7,8 @@ import { NAME } from '../store/paths.ts';
 import { expandHome, readText, writeAtomic } from '../system/files.ts';
 import { isRecord, isText } from '../system/shape.ts';
 import { entryFor } from './entry.ts';
+import type { Original, Originals } from './originals.ts';
+import { type AddressChange, type Door, putBehind, takeOut } from './remote.ts';
 
 /** Files of clients, and where in them the servers are; `*` stands for each key. */
 const CLIENTS: readonly { client: string; file: string; places: readonly string[] }[] = [
@@ -25,13 +27,23 @@ interface CommandLine {
   args: string[];
 }
 
-/** A server whose command line changes. */
-interface ServerChange {
-  server: string;
+interface CommandChange {
   before: CommandLine;
   after: CommandLine;
   /** Variables with a key that the entry holds. */
   keys: string[];
+}
+
+/** A server whose command line or address changes. */
+type ServerChange = { server: string } & (CommandChange | AddressChange);
+
+/** The change that is asked for. */
+export interface Wanted {
+  /** Path of `culvert-wrap`, or `undefined` to take it out. */
+  program: string | undefined;
+  /** The gateway for a client's server over HTTP. */
+  doorOf: (cli: string, original: Original) => Door;
+  originals: Originals;
 }
 
 /** Changes of one file. */
@@ -43,12 +55,9 @@ export interface FileChange {
   text: string | undefined;
 }
 
-/**
- * The files that would change.
- * @param program path of `culvert-wrap`, or `undefined` to take it out
- */
+/** The files that would change. A gateway is asked for where the whole new text is known. */
 export function planChanges(
-  program: string | undefined,
+  wanted: Wanted,
   catalog: Pick<Catalog, 'providers'>,
   { env, cwd }: Pick<Context, 'env' | 'cwd'>,
 ): FileChange[] {
@@ -64,9 +73,10 @@ export function planChanges(
       return [];
     }
     const isPlain = written(value, text) === text;
+    const own = isPlain ? wanted : { ...wanted, doorOf: shownDoor };
     const servers = places
       .flatMap(place => tablesAt(value, place.split('.')))
-      .flatMap(table => change(table, program, catalog));
+      .flatMap(table => change(table, own, catalog));
     if (servers.length === 0) return [];
     return [{ client, file: full, servers, text: isPlain ? written(value, text) : undefined }];
   });
@@ -79,24 +89,39 @@ export function applyChange({ file, text }: FileChange): void {
   writeAtomic(target, text, statSync(target).mode & 0o777);
 }
 
+/** A gateway in a text that is only shown. */
+export function shownDoor(): Door {
+  return { url: 'http://127.0.0.1:PORT', placeholder: '' };
+}
+
 /** Changes the servers of one table, in place. */
-function change(
-  table: Record<string, unknown>,
-  program: string | undefined,
-  catalog: Pick<Catalog, 'providers'>,
-): ServerChange[] {
+function change(table: Record<string, unknown>, wanted: Wanted, catalog: Pick<Catalog, 'providers'>): ServerChange[] {
   return Object.entries(table).flatMap(([server, entry]) => {
-    if (!isRecord(entry) || !isText(entry.command)) return [];
-    const args = Array.isArray(entry.args) ? entry.args.filter(isText) : [];
-    const before = { command: entry.command, args };
-    const match = entryFor([before.command, ...args], catalog);
-    if (!match) return [];
-    const after = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
-    if (!after) return [];
-    Object.assign(entry, after);
-    const env = isRecord(entry.env) ? entry.env : {};
-    return [{ server, before, after, keys: match.provider.inject.filter(name => Object.hasOwn(env, name)) }];
+    if (!isRecord(entry)) return [];
+    const changed = isText(entry.command)
+      ? changeCommand(entry, entry.command, wanted, catalog)
+      : wanted.program === undefined
+        ? takeOut(entry, wanted.originals)
+        : putBehind(entry, catalog, wanted.doorOf);
+    return changed ? [{ server, ...changed }] : [];
   });
+}
+
+function changeCommand(
+  entry: Record<string, unknown>,
+  command: string,
+  { program }: Wanted,
+  catalog: Pick<Catalog, 'providers'>,
+): CommandChange | undefined {
+  const args = Array.isArray(entry.args) ? entry.args.filter(isText) : [];
+  const before = { command, args };
+  const match = entryFor([command, ...args], catalog);
+  if (!match) return undefined;
+  const after = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
+  if (!after) return undefined;
+  Object.assign(entry, after);
+  const env = isRecord(entry.env) ? entry.env : {};
+  return { before, after, keys: match.provider.inject.filter(name => Object.hasOwn(env, name)) };
 }
 
 function behind({ command, args }: CommandLine, program: string): CommandLine {

@@ -28,6 +28,8 @@ export interface Paths {
   queue: string;
   /** One file per provider with a gateway: its port, and digests of the placeholders. */
   gateways: string;
+  /** Addresses of MCP servers, with their keys, that `mcp install` has replaced, 0600. */
+  mcpOriginals: string;
   /** Locally cached state of the pool. */
   pool: string;
   installs: string;
@@ -80,6 +82,7 @@ function pathsIn(configDir: string, state: string): Paths {
     accounts: join(state, 'accounts'),
     queue: join(state, 'queue'),
     gateways: join(state, 'gateways'),
+    mcpOriginals: join(state, 'mcp-originals.json'),
     pool: join(state, 'pool.json'),
     installs: join(state, 'installs.json'),
     trust: join(state, 'trust.json'),

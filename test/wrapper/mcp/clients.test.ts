@@ -50,3 +50,70 @@ test('servers of the catalog are put behind the wrapper, and restored', async t 
   for (const { file, text } of files) assert.equal(fs.readFileSync(file, 'utf8'), text);
   assert.equal(fs.readFileSync(own, 'utf8'), kept);
 });
+
+/** Servers over HTTP, with a key in the address or in a header. */
+const REMOTE = {
+  path: { type: 'http', url: 'https://mcp.firecrawl.dev/fc-canary/v2/mcp' },
+  query: { serverUrl: 'https://mcp.tavily.com/mcp/?x=1&tavilyApiKey=tvly-canary' },
+  header: {
+    url: 'https://mcp.firecrawl.dev/v2/mcp',
+    headers: { 'X-Own': 'own', Authorization: 'Bearer fc-canary', Last: 'last' },
+  },
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the client
+  variable: { httpUrl: 'https://mcp.firecrawl.dev/${FIRECRAWL_API_KEY}/v2/mcp' },
+};
+
+/** Servers that no gateway of the catalog has, or that have no key. */
+const OTHERS = {
+  keyless: { url: 'https://mcp.firecrawl.dev/v2/mcp' },
+  elsewhere: { url: 'https://mcp.example/fc-canary/v2/mcp' },
+  path: { url: 'https://mcp.firecrawl.dev/fc-canary/other' },
+  own: { url: 'http://127.0.0.1:8080/fc-canary/v2/mcp' },
+};
+
+test('servers over HTTP get the gateway and a placeholder, and are restored with their keys', async t => {
+  const box = sandbox(t);
+  box.script('culvert-wrap', '#!/bin/sh\n');
+  const file = path.join(box.home, '.cursor/mcp.json');
+  fs.mkdirSync(path.dirname(file));
+  const text = JSON.stringify({ mcpServers: { ...REMOTE, others: 1, ...prefixed(OTHERS) } }, null, 2);
+  fs.writeFileSync(file, text);
+  const tokens = async () => JSON.parse((await box.wrap(['serve', 'token', 'list', '--json'])).stdout).tokens;
+
+  const shown = await box.wrap(['mcp', 'install']);
+  assert.equal(shown.exit, 0, shown.stderr);
+  assert.match(shown.stdout, /^- \{"url":"https:\/\/mcp\.firecrawl\.dev\/<key>\/v2\/mcp"\}$/m);
+  assert.match(shown.stdout, /^\+ \{"url":"http:\/\/127\.0\.0\.1:\w+\/mcp\/\?x=1&tavilyApiKey=<placeholder>"\}$/m);
+  assert.match(shown.stdout, /^\+ .*\{"Authorization":"Bearer <placeholder>"\}/m);
+  assert.match(shown.stdout, /culvert-wrap serve tvly --install/);
+  assert.equal(fs.readFileSync(file, 'utf8'), text);
+  assert.deepEqual(await tokens(), []);
+
+  const done = await box.wrap(['mcp', 'install', '--yes', '--json']);
+  const now = fs.readFileSync(file, 'utf8');
+  const { mcpServers } = JSON.parse(now);
+  assert.match(mcpServers.path.url, /^http:\/\/127\.0\.0\.1:\d+\/fc-[-0-9a-f]{36}\/v2\/mcp$/);
+  assert.match(mcpServers.query.serverUrl, /^http:\/\/127\.0\.0\.1:\d+\/mcp\/\?x=1&tavilyApiKey=tvly-[-0-9a-f]{36}$/);
+  assert.match(mcpServers.header.url, /^http:\/\/127\.0\.0\.1:\d+\/v2\/mcp$/);
+  assert.match(mcpServers.header.headers.Authorization, /^Bearer fc-[-0-9a-f]{36}$/);
+  assert.match(mcpServers.variable.httpUrl, /\/fc-[-0-9a-f]{36}\/v2\/mcp$/);
+  for (const [name, entry] of Object.entries(prefixed(OTHERS))) assert.deepEqual(mcpServers[name], entry);
+  assert.deepEqual((await tokens()).map(({ cli }: { cli: string }) => cli).sort(), [
+    ...Array(3).fill('firecrawl'),
+    'tvly',
+  ]);
+  assert.match((await box.wrap(['mcp', 'install'])).stdout, /^No client uses/);
+  const kept = path.join(box.state, 'mcp-originals.json');
+  assert.equal(fs.statSync(kept).mode & 0o777, 0o600);
+
+  const undone = await box.wrap(['mcp', 'uninstall', '--yes']);
+  assert.equal(fs.readFileSync(file, 'utf8'), text);
+  assert.deepEqual(await tokens(), []);
+  assert.equal(fs.readFileSync(kept, 'utf8'), '{}\n');
+  const printed = [shown, done, undone].map(({ stdout, stderr }) => stdout + stderr).join('');
+  assert.doesNotMatch(printed, /canary|[0-9a-f]{8}-/);
+});
+
+function prefixed<T>(servers: Record<string, T>): Record<string, T> {
+  return Object.fromEntries(Object.entries(servers).map(([name, entry]) => [`other-${name}`, entry]));
+}

@@ -1,0 +1,143 @@
+// Puts the gateway in place of a provider's MCP server over HTTP, in the entry of a client, or takes it out.
+import type { Catalog, HttpProvider } from '../catalog/catalog.ts';
+import { isForMcp } from '../gateway/messages.ts';
+import { sha256 } from '../system/hash.ts';
+import { isRecord, isText } from '../system/shape.ts';
+import type { Original, Originals } from './originals.ts';
+
+/** Names that clients give to the address of a server. */
+const FIELDS = ['url', 'serverUrl', 'httpUrl'];
+/** Texts for a key and a placeholder in what is shown. */
+const KEY = '<key>';
+const PLACEHOLDER = '<placeholder>';
+
+/** A gateway, and the placeholder of one client. */
+export interface Door {
+  url: string;
+  placeholder: string;
+}
+
+/** The parts of an entry that change. */
+interface Address {
+  url: string;
+  headers?: Record<string, string>;
+}
+
+/** A change of an address, for people: keys and placeholders are left out. */
+export interface AddressChange {
+  before: Address;
+  after: Address;
+  /** The tool whose gateway it is. */
+  cli: string;
+  /** Digest of the placeholder that is taken out. */
+  digest?: string;
+}
+
+/** A header of an entry, by its name there. */
+interface Header {
+  name: string;
+  value: string;
+}
+
+/** The address of a provider in an entry, and the keys there. */
+interface Remote extends Original {
+  field: string;
+  header: Header | undefined;
+}
+
+/**
+ * Changes an entry, if it has an address of the catalog and a key.
+ * @param doorOf the gateway of a tool, with a placeholder for this entry
+ */
+export function putBehind(
+  entry: Record<string, unknown>,
+  { providers }: Pick<Catalog, 'providers'>,
+  doorOf: (cli: string, original: Original) => Door,
+): AddressChange | undefined {
+  for (const [cli, { http }] of Object.entries(providers)) {
+    const remote = http && find(entry, http);
+    if (!remote) continue;
+    const { field, header, url, inUrl, inHeader } = remote;
+    const door = doorOf(cli, { url, inUrl, inHeader });
+    const at = (base: string, text: string): Address => ({
+      url: replaced(`${base}${targetOf(url)}`, inUrl, text),
+      ...headers(header, inHeader, text),
+    });
+    assign(entry, field, at(door.url, door.placeholder));
+    return { before: at(originOf(url), KEY), after: at(door.url, PLACEHOLDER), cli };
+  }
+  return undefined;
+}
+
+/** Restores an entry that `putBehind` has changed. */
+export function takeOut(entry: Record<string, unknown>, originals: Originals): AddressChange | undefined {
+  const all = headersIn(entry);
+  for (const field of FIELDS) {
+    const now = entry[field];
+    if (!isText(now) || !now.startsWith('http://127.0.0.1:')) continue;
+    const words = [now, ...all.map(({ value }) => value)].flatMap(text => text.split(/[ /?&=]/));
+    const placeholder = words.find(word => Object.hasOwn(originals, sha256(word)));
+    if (placeholder === undefined) continue;
+    const digest = sha256(placeholder);
+    const { cli, url, inUrl, inHeader } = originals[digest]!;
+    const header = all.find(({ value }) => value.includes(placeholder));
+    const at = (text: string, own: string): Address => ({ url: text, ...headers(header, placeholder, own) });
+    assign(entry, field, at(url, inHeader));
+    const before = at(replaced(now, placeholder, PLACEHOLDER), PLACEHOLDER);
+    return { before, after: at(replaced(url, inUrl, KEY), KEY), cli, digest };
+  }
+  return undefined;
+}
+
+function find(entry: Record<string, unknown>, http: HttpProvider): Remote | undefined {
+  const header = headersIn(entry).find(({ name }) => name.toLowerCase() === http.key_header);
+  const inHeader = header?.value.replace(/^[A-Za-z-]+ +/, '') ?? '';
+  for (const field of FIELDS) {
+    const url = entry[field];
+    if (!http.mcp || !isText(url) || originOf(url).toLowerCase() !== http.mcp.base) continue;
+    const inUrl = keyIn(targetOf(url), http.mcp.address);
+    if ((inUrl || inHeader) && isForMcp(targetOf(url), http, inUrl)) return { field, header, url, inUrl, inHeader };
+  }
+  return undefined;
+}
+
+/** The text in place of `{key}` in an address, or `''` for none. */
+function keyIn(target: string, address: string): string {
+  const [path = '', query = ''] = target.split('?', 2);
+  const [ownPath = '', ownQuery = ''] = address.split('?', 2);
+  const [parts, own] = [path, ownPath].map(text => text.split('/').filter(Boolean));
+  const place = own!.indexOf('{key}');
+  if (place >= 0) return parts!.length === own!.length ? parts![place]! : '';
+  const name = /([^&]+=)\{key\}/.exec(ownQuery)?.[1] ?? '';
+  const parameter = query.split('&').find(text => text.startsWith(name));
+  return parameter?.slice(name.length) ?? '';
+}
+
+/** Scheme and host of an address. A variable of the client in it is no reason to refuse it. */
+function originOf(url: string): string {
+  return /^https?:\/\/[^/?#]+/i.exec(url)?.[0] ?? '';
+}
+
+/** Path and query of an address. */
+function targetOf(url: string): string {
+  return url.slice(originOf(url).length);
+}
+
+function headersIn({ headers: all }: Record<string, unknown>): Header[] {
+  if (!isRecord(all)) return [];
+  return Object.entries(all).flatMap(([name, value]) => (isText(value) ? { name, value } : []));
+}
+
+function headers(header: Header | undefined, old: string, own: string): Pick<Address, 'headers'> {
+  return header ? { headers: { [header.name]: replaced(header.value, old, own) } } : {};
+}
+
+/** Changes values in place, so that all stay in their order. */
+function assign(entry: Record<string, unknown>, field: string, { url, headers: own }: Address): void {
+  entry[field] = url;
+  if (isRecord(entry.headers)) Object.assign(entry.headers, own);
+}
+
+function replaced(text: string, old: string, own: string): string {
+  return old === '' ? text : text.replaceAll(old, () => own);
+}
