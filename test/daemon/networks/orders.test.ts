@@ -1,9 +1,8 @@
 // Events of the network services on a bus end in the same networks, whatever their order.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { createInterface, type Interface } from 'node:readline';
+import { createInterface } from 'node:readline';
 import { describe, type TestContext, test } from 'node:test';
 import type { NetworkLink } from '../../../daemon/api/schema/traffic/networks.ts';
 import { askBus } from '../../../daemon/networks/links/bus.ts';
@@ -22,6 +21,8 @@ import { until } from '../../support/until.ts';
 const ORDERS = FULL ? 200 : 3;
 /** Longer than a mock takes between two events. */
 const SETTLE_MS = 250;
+/** Longer than the whole test. */
+const LEASE_MS = 3_600_000;
 const PLAYER = join(import.meta.dirname, '../../support/networks/play.py');
 
 /** A service on the bus, and how events change what it says. */
@@ -76,18 +77,17 @@ const described: Service = {
 
 class Player {
   readonly #child: ChildProcess;
-  readonly #answers: Interface;
+  readonly #answers: AsyncIterator<string>;
   constructor(t: TestContext, env: NodeJS.ProcessEnv) {
     const argv = ['-W', 'ignore', PLAYER];
     this.#child = spawn('/usr/bin/python3', argv, { env, stdio: ['pipe', 'pipe', 'inherit'] });
     t.after(() => this.#child.kill('SIGKILL'));
-    this.#answers = createInterface(this.#child.stdout!);
+    this.#answers = createInterface(this.#child.stdout!)[Symbol.asyncIterator]();
   }
 
   async play(words: readonly unknown[]): Promise<void> {
-    const answer = Promise.race([once(this.#answers, 'line'), once(this.#answers, 'close')]);
     this.#child.stdin!.write(`${JSON.stringify(words)}\n`);
-    assert.deepEqual(await answer, ['ok'], 'the mocks took the event');
+    assert.equal((await this.#answers.next()).value, 'ok', 'the mocks took the event');
   }
 }
 
@@ -119,7 +119,7 @@ describe('the networks', { skip: missingMocks() }, () => {
       const networks = createNetworks(
         { env: bus.env, paths: paths({ HOME: temporary(t, 'home') }), state, tunnel, say: () => {} },
         { changes: { runWithLimit: unused }, routes: unused, killSwitch: unused },
-        { settleMs: SETTLE_MS, read: () => readLinks(askBus(bus.env), () => new Map()) },
+        { leaseMs: LEASE_MS, settleMs: SETTLE_MS, read: () => readLinks(askBus(bus.env), () => new Map()) },
       );
       t.after(() => networks.stop());
       await networks.read();
