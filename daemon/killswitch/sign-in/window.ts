@@ -109,11 +109,11 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     const helper = await edges.startHelper({
       beat: () => void beat(),
       found: result => found(verdictIn(result) ?? UNREACHABLE),
-      ended: () => void close('it ended'),
+      ended: () => void close('its helper ended'),
     });
     const openedAt = edges.now();
     const wasPresent = uid !== null && (await edges.isPresent(uid)) === true;
-    edges.report(`${whoOf(uid)} the network of ${link.device}`);
+    edges.report(`${nameOf(uid)} began on ${link.device}`);
     return { uid, helper, link, servers, openedAt, until: openedAt + seconds, wasPresent, verdict, found };
   }
 
@@ -159,7 +159,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     // the kernel forgets the elements in any case
     await edges.fill(NOTHING).catch(() => {});
     helper.stop();
-    edges.report(`${whoOf(uid)} no more, after ${Math.round(edges.now() - openedAt)} s: ${why}`);
+    edges.report(`${nameOf(uid)} ended after ${Math.round(edges.now() - openedAt)} s: ${why}`);
     if (uid !== null) changed();
   }
 
@@ -196,7 +196,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
       return await verdict;
     } finally {
       await inTurn(async () => {
-        if (open?.verdict === verdict) await end('it is known');
+        if (open?.verdict === verdict) await end('the answer is known');
       });
     }
   }
@@ -235,8 +235,8 @@ async function reasonToClose(edges: WindowEdges, { uid, link, until, wasPresent 
 }
 
 /** Begins a line of the log. */
-function whoOf(uid: Open['uid']): string {
-  return uid === null ? 'the root service tests' : `user ${uid} signs in to`;
+function nameOf(uid: Open['uid']): string {
+  return uid === null ? 'the test for a login page' : `the sign-in of user ${uid}`;
 }
 
 function elementsOf({ helper: { uid }, link, servers }: Open): Elements {

@@ -178,7 +178,7 @@ function report(context: Context, { network, loginPage }: Verdict): number {
   show(context, { ok: network !== 'unreachable', network, loginPage, signedIn: false }, () =>
     loginPage === null ? RESULTS[network] : `${RESULTS[network]} ${loginPage}`,
   );
-  return network === 'unreachable' ? EXIT.failure : EXIT.ok;
+  return network === 'open' ? EXIT.ok : EXIT.failure;
 }
 
 /** Turns WARP off for a while: one that tries to connect may block the page. @returns whether it was on */

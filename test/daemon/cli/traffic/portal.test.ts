@@ -122,7 +122,7 @@ test('opens nothing where there is no login page, or only to check', async t => 
   const free = await stage(t, [open]);
   assert.equal(await free.run(), 0);
   const checking = await stage(t, [login]);
-  assert.equal(await checking.run({ onlyChecks: true }), 0);
+  assert.equal(await checking.run({ onlyChecks: true }), 1, 'a script can tell by the exit status');
   const broken = await stage(t, [{ network: 'unreachable', loginPage: null }]);
   assert.equal(await broken.run(), 1);
   for (const { opened, performed } of [free, checking, broken]) assert.deepEqual([opened, performed], [[], []]);
@@ -180,7 +180,7 @@ test('with the kill switch on, a browser that is killed closes the window, and s
 test('with the kill switch on, the root service tests the network, with WARP off and no window open', async t => {
   const { run, block, opened, windows, detections, performed, printed } = await stage(t, [login]);
   block();
-  assert.equal(await run({ onlyChecks: true }), 0);
+  assert.equal(await run({ onlyChecks: true }), 1);
   assert.deepEqual([opened, windows, detections()], [[], [], 1]);
   assert.deepEqual(actions(performed), ['disconnect', 'connect']);
   assert.deepEqual(printed, [{ ok: true, network: 'login', loginPage: 'http://login.example/', signedIn: false }]);
