@@ -8,7 +8,7 @@ import { SwitchError } from './switch-error.ts';
 import { N_ } from './wording.ts';
 
 /** Limit for each user. */
-const MAX_PROGRAMS = 1024;
+export const MAX_PROGRAMS = 1024;
 /**
  * Time that the rules stay after the last program. The kernel repeats what a program left unsent, up to 8 times, and then waits
  * a minute (tcp_orphan_retries, TIME_WAIT).
@@ -138,7 +138,10 @@ export function createPrograms(edges: ProgramEdges): Programs {
       const processes = ancestorsOf(edges.processOf, caller);
       if (!processes) throw notOwn();
       if (edges.count(caller.uid) >= MAX_PROGRAMS)
-        throw new SwitchError('LimitsExceeded', N_('Too many programs of this user are kept in the tunnel.'));
+        throw new SwitchError(
+          'LimitsExceeded',
+          N_('A user can have 1,024 programs that use the tunnel only. End one of them first.'),
+        );
       try {
         await move(caller.uid, processes);
         await check();

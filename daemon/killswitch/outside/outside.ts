@@ -122,7 +122,10 @@ function freeNumber(links: ReadonlyMap<number, Owner | null>, uid: number): numb
   const own = [...links.values()].filter(owner => owner?.uid === uid).length;
   const free = Array.from({ length: MAX_LINKS }, (_, number) => number).find(number => !links.has(number));
   if (own >= MAX_LINKS_OF_USER || free === undefined)
-    throw new SwitchError('LimitsExceeded', N_('Too many programs are outside the tunnel.'));
+    throw new SwitchError(
+      'LimitsExceeded',
+      N_('At most 16 programs of a user, and 64 of all users, can be outside the tunnel. End one of them first.'),
+    );
   return free;
 }
 

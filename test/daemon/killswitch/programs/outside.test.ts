@@ -388,7 +388,10 @@ test('no other host is forwarded because of it, and one user has a limited numbe
     await machine.script(
       `ip link add culv${number} type veth peer name other${number} && ip link set culv${number} alias "culvert: program of user ${DAEMON}, process 1 since 0"`,
     );
-  assert.match((await machine.run(machine.outside('echo', 'x'))).err, /Too many programs are outside the tunnel/);
+  assert.match(
+    (await machine.run(machine.outside('echo', 'x'))).err,
+    /At most 16 programs of a user, and 64 of all users, can be outside the tunnel/,
+  );
   for (let number = 4; number < MAX_LINKS_OF_USER; number++) await machine.script(`ip link del culv${number}`);
   for (const { end } of [program, ...more]) await end();
   await nothingLeft();
