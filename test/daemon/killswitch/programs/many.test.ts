@@ -41,7 +41,7 @@ async function startKept(): Promise<void> {
   assert.equal(await line(child), 'ready');
 }
 
-/** What each program says to a line, without repetitions. */
+/** Answers of the programs to a line each, without repetitions. */
 async function answers(children: readonly ChildProcess[]): Promise<string[]> {
   const each = children.map(child => {
     const answer = line(child);
@@ -73,7 +73,7 @@ test('one more is refused with the limit and never runs, and the others stay in 
   assert.equal(await uplink(), 0);
 });
 
-test('of too many programs that start outside at once, those beyond the limit are refused and never run', {
+test('programs outside beyond the limit, started in the same moment, are refused and never run', {
   skip,
 }, async () => {
   const children = Array.from({ length: MAX_LINKS_OF_USER + 4 }, () => start(machine.outside(...SENDER)));
