@@ -88,7 +88,7 @@ async function withAccount(plan: Plan, context: Context) {
 /** A server whose requests get an account at the gateway, so that no error starts it again. */
 async function behindGateway(entry: Entry, plan: Plan, context: Context) {
   const { startGateway, httpOf, newPlaceholder } = await import('../gateway/gateway.ts');
-  const { environmentBehind } = await import('../gateway/run.ts');
+  const { environmentBehind } = await import('../gateway/programs/run.ts');
   const placeholder = newPlaceholder(httpOf(plan));
   const gateway = await startGateway(plan.cli, context, { placeholder });
   const env = environmentBehind(plan, { url: gateway.url, placeholder }, context);

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
-import { variablesFor } from '../../../wrapper/gateway/variables.ts';
+import { variablesFor } from '../../../wrapper/gateway/programs/variables.ts';
 import { startFirecrawl } from '../../support/wrapper/firecrawl-provider.ts';
 import { contextOf, json, openShippedAt, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
 import { realPrograms } from '../../support/wrapper/real-programs.ts';

@@ -1,11 +1,11 @@
 // Runs `culvert-wrap serve TOOL -- COMMAND…`: a program that uses the accounts of a provider and holds a placeholder only.
 import { spawn } from 'node:child_process';
-import type { Context, End } from '../context.ts';
-import { callerEnvironment } from '../run/accounts/environment.ts';
-import { loadPlan } from '../run/load-plan.ts';
-import { cannotStart } from '../run/pass-through.ts';
-import type { Plan } from '../store/plan.ts';
-import { httpOf, newPlaceholder, startGateway } from './gateway.ts';
+import type { Context, End } from '../../context.ts';
+import { callerEnvironment } from '../../run/accounts/environment.ts';
+import { loadPlan } from '../../run/load-plan.ts';
+import { cannotStart } from '../../run/pass-through.ts';
+import type { Plan } from '../../store/plan.ts';
+import { httpOf, newPlaceholder, startGateway } from '../gateway.ts';
 import { variablesFor } from './variables.ts';
 
 /**

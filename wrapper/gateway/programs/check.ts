@@ -1,15 +1,15 @@
 // Finds what is wrong with programs that use a gateway: a placeholder that is refused, a proxy in between, a key that was left.
 import { readdirSync } from 'node:fs';
-import type { HttpProvider } from '../catalog/catalog.ts';
-import type { Context } from '../context.ts';
-import { callerEnvironment } from '../run/accounts/environment.ts';
-import { loadPlan } from '../run/load-plan.ts';
-import type { Plan } from '../store/plan.ts';
-import { resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
-import { type GatewayFile, gatewayClis, isValid, readGateway } from '../store/tokens.ts';
-import { readText } from '../system/files.ts';
-import { sha256 } from '../system/hash.ts';
-import { isFree, urlOf } from './port.ts';
+import type { HttpProvider } from '../../catalog/catalog.ts';
+import type { Context } from '../../context.ts';
+import { callerEnvironment } from '../../run/accounts/environment.ts';
+import { loadPlan } from '../../run/load-plan.ts';
+import type { Plan } from '../../store/plan.ts';
+import { resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
+import { type GatewayFile, gatewayClis, isValid, readGateway } from '../../store/tokens.ts';
+import { readText } from '../../system/files.ts';
+import { sha256 } from '../../system/hash.ts';
+import { isFree, urlOf } from '../port.ts';
 
 /** Result of a check. */
 export interface Checked {

@@ -1,10 +1,10 @@
 // Reports about programs that use a gateway: `serve status`, `metrics` and `doctor`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startGateway } from '../../../wrapper/gateway/gateway.ts';
-import { portOf } from '../../../wrapper/gateway/port.ts';
-import { updateGateway } from '../../../wrapper/store/tokens.ts';
-import { contextOf, homeFor, json, startProvider } from '../../support/wrapper/gateway.ts';
+import { startGateway } from '../../../../wrapper/gateway/gateway.ts';
+import { portOf } from '../../../../wrapper/gateway/port.ts';
+import { updateGateway } from '../../../../wrapper/store/tokens.ts';
+import { contextOf, homeFor, json, startProvider } from '../../../support/wrapper/gateway.ts';
 
 test('status, metrics and doctor know the programs of a gateway, and find a key that was left', async t => {
   const { port: provider } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
