@@ -61,7 +61,9 @@ export function linksOfNetworkManager(objects: Objects): Link[] {
     const pointPath = objects.has(wireless?.ActiveAccessPoint ?? '')
       ? wireless?.ActiveAccessPoint
       : active?.SpecificObject;
+    // a network names its page also after the login, and the kill switch blocks NetworkManager's own check
     const hasLogin = propertiesOf(objects, device.Dhcp4Config, `${NM}.DHCP4Config`, LoginLease) !== null;
+    const checked = CONNECTIVITY[device.Ip4Connectivity || (manager?.Connectivity ?? 0)] ?? null;
     const point = wireless && propertiesOf(objects, pointPath, `${NM}.AccessPoint`, AccessPoint);
     return [
       {
@@ -72,9 +74,7 @@ export function linksOfNetworkManager(objects: Objects): Link[] {
         bssid: point?.HwAddress?.toLowerCase() ?? null,
         security: point ? securityOf(point) : null,
         metered: METERED[device.Metered ?? 0] ?? null,
-        // a network announces its page also after the login
-        connectivity:
-          CONNECTIVITY[device.Ip4Connectivity || (manager?.Connectivity ?? 0)] ?? (hasLogin ? 'portal' : null),
+        connectivity: hasLogin && checked !== 'full' ? 'portal' : checked,
       },
     ];
   });

@@ -22,10 +22,12 @@ function connectivity(state: number, options: Record<string, { type: string; dat
   return linksOfNetworkManager(objects!).map(link => link.connectivity);
 }
 
-test('a lease that names a login page counts where NetworkManager itself checks nothing', () => {
+test('a lease that names a login page counts unless NetworkManager itself gets through', () => {
   const login = { default_url: { type: 's', data: 'https://portal.example/' } };
   const none = { routers: { type: 's', data: '192.0.2.1' } };
   assert.deepEqual(connectivity(0, login), ['portal']);
+  assert.deepEqual(connectivity(3, login), ['portal'], 'its check is blocked');
   assert.deepEqual(connectivity(4, login), ['full']);
+  assert.deepEqual(connectivity(3, none), ['limited']);
   assert.deepEqual(connectivity(0, none), [null]);
 });
