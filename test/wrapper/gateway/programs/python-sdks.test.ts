@@ -10,8 +10,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { test } from 'node:test';
-import { listen } from '../../support/listen.ts';
-import { json, openShippedAt } from '../../support/wrapper/gateway.ts';
+import { listen } from '../../../support/listen.ts';
+import { json, openShippedAt } from '../../../support/wrapper/gateway.ts';
 
 type Headers = Record<string, string>;
 

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startGateway } from '../../../wrapper/gateway/gateway.ts';
-import { variablesFor } from '../../../wrapper/gateway/programs/variables.ts';
-import { startFirecrawl } from '../../support/wrapper/firecrawl-provider.ts';
-import { contextOf, json, openShippedAt, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
-import { realPrograms } from '../../support/wrapper/real-programs.ts';
+import { startGateway } from '../../../../wrapper/gateway/gateway.ts';
+import { variablesFor } from '../../../../wrapper/gateway/programs/variables.ts';
+import { startFirecrawl } from '../../../support/wrapper/firecrawl-provider.ts';
+import { contextOf, json, openShippedAt, type Respond, startProvider } from '../../../support/wrapper/gateway.ts';
+import { realPrograms } from '../../../support/wrapper/real-programs.ts';
 
 const programs = await realPrograms([
   '@mendable/firecrawl-js@4.42.0',

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { clientOf } from '../../support/wrapper/fake-mcp.ts';
-import { startFirecrawl } from '../../support/wrapper/firecrawl-provider.ts';
-import { json, type Respond, shippedHome, startProvider } from '../../support/wrapper/gateway.ts';
-import { realPrograms } from '../../support/wrapper/real-programs.ts';
-import { buildWrapper, type Sandbox } from '../../support/wrapper/sandbox.ts';
+import { clientOf } from '../../../support/wrapper/fake-mcp.ts';
+import { startFirecrawl } from '../../../support/wrapper/firecrawl-provider.ts';
+import { json, type Respond, shippedHome, startProvider } from '../../../support/wrapper/gateway.ts';
+import { realPrograms } from '../../../support/wrapper/real-programs.ts';
+import { buildWrapper, type Sandbox } from '../../../support/wrapper/sandbox.ts';
 
 const { skip, node, file } = await realPrograms(['firecrawl-mcp@3.26.0', 'tavily-mcp@0.2.22']);
 
