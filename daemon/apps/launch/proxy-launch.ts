@@ -143,7 +143,7 @@ const otherThanProfile = (args: readonly string[]) =>
 
 const PROFILE_CHOICE = /^--?(P|profile|no-remote|new-instance|ProfileManager|allow-downgrade)$/i;
 
-/** Preferences that hold from every start of the profile on. What Firefox looks up by itself would go around a proxy. */
+/** Preferences that hold from every start of the profile on. Firefox would look up names of its own services past the proxy. */
 function firefoxPreferences({ host, port }: LocalProxy): string {
   const preferences: Record<string, string | number | boolean> = {
     'network.proxy.type': 1,

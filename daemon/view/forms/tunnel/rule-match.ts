@@ -145,7 +145,7 @@ export function markRows(
   ];
 }
 
-/** The marks of a rule, each by itself. */
+/** The marks of a rule, one by one. */
 function listed(match: NetworkMatch): NetworkMatch[] {
   const marks = marksOf(match);
   return Object.keys(marks).flatMap(key =>
