@@ -248,7 +248,7 @@ function openPage({ open }: Flags, { config: { webui, ui } }: Settings, port: nu
 interface RunningCulvert {
   instance: Pick<Instance, 'port' | 'version' | 'demo'> | null;
   pid: number;
-  /** Whether this user's commands find it by the record in the runtime directory. */
+  /** True if this user's commands find it by the record in the runtime directory. */
   isReachable: boolean;
 }
 

@@ -66,8 +66,8 @@ export function startAgain(
 }
 
 /**
- * Whether this is the main process of a unit that systemd waits for with Type=notify, as ours is: what a desktop starts
- * as a unit has no NOTIFY_SOCKET, and what only inherited one has another pid (SYSTEMD_EXEC_PID, since systemd 248).
+ * True for the main process of a unit with Type=notify, as ours is. An app that a desktop starts as a unit has no
+ * NOTIFY_SOCKET, and a process that inherited one has another pid (SYSTEMD_EXEC_PID, since systemd 248).
  */
 export function isUnit(env: NodeJS.ProcessEnv, pid = process.pid): boolean {
   return Boolean(env.NOTIFY_SOCKET) && (env.SYSTEMD_EXEC_PID === undefined || env.SYSTEMD_EXEC_PID === String(pid));

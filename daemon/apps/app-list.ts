@@ -101,7 +101,7 @@ export function createAppList({ env, settings }: FeatureContext, dataHome: strin
   return { read, list, find, findForProxy, shortcuts, close: () => catalog?.close() };
 }
 
-/** The desktop entry of a file, or null where there is none (anymore). */
+/** The desktop entry in a file, or null if the file is gone or has none. */
 export function readEntry(path: string): Entry | null {
   return parseEntry(readFileSafely(path) ?? '');
 }

@@ -65,7 +65,7 @@ interface Options<T> {
   locales: readonly string[];
   /** Summarizes an entry, so that its text can go; null stands for a broken one. Called for each reading. */
   describer: () => (entry: Entry | null, id: string, path: string) => T;
-  /** Whether a value holds as long as its file does. */
+  /** True if a value is valid until its file changes. */
   lasts: (value: T) => boolean;
 }
 
@@ -118,7 +118,7 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
         if (++count % BATCH === 0) await turn();
       }
     files = next;
-    // unless something changed meanwhile
+    // unless something changed during the scan
     if (watchers === watched) current = entries;
     return entries;
   }

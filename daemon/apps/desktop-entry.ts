@@ -101,7 +101,7 @@ export function flag(entry: Entry, key: string): boolean {
 
 /**
  * The keys to try for locales in their order of preference: `sr_YU@Latn`, `sr_YU`, `sr@Latn`, `sr` for `sr_YU.UTF-8@Latn`
- * (section "Localized values for keys"). "C" and "POSIX" have none.
+ * (section "Localized values for keys"). "C" and "POSIX" add no keys.
  */
 export function localeKeys(locales: readonly string[]): string[] {
   const keys = locales.flatMap(locale => {

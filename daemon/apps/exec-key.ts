@@ -117,7 +117,7 @@ export function locateProgram(args: readonly string[]): Located {
   return { at, packaging: 'native', program: name };
 }
 
-/** They start something else, which does not show in the command line, or have somebody else start it. */
+/** Programs that start another one, directly or through a service: their command line does not show the app. */
 const HIDING = new Set(
   'sh bash dash zsh fish ksh gapplication gtk-launch gio xdg-open kioclient kioclient5 dbus-send gdbus busctl systemctl systemd-run pkexec sudo su nohup setsid flatpak snap'.split(
     ' ',

@@ -38,7 +38,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** An Electron app keeps its code in `resources/` beside its program. */
+/** True for an Electron app, which keeps its code in `resources/` next to its program. */
 export function isElectron(file: string): boolean {
   let directory: string;
   try {
@@ -55,8 +55,8 @@ export function isElectron(file: string): boolean {
 }
 
 /**
- * Whether a library can be preloaded into a program so that it sees its connections: not into one that is linked
- * statically or runs with somebody else's rights, and in vain into one of Go, which calls the kernel itself.
+ * True if a preloaded library would see the connections of a program. The loader ignores it for static and setuid
+ * programs, and Go programs call the kernel without the C library.
  */
 export function takesPreload(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });

@@ -22,12 +22,12 @@ export interface Check {
   source: string | null;
   /** Versions and systems of the check. The engine answers for other versions; the probe, for other systems. */
   appliesTo?: { versions?: VersionRange; systems?: string };
-  /** Fast and without much to start: the daemon runs it by itself when the tunnel fails. */
+  /** Fast, and starts few processes: the daemon runs it automatically when the tunnel fails. */
   cheap?: true;
   /** Time limit of the probe, in milliseconds. Default: 2,500; 10,000 with `--online`. */
   limitMs?: number;
   /**
-   * Looks, and changes nothing. Runs without root.
+   * Inspects the machine without changing it or needing root.
    * @param signal aborted at the time limit; ends what the probe waits for
    * @throws Unknown when something that the verdict needs can't be had, NotApplicable where the check makes no sense
    */

@@ -78,6 +78,6 @@ function carriesNothing(root: string): boolean {
     );
     return received === 0 && (sent ?? 0) > UNANSWERED_BYTES;
   } catch {
-    return false; // no such interface: proxy and DNS modes have none
+    return false; // proxy and DNS modes create no interface
   }
 }

@@ -18,7 +18,7 @@ export interface RunOptions {
   limitMs?: number;
 }
 
-/** More at once would only compete for two cores. */
+/** More would only compete for two cores. */
 const AT_ONCE = 6;
 /** Long enough for a slow machine: a client shows each result as it comes. */
 const LIMIT_MS = 10_000;

@@ -7,7 +7,7 @@ import { labeled } from './labeled.ts';
 type FileFix = Extract<Fix, { kind: 'file' }>;
 
 interface FileChange {
-  /** The text of the file now; null when there is none. */
+  /** The present text; null if the file does not exist. */
   before: string | null;
   content: string;
 }

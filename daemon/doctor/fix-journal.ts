@@ -184,7 +184,7 @@ function update<T>(
   }
 }
 
-/** Everybody may read what root did in a directory that everybody may read; a user's journal is private. */
+/** Root's journal is as readable as its directory; a user's journal is private. */
 function modeBelow(directory: string): number {
   const { uid, mode } = statSync(directory);
   return uid === 0 ? mode & 0o644 : 0o600;

@@ -1,4 +1,4 @@
-// Puts together what the checks look at: facts from a daemon that runs, or read without one.
+// Gathers the facts that checks need, from a running daemon or without one.
 import { mkdirSync } from 'node:fs';
 import type { ConfigResponse, Health, Snapshot } from '../api/schema.ts';
 import { DEFAULTS } from '../config/keys.ts';
@@ -103,7 +103,7 @@ function worldOf(options: GatherOptions, tunnel: Snapshot | null, own: Own): Wor
   });
 }
 
-/** File that remembers what `culvert doctor undo` can take back. */
+/** Path of the journal of fixes that `culvert doctor undo` can revert. */
 export function undoJournal({ state }: Paths): string {
   return `${state}/doctor-undo.json`;
 }

@@ -43,7 +43,7 @@ const Issue = z.object({
   advice: Text,
   source: z.optional(Text),
   when: z.optional(Condition),
-  /** Another check looks at this one with more care. */
+  /** The check that examines this issue in more detail. */
   checked_by: z.optional(Text),
 });
 export type Issue = z.infer<typeof Issue>;

@@ -111,7 +111,7 @@ export function createCollector(context: FeatureContext, openStreams: () => numb
   };
 }
 
-/** The request line of the contract; what is asked for beside it is the browser page or nothing. */
+/** Label of a request: its endpoint in the contract, `other` for the rest of the API, or `page`. */
 function routeOf({ method = '', url = '' }: IncomingMessage): string {
   const asked = `${method} ${url}`;
   if (ROUTES.has(asked)) return asked;

@@ -17,7 +17,7 @@ export function createMetrics(context: FeatureContext, openStreams: () => number
 
   async function load(): Promise<Collector> {
     const { createCollector } = await import('./collector.ts');
-    if (!settings.config.metrics.enabled) throw METRICS_ARE_OFF; // turned off meanwhile
+    if (!settings.config.metrics.enabled) throw METRICS_ARE_OFF; // turned off during the import
     unwatch = state.subscribe(({ event }) => {
       if (event === 'config' && !settings.config.metrics.enabled) end();
     });
@@ -35,7 +35,7 @@ export function createMetrics(context: FeatureContext, openStreams: () => number
       loading = undefined;
     });
     const { text, revision } = await (await loading).text();
-    // turned off meanwhile, there would be no event that ends it
+    // after `end`, no event would ever drop the text
     if (collector) written = { bytes: Buffer.from(text), revision, at: performance.now() };
     return text;
   }

@@ -83,7 +83,7 @@ function isMode(word: string): word is Mode {
   return word === 'exclude' || word === 'include';
 }
 
-/** The entries of one line, or the reason why it has none. */
+/** The entries of one line, or the reason why it is refused. */
 export function parseLine(text: string): Pick<Line, 'entries' | 'reason'> {
   // Cc, Cf, Zl, Zp, Cs: what a terminal or a reader's eye could mistake, right-to-left marks among them
   if (!/^[\t -~]*$/.test(text) && /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(text.replaceAll('\t', ' ')))

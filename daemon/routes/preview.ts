@@ -144,7 +144,7 @@ function warningsOf({ mode, before, after, around }: Change): Warning[] {
   ];
 }
 
-/** Whether an address goes through the tunnel, by a list of entries; text that is not an address does not move. */
+/** Decides which addresses use the tunnel, by a list of entries. Text that is not an address does not. */
 export function tunneled(mode: Mode | null, entries: readonly Entry[]): (address: string) => boolean {
   const ranges = entries.flatMap(({ range }) => range ?? []);
   return address => {

@@ -57,7 +57,7 @@ export function faultOf(text: string, fault: string, shown: string): Message {
   return message(fault, shown, addresses.find(address => address !== null) ?? text);
 }
 
-/** The IPv4 address in an IPv6 one; null where there is none. */
+/** The IPv4 address that an IPv6 one maps, or null. */
 function mappedAddress(text: string): string | null {
   if (isIP(text) !== 6) return null;
   const address = ipaddr.IPv6.parse(text);
@@ -94,7 +94,7 @@ function prefix4(address: number, prefix: number): Range {
   return { family: 4, first: BigInt(first), last: BigInt(first + size - 1), prefix };
 }
 
-/** Four numbers with dots as one; documents have thousands, so no array is made of each. */
+/** An IPv4 address as a number. A document has thousands of them, so this allocates no arrays. */
 function octets(text: string): number {
   let [whole, part] = [0, 0];
   for (let at = 0; at < text.length; at++) {

@@ -10,7 +10,7 @@ import { canonical, type Entry } from './document.ts';
 type Context = Pick<FeatureContext, 'state' | 'tunnel'>;
 type Phase = 'applying' | 'rolling-back';
 
-/** Another program may change the list meanwhile. If it still differs after this many passes, the call fails. */
+/** Another program may change the list during a pass. If it still differs after this many, the call fails. */
 const PASSES = 3;
 
 export interface SplitList {
@@ -74,7 +74,7 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
     state.publish('routes', { phase: 'done', done, total: done });
   }
 
-  /** Another program may have made the same change meanwhile; the tunnel CLI then reports a failure. */
+  /** Ignores the failure of a change that another program made first. */
   async function unlessDone({ value }: ActionRequest, list: readonly Entry[], error: unknown): Promise<void> {
     const has = (entries: readonly Entry[]) => entries.some(entry => entry.value === value);
     const now = await current().catch(() => null);

@@ -37,7 +37,7 @@ const KINDS: { [K in TunnelKey]: z.ZodMiniType } = {
 
 export interface SettingsFile {
   tunnel: { key: TunnelKey; wanted: TunnelValue }[];
-  /** A document of routes; null where the file has none. */
+  /** Document of routes; null if the file contains no routes. */
   routes: string | null;
   culvert: { key: string; value: string | number | boolean }[];
   /** It was exported from a demo. */

@@ -22,8 +22,8 @@ export interface ReplaceOptions {
   /** Owner of the new file, where that is not this user. Only root can set it. */
   owner?: { uid: number; gid: number } | null;
   /**
-   * Whether the file survives a crash of the machine (fsync of file and directory). Default true. A file of the
-   * runtime directory needs no such care: after a crash there is no daemon that it could describe.
+   * True to call fsync on file and directory, so that the write survives a crash of the machine. Default true. Files in
+   * the runtime directory don't need it: after a crash they describe no daemon.
    */
   durable?: boolean;
 }

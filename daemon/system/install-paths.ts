@@ -4,12 +4,10 @@ import { basename, dirname, join } from 'node:path';
 import type { Version } from '../api/schema.ts';
 import { INSTALL_FORMAT } from './build-info.ts';
 
-/** `<prefix>/share/culvert`; the running bundle is in its own directory there. */
-const here = dirname(import.meta.dirname);
-/** `<prefix>/share/culvert`: data that is installed beside the programs. */
-export const dataDirectory = here;
+/** `<prefix>/share/culvert`: installed data, and a directory for each bundle. */
+export const dataDirectory = dirname(import.meta.dirname);
 /** The prefix of the running program. */
-export const prefix = dirname(dirname(here));
+export const prefix = dirname(dirname(dataDirectory));
 
 const PACKAGES: readonly string[] = ['deb', 'rpm', 'arch'] satisfies Version['installFormat'][];
 
@@ -35,10 +33,10 @@ export const programs = {
   culvert: image ?? `${stablePrefix(prefix)}/bin/culvert`,
   emulator: `${prefix}/bin/culvert-emulator`,
   wrapper: `${prefix}/bin/culvert-wrap`,
-  panel: `${here}/panel.js`,
-  tray: `${here}/tray.js`,
+  panel: `${dataDirectory}/panel.js`,
+  tray: `${dataDirectory}/tray.js`,
   /** Directory of the browser page. */
-  webui: `${here}/webui`,
+  webui: `${dataDirectory}/webui`,
   /** An AppImage brings its own. */
   gjs: INSTALL_FORMAT === 'appimage' ? `${prefix}/lib/culvert/gjs` : 'gjs',
 } as const;

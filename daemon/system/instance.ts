@@ -18,7 +18,7 @@ export interface Instance {
 
 /**
  * Makes the runtime directory, private to this user.
- * @throws Error when it belongs to somebody else, can't be made, or has a path too long for a socket.
+ * @throws Error when it belongs to another user, can't be made, or has a path too long for a socket.
  */
 export function prepareRuntime({ runtime: directory, socket }: Pick<Paths, 'runtime' | 'socket'>): void {
   const length = Buffer.byteLength(socket);

@@ -25,7 +25,7 @@ const POLL_MS = 5;
  * Takes a lock, or says which process holds it. The lock of a process that is gone, or not yet reaped, is broken.
  * The file appears complete or not at all: a private file is linked into its place.
  * @param path of the lock file, in a directory that only this user can write.
- * @param waitMs how long to wait for a living holder. The thread blocks meanwhile.
+ * @param waitMs how long to wait for a living holder, blocking the thread.
  * @throws Error when something that is not a lock is in its place; FileError when the directory can't be written.
  */
 export function acquireLock(path: string, waitMs = 0): Lock {

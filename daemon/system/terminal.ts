@@ -24,7 +24,7 @@ export function createStyle(color: boolean): Style {
 
 export const plain = createStyle(false);
 
-/** Whether to color a stream: terminals only, and not against the user's wish (https://no-color.org). */
+/** True if a stream gets colors: a terminal, unless the user wants none (https://no-color.org). */
 export function wantsColor(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   return stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
 }

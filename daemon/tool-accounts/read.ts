@@ -1,4 +1,4 @@
-// Reads the store of culvert-wrap: accounts, what they have left, shims, and the last runs. It asks nobody.
+// Reads the store of culvert-wrap: accounts, their remaining quotas, shims, and the last runs. Contacts no provider.
 import { type Catalog, loadCatalog, type Provider } from '../../wrapper/catalog/catalog.ts';
 import { type AuditEntry, readAudit } from '../../wrapper/store/audit.ts';
 import { type Account, readConfig } from '../../wrapper/store/config.ts';
@@ -25,7 +25,7 @@ interface Files {
 /**
  * @param sources the wrapper's files, and the shipped catalog
  * @param search `PATH`, where commands are looked for
- * @returns what reads the tools at a time in ms since the epoch; `problem` says why there are none
+ * @returns a function that reads the tools at a time in ms since the epoch; `problem` says why the list is empty
  */
 export function createReader(
   sources: Sources,

@@ -1,4 +1,4 @@
-// Judges the tools that are installed, a few at once, and says what would change each.
+// Judges the installed tools, a few in parallel, and says what would change each.
 import type { TrustTool } from '../api/schema/trust.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';

@@ -1,4 +1,4 @@
-// Judges a tool by having it connect: to a server that nobody may trust, and with a copy of its list that has that authority.
+// Judges a tool by its connections: to a server that no tool should trust, and with a list that adds its authority.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TrustVerdict } from '../api/schema/trust.ts';

@@ -10,7 +10,7 @@ type Context = Pick<FeatureContext, 'env' | 'paths' | 'state' | 'say'>;
 
 const JOURNAL = 'trust.json';
 const PLACES = [...SYSTEM_PLACES, DIRECTORY, OLD_PLACE];
-/** Several files change at once. */
+/** Several files change together. */
 const SETTLE_MS = 1_000;
 /** A suspended computer stops timers, so that a long one would end late. */
 const LONGEST_MS = 6 * 3_600_000;

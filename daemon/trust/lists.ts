@@ -12,7 +12,7 @@ export interface SystemList {
   fingerprints: ReadonlySet<string>;
 }
 
-/** The system's list of authorities; null where there is none. */
+/** The system's list of authorities, or null if no known file exists. */
 export function systemList(root: string): SystemList | null {
   for (const path of BUNDLES) {
     const text = readText(root + path);

@@ -32,7 +32,7 @@ export interface Probe {
   close(): void;
 }
 
-/** An address of the server that nobody else was given. */
+/** An address of the server that only one program was given. */
 export interface Target {
   url: string;
   host: string;
@@ -99,7 +99,7 @@ async function makeAuthority(directory: string) {
   );
   const text = (name: string) => readFileSync(file(name), 'utf8');
   const files = { key: text('server.key'), cert: text('server.pem'), ca: text('ca.pem') };
-  // nobody is to sign with it
+  // the probe keeps no keys on disk
   for (const name of ['ca.key', 'server.key']) rmSync(file(name));
   return files;
 }

@@ -1,4 +1,4 @@
-// The organization's certificate for every tool of this user: reports who trusts it, and applies and undoes changes.
+// Reports which tools of this user trust the organization's certificate, and applies and undoes changes.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { TrustReport, TrustTool } from '../api/schema/trust.ts';

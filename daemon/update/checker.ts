@@ -10,7 +10,7 @@ import { LIMITS, type Limits } from './source/fetch.ts';
 import { fetchRelease, type ReleaseSource } from './source/release.ts';
 import { loadUpdateState, recordRelease, saveUpdateState } from './update-state.ts';
 
-/** The answer of the source, or why there is none. */
+/** Result of a check: a release or a problem. */
 export interface Answer {
   /** The configuration that it is for. */
   cacheKey: string;
@@ -72,7 +72,7 @@ export function createChecker(context: FeatureContext, options: CheckerOptions, 
     const { serials, revoked } = loadUpdateState(paths);
     const expected = { ...trust(), revoked, now: now(), lastSerial: serials[source().channel], installed: version };
     const release = await fetchRelease(source(), expected, fetching());
-    // at once, whatever becomes of the release: the key is not to be trusted any longer
+    // even if the release is never installed, its revoked keys must not be trusted
     if (release.revoked.length > 0) recordRelease(paths, release);
     last = { cacheKey: key, at: now(), release, problem: null };
     return release;

@@ -15,8 +15,8 @@ const DEBIAN_PACKAGES = ['culvert', 'culvert-daemon', 'culvert-archive-keyring']
 type Format = Version['installFormat'];
 
 /**
- * The command for an installation, ready to be copied; null when there is none. Downloads are pinned to the digest in
- * the signed manifest.
+ * The command that updates an installation, ready to be copied; null if the daemon replaces it, or no release is known.
+ * Downloads are pinned to the digest in the signed manifest.
  * @param prefix where this program is installed
  */
 export function commandFor(format: Format, prefix: string, release: Verified | null, from: ReleaseSource) {

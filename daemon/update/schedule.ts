@@ -1,4 +1,4 @@
-// Runs the checks that the daemon makes by itself: some time after its start, then once a day.
+// Schedules automatic checks: some time after the start of the daemon, then once a day.
 
 /** Interval of checks, give or take an eighth, so that installations do not ask at the same time. */
 const INTERVAL_MS = 24 * 3_600_000;

@@ -20,7 +20,7 @@ const UpdateState = z.object({
   previous: z.nullable(z.object({ version: z.string(), file: z.string() })),
   /** When the source last gave a valid answer, in milliseconds since 1970. */
   answeredAt: z._default(z.nullable(z.number()), null),
-  /** Since when the checks that the daemon makes by itself have failed, in milliseconds since 1970. */
+  /** Since when automatic checks have failed, in milliseconds since 1970. */
   failingSince: z._default(z.nullable(z.number()), null),
 });
 export type UpdateState = z.infer<typeof UpdateState>;

@@ -20,7 +20,7 @@ import { userLayout } from './user/layout.ts';
 
 /** This build, and values that tests replace. */
 export interface UpdaterOptions extends CheckerOptions, Build {
-  /** From the start to the first check that the daemon makes by itself, in milliseconds. */
+  /** From the start to the first automatic check, in milliseconds. */
   startupMs: number;
   /** Interval of asking whether a check is due, in milliseconds. */
   tickMs?: number;
@@ -51,8 +51,8 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
   const installer = createInstaller({ build: options, context, checker, publisher, signal: ending.signal });
   let schedule: Schedule | undefined;
 
-  /** A check that the daemon makes by itself: its failures count until the source answers again. */
-  async function checkByItself(): Promise<void> {
+  /** Records since when checks have failed, until the source answers again. */
+  async function checkAutomatically(): Promise<void> {
     const { problem } = await checker.checkLatest();
     if (ending.signal.aborted) return;
     if (problem && problem.code !== 'no-source')
@@ -68,7 +68,7 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
       const { keys } = (options.trust ?? releaseTrust)();
       // a build without keys would refuse every release
       const { checkOnStartup, source } = settings.config.updates;
-      if (checkOnStartup && source !== '' && keys.length > 0) schedule = startSchedule(options, checkByItself);
+      if (checkOnStartup && source !== '' && keys.length > 0) schedule = startSchedule(options, checkAutomatically);
     },
     async stop() {
       schedule?.stop();
@@ -136,7 +136,7 @@ function previousOf(target: Target | null): string | null {
   }
 }
 
-/** Completes an update that was killed. Mostly there is none, so nothing is loaded before that is known. */
+/** Completes an update that was killed. This is rare, so the code for it is loaded only then. */
 async function completeInterruptedUpdate({ env, say }: FeatureContext): Promise<void> {
   try {
     const layout = userLayout(env);

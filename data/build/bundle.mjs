@@ -62,7 +62,7 @@ const forNode = define => ({
 /**
  * Bundles a program as `main.cjs` and chunks, so that what is imported lazily is not even parsed before: a quarter of
  * the daemon is enough to answer. esbuild splits ES modules only, so each chunk is turned into CommonJS afterwards. Those
- * that `main` needs at once become part of it, so that a cache of compiled code is for one file, as those of `wholes` do of theirs.
+ * that `main` needs immediately become part of it, so that a cache of compiled code is for one file, as those of `wholes` do of theirs.
  */
 export function bundleProgram(name, directory, define = {}, debuggable = false) {
   if (debuggable) return bundleForDebugger(name, directory, define);

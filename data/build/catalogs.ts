@@ -82,7 +82,7 @@ function placesOf(text: string): string[] {
     .sort();
 }
 
-/** The expression of the header as a function; null where it has none. */
+/** The plural expression of the header as a function; null if it is missing or of an unknown form. */
 function pluralRule(header: string): ((n: number) => number) | null {
   const rule = /^nplurals=\d+; plural=([n\d\s()%!=<>&|?:]+);?$/.exec(header)?.[1];
   // arithmetic alone: the expression above admits nothing else
@@ -94,7 +94,7 @@ function countsByForm(formOf: (n: number) => number): number[][] {
   return Array.from({ length: forms }, (_, form) => COUNTS.filter(n => formOf(n) === form));
 }
 
-/** Whether each category of the language has exactly one form, and each form one category. */
+/** True if each category of the language has exactly one form, and each form one category. */
 function matchesCldr(formOf: (n: number) => number, language: string): boolean {
   const categories = new Intl.PluralRules(language.replace('_', '-'));
   const pairs = new Set(COUNTS.map(n => `${categories.select(n)} ${formOf(n)}`));

@@ -122,7 +122,7 @@ for (const file of files) {
 }
 process.exitCode = faults > 0 ? 1 : 0;
 
-/** What users read of a file: strings of more than a word, or every line of a document. */
+/** Texts of a file for users: strings of more than a word, or every line of a document. */
 function sentencesOf(file, text, lines) {
   if (PROSE.test(file)) return lines.map((line, index) => ({ text: line, line: index + 1 }));
   if (!SOURCES.test(file) || VENDOR.test(file)) return [];

@@ -58,7 +58,7 @@ export function packagesAt(url) {
 /** True where releases are on pages that name each file, and not in directories. */
 const isForge = url => releasesAt(url).source.includes('{name}');
 
-/** Turns on the lines of CODEOWNERS that have no owner yet. Lines that somebody wrote stay as they are. */
+/** Turns on the lines of CODEOWNERS that have no owner yet. Lines that have an owner stay as they are. */
 export function withOwner(text, owner) {
   return text.replace(/^# (\S+) @OWNER$/gm, `$1 ${owner}`);
 }

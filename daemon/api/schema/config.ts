@@ -38,7 +38,7 @@ export const Config = z.object({
     allowLan: z.boolean(),
     /** Endpoints that the kill switch allows beyond the shipped ones: comma-separated `CIDR` or `CIDR udp|tcp PORT`. */
     endpoints: z.string().check(z.maxLength(4096), z.regex(/^[\dA-Fa-f.:/,\sudtcp]*$/)),
-    /** Record what is blocked for ten minutes, also while nobody looks. */
+    /** Record blocked connections of the last ten minutes even while no client asks for them. */
     recordBlocked: z.boolean(),
     /** Address for checking that traffic of the local proxy leaves through the tunnel. */
     traceUrl: HttpAddress,

@@ -75,7 +75,7 @@ function elsewhere(way: PlacedWay, procfs: string): string[] {
   });
 }
 
-/** null: somebody else's. */
+/** Null for a process of another user. */
 function executableOf(directory: string): string | null {
   try {
     return readlinkSync(`${directory}/exe`).replace(/ \(deleted\)$/, '');

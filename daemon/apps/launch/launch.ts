@@ -9,7 +9,7 @@ import { findProgram } from '../inspect-binary.ts';
 
 export interface Start {
   argv: string[];
-  /** Beside or instead of the session's. */
+  /** Variables added to those of the session, or replacing them. */
   env: Record<string, string>;
   /** Absolute, or null for the home directory. */
   directory: string | null;

@@ -94,7 +94,7 @@ export async function placeApp(
   }
 }
 
-/** null: it has none. */
+/** Null for an entry without a command. */
 function commandLine({ app, entry, path }: Launchable): CommandLine | null {
   const line = text(entry, 'Exec');
   if (!line) return null;

@@ -18,7 +18,7 @@ export function runsWithoutProxy(file: string, procfs = '/proc'): boolean {
       if (words.some(word => word.startsWith('--type=') || word.startsWith('--proxy-server='))) return false;
       return realpathSync(`${procfs}/${pid}/exe`) === real || words[0] === file || words[1] === file;
     } catch {
-      return false; // gone, or somebody else's
+      return false; // ended, or of another user
     }
   });
 }

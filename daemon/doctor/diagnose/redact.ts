@@ -75,7 +75,7 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   ['host', /(?<=:(?:\/|\\\/){2})(?!localhost\b)[\p{L}\p{N}_][\p{L}\p{N}_-]*(?!\.?[\p{L}\p{N}_@-])/gu],
   ['host', /(?<=(?:^|[\s"'(=:,])\\{2})[\p{L}\p{N}_][\p{L}\p{N}_-]*(?=\\[\p{L}\p{N}_$])/gmu],
   ['host', /(?<=(?:^|[\s"'(=:,])\\{4})[\p{L}\p{N}_][\p{L}\p{N}_-]*(?=\\{2}[\p{L}\p{N}_$])/gmu],
-  // the home of another user than the one who asks
+  // the home directory of another user
   ['user', /(?<=\/(?:home|media|Users)\\?\/)[^/\s"':<>\\]+/g],
   ['user', /(?<=(?:^|[\s"'=:])~)[a-z_][\w.-]*(?=\/)/gim],
   // also with a quoted name, an address, or a host without a domain, but not the peer of a device (veth0@if5)
@@ -90,7 +90,7 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   ['mac', /(?<![0-9a-z]|[0-9a-z] )(?=[\d ]{0,17}[a-f])[0-9a-f]{2}(?: [0-9a-f]{2}){5}(?! ?[0-9a-z])/gi],
   ['mac', /(?<![\w:])(?=[\d:]{0,17}[a-f])[0-9a-f]{1,2}(?::[0-9a-f]{1,2}){5}(?![\w:])/gi],
   ['mac', /\b[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}\b|(?<=\b(?:en|wl|ww)x)[0-9a-f]{12}\b/gi],
-  // without separators a word before it tells
+  // without separators, the word before it decides
   [
     'mac',
     /(?<=(?<![a-z])(?:mac|hw|ll)?(?:mac|ether|bssid|[ _-]?addr(?:ess)?)["']?[ \t]{0,4}[:=]?[ \t]{0,4}["']?)[0-9a-f]{12}(?![0-9a-z])/gi,

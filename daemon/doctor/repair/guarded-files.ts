@@ -1,4 +1,4 @@
-// Looks at files before root changes them: nobody but root may be able to lead the change elsewhere.
+// Verifies files before root changes them: only root may be able to redirect the change to another file.
 import { lstatSync, readFileSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { FixError } from '../fix-journal.ts';
@@ -8,8 +8,8 @@ const MOST_BYTES = 64 * 1024;
 const OTHERS_MAY_WRITE = 0o022;
 
 /**
- * Requires that each directory on the way to a path is a real directory of root's that nobody else can write, so that
- * nobody can exchange it between this look and the change.
+ * Requires that each directory on the way to a path is a real one that only root can write: another user could replace
+ * it between this check and the change.
  * @param root the directory that stands for `/`
  * @throws FixError
  */
@@ -27,7 +27,7 @@ export function requireOwnDirectories(root: string, path: string): void {
   }
 }
 
-/** The text of a regular file of root's, or null where there is none. @throws FixError */
+/** The text of a regular file owned by root, or null if it does not exist. @throws FixError */
 export function readOwnFile(root: string, path: string): string | null {
   requireOwnDirectories(root, path);
   const info = lstatSync(path, { throwIfNoEntry: false });

@@ -4,7 +4,7 @@ import type { Undoable } from '../../api/schema/doctor.ts';
 import { REPAIR_PROGRAMS } from '../../view/fix.ts';
 import { entriesOf } from '../fix-journal.ts';
 
-/** Changes of root's side that can be undone; everybody may read it. */
+/** Journal of root's changes that can be undone, readable by every user. */
 export const REPAIR_JOURNAL = '/var/lib/culvert-repair/undo.json';
 
 /** Exit code of root's side where it says why; sudo and pkexec end with others. */

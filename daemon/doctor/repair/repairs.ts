@@ -24,14 +24,14 @@ export interface Repair {
   /** Reports whether the parameters are of the kind that it takes. */
   accepts(parameters: readonly string[]): boolean;
   label(parameters: readonly string[]): Message;
-  /** Looks at the machine, and changes nothing. @throws FixError where the repair does not fit it */
+  /** Inspects the machine without changing it. @throws FixError where the repair does not fit it */
   plan(machine: Machine, parameters: readonly string[]): Promise<Operation[]>;
 }
 
 const WARP = 'warp-svc';
 const RESOLV_CONF = '/etc/resolv.conf';
 const MOST_INTERFACES = 16;
-/** Linux takes more; a name that begins like an option, or holds two dots, is none of a network device that people have. */
+/** Narrower than Linux: a name that begins like an option, or contains two dots, belongs to no real device. */
 const INTERFACE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]{0,14}$/;
 /** Entries of net.ipv6.conf that stand for other interfaces, and the machine itself. */
 const NO_INTERFACES = new Set(['all', 'default', 'lo']);

@@ -6,8 +6,8 @@ import type { Tools } from './tools.ts';
 
 export interface Bus {
   /**
-   * Values of properties, in the order asked for, as `busctl --json=short` gives them; null when nobody on the bus
-   * provides the service, or there is no bus.
+   * Values of properties, in the order asked for, as `busctl --json=short` gives them; null when no program on
+   * the bus provides the service, or there is no bus.
    * @throws Unknown when the service does not answer, or busctl is missing
    */
   properties(target: BusTarget, names: readonly string[]): Promise<unknown[] | null>;

@@ -9,15 +9,15 @@ export interface Files {
   /** The real path of a path of the machine, for programs that read it themselves. */
   locate(path: string): string;
   /**
-   * The text of a regular file, or null when there is none.
+   * The text of a regular file, or null if it does not exist.
    * @param limit in bytes @throws Unknown when it can't be read, is longer, or is not a regular file
    */
   readText(path: string, limit?: number): Promise<string | null>;
   /** The same as bytes. */
   readBytes(path: string, limit?: number): Promise<Buffer | null>;
-  /** The target of a symbolic link, or null when the path is none. */
+  /** The target of a symbolic link, or null if the path is not one. */
   readLink(path: string): Promise<string | null>;
-  /** Names in a directory; none when it can't be read. */
+  /** Names in a directory; empty if it can't be read. */
   list(path: string): Promise<string[]>;
   /** The file at the path, without following a link; null if it is absent or unreadable. */
   stat(path: string): Promise<FileInfo | null>;

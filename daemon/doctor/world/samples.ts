@@ -17,7 +17,7 @@ const KEPT = 200;
 /** Runs that follow each other closely add nothing. */
 const APART_MS = 5 * 60_000;
 
-/** Samples in a file; a damaged file has none. */
+/** Samples in a file; empty if it is damaged. */
 export function loadSamples(path: string): Sample[] {
   try {
     return z.parse(z.array(Sample), JSON.parse(readText(path) ?? '[]'));

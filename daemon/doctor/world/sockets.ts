@@ -53,8 +53,8 @@ export interface Owner {
 }
 
 /**
- * The process that holds a socket; null where it belongs to another user, ended meanwhile, or can't be found.
- * Reads /proc/PID/fd of every process that this user may look into.
+ * The process that holds a socket; null if it belongs to another user, has ended, or can't be found.
+ * Reads /proc/PID/fd of every process that this user may inspect.
  */
 export async function ownerOf({ files }: World, inode: string, signal: AbortSignal): Promise<Owner | null> {
   const link = `socket:[${inode}]`;

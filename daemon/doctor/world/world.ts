@@ -1,4 +1,4 @@
-// Everything that a probe may look at. Tests replace any part: a directory for `/`, a bus, a namespace, a daemon.
+// The machine as probes see it. Tests replace any part: a directory for `/`, a bus, a namespace, a daemon.
 import type { Snapshot } from '../../api/schema.ts';
 import type { Knowledge } from '../knowledge.ts';
 import { type Bus, createBus } from './bus.ts';

@@ -1,4 +1,4 @@
-// Defines a row of the table of tools, and what its functions look at.
+// Defines a row of the table of tools, and the parameters of its functions.
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import type { Message } from '../../api/schema/values.ts';

@@ -125,7 +125,7 @@ function undoBlock(path: string, undo: () => string | null): string | null {
   }
 }
 
-/** Tells what already runs: a service manager hands its variables to whatever it starts from now on. */
+/** Sets variables in the running session: its service managers pass them to all programs that they start later. */
 async function applySession(session: Session, variables: Variables, open: OpenJournal): Promise<string[]> {
   const { journal } = open;
   const wanted = Object.entries(variables);

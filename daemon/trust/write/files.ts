@@ -14,7 +14,7 @@ export interface FileChange {
   content: string;
 }
 
-/** The text of a file; null where there is none. @throws TrustError for one that can't be read, or is not UTF-8 */
+/** The text of a file; null if it does not exist. @throws TrustError for one that can't be read, or is not UTF-8 */
 export function textOf(path: string): string | null {
   if (!existsSync(path)) return null;
   try {

@@ -1,4 +1,4 @@
-// Updates a user installation: unpacks the archive into a new tree beside the one in use, tests it, and switches to it.
+// Updates a user installation: unpacks the archive into a new tree next to the one in use, tests it, and switches to it.
 import { accessSync, constants, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { reason } from '../../system/errno.ts';

@@ -98,12 +98,12 @@ async function refuseTaken(port: number, listener: Listener | undefined): Promis
   if (listener) throw portInUse(port, await nameListener(listener));
 }
 
-/** @param who the program's name, or null where it is unknown */
-function portInUse(port: number, who: string | null): Problem {
+/** @param program its name; null if unknown */
+function portInUse(port: number, program: string | null): Problem {
   const said =
-    who === null
+    program === null
       ? message('Port %s of the local proxy is in use by another program.', String(port))
-      : message('Port %s of the local proxy is in use by %s.', String(port), who);
+      : message('Port %s of the local proxy is in use by %s.', String(port), program);
   return new Problem('proxy-port-in-use', said, {
     hint: `End that program, or choose another port with the action setProxyPort, such as ${port + 1}.`,
   });

@@ -4,7 +4,7 @@ import { readTable } from '../../../wrapper/system/peer.ts';
 
 export interface Listener {
   uid: number;
-  /** Tells one listening socket from another on the same port. */
+  /** Distinguishes listening sockets on the same port. */
   inode: string;
 }
 

@@ -9,7 +9,7 @@ import { errno } from '../../system/errno.ts';
  * it ends at its time limit, or when it next writes to the broken pipe.
  * @param file absolute path
  * @param args passed as they are; no shell reads them
- * @param input what it reads on stdin; without it there is none
+ * @param input text for stdin, which is /dev/null without it
  */
 export function startChild(
   file: string,

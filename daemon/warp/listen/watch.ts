@@ -24,8 +24,8 @@ export interface Watch {
   /** Tries again now instead of at the end of the pause. */
   retry(): void;
   /**
-   * The service answers again: tries now, but once only until a child has had a good life. Meanwhile the pauses grow, or
-   * a CLI that answers but ends every listener would be started forever without a pause.
+   * The service answers again: tries now, but only once until a child has run for a while. Until then the pauses grow,
+   * so that a CLI that answers but ends every listener is not restarted without a pause.
    * @returns whether a child listens now
    */
   hasten(): boolean;

@@ -21,7 +21,7 @@ export function parseSettings(text: string): SettingsReading | null {
   return parseText(linesOf(text));
 }
 
-/** Port that proxy mode listens on unless told otherwise (documented: "Local proxy mode"). */
+/** Default port of proxy mode (documented: "Local proxy mode"). */
 const DEFAULT_PROXY_PORT = 40_000;
 
 /** Names that setMode takes, by the names that settings print (documented table), in text and in JSON. */

@@ -8,9 +8,9 @@ import type { OutputTerminal } from './terminal.ts';
  * stderr, which less and more read. Screen programs set the mode of stdout and read stdin, which is the real terminal.
  * While a pseudo-terminal is not in canonical mode, the real one has its mode, and `$read` gets the keys. A key is left for
  * 0.03 s first: `more FILE` waits for one at stdin and then reads stderr, other programs read stdin itself, and what is
- * typed after the key that ends a pager is for the next program. So somebody else may take a key that was there, and the
- * terminal is read through a descriptor that does not block. A real terminal is left alone that somebody else has set, or
- * whose foreground is another job. For the numbers see `terminal.ts`; 2048 is O_NONBLOCK.
+ * typed after the key that ends a pager is for the next program. So another process may take a key first, and the
+ * terminal is read through a descriptor that does not block. A real terminal is left alone if another program has set its
+ * mode, or its foreground is another job. For the numbers see `terminal.ts`; 2048 is O_NONBLOCK.
  */
 const FORWARD = `my ($count, $read) = @ARGV;
 my %file = map { open(my $f, $_ == 3 ? "<&=" : "+<&=", $_) or exit 1; ($_ => $f) } 0, 3 .. 3 + $count;

@@ -93,7 +93,7 @@ export async function signIn(context: Context, request: Request, world: World): 
   }
 }
 
-/** With the kill switch on, a helper of the root service asks the pages. WARP is off meanwhile: its own firewall blocks them as well. */
+/** With the kill switch on, a helper of the root service fetches the pages. WARP is paused for that, because its own firewall blocks them too. */
 async function checkBlocked(context: Context, snapshot: Snapshot, world: World): Promise<number> {
   const isPaused = await pause(context, snapshot, { seconds: CHECK_SECONDS, until: 'test' });
   try {

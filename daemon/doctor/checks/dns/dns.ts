@@ -38,7 +38,7 @@ interface ResolvConfFile extends ResolvConf {
   link: string | null;
 }
 
-/** /etc/resolv.conf, or null where there is none. @throws Unknown when the file can't be read */
+/** /etc/resolv.conf, or null if it does not exist. @throws Unknown when the file can't be read */
 export function readResolvConf(world: World): Promise<ResolvConfFile | null> {
   return world.once('resolv.conf', async () => {
     const [text, link] = await Promise.all([

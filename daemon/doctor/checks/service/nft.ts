@@ -68,7 +68,7 @@ async function checkKernel(world: World) {
   );
 }
 
-/** `CapEff` of the service is readable for everybody (proc(5)). */
+/** Every user can read `CapEff` of the service (proc(5)). */
 async function clientLacksRights(world: World): Promise<Message | null> {
   for (const pid of await processesNamed(world, 'warp-svc')) {
     const status = await world.files.readText(`/proc/${pid}/status`).catch(() => null);

@@ -55,7 +55,7 @@ async function measure({ files, now }: World, pid: number, logBytes: number | nu
     files.readText(`/proc/${pid}/limits`).catch(() => null),
     files.list(`/proc/${pid}/fd`),
   ]);
-  if (status === null || stat === null) return null; // it ended meanwhile
+  if (status === null || stat === null) return null; // it has ended
   const memory = /^VmRSS:\s*(\d+) kB/m.exec(status)?.[1];
   const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   const limit = /^Max open files\s+(\d+)/m.exec(limits ?? '')?.[1];

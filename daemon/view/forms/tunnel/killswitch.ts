@@ -16,7 +16,7 @@ import { type BlockedState, blockedRows, NOT_READ } from './blocked.ts';
 
 /**
  * @param now ms since the epoch, for what is left of a pause
- * @param blocked the list, which the event stream does not bring, and whether it is kept while nobody looks; null: not known
+ * @param blocked the list, which the event stream does not bring, and whether it is recorded while no client asks; null: not known
  */
 export function killSwitchForm(
   view: KillSwitchView,

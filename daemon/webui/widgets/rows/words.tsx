@@ -1,4 +1,4 @@
-// Renders what a row says, and tells its control what describes it.
+// Renders the text of a row, and links its control to its descriptions.
 import { createContext, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Row, RowKind } from '../../../view/form.ts';
