@@ -1,4 +1,4 @@
-// Holds who may import whom, in one direction, and that folders stay small. The linter rejects cycles of files only.
+// Checks that folders import each other in one direction only, and stay small. The linter rejects only cycles of files.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -38,7 +38,7 @@ export interface FrameHandlers {
  * @param limit bytes of the largest message that is passed on
  * @returns a function that takes the next bytes of the stream. It returns how many bytes after them belong to a message
  * that was refused, and must be skipped before the next call.
- * @throws Error when the stream is not D-Bus, after which nothing can be known of it
+ * @throws Error when the stream is not D-Bus; it can't be read any further then
  */
 export function createFrames(limit: number, handlers: FrameHandlers): (chunk: Uint8Array) => number {
   let buffer = new Uint8Array(2 * limit);

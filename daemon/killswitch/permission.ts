@@ -24,13 +24,13 @@ export const ALL_ACTIONS: readonly Action[] = [
   'org.culvert.killswitch.outside',
 ];
 
-/** Addresses that the tunnel moves between by itself; more than these look like something else. */
+/** Addresses that warp-svc may switch between; a longer list is not believed. */
 const MAX_REPORTED = 16;
 
 /**
  * The action that turning on needs. Where it opens the local network, or changes endpoints of an administrator, it needs
- * what turning off needs. Some single addresses by the tunnel's ports are exempt: the tunnel CLI reports them, and the
- * tunnel moves between them by itself.
+ * what turning off needs. Some single addresses by the tunnel's ports are exempt: the tunnel CLI reports them, and
+ * warp-svc switches between them.
  * @param now what is in force; null where nothing is
  */
 export function requiredAction(now: Wanted | null, next: Wanted): Action {

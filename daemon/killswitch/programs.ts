@@ -22,7 +22,7 @@ export interface Process {
   pid: number;
   /** The user whose process it is, in every respect; null: of several. */
   uid: number | null;
-  /** Tells it from a later process with the same number. */
+  /** Distinguishes it from a later process with the same number. */
   startTime: string;
   parent: number;
 }
@@ -103,7 +103,7 @@ export function createPrograms(edges: ProgramEdges): Programs {
   const checkQuietly = () =>
     check().catch(error => edges.report(`programs are not kept in the tunnel: ${messageOf(error)}`));
 
-  /** systemd takes numbers. Where one of them has passed to another process meanwhile, that process is taken out again. */
+  /** systemd takes process IDs. If another process has got one before the move, it is taken out again. */
   async function move(uid: number, processes: readonly Process[]): Promise<void> {
     let refusal: Error | null = null;
     try {

@@ -224,7 +224,7 @@ async function processesPerAction() {
   await culvert.end();
 }
 
-/** A CLI whose listener prints when it is told to, with the moment on the clock that all processes share. */
+/** A CLI whose listener prints on request, with the time of the clock that all processes share. */
 async function eventLatency() {
   const fifo = join(home, 'tell');
   execFileSync('mkfifo', [fifo]);

@@ -1,5 +1,5 @@
-// Floods the listeners with pipelined requests of another user and of this one, and measures the answers that this user gets
-// meanwhile. Prints a line for each shape of request. Exits 1 when an answer takes longer than a second, or is refused.
+// Floods the listeners with pipelined requests of another user and of this one, and measures the answers that this user
+// gets. Prints a line for each shape of request. Exits 1 when an answer takes longer than a second, or is refused.
 // Run as root: node --import tsx test/bench/flood.ts [--minutes 10] [SHAPE…]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// The panel's figures: first frame and memory against empty windows in the same run, long lists, and what it does while
-// nobody can see it; the tray after eight hours of events. Exits 1 when a bar is not met.
+// Measures the panel: first frame and memory against empty windows in the same run, long lists, and what it does while
+// hidden; the tray after eight hours of events. Exits 1 when a bar is not met.
 // Run: ./culvert-tool bench panel [rounds]
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';

@@ -16,7 +16,7 @@ export const missing: string | false = (() => {
     return `needs ${lacking.join(', ')} (Debian: nftables iproute2 procps wireguard-go wireguard-tools)`;
   if (!existsSync('/dev/net/tun')) return 'needs /dev/net/tun';
   try {
-    // in its own namespace: whether the kernel has what the rules and the rig are made of
+    // in its own namespace: the kernel needs the features that the rules and the rig use
     const probe =
       'ip link add name a0 type veth peer name b0; ip link add name c0 type bridge; nft add table inet probe; mount -t tmpfs run /run';
     execFileSync('unshare', ['--net', '--mount', 'sh', '-euc', probe], { stdio: 'pipe', env: { PATH } });

@@ -71,7 +71,7 @@ async function main(): Promise<boolean> {
     attempts: sum(proofs.map(({ attempts }) => attempts ?? 0)),
     injections: sum(proofs.map(({ injections }) => injections ?? 0)),
     leaked: sum(proofs.map(({ leaked }) => leaked ?? 0)),
-    mended: sum(proofs.map(({ mended }) => mended ?? 0)),
+    leakedUntilRepair: sum(proofs.map(({ leakedUntilRepair }) => leakedUntilRepair ?? 0)),
     drops: sum(done.map(({ outcome }) => outcome.drops ?? 0)),
   };
   const short =
@@ -89,7 +89,8 @@ async function main(): Promise<boolean> {
       `\nProofs: ${total.transitions} transitions, ${total.attempts} send attempts, ${total.injections} forced failures; ` +
         `${total.leaked} packets leaked, ${total.drops} frames lost by the captures.`,
     );
-    if (total.mended) console.log(`Between foreign flushes and their answer ${total.mended} packets left.`);
+    if (total.leakedUntilRepair)
+      console.log(`Between foreign flushes and their repair ${total.leakedUntilRepair} packets left.`);
     console.log(ok ? 'Passed.' : `Failed: ${[...failed, ...short].join(', ')}`);
   }
   return ok;

@@ -19,8 +19,8 @@ export interface Outcome extends Partial<Measured> {
   transitions: number;
   /** Failures forced on a program. */
   injections?: number;
-  /** Packets that left between a foreign flush and its answer. */
-  mended?: number;
+  /** Packets that left between a foreign flush and its repair. */
+  leakedUntilRepair?: number;
   /** Figures of this scenario only. */
   notes?: Record<string, string | number>;
   /** Why it counts as failed; empty: it passed. */
@@ -57,7 +57,7 @@ export async function removeTable(client: Machine, nft = 'nft'): Promise<void> {
   );
 }
 
-/** Nothing may leak, everybody must have tried, and what is meant for the tunnel came through it where `tunnel` says so. */
+/** Finds faults: leaked packets, senders that sent nothing, and, with `tunnel`, packets that did not come through it. */
 export async function prove(
   { ground, rig }: Stage,
   options: Options & { tunnel: boolean },

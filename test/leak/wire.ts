@@ -44,7 +44,7 @@ export async function openWire(
     turn = next.catch(() => {});
     return next;
   };
-  /** Packets that the near end's device has sent; 0 where there is none to ask. */
+  /** Packets that the near end's device has sent; 0 without a near end. */
   const sent = async () => {
     if (!near) return 0;
     const text = await near.machine.run(['ip', '-j', '-s', 'link', 'show', near.device]);

@@ -91,7 +91,7 @@ test('a shim reaches the wrapper, and what it wraps does not take our image for 
   assert.equal(seen.CULVERT_WRAP_SHIM, '1');
 });
 
-test("the bundled gjs keeps what the user had, and sets the image's beside it", t => {
+test("the bundled gjs keeps the user's variables, and adds those of the image", t => {
   const at = tree(t);
   const lib = join(at, 'usr/lib/culvert');
   const own = { XDG_DATA_DIRS: '/a b:/usr/share', GIO_EXTRA_MODULES: '/snap/gio' };

@@ -242,7 +242,7 @@ test('the address of a project decides where updates come from', () => {
   assert.deepEqual(at('https://culvert.example/'), { source: 'https://culvert.example/releases', redirectHosts: [] });
 });
 
-test('the address of a project names its code owner, who is nobody before', () => {
+test('the address of a project sets the code owner, which the template leaves out', () => {
   const shipped = fs.readFileSync(path.join(root, 'CODEOWNERS'), 'utf8');
   const template = shipped.replace(/^([*/]\S*) @\S+$/gm, '# $1 @OWNER');
   assert.doesNotMatch(template, /^[^#\n]/m, 'a forge reads comments alone');

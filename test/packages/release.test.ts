@@ -11,7 +11,7 @@ import { temporary } from '../support/temporary.ts';
 const root = resolve(import.meta.dirname, '../..');
 const EPOCH = '1790000000';
 
-/** A repository with what release.sh looks at before it builds anything. */
+/** A repository with the files that release.sh reads before it builds anything. */
 function repository(t: TestContext): string {
   const directory = temporary(t);
   cpSync(join(root, 'data/release'), join(directory, 'data/release'), { recursive: true });

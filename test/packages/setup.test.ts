@@ -1,4 +1,4 @@
-// Installing what ./culvert-tool needs: nothing may wait for an answer to a question that nobody sees.
+// Installing what ./culvert-tool needs: no step may wait for the answer to a hidden question.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';

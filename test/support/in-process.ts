@@ -49,7 +49,7 @@ interface InProcess {
 
 /**
  * Runs a program that exports `ended`, or sets its exit code last.
- * @param main CommonJS, with what it loads beside it
+ * @param main CommonJS, with its other modules next to it
  */
 export function runInProcess(
   main: string,

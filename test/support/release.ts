@@ -84,8 +84,8 @@ mv "$3"/RPMS/noarch/*.rpm "$2"
 `;
 
 /**
- * A clone whose packages are small files, so that everything else of a release is the real thing.
- * @param packages address of the package repository; without one there is none, and packages are no packages
+ * A clone whose packages are small files; everything else of a release is real.
+ * @param packages address of the package repository; without one, the packages are stubs
  */
 export function clone(t: Pick<TestContext, 'after'>, version: string, packages = '') {
   const at = temporary(t);

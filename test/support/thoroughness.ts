@@ -20,7 +20,7 @@ export function sample<T>(all: readonly T[], count: number): T[] {
 
 /**
  * All items in a full run, otherwise every third one.
- * @param turn where it begins: what is looked at in three turns has met every item
+ * @param turn index of the first item: three turns in a row cover all
  */
 export function inTurn<T>(all: readonly T[], turn: number): T[] {
   return all.filter((_, i) => FULL || i % 3 === turn % 3);

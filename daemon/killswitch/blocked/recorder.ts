@@ -1,5 +1,5 @@
 // Records what is blocked while a client asks: keeps the table of `recording.ts` in step with the rules in force, reads it, and
-// removes it when nobody has asked for a while. It knows no processes; they come in as `RecorderEdges`.
+// removes it when no client has asked for a while. It knows no processes; they come in as `RecorderEdges`.
 import type { BlockedList } from '../../api/schema.ts';
 import type { Kernel } from '../edges.ts';
 import { messageOf } from '../effects.ts';

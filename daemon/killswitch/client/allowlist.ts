@@ -4,7 +4,7 @@ import { Problem } from '../../problem.ts';
 import { ALLOWLIST, parseAllowlist } from '../outside/allowlist.ts';
 import { message } from '../wording.ts';
 
-/** @param file path of the program; null: there is none. @throws Problem killswitch-failed */
+/** @param file path of the program; null if it was not found. @throws Problem killswitch-failed */
 export function requireAllowed(file: string | null, list = ALLOWLIST): void {
   if (!file || !existsSync(file)) return; // the shell says so
   const real = realpathSync(file);

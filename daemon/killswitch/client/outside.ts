@@ -96,7 +96,7 @@ async function setLink({ address, gateway, address6, gateway6, waits }: Outside)
       `address add ${address6} dev ${INNER_DEVICE} nodad`,
       `route add ::/0 via ${gateway6} dev ${INNER_DEVICE}`,
     );
-  // nobody answers before the link is turned on: until then the kernel keeps the first packets
+  // the gateway answers only once the link is turned on: until then the kernel keeps the first packets
   if (waits)
     for (const table of ['arp_cache', 'ndisc_cache'])
       lines.push(`ntable change name ${table} dev ${INNER_DEVICE} ${PATIENCE}`);

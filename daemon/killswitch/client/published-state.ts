@@ -7,7 +7,7 @@ import { isRunning } from '../../system/process.ts';
 import { BUS_NAME, type Published, parsePublished, RUN_DIRECTORY, STATE_FILE } from '../report.ts';
 import { type Message, message } from '../wording.ts';
 
-/** Nothing is known of the state. */
+/** The reason why the state can't be read. */
 export interface Unreadable {
   unreadable: Message;
 }

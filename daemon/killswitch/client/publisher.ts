@@ -1,4 +1,4 @@
-// Publishes the kill switch to the daemon's clients: what the root service reports, or why nothing is known of it.
+// Publishes the kill switch to the daemon's clients: what the root service reports, or why its state is unknown.
 import type { Change, KillSwitch } from '../../api/schema.ts';
 import type { FeatureContext } from '../../controls.ts';
 import { setPart } from '../../state/pending-changes.ts';

@@ -8,7 +8,7 @@ import { isInstalled, type Places, readPublished, type Unreadable } from './publ
 
 export interface ServiceLink {
   isInstalled(): boolean;
-  /** The published state, or a sentence on why there is none. */
+  /** The published state, or a sentence that says why it can't be read. */
   published(): Report | Unreadable;
   /**
    * @param interactive whether the user may be asked for permission

@@ -7,7 +7,7 @@ import type { OutsideRules, Uplink } from './rules.ts';
 
 type Family = 4 | 6;
 
-/** Default routes past the tunnel, by the family of addresses; null: there is none. */
+/** Default routes past the tunnel, by address family; null without one. */
 export type Uplinks = Record<Family, { device: string; mtu: number; resolver: string | null } | null>;
 
 export interface PassageEdges extends Pick<ExceptionEdges, 'links'> {

@@ -1,4 +1,4 @@
-// Pure: renders the table of programs outside the tunnel. What they send leaves by the uplink or not at all, and nobody else is
+// Pure: renders the table of programs outside the tunnel. Their packets leave by the uplink or not at all, and no others are
 // forwarded because of them.
 import { TUNNEL_INTERFACES } from '../rules/place.ts';
 import { quoted, replacing, set } from '../rules/rules.ts';

@@ -66,7 +66,7 @@ export interface Trial {
   bootId: string;
   /** Seconds of /proc/uptime, a clock that counts through suspend and starts again with the machine. */
   until: number;
-  /** User who made the change, and may confirm it; null: a pause, which nobody can confirm. */
+  /** User who made the change, and may confirm it; null for a pause, which can't be confirmed. */
   by: number | null;
   /** When it was made, in ms since the epoch; for people only. */
   setAt: number;
@@ -74,7 +74,7 @@ export interface Trial {
   wanted: Wanted | null;
 }
 
-/** True for a pause: "off" until a deadline, which nobody can make permanent. */
+/** True for a pause: "off" until a deadline, which can't be made permanent. */
 export function isPause({ by }: Trial): boolean {
   return by === null;
 }

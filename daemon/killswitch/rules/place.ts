@@ -4,8 +4,8 @@
 export const TUNNEL_INTERFACES: readonly string[] = ['CloudflareWARP'];
 
 /**
- * Nobody answers there. A program in its place is refused there, and any other program is not: so it can tell, without a packet
- * on any link, that the rules know it.
+ * No program listens here. The rules refuse it to a program in its place and to no other, so the program can test the rules
+ * without a packet on any link.
  */
 export const PROBE = { address: '127.99.117.108', port: 9 } as const;
 

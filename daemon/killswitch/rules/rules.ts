@@ -46,7 +46,7 @@ export const SIGN_IN = { helpers: 'sign_in_helpers', servers: 'sign_in_servers' 
  */
 export const EXCEPTIONS = 'exceptions';
 const FORGOTTEN_SECONDS = 5;
-/** Mark of the helper's connections: no program can be told from what arrives. */
+/** Mark of the helper's connections: an incoming packet has no owner by which it could be matched. */
 const SIGN_IN_MARK = '0x20000000';
 /** Protocols with ports: TCP, UDP, DCCP, SCTP and UDP-Lite. By number, since nft needs /etc/protocols for names. */
 export const WITH_PORTS = '{ 6, 17, 33, 132, 136 }';

@@ -48,8 +48,8 @@ export function isBlocking(listing: Listing | null): boolean {
 }
 
 /**
- * A sentence on the rules of `text` that a listing lacks, or null. Looks at what makes the difference between a
- * block and none: each base chain at its hook with its policy, and no rule more or less in any of them.
+ * A sentence on the first difference of a listing from `text` that could let packets out, or null: a base chain without
+ * its hook or policy, or with a rule more or less.
  */
 export function missingRules(listing: Listing | null, text: string): string | null {
   if (!listing) return `there is no table inet ${TABLE}`;

@@ -15,7 +15,7 @@ export interface ProgramRules {
 /** Addresses of WARP's own resolver, which warp-svc serves while it is connected. */
 const RESOLVERS = ['127.0.2.2', '127.0.2.3'] as const;
 const RESOLVERS_6 = ['fd01:db8:1111::2', 'fd01:db8:1111::3'] as const;
-/** Bit of the connection's mark. It outlives the socket, whose cgroup is not known of its last packets (TIME_WAIT, resets). */
+/** Bit of the connection's mark. It outlives the socket: the last packets (TIME_WAIT, resets) have no cgroup. */
 const MARK = '0x10000000';
 
 /** Rules that say what may leave of a program, for the table that refuses the rest and for the one that records that. */

@@ -8,7 +8,7 @@ const ANSWER_MS = 120_000;
 const ALLOW_USER_INTERACTION = 1;
 
 /**
- * Asks polkit. Where there is none, root alone may.
+ * Asks polkit. Without it, only root may.
  * @param interactive whether the caller allowed that a person is asked
  */
 export async function mayCall(

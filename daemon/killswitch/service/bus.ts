@@ -71,8 +71,8 @@ const XML = `<node><interface name="${BUS_NAME}">
 const MOST_ASKING = 4;
 
 /**
- * GLib before 2.84 hands over a reference to each call, which GJS does not know of: every call, with its arguments, would stay
- * in memory (g_dbus_connection_register_object_with_closures).
+ * GLib before 2.84 gives the callee a reference to each call, which GJS never releases: every call, with its arguments, would
+ * stay in memory (g_dbus_connection_register_object_with_closures).
  */
 const OWNS_INVOCATIONS = GLib.check_version(2, 84, 0) !== null;
 

@@ -22,7 +22,7 @@ export function createFiles(directory: string): Files {
   };
 }
 
-/** The published state, which everybody may read. @param report told why the state could not be published */
+/** The published state, readable by every user. @param report called with the reason when it could not be published */
 export function createStateFile(path: string, report: (trouble: string) => void) {
   const self = { pid: Number(GLib.file_read_link('/proc/self')), startTime: startTimeOf(readText('/proc/self/stat')) };
   let last: Report | null = null;
@@ -44,7 +44,7 @@ export function createStateFile(path: string, report: (trouble: string) => void)
       }
       return true;
     },
-    /** Marks the state as no longer measured. @param isIdle false: the state may change meanwhile, so the file is removed */
+    /** Marks the state as no longer measured. @param isIdle false: the state may still change, so the file is removed */
     end(isIdle: boolean): void {
       if (isIdle && last) write(last, { pid: null, startTime: null });
       else GLib.unlink(path);

@@ -5,7 +5,7 @@ import { type Child, createBackOff, startChild } from './child.ts';
 
 /**
  * Each has a process of its own. Elements of sets are left out: nft prints them one by one, which takes seconds where
- * another program loads a long list, and nobody can change those of our constant sets.
+ * another program loads a long list, and our constant sets can't be changed.
  */
 const SUBJECTS = ['tables', 'chains', 'rules'] as const;
 const BEAT_TABLE = `${TABLE}_heartbeat`;

@@ -1,5 +1,5 @@
 // Keeps one warm `nft -i` process and asks it one request after the other. Starting an nft for each change would take three
-// times as long, and packets leak meanwhile.
+// times as long, during which packets leak.
 
 import { message, WordedError } from '../wording.ts';
 import { type Child, startChild } from './child.ts';

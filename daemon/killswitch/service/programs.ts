@@ -6,8 +6,8 @@ import { cgroupOf, sliceOf, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { call } from './authorization.ts';
 import { fieldsOf, isMissing, startTimeOf } from './files.ts';
 
-/** Processes of a cgroup that are looked at, for their names. */
-const NAMED = 8;
+/** Most processes of a cgroup whose names are read. */
+const MOST_READ = 8;
 const MOST_NAMES = 3;
 const PLACE_MS = { each: 3, limit: 5_000 };
 const NEVER_DENIED = ['lo', ...TUNNEL_INTERFACES];
@@ -117,7 +117,7 @@ function textOf(path: string): string | null {
 
 /** Names of some processes in a cgroup. @param path below `root`, where cgroups are mounted */
 export function programsIn(root: string, path: string): string[] {
-  const pids = textOf(`${root}/${path}/cgroup.procs`)?.split('\n').filter(Boolean).slice(0, NAMED) ?? [];
+  const pids = textOf(`${root}/${path}/cgroup.procs`)?.split('\n').filter(Boolean).slice(0, MOST_READ) ?? [];
   const names = pids.flatMap(pid => textOf(`/proc/${pid}/comm`)?.trim() || []);
   return [...new Set(names)].slice(0, MOST_NAMES);
 }

@@ -1,4 +1,4 @@
-// Limits the test for a login page, which everybody at the machine may ask for: it goes past the kill switch.
+// Limits how often the network is tested for a login page: every local user may ask, and the test goes past the kill switch.
 import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
 import { hasChanged, type Link } from './link.ts';

@@ -22,7 +22,7 @@ export interface Helper {
   stop(): void;
 }
 
-/** `uid` is the only user who is served. For null, the helper serves nobody, and tests the network. */
+/** `uid` is the only user who is served. Null: the helper tests the network instead. */
 export interface HelperWork {
   uid: number | null;
   servers: readonly string[];
@@ -66,14 +66,14 @@ export interface SignInWindow {
    */
   signIn(user: { uid: number; seconds: number }): Promise<{ signIn: true; seconds: number }>;
   /**
-   * Tests the network for a login page: opens the window for a helper that asks fixed pages, and serves nobody.
+   * Tests the network for a login page: opens the window for a helper that only fetches fixed pages.
    * @returns `UNREACHABLE` also where the window closed before
    * @throws SwitchError as `signIn`, before anything was sent
    */
   detect(): Promise<Verdict>;
   /** Closes it, where one is open. Never throws. @param why for the log */
   close(why: string): Promise<void>;
-  /** Somebody signs in. */
+  /** True while a user signs in. */
   isOpen(): boolean;
 }
 

@@ -14,13 +14,13 @@ import { control, enable, type Outcome, prove, remove, type Scenario, type Stage
 import { type TableWatch, watchTable } from '../table.ts';
 
 /** A moment without the table that lasts longer does not count as a repair. */
-const MENDED_MS = 50;
+const REPAIRED_MS = 50;
 /** A sender of each kind: enough to see what leaves, and not the load of a hundred on what is timed. */
 const KINDS =
   /^(tcp|udp|icmp|dns)[46]$|^root, (tcp|udp)4$|^forwarded, (tcp|udp)[46]$|^bound to the uplink, udp4$|^mdns4$/;
 const FEW = SENDERS.filter(({ name }) => KINDS.test(name));
-/** In the short form, while other tests keep the cores busy: without the watchdog it is never mended. */
-const MENDED_BESIDE_OTHERS_MS = 10_000;
+/** In the short form, while other tests keep the cores busy; without the watchdog the table is never repaired. */
+const REPAIRED_ON_BUSY_CORES_MS = 10_000;
 /** One that lets a table be owned and outlive its owner, where this machine's does not: ./culvert-tool leaktest fetches it. */
 const OWNING_NFT = process.env.CULVERT_TEST_NFT;
 const missingOwner: string | false = OWNING_NFT ? false : 'needs an nft with "persist", in CULVERT_TEST_NFT';
@@ -166,7 +166,7 @@ export const SERVICE_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'flush',
-    title: 'a foreign flush of all rules is mended by the watchdog, in the full proof within 50 ms',
+    title: 'a foreign flush of all rules is repaired by the watchdog, in the full proof within 50 ms',
     quick: true,
     run: stage => flushed(stage),
   },
@@ -181,7 +181,7 @@ export const SERVICE_SCENARIOS: readonly Scenario[] = [
     missing: () => missingOwner,
     async run(stage) {
       const outcome = await flushed(stage, OWNING_NFT);
-      if (outcome.mended) outcome.faults.push(`${outcome.mended} packets left after a flush`);
+      if (outcome.leakedUntilRepair) outcome.faults.push(`${outcome.leakedUntilRepair} packets left after a flush`);
       return outcome;
     },
   },
@@ -196,17 +196,17 @@ function serviceKilled(stage: Stage, kills: number, nft?: string): Promise<Outco
       await table.report();
       const points = await pointsOfEnable(stage, service);
       const plan = spread(points, kills);
-      let [hit, unmended] = [0, 0];
+      let [hit, unrepaired] = [0, 0];
       for (const [i, point] of plan.entries()) {
         if (await killAt(stage, service, point, i % 2 ? ENDPOINTS : SHORTER)) hit++;
         await service.kill();
         service = await host.start();
         const report = await service.call('Status');
-        if (!report?.enabled || !report.active) unmended++;
+        if (!report?.enabled || !report.active) unrepaired++;
       }
       const { looks, gaps } = await table.report();
       const faults = gaps.length ? [`${gaps.length} moments without a table`] : [];
-      if (unmended) faults.push(`${unmended} starts after a kill that do not report blocking`);
+      if (unrepaired) faults.push(`${unrepaired} starts after a kill that do not report blocking`);
       if (hit < plan.length / 2) faults.push(`only ${hit} of ${plan.length} kills could be injected`);
       const { protection } = (await service.call('Status'))!;
       return {
@@ -249,7 +249,7 @@ async function flushed(
     let protection = 'none';
     const flushOnce = async (watch: { round(): Promise<void> }) => {
       await flush(stage, nft);
-      await watch.round(); // long enough for a flush that nobody answers to show
+      await watch.round(); // long enough to show a flush that the service misses
       const there = [nft ?? 'nft', 'list', 'table', 'inet', 'culvert'];
       await until(async () => (await stage.rig.client.attempt(there)).code === 0, 'the table');
       gaps.push(...(await table.report()).gaps);
@@ -299,24 +299,24 @@ function judgeFlushes(
   gaps.sort((a, b) => a - b);
   answers.sort((a, b) => a - b);
   const worst = gaps.at(-1) ?? 0;
-  // the moment until the repair is what this design has; it is told apart from leaks, of which a gapless one has none
-  const mended = gaps.length ? outcome.leaked! : 0;
+  // this design leaks until the repair, which is measured on its own; a design without a gap must leak nothing
+  const leakedUntilRepair = gaps.length ? outcome.leaked! : 0;
   if (gaps.length) outcome.faults = outcome.faults.filter(fault => !/leaked \d+ packets$/.test(fault));
-  if (worst > (stage.quick ? MENDED_BESIDE_OTHERS_MS : MENDED_MS))
-    outcome.faults.push(`mended only after ${worst.toFixed(1)} ms`);
+  if (worst > (stage.quick ? REPAIRED_ON_BUSY_CORES_MS : REPAIRED_MS))
+    outcome.faults.push(`repaired only after ${worst.toFixed(1)} ms`);
   const answer = answers[answers.length >> 1] ?? 0;
   if (answer > ANSWERED_MS) outcome.faults.push(`answered only after ${answer.toFixed()} ms, in the median`);
   if (peak > memoryLimit()) outcome.faults.push(`${peak} KiB of memory, more than its unit allows`);
   if (gaps.length > transitions) outcome.faults.push(`${gaps.length} gaps after ${transitions} flushes`);
   return {
     ...outcome,
-    ...(mended ? { leaked: 0, leaks: {} } : {}),
-    mended,
+    ...(leakedUntilRepair ? { leaked: 0, leaks: {} } : {}),
+    leakedUntilRepair,
     notes: {
       protection,
       'ms without a table, median': (gaps[gaps.length >> 1] ?? 0).toFixed(1),
       'at most': worst.toFixed(1),
-      'packets in those moments': mended,
+      'packets in those moments': leakedUntilRepair,
       ...(answers.length ? { 'ms until an answer, median': answer.toFixed(0) } : {}),
       ...(answers.length ? { 'ms at most': answers.at(-1)!.toFixed(0) } : {}),
       'KiB of memory at most': peak,
@@ -332,7 +332,7 @@ async function reboot(stage: Stage, { state }: Host, table: TableWatch): Promise
   await uplinkDown();
   await remove(stage);
   const { code, stderr } = await client.attempt(['sh', GUARD, join(state, 'rules.nft'), fallback]);
-  // a file that is none (a link to nowhere) is nothing to load: the service comes after the guard
+  // a link to nowhere counts as no file: the guard loads nothing, and the service starts after it
   if (code !== 0) throw new Error(`the boot guard failed: ${stderr}`);
   await table.report();
   await uplinkUp();

@@ -7,7 +7,7 @@ import { answer, type Command, settingOf, understand } from '../../../daemon/emu
 import { control } from '../../../daemon/emulator/control.ts';
 import { respond } from '../../../daemon/emulator/respond.ts';
 
-/** The variable that tells the client where the service listens. The daemon hands variables of this prefix on. */
+/** Variable with the address of the service. The daemon passes on variables with this prefix. */
 export const SERVICE = 'CULVERT_EMULATOR_SERVICE';
 
 /** As in the headers of Linux: to load Perl's module Socket takes four times as long as all else that the client does. */

@@ -34,7 +34,7 @@ export interface Emulator {
 /**
  * A fresh emulator in a temporary home: registered, disconnected, terms accepted.
  * @param options.version the release to be, as `CULVERT_EMULATOR_VERSION` takes it
- * @param options.faults as `CULVERT_EMULATOR_FAULTS` takes them; those set by `control` can be taken back
+ * @param options.faults as `CULVERT_EMULATOR_FAULTS` takes them; those set by `control` can be removed again
  * @param options.connectMs how long connecting takes (default 0)
  * @param options.program `bin` is the program for every command; without it, only for commands that take a process
  * @param options.proxy proxy mode really listens; without it, it doesn't, so that tests in parallel need no ports

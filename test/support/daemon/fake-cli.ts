@@ -8,7 +8,7 @@ export interface Folder {
   path: string;
   /** Writes an executable shell script and returns its path. */
   script(name: string, body: string): string;
-  /** Content of a file in the folder; empty when there is none. */
+  /** Content of a file in the folder; empty if it does not exist. */
   read(name: string): string;
   remove(): void;
 }

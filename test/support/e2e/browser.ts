@@ -15,7 +15,7 @@ const PATIENCE_MS = 120_000;
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
 const QUIET = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-/** The rules of axe-core that look at colors: what the others look at is the same in each color scheme. */
+/** The rules of axe-core that depend on colors; the others have the same result in each color scheme. */
 export const COLOR_RULES: readonly string[] = ['color-contrast', 'link-in-text-block'];
 
 interface Ends {
@@ -127,7 +127,7 @@ export async function emulate({ env }: Pick<Home, 'env'>, ...words: string[]): P
 /**
  * Fails when axe-core finds a violation of WCAG or of its best practices.
  * @param without rules that don't apply, such as contrast where the system chooses the colors
- * @param only the only rules, where the others have been looked at
+ * @param only the only rules, if the others have been checked
  */
 export async function checkAccessibility(
   page: Page,

@@ -42,7 +42,7 @@ export function makeHome(t: Ends): Home {
 export interface Bus {
   env: NodeJS.ProcessEnv;
   start(command: string, args: string[], env?: NodeJS.ProcessEnv): Running;
-  /** Starts a bridge that nobody called. */
+  /** Starts a bridge without a caller. */
   startBridge(): Running;
   /** A program that uses the bridge until it is ended. */
   caller(): { ask: Ask; program: Running };

@@ -58,7 +58,7 @@ export interface FakeDaemon {
   set<P extends Part>(part: P, change: Partial<Snapshot[P]>): void;
   /** Keeps and sends an entry. */
   log(entry: LogEntry): void;
-  /** Keeps and sends what is known of updates. */
+  /** Keeps and sends the state of updates. */
   setUpdate(change: Partial<UpdateCheck>): void;
   /** Keeps and sends the split tunnel. */
   setRoutes(routes: Snapshot['splitTunnel']): void;

@@ -108,7 +108,7 @@ export async function openDesktop(screen = '1440x900'): Promise<Desktop> {
   return desktop;
 }
 
-/** Services that the bus starts on demand: what a developer's own desktop brings, such as one for notifications, is none. */
+/** Services that the bus starts on demand. A developer's own desktop has more, such as one for notifications. */
 const SERVICES = ['org.a11y.Bus', 'org.xfce.Xfconf', 'org.kde.ActivityManager'];
 
 /** Makes the configuration of a session bus, whose services are described in `services` of the directory. */

@@ -74,14 +74,14 @@ export async function closeStage(
   );
 }
 
-/** @param ask the driver that looks at the panel. */
+/** @param ask sends a request to the driver inside the panel. */
 export function stageOf(desktop: Desktop, daemon: FakeDaemon, panel: Running, ask: Ask): Stage {
   const x = (...args: string[]) => execFileSync('xdotool', args, { env: desktop.env, encoding: 'utf8' }).trim();
   const window = (tries = 5): string => {
     try {
       return x('search', '--onlyvisible', '--name', '^Culvert$').split('\n').at(-1)!;
     } catch (error) {
-      // it stumbles over another window that goes away meanwhile
+      // it fails when any window closes during the search
       if (tries === 0) throw error;
       return window(tries - 1);
     }

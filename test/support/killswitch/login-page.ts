@@ -12,8 +12,8 @@ const here = import.meta.dirname;
 export type Mode = 'redirect' | 'form' | '511' | 'lies' | 'https' | 'allows-one' | 'silent' | 'open';
 
 export const NAME_SERVER = '10.9.0.2';
-/** An address of the internet that nobody but a leaking program asks. */
-export const NOBODY_ASKS = '203.0.113.99';
+/** An address of the internet that only a leaking program contacts. */
+export const LEAK_TARGET = '203.0.113.99';
 
 const UPLINK_UP = `
 ip link set lo up
@@ -29,7 +29,7 @@ ip link set lo up
 for last in 11 12 13 20 99; do ip addr add 203.0.113.$last/32 dev lo; done
 ip addr add ${NAME_SERVER}/24 dev up1
 ip link set up1 up
-nft 'table inet seen { chain i { type filter hook prerouting priority -300; ip daddr ${NOBODY_ASKS} counter; }; }'`;
+nft 'table inet seen { chain i { type filter hook prerouting priority -300; ip daddr ${LEAK_TARGET} counter; }; }'`;
 
 export type LoginPageStage = Awaited<ReturnType<typeof setLoginPage>>;
 
@@ -127,7 +127,7 @@ print(s.recv(2))`;
         ...as(uid),
         '/usr/bin/python3',
         join(here, 'try-all.py'),
-        NOBODY_ASKS,
+        LEAK_TARGET,
         NAME_SERVER,
       ];
       await exec(words[0]!, [...words.slice(1), ...options]);

@@ -89,7 +89,7 @@ export function onStage(title: string, act: (stage: Stage, t: TestContext) => Pr
   test(title, { skip: missing }, async t => act(await stageFor(t), t));
 }
 
-/** The hierarchy of cgroups of version 2, also where it is mounted beside version 1. */
+/** The hierarchy of cgroups of version 2, also if version 1 is mounted too. */
 const CGROUPS = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup'].find(path => existsSync(join(path, 'cgroup.procs')));
 
 /** Becomes a machine with cgroups of its own: version 2 alone, as `$1` in the real hierarchy. It has no activation files either. */
@@ -99,8 +99,8 @@ const WITH_CGROUPS = `mkdir "$1" && echo $$ >"$1/cgroup.procs" && exec unshare -
 
 /**
  * Sets the stage, with nothing started but the bus and its players.
- * @param polkit who plays it, or the real one comes
- * @param nft program of foreign changes and looks at the table
+ * @param polkit its stand-in, or the real one
+ * @param nft program that changes and lists the table from outside the service
  * @param place what is its own: the network, or also cgroups, /run and /usr/local/share
  * @param broker path of dbus-broker-launch, which is the bus then
  */
@@ -281,7 +281,7 @@ function removeCgroup(path: string): void {
   try {
     writeFileSync(join(path, 'cgroup.kill'), '1');
   } catch {
-    // the root of a hierarchy has none
+    // the root of a hierarchy has no such file
   }
   for (let attempt = 0; existsSync(path) && attempt < 1000; attempt++)
     try {

@@ -93,7 +93,7 @@ function unescaped(text: string): string | null {
   return text.replace(/\\(.)/g, (_, letter) => (letter === 'n' ? '\n' : letter));
 }
 
-/** The one value of a metric with these labels; undefined where there is none. */
+/** The value of a metric with these labels, or undefined. */
 export function valueIn(
   samples: readonly Read[],
   name: string,

@@ -140,7 +140,7 @@ export function machine(t: Ends, more: NodeJS.ProcessEnv = {}) {
       rmSync(root + MANAGED.replace(/pem$/, 'crt'), { force: true });
       symlinkSync('managed-warp.pem', root + MANAGED.replace(/pem$/, 'crt'));
     },
-    /** Lets everybody write a file. */
+    /** Makes a file writable for every user. */
     open: (file: string) => chmodSync(root + file, 0o666),
     withdraw() {
       for (const end of ['pem', 'crt']) rmSync(root + MANAGED.replace(/pem$/, end), { force: true });

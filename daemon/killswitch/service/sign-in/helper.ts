@@ -1,6 +1,6 @@
 // The helper of a sign-in: a SOCKS5 proxy (RFC 1928) for one user, and the only program that the kill switch lets out during it. It has
-// a user of its own, which systemd made up, and ends with the command that holds it. It also tests the network for a login page, and
-// serves nobody then.
+// a user of its own, which systemd allocates, and ends with the command that holds it. Instead of serving a user, it can also test the
+// network for a login page.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { type HelperWork, SIGN_IN_SOCKET } from '../../sign-in/window.ts';
@@ -95,16 +95,16 @@ function listen(path: string, came: (connection: Gio.SocketConnection) => void):
 /** Held for the life of the process: GJS collects what nothing refers to. */
 const held: object[] = [];
 
-/** Asks the pages, and tells the root service. */
+/** Fetches the pages, and reports the result to the root service. */
 async function test(root: Gio.SocketConnection, servers: readonly string[], end: () => void): Promise<void> {
   const output = root.get_output_stream();
   // one after the other: a stream takes one at a time
   let written = Promise.resolve();
-  const tell = (line: string) => {
+  const send = (line: string) => {
     written = written.then(() => write(output, `${line}\n`)).catch(end);
   };
-  const timer = setInterval(() => tell('beat'), BEAT_MS);
-  tell(JSON.stringify(await probe(servers)));
+  const timer = setInterval(() => send('beat'), BEAT_MS);
+  send(JSON.stringify(await probe(servers)));
   clearInterval(timer); // the root service ends it
 }
 

@@ -82,7 +82,7 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
     const widget = focusable(name);
     return widget && describe(widget);
   },
-  /** Name of the control that has the focus; empty where there is none. */
+  /** Name of the control that has the focus; empty without one. */
   focused() {
     for (const window of Gtk.Window.list_toplevels() as Gtk.Window[]) {
       const focus = window.is_active && window.get_mapped() ? window.get_focus() : null;
