@@ -13,7 +13,7 @@ test('only the main process of a unit that systemd waits for is started again by
     [{ NOTIFY_SOCKET: '/run/user/1000/systemd/notify', SYSTEMD_EXEC_PID: '42' }, true],
     // started within a session that is such a unit itself, as GNOME's is
     [{ NOTIFY_SOCKET: '/run/user/1000/systemd/notify', SYSTEMD_EXEC_PID: '41' }, false],
-    // a desktop's own unit for a started app: nobody starts it again
+    // a desktop's own unit for a started app, which systemd does not restart
     [{ SYSTEMD_EXEC_PID: '42', INVOCATION_ID: 'x' }, false],
     // before systemd 248
     [{ NOTIFY_SOCKET: '/run/user/1000/systemd/notify' }, true],

@@ -130,7 +130,7 @@ test('without proxychains4 what is unknown is said to have no way, with what to 
   assert.match(app?.note ?? '', /Install proxychains4 to try it\./);
 });
 
-test('a list that is asked for again shows what changed meanwhile', async t => {
+test('a second reading of the list shows later changes', async t => {
   const desktop = await createDesktop(t);
   const { apps, entry, program } = desktop;
   program('curl');
@@ -145,7 +145,7 @@ test('a list that is asked for again shows what changed meanwhile', async t => {
 test('an app whose program is installed later can be launched from then on, though its entry stayed the same', async t => {
   const desktop = await createDesktop(t);
   const { apps, entry, program } = desktop;
-  program('wget'); // a minimal system has none
+  program('wget'); // missing on a minimal system
   entry('a', ['Name=A', 'Exec=curl-of-mine']);
   entry('b', ['Name=B', 'Exec=wget', 'TryExec=wget-of-mine']);
   assert.deepEqual(

@@ -162,7 +162,7 @@ test('the user’s own files of such a name are left alone', async t => {
   assert.ok(existsSync(own));
 });
 
-test('no shortcut is made of what can’t be launched, is unknown, or has no place', async t => {
+test('refuses a shortcut for an app that can’t be launched, is unknown, or has no place', async t => {
   const { apps, entry, program, data } = await createDesktop(t);
   program('chromium');
   entry('missing', ['Name=M', 'Exec=no-such-program']);

@@ -33,9 +33,9 @@ test('a probe that hangs is unknown after its time limit, and is aborted', async
   assert.ok(aborted);
 });
 
-test('a probe that throws, at once or later, is unknown with the reason', async t => {
+test('a probe that throws, synchronously or later, is unknown with the reason', async t => {
   const sync = check(() => {
-    throw new Error('broken at once');
+    throw new Error('broken synchronously');
   });
   const later = check(async () => {
     throw new Error('broken later');
@@ -44,13 +44,13 @@ test('a probe that throws, at once or later, is unknown with the reason', async 
   assert.deepEqual(
     evidence.map(({ verdict, evidence: [first] }) => [verdict, first]),
     [
-      ['unknown', 'The check failed: broken at once'],
+      ['unknown', 'The check failed: broken synchronously'],
       ['unknown', 'The check failed: broken later'],
     ],
   );
 });
 
-test('a run that is aborted ends at once', async t => {
+test('an aborted run ends immediately', async t => {
   const end = new AbortController();
   const results = runChecks(
     Array.from({ length: 20 }, () => check(() => new Promise(() => {}))),

@@ -1,5 +1,4 @@
-// Killed before each file operation of applying a fix and of taking it back: the file is whole, and what was changed can
-// be taken back.
+// Kills a fix, and its undo, before each file operation: the file stays whole, and a change can still be undone.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +18,7 @@ const program = bundleScript({ text: source }, temporary({ after }, 'act'));
 const text = (home: string) => readFileSync(join(home, 'file'), 'utf8');
 const listed = (home: string) => undoable(join(home, 'state/undo.json')).length;
 
-/** Looks at what an act leaves that is killed between its operations, and takes back what was changed. */
+/** Kills an act before each of its operations. @param check has to leave the machine as it was before the act */
 async function kill(t: TestContext, home: string, what: Act, check: (name: string) => Promise<void>): Promise<void> {
   const all = await moments(t, home, [process.execPath, program, home, what], { env: { HOME: home } });
   assert.ok(all.length > 5, `${all.length} moments`);
@@ -43,7 +42,7 @@ function machine(t: TestContext): string {
   return home;
 }
 
-test('a fix that is killed has changed nothing, or can be taken back', { skip }, async t => {
+test('a killed fix has changed nothing, or can be undone', { skip }, async t => {
   const seen = new Set<string>();
   const home = machine(t);
   await kill(t, home, 'apply', async name => {

@@ -1,4 +1,4 @@
-// Fixes of files and commands: applied whole, remembered, taken back, and refused where something else has changed.
+// Fixes of files and commands: applied whole, recorded, undone, and refused after another change.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
@@ -257,7 +257,7 @@ test('a directory where a fix writes first is named, with what to do', async t =
   assert.equal(readFileSync(file, 'utf8'), 'old\n');
 });
 
-test('a step of which nobody knows whether it was made does not hold undo up', async t => {
+test('undo goes on after a step that may not have been made', async t => {
   const { context, performed } = setUp(t);
   const entry = { id: 'test', label: 'Exclude', at: '2026-01-01T00:00:00.000Z', steps: [] };
   begin(context.journal, entry, () => ({ kind: 'action', action: 'setMode', value: 'doh' }));

@@ -153,7 +153,7 @@ test('files are restored byte for byte, with owner, mode, time and attributes', 
     if (name === 'resolv-conf-link') assert.equal(readlinkSync(path), '../run/systemd/resolve/stub-resolv.conf');
     const [entry] = done(root);
     assert.equal(entry?.administrator, true);
-    // the target of the link is another program's, and may change meanwhile
+    // another program may change the target of the link before the undo
     writeFileSync(join(root, 'run/systemd/resolve/stub-resolv.conf'), 'nameserver 127.0.0.54\n');
     await runRepair(['undo'], root, noting([]));
     writeFileSync(join(root, 'run/systemd/resolve/stub-resolv.conf'), 'nameserver 127.0.0.53\n');
@@ -239,7 +239,7 @@ test('a change that fails after its first step is undone, and what others change
   assert.equal(readFileSync(resolvConf(root), 'utf8'), 'search ok\n');
 });
 
-test('everybody may read what root’s side did', { skip: process.getuid?.() !== 0 && 'needs root' }, async t => {
+test('every user can read the journal of root’s side', { skip: process.getuid?.() !== 0 && 'needs root' }, async t => {
   const root = machine(t);
   await runRepair(['fix', 'resolv-conf-words'], root, noting([]));
   assert.deepEqual(

@@ -82,7 +82,7 @@ test('a check that does not exist is refused by its name', async t => {
   await assert.rejects(doctor.fix({ id: 'no-such', fixId: 'x' }), { code: 'not-found' });
 });
 
-test('a fix is applied only as it was shown, and can be taken back once', async t => {
+test('a fix is applied only as it was shown, and can be undone once', async t => {
   const { doctor, paths, events } = await setUp(t);
   const mode = () => statSync(paths.runtime).mode & 0o777;
   chmodSync(paths.runtime, 0o755);

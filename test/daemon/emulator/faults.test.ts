@@ -38,7 +38,7 @@ describe('faults of the emulator', () => {
     assert.equal(exitCode, 0);
   });
 
-  it('terms: refused without a terminal until --accept-tos, which is remembered beside the state only', async () => {
+  it('terms: refused without a terminal until --accept-tos, which is stored only next to the state', async () => {
     await it_.control('fault=terms');
     for (const argv of [['status'], ['-j', 'settings'], ['connect']]) {
       const { stdout, stderr, exitCode } = await it_.run(...argv);

@@ -113,7 +113,7 @@ describe('the emulated listener', () => {
     assert.deepEqual([code, stderr], [1, 'IPC client reached EOF, daemon connection lost\n']);
   });
 
-  it('ends by itself after listener-exits, and at once when the service is down', async () => {
+  it('ends after the time of listener-exits, and immediately when the service is down', async () => {
     await it_.control('fault=listener-exits=20');
     const first = listen('-j', '-l', 'status');
     await first.next();

@@ -1,5 +1,5 @@
 // Attacks on the root service by messages of every size, from users whom the bus lets through and from others. The service
-// keeps within the memory of its unit, repairs the table, and answers others meanwhile.
+// stays within the memory of its unit, and goes on repairing the table and answering others.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,12 +17,12 @@ const NOBODY = 65534;
 /** Duration of an attack, in seconds; all cores are busy. */
 const LONG = FULL ? 2 : 1.2;
 const BRIEF = FULL ? LONG : 0.5;
-/** With room for a machine that is busy with other tests; without the mend it takes until the service is killed. */
+/** With room for a machine that is busy with other tests; without a gate, the answer comes only after the service was killed. */
 const ANSWER_MS = 15_000;
 /** Memory limit of the service and its children after any number of calls. Without collection it takes 130 MiB. */
 const CALLED_KIB = 100 << 10;
-/** Each look starts a process, which should not be the machine's main work. */
-const MEND = { limitMs: 15_000, pollMs: 50 };
+/** Each poll starts a process, which should not be the machine's main work. */
+const REPAIR = { limitMs: 15_000, pollMs: 50 };
 
 type Attack = readonly [kind: string, bytes: number, connections: number, seconds: number];
 /** The long ones end a service whose gate lets everything pass, or one that leaves collecting garbage to GJS. */
@@ -48,7 +48,7 @@ async function flood(stage: Stage, [kind, bytes, connections, seconds]: Attack, 
 
 for (const attack of third(ATTACKS, ([kind]) => kind)) {
   const [kind, bytes, connections] = attack;
-  test(`survives ${kind} messages of ${bytes} bytes from ${connections} connections, and repairs the table meanwhile`, {
+  test(`survives ${kind} messages of ${bytes} bytes from ${connections} connections, and still repairs the table`, {
     skip: missing,
   }, async t => {
     const stage = await stageFor(t);
@@ -59,7 +59,7 @@ for (const attack of third(ATTACKS, ([kind]) => kind)) {
     const { ended } = await flood(stage, attack);
     const started = performance.now();
     await stage.nft('flush', 'ruleset');
-    await until(async () => (await stage.table()) === before, undefined, MEND);
+    await until(async () => (await stage.table()) === before, undefined, REPAIR);
     const mended = performance.now() - started;
     const asked = performance.now();
     // the bus refuses calls itself while the queue of a connection is full
@@ -73,7 +73,7 @@ for (const attack of third(ATTACKS, ([kind]) => kind)) {
     assert.equal(stage.state()?.active, true);
     // the readers still hear: a foreign change is repaired as before
     await stage.nft('flush', 'ruleset');
-    await until(async () => (await stage.table()) === before, undefined, MEND);
+    await until(async () => (await stage.table()) === before, undefined, REPAIR);
     t.diagnostic(`repaired in ${mended.toFixed()} ms, answered in ${answered.toFixed()} ms, peak ${peak >> 10} MiB`);
   });
 }
@@ -146,5 +146,5 @@ test('a monitor that went deaf is found out and started again', { skip: missing 
   await stage.nft('flush', 'ruleset');
   await until(async () => (await stage.table()) === before);
   await stage.nft('flush', 'ruleset');
-  await until(async () => (await stage.table()) === before, undefined, MEND);
+  await until(async () => (await stage.table()) === before, undefined, REPAIR);
 });

@@ -31,7 +31,7 @@ test('polkit decides by the shipped actions and by an administrator’s rules', 
   await until(async () => (await stage.call('Enable', NARROW, BIN)).ok);
   const before = await stage.table();
   assert.notEqual(before, null);
-  // no session, so nobody is active, and nobody is there to ask
+  // without a session, no user is active and polkit has no one to ask
   for (const [method, args] of [
     ['Enable', NARROW],
     ['Disable', []],

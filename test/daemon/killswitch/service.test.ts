@@ -28,7 +28,7 @@ onStage('turns on, says so to everybody, and off again', async stage => {
   assert.equal(existsSync(stage.path('state/rules.nft')), false);
 });
 
-/** CPU time of a repair beside 100,000 elements over one without them; a service that reads each element needs 50 times as much. */
+/** Limit for the CPU time of a repair with 100,000 elements, relative to one without; a service that reads each element needs 50. */
 const MOST_REPAIRS = 12;
 
 onStage('a flush is repaired soon, also where another program has just loaded 100,000 elements', async (stage, t) => {
@@ -116,7 +116,7 @@ onStage('killed at once after an acknowledged change, it comes back to it, and t
   const before = await stage.table();
   await stage.kill();
   assert.equal(await stage.table(), before);
-  await stage.clear(); // nobody is there to mend it
+  await stage.clear(); // no service runs that could repair it
   await stage.serve();
   assert.equal(await stage.table(), before);
   assert.deepEqual([stage.state()?.enabled, stage.state()?.active], [true, true]);

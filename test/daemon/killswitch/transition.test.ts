@@ -32,7 +32,7 @@ const ON_FROM_OFF = trying(NEW, null, 'f');
 const OFF_FROM_ON = trying(null, OLD);
 const NEW_FROM_OLD = trying(NEW, OLD, 'f');
 
-/** "Off" that nobody can confirm. */
+/** "Off" that can't be confirmed. */
 const PAUSE = { ...trialOf(null), by: null };
 const PAUSED: Mode = { kind: 'trying', trial: PAUSE, previous: OLD, fingerprint: null };
 
@@ -103,7 +103,7 @@ const CASES: readonly [Mode, Event, Mode, string][] = [
   [PAUSED, { kind: 'damaged' }, PAUSED, ''],
   [FAIL_CLOSED, { kind: 'damaged' }, FAIL_CLOSED, 'fallback'],
 
-  // a pause ends at its time, or earlier; nobody makes it permanent
+  // a pause ends at its time, or earlier, and can't be made permanent
   [OFF, pause, OFF, ''],
   [ON, pause, PAUSED, PAUSING],
   [PAUSED, pause, PAUSED, PAUSING],
@@ -159,7 +159,7 @@ const CASES: readonly [Mode, Event, Mode, string][] = [
   [ON_FROM_OFF, { kind: 'damaged' }, ON_FROM_OFF, 'watch block-new'],
   [OFF_FROM_ON, { kind: 'damaged' }, OFF_FROM_ON, ''],
 
-  // the service was killed meanwhile: the trial goes on, or its time is over, or it was decided already
+  // after a kill of the service, the trial goes on, has expired, or was already decided
   [OFF, started(ABSENT, true, found(NEW, false)), trying(NEW, null), 'watch block-new'],
   [OFF, started(STORED, false, found(NEW, false)), trying(NEW, OLD), 'watch block-new'],
   [OFF, started(STORED, false, found(null, false)), trying(null, OLD), 'watch open'],
@@ -191,7 +191,7 @@ for (const [mode, event, next, effects] of CASES)
     assert.equal(words(result.effects), effects);
   });
 
-test('a failed change is taken back to what was in force before', () => {
+test('a failed change restores the rules that were in force', () => {
   const enable: Event = { kind: 'enable', wanted: NEW };
   for (const [before, event, stored, mode, effects] of [
     [OFF, enable, null, OFF, 'forget-rules unwatch open'],
@@ -236,7 +236,7 @@ test('a failed change of what is not confirmed leaves that as it was', () => {
   }
 });
 
-test('a look at the kernel calls for a repair, or the end of a pause', () => {
+test('the state of the kernel calls for a repair, or the end of a pause', () => {
   for (const [mode, fingerprint, blocks, uptime, expected] of [
     [OFF, null, false, 0, null],
     [OFF, 'f', true, 0, null],

@@ -1,4 +1,4 @@
-// Changes of the kill switch that are to be confirmed: what returns when, who may decide, and no kill loses a return.
+// Changes of the kill switch that need confirmation: when they revert, permissions, and no kill prevents a revert.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Action, ALL_ACTIONS } from '../../../daemon/killswitch/permission.ts';
@@ -17,7 +17,7 @@ const ENABLE: Action = 'org.culvert.killswitch.enable';
 /** May turn it on, and nothing else. */
 const BOB = { uid: 1001, granted: [ENABLE] };
 const SECONDS = 30;
-/** An address that the tunnel may move to by itself. */
+/** An address that warp-svc may switch to. */
 const MOVED = { cidr: '104.16.1.2', protocol: 'udp', ports: [443] } as const;
 
 /** A value before, and the one that is tried. */
@@ -79,7 +79,7 @@ for (const [variant, [name, previous, wanted]] of CHANGES.entries()) {
     assertReturned({ machine, report: await machine.reboot().start() }, wanted);
   });
 
-  test(`turned ${name}: taken back at once where the user asks for it`, async () => {
+  test(`turned ${name}: reverts immediately when the user asks`, async () => {
     const { machine, control } = await trying(previous, wanted);
     assertReturned({ machine, report: await control.revert(ALICE) }, previous);
     await assert.rejects(control.revert(ALICE), { code: 'NothingPending' });
@@ -154,7 +154,7 @@ for (const [variant, [name, previous, wanted]] of CHANGES.entries()) {
         const report = await control.check();
         if (code === null) continue; // reads, and what may fail
         assert.equal(code, 'Failed', `${act.name}, ${failed}`);
-        // a value that was taken back already may stay so: that is what it would come to
+        // an act may fail after the revert, which then holds
         const holds = [before, ...(act.begins ? [] : [text(previous)])];
         assert.ok(holds.includes(machine.table), `${act.name}, ${failed}: ${machine.table}`);
         machine.uptime += SECONDS;
@@ -277,7 +277,7 @@ test('a return that fails is tried again until it holds', async () => {
   }
 });
 
-test('a foreign change is mended meanwhile, and the deadline stays', async () => {
+test('repairs a foreign change during a trial, and keeps the deadline', async () => {
   const { machine, control } = await trying(null, NARROW);
   machine.table = null;
   await control.check();
@@ -344,14 +344,14 @@ test('another user confirms nothing by asking for the same, nor takes over what 
     machine.uptime += SECONDS;
     assertReturned({ machine, report: await control.check() }, NARROW);
   }
-  // with nobody's administrator: what is off may be turned on by anybody, and then it is
+  // without an administrator, any user may turn it on again, which reverts the trial of off
   const { machine, control } = await trying(NARROW, null);
   await assert.rejects(control.enable(WIDE, BOB.granted), { code: 'Denied' }, 'the local network was not open before');
   assertReturned({ machine, report: await control.enable(NARROW, BOB.granted) }, NARROW);
 });
 
 test('a timer never leads to less than what was confirmed', async () => {
-  // somebody turns it on for a moment, an administrator for good, and the first one tries to have it return to off
+  // a user turns it on for a moment, an administrator permanently, and then the user starts a change that would revert to off
   const { machine, control } = await startedWith(null);
   await control.try(NARROW, SECONDS, BOB);
   await control.enable(NARROW, ALL_ACTIONS);

@@ -1,4 +1,4 @@
-// GET /api/metrics: off by default, who may read it, what it says, its grammar, and what a hundred scrapes cost.
+// GET /api/metrics: off by default, access, content, grammar, and the cost of a hundred scrapes.
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -118,7 +118,7 @@ test('another machine reads the metrics with the token only', async t => {
   assert.equal((await remote({ authorization: `Bearer ${token}` })).status, 200);
 });
 
-test('the metrics say what the daemon knows of tunnel, kill switch, checks and tunnel CLI', async t => {
+test('exports the state of tunnel, kill switch, checks and tunnel CLI', async t => {
   const { running, daemon } = await setUp(t);
   const { state, log } = daemon;
   await scrape(running); // counts from here on
@@ -361,7 +361,7 @@ test('a hundred scrapes leave nothing behind', async t => {
   );
 });
 
-test('a tunnel CLI that hangs does not keep a scrape waiting, and scrapes at once share one text', async t => {
+test('a tunnel CLI that hangs does not delay a scrape, and simultaneous scrapes share one text', async t => {
   let asked = 0;
   const { running } = await setUp(t, {
     tunnel: {

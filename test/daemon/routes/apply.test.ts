@@ -170,7 +170,7 @@ test('an unconfirmed document returns, with the documents before it', async t =>
   assert.deepEqual([listed(memory), memory.state.snapshot().changes], [['b.example'], []]);
 });
 
-test('comments stay when a change of the list is taken back', async t => {
+test('comments survive the undo of a change', async t => {
   const { boot } = machine(t);
   const { routes, changes } = boot();
   const document = 'mode exclude\na.example  # the office\n';
@@ -185,7 +185,7 @@ test('comments stay when a change of the list is taken back', async t => {
   }
 });
 
-test('a single action on the split tunnel can be taken back as well', async t => {
+test('a single action on the split tunnel can be reverted too', async t => {
   const { boot, memory } = machine(t);
   const before = listed(memory);
   const { changes } = boot();

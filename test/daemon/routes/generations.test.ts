@@ -1,4 +1,4 @@
-// A document is set, taken back and restored through the tunnel CLI of each generation, one without ranges among them.
+// Sets, reverts and restores a document through the tunnel CLI of each generation, including one without ranges.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Settings as a file: exported, compared, applied as a whole or not at all, and taken back.
+// Settings as a file: exported, compared, applied as a whole or not at all, and undone.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';

@@ -26,7 +26,7 @@ test('replaces a file, private by default, and leaves no other behind', t => {
   assert.deepEqual(readdirSync(place).sort(), ['private', 'public', 'runtime']);
 });
 
-test('does not write through a link that somebody put in place of the temporary file', t => {
+test('does not write through a link in place of the temporary file', t => {
   const place = directory(t);
   const victim = join(place, 'victim');
   writeFileSync(victim, 'mine');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { paths } from '../../../daemon/system/paths.ts';
 
-test('a demo remembers nothing that the real tunnel would take back, and shares the rest', () => {
+test('a demo has its own records of what to revert, and shares all other paths', () => {
   const [real, demo] = [paths({ HOME: '/home/u' }), paths({ HOME: '/home/u' }, true)];
   const different = (Object.keys(real) as (keyof typeof real)[]).filter(key => real[key] !== demo[key]);
   assert.deepEqual(different, [

@@ -111,7 +111,7 @@ test('installs and removes shims', async t => {
   assert.equal((await box.run('fake')).stdout, 'upgraded\n');
 });
 
-test('shows what is left, who cools down, shared quotas and the last runs', async t => {
+test('shows remaining quotas, cooldowns, shared quotas and the last runs', async t => {
   const { box, fake } = setUp(t);
   box.accounts('fake', { a: 'k1', b: 'k2', c: 'k3' });
   assert.equal((await box.run('fake', ['crawl', '--secret', KEY])).exit, 0);
@@ -175,7 +175,7 @@ test('asks the providers on request, and says which could not be asked', async t
   );
 });
 
-test('publishes what another process changes, only while somebody has asked', async t => {
+test('publishes changes of other processes, but only after a request', async t => {
   const { box, accounts, events, fake } = setUp(t, { leaseMs: 1 });
   const watches = () => process.getActiveResourcesInfo().filter(name => name === 'FSEvent').length;
   assert.equal(watches(), 0, 'nothing is watched before the first request');

@@ -197,7 +197,7 @@ test('a broken connection shows nothing, whatever numbers a tool prints about it
   const { host } = await organization.serve();
   let count = 0;
   const gate = createServer(socket => {
-    // the first one is Culvert's own look at the certificate
+    // the first connection is Culvert's own, which reads the certificate
     if (count++ > 0) {
       socket.destroy();
       return;

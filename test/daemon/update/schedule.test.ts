@@ -1,4 +1,4 @@
-// The daemon asks the source by itself: after its start, and then once a day at times that differ.
+// Automatic checks: after the start of the daemon, and then once a day at varying times.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startSchedule } from '../../../daemon/update/schedule.ts';

@@ -90,7 +90,7 @@ test('a serial raised to the end of the numbers is refused, and does not lock ou
   assert.equal((await updater.updates.check(true)).problem, null);
 });
 
-test('an expired or refused source is a state at once, and an unreachable one after 7 days', () => {
+test('an expired or refused source is reported immediately, and an unreachable one after 7 days', () => {
   const now = Date.parse('2026-11-21T12:00:00Z');
   const stateOf = (code: string | null, failingSince: number | null) =>
     describeSource((code && { code, detail: '' }) || null, { answeredAt: null, failingSince }, now).state;

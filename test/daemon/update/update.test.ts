@@ -114,7 +114,7 @@ test('with nothing newer, an update says so and fetches nothing', async t => {
   assert.ok(!source.asked.some(url => url.endsWith('.AppImage')));
 });
 
-test('an answer is repeated for minutes unless a fresh one is asked for, and shared by all who ask at once', async t => {
+test('an answer is cached for minutes unless a fresh one is requested, and shared by concurrent requests', async t => {
   let now = Date.now();
   const { updater, source } = await setUp(t, { now: () => now });
   const asked = () => source.asked.filter(url => url.endsWith(MANIFEST)).length;

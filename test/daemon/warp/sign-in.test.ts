@@ -29,7 +29,7 @@ test('a sign-in that was begun is finished once, however the name is written', a
   await assert.rejects(signIn.finish(addressOf('acme')), isRefused);
 });
 
-test('an address that nobody asked for is refused', async () => {
+test('refuses an address without a pending sign-in', async () => {
   const { signIn, performed, clock } = setUp();
   await assert.rejects(signIn.finish(addressOf('acme')), isRefused);
   signIn.begin('acme');

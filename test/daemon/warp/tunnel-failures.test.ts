@@ -1,4 +1,4 @@
-// The tunnel over a CLI or a service that fails: what each failure is called, and what is spawned meanwhile.
+// The tunnel over a CLI or a service that fails: the code of each failure, and the commands that still run.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -156,7 +156,7 @@ test('registering and deleting a registration change the account', async t => {
   assert.equal(account.devices.length, 1);
 });
 
-test('a read that began before a registration does not say afterwards that there is none', async t => {
+test('a read that began before a registration does not overwrite it', async t => {
   const { tunnel, place, cli, status, state } = await startTunnel(t, { missing: true });
   const reach = (name: string) => writeFileSync(join(place.path, name), '');
   const reached = (name: string) => until(() => existsSync(join(place.path, name)));
@@ -264,7 +264,7 @@ test('a CLI that hangs holds a snapshot for a second at most, and the stop not a
   assert.ok(performance.now() - stopping < 5_000);
 });
 
-test('a CLI that neither listens nor knows JSON is polled, and an action is followed at once', async t => {
+test('polls a CLI that neither listens nor knows JSON, and reads immediately after an action', async t => {
   const { tunnel, status, runs } = await startTunnel(t, {
     fake: `case "$*" in
       --version) echo "warp-cli (unversioned)";;

@@ -65,7 +65,7 @@ test('fresh=1 reads everything again', async t => {
   ]);
 });
 
-test('connecting is accepted at once and then followed live; figures are read when asked for', async t => {
+test('accepts a connect immediately and then follows it live; reads statistics only on request', async t => {
   const { tunnel, state, events, status, spawned } = await startTunnel(t, { connectMs: 90 });
   await spawned(() => tunnel.refresh('stale'));
   // on a busy machine a read may come first, and the listener reports only what happens once it runs
@@ -75,7 +75,7 @@ test('connecting is accepted at once and then followed live; figures are read wh
     assert.deepEqual([output?.ok, output?.stdout], [true, 'Success\n']);
     await until(() => status().state === 'connected');
   });
-  // a busy machine may repeat a read whose value changed meanwhile
+  // a busy machine may repeat a read whose value has changed since
   assert.ok(new Set(spawnedByConnect).size <= 4, spawnedByConnect.join());
   assert.deepEqual(status().network, 'healthy');
   const states = events.filter(({ event }) => event === 'status').map(({ data }) => data as ReturnType<typeof status>);
@@ -119,7 +119,7 @@ test('no action asks warp-cli for more than four things, re-reads included', asy
   assert.match(await cli.control('show'), /settings/);
 });
 
-test('a change made elsewhere arrives by itself', async t => {
+test('a change by another program arrives without a request', async t => {
   const { tunnel, state, status, cli } = await startTunnel(t);
   await tunnel.refresh('stale');
   await cli.run('mode', 'doh');

@@ -159,7 +159,7 @@ test('ids that are paths, or of what is not an app, are not found', async t => {
     await assert.rejects(apps.launch({ appId }), problem('app-not-found'), appId);
 });
 
-test('an app that fails at once is reported, and one that hands over and exits with 0 is not', async t => {
+test('reports an app that fails immediately, but not one that hands over to a running instance', async t => {
   const { apps, entry, program } = await createDesktop(t);
   program('curl', 'exit 3');
   program('wget', 'exit 0');
@@ -276,7 +276,7 @@ test('verified, a launch waits for the trace page’s word through the proxy', a
   assert.deepEqual([...new Set(asked)], ['/cdn-cgi/trace']);
 });
 
-test('an Electron app that runs already is not started beside itself', async t => {
+test('does not start an Electron app that is already running', async t => {
   const { apps, entry, program, place } = await createDesktop(t);
   // the process shows as the shell that reads the script
   const chat = program(join(place, 'opt/chat/chat'), 'sleep 300; :');

@@ -27,7 +27,7 @@ function procfs(t: TestContext, processes: [exe: string, cgroup: string][]): str
   return proc;
 }
 
-test('a browser that runs outside would open the window, unless it is told to stay apart', t => {
+test('names the option for a browser that already runs outside, unless it has a profile of its own', t => {
   const proc = procfs(t, [
     ['/usr/lib/firefox-esr/firefox-esr', OUTSIDE],
     ['/opt/google/chrome/chrome', OUTSIDE],

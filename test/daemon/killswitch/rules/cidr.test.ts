@@ -1,4 +1,4 @@
-// Both ends of every range that may be no endpoint, and the addresses beside them.
+// Both ends of every range that can't be an endpoint, and the addresses next to them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Cidr, contains, parseCidr } from '../../../../daemon/killswitch/rules/cidr.ts';
@@ -83,7 +83,7 @@ const BOUNDARIES: readonly (readonly [refused: readonly string[], allowed: reado
   ],
 ];
 
-test('the first and the last address of every special range are refused, and those beside it are not', () => {
+test('refuses the first and the last address of every special range, but not their neighbors outside it', () => {
   for (const [refused, allowed] of BOUNDARIES) {
     for (const word of refused) assert.match(String(parseCidr(word)), /is not on the internet/, word);
     for (const word of allowed) assert.equal(accepted(word), word);

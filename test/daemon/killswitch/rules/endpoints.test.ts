@@ -1,4 +1,4 @@
-// Endpoints of the tunnel: accepted spellings, refused addresses, and the rules made of them.
+// Endpoints of the tunnel: accepted spellings, refused addresses, and their rules.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';

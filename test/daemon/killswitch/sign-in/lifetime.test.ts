@@ -154,7 +154,7 @@ test('the elements are one transaction, which also empties the sets', () => {
   assert.doesNotMatch(renderElements(CLOSED, 'culvert'), /add/);
 });
 
-test('a test of the network lets a helper out that serves nobody, and ends with its answer', async () => {
+test('a test of the network lets out a helper without a user, and ends with its answer', async () => {
   const { world, window, beat } = play();
   const testing = window.detect();
   await until(() => world.work !== null);

@@ -67,7 +67,7 @@ async function curl(...args: string[]): Promise<string> {
   return text;
 }
 
-/** A page on loopback that answers with the address of who asked. */
+/** A page on loopback that answers with the address of the client. */
 async function page(t: test.TestContext): Promise<number> {
   const server = createServer(socket => {
     socket.on('error', () => {});
@@ -94,7 +94,7 @@ test('a disconnected WireGuard client gets MASQUE, the mode and the connection, 
     assert.equal(await curl('-x', `${kind}://127.0.0.1:${port}`, address), 'asked from 127.0.0.77', kind);
 });
 
-test('a proxy that answers already runs nothing, and two requests at once share one attempt', async t => {
+test('a proxy that already answers starts nothing, and simultaneous requests share one attempt', async t => {
   const { tunnel, changes } = await setup(t);
   await Promise.all([
     tunnel.runAction({ action: 'enableLocalProxy' }),

@@ -149,7 +149,7 @@ test('at most four run at once, 32 wait, and the next one is refused as busy', a
   await assert.rejects(start(file), Problem);
 });
 
-test('writes run one after the other, reads beside them', async () => {
+test('writes run one after the other, and reads in parallel', async () => {
   const { start } = runner();
   const note = `>> ${place.path}/order`;
   const file = place.script('write', `echo "begin $1" ${note}; sleep 0.1; echo "end $1" ${note}`);

@@ -11,7 +11,7 @@ test('every recorded answer of --version is read', () => {
   assert.equal(parseVersion('WARP 0.2.0\n'), '0.2.0');
 });
 
-test('text without a version has none', () => {
+test('finds no version in other text', () => {
   for (const text of ['', 'warp-cli', 'error 12', '1.2.3.4.5', '162.159.198.2:443'])
     assert.equal(parseVersion(text), null);
 });

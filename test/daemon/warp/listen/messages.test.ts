@@ -1,4 +1,4 @@
-// A listening CLI's stream arrives in pieces of any size; each message must come out once, complete and at once.
+// A listening CLI's stream arrives in pieces of any size; each message must come out once, complete and without delay.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createSplitter } from '../../../../daemon/warp/listen/messages.ts';
@@ -56,7 +56,7 @@ test('a huge line and a huge document are dropped, and what follows is read', ()
   assert.equal(splitter.push(`${CONNECTED}\n`).at(-1), CONNECTED);
 });
 
-test('a block of text is one message when it arrives at once, and is reported again when it grows', () => {
+test('a block of text that arrives in one piece is one message, and is reported again when it grows', () => {
   const stream = 'Status update: Connecting\nReason: A\nStatus update: Connected\nNetwork: healthy\n';
   assert.deepEqual(split(stream), [
     'Status update: Connecting\nReason: A',

@@ -1,4 +1,4 @@
-// The listening child against scripted CLIs: what it says arrives at once, and however it ends it is replaced.
+// The listening child against scripted CLIs: its messages arrive without delay, and it is replaced however it ends.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Pace } from '../../../../daemon/warp/listen/pace.ts';
@@ -233,7 +233,7 @@ test('the event loop goes on while a child floods, and the flood can be stopped'
   await until(() => !alive(pidOf(runs()[0])));
 });
 
-test('messages within the pace all arrive, in order, also when they come at once', async t => {
+test('all messages within the pace arrive in order, even in one burst', async t => {
   const { messages, ends } = setup(t, 'seq -f "line %g" 1 400; exec sleep 60', {
     form: 'text',
     pace: { ...FLOOD, fullSlices: 20 },

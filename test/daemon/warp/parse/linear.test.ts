@@ -122,7 +122,7 @@ for (const [name, parse] of Object.entries(PARSERS))
 
 /** All that a run of the tunnel CLI keeps. */
 const MIB = 1 << 20;
-/** The event loop waits meanwhile. The two take up to 60 ms together. */
+/** Limit for two parsers, which take up to 60 ms together and block the event loop. */
 const HELD_MS = 400;
 
 for (const unit of ['\r', '\n', '\x1b[', '\x1b[0m', '\x9b', '{\n'])

@@ -225,7 +225,7 @@ test('failures are reported by name, and never shown as a state', () => {
   }
 });
 
-test('a warning beside a status does not hide it', () => {
+test('a warning on stderr does not hide a status', () => {
   const reading = parseStatus({ stdout: 'Status update: Connected\n', stderr: 'Warning: deprecated', exitCode: 0 });
   assert.equal(reading.state, 'connected');
 });
