@@ -114,7 +114,7 @@ async function pendingChange({ client }: Context, subject: Subject): Promise<Cha
   return (await client.call('GET /api/snapshot')).changes.find(change => change.subject === subject);
 }
 
-/** Waits until the daemon has taken a change back. */
+/** Waits until the daemon has reverted a change. */
 async function returned(context: Context, subject: Subject | undefined): Promise<void> {
   const stream = await context.client.events(undefined, ['changes']);
   const close = () => stream.close();
@@ -132,7 +132,7 @@ async function returned(context: Context, subject: Subject | undefined): Promise
   }
 }
 
-/** Counts down. Ctrl+C and Ctrl+D take the change back; a terminal that goes away leaves that to the daemon. */
+/** Counts down. Ctrl+C and Ctrl+D revert the change; if the terminal closes, the daemon does. */
 async function question({ stdin, stderr }: Context, until: number): Promise<'keep' | 'revert' | 'late'> {
   const { createInterface } = await import('node:readline');
   const lines = createInterface({ input: stdin, output: stderr, terminal: true, historySize: 0 });

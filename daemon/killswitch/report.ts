@@ -27,7 +27,7 @@ export interface Report {
   pausedUntil: string | null;
   /** Time of the last repair of another program's change, since the kill switch was set. */
   repairedAt: string | null;
-  /** The service can take a change back unless it is confirmed; an older one can't. */
+  /** True if the service can revert changes that are not confirmed; older ones can't. */
   confirmable: boolean;
   /** The present value was not confirmed yet; null where it stays. */
   unconfirmed: Unconfirmed | null;

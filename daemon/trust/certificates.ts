@@ -115,7 +115,7 @@ export function parseCertificates(text: string): Certificate[] {
 function describe(certificate: X509Certificate): Certificate {
   return {
     fingerprint: certificate.fingerprint256,
-    // the text around it in the file is of no use to anybody, and whatever a program makes of it
+    // without the text around it in the file, which serves no purpose and may confuse a program
     pem: certificate.toString().trim(),
     name: nameIn(certificate.subject ?? ''),
     from: Date.parse(certificate.validFrom),

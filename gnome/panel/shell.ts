@@ -25,7 +25,7 @@ export interface Shell {
   model: Model;
   /** The state in words, computed once per event. */
   view(): View;
-  /** A short word on what has been done; with a way to take it back. */
+  /** Shows a short message about a completed change. @param undo reverts it */
   toast(text: string, undo?: () => void): void;
   /** Shows a failure, with its details behind a button. */
   showError(error: unknown): void;

@@ -29,7 +29,7 @@ export interface Host {
   bus: string;
   /** Starts it and waits for its answer. */
   start(): Promise<Service>;
-  /** Ends the service, and leaves a table that anybody may replace. */
+  /** Ends the service, and leaves a table that other programs may replace. */
   close(service: Service): Promise<void>;
 }
 

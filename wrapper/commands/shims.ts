@@ -164,7 +164,7 @@ export function uninstallShims(names: readonly string[], options: { json?: boole
   emit(options.json, { uninstalled: results }, lines.join('\n'));
 }
 
-/** A broken catalog must not keep anybody from uninstalling. */
+/** A broken catalog must not prevent uninstalling. */
 function binOf(cli: string, context: Context): string {
   try {
     return providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli).bin;

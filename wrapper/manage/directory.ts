@@ -32,7 +32,7 @@ export function trust(file: string, text: string, paths: Paths): void {
   changeTrust(paths, list => [...list.filter(item => item !== digest(file, text)), digest(file, text)]);
 }
 
-/** Takes the trust back. */
+/** Stops trusting a file. */
 export function distrust(file: string, text: string, paths: Paths): void {
   changeTrust(paths, list => list.filter(item => item !== digest(file, text)));
 }

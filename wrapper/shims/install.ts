@@ -355,7 +355,7 @@ function writeInstalls(paths: Paths, installs: Installs): void {
   else fs.rmSync(paths.installs, { force: true });
 }
 
-/** A full disk must not keep anybody from uninstalling: what stays recorded is only reported as replaced. */
+/** A full disk must not prevent uninstalling: what stays recorded is only reported as replaced. */
 function record(paths: Paths, installs: Installs): void {
   try {
     writeAtomic(paths.installs, `${JSON.stringify(installs)}\n`);

@@ -1,4 +1,4 @@
-// Describes accounts without asking anybody and without secrets. The daemon reads this, too.
+// Describes accounts from local files, without secrets. The daemon uses this, too.
 import { type Account, type Capacity, type Pool, readConfig } from './config.ts';
 import { type Cooldown, isCoolingDown } from './cooldown.ts';
 import { forecast } from './forecast.ts';

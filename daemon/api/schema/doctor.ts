@@ -90,7 +90,7 @@ const Undoable = z.object({
   id: z.string(),
   ...Label,
   at: Time,
-  /** `culvert-repair` did it, so only an administrator can take it back. */
+  /** `culvert-repair` made the change, so only an administrator can undo it. */
   administrator: z.optional(z.literal(true)),
 });
 /** A fix that can be undone; `id` is that of its check. */

@@ -22,7 +22,7 @@ export function isAttended({ stdin, stderr, json }: Context): boolean {
 }
 
 /**
- * Asks before a change that goes further than its command says, or that nothing takes back.
+ * Asks before a change that goes further than its command says, or can't be undone.
  * @param consequence says what changes, in whole sentences
  * @throws Failure after a no; without a terminal unless `--yes` was given
  */

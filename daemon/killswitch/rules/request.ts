@@ -1,4 +1,4 @@
-// Pure: checks the arguments of a caller of the root service, before anybody is asked for permission.
+// Pure: checks the arguments of a call to the root service, which comes before asking polkit.
 import { parseCidr } from './cidr.ts';
 import { type Endpoint, isEndpointPort } from './rules.ts';
 

@@ -1,5 +1,5 @@
 // The only way in from the system bus. GDBus reads a message whole and keeps several times its size, up to the 32 MiB
-// that the bus allows anybody to send. So it gets a private socket, and only small messages pass from the bus to it.
+// that the bus allows. So it gets a private socket, and only small messages pass from the bus to it.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { createFrames, type Header, METHOD_CALL, SIGNAL } from '../bus-frames.ts';
@@ -21,7 +21,7 @@ const LIMIT = { burst: 40, perSecond: 5 };
 const REFUSALS = { burst: 200, perSecond: 20 };
 /** All callers together whose user is not known. */
 const UNKNOWN_USER = -1;
-/** The interfaces whose signals the service listens to. Anybody may send any connection a signal. */
+/** The interfaces whose signals the service listens to. Every connection to the bus may send us signals. */
 const SIGNALS = ['org.freedesktop.DBus', 'org.freedesktop.login1.Manager'];
 /** Serials of our own messages, far from those that GDBus counts up from 1. */
 const FIRST_SERIAL = 0x8000_0000;

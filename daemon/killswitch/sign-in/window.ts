@@ -22,8 +22,9 @@ export interface Helper {
   stop(): void;
 }
 
-/** `uid` is the only user who is served. Null: the helper tests the network instead. */
+/** Task of a helper. */
 export interface HelperWork {
+  /** The only user served; null for a test of the network. */
   uid: number | null;
   servers: readonly string[];
 }

@@ -107,7 +107,7 @@ export function totalsTable(
   ];
   const months = monthsOf(totals.days);
   return {
-    // Translators: titles of columns; drops are connections that ended without anybody's wish
+    // Translators: titles of columns; drops are connections that ended unexpectedly
     titles: [_('Day'), _('Connected for'), _('Received'), _('Sent'), _('Drops')],
     rows: [
       ...totals.days.map(day => row(formatDay(day.day, tr), day)).reverse(),

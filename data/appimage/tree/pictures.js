@@ -1,4 +1,4 @@
-// Has image loaders and fonts read their variables, before environment.js takes these back.
+// Has image loaders and fonts read their variables before environment.js removes them.
 import GdkPixbuf from 'gi://GdkPixbuf?version=2.0';
 import PangoCairo from 'gi://PangoCairo?version=1.0';
 

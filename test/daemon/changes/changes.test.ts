@@ -95,7 +95,7 @@ const LIMITS: [string, ChangeOptions, (m: ReturnType<typeof machine>) => void][]
 ];
 
 for (const [title, options, wait] of LIMITS)
-  test(`takes back what is ${title}, by a daemon that was killed and started again`, async t => {
+  test(`reverts a change that is ${title}, in a daemon that was killed and started again`, async t => {
     for (const [request, read] of SUBJECTS) {
       const m = machine(t);
       const memory = memoryTunnel();
@@ -135,7 +135,7 @@ test('MASQUE options that were printed in unknown words are not limited', async 
   assert.equal(memory.values.masque, 'h2-only');
 });
 
-test('takes a change back in the daemon that made it, and after the machine was asleep', async t => {
+test('reverts a change in the daemon that made it, and after the machine was asleep', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
   const service = m.boot(memory);
@@ -254,7 +254,7 @@ test('says why a value does not return, and tries until it does', async t => {
   assert.equal(memory.values.mode, 'warp');
 });
 
-test('a kill while a change is made takes it back at the next start', async t => {
+test('reverts a change that a kill interrupted, at the next start', async t => {
   const m = machine(t);
   for (const done of [true, false]) {
     const memory = memoryTunnel();

@@ -1,5 +1,5 @@
-// Killed before each file operation of applying a document, limiting a change, and taking one back: after the next start
-// there is the old state or the new one, and what was to return returns.
+// Kills the daemon before each file operation of applying a document, limiting a change, and reverting one: the next start
+// finds the old state or the new one, and completes a pending revert.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

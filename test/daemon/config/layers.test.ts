@@ -130,7 +130,7 @@ test('a wrong or unknown key is ignored, and the others apply', async t => {
   );
 });
 
-test('a session override lasts until null takes it back', async t => {
+test('a session override lasts until it is set to null', async t => {
   const settings = await loadConfig(files(t, { user: '{"ui":{"theme":"light"}}' }), {});
   settings.setSession({ ui: { theme: 'dark' } });
   assert.equal(settings.config.ui.theme, 'dark');

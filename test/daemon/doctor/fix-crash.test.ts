@@ -58,7 +58,7 @@ test('a killed fix has changed nothing, or can be undone', { skip }, async t => 
   assert.deepEqual([...seen].sort(), ['new\n', 'old\n'], 'it was killed before and after the change');
 });
 
-test('taking a fix back can be killed and repeated', { skip }, async t => {
+test('an undo can be killed and repeated', { skip }, async t => {
   const home = machine(t);
   await act(home, 'apply');
   await kill(t, home, 'undo', async name => {

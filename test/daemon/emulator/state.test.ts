@@ -92,7 +92,7 @@ describe('the emulated client', () => {
     assert.equal((await it_.runWith(older, 'tunnel', 'protocol', 'set', 'WireGuard')).exitCode, 0);
   });
 
-  it('marks what the command line added to the split tunnel, and takes it back', async () => {
+  it('marks entries that the command line added to the split tunnel, and removes them', async () => {
     await ok('tunnel', 'ip', 'add', '203.0.113.7');
     await ok('tunnel', 'ip', 'add', '2001:db8::7');
     await ok('tunnel', 'ip', 'add-range', '198.51.100.0/24');

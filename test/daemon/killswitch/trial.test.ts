@@ -103,7 +103,7 @@ for (const [variant, [name, previous, wanted]] of CHANGES.entries()) {
     }
   });
 
-  test(`turned ${name}: a clock of the wall that jumps neither keeps it nor takes it back`, async () => {
+  test(`turned ${name}: a jump of the wall clock neither confirms nor reverts it`, async () => {
     for (const jump of [-86_400_000, 86_400_000]) {
       const { machine, control } = await trying(previous, wanted);
       machine.wallMs += jump;
@@ -319,7 +319,7 @@ test('the user who made a change decides about it; others need the permission to
     await control.revert(alice);
     assert.equal(machine.table, render(NARROW));
   }
-  // nor does anybody take it over with a change that would need less
+  // nor can another user take it over with a change that needs less permission
   await control.enable(NARROW, ALL_ACTIONS);
   await control.try({ ...NARROW, endpoints: [...NARROW.endpoints, MOVED] }, SECONDS, ALICE);
   assert.match(control.permissionToTry(NARROW, BOB.uid), /disable$/);

@@ -87,7 +87,7 @@ test('sets the HTTP versions of MASQUE before a protocol that does not have them
   assert.deepEqual([other.memory.values.masque, other.memory.values.protocol], ['h3-with-h2-fallback', 'MASQUE']);
 });
 
-test('says what a file would change, applies it, and undo takes it back', async t => {
+test('lists the changes that a file would make, applies it, and undoes it', async t => {
   const machine = await setUp(t);
   const { changes, skipped, invalid } = await machine.file.diff(OTHER);
   assert.deepEqual(
@@ -118,7 +118,7 @@ test('everything about the tunnel returns where it is not confirmed', async t =>
   assert.deepEqual([all(machine).slice(0, 5), machine.pending()], [BEFORE.slice(0, 5), []]);
 });
 
-test('a step that fails takes back those before it', async t => {
+test('a step that fails reverts the ones before it', async t => {
   for (let failing = 1; failing <= 6; failing++) {
     const machine = await setUp(t);
     machine.memory.before = (_, number) => {

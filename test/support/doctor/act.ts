@@ -1,4 +1,4 @@
-// Applies the fix of a file below a directory, or takes it back, in a test or in a program that it kills.
+// Applies or undoes the fix of a file below a directory, in a test or in a program that the test kills.
 import { readFileSync } from 'node:fs';
 import { message } from '../../../daemon/doctor/check.ts';
 import { fileFix } from '../../../daemon/doctor/file-fix.ts';
@@ -7,7 +7,7 @@ import { createTools } from '../../../daemon/doctor/world/tools.ts';
 
 export type Act = 'apply' | 'undo';
 
-/** Changes `file` below a directory from what it holds to `new`, or takes that back. */
+/** Writes `new` into `file` below a directory, or undoes that. */
 export async function act(directory: string, what: Act): Promise<void> {
   const path = `${directory}/file`;
   const hands: FixContext = {

@@ -202,7 +202,7 @@ function commonOptions(address: Address, { ca, timeoutMs }: ConnectOptions): Red
   };
 }
 
-/** For TLS. NODE_TLS_REJECT_UNAUTHORIZED=0 is meant for the wrapped tool, and would give the password to anybody. */
+/** TLS options. NODE_TLS_REJECT_UNAUTHORIZED=0 is meant for the wrapped tool; here it would expose the password. */
 function verified(ca: string | undefined): { rejectUnauthorized: true; ca?: string } {
   return { rejectUnauthorized: true, ...(ca !== undefined && { ca }) };
 }

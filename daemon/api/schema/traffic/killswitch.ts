@@ -26,7 +26,7 @@ export const KillSwitch = z.object({
   pausedUntil: z.nullable(Time),
   /** When another program's change of the rules was last repaired; null without such a repair since it was turned on, and for an older root service. */
   repairedAt: z.nullable(Time),
-  /** `confirmWithin` is understood: the root service that is installed can take a change back. */
+  /** `confirmWithin` is understood: the installed root service can revert a change. */
   confirmable: z.boolean(),
   /** The present value is not confirmed: unless it is by `confirmBy`, the root service sets the previous one again. */
   unconfirmed: z.nullable(

@@ -35,7 +35,7 @@ export const proxyOn: Run = async (context, _, options) => {
 
 /**
  * Asks for consent to switch the proxy on: it changes the mode of the whole machine. A script that gives a limit needs
- * no `--yes`, since the limit takes the change back.
+ * no `--yes`, since the change then reverts automatically.
  */
 export async function proxyConsent(context: Context, options: Options, before: Snapshot): Promise<void> {
   // don't ask when the tunnel client will refuse anyway

@@ -67,7 +67,7 @@ export const action: Run = async (context, [name, given], options) => {
   return askToKeep(context, subject ?? undefined, keeping);
 };
 
-/** Actions that nothing takes back, with what they end. */
+/** Actions that can't be undone, with their consequences. */
 const FINAL: { readonly [A in ActionName]?: string } = {
   deleteRegistration: 'Without a registration the tunnel does not work. A new one has another identity.',
   resetSettings:

@@ -1,4 +1,4 @@
-// `culvert doctor`: runs the checks, shows problems first with their evidence, applies a fix, and takes it back.
+// `culvert doctor`: runs the checks, shows problems first with their evidence, and applies and undoes fixes.
 
 import { actionRequest } from '../../../api/actions.ts';
 import { Unreachable } from '../../../api/client.ts';

@@ -75,7 +75,7 @@ export const killSwitchResume: Run = async context => {
   return EXIT.ok;
 };
 
-/** A user who is blocked must get out without a working daemon as well. */
+/** A blocked user must be able to get out even without a working daemon. */
 async function orWithoutDaemon<T>(withDaemon: () => Promise<T>, without: () => Promise<T>): Promise<T> {
   try {
     return await withDaemon();

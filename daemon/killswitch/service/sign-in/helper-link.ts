@@ -26,7 +26,7 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
     return pid;
   }
 
-  /** The first connection of the unit's process. Anybody may connect, and is turned away. @throws Error */
+  /** The first connection of the unit's process; those of other processes are refused. @throws Error */
   async function arrival(listener: Gio.SocketListener): Promise<{ connection: Gio.SocketConnection; uid: number }> {
     const patience = new Gio.Cancellable();
     const timer = setTimeout(() => patience.cancel(), START_MS);

@@ -66,7 +66,7 @@ export async function lines(stream: Gio.InputStream, heard: (line: string) => vo
   }
 }
 
-/** Listens at a path to which anybody may connect. @throws GLib.Error */
+/** Listens at a path to which every user may connect. @throws GLib.Error */
 export function listenAt(path: string, listener: Gio.SocketListener): void {
   GLib.unlink(path);
   listener.add_address(Gio.UnixSocketAddress.new(path), Gio.SocketType.STREAM, Gio.SocketProtocol.DEFAULT, null);

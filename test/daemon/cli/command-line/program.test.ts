@@ -230,7 +230,7 @@ test('the manual page has every command and no error that groff would warn of', 
   );
   assert.deepEqual([status, stderr], [0, '']);
   for (const words of ALL) assert.match(stdout, new RegExp(`^ *culvert ${words.join(' ')}\\b`, 'm'));
-  // a user who is cut off from everything else needs the way out
+  // the ways out for a user without network
   const lockedOut = /^LOCKED OUT\n(.*?)^EXIT STATUS/ms.exec(stdout)?.[1] ?? '';
   for (const way of ['culvert killswitch off', 'sudo busctl call org.culvert.KillSwitch1', 'culvert-killswitch-remove'])
     assert.ok(lockedOut.includes(way), way);

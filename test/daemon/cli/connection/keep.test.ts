@@ -48,7 +48,7 @@ for (const [title, typed] of [
   ['a no', 'n\r'],
   ['Ctrl+C', '\x03'],
 ])
-  test(`takes a change back after ${title}`, async t => {
+  test(`reverts a change after ${title}`, async t => {
     const { values, onTerminal } = await setUp(t);
     const child = await onTerminal(['protocol', 'wireguard']);
     await prints(child, 'stdout', /Keep this change/);
@@ -69,7 +69,7 @@ test('reverts a change without an answer, and when the terminal is gone', async 
   await until(() => values.mode === 'warp');
 });
 
-test('asks for every setting that can cut a user off, and takes it back after a no', async t => {
+test('asks for every setting that can cut a user off, and reverts it after a no', async t => {
   const { values, daemon, listed, onTerminal } = await setUp(t);
   const routes = listed();
   for (const [words, set] of [
@@ -173,7 +173,7 @@ test('off --for, extend and revert', async t => {
     assert.equal((await culvert(home, words)).code, 2, words.join(' '));
 });
 
-test('imports, adds, removes, exports and takes back routes', async t => {
+test('imports, adds, removes, exports and reverts routes', async t => {
   const { home, listed } = await setUp(t);
   const file = join(home.path, 'routes.txt');
   writeFileSync(file, 'mode exclude\n10.0.0.0/8  # the office\n10.9.0.1-10.9.0.2\n');

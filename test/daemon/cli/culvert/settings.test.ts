@@ -62,7 +62,7 @@ test('proxy on and off switch the mode, and off leaves every other mode alone', 
   ]);
 });
 
-test('config set writes the file of the user, --session does not, and unset takes each back', async t => {
+test('config set writes the file of the user, --session does not, and unset reverts both', async t => {
   const home = createHome(t);
   const { directory, daemon } = await startDaemon(t, home);
   const file = () => JSON.parse(readFileSync(join(directory, 'user.json'), 'utf8'));

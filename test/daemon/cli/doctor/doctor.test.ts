@@ -128,7 +128,7 @@ test('a fix is shown, applied with --yes, and reverted by undo', async t => {
   assert.match((await culvert(home, ['doctor', 'undo', '--yes'])).stderr, /nothing to undo/);
 });
 
-test('undo lists what an administrator may have run, with the commands that take it back', async t => {
+test('undo lists what an administrator may have run, with the commands that revert it', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   const state = join(home.path, '.local/state/culvert');

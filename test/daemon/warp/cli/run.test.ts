@@ -134,7 +134,7 @@ test('secrets of the command line are blanked out in the answer and in the log',
   assert.equal(output.stdout, 'invalid value ****1234\n');
 });
 
-test('at most four run at once, 32 wait, and the next one is refused as busy', async () => {
+test('at most four run in parallel, 32 wait, and the next one is refused as busy', async () => {
   const { start, stop } = runner();
   const file = place.script('slow', `echo start >> ${place.path}/slow.log; exec sleep 60`);
   const runs = Array.from({ length: 36 }, () => start(file).catch((error: unknown) => error));
