@@ -117,6 +117,8 @@ const HttpProvider = z.strictObject({
   /** A key is sent in this header; in `authorization` behind the scheme. */
   key_header: z._default(z.string().check(z.lowercase()), 'authorization'),
   key_scheme: z._default(z.string(), 'Bearer'),
+  /** Field at the top of a body in JSON in which some programs send the key as well. */
+  key_field: z.optional(z.string()),
   /** Start of every key: programs refuse a placeholder of another form. */
   key_prefix: z._default(z.string(), ''),
   /** Further headers that belong to an account; they are not passed on. */

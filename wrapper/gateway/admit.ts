@@ -1,6 +1,8 @@
 // Decides whether a request is one of a program that was given a placeholder. Pure.
 import { timingSafeEqual } from 'node:crypto';
+import type { HttpProvider } from '../catalog/catalog.ts';
 import { digest } from '../system/hash.ts';
+import { keyIn, keysInProtocols } from './key-places.ts';
 
 /** The answer to a request that is not forwarded. */
 export interface Refusal {
@@ -24,12 +26,9 @@ interface Admitted {
 export interface Door {
   consumers: readonly Consumer[];
   port: number;
-  /** The header in which the provider's programs send their key. */
-  keyHeader: string;
+  /** Says where the provider's programs send their key. */
+  http: Pick<HttpProvider, 'key_header' | 'mcp'>;
 }
-
-/** Maximum parts of an address that may hold a placeholder. */
-const MOST_PLACES = 16;
 
 type Headers = NodeJS.Dict<string[]>;
 
@@ -37,14 +36,14 @@ type Headers = NodeJS.Dict<string[]>;
  * Refuses what a web page can send (another name for this address, an origin) and what has no placeholder.
  * @param headers each with all its values
  */
-export function admit(target: string, headers: Headers, { consumers, port, keyHeader }: Door): Admitted | Refusal {
+export function admit(target: string, headers: Headers, { consumers, port, http }: Door): Admitted | Refusal {
   const { host = [], origin, 'sec-fetch-site': site } = headers;
   if (host.length !== 1 || host[0] !== `127.0.0.1:${port}`)
     return { status: 421, message: `This gateway has one address only: 127.0.0.1:${port}.` };
   if (origin || site?.some(value => value !== 'none'))
     return { status: 403, message: 'A web page may not use this gateway.' };
   if (!target.startsWith('/')) return { status: 400, message: 'The request names no path.' };
-  for (const placeholder of placeholdersIn(target, headers, keyHeader)) {
+  for (const placeholder of placeholdersIn(target, headers, http)) {
     // digests have one length, as the comparison needs; all are compared, so that the time says nothing
     const own = digest(Buffer.from(placeholder));
     const [consumer] = consumers.filter(each => timingSafeEqual(own, each.digest));
@@ -57,11 +56,10 @@ export function admit(target: string, headers: Headers, { consumers, port, keyHe
  * Texts of which one should be a placeholder. Programs in which no header can be set for a websocket send their key as a
  * subprotocol, and clients of an MCP server in its address.
  */
-function placeholdersIn(target: string, headers: Headers, keyHeader: string): string[] {
-  const given = headers[keyHeader] ?? [];
+function placeholdersIn(target: string, headers: Headers, http: Door['http']): string[] {
+  const given = headers[http.key_header] ?? [];
   if (given.length > 0) return given.length === 1 ? [given[0]!.replace(/^[A-Za-z-]+ +/, '')] : [];
   const protocols = headers.upgrade ? (headers['sec-websocket-protocol'] ?? []) : [];
-  if (protocols.length > 0) return protocols.length === 1 ? [(protocols[0]!.split(',').at(-1) ?? '').trim()] : [];
-  const [path = '', query = ''] = target.split('?', 2);
-  return [...path.split('/'), ...new URLSearchParams(query).values()].filter(text => text !== '').slice(0, MOST_PLACES);
+  if (protocols.length > 0) return protocols.length === 1 ? keysInProtocols(protocols[0]!) : [];
+  return [keyIn(target, http)];
 }

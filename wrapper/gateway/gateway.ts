@@ -89,7 +89,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   let url = '';
   /** @returns how to forward a request, or why it is not forwarded */
   const routeOf = async (req: IncomingMessage): Promise<Route | Refusal> => {
-    const door = { consumers: consumers.all, port, keyHeader: http.key_header };
+    const door = { consumers: consumers.all, port, http };
     const admitted = admit(req.url ?? '', req.headersDistinct, door);
     if ('status' in admitted) return admitted;
     const { consumer, placeholder } = admitted;

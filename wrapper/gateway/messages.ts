@@ -29,16 +29,6 @@ export function passedOn(raw: readonly string[], { key_header, account_headers }
   return headers;
 }
 
-/** The value of the key's header. */
-export function keyValue({ key_header, key_scheme }: HttpProvider, key: string): string {
-  return key_header === 'authorization' ? `${key_scheme} ${key}` : key;
-}
-
-/** The same text with a key in place of the placeholder: some programs send it in an address or a body as well. */
-export function withKey(text: string, placeholder: string, key: string): string {
-  return text.replaceAll(placeholder, () => key);
-}
-
 /** The headers of a body with another length. */
 export function withLength(headers: readonly string[], bytes: number): string[] {
   return [...without(headers, /^content-length$/i), 'content-length', String(bytes)];
@@ -86,14 +76,6 @@ export function baseOf(
 ): string {
   if (mcp && isMcp) return mcp.base;
   return bases.find(({ key_ends: end }) => key.endsWith(end))?.base ?? base;
-}
-
-/** Reports whether an address is the one of the provider's MCP server, with or without the placeholder in it. */
-export function isForMcp(target: string, { mcp }: Pick<HttpProvider, 'mcp'>, placeholder: string): boolean {
-  const pathIn = (text: string) => text.split('?', 1)[0]!.split('/').filter(Boolean);
-  const own = mcp && pathIn(mcp.address).filter(part => part !== '{key}');
-  const asked = pathIn(target).filter(part => part !== placeholder);
-  return own?.length === asked.length && own.every((part, index) => part === asked[index]);
 }
 
 /** The entry whose `request` is this one, such as `POST /v2/crawl`; `*` stands for any part of a path. */

@@ -17,8 +17,9 @@ import { countPassed } from '../system/buffers.ts';
 import { parseDuration } from '../system/duration.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
+import { isForMcp, keyValue, withKeyInAddress, withKeyInBody } from './key-places.ts';
 import type { Ledger } from './ledger.ts';
-import { baseOf, isForMcp, keyValue, passedOn, withKey, without } from './messages.ts';
+import { baseOf, passedOn, without } from './messages.ts';
 import type { Room } from './room.ts';
 
 /** Idle connections are closed before most providers close them, so that few requests use one that is closing. */
@@ -112,7 +113,7 @@ export function ask(
   const target = req.url ?? '/';
   const { host, options: address } = addressOf(baseOf(http, key, isForMcp(target, http, placeholder)));
   const headers = without(passedOn(req.rawHeaders, http), OWN);
-  const path = withKey(target, placeholder, encodeURIComponent(key));
+  const path = withKeyInAddress(target, http, placeholder, encodeURIComponent(key));
   headers.push('host', host, 'accept-encoding', 'identity');
   // a program that sends the key in the address sends no header
   if (path === target || req.headers[http.key_header] !== undefined) headers.push(http.key_header, keyValue(http, key));
@@ -150,7 +151,7 @@ function sendOnce(res: ServerResponse, start: Start, passing: Passing): Promise<
   const { req } = res;
   const { http, placeholder } = passing.route;
   const key = keyOf(passing);
-  const body = start.isWhole ? withKey(start.bytes.toString('latin1'), placeholder, key) : '';
+  const body = start.isWhole ? withKeyInBody(start.bytes, http, placeholder, key).toString('latin1') : '';
   const headers: string[] = [];
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
   if (start.isWhole && (length !== undefined || encoding !== undefined))

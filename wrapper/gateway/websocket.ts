@@ -5,8 +5,9 @@ import { pipeline } from 'node:stream/promises';
 import { parseDuration } from '../system/duration.ts';
 import { headersOf, readError } from './answer.ts';
 import { pathOf, turnFor } from './forward.ts';
+import { withKeyInProtocols } from './key-places.ts';
 import { Mask } from './mask.ts';
-import { verdictOf, withKey } from './messages.ts';
+import { verdictOf } from './messages.ts';
 import { ask, keyOf, NoAnswer, type Passing, type Route, type Start } from './upstream.ts';
 
 /** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
@@ -104,7 +105,7 @@ function connect(req: IncomingMessage, client: Duplex, passing: Passing): Promis
   const { 'sec-websocket-protocol': protocols } = req.headers;
   const headers = ['connection', 'Upgrade', 'upgrade', 'websocket'];
   for (const name of OF_HANDSHAKE) headers.push(name, String(req.headers[name] ?? ''));
-  if (protocols) headers.push('sec-websocket-protocol', withKey(protocols, placeholder, keyOf(passing)));
+  if (protocols) headers.push('sec-websocket-protocol', withKeyInProtocols(protocols, placeholder, keyOf(passing)));
   return new Promise((resolve, reject) => {
     const upstream = ask(req, passing, headers, { agent: false });
     const stop = () => void upstream.destroy(new Error('it took too long'));

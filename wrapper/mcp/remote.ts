@@ -1,6 +1,6 @@
 // Puts the gateway in place of a provider's MCP server over HTTP, in the entry of a client, or takes it out.
 import type { Catalog, HttpProvider } from '../catalog/catalog.ts';
-import { isForMcp } from '../gateway/messages.ts';
+import { isForMcp, keyIn } from '../gateway/key-places.ts';
 import { sha256 } from '../system/hash.ts';
 import { isRecord, isText } from '../system/shape.ts';
 import type { Original, Originals } from './originals.ts';
@@ -95,22 +95,10 @@ function find(entry: Record<string, unknown>, http: HttpProvider): Remote | unde
   for (const field of FIELDS) {
     const url = entry[field];
     if (!http.mcp || !isText(url) || originOf(url).toLowerCase() !== http.mcp.base) continue;
-    const inUrl = keyIn(targetOf(url), http.mcp.address);
+    const inUrl = keyIn(targetOf(url), http);
     if ((inUrl || inHeader) && isForMcp(targetOf(url), http, inUrl)) return { field, header, url, inUrl, inHeader };
   }
   return undefined;
-}
-
-/** The text in place of `{key}` in an address, or `''` for none. */
-function keyIn(target: string, address: string): string {
-  const [path = '', query = ''] = target.split('?', 2);
-  const [ownPath = '', ownQuery = ''] = address.split('?', 2);
-  const [parts, own] = [path, ownPath].map(text => text.split('/').filter(Boolean));
-  const place = own!.indexOf('{key}');
-  if (place >= 0) return parts!.length === own!.length ? parts![place]! : '';
-  const name = /([^&]+=)\{key\}/.exec(ownQuery)?.[1] ?? '';
-  const parameter = query.split('&').find(text => text.startsWith(name));
-  return parameter?.slice(name.length) ?? '';
 }
 
 /** Scheme and host of an address. A variable of the client in it is no reason to refuse it. */

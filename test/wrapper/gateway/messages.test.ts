@@ -12,7 +12,6 @@ import {
   passedOn,
   readAnswer,
   verdictOf,
-  withKey,
 } from '../../../wrapper/gateway/messages.ts';
 import { digest } from '../../../wrapper/system/hash.ts';
 import { missing } from '../../support/temporary.ts';
@@ -22,7 +21,7 @@ const http = loadCatalog(shipped, missing(test)).providers.firecrawl!.http!;
 
 test('only a program with the placeholder is let in, by the one name of the gateway', () => {
   const consumers = [{ name: 'app', placeholder: 'fc-1', digest: digest(Buffer.from('fc-1')) }];
-  const door = { consumers, port: 7, keyHeader: 'authorization' };
+  const door = { consumers, port: 7, http };
   const good = { host: ['127.0.0.1:7'], authorization: ['Bearer fc-1'] };
   const statusOf = (headers: NodeJS.Dict<string[]>, target = '/v2/scrape') => {
     const result = admit(target, headers, door);
@@ -41,6 +40,9 @@ test('only a program with the placeholder is let in, by the one name of the gate
   assert.equal(statusOf(websocket), undefined);
   assert.equal(statusOf({ ...websocket, 'sec-websocket-protocol': ['fc-2'] }), 401);
   assert.equal(statusOf({ host: good.host, 'sec-websocket-protocol': ['fc-1'] }), 401);
+  assert.equal(statusOf({ host: good.host }, '/fc-1/v2/mcp'), undefined);
+  for (const elsewhere of ['/fc-1/v2/scrape', '/v2/fc-1/mcp', '/fc-1/fc-1/v2/mcp', '/v2/mcp?key=fc-1'])
+    assert.equal(statusOf({ host: good.host }, elsewhere), 401, elsewhere);
 });
 
 test('headers of the connection and of the account stay behind', () => {
@@ -98,10 +100,6 @@ test('a job is named in a field of a body or a query', () => {
   assert.deepEqual(namedIn('/translate', 'text=x&glossary_id=g', 'glossary_id'), ['g']);
   assert.deepEqual(namedIn('/items?job=j', '', 'job'), ['j']);
   assert.deepEqual(namedIn('/items', '{"job":""}', 'job'), []);
-});
-
-test('a key takes the place of the placeholder as it is', () => {
-  assert.equal(withKey('/x?key=fk-1', 'fk-1', 'a$$b$&c'), '/x?key=a$$b$&c');
 });
 
 test('the end of a key says which address of the provider it is for', () => {

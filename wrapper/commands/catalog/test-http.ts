@@ -9,7 +9,7 @@ import { stringify } from 'smol-toml';
 import type { HttpProvider, Provider } from '../../catalog/catalog.ts';
 import type { Context } from '../../context.ts';
 import { newPlaceholder, startGateway } from '../../gateway/gateway.ts';
-import { keyValue } from '../../gateway/messages.ts';
+import { keyValue } from '../../gateway/key-places.ts';
 import { pathsFor } from '../../store/paths.ts';
 import { readState } from '../../store/state.ts';
 

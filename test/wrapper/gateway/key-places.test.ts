@@ -1,0 +1,115 @@
+// A key replaces the placeholder where the provider expects a key, and nowhere else in a request.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
+import {
+  keysInProtocols,
+  withKeyInAddress,
+  withKeyInBody,
+  withKeyInProtocols,
+} from '../../../wrapper/gateway/key-places.ts';
+import { contextOf, openShippedAt } from '../../support/wrapper/gateway.ts';
+import { sandbox } from '../../support/wrapper/sandbox.ts';
+
+const KEY = 'real-canary-key';
+
+/** A provider that keeps all bytes, and answers each request. */
+async function startRecorder(t: TestContext) {
+  let bytes = '';
+  const server = createServer(socket => {
+    socket.on('error', () => {});
+    t.after(() => socket.destroy());
+    socket.on('data', chunk => {
+      bytes += chunk.toString('latin1');
+      const [head = '', ...body] = bytes.split('\r\n\r\n');
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      if (body.join('').length >= length && body.length > 0)
+        socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as { port: number };
+  const take = () => {
+    const taken = bytes;
+    bytes = '';
+    return taken;
+  };
+  return { port, take };
+}
+
+const HEADERS = ['X-Forward', 'Referer', 'User-Agent', 'X-P-Key', 'Accept'];
+
+/** Requests that carry a placeholder in every place, by name. */
+function attacks(placeholder: string) {
+  const named = Object.fromEntries(HEADERS.map(name => [name, `see ${placeholder}`]));
+  const nested = { url: `https://evil.example/?k=${placeholder}`, headers: { authorization: placeholder } };
+  const form = 'application/x-www-form-urlencoded';
+  return {
+    query: { where: `/v2/scrape?k=${placeholder}&tavilyApiKey=${placeholder}` },
+    path: { where: `/v2/${placeholder}/scrape/${placeholder}` },
+    'path like the MCP server': { where: `/v2/${placeholder}/mcp` },
+    headers: { headers: named },
+    'value in a body': { body: JSON.stringify(nested) },
+    'name in a body': { body: JSON.stringify({ [placeholder]: 1, text: `${placeholder}${placeholder}` }) },
+    'deep in a body': { body: JSON.stringify({ data: { api_key: placeholder }, list: [{ api_key: placeholder }] }) },
+    'list as a body': { body: JSON.stringify([{ api_key: placeholder }, placeholder]) },
+    'text as a body': { body: `${placeholder} "api_key":"${placeholder}"` },
+    form: { body: `api_key=${placeholder}&url=${placeholder}`, headers: { 'content-type': form } },
+    'a large body': { body: JSON.stringify({ text: 'x'.repeat(1_200_000), url: placeholder, api_key: placeholder }) },
+  } satisfies Record<string, { where?: string; body?: string; headers?: Record<string, string> }>;
+}
+
+for (const cli of ['firecrawl', 'tvly', 'exa', 'openai', 'elevenlabs', 'deepl'])
+  test(`the key for ${cli} leaves in its header only, wherever a program writes its placeholder`, async t => {
+    const { port, take } = await startRecorder(t);
+    const { url, placeholder, http } = await openShippedAt(t, cli, { a: KEY }, port);
+    const scheme = http.key_header === 'authorization' ? `${http.key_scheme} ` : '';
+    const own = { [http.key_header]: `${scheme}${placeholder}` };
+    for (const [what, each] of Object.entries(attacks(placeholder))) {
+      const { where, body, headers } = { where: '/v2/scrape', body: undefined, headers: {}, ...each };
+      const asking = request(`${url}${where}`, { method: 'POST', agent: false, headers: { ...headers, ...own } });
+      asking.on('error', () => {});
+      const [answer] = await once(asking.end(body), 'response');
+      answer.resume();
+      const sent = take();
+      const lines = sent.split('\r\n').filter(line => line.includes(KEY));
+      assert.deepEqual(lines, [`${http.key_header}: ${scheme}${KEY}`], what);
+      if (what !== 'a large body') assert.ok(sent.includes(placeholder), what);
+    }
+  });
+
+const shipped = (t: TestContext, cli: string) => loadCatalog(contextOf(sandbox(t)).catalog, '').providers[cli]!.http!;
+
+test('the address of an MCP server has one place for the key', t => {
+  const [firecrawl, tvly] = [shipped(t, 'firecrawl'), shipped(t, 'tvly')];
+  const replaced = (target: string, http = firecrawl) => withKeyInAddress(target, http, 'fc-1', 'a$$b$&');
+  assert.equal(replaced('/fc-1/v2/mcp?x=fc-1'), '/a$$b$&/v2/mcp?x=fc-1');
+  for (const elsewhere of ['/v2/mcp/fc-1', '/fc-1/fc-1/v2/mcp', '/fc-12/v2/mcp', '/fc-1/v2/mcp/more', '/?fc-1/v2/mcp'])
+    assert.equal(replaced(elsewhere), elsewhere);
+  assert.equal(replaced('/mcp/?x=fc-1&tavilyApiKey=fc-1', tvly), '/mcp/?x=fc-1&tavilyApiKey=a$$b$&');
+  for (const elsewhere of ['/mcp/?x=fc-1', '/search?tavilyApiKey=fc-1', '/mcp/?tavilyApiKey=fc-1x', '/fc-1/mcp'])
+    assert.equal(replaced(elsewhere, tvly), elsewhere);
+});
+
+test('a field at the top of a body has the key, and the rest of the body stays', t => {
+  const replaced = (text: string) =>
+    withKeyInBody(Buffer.from(text), shipped(t, 'tvly'), 'tvly-1', 'key "1"').toString();
+  assert.equal(
+    replaced('{"api_key":"tvly-1","query":"tvly-1 é 中"}'),
+    '{"api_key":"key \\"1\\"","query":"tvly-1 é 中"}',
+  );
+  for (const same of ['{"api_key":["tvly-1"]}', '{"api_key":"tvly-12"}', '["tvly-1"]', 'tvly-1'])
+    assert.equal(replaced(same), same);
+});
+
+test('a subprotocol is the key, or ends with it', () => {
+  const replaced = (text: string) => withKeyInProtocols(text, 'sk-1', 'key');
+  assert.equal(replaced('realtime, openai-insecure-api-key.sk-1,v1'), 'realtime, openai-insecure-api-key.key, v1');
+  assert.equal(replaced('sk-1'), 'key');
+  assert.equal(replaced('sk-1x, xsk-1'), 'sk-1x, xsk-1');
+  assert.ok(keysInProtocols('realtime, openai-insecure-api-key.sk-1, v1').includes('sk-1'));
+});
