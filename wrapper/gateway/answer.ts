@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Turn } from '../run/turn.ts';
-import { hide, Mask, standIn } from './mask.ts';
+import { hide, Mask } from './mask.ts';
 import { atGateway, briefly, passedOn, readAnswer, withLength } from './messages.ts';
 import type { Room } from './room.ts';
 import { keyOf, type Passing, readStart, type Start } from './upstream.ts';
@@ -113,10 +113,10 @@ export function headersOf(answer: IncomingMessage, { using, route }: Passing): s
   const key = keyOf({ using, route });
   const encoded = encodeURIComponent(key);
   const shown = (text: string) => (key ? text.replaceAll(key, placeholder).replaceAll(encoded, placeholder) : text);
-  const headers = passedOn(answer.rawHeaders, http).map(shown);
-  return headers.map((text, index) =>
-    index % 2 === 1 && /^location$/i.test(headers[index - 1]!) ? (atGateway(text, http, url) ?? text) : text,
-  );
+  return passedOn(answer.rawHeaders, http).map((text, index, all) => {
+    const own = shown(text);
+    return index % 2 === 1 && /^location$/i.test(all[index - 1]!) ? (atGateway(own, http, url) ?? own) : own;
+  });
 }
 
 /** Node writes a text together with the headers. */
@@ -126,8 +126,7 @@ function end(res: ServerResponse, body: Buffer): void {
 }
 
 function hidden(body: Buffer, passing: Passing): Buffer {
-  const key = keyOf(passing);
-  return hide(body, Buffer.from(key), standIn(key, passing.route.placeholder));
+  return hide(body, Buffer.from(keyOf(passing)), passing.route.placeholder);
 }
 
 /** An answer that breaks off breaks off for the program as well. */

@@ -103,20 +103,17 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   let watching: NodeJS.Timeout | undefined;
   const endRevoked = () => {
     for (const [each, consumer] of open) if (consumer && !consumers.has(consumer)) each.destroy();
+    if (open.size > 0) return;
+    clearInterval(watching);
+    watching = undefined;
   };
   const isOurs = peerCheck();
   const enter = (each: ServerResponse | Duplex, consumer?: Consumer) => {
     if (each.destroyed) return;
-    if (!open.has(each)) each.once('close', () => leave(each));
+    if (!open.has(each)) each.once('close', () => open.delete(each));
     open.set(each, consumer);
     // a request is checked when it comes; this ends one whose token is revoked later
     watching ??= setInterval(endRevoked, REVOKED_MS).unref();
-  };
-  const leave = (each: ServerResponse | Duplex) => {
-    open.delete(each);
-    if (open.size > 0) return;
-    clearInterval(watching);
-    watching = undefined;
   };
   const idleSockets = new IdleSockets();
   const serve = async (req: IncomingMessage, res: ServerResponse) => {

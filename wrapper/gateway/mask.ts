@@ -5,29 +5,23 @@ import { countPassed } from '../system/buffers.ts';
 /** Time for which the start of what may be a key waits for the rest of it. */
 const HOLD_MS = 100;
 
-/** A text as long as the key. */
-export function standIn(key: string, placeholder: string): Buffer {
-  const { length } = Buffer.from(key);
-  return Buffer.from(placeholder.padEnd(length, '*')).subarray(0, length);
-}
-
 /** Hides a key in a stream, wherever its chunks begin. */
 export class Mask extends Transform {
   readonly #key: Buffer;
-  readonly #standIn: Buffer;
+  readonly #placeholder: string;
   #held: Buffer = Buffer.alloc(0);
   #timer: NodeJS.Timeout | undefined;
 
   constructor(key: string, placeholder: string) {
     super();
     this.#key = Buffer.from(key);
-    this.#standIn = standIn(key, placeholder);
+    this.#placeholder = placeholder;
   }
 
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     clearTimeout(this.#timer);
     countPassed(chunk.length);
-    const data = hide(this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk, this.#key, this.#standIn);
+    const data = hide(this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk, this.#key, this.#placeholder);
     const end = data.length - startOf(this.#key, data);
     this.#held = data.subarray(end);
     if (this.#held.length > 0) this.#timer = setTimeout(() => this.#release(), HOLD_MS);
@@ -48,12 +42,14 @@ export class Mask extends Transform {
   }
 }
 
-/** The same bytes, or a copy in which the stand-in is in the place of each key. */
-export function hide(bytes: Buffer, key: Buffer, mask: Buffer): Buffer {
-  let place = key.length === 0 ? -1 : bytes.indexOf(key);
+/** The same bytes, or a copy in which the placeholder, cut or filled to the length of the key, is in the place of each key. */
+export function hide(bytes: Buffer, key: Buffer, placeholder: string): Buffer {
+  const { length } = key;
+  let place = length === 0 ? -1 : bytes.indexOf(key);
   if (place < 0) return bytes;
   const copy = Buffer.from(bytes);
-  for (; place >= 0; place = copy.indexOf(key, place + mask.length)) mask.copy(copy, place);
+  const mask = Buffer.from(placeholder.padEnd(length, '*'));
+  for (; place >= 0; place = copy.indexOf(key, place + length)) mask.copy(copy, place, 0, length);
   return copy;
 }
 

@@ -36,7 +36,7 @@ export function withLength(headers: readonly string[], bytes: number): string[] 
 
 /** Leaves headers out by their names. */
 export function without(headers: readonly string[], names: RegExp): string[] {
-  return headers.flatMap((name, index) => (index % 2 === 0 && !names.test(name) ? [name, headers[index + 1]!] : []));
+  return headers.filter((_, index) => !names.test(headers[index - (index % 2)]!));
 }
 
 /** The meaning of an error for the account, or `undefined` for none. */
