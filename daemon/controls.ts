@@ -77,6 +77,8 @@ export interface KillSwitchControl {
   decide(decision: 'confirm' | 'revert'): Promise<KillSwitch>;
   /** @param seconds 0 ends a pause. @throws Problem as `set` */
   pause(seconds: number): Promise<KillSwitch>;
+  /** Hosts of the last sign-in to a network, with their bytes; null where none ended since the start. @throws Problem as `set` */
+  lastSignIn(): Promise<HistorySignIn | null>;
   /** List of what was blocked of this user, which is recorded for a minute from now on. @throws Problem as `set` */
   blocked(): Promise<BlockedList>;
 }
@@ -189,8 +191,8 @@ export interface HistoryControl {
   stop(): Promise<void>;
   /** @throws Problem invalid-query */
   read(query: HistoryQuery): Promise<History>;
-  /** Records the hosts of a sign-in to a network. */
-  signedIn(request: HistorySignIn): { ok: true };
+  /** Records a sign-in to a network. */
+  signedIn(signIn: HistorySignIn): void;
   /** Deletes everything. @throws Problem state-not-writable */
   clear(): Promise<{ ok: true }>;
 }

@@ -15,7 +15,10 @@ const UPDATES_AFTER_MS = 90_000;
 
 /** @param openStreams event streams that are open now */
 export function createFeatures(context: FeatureContext, openStreams: () => number): Features {
-  const killSwitch = once(async () => (await import('./killswitch/client/client.ts')).createKillSwitch(context));
+  const killSwitch = once(async () => {
+    const { createKillSwitch } = await import('./killswitch/client/client.ts');
+    return createKillSwitch(context, { signedIn: signIn => history.signedIn(signIn) });
+  });
   const changes = createChanges(context, { routes: () => routes.get(), killSwitch: killSwitch.get });
   const routes = once(async () => (await import('./routes/routes-service.ts')).createRoutes(context, changes));
   const parts = { changes, routes: routes.get, killSwitch: killSwitch.get };

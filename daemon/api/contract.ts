@@ -188,6 +188,12 @@ export const endpoints = {
     response: s.KillSwitchResponse,
     problems: killSwitchProblems,
   },
+  'GET /api/killswitch/sign-in': {
+    summary:
+      'What the last sign-in to a network let through, as the root service counted it; null where none ended since Culvert was started',
+    response: s.KillSwitchSignIn,
+    problems: killSwitchProblems,
+  },
   'GET /api/killswitch/blocked': {
     summary:
       'What was blocked of this user in the last ten minutes, the latest first. Recording begins with the first request, and ends a minute after the last one unless `warp.recordBlocked` is set',
@@ -418,11 +424,6 @@ export const endpoints = {
     body: s.Empty,
     response: s.HistoryClearResponse,
     problems: ['state-not-writable'],
-  },
-  'POST /api/history/sign-in': {
-    summary: 'Record the hosts that a sign-in to a network reached outside the tunnel',
-    body: s.HistorySignIn,
-    response: s.HistorySignInResponse,
   },
   'GET /api/metrics': {
     summary:

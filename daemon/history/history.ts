@@ -106,9 +106,10 @@ export function createHistory(
       await write();
       return (await load()).read(query, recording);
     },
-    signedIn({ hosts }) {
-      if (recording && hosts.length) unwritten.add(state.snapshot(), tunnel.changing(), undefined, hosts);
-      return { ok: true };
+    signedIn(signIn) {
+      if (!recording) return;
+      unwritten.add(state.snapshot(), tunnel.changing(), undefined, signIn);
+      void write(); // the root service has forgotten it
     },
     async clear() {
       await write();

@@ -12,7 +12,7 @@ export interface Seen {
   asked?: boolean;
   /** Name of the rule for networks that did so. */
   rule?: string;
-  /** Hosts of a sign-in to a network that has just ended. */
+  /** A sign-in to a network that has ended. */
   signIn?: Change['signIn'];
   tunnel: Tunnel;
 }

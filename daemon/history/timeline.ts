@@ -151,6 +151,7 @@ function completes(before: Change, after: Change): boolean {
     before.state === after.state &&
     before.reason === after.reason &&
     before.blocked === after.blocked &&
+    (before.signIn === undefined || after.signIn === undefined) &&
     (before.network === null || before.network === after.network) &&
     (before.mode === null || before.mode === after.mode) &&
     (before.colo === null || before.colo === after.colo)

@@ -178,7 +178,6 @@ export const handlers: Handlers = {
   'POST /api/trust/apply': async ({ features }, { body }) => (await features.trust()).apply(body),
   'POST /api/trust/undo': async ({ features }, { body }) => (await features.trust()).undo(body),
   'GET /api/history': async ({ features }, { query }) => (await features.history()).read(query),
-  'POST /api/history/sign-in': async ({ features }, { body }) => (await features.history()).signedIn(body),
   'POST /api/history/clear': async ({ features }) => (await features.history()).clear(),
   'GET /api/metrics': ({ features }) => features.metrics.text(),
   'POST /api/changes/confirm': ({ features }, { body }) => features.changes.confirm(body),
@@ -197,6 +196,10 @@ export const handlers: Handlers = {
   'POST /api/killswitch/pause': async ({ features }, { body }) => ({
     ok: true,
     ...(await (await features.killSwitch()).pause(body.seconds)),
+  }),
+  'GET /api/killswitch/sign-in': async ({ features }) => ({
+    ok: true,
+    signIn: await (await features.killSwitch()).lastSignIn(),
   }),
   'GET /api/killswitch/blocked': async ({ features }) => ({
     ok: true,

@@ -19,13 +19,13 @@ export interface Kernel<Options = RuleOptions> {
   watch(on: boolean): void;
 }
 
-export interface Files {
+export interface Files<Name extends string = FileName> {
   /** @returns null where there is no such file. @throws Error when it can't be read */
-  read(name: FileName): string | null;
+  read(name: Name): string | null;
   /** Atomic and durable. @throws Error */
-  write(name: FileName, text: string): void;
+  write(name: Name, text: string): void;
   /** No file is fine. @throws Error */
-  remove(name: FileName): void;
+  remove(name: Name): void;
 }
 /** `pause.json` is only read, as services up to 0.2.7 wrote it. */
 export type FileName = 'rules.nft' | 'trial.json' | 'pause.json';

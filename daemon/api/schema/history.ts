@@ -9,14 +9,26 @@ export const HistoryResolution = z.enum(['full', 'minute', 'hour']);
 export type HistoryResolution = z.infer<typeof HistoryResolution>;
 
 /** Bytes that a sign-in to a network sent to a host and received from it, outside the tunnel, while the kill switch was on. */
-const SignInHost = z.object({
-  host: z.string().check(z.regex(/^[\w.-]{1,253}$/)),
+const PassedHost = z.object({
+  /** A name or an address; `*` stands for all further hosts. */
+  host: z.string().check(z.regex(/^[\w.:*-]{1,253}$/)),
   sent: Count,
   received: Count,
 });
-/** The hosts of one sign-in. */
-const SignInHosts = z.array(SignInHost).check(z.maxLength(64));
-export const HistorySignIn = z.strictObject({ hosts: SignInHosts });
+export type PassedHost = z.infer<typeof PassedHost>;
+/**
+ * Why a sign-in ended: `closed` by its command, `time` over, another `network`, the `tunnel` came, the kill switch was turned off or
+ * paused (`unblocked`), the screen was locked or another user is at it (`away`), `sleep` of the machine, or its `helper` or the root
+ * `service` ended or stood still.
+ */
+const SignInEnd = z.enum(['closed', 'time', 'network', 'tunnel', 'unblocked', 'away', 'sleep', 'helper', 'service']);
+export type SignInEnd = z.infer<typeof SignInEnd>;
+/** One sign-in. */
+export const HistorySignIn = z.object({
+  ended: SignInEnd,
+  endedAt: Time,
+  hosts: z.array(PassedHost).check(z.maxLength(64)),
+});
 export type HistorySignIn = z.infer<typeof HistorySignIn>;
 
 export const HistoryChange = z.object({
@@ -32,8 +44,8 @@ export const HistoryChange = z.object({
   colo: z.nullable(z.string()),
   /** Name of the rule for networks that brought it about. */
   rule: z.optional(z.string().check(z.maxLength(64))),
-  /** Hosts of a sign-in to a network that has just ended. */
-  signIn: z.optional(SignInHosts),
+  /** A sign-in to a network that has ended. */
+  signIn: z.optional(HistorySignIn),
 });
 export type HistoryChange = z.infer<typeof HistoryChange>;
 
@@ -97,8 +109,6 @@ export const History = z.object({
   next: z.nullable(z.string()),
 });
 export type History = z.infer<typeof History>;
-
-export const HistorySignInResponse = z.object({ ok: z.literal(true) });
 
 export const HistoryClearResponse = z.object({ ok: z.literal(true) });
 

@@ -58,7 +58,7 @@ export function namesOf(sources: Sources): Known['names'] {
   for (const entry of entries) addEntry(add, entry);
   if (config) addConfig(add, config);
   add('ssid', ...changes.map(({ rule }) => rule));
-  add('host', ...changes.flatMap(({ signIn }) => (signIn ?? []).map(({ host }) => host)));
+  add('host', ...changes.flatMap(({ signIn }) => (signIn?.hosts ?? []).map(({ host }) => host)));
   return names;
 }
 

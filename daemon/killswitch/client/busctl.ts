@@ -10,7 +10,9 @@ export type Call =
   | { method: 'Enable'; allowLan: boolean; endpoints: readonly Endpoint[] }
   | { method: 'TryEnable'; allowLan: boolean; endpoints: readonly Endpoint[]; seconds: number }
   | { method: 'SetEndpoints'; endpoints: readonly Endpoint[] }
-  | { method: 'Disable' | 'Status' | 'Confirm' | 'Revert' | 'KeepInTunnel' | 'LeadOutside' | 'DetectLogin' }
+  | {
+      method: 'Disable' | 'Status' | 'Confirm' | 'Revert' | 'KeepInTunnel' | 'LeadOutside' | 'DetectLogin' | 'SignedIn';
+    }
   | { method: 'TryDisable'; seconds: number }
   | { method: 'Pause' | 'SignIn' | 'Blocked'; seconds: number };
 

@@ -1,5 +1,5 @@
 // The daemon's side of the kill switch: keeps the configuration, the root service and the published state in step.
-import type { KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
+import type { HistorySignIn, KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
 import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
 import { explained, message, wordingOf } from '../wording.ts';
@@ -9,6 +9,7 @@ import { createEnabler, isDenied } from './enabler.ts';
 import { type Places, places as usual } from './published-state.ts';
 import { createPublisher } from './publisher.ts';
 import { createServiceLink } from './service-link.ts';
+import { createSignedIn } from './signed-in.ts';
 
 /** Any program can slow the bus down. After that long, what the service last published answers a reader. */
 const READ_MS = 500;
@@ -18,15 +19,32 @@ const DEMO = {
   hint: 'End the demo with: culvert stop. Then repeat the command.',
 };
 
-/** @param places where the service publishes and how it is called; tests have their own */
-export function createKillSwitch(context: FeatureContext, places: Places = usual): KillSwitchControl {
+interface Options {
+  /** Paths of the service and how to call it; tests have their own. */
+  places?: Places;
+  /** Called with each sign-in to a network that ended. */
+  signedIn?(signIn: HistorySignIn): void;
+}
+
+export function createKillSwitch(
+  context: FeatureContext,
+  { places = usual, signedIn = () => {} }: Options = {},
+): KillSwitchControl {
   const { state, settings, say } = context;
-  const link = createServiceLink(places, () => publishFile());
+  const link = createServiceLink(places, () => {
+    publishFile();
+    followSignIns();
+  });
+  const signIns = createSignedIn(places, signedIn);
   const { publish, publishFile, publishAbsent, setUnmet } = createPublisher(context, link, places);
   let unsubscribe = () => {};
   const emulated = () => state.snapshot().tunnelCli.emulated;
   const { enable, followTunnel } = createEnabler(context, link);
   const renewal = createBlockedRenewal(context, places);
+
+  function followSignIns(): void {
+    if (!emulated()) void signIns.take().catch((error: Error) => say(`Kill switch: ${error.message}`));
+  }
 
   async function applyConfiguration(): Promise<void> {
     const { enabled, installed, unconfirmed } = await read();
@@ -87,6 +105,7 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
   return {
     start() {
       link.follow();
+      followSignIns();
       unsubscribe = state.subscribe(({ event }) => {
         if (event === 'tunnel' && !emulated())
           void followTunnel()?.then(publish, error => say(`Kill switch: ${error.message}`));
@@ -102,6 +121,7 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
     read,
     set,
     decide,
+    lastSignIn: signIns.last,
     blocked: () => readBlocked(places),
     // without a root service there is nothing to pause
     async pause(seconds) {

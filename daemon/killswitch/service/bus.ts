@@ -57,6 +57,7 @@ const XML = `<node><interface name="${BUS_NAME}">
     <arg name="seconds" type="u" direction="in"/>
     <arg name="state" type="s" direction="out"/>
   </method>
+  <method name="SignedIn"><arg name="reports" type="s" direction="out"/></method>
   <method name="DetectLogin"><arg name="verdict" type="s" direction="out"/></method>
   <method name="Blocked">
     <arg name="seconds" type="u" direction="in"/>
@@ -121,6 +122,8 @@ const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Var
     const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.sign-in';
     return { action, run: () => window.signIn({ uid, seconds }) };
   },
+  // a user's own
+  SignedIn: ({ window }) => ({ action: null, run: window.takeReports }),
   DetectLogin: ({ detection }) => ({ action: 'org.culvert.killswitch.detect-login', run: detection.detect }),
   KeepInTunnel: ({ programs }) => ({
     action: 'org.culvert.killswitch.tunnel-only',

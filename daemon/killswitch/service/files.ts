@@ -6,9 +6,9 @@ import type { Published, Report } from '../report.ts';
 
 const MOST_BYTES = 1 << 20;
 
-/** @param directory exists and belongs to root alone */
-export function createFiles(directory: string): Files {
-  const path = (name: FileName) => GLib.build_filenamev([directory, name]);
+/** Files that root alone can read. @param directory exists, and root alone can write there */
+export function createFiles<Name extends string = FileName>(directory: string): Files<Name> {
+  const path = (name: Name) => GLib.build_filenamev([directory, name]);
   return {
     read: name => readText(path(name)),
     write: (name, text) => replaceFile(path(name), text, 0o600),

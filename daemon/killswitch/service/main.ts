@@ -12,6 +12,7 @@ import { shippedEndpoints } from '../rules/endpoints.ts';
 import { type RuleOptions, render, TABLE } from '../rules/rules.ts';
 import { PROGRAMS_TABLE, type ProgramRules, renderPrograms } from '../rules/tunnel-only.ts';
 import { createDetection } from '../sign-in/detection.ts';
+import { createReports } from '../sign-in/reports.ts';
 import { createWindow, SIGN_IN_DIRECTORY } from '../sign-in/window.ts';
 import { createAlarm, createSwitch, type Switch } from '../switch.ts';
 import { serve } from './bus.ts';
@@ -81,6 +82,8 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
       fill: kernel.fill,
       isBlocking: () => control.isBlocking(),
       now: uptime,
+      alarm: createAlarm(),
+      reports: createReports(createFiles(options['--run']), Date.now, report),
       report,
     },
     () => void control.check(),
@@ -140,11 +143,11 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
   const exitWhenIdle = createExit({ control, programs, outside }, end);
   const server = serve(gate, { control, programs, outside, window, detection, recorder }, exitWhenIdle);
   onSleep(bus, () => {
-    void window.close('the machine slept');
+    void window.close('sleep');
     void control.check();
   });
   GLib.unix_signal_add(GLib.PRIORITY_HIGH, 15, () => {
-    end();
+    void window.close('service').then(end);
     return GLib.SOURCE_REMOVE;
   });
 

@@ -1,5 +1,6 @@
 // The time in which a user signs in to a network while the kill switch blocks: one helper may leave by one link. It knows no bus, files
 // or processes; they come in as `WindowEdges`.
+import type { HistorySignIn, PassedHost, SignInEnd } from '../../api/schema/history.ts';
 import { messageOf } from '../effects.ts';
 import type { Elements } from '../rules/elements.ts';
 import { MAX_SIGN_IN_SECONDS } from '../rules/request.ts';
@@ -8,6 +9,8 @@ import { createQueue } from '../switch.ts';
 import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
 import { hasChanged, type Link } from './link.ts';
+import { MAX_HOSTS, passedIn } from './passed.ts';
+import type { SignInReports } from './reports.ts';
 import { UNREACHABLE, type Verdict, verdictIn } from './verdict.ts';
 
 /** Directory and file where the helper listens for the user; systemd makes the directory. */
@@ -19,6 +22,8 @@ export interface Helper {
   uid: number;
   /** Gives it its work, once it is let out. @throws Error */
   begin(work: HelperWork): Promise<void>;
+  /** Hears its last totals, for half a second at most. */
+  lastWords(): Promise<void>;
   stop(): void;
 }
 
@@ -32,8 +37,10 @@ export interface HelperWork {
 export interface HelperEvents {
   /** It lives, and so does the command of the user. */
   beat(): void;
-  /** The result of a test. */
-  found(result: unknown): void;
+  /** The result of a test, or the total of a host. */
+  reported(value: unknown): void;
+  /** The command of the user let go of it. */
+  released(): void;
   ended(): void;
 }
 
@@ -55,6 +62,9 @@ export interface WindowEdges {
   startHelper(events: HelperEvents): Promise<Helper>;
   /** Seconds of a clock that also counts while the machine sleeps. */
   now(): number;
+  /** Calls back after some seconds; replaces the alarm before. null: no alarm. */
+  alarm(seconds: number | null, ring: () => void): void;
+  reports: SignInReports;
   report(what: string): void;
 }
 
@@ -72,8 +82,10 @@ export interface SignInWindow {
    * @throws SwitchError as `signIn`, before anything was sent
    */
   detect(): Promise<Verdict>;
-  /** Closes it, where one is open. Never throws. @param why for the log */
-  close(why: string): Promise<void>;
+  /** Closes it, where one is open. Never throws. */
+  close(why: SignInEnd): Promise<void>;
+  /** Removes and returns what the ended sign-ins of a user let through. */
+  takeReports(user: { uid: number }): Promise<HistorySignIn[]>;
   /** True while a user signs in. */
   isOpen(): boolean;
 }
@@ -89,10 +101,13 @@ interface Open {
   wasPresent: boolean;
   verdict: Promise<Verdict>;
   found(verdict: Verdict): void;
+  passed: Map<string, PassedHost>;
 }
 
 /** The helper gives each page ten seconds. */
 const DETECTION_SECONDS = 20;
+/** Silence after which the helper is given up: for the command to come, and between two heartbeats. */
+const SILENCE_SECONDS = { first: 20, next: 5 };
 const NOTHING: Elements = { [SIGN_IN.helpers]: [], [SIGN_IN.servers]: [] };
 
 /** @param changed called when the window was opened or closed */
@@ -101,36 +116,27 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
   let open: Open | null = null;
   let isBeating = false;
 
-  async function start(uid: Open['uid'], seconds: number): Promise<Open> {
-    const { link, servers } = await wayOut(edges);
-    let found = (_verdict: Verdict) => {};
-    const verdict = new Promise<Verdict>(resolve => {
-      found = resolve;
-    });
-    const helper = await edges.startHelper({
-      beat: () => void beat(),
-      found: result => found(verdictIn(result) ?? UNREACHABLE),
-      ended: () => void close('its helper ended'),
-    });
-    const openedAt = edges.now();
-    const wasPresent = uid !== null && (await edges.isPresent(uid)) === true;
-    edges.report(`${nameOf(uid)} began on ${link.device}`);
-    return { uid, helper, link, servers, openedAt, until: openedAt + seconds, wasPresent, verdict, found };
-  }
-
   /** @throws SwitchError */
   async function openFor(uid: Open['uid'], seconds: number): Promise<Open> {
     try {
-      const started = await start(uid, seconds);
+      const started = await start(edges, { uid, seconds }, { beat, close });
+      edges.alarm(SILENCE_SECONDS.first, silent);
       open = started;
       await edges.fill(elementsOf(started));
       await started.helper.begin({ uid, servers: started.servers });
+      keep(started);
       return started;
     } catch (error) {
-      await end('it could not be let through');
+      await end('helper');
       if (error instanceof SwitchError) throw error;
       throw new SwitchError('Failed', `The login page could not be let through: ${messageOf(error)}`, error);
     }
+  }
+
+  const silent = () => void close('helper');
+
+  function keep({ uid, passed }: Open): void {
+    if (uid !== null) edges.reports.keep({ uid, hosts: [...passed.values()] });
   }
 
   /** Repeats the elements in the kernel, unless the window has to close. */
@@ -144,6 +150,8 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
         if (why !== null) return end(why);
         open.link = { ...open.link, hardware: open.link.hardware ?? edges.link()?.hardware ?? null };
         await edges.fill(elementsOf(open));
+        edges.alarm(SILENCE_SECONDS.next, silent);
+        keep(open);
       });
     } catch (error) {
       edges.report(`the sign-in could not be let through: ${messageOf(error)}`);
@@ -152,19 +160,23 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     }
   }
 
-  async function end(why: string): Promise<void> {
+  async function end(why: SignInEnd): Promise<void> {
     if (!open) return;
-    const { uid, helper, openedAt, found } = open;
+    const { uid, helper, openedAt, found, passed } = open;
     open = null;
+    edges.alarm(null, silent);
     found(UNREACHABLE);
     // the kernel forgets the elements in any case
     await edges.fill(NOTHING).catch(() => {});
+    await helper.lastWords();
+    // the command waits for the end of the helper, and asks for the report then
+    if (uid !== null) edges.reports.end({ uid, hosts: [...passed.values()] }, why);
     helper.stop();
     edges.report(`${nameOf(uid)} ended after ${Math.round(edges.now() - openedAt)} s: ${why}`);
     if (uid !== null) changed();
   }
 
-  const close = (why: string) => inTurn(() => end(why));
+  const close = (why: SignInEnd) => inTurn(() => end(why));
 
   async function signIn({
     uid,
@@ -174,10 +186,10 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     seconds: number;
   }): Promise<{ signIn: true; seconds: number }> {
     if (seconds === 0) {
-      await end('the user closed it');
+      await end('closed');
       return { signIn: true, seconds: 0 };
     }
-    if (open?.uid === null) await end('a user signs in');
+    if (open?.uid === null) await end('closed');
     if (open && open.uid !== uid)
       throw new SwitchError('LimitsExceeded', N_('Another user is signing in to this network.'));
     if (open) open.until = Math.min(edges.now() + seconds, open.openedAt + MAX_SIGN_IN_SECONDS);
@@ -197,7 +209,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
       return await verdict;
     } finally {
       await inTurn(async () => {
-        if (open?.verdict === verdict) await end('the answer is known');
+        if (open?.verdict === verdict) await end('closed');
       });
     }
   }
@@ -206,8 +218,37 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     signIn: user => inTurn(() => signIn(user)),
     detect,
     close,
+    takeReports: ({ uid }) => inTurn(async () => edges.reports.take(uid)),
     isOpen: () => typeof open?.uid === 'number',
   };
+}
+
+/** Starts the helper, without letting it out. @throws SwitchError, Error */
+async function start(
+  edges: WindowEdges,
+  { uid, seconds }: { uid: Open['uid']; seconds: number },
+  { beat, close }: { beat(): Promise<void>; close(why: SignInEnd): Promise<void> },
+): Promise<Open> {
+  const { link, servers } = await wayOut(edges);
+  let found = (_verdict: Verdict) => {};
+  const verdict = new Promise<Verdict>(resolve => {
+    found = resolve;
+  });
+  const passed: Open['passed'] = new Map();
+  const helper = await edges.startHelper({
+    beat: () => void beat(),
+    reported(value) {
+      const host = passedIn(value);
+      if (uid === null) found(verdictIn(value) ?? UNREACHABLE);
+      else if (host && (passed.has(host.host) || passed.size < MAX_HOSTS)) passed.set(host.host, host);
+    },
+    released: () => void close('closed'),
+    ended: () => void close('helper'),
+  });
+  const openedAt = edges.now();
+  const wasPresent = uid !== null && (await edges.isPresent(uid)) === true;
+  edges.report(`${nameOf(uid)} began on ${link.device}`);
+  return { uid, helper, link, servers, openedAt, until: openedAt + seconds, wasPresent, verdict, found, passed };
 }
 
 /** The link that the helper may leave by, and its name servers. @throws SwitchError NotEnabled, Failed */
@@ -225,14 +266,12 @@ async function wayOut(edges: WindowEdges): Promise<Pick<Open, 'link' | 'servers'
 }
 
 /** Why the window has to close; null while it may stay. */
-async function reasonToClose(edges: WindowEdges, { uid, link, until, wasPresent }: Open): Promise<string | null> {
-  if (!edges.isBlocking()) return 'the kill switch no longer blocks';
-  if (edges.now() >= until) return 'the time is over';
-  if (edges.hasTunnel()) return 'the tunnel is there';
-  if (hasChanged(link, edges.link())) return 'the network changed';
-  return wasPresent && uid !== null && (await edges.isPresent(uid)) === false
-    ? 'the screen is locked, or another user is at it'
-    : null;
+async function reasonToClose(edges: WindowEdges, { uid, link, until, wasPresent }: Open): Promise<SignInEnd | null> {
+  if (!edges.isBlocking()) return 'unblocked';
+  if (edges.now() >= until) return 'time';
+  if (edges.hasTunnel()) return 'tunnel';
+  if (hasChanged(link, edges.link())) return 'network';
+  return wasPresent && uid !== null && (await edges.isPresent(uid)) === false ? 'away' : null;
 }
 
 /** Begins a line of the log. */

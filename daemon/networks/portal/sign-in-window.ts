@@ -18,16 +18,8 @@ const ALIVE_MS = 500;
 const TUNNEL = { everyMs: 100, attempts: 50 };
 /** Until the helper listens. */
 const RETRY = { everyMs: 50, attempts: 100 };
-const MAX_REPORT_BYTES = 1 << 20;
 /** First byte of the connection that holds the helper. */
 const HOLD = 'H';
-
-/** Bytes that were let through to a host. */
-export interface PassedHost {
-  host: string;
-  sent: number;
-  received: number;
-}
 
 export interface SignInWindow {
   /** Resolves when the window is closed, by either side. */
@@ -36,8 +28,8 @@ export interface SignInWindow {
   port: number;
   /** Opens a connection by way of the helper, which looks the name up. */
   connect(host: string, port: number): Promise<Socket>;
-  /** Closes it. @returns what was let through; none where the helper could not report it */
-  close(): Promise<PassedHost[]>;
+  /** Closes it. The root service reports what was let through to the daemon. */
+  close(): Promise<void>;
 }
 
 /**
@@ -70,11 +62,7 @@ export async function openWindow(
   const hold = await reach(path);
   hold.write(HOLD);
   const alive = setInterval(() => hold.write('.'), ALIVE_MS);
-  let report = '';
-  hold.setEncoding('utf8').on('data', (text: string) => {
-    if (report.length < MAX_REPORT_BYTES) report += text;
-  });
-  hold.on('error', () => {});
+  hold.resume().on('error', () => {});
   const relays = new Set<Socket>();
   const server = await listen(path, relays);
   const closed = new Promise<void>(resolve => {
@@ -90,10 +78,9 @@ export async function openWindow(
     port: (server.address() as AddressInfo).port,
     connect: async (host, port) => askProxy(await reach(path), host, port),
     async close() {
-      clearInterval(alive); // a sign of life after the end would break the connection before the report
+      clearInterval(alive);
       hold.end();
       await closed;
-      return hostsIn(report);
     },
   };
 }
@@ -190,19 +177,4 @@ function take(socket: Socket, size: number): Promise<Buffer> {
     socket.on('readable', look).once('close', failed);
     look();
   });
-}
-
-/** The last line of the helper. */
-function hostsIn(report: string): PassedHost[] {
-  try {
-    const { hosts } = JSON.parse(report.trim().split('\n').at(-1)!) as { hosts?: unknown };
-    return Array.isArray(hosts) ? hosts.filter(isPassed) : [];
-  } catch {
-    return [];
-  }
-}
-
-function isPassed(value: unknown): value is PassedHost {
-  const { host, sent, received } = (value ?? {}) as { [K in keyof PassedHost]?: unknown };
-  return typeof host === 'string' && Number.isSafeInteger(sent) && Number.isSafeInteger(received);
 }

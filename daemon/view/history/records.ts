@@ -1,6 +1,14 @@
 // Formats the history for clients: the words of changes and causes, and totals.
 
-import type { Blocked, History, HistoryChange, HistoryDay, HistoryQuery, HistoryTotal } from '../../api/schema.ts';
+import type {
+  Blocked,
+  History,
+  HistoryChange,
+  HistoryDay,
+  HistoryQuery,
+  HistorySignIn,
+  HistoryTotal,
+} from '../../api/schema.ts';
 import { totalOf } from '../../api/totals.ts';
 import { lookOf, modeName, setupText, stateLabel } from '../client/labels.ts';
 import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
@@ -65,22 +73,36 @@ export function changeWords(change: HistoryChange, tr: Translator): { title: str
     colo && fill(_('via %s'), placeName(colo)),
     // Translators: %s is the name of a rule for networks
     rule && fill(_('Rule “%s”'), rule),
-    // Translators: %s is a list of hosts, each with its bytes
-    signIn &&
-      fill(
-        _('Sign-in outside WARP: %s'),
-        formatList(
-          signIn.map(host => hostWords(host, tr)),
-          tr,
-        ),
-      ),
+    signIn && signInWords(signIn, tr),
     kind === 'start' && _('Recording started'),
   ];
   return { title: stateLabel(lookOf({ status: { state, blocked } }), tr), details: formatParts(parts, tr) };
 }
 
-function hostWords({ host, sent, received }: NonNullable<HistoryChange['signIn']>[number], tr: Translator): string {
-  return `${host} ${formatBytes(sent + received, tr)}`;
+function signInWords({ ended, hosts }: HistorySignIn, tr: Translator): string {
+  const { _ } = tr;
+  const words = hosts.map(
+    ({ host, sent, received }) => `${host === '*' ? _('other hosts') : host} ${formatBytes(sent + received, tr)}`,
+  );
+  // Translators: %s is a list of hosts, each with its bytes
+  const passed = words.length
+    ? fill(_('Sign-in outside WARP: %s'), formatList(words, tr))
+    : _('Sign-in without any host');
+  return ended === 'closed' ? passed : formatList([passed, endWords(ended, tr)], tr);
+}
+
+function endWords(ended: Exclude<HistorySignIn['ended'], 'closed'>, { _ }: Translator): string {
+  const words: Record<typeof ended, string> = {
+    time: _('ended because its time was over'),
+    network: _('ended because the network changed'),
+    tunnel: _('ended because WARP connected'),
+    unblocked: _('ended because the kill switch no longer blocked'),
+    away: _('ended because the screen was locked, or another user was at it'),
+    sleep: _('ended because the machine went to sleep'),
+    helper: _('ended because its helper ended'),
+    service: _('ended because the root service ended'),
+  };
+  return words[ended];
 }
 
 const formatParts = (parts: readonly (string | false | null | undefined)[], tr: Translator): string => {

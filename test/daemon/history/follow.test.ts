@@ -165,18 +165,22 @@ test('a change that a rule for networks brought about has its name, and no other
   assert.deepEqual((await rules()).at(-1), ['connected', undefined]);
 });
 
-test('keeps the hosts of a sign-in to a network, and none while it is off', async t => {
+test('keeps each sign-in to a network with its hosts and its end, and none while it is off', async t => {
   const { history, status, enable } = await setUp(t);
   const hosts = [{ host: 'login.example', sent: 10, received: 20 }];
+  const endedAt = '2026-01-01T00:00:00.000Z';
   history.start();
   status('disconnected');
-  history.signedIn({ hosts });
-  history.signedIn({ hosts: [] });
+  history.signedIn({ ended: 'time', endedAt, hosts });
+  history.signedIn({ ended: 'helper', endedAt, hosts: [] });
   enable(false);
-  history.signedIn({ hosts });
+  history.signedIn({ ended: 'closed', endedAt, hosts });
   const { changes } = await history.read({});
   assert.deepEqual(
     changes.flatMap(({ signIn }) => signIn ?? []),
-    hosts,
+    [
+      { ended: 'time', endedAt, hosts },
+      { ended: 'helper', endedAt, hosts: [] },
+    ],
   );
 });

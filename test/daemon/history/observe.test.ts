@@ -35,7 +35,8 @@ const figures = (received: number | null, sent: number | null, more: Partial<Tun
 
 test('a sign-in is recorded although the state stays, and once', () => {
   const observer = createObserver(NOTHING);
-  const signIn = [{ host: 'login.example', sent: 10, received: 20 }];
+  const hosts = [{ host: 'login.example', sent: 10, received: 20 }];
+  const signIn = { ended: 'time' as const, endedAt: '2026-01-01T00:00:00.000Z', hosts };
   observer.observe(seen('disconnected', 'Manual'));
   const { changes } = observer.observe({ ...seen('disconnected', 'Manual'), signIn });
   assert.deepEqual(

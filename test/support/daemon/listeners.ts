@@ -79,6 +79,7 @@ const FEATURES: Omit<Features, 'changes' | 'metrics' | 'routes' | 'settingsFile'
     set: async () => NO_KILL_SWITCH,
     pause: async () => NO_KILL_SWITCH,
     decide: async () => NO_KILL_SWITCH,
+    lastSignIn: async () => null,
     blocked: async () => ({ recordingSince: null, entries: [], hidden: 0, missed: 0 }),
   }),
   apps: async () => ({

@@ -1,6 +1,7 @@
 // Signs in as `culvert portal` does, in the network of a stage: browse.ts PLACES DIRECTORY PROFILES, with JSON of `Places`. Prints what was
 // found before and after, the hosts that were let through, and the profiles that are left.
 import { readdirSync } from 'node:fs';
+import { askService } from '../../../daemon/killswitch/client/busctl.ts';
 import { openBrowser } from '../../../daemon/networks/portal/browser.ts';
 import { findLogin } from '../../../daemon/networks/portal/probe.ts';
 import { openWindow } from '../../../daemon/networks/portal/sign-in-window.ts';
@@ -15,5 +16,6 @@ const isThrough = await until(async () => (await findLogin(window.connect)).netw
   pollMs: 1_000,
 }).then(Boolean, () => false);
 await browser.close();
-const passed = await window.close();
+await window.close();
+const passed = await askService({ method: 'SignedIn' }, false, JSON.parse(places));
 console.log(JSON.stringify({ before, isThrough, passed, left: readdirSync(profiles) }));

@@ -3,7 +3,9 @@ import { execFile } from 'node:child_process';
 import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { HistorySignIn } from '../../../daemon/api/schema/history.ts';
 import { openWindow } from '../../../daemon/networks/portal/sign-in-window.ts';
+import { until } from '../until.ts';
 import { SIGN_IN_USER, setStage, shippedAnd } from './stage.ts';
 
 const exec = promisify(execFile);
@@ -146,6 +148,18 @@ print(s.recv(2))`;
       const pipe = createWriteStream(stage.path('login'));
       await firstLine(player);
       return what => void pipe.write(`${what}\n`);
+    },
+    /** True where the root service knows of bytes to a host. */
+    hasHeard: (host: string) => readFileSync(stage.path('run/sign-in.json'), 'utf8').includes(host),
+    /** Why the last sign-in of a user ended, and the hosts that it reached. */
+    async ended(uid = 0): Promise<HistorySignIn> {
+      let reports: HistorySignIn[] = [];
+      await until(async () => {
+        const { ok, text } = await stage.call('SignedIn', [], uid);
+        reports = ok ? JSON.parse(text) : [];
+        return reports.length > 0;
+      }, 'the report');
+      return reports.at(-1)!;
     },
     /** Names that were asked for. */
     names: async () => readFileSync(stage.path('names'), 'utf8').split('\n').filter(Boolean),

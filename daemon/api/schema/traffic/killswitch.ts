@@ -1,6 +1,7 @@
 // Defines the wire types of the kill switch.
 import * as z from 'zod/mini';
 import { ConfirmWithin } from '../changes.ts';
+import { HistorySignIn } from '../history.ts';
 import { Message, Time } from '../values.ts';
 
 export const KillSwitch = z.object({
@@ -51,3 +52,5 @@ export const KillSwitchPause = z.strictObject({ seconds: z.int().check(z.gte(0),
 export type KillSwitchPause = z.infer<typeof KillSwitchPause>;
 export const KillSwitchResponse = z.extend(KillSwitch, { ok: z.literal(true) });
 export type KillSwitchResponse = z.infer<typeof KillSwitchResponse>;
+/** The last sign-in to a network since the daemon was started. */
+export const KillSwitchSignIn = z.object({ ok: z.literal(true), signIn: z.nullable(HistorySignIn) });

@@ -7,12 +7,7 @@ import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/request.ts';
 import type { Verdict } from '../../../killswitch/sign-in/verdict.ts';
 import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
 import { findLogin } from '../../../networks/portal/probe.ts';
-import {
-  detectLogin,
-  openWindow,
-  type PassedHost,
-  type SignInWindow,
-} from '../../../networks/portal/sign-in-window.ts';
+import { detectLogin, openWindow, type SignInWindow } from '../../../networks/portal/sign-in-window.ts';
 import { assertOwn } from '../../../system/own-home.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
@@ -27,8 +22,6 @@ const DAEMON_MS = 1_000;
 const PROOF_SECONDS = 30;
 /** WARP comes back after this time at the latest from a mere test. */
 const CHECK_SECONDS = 120;
-/** The history keeps no more of one sign-in. */
-const MAX_HOSTS = 64;
 /** Plain HTTP, so that the network can put its page in its place. No network has a reason to let it through before the login. */
 const PLAIN_PAGE = 'http://example.com/';
 
@@ -111,6 +104,7 @@ async function signInThroughWindow(
   world: World,
 ): Promise<number> {
   const { seconds } = request;
+  const began = Date.now();
   const isPaused = await pause(context, snapshot, { seconds, until: 'login' });
   let isThrough = false;
   try {
@@ -125,7 +119,8 @@ async function signInThroughWindow(
       isThrough = await untilThrough({ context, world, window, seconds }, before);
     } finally {
       watch.stop();
-      await recordPassed(context, await window.close());
+      await window.close();
+      await showPassed(context, began);
     }
     return result(context, isThrough);
   } finally {
@@ -154,11 +149,12 @@ function watchDaemon({ client }: Context, window: SignInWindow): { stop(): void 
   return { stop: () => clearInterval(timer) };
 }
 
-/** Prints the hosts, and has the history keep them. */
-async function recordPassed({ client, say }: Context, all: readonly PassedHost[]): Promise<void> {
-  const hosts = all.slice(0, MAX_HOSTS);
-  await client.call('POST /api/history/sign-in', { body: { hosts } }).catch(() => {}); // the daemon may be gone
-  for (const { host, sent, received } of hosts) say(`Outside WARP: ${host}, ${sent} bytes sent, ${received} received`);
+/** Prints the hosts, which the history keeps. */
+async function showPassed({ client, say }: Context, began: number): Promise<void> {
+  const { signIn } = await client.call('GET /api/killswitch/sign-in').catch(() => ({ signIn: null })); // the daemon may be gone
+  if (!signIn || Date.parse(signIn.endedAt) < began) return;
+  for (const { host, sent, received } of signIn.hosts)
+    say(`Outside WARP: ${host === '*' ? 'other hosts' : host}, ${sent} bytes sent, ${received} received`);
 }
 
 function result(context: Context, isThrough: boolean): number {

@@ -3,13 +3,18 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { Helper, HelperEvents } from '../../sign-in/window.ts';
 import { call } from '../authorization.ts';
-import { lines, listenAt, write } from './streams.ts';
+import { close } from './remote.ts';
+import { lines, listenAt, within, write } from './streams.ts';
 
 const UNIT = 'culvert-killswitch-sign-in.service';
 const PATH = '/org/freedesktop/systemd1/unit/culvert_2dkillswitch_2dsign_2din_2eservice';
 /** In the directory of the root service. */
 export const HELPER_SOCKET = 'sign-in';
 const START_MS = 10_000;
+/** Time for the helper to say what it still has to say. */
+const LAST_WORDS_MS = 500;
+/** Line of the helper: the command let go of it. */
+export const RELEASED = 'released';
 /** Users that systemd makes up (DynamicUser=). */
 const DYNAMIC_USERS = { first: 61_184, last: 65_519 };
 
@@ -45,7 +50,7 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
   }
 
   /** @throws Error where systemd does not start it, or it does not answer in time */
-  async function startHelper({ beat, found, ended }: HelperEvents): Promise<Helper> {
+  async function startHelper({ beat, reported, released, ended }: HelperEvents): Promise<Helper> {
     const path = GLib.build_filenamev([run, HELPER_SOCKET]);
     const listener = new Gio.SocketListener();
     let arrived: Awaited<ReturnType<typeof arrival>>;
@@ -62,20 +67,26 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
     }
     const { connection, uid } = arrived;
     let isStopped = false;
-    const heard = (line: string) => (line === 'beat' ? beat() : found(parsed(line)));
-    void lines(connection.get_input_stream(), line => !isStopped && heard(line)).then(() => {
-      if (!isStopped) ended();
+    const heard = lines(connection.get_input_stream(), line => {
+      if (line === 'beat') beat();
+      else if (line === RELEASED) released();
+      else reported(parsed(line));
     });
+    void heard.then(() => !isStopped && ended());
     return {
       uid,
       begin: work => write(connection.get_output_stream(), `${JSON.stringify(work)}\n`),
-      stop() {
+      async lastWords() {
         isStopped = true;
         try {
-          connection.close(null);
+          connection.get_socket().shutdown(false, true);
         } catch {
           // it has ended
         }
+        await within(LAST_WORDS_MS, heard);
+      },
+      stop() {
+        close(connection);
         void manage('StopUnit').catch(() => {});
       },
     };

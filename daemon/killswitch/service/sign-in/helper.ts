@@ -3,14 +3,17 @@
 // network for a login page.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
+import { createPassed } from '../../sign-in/passed.ts';
 import { type HelperWork, SIGN_IN_SOCKET } from '../../sign-in/window.ts';
-import { HELPER_SOCKET } from './helper-link.ts';
+import { HELPER_SOCKET, RELEASED } from './helper-link.ts';
 import { addressesOf } from './names.ts';
 import { probe } from './probe.ts';
 import { close, connectToAny, isLocal } from './remote.ts';
-import { connect, lines, listenAt, read, readExactly, write } from './streams.ts';
+import { connect, createLineWriter, lines, listenAt, read, readExactly, within, write } from './streams.ts';
 
 const BEAT_MS = 1_000;
+/** Time for the root service to hear the last totals, and to close the window. */
+const END_MS = 1_000;
 /** Time for the command to come, and between two signs of life of it. */
 const PATIENCE_MS = { first: 15_000, next: 4_000 };
 const MAX_CONNECTIONS = 200;
@@ -22,21 +25,32 @@ const HOLD = 0x48;
 const SOCKS = { version: 5, connect: 1, ipv4: 1, name: 3, noMethod: 255 } as const;
 const REPLY = { ok: 0, refused: 2, unreachable: 4, noCommand: 7, noAddress: 8 } as const;
 
-/** Bytes that were let through, for each host. */
-type Passed = Map<string, { sent: number; received: number }>;
-
 /** @param places directory of the root service, and of this helper's socket @param quit ends the process */
 export async function runHelper(places: { '--run': string; '--own': string }, quit: () => void): Promise<void> {
   const root = await connect(Gio.UnixSocketAddress.new(GLib.build_filenamev([places['--run'], HELPER_SOCKET])), 5);
-  const end = () => {
-    close(root); // so that the root service closes the window now
+  const send = createLineWriter(root.get_output_stream(), quit);
+  const passed = createPassed();
+  const sendTotals = () => passed.news().map(total => send(JSON.stringify(total)));
+  /** The root service hears the last totals, and closes the window now. */
+  const end = async (...lastWords: string[]) => {
+    const sent = Promise.all([...sendTotals(), ...lastWords.map(send)]).then(() => {
+      root.get_socket().shutdown(false, true);
+      return ended;
+    });
+    await within(
+      END_MS,
+      sent.catch(() => {}),
+    );
     quit();
   };
-  const work = await new Promise<HelperWork>(resolve => {
-    void lines(root.get_input_stream(), line => resolve(JSON.parse(line) as HelperWork)).then(end);
+  let given = (_work: HelperWork) => {};
+  const receiving = new Promise<HelperWork>(resolve => {
+    given = resolve;
   });
-  if (work.uid === null) return test(root, work.servers, end);
-  const passed: Passed = new Map();
+  const ended = lines(root.get_input_stream(), line => given(JSON.parse(line) as HelperWork));
+  void ended.then(() => end());
+  const work = await receiving;
+  if (work.uid === null) return test(send, work.servers);
   let lastSign = now() + PATIENCE_MS.first - PATIENCE_MS.next;
   let isHeld = false;
 
@@ -50,14 +64,13 @@ export async function runHelper(places: { '--run': string; '--own': string }, qu
     } catch {
       // as an end
     }
-    const hosts = [...passed].map(([host, bytes]) => ({ host, ...bytes }));
-    await write(connection.get_output_stream(), `${JSON.stringify({ hosts })}\n`).catch(() => {});
-    end();
+    await end(RELEASED);
   }
 
   async function beat(): Promise<void> {
-    if (now() - lastSign > PATIENCE_MS.next) return end();
-    if (isHeld) await write(root.get_output_stream(), 'beat\n').catch(end);
+    if (now() - lastSign > PATIENCE_MS.next) return end(RELEASED);
+    sendTotals();
+    if (isHeld) await send('beat');
     setTimeout(() => void beat(), BEAT_MS);
   }
 
@@ -68,7 +81,7 @@ export async function runHelper(places: { '--run': string; '--own': string }, qu
     try {
       const [first] = await readExactly(connection.get_input_stream(), 1);
       if (first === HOLD && !isHeld) await hold(connection);
-      else if (first === SOCKS.version && isHeld) await proxy(connection, work.servers, passed);
+      else if (first === SOCKS.version && isHeld) await proxy(connection, work.servers, passed.begin);
     } finally {
       count -= 1;
     }
@@ -96,20 +109,18 @@ function listen(path: string, came: (connection: Gio.SocketConnection) => void):
 const held: object[] = [];
 
 /** Fetches the pages, and reports the result to the root service. */
-async function test(root: Gio.SocketConnection, servers: readonly string[], end: () => void): Promise<void> {
-  const output = root.get_output_stream();
-  // one after the other: a stream takes one at a time
-  let written = Promise.resolve();
-  const send = (line: string) => {
-    written = written.then(() => write(output, `${line}\n`)).catch(end);
-  };
+async function test(send: (line: string) => void, servers: readonly string[]): Promise<void> {
   const timer = setInterval(() => send('beat'), BEAT_MS);
   send(JSON.stringify(await probe(servers)));
   clearInterval(timer); // the root service ends it
 }
 
 /** One request of a browser. */
-async function proxy(connection: Gio.SocketConnection, servers: readonly string[], passed: Passed): Promise<void> {
+async function proxy(
+  connection: Gio.SocketConnection,
+  servers: readonly string[],
+  begin: ReturnType<typeof createPassed>['begin'],
+): Promise<void> {
   const [input, output] = [connection.get_input_stream(), connection.get_output_stream()];
   const [methods = 0] = await readExactly(input, 1);
   const isOpenToAll = (await readExactly(input, methods)).includes(0);
@@ -128,12 +139,11 @@ async function proxy(connection: Gio.SocketConnection, servers: readonly string[
   const remote = await connectToAny(addresses, high * 256 + low, CONNECT_SECONDS);
   if (!remote) return reply(addresses.some(isLocal) ? REPLY.refused : REPLY.unreachable);
   await reply(REPLY.ok);
-  const bytes = passed.get(host) ?? { sent: 0, received: 0 };
-  passed.set(host, bytes);
+  const count = begin(host);
   try {
     await Promise.all([
-      pump(connection, remote, size => (bytes.sent += size)),
-      pump(remote, connection, size => (bytes.received += size)),
+      pump(connection, remote, size => count('sent', size)),
+      pump(remote, connection, size => count('received', size)),
     ]);
   } finally {
     close(remote);

@@ -66,6 +66,26 @@ export async function lines(stream: Gio.InputStream, heard: (line: string) => vo
   }
 }
 
+/** Resolves with a promise that does not reject, or after some time. */
+export function within(ms: number, promised: Promise<void>): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, ms);
+    void promised.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** Writes lines one after the other: a stream takes one at a time. @returns resolves when all lines so far are written */
+export function createLineWriter(stream: Gio.OutputStream, failed: () => void): (line: string) => Promise<void> {
+  let written = Promise.resolve();
+  return line => {
+    written = written.then(() => write(stream, `${line}\n`)).catch(failed);
+    return written;
+  };
+}
+
 /** Listens at a path to which every user may connect. @throws GLib.Error */
 export function listenAt(path: string, listener: Gio.SocketListener): void {
   GLib.unlink(path);

@@ -21,7 +21,11 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
     state.set('status', { ...state.snapshot().status, state: action === 'connect' ? 'connecting' : 'disconnected' });
     return null;
   });
-  const { state } = daemon;
+  const { state, features } = daemon;
+  const hosts = [{ host: 'login.example', sent: 10, received: 20 }];
+  const killSwitch = await features.killSwitch();
+  const lastSignIn = async () => ({ ended: 'closed' as const, endedAt: new Date().toISOString(), hosts });
+  daemon.features = { ...features, killSwitch: async () => ({ ...killSwitch, lastSignIn }) };
   state.set('status', { ...state.snapshot().status, state: 'unable' });
   const opened: string[] = [];
   const windows: number[] = [];
@@ -37,7 +41,6 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
     connect: () => Promise.reject(new Error('not here')),
     async close() {
       closeWindow();
-      return [{ host: 'login.example', sent: 10, received: 20 }];
     },
   };
   const world: World = {

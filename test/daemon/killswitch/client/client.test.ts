@@ -53,7 +53,7 @@ async function createSide(
     env: {},
     say: (line: string) => void said.push(line),
   } as unknown as FeatureContext;
-  const control = createKillSwitch(context, places);
+  const control = createKillSwitch(context, { places });
   t.after(() => control.stop());
   return { context, places, said, control, killSwitch: () => state.snapshot().killSwitch };
 }

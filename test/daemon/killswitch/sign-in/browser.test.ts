@@ -48,7 +48,7 @@ for (const [name, program, words, agent] of [
       assert.equal(isThrough, true);
       const pages = readFileSync(stage.path('pages'), 'utf8').split('\n');
       assert.match(pages.find(line => line.startsWith('login.example /accept '))!, agent);
-      assert.ok(passed.some(({ host }: { host: string }) => host === 'login.example'));
+      assert.ok(passed[0].hosts.some(({ host }: { host: string }) => host === 'login.example'));
       assert.deepEqual(left, [], 'the profile is gone');
       // names are looked up by the helper alone, too
       assert.doesNotMatch(await stage.nft('list', 'set', 'inet', 'tried', 'places'), /elements/);

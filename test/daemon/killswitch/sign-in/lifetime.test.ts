@@ -14,6 +14,8 @@ const OPEN: Elements = {
 };
 const CLOSED: Elements = { sign_in_helpers: [], sign_in_servers: [] };
 
+type Play = ReturnType<typeof play>;
+
 function play() {
   const world = {
     link: LINK as Link | null,
@@ -29,6 +31,9 @@ function play() {
     events: null as HelperEvents | null,
     work: null as HelperWork | null,
     isBroken: false,
+    ring: null as (() => void) | null,
+    reports: [] as unknown[],
+    lastWords: () => {},
   };
   const window = createWindow(
     {
@@ -50,12 +55,21 @@ function play() {
           async begin(work) {
             world.work = work;
           },
+          lastWords: async () => world.lastWords(),
           stop() {
             world.stopped += 1;
           },
         };
       },
       now: () => world.now,
+      alarm(seconds, ring) {
+        world.ring = seconds === null ? null : ring;
+      },
+      reports: {
+        keep: running => void world.reports.push(running),
+        end: (running, ended) => void world.reports.push({ ...running, ended }),
+        take: () => [],
+      },
       report() {},
     },
     () => {},
@@ -79,20 +93,30 @@ test('each heartbeat repeats the elements, and its end removes them', async () =
   assert.deepEqual([world.kernel, window.isOpen()], [CLOSED, false]);
 });
 
-for (const [what, change] of [
-  ['the time is over', world => (world.now += 300)],
-  ['the kill switch is turned off', world => (world.isBlocking = false)],
-  ['there is a tunnel', world => (world.hasTunnel = true)],
-  ['the link is gone', world => (world.link = null)],
-  ['the gateway is another one', world => (world.link = { ...LINK, gateway: '10.0.0.2' })],
-  ['the screen is locked', world => (world.isPresent = false)],
-] as [string, (world: ReturnType<typeof play>['world']) => unknown][])
-  test(`ends when ${what}`, async () => {
-    const { world, window, beat, signIn } = play();
+for (const [what, why, change] of [
+  ['the time is over', 'time', world => (world.now += 300)],
+  ['the kill switch is turned off', 'unblocked', world => (world.isBlocking = false)],
+  ['there is a tunnel', 'tunnel', world => (world.hasTunnel = true)],
+  ['the link is gone', 'network', world => (world.link = null)],
+  ['the gateway is another one', 'network', world => (world.link = { ...LINK, gateway: '10.0.0.2' })],
+  ['the screen is locked', 'away', world => (world.isPresent = false)],
+  ['the machine sleeps', 'sleep', (_, window) => window.close('sleep')],
+  ['its helper ends', 'helper', world => world.events!.ended()],
+  ['its helper stands still', 'helper', world => world.ring!()],
+  ['its command lets go', 'closed', world => world.events!.released()],
+] as [string, string, (world: Play['world'], window: Play['window']) => unknown][])
+  test(`ends when ${what}, and reports what was let through until then`, async () => {
+    const { world, window, signIn } = play();
     await signIn(300);
-    change(world);
-    await beat();
-    assert.deepEqual([world.kernel, world.stopped, window.isOpen()], [CLOSED, 1, false]);
+    const total = { host: 'login.example', sent: 1, received: 2 };
+    world.events!.reported(total);
+    world.events!.reported({ host: 'a b', sent: 1, received: 2 });
+    world.lastWords = () => world.events!.reported({ ...total, received: 3 });
+    await change(world, window);
+    world.events!.beat();
+    await until(() => !window.isOpen() && world.reports.length > 1);
+    assert.deepEqual([world.kernel, world.stopped, world.ring], [CLOSED, 1, null]);
+    assert.deepEqual(world.reports.at(-1), { uid: USER, hosts: [{ ...total, received: 3 }], ended: why });
   });
 
 test('ends where the gateway, once it is known, answers with another hardware address', async () => {
@@ -160,7 +184,7 @@ test('a test of the network lets out a helper without a user, and ends with its 
   await until(() => world.work !== null);
   assert.deepEqual([world.work, world.kernel, window.isOpen()], [{ uid: null, servers: ['10.0.0.1'] }, OPEN, false]);
   await beat();
-  world.events!.found({ network: 'login', loginPage: 'http://login.example/' });
+  world.events!.reported({ network: 'login', loginPage: 'http://login.example/' });
   assert.deepEqual(await testing, { network: 'login', loginPage: 'http://login.example/' });
   assert.deepEqual([world.kernel, world.stopped], [CLOSED, 1]);
 });
@@ -169,13 +193,13 @@ test('a test that ends before its answer, or answers something else, found nothi
   const unreachable = { network: 'unreachable', loginPage: null };
   for (const change of [
     ({ world }) => world.events!.ended(),
-    ({ world }) => world.events!.found({ network: 'yes' }),
+    ({ world }) => world.events!.reported({ network: 'yes' }),
     ({ world, beat }) => {
       world.now += 20;
       return beat();
     },
     ({ signIn }) => signIn(300),
-  ] as ((stage: ReturnType<typeof play>) => unknown)[]) {
+  ] as ((stage: Play) => unknown)[]) {
     const stage = play();
     const testing = stage.window.detect();
     await until(() => stage.world.work !== null);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import type { HistorySignIn } from '../../../../daemon/api/schema/history.ts';
 import { TARGETS } from '../../../../daemon/killswitch/sign-in/verdict.ts';
 import { askSecurely, probeNetwork } from '../../../../daemon/networks/portal/probe.ts';
 import type { SignInWindow } from '../../../../daemon/networks/portal/sign-in-window.ts';
@@ -42,6 +43,13 @@ async function page(window: SignInWindow, host: string, path: string): Promise<s
   return text;
 }
 
+/** The report says why the sign-in ended, and the bytes of the login page. */
+function assertReport({ ended, hosts }: HistorySignIn, why: HistorySignIn['ended']): void {
+  const page = hosts.find(({ host }) => host === 'login.example');
+  assert.ok(page && page.sent > 50 && page.received > 50, JSON.stringify(hosts));
+  assert.equal(ended, why);
+}
+
 onNetwork('every kind of login page is found, and two exact answers end it', 'redirect', async stage => {
   const window = await stage.open();
   const login = { network: 'login', loginPage: null };
@@ -57,9 +65,8 @@ onNetwork('every kind of login page is found, and two exact answers end it', 're
   }
   assert.match(await page(window, 'login.example', '/accept'), /welcome/);
   assert.deepEqual(await probe(window), { network: 'open', loginPage: null });
-  const passed = await window.close();
-  const host = passed.find(each => each.host === 'login.example');
-  assert.ok(host && host.sent > 50 && host.received > 50, JSON.stringify(passed));
+  await window.close();
+  assertReport(await stage.ended(), 'closed');
   await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
   await until(() => stage.state()?.detail === null, 'the report');
 });
@@ -106,20 +113,23 @@ onNetwork(
   },
 );
 
-for (const [what, kill] of [
-  ['the helper is killed', async stage => signal(stage.helperPid(), 'SIGKILL')],
-  ['the helper stands still', async stage => signal(stage.helperPid(), 'SIGSTOP')],
-  ['the root service is killed', stage => stage.kill()],
-] as [string, (stage: LoginPageStage) => Promise<unknown>][])
-  onNetwork(`the window closes when ${what}`, 'form', async (stage, t) => {
-    await stage.open();
+for (const [what, why, kill] of [
+  ['the helper is killed', 'helper', async stage => signal(stage.helperPid(), 'SIGKILL')],
+  ['the helper stands still', 'helper', async stage => signal(stage.helperPid(), 'SIGSTOP')],
+  ['the root service is killed', 'service', stage => stage.kill()],
+] as [string, HistorySignIn['ended'], (stage: LoginPageStage) => Promise<unknown>][])
+  onNetwork(`the window closes when ${what}, and its last totals are known`, 'form', async (stage, t) => {
+    const window = await stage.open();
+    assert.match(await page(window, 'login.example', '/accept'), /welcome/);
+    await until(() => stage.hasHeard('login.example'), 'a heartbeat');
     assert.equal(await stage.reaches(), true);
     await kill(stage);
     const killed = performance.now();
     await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
     t.diagnostic(`closed after ${Math.round(performance.now() - killed)} ms`);
     assert.equal(await stage.reaches(), false);
-    if (what.includes('still')) signal(stage.helperPid(), 'SIGKILL');
+    if (what.includes('service')) await stage.serve();
+    assertReport(await stage.ended(), why);
   });
 
 onNetwork('the window closes when the command that holds it is killed', 'form', async (stage, t) => {
@@ -130,39 +140,49 @@ onNetwork('the window closes when the command that holds it is killed', 'form', 
   await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
   t.diagnostic(`closed after ${Math.round(performance.now() - killed)} ms`);
   assert.equal(await stage.reaches(), false);
+  assert.equal((await stage.ended()).ended, 'closed');
+  // another user's reports are nobody's business
+  assert.equal((await stage.call('SignedIn', [], USER)).text, '[]');
 });
 
-for (const [what, change] of [
-  ['the gateway changes', 'ip route replace default via 10.9.0.3 dev up0'],
-  ['the link goes', 'ip link set up0 down'],
-  ['the tunnel is there', 'ip link add CloudflareWARP type ifb'],
-])
-  onNetwork(`the window closes when ${what}`, 'form', async stage => {
+for (const [what, why, change] of [
+  ['the gateway changes', 'network', 'ip route replace default via 10.9.0.3 dev up0'],
+  ['the link goes', 'network', 'ip link set up0 down'],
+  ['the tunnel is there', 'tunnel', 'ip link add CloudflareWARP type ifb'],
+] as const)
+  onNetwork(`the window closes when ${what}, and reports the hosts`, 'form', async stage => {
     const window = await stage.open();
-    await stage.script(change!);
+    assert.match(await page(window, 'login.example', '/accept'), /welcome/);
+    await stage.script(change);
     await window.closed;
     await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+    assertReport(await stage.ended(), why);
   });
 
-for (const [title, what] of [
-  ['the screen is locked', 'lock'],
-  ['the machine goes to sleep', 'sleep'],
+for (const [title, what, why] of [
+  ['the screen is locked', 'lock', 'away'],
+  ['the machine goes to sleep', 'sleep', 'sleep'],
 ] as const)
-  onNetwork(`the window closes when ${title}`, 'form', async stage => {
+  onNetwork(`the window closes when ${title}, and reports the hosts`, 'form', async stage => {
     const say = await stage.playLogin();
     const window = await stage.open();
     assert.equal(await stage.isOpen(), true);
+    assert.match(await page(window, 'login.example', '/accept'), /welcome/);
     say(what);
     await window.closed;
     await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+    assertReport(await stage.ended(), why);
   });
 
 onNetwork('the window closes when its time is over, and when the kill switch is paused', 'form', async stage => {
   const short = await stage.open(1);
   await short.closed;
+  assert.equal((await stage.ended()).ended, 'time');
   const window = await stage.open();
+  assert.match(await page(window, 'login.example', '/accept'), /welcome/);
   assert.ok((await stage.call('Pause', ['u', '60'])).ok);
   await window.closed;
+  assertReport(await stage.ended(), 'unblocked');
   const paused = await stage.call('SignIn', ['u', '60']);
   assert.match(paused.text, /NotEnabled: The kill switch does not block/);
 });

@@ -1,0 +1,41 @@
+// Takes from the root service what sign-ins of this user let through, once they have ended.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod/mini';
+import { HistorySignIn } from '../../api/schema/history.ts';
+import { SIGN_INS_FILE } from '../report.ts';
+import { askService } from './busctl.ts';
+import type { Places } from './published-state.ts';
+
+const Reports = z.array(HistorySignIn);
+
+/** @param record called with each */
+export function createSignedIn(places: Places, record: (signIn: HistorySignIn) => void) {
+  let seen: number | null = null;
+  let last: HistorySignIn | null = null;
+  let taking: Promise<void> = Promise.resolve();
+
+  /** Asks nothing where the service has nothing new to tell. */
+  async function takeNew(): Promise<void> {
+    const time = statSync(join(places.run, SIGN_INS_FILE), { throwIfNoEntry: false })?.mtimeMs ?? null;
+    if (time === null || time === seen) return;
+    seen = time;
+    const reports = Reports.parse(await askService({ method: 'SignedIn' }, false, places));
+    for (const report of reports) record(report);
+    last = reports.at(-1) ?? last;
+  }
+
+  /** Called whenever the service may have published something. @throws Problem as `askService` */
+  const take = () => {
+    taking = taking.catch(() => {}).then(takeNew);
+    return taking;
+  };
+  return {
+    take,
+    /** The last one that ended since the daemon was started; null without one. */
+    async last(): Promise<HistorySignIn | null> {
+      await take();
+      return last;
+    },
+  };
+}

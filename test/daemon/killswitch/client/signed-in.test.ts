@@ -1,0 +1,29 @@
+// The daemon takes what a sign-in let through from the root service, once, when it has ended.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { HistorySignIn } from '../../../../daemon/api/schema/history.ts';
+import { createSignedIn } from '../../../../daemon/killswitch/client/signed-in.ts';
+import { setLoginPage } from '../../../support/killswitch/login-page.ts';
+import { missing } from '../../../support/killswitch/stage.ts';
+
+test('each sign-in that ended is recorded once, and nothing is asked without one', { skip: missing }, async t => {
+  const stage = await setLoginPage('form');
+  t.after(stage.end);
+  const recorded: HistorySignIn[] = [];
+  const record = (signIn: HistorySignIn) => void recorded.push(signIn);
+  const silent = createSignedIn({ ...stage.places, busctl: '/nowhere/busctl' }, record);
+  assert.equal(await silent.last(), null);
+  const window = await stage.open();
+  assert.equal(await silent.last(), null);
+  await window.close();
+  await assert.rejects(silent.last(), /busctl is missing/);
+
+  const signIns = createSignedIn(stage.places, record);
+  await Promise.all([signIns.take(), signIns.take()]);
+  assert.deepEqual(
+    recorded.map(({ ended, hosts }) => ({ ended, hosts })),
+    [{ ended: 'closed', hosts: [] }],
+  );
+  assert.deepEqual(await signIns.last(), recorded[0]);
+  assert.equal(await createSignedIn(stage.places, record).last(), null);
+});
