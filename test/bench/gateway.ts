@@ -12,23 +12,37 @@ const rounds = Number(process.argv[2] ?? 7);
 const GIB = 1024 ** 3;
 const REQUESTS = 2_000;
 const CONNECTIONS = 64;
+/** Links of programs, in megabits a second. */
+const LINKS = [1_000, 2_500];
 const host = '127.0.0.1';
 
 const cleanups: (() => void)[] = [];
 const box = sandbox({ after: (fn?: unknown) => void cleanups.push(fn as () => void) });
 const results: Record<string, { value: string; bar: string; ok: boolean }> = {};
 
-/** `/big` streams 1 GiB. */
+/** `/big` streams 1 GiB, and `/link/MBIT` half a GiB as fast as over a link of that many megabits a second. */
 const PROVIDER = `
 const block = Buffer.alloc(65536, 'x');
 const server = require('node:http').createServer((req, res) => {
   req.resume().on('end', () => {
+    if (req.url.startsWith('/link/')) return overLink(res, Number(req.url.slice(6)) * 125_000);
     if (req.url !== '/big') return res.setHeader('content-type', 'application/json').end('{"ok":true}');
     let left = ${GIB} / block.length;
     const more = () => { while (left-- > 0) if (!res.write(block)) return res.once('drain', more); res.end(); };
     more();
   });
 });
+function overLink(res, bytesASecond) {
+  const began = performance.now();
+  let sent = 0;
+  const timer = setInterval(() => {
+    const due = Math.min(${GIB} / 2, (performance.now() - began) / 1_000 * bytesASecond);
+    for (; sent < due; sent += block.length) res.write(block);
+    if (sent < ${GIB} / 2) return;
+    clearInterval(timer);
+    res.end();
+  }, 1);
+}
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));`;
 
 /** The yardstick: what a program of 30 lines does. */
@@ -103,10 +117,10 @@ async function throughput(port: number): Promise<number> {
   return REQUESTS / ((performance.now() - began) / 1_000);
 }
 
-/** Seconds for 1 GiB. */
-async function stream(port: number): Promise<number> {
+/** Seconds for a large answer. */
+async function stream(port: number, large = '/big'): Promise<number> {
   const began = performance.now();
-  const answer = await answerTo(get({ host, port, path: '/big', headers }));
+  const answer = await answerTo(get({ host, port, path: large, headers }));
   await once(answer.resume(), 'end');
   return (performance.now() - began) / 1_000;
 }
@@ -127,6 +141,8 @@ for (const { port } of [provider, forwarder, gateway]) await latency(port, 200);
 const added: number[] = [];
 const shares: number[] = [];
 const stretches: number[] = [];
+const ofForwarder: number[] = [];
+const onLinks = LINKS.map(() => [] as number[]);
 const spent: number[] = [];
 for (let round = 0; round < rounds; round += 1) {
   const direct = await latency(provider.port, 200);
@@ -139,16 +155,27 @@ for (let round = 0; round < rounds; round += 1) {
 const before = peakOf(gateway.child);
 for (let round = 0; round < Math.min(3, rounds); round += 1) {
   const direct = await stream(provider.port);
+  ofForwarder.push((await stream(forwarder.port)) / direct);
   stretches.push((await stream(gateway.port)) / direct);
+  for (const [index, link] of LINKS.entries()) {
+    const large = `/link/${link}`;
+    const alone = await stream(provider.port, large);
+    onLinks[index]!.push((await stream(gateway.port, large)) / alone);
+  }
 }
 report('a small request over a direct one', median(added), { unit: 'ms', most: 1 });
 report(`requests a second over ${CONNECTIONS} connections, of a bare forwarder's`, median(shares), {
   unit: '×',
   least: 0.7,
 });
-const ratio = `${median(spent).toFixed(2)} ×`;
-results['processor time of these requests, over a bare forwarder'] = { value: ratio, bar: '–', ok: true };
+note('processor time of these requests, over a bare forwarder', median(spent));
 report('1 GiB, against a direct stream', median(stretches), { unit: '×', most: 1.3 });
+note('1 GiB through a bare forwarder, against a direct stream', median(ofForwarder));
+for (const [index, link] of LINKS.entries())
+  report(`512 MiB over a link of ${link / 1_000} Gbit/s, against a direct stream`, median(onLinks[index]!), {
+    unit: '×',
+    most: 1.3,
+  });
 report('1 GiB, memory', peakOf(gateway.child) - before, { unit: 'MB', most: 20 });
 console.table(results);
 for (const cleanup of cleanups) cleanup();
@@ -158,6 +185,11 @@ function report(what: string, value: number, bar: { unit: string } & ({ most: nu
   const ok = 'most' in bar ? value <= bar.most : value >= bar.least;
   const text = 'most' in bar ? `${bar.most} ${bar.unit}` : `at least ${bar.least} ${bar.unit}`;
   results[what] = { value: `${value.toFixed(2)} ${bar.unit}`, bar: text, ok };
+}
+
+/** A figure without a bar. */
+function note(what: string, value: number): void {
+  results[what] = { value: `${value.toFixed(2)} ×`, bar: '–', ok: true };
 }
 
 function median(values: readonly number[]): number {
