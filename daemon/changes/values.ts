@@ -1,14 +1,6 @@
 // Values of the tunnel that can be read and set again when a change reverts. Pure.
 import * as z from 'zod/mini';
-import {
-  type ActionName,
-  type ActionRequest,
-  ARGUMENTS,
-  actionRequest,
-  MODES,
-  PROTOCOLS,
-  subjectOf,
-} from '../api/actions.ts';
+import { type ActionRequest, ARGUMENTS, actionRequest, MODES, PROTOCOLS, subjectOf } from '../api/actions.ts';
 import type { Snapshot } from '../api/schema.ts';
 import type { TunnelSubject as Subject } from '../api/subjects.ts';
 import { canonical } from '../routes/document.ts';
@@ -81,28 +73,30 @@ export function actionsTo(wanted: Exclude<Value, { subject: 'routes' }>, snapsho
   if (wanted.subject === 'fallback') {
     const set = now?.subject === 'fallback' ? now.value : [];
     return [
-      ...wanted.value.filter(domain => !set.includes(domain)).map(value => request('addFallbackDomain', value)),
-      ...set.filter(domain => !wanted.value.includes(domain)).map(value => request('removeFallbackDomain', value)),
+      ...wanted.value.filter(domain => !set.includes(domain)).map(value => actionRequest('addFallbackDomain', value)),
+      ...set
+        .filter(domain => !wanted.value.includes(domain))
+        .map(value => actionRequest('removeFallbackDomain', value)),
     ];
   }
   if (now && now.value === wanted.value) return [];
   switch (wanted.subject) {
     case 'connection':
-      return [request(wanted.value ? 'connect' : 'disconnect')];
+      return [actionRequest(wanted.value ? 'connect' : 'disconnect')];
     case 'mode':
-      return [request('setMode', wanted.value)];
+      return [actionRequest('setMode', wanted.value)];
     case 'protocol':
-      return [wanted.value === null ? request('resetProtocol') : request('setProtocol', wanted.value)];
+      return [wanted.value === null ? actionRequest('resetProtocol') : actionRequest('setProtocol', wanted.value)];
     case 'endpoint':
-      return [wanted.value === null ? request('resetEndpoint') : request('setEndpoint', wanted.value)];
+      return [wanted.value === null ? actionRequest('resetEndpoint') : actionRequest('setEndpoint', wanted.value)];
     case 'masque':
-      return [request('setMasqueOptions', wanted.value)];
+      return [actionRequest('setMasqueOptions', wanted.value)];
     case 'proxyPort':
-      return [request('setProxyPort', String(wanted.value))];
+      return [actionRequest('setProxyPort', String(wanted.value))];
     case 'families':
-      return [request('setFamilies', wanted.value)];
+      return [actionRequest('setFamilies', wanted.value)];
     case 'gatewayId':
-      return [wanted.value === null ? request('resetGatewayId') : request('setGatewayId', wanted.value)];
+      return [wanted.value === null ? actionRequest('resetGatewayId') : actionRequest('setGatewayId', wanted.value)];
   }
 }
 
@@ -129,5 +123,3 @@ function masqueOf(printed: string | null): (typeof MASQUE)[number] | null {
   const names = { 'HTTP/3 HTTP/2': 'h3-with-h2-fallback', 'HTTP/3': 'h3-only', 'HTTP/2': 'h2-only' } as const;
   return names[versions as keyof typeof names] ?? null;
 }
-
-const request = (action: ActionName, value?: string) => actionRequest(action, value);

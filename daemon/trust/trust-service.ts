@@ -2,8 +2,9 @@
 import type { TrustReport, TrustRequest } from '../api/schema/trust.ts';
 import type { FeatureContext, TrustControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
+import { TrustError } from './errors.ts';
 import { isMember } from './organization.ts';
-import { createTrust, TrustError } from './trust.ts';
+import { createTrust } from './trust.ts';
 
 /** @param changed called after a change, so that the state shows it */
 export function createTrustService(

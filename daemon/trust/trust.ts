@@ -21,8 +21,6 @@ import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
 import { applyEnvironment } from './write/environment.ts';
 import { type Journal, journalFile, withJournal } from './write/journal.ts';
 
-export { TrustError } from './errors.ts';
-
 export interface TrustOptions {
   env: NodeJS.ProcessEnv;
   paths: Paths;

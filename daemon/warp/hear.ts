@@ -3,7 +3,7 @@ import { type CommandLog, redact } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
 import type { CliTracker } from './cli/cli-info.ts';
 import { blockedBy } from './cli/failures.ts';
-import type { Ended } from './listen/watch.ts';
+import type { Ended } from './listen/listener.ts';
 import { failureOf, isObject, jsonOf } from './parse/output.ts';
 import { parseStatusText, type StatusReading, UNKNOWN } from './parse/status.ts';
 import type { ChangedParts } from './read/changed-parts.ts';

@@ -5,7 +5,7 @@ import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/store/address.ts';
 import { type Chosen, chooseAccount } from '../run/accounts/select-account.ts';
 import { type Candidate, type Choice, isBound, orderCandidates } from '../run/choose/candidates.ts';
-import { costOf, decide } from '../run/choose/capacity.ts';
+import { costOf, isAvailable } from '../run/choose/capacity.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { isCommandIn } from '../run/rules/classify.ts';
@@ -99,7 +99,8 @@ function describeRun(plan: Plan, invocation: Invocation, candidates: readonly Ca
   if (candidates.length === 0) return 'no account: the original runs unchanged';
   if (invocation.passthrough) return 'passthrough: the original runs as it is, without an account';
   if (invocation.ownCredential) return 'a credential is given on the command line: the original runs as it is, once';
-  if (!plan.pool && decide(candidates, capacity) !== 'execute') return `nothing is left: ${capacity.policy}`;
+  if (!plan.pool && capacity.policy !== 'execute' && !isAvailable(candidates))
+    return `nothing is left: ${capacity.policy}`;
   if (provider.accounts === 'one-per-person') return 'with one account only: the terms do not allow automatic failover';
   if (!invocation.once) return 'with failover';
   if (!provider.job_id) return 'with the first account only: the command must run once';

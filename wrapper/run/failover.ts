@@ -11,7 +11,7 @@ import { clearChangedCredentials } from './accounts/ready.ts';
 import { chooseAccount } from './accounts/select-account.ts';
 import { type Outcome, type Run, runAttempts } from './attempts.ts';
 import { type Candidate, type Choice, earliestAvailable, isBound, orderCandidates } from './choose/candidates.ts';
-import { costOf, decide, isWarningDue, needsUsage, totalRemaining } from './choose/capacity.ts';
+import { costOf, isAvailable, isWarningDue, needsUsage, totalRemaining } from './choose/capacity.ts';
 import { startJournal } from './journal.ts';
 import { reportReplacedShims } from './replaced-shims.ts';
 import { compilePatterns } from './rules/patterns.ts';
@@ -89,9 +89,10 @@ async function runUntilDecided(run: Run, choice: Choice): Promise<End> {
   let mayWait = true;
   for (;;) {
     const candidates = candidatesFor(run, choice);
-    const decision = decide(candidates, capacity);
-    if (!isAvailable(candidates) && (await waitForAccount(run, choice, deadline))) continue;
-    if (decision !== 'execute') return postponed(decision, run);
+    if (!isAvailable(candidates)) {
+      if (await waitForAccount(run, choice, deadline)) continue;
+      if (capacity.policy !== 'execute') return postponed(capacity.policy, run);
+    }
     run.patient = capacity.policy !== 'execute' || (mayWait && context.now() < deadline);
     const outcome = await runAttempts(candidates, run);
     if (!outcome.exhausted) return finish(outcome, run);
@@ -110,10 +111,6 @@ async function runUntilDecided(run: Run, choice: Choice): Promise<End> {
     outcome.attempt.output.dispose();
     return postponed('queue', run);
   }
-}
-
-function isAvailable(candidates: readonly Candidate[]): boolean {
-  return candidates.some(({ coolingDown, spent }) => !coolingDown && !spent);
 }
 
 /** Tries the accounts that the pool leases. It knows what rests and what is left, and waits if the user allows that. */

@@ -11,8 +11,6 @@ import { pauseLengths } from './changes.ts';
 import { explainedCause, findingWords } from './diagnosis.ts';
 import { blockedText, isBlocking, type State, stateIcon, stateOf, stateText } from './summary/state.ts';
 
-export type { Tone } from '../form.ts';
-
 export interface TunnelView {
   look: Look;
   /** The state summed up, with pause, kill switch and missing steps. */

@@ -4,8 +4,6 @@ import { failureOf } from '../parse/output.ts';
 import { type Ended, type Listener, startListener } from './listener.ts';
 import type { Pace } from './pace.ts';
 
-export type { Ended } from './listener.ts';
-
 /** Ways to listen to a CLI, best first. `poll` is for a CLI without any: its status is read periodically. */
 export type Form = 'json' | 'text' | 'poll';
 

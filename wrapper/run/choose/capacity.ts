@@ -1,4 +1,4 @@
-// Decides by capacity: what a command costs, whether anything is left for it, and what to do then. Pure.
+// Reports what a command costs, whether anything is left for it, and when to warn. Pure.
 
 import type { Provider } from '../../catalog/catalog.ts';
 import type { Capacity } from '../../store/config.ts';
@@ -27,9 +27,9 @@ export function needsUsage({ capacity }: { capacity: Capacity }): boolean {
   );
 }
 
-/** Decides about a command: `execute` while any account is neither cooling down nor spent. */
-export function decide(candidates: readonly Candidate[], capacity: Pick<Capacity, 'policy'>): Capacity['policy'] {
-  return candidates.some(candidate => !candidate.coolingDown && !candidate.spent) ? 'execute' : capacity.policy;
+/** True while any account is neither cooling down nor spent. */
+export function isAvailable(candidates: readonly Candidate[]): boolean {
+  return candidates.some(({ coolingDown, spent }) => !coolingDown && !spent);
 }
 
 /**

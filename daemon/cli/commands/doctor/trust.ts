@@ -11,8 +11,9 @@ import {
 import { assertOwn } from '../../../system/own-home.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
+import { TrustError } from '../../../trust/errors.ts';
 import { isMember } from '../../../trust/organization.ts';
-import { createTrust, type Trust, TrustError } from '../../../trust/trust.ts';
+import { createTrust, type Trust } from '../../../trust/trust.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
