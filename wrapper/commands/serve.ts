@@ -13,6 +13,7 @@ import type { Programs } from '../shims/shim.ts';
 import { ACCOUNT_NAME } from '../store/config.ts';
 import { quote } from '../store/source-stamps.ts';
 import { describeToken, gatewayClis, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
+import { preventCoreDumps } from '../system/core-dumps.ts';
 import { DURATION, formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { randomHex, sha256 } from '../system/hash.ts';
@@ -62,6 +63,7 @@ export async function serve(
   if (options.install) return install(cli, port, { context, programs });
   const fd = passedSocket(context.env);
   if (fd !== undefined) return serveUntilIdle(cli, fd, options, context);
+  await preventCoreDumps();
   const gateway = await startGateway(cli, context, { port });
   process.stdout.write(`${cli}: programs reach it at ${gateway.url}, with a placeholder in place of the key.
 For a shell:    eval "$(culvert-wrap serve ${cli} --env)"

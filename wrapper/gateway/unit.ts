@@ -99,8 +99,8 @@ Description=Gateway of culvert-wrap for ${cli}
 
 [Service]
 ExecStart=${[node, bundle, 'serve', cli].map(word).join(' ')}
-# a core dump would hold keys
-LimitCORE=0
+# no core dump, which would hold keys, also where dumps go to a program
+LimitCORE=1
 `;
 }
 

@@ -10,6 +10,7 @@ import { Turn } from '../run/turn.ts';
 import { writeAudit } from '../store/audit.ts';
 import type { Plan } from '../store/plan.ts';
 import { readState } from '../store/state.ts';
+import { preventCoreDumps } from '../system/core-dumps.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { type Entry, entryFor } from './entry.ts';
 import { Lines } from './lines.ts';
@@ -31,6 +32,7 @@ export async function runServer(command: readonly string[], { cli }: { cli?: str
     await reportNoAccount(plan, entry, context);
     return passThrough(program!, args, context, plan);
   }
+  await preventCoreDumps();
   const own = entry.server.gateway && plan.provider.http ? await behindGateway(entry, plan, context) : undefined;
   const { accounts, using, finish } = own ?? (await withAccount(plan, context));
   const input = process.stdin;

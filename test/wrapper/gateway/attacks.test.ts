@@ -216,7 +216,7 @@ test('when a program leaves a provider that never answers, the provider is left 
   }
 });
 
-test('no report of a gateway, and no file that it writes, holds a key', async t => {
+test('no report and no core dump of a gateway, and no file that it writes, holds a key', async t => {
   const { ask, box, child, said } = await startProcess(t, (_key, _req, res) => json(res, 200, {}), [
     '--report-on-signal',
     '--report-directory=.',
@@ -225,8 +225,9 @@ test('no report of a gateway, and no file that it writes, holds a key', async t 
   process.kill(child.pid!, 'SIGUSR2');
   const report = await until(() => fs.readdirSync(box.home).find(name => name.startsWith('report.')));
   await until(() => fs.readFileSync(path.join(box.home, report), 'utf8').trimEnd().endsWith('}'));
+  assert.match(fs.readFileSync(`/proc/${child.pid}/limits`, 'utf8'), /^Max core file size +1 +1 /m);
   const ended = once(child, 'exit');
-  child.kill('SIGTERM');
+  child.kill('SIGABRT');
   await ended;
   assert.deepEqual(filesWith(box, KEY), [path.join(box.config, 'keys.env')]);
   assert.ok(!said().includes(KEY));

@@ -33,6 +33,20 @@ test('a program gets an address and a placeholder, and no variable of it holds a
     assert.ok(!fs.readFileSync(file, 'latin1').includes('real-'), file);
 });
 
+test('the gateway of a program writes no core dump, and the program may', async t => {
+  const box = homeFor(t, 1, { a: 'real-a' });
+  const script = `
+    const limitOf = pid => /^Max core file size +(\\S+)/m.exec(require('node:fs').readFileSync('/proc/' + pid + '/limits'))[1];
+    const timer = setInterval(() => {
+      if (limitOf(process.ppid) !== '1') return;
+      clearInterval(timer);
+      console.log(limitOf('self'));
+    }, 10);`;
+  const command = [process.execPath, '-e', script];
+  const run = await box.run(process.execPath, [buildWrapper(), 'serve', 'fake', '--', ...command]);
+  assert.match(run.stdout, /^(0|unlimited|\d{2,})\n$/, run.stderr);
+});
+
 test('a server whose address can be set uses the gateway: no key reaches it, and it is not started again', async t => {
   const { port, calls } = await startProvider(t, (key, _req, res) => json(res, key === 'real-a' ? 402 : 200, {}));
   const box = homeFor(
@@ -47,8 +61,10 @@ test('a server whose address can be set uses the gateway: no key reaches it, and
 process.stdin.on('end', () => process.exit(0)).on('data', async line => {
   const headers = { authorization: 'Bearer ' + process.env.FAKE_KEY };
   const { status } = await fetch(process.env.FAKE_URL + '/scrape', { method: 'POST', body: '{}', headers });
-  const leaks = require('node:fs').readFileSync('/proc/self/environ', 'utf8').includes('real-');
-  console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result: { status, leaks, pid: process.pid } }));
+  const { readFileSync } = require('node:fs');
+  const leaks = readFileSync('/proc/self/environ', 'utf8').includes('real-');
+  const dumps = !/^Max core file size +1 +1 /m.test(readFileSync('/proc/' + process.ppid + '/limits', 'utf8'));
+  console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result: { status, leaks, dumps, pid: process.pid } }));
 });
 `,
   );
@@ -61,7 +77,7 @@ process.stdin.on('end', () => process.exit(0)).on('data', async line => {
     return JSON.parse(String(line)).result;
   };
   const [first, second] = [await ask(1), await ask(2)];
-  assert.deepEqual(first, { status: 200, leaks: false, pid: second.pid });
+  assert.deepEqual(first, { status: 200, leaks: false, dumps: false, pid: second.pid });
   assert.deepEqual(calls, ['real-a POST /scrape', 'real-b POST /scrape', 'real-b POST /scrape']);
   child.stdin!.end();
   assert.deepEqual(await once(child, 'exit'), [0, null]);

@@ -5,6 +5,7 @@ import { callerEnvironment } from '../../run/accounts/environment.ts';
 import { loadPlan } from '../../run/load-plan.ts';
 import { cannotStart } from '../../run/pass-through.ts';
 import type { Plan } from '../../store/plan.ts';
+import { preventCoreDumps } from '../../system/core-dumps.ts';
 import { httpOf, newPlaceholder, startGateway } from '../gateway.ts';
 import { variablesFor } from './variables.ts';
 
@@ -21,12 +22,15 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
   const [program, ...args] = command;
   try {
     const child = context.signals.forwardTo(() => spawn(program!, args, { stdio: 'inherit', env }));
-    return await new Promise<End>((resolve, reject) => {
+    const ended = new Promise<End>((resolve, reject) => {
       child.on('exit', (exit, signal) => resolve({ exit, signal }));
       child.on('error', error => {
         if (child.pid === undefined) reject(cannotStart(program!, error));
       });
     });
+    // the program has started, and holds no key: its own core dumps stay as they are
+    const [end] = await Promise.all([ended, preventCoreDumps()]);
+    return end;
   } finally {
     await gateway.close();
   }
