@@ -2,7 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
+/** Time for a browser to end when it is asked to. */
+const PATIENCE_MS = 2_000;
 const FIREFOX = ['firefox', 'firefox-esr'];
 const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'brave-browser'];
 
@@ -94,15 +97,20 @@ export function openBrowser(
     child.once('error', () => resolve());
     child.once('exit', () => resolve());
   });
+  const signal = (name: NodeJS.Signals) => {
+    try {
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+        process.kill(-child.pid, name);
+    } catch {
+      // it has already ended
+    }
+  };
   return {
     ended,
     async close() {
-      try {
-        if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
-          process.kill(-child.pid, 'SIGTERM');
-      } catch {
-        // it has already ended
-      }
+      signal('SIGTERM');
+      await Promise.race([ended, delay(PATIENCE_MS, undefined, { ref: false })]);
+      signal('SIGKILL');
       await ended;
       remove();
     },

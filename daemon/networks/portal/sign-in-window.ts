@@ -94,9 +94,9 @@ function hasTunnel(): boolean {
 async function reach(path: string): Promise<Socket> {
   for (let attempt = 1; ; attempt++) {
     const socket = await new Promise<Socket | null>(resolve => {
-      const started = connect(path, () => resolve(started.off('error', failed)));
-      const failed = () => resolve(null);
-      started.once('error', failed);
+      const started = connect(path, () => resolve(started));
+      // also later: the helper may be killed at any time, and its end is heard as a close
+      started.on('error', () => resolve(null));
     });
     if (socket) return socket;
     if (attempt === RETRY.attempts)

@@ -149,6 +149,8 @@ print(s.recv(2))`;
       await firstLine(player);
       return what => void pipe.write(`${what}\n`);
     },
+    /** The network answers nothing anymore, and refuses nothing. */
+    swallow: () => script(farInside, "nft 'add rule inet seen i drop'"),
     /** True where the root service knows of bytes to a host. */
     hasHeard: (host: string) => readFileSync(stage.path('run/sign-in.json'), 'utf8').includes(host),
     /** Why the last sign-in of a user ended, and the hosts that it reached. */

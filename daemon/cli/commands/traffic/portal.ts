@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/request.ts';
-import type { Verdict } from '../../../killswitch/sign-in/verdict.ts';
+import { UNREACHABLE, type Verdict } from '../../../killswitch/sign-in/verdict.ts';
 import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
 import { findLogin } from '../../../networks/portal/probe.ts';
 import { detectLogin, openWindow, type SignInWindow } from '../../../networks/portal/sign-in-window.ts';
@@ -17,6 +17,8 @@ import { untilProven } from '../connection/wait.ts';
 const MINUTES = 5;
 const MAX_MINUTES = MAX_SIGN_IN_SECONDS / 60;
 const BETWEEN_MS = 3_000;
+/** Time for the last test after the browser has ended: the window closes then, also on a network that answers nothing. */
+const LAST_MS = 2_000;
 /** The window is closed that soon after the daemon's death. */
 const DAEMON_MS = 1_000;
 const PROOF_SECONDS = 30;
@@ -37,6 +39,7 @@ export interface World {
   /** Waits for a request through the tunnel. */
   prove(): Promise<string | null>;
   betweenMs: number;
+  lastMs: number;
 }
 
 export const portal: Run = async (context, _, options) =>
@@ -54,6 +57,7 @@ export const portal: Run = async (context, _, options) =>
       detect: detectLogin,
       prove: () => untilProven(context, PROOF_SECONDS),
       betweenMs: BETWEEN_MS,
+      lastMs: LAST_MS,
     },
   );
 
@@ -231,11 +235,15 @@ async function untilThrough({ context, world, window, seconds }: Attempt, before
   const ended = Promise.race([browser?.ended ?? never, window?.closed ?? never]).then(() => {
     isClosed = true;
   });
+  const tooLate = window
+    ? ended.then(() => delay(world.lastMs, UNREACHABLE, { ref: false }))
+    : new Promise<Verdict>(() => {});
   const until = performance.now() + seconds * 1000;
   try {
     for (let passes = 0; ; ) {
       const isLast = isClosed || performance.now() > until || context.signal.aborted;
-      passes = (await world.probe(window?.connect)).network === 'open' ? passes + 1 : 0;
+      const { network } = await Promise.race([world.probe(window?.connect), tooLate]);
+      passes = network === 'open' ? passes + 1 : 0;
       if (waitsForUser ? isLast : passes >= 2) return passes > 0;
       if (isLast && passes === 0) return false;
       const pause = delay(world.betweenMs, undefined, { signal: context.signal }).catch(() => {});

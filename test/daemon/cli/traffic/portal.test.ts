@@ -69,6 +69,7 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
       return 'Proof: a request came through the tunnel.';
     },
     betweenMs: 1,
+    lastMs: 1,
   };
   const said: string[] = [];
   const printed: object[] = [];
