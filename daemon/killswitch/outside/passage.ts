@@ -19,8 +19,8 @@ export interface PassageEdges extends Pick<ExceptionEdges, 'links'> {
   uplink(family: Family): Promise<Uplinks[Family]>;
   /** Turns on forwarding from devices. @returns whether the first of them was forwarded from by this service only; null: impossible */
   forward(family: Family, devices: readonly string[]): boolean | null;
-  /** Turns off what `forward` turned on, but for some devices. */
-  stopForwarding(but: readonly string[]): void;
+  /** Turns off what `forward` turned on, but for some devices of each family. */
+  stopForwarding(but: Record<Family, readonly string[]>): void;
   /** Remembers, also for a later service, that there may be something to remove. */
   remember(on: boolean): void;
   /** Begins or ends to call `check` when links, routes or rules change. */
@@ -45,11 +45,12 @@ export function createPassage(edges: PassageEdges) {
       return guarded === null ? null : { device: device!, resolver: resolver ?? null, guarded };
     };
     const uplinks = { 4: uplinkOf(4), 6: uplinkOf(6) };
-    outer = ([4, 6] as const).flatMap(family => uplinks[family]?.device ?? []);
+    const devicesOf = (family: Family) => uplinks[family]?.device ?? [];
+    outer = [devicesOf(4), devicesOf(6)].flat();
     await filter({ links, uplinks });
     await route(4, [...devices.map(device => ['iif', device]), ['to', NETWORK]]);
     await route(6, [...devices.map(device => ['iif', device]), ['to', NETWORK_6]]);
-    edges.stopForwarding([...outer, ...devices]);
+    edges.stopForwarding({ 4: devices.concat(devicesOf(4)), 6: devices.concat(devicesOf(6)) });
     return uplinks;
   }
 
@@ -73,7 +74,7 @@ export function createPassage(edges: PassageEdges) {
     inForce = null;
     edges.watch(false);
     kernel.watch(false);
-    edges.stopForwarding([]);
+    edges.stopForwarding({ 4: [], 6: [] });
     for (const family of [4, 6] as const) await route(family, []);
     if (await kernel.list()) await kernel.remove();
     edges.remember(false);

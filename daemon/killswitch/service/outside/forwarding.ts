@@ -34,7 +34,10 @@ export function createForwarding(
     },
     stopForwarding(but) {
       const listed = list();
-      const isKept = (key: string) => but.includes(key.split('/')[2]!);
+      const isKept = (key: string) => {
+        const [protocol, , device] = key.split('/');
+        return but[protocol === 'ipv4' ? 4 : 6].includes(device!);
+      };
       const ended = listed.filter(key => !isKept(key));
       if (!ended.length) return;
       for (const key of ended) {
