@@ -1,7 +1,7 @@
 // A small machine with an uplink, a tunnel as WARP routes it, and the root service: for programs that are kept in the tunnel.
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { cgroupOf } from '../../../daemon/killswitch/rules/place.ts';
@@ -15,34 +15,76 @@ const exec = promisify(execFile);
 
 /** A user without a session. */
 export const DAEMON = 1;
-export const FAR = { address: '203.0.113.5', port: 8080 };
-/** Sources of packets: the uplink's address, and the tunnel's. */
-export const UPLINK = '10.9.0.1';
-export const TUNNEL = '172.16.0.2';
+export interface Family {
+  name: 'IPv4' | 'IPv6';
+  /** As Python's `socket` has it. */
+  af: string;
+  far: string;
+  /** Sources of packets: the uplink's address, and the tunnel's. */
+  uplink: string;
+  tunnel: string;
+  router: string;
+  /** An address on the uplink that no machine has. */
+  nobody: string;
+}
+export const IPV4: Family = {
+  name: 'IPv4',
+  af: 'AF_INET',
+  far: '203.0.113.5',
+  uplink: '10.9.0.1',
+  tunnel: '172.16.0.2',
+  router: '10.9.0.2',
+  nobody: '10.9.0.9',
+};
+export const IPV6: Family = {
+  name: 'IPv6',
+  af: 'AF_INET6',
+  far: '2001:db8:5::5',
+  uplink: '2001:db8:9::1',
+  tunnel: '2001:db8:16::2',
+  router: '2001:db8:9::2',
+  nobody: '2001:db8:9::9',
+};
+/** Address to which IPv6 sends its questions for another one. */
+export const questionsFor = (address: string) => `ff02::1:ff00:${address.split(':').at(-1)}`;
+export const FAMILIES = [IPV4, IPV6];
+/** Linux forwards IPv6 for single links (6.17), so that a program outside has it. */
+export const FORWARDS_6 = existsSync('/proc/sys/net/ipv6/conf/all/force_forwarding');
+export const FAR = { address: IPV4.far, port: 8080 };
+export const UPLINK = IPV4.uplink;
+export const TUNNEL = IPV4.tunnel;
 
-const ask = (kind: 'STREAM' | 'DGRAM') => `
+/** Command that prints the address which the internet saw, or the name of an error. */
+export const ask = (kind: 'STREAM' | 'DGRAM', { af, far } = IPV4) => [
+  '/usr/bin/python3',
+  '-c',
+  `
 import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_${kind})
+s = socket.socket(socket.${af}, socket.SOCK_${kind})
 s.settimeout(5)
 try:
-    s.connect(("${FAR.address}", ${FAR.port}))
+    s.connect(("${far}", ${FAR.port}))
     s.send(b"x")
     print(s.recv(100).decode().split()[0])
 except OSError as error:
     print(type(error).__name__)
-`;
-/** Commands that print the address which the internet saw, or the name of an error. */
-export const ASK = ['/usr/bin/python3', '-c', ask('STREAM')];
-export const ASK_UDP = ['/usr/bin/python3', '-c', ask('DGRAM')];
+`,
+];
+export const ASK = ask('STREAM');
+export const ASK_UDP = ask('DGRAM');
 
 const UPLINK_UP = `
 ip link set lo up
 ip link add up0 type veth peer name up1 netns $FAR
 ip addr add ${UPLINK}/24 dev up0
+ip addr add ${IPV6.uplink}/64 dev up0 nodad
 ip link set up0 up
-ip route add default via 10.9.0.2
-ip rule add pref 20 not fwmark 0x100cf lookup 65743
-ip rule add pref 10 lookup main suppress_prefixlength 0
+ip route add default via ${IPV4.router}
+ip -6 route add default via ${IPV6.router}
+for family in -4 -6; do
+  ip $family rule add pref 20 not fwmark 0x100cf lookup 65743
+  ip $family rule add pref 10 lookup main suppress_prefixlength 0
+done
 mkdir -p /run/dbus
 ln -s "$BUS" /run/dbus/system_bus_socket
 mkdir -p /usr/local/share/dbus-1/system-services
@@ -50,18 +92,44 @@ mkdir -p /usr/local/share/dbus-1/system-services
 const TUNNEL_UP = `
 ip link set far0 netns $FAR
 ip addr add ${TUNNEL}/32 dev CloudflareWARP
+ip addr add ${IPV6.tunnel}/128 dev CloudflareWARP nodad
 ip link set CloudflareWARP up
-ip route add default dev CloudflareWARP table 65743`;
-/** `up1` is the wire of the uplink: every packet on it is counted, but for those that look for neighbors. */
+ip route add default dev CloudflareWARP table 65743
+ip -6 route add default dev CloudflareWARP table 65743`;
+/** `up1` is the wire of the uplink: every packet on it is counted, but for those by which the kernel looks for routers and neighbors that exist. */
 const FAR_UP = `
 ip link set lo up
 ip addr add ${FAR.address}/32 dev lo
-ip addr add 10.9.0.2/24 dev up1
+ip addr add ${IPV6.far}/128 dev lo
+ip addr add ${IPV4.router}/24 dev up1
+ip addr add ${IPV6.router}/64 dev up1 nodad
 ip link set up1 up
-nft 'table inet seen { chain i { type filter hook prerouting priority -300; ip daddr 224.0.0.0/4 return; ip6 daddr ff00::/8 return; meta l4proto ipv6-icmp return; iifname "up1" counter; iifname "far0" counter; }; }'`;
+nft 'table inet seen {
+  counter seen_uplink { }
+  counter seen_tunnel { }
+  chain i {
+    type filter hook prerouting priority -300;
+    meta l4proto igmp return
+    icmpv6 type nd-neighbor-solicit ip6 daddr != ${questionsFor(IPV6.nobody)} return
+    icmpv6 type { nd-router-solicit, nd-neighbor-advert, mld-listener-report, mld-listener-done, mld2-listener-report } return
+    iifname "up1" counter name seen_uplink
+    iifname "far0" counter name seen_tunnel
+  }
+}
+table arp seen {
+  counter seen_question { }
+  chain i { type filter hook input priority 0; arp daddr ip ${IPV4.nobody} counter name seen_question; }
+}'`;
 const FAR_TUNNEL_UP = `
 ip link set far0 up
-ip route add ${TUNNEL}/32 dev far0`;
+ip route add ${TUNNEL}/32 dev far0
+ip route add ${IPV6.tunnel}/128 dev far0`;
+
+/** As WARP's firewall: what leaves by another device than the tunnel is dropped, also with WARP's mark. */
+export const WARP = `nft 'table inet cloudflare-warp {
+  chain input { type filter hook input priority 0; policy drop; iifname { "lo", "CloudflareWARP" } accept; ct state established accept; meta l4proto ipv6-icmp accept; }
+  chain output { type filter hook output priority 0; policy drop; oifname { "lo", "CloudflareWARP" } accept; meta l4proto ipv6-icmp accept; ip daddr 10.9.0.0/24 accept; }
+}'`;
 
 export interface Ended {
   code: number | string;
@@ -130,13 +198,16 @@ export async function setMachine() {
     /** As a client that leaves its address to the uplink: the answers of old connections would leave by it. */
     async tunnelReplaced() {
       // first: an answer that has no route for a moment is given up
-      await script(stage.inside, `ip addr add ${TUNNEL}/32 dev up0`);
+      await script(stage.inside, addresses('add').join('\n'));
       await machine.tunnelDown();
-      await script(farInside, `ip route replace ${TUNNEL}/32 via ${UPLINK} dev up1`);
+      await script(
+        farInside,
+        FAMILIES.map(({ tunnel, uplink }) => `ip route replace ${tunnel} via ${uplink} dev up1`).join('\n'),
+      );
     },
     async uplinkRestored() {
-      await script(stage.inside, `ip addr del ${TUNNEL}/32 dev up0`);
-      await script(farInside, `ip route del ${TUNNEL}/32`);
+      await script(stage.inside, addresses('del').join('\n'));
+      await script(farInside, FAMILIES.map(({ tunnel }) => `ip route del ${tunnel}`).join('\n'));
     },
     /** Packets that were refused to kept programs since the rules were loaded. */
     async refused(): Promise<number> {
@@ -145,9 +216,9 @@ export async function setMachine() {
     },
     /** Packets that arrived by each way so far. */
     async seen(): Promise<{ uplink: number; tunnel: number }> {
-      const text = await script(farInside, 'nft list table inet seen');
-      const [uplink = 0, tunnel = 0] = [...text.matchAll(/packets (\d+)/g)].map(([, count]) => Number(count));
-      return { uplink, tunnel };
+      const text = await script(farInside, 'nft list counters');
+      const count = (name: string) => Number(new RegExp(`counter seen_${name} \\{\\s+packets (\\d+)`).exec(text)![1]);
+      return { uplink: count('uplink') + count('question'), tunnel: count('tunnel') };
     },
     /** Removes the user's cgroup, as systemd does with a slice whose last program has ended. */
     removePlace(uid = DAEMON) {
@@ -159,6 +230,12 @@ export async function setMachine() {
   };
   return machine;
 }
+
+/** Commands that give the tunnel's addresses to the uplink, or take them from it. */
+const addresses = (how: 'add' | 'del') => [
+  `ip addr ${how} ${IPV4.tunnel}/32 dev up0`,
+  `ip addr ${how} ${IPV6.tunnel}/128 dev up0 ${how === 'add' ? 'nodad' : ''}`,
+];
 
 /** Checks that a program finds everything as if its command had been typed alone. @param inPlace the command that starts it in its place */
 export async function checkAsAlone(machine: Machine, inPlace: (...command: string[]) => string[]): Promise<void> {

@@ -1,18 +1,17 @@
 // Ways out of the place of a kept program: by each, a program that is not kept leaks, and one that is kept sends 0 packets.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
-import { after, before, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { cgroupOf } from '../../../../daemon/killswitch/rules/place.ts';
 import {
-  ASK,
-  ASK_UDP,
+  ask,
   DAEMON,
+  FAMILIES,
   FAR,
+  type Family,
   finish,
   type Machine,
   setMachine,
-  TUNNEL,
-  UPLINK,
 } from '../../../support/killswitch/programs.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
 import { FULL } from '../../../support/thoroughness.ts';
@@ -37,6 +36,11 @@ const line = (child: ChildProcess) =>
     child.once('close', code => fail(new Error(`it ended with ${code}: ${errors}`)));
   });
 
+/** A test with the addresses of IPv4, and one with those of IPv6. */
+function inBoth(title: string, act: (net: Family, t: TestContext) => Promise<void>): void {
+  for (const net of FAMILIES) test(`${title} (${net.name})`, { skip }, t => act(net, t));
+}
+
 /** Packets on the uplink while something runs. */
 async function leaked(run: () => Promise<unknown>): Promise<number> {
   const { uplink } = await machine.seen();
@@ -44,13 +48,13 @@ async function leaked(run: () => Promise<unknown>): Promise<number> {
   return (await machine.seen()).uplink - uplink;
 }
 
-test('a connection that was opened before the start is not given to a program', { skip }, async () => {
+inBoth('a connection that was opened before the start is not given to a program', async net => {
   // opens the socket, then becomes the command, which sends by it
   const opened = (command: string[]) =>
     python(`
 import os, socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.connect(("${FAR.address}", ${FAR.port}))
+s = socket.socket(socket.${net.af}, socket.SOCK_DGRAM)
+s.connect(("${net.far}", ${FAR.port}))
 os.dup2(s.fileno(), 7, inheritable=True)
 os.execv(sys.argv[1], sys.argv[1:])`).concat(command);
   const send = python('import socket; socket.socket(fileno=7).send(b"x")');
@@ -65,10 +69,10 @@ os.execv(sys.argv[1], sys.argv[1:])`).concat(command);
   assert.equal((await machine.run(machine.kept('cat'), { input: 'typed' })).out, 'typed');
 });
 
-test('a socket that a program hands over to one outside stays in the place', { skip }, async () => {
+inBoth('a socket that a program hands over to one outside stays in the place', async net => {
   const give = python(`
 import array, socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s = socket.socket(socket.${net.af}, socket.SOCK_DGRAM)
 socket.socket(fileno=7).sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [s.fileno()]))])`);
   const take = (command: string[]) =>
     python(`
@@ -79,7 +83,7 @@ subprocess.run(sys.argv[1:], pass_fds=[7], check=True)
 _, ((_, _, data),), _, _ = ours.recvmsg(1, socket.CMSG_SPACE(4))
 s = socket.socket(fileno=array.array("i", data)[0])
 try:
-    s.sendto(b"x", ("${FAR.address}", ${FAR.port}))
+    s.sendto(b"x", ("${net.far}", ${FAR.port}))
     print("sent")
 except OSError as error:
     print(type(error).__name__)`).concat(command);
@@ -91,11 +95,11 @@ except OSError as error:
   assert.equal(packets, 0);
 });
 
-test('a program that has ended answers nothing outside the tunnel (TIME_WAIT)', { skip }, async () => {
+inBoth('a program that has ended answers nothing outside the tunnel (TIME_WAIT)', async net => {
   const late = `
 import signal, socket
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
-server = socket.create_server(("${FAR.address}", 8081))
+server = socket.create_server(("${net.far}", 8081), family=socket.${net.af})
 print("ready", flush=True)
 connection, _ = server.accept()
 while connection.recv(100):
@@ -106,7 +110,7 @@ connection.send(b"late")
 signal.sigwait([signal.SIGUSR1])`;
   const close = python(`
 import socket
-socket.create_connection(("${FAR.address}", 8081), 5).close()`);
+socket.create_connection(("${net.far}", 8081), 5).close()`);
   const lateAnswers = async (command: string[], answered: (before: number) => Promise<boolean>) => {
     await machine.tunnelUp();
     const server = machine.startFar(late);
@@ -140,17 +144,18 @@ socket.create_connection(("${FAR.address}", 8081), 5).close()`);
   await finish(other);
 });
 
-const LISTEN = python(`
+const listen = ({ af }: Family) =>
+  python(`
 import socket, time
-server = socket.create_server(("0.0.0.0", 9000))
+server = socket.create_server(("", 9000), family=socket.${af})
 print("ready", flush=True)
 server.accept()
 time.sleep(120)`);
 /** A program of the far end that begins a connection. */
-const knock = (address: string) => `
+const knock = ({ af, far }: Family, address: string) => `
 import socket
-s = socket.socket()
-s.bind(("${FAR.address}", 0))
+s = socket.socket(socket.${af})
+s.bind(("${far}", 0))
 s.settimeout(0.3)
 s.connect_ex(("${address}", 9000))`;
 
@@ -164,20 +169,20 @@ async function answers(command: string[], run: () => Promise<unknown>): Promise<
   return packets;
 }
 
-test('a program that listens answers by no other link', { skip }, async () => {
-  const byUplink = () => finish(machine.startFar(knock(UPLINK)));
-  assert.ok((await answers(LISTEN, byUplink)) > 0, 'the control');
-  assert.equal(await answers(machine.kept(...LISTEN), byUplink), 0);
+inBoth('a program that listens answers by no other link', async net => {
+  const byUplink = () => finish(machine.startFar(knock(net, net.uplink)));
+  assert.ok((await answers(listen(net), byUplink)) > 0, 'the control');
+  assert.equal(await answers(machine.kept(...listen(net)), byUplink), 0);
 });
 
-test('an answer that began in the tunnel is not repeated by another link', { skip }, async () => {
+inBoth('an answer that began in the tunnel is not repeated by another link', async net => {
   // the far end never hears the answer
   await machine.scriptFar(
     `nft 'table inet deaf { chain i { type filter hook prerouting priority 0; iifname "far0" tcp sport 9000 drop; }; }'`,
   );
   const halfOpen = (isKept: boolean) => async () => {
     await machine.tunnelUp();
-    await finish(machine.startFar(knock(TUNNEL)));
+    await finish(machine.startFar(knock(net, net.tunnel)));
     const refused = await machine.refused().catch(() => 0);
     const { uplink } = await machine.seen();
     await machine.tunnelReplaced();
@@ -187,16 +192,14 @@ test('an answer that began in the tunnel is not repeated by another link', { ski
     );
     await machine.uplinkRestored();
   };
-  assert.ok((await answers(LISTEN, halfOpen(false))) > 0, 'the control');
-  assert.equal(await answers(machine.kept(...LISTEN), halfOpen(true)), 0);
+  assert.ok((await answers(listen(net), halfOpen(false))) > 0, 'the control');
+  assert.equal(await answers(machine.kept(...listen(net)), halfOpen(true)), 0);
 });
 
-test('data that a program left unsent is not repeated outside after its end, also with a new service', {
-  skip,
-}, async () => {
+inBoth('data that a program left unsent is not repeated outside after its end, also with a new service', async net => {
   const accept = `
 import socket
-server = socket.create_server(("${FAR.address}", 8082))
+server = socket.create_server(("${net.far}", 8082), family=socket.${net.af})
 print("ready", flush=True)
 connection, _ = server.accept()
 print("accepted", flush=True)
@@ -205,7 +208,7 @@ server.accept()`;
   // writes when its input ends
   const write = python(`
 import socket, sys
-s = socket.create_connection(("${FAR.address}", 8082), 5)
+s = socket.create_connection(("${net.far}", 8082), 5)
 sys.stdin.read()
 s.send(b"x" * 1000)`);
   const left = async (command: string[], then: () => Promise<unknown>) => {
@@ -235,27 +238,46 @@ s.send(b"x" * 1000)`);
   assert.equal(await left(machine.kept(...write), refusedAgain), 0);
 });
 
-test('a cgroup that was made again is unknown to the old rules, and known when a program starts', {
-  skip,
-}, async () => {
+inBoth('not even a neighbor is asked for', async net => {
+  const call = python(`
+import socket
+s = socket.socket(socket.${net.af}, socket.SOCK_DGRAM)
+s.connect(("${net.nobody}", 9))
+s.send(b"x")`);
+  // the kernel asks before it sends
+  assert.ok((await leaked(() => machine.run(call))) > 0, 'the control');
+  await machine.script('ip neighbor flush dev up0 nud failed nud incomplete');
+  assert.equal(
+    await leaked(async () => assert.match((await machine.run(machine.kept(...call))).err, /PermissionError/)),
+    0,
+  );
+});
+
+inBoth('a cgroup that was made again is unknown to the old rules, and known when a program starts', async net => {
   await machine.run(machine.kept('true'));
   machine.removePlace();
   // the control: by hand, past the service
   const place = `/sys/fs/cgroup/${cgroupOf(DAEMON)}`;
-  const byHand = ['sh', '-c', `mkdir -p ${place} && echo $$ >${place}/cgroup.procs && exec "$@"`, 'sh', ...ASK_UDP];
-  const control = async () => assert.equal((await machine.run(byHand, { uid: 0 })).out, `${UPLINK}\n`);
+  const byHand = [
+    'sh',
+    '-c',
+    `mkdir -p ${place} && echo $$ >${place}/cgroup.procs && exec "$@"`,
+    'sh',
+    ...ask('DGRAM', net),
+  ];
+  const control = async () => assert.equal((await machine.run(byHand, { uid: 0 })).out, `${net.uplink}\n`);
   assert.ok((await leaked(control)) > 0, 'the control');
-  assert.equal(await leaked(() => machine.run(machine.kept(...ASK))), 0);
+  assert.equal(await leaked(() => machine.run(machine.kept(...ask('STREAM', net)))), 0);
 });
 
-test('after a foreign flush the rules are back, and from then on nothing leaves', { skip }, async t => {
+inBoth('after a foreign flush the rules are back, and from then on nothing leaves', async (net, t) => {
   const flood = python(`
 import socket, time
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s = socket.socket(socket.${net.af}, socket.SOCK_DGRAM)
 print("ready", flush=True)
 while True:
     try:
-        s.sendto(b"x", ("${FAR.address}", ${FAR.port}))
+        s.sendto(b"x", ("${net.far}", ${FAR.port}))
     except OSError:
         pass
     time.sleep(0.001)`);

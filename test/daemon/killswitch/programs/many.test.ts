@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { MAX_LINKS_OF_USER } from '../../../../daemon/killswitch/outside/addresses.ts';
 import { MAX_PROGRAMS } from '../../../../daemon/killswitch/programs.ts';
 import { line } from '../../../support/killswitch/loops.ts';
-import { FAR, type Machine, setMachine } from '../../../support/killswitch/programs.ts';
+import { FAR, FORWARDS_6, IPV4, IPV6, type Machine, setMachine } from '../../../support/killswitch/programs.ts';
 import { missing, which } from '../../../support/killswitch/stage.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 
@@ -13,11 +13,14 @@ const skip = missing || (which('ip') ? false : 'needs ip') || (!FULL && 'only wi
 /** Programs that start in the same moment: the command line of each takes memory until the root service has answered. */
 const AT_ONCE = 64;
 
-/** Sends a packet for each line, and says whether it could. */
+/** Sends a packet of each family for each line, and says whether it could. */
 const SENDER = [
   'bash',
   '-c',
-  `echo ready; while read -r _; do if (echo x >/dev/udp/${FAR.address}/${FAR.port}) 2>/dev/null; then echo sent; else echo refused; fi; done`,
+  `
+send() { if (echo x >"/dev/udp/$1/${FAR.port}") 2>/dev/null; then printf 'sent '; else printf 'refused '; fi; }
+echo ready
+while read -r _; do echo "$(send ${IPV4.far}; send ${IPV6.far})"; done`,
 ];
 
 let machine: Machine;
@@ -56,7 +59,7 @@ const uplink = async () => (await machine.seen()).uplink;
 for (let number = AT_ONCE; number <= MAX_PROGRAMS; number += AT_ONCE)
   test(`${number} programs that use the tunnel only send nothing by the uplink`, { skip }, async () => {
     await Promise.all(Array.from({ length: AT_ONCE }, startKept));
-    assert.deepEqual(await answers(running), ['refused']);
+    assert.deepEqual(await answers(running), ['refused refused']);
     assert.equal(await uplink(), 0);
   });
 
@@ -64,12 +67,12 @@ test('one more is refused with the limit and never runs, and the others stay in 
   const refused = await machine.run(machine.kept('echo', 'started'));
   assert.match(refused.err, /A user can have 1,024 programs that use the tunnel only\. End one of them first\./);
   assert.deepEqual([refused.code, refused.out], [1, '']);
-  assert.deepEqual(await answers(running), ['refused']);
+  assert.deepEqual(await answers(running), ['refused refused']);
   assert.equal(await uplink(), 0);
   await machine.tunnelUp();
   const { tunnel } = await machine.seen();
-  assert.deepEqual(await answers(running), ['sent']);
-  assert.ok((await machine.seen()).tunnel >= tunnel + MAX_PROGRAMS);
+  assert.deepEqual(await answers(running), ['sent sent']);
+  assert.ok((await machine.seen()).tunnel >= tunnel + 2 * MAX_PROGRAMS);
   assert.equal(await uplink(), 0);
 });
 
@@ -84,7 +87,7 @@ test('programs outside beyond the limit, started in the same moment, are refused
   for (const outcome of outcomes.filter(outcome => outcome !== 'ready'))
     assert.match(outcome, /At most 16 programs of a user, and 64 of all users, can be outside the tunnel\. End one/);
   const before = await machine.seen();
-  assert.deepEqual(await answers(started), ['sent']);
+  assert.deepEqual(await answers(started), [FORWARDS_6 ? 'sent sent' : 'sent refused']);
   const { uplink, tunnel } = await machine.seen();
   assert.deepEqual([uplink - before.uplink >= MAX_LINKS_OF_USER, tunnel], [true, before.tunnel]);
 });

@@ -23,11 +23,15 @@ import {
   checkAsAlone,
   DAEMON,
   FAR,
+  FORWARDS_6,
   finish,
+  IPV4,
+  IPV6,
   type Machine,
   setMachine,
   TUNNEL,
   UPLINK,
+  WARP,
 } from '../../../support/killswitch/programs.ts';
 import { missing, shippedAnd, which } from '../../../support/killswitch/stage.ts';
 import { FULL } from '../../../support/thoroughness.ts';
@@ -36,11 +40,6 @@ import { until } from '../../../support/until.ts';
 const skip = missing || (which('ip') ? false : 'needs ip');
 const later = skip || (!FULL && 'only with --full');
 
-/** As WARP's firewall: what leaves by another device than the tunnel is dropped, also with WARP's mark. */
-const WARP = `nft 'table inet cloudflare-warp {
-  chain input { type filter hook input priority 0; policy drop; iifname { "lo", "CloudflareWARP" } accept; ct state established accept; meta l4proto ipv6-icmp accept; }
-  chain output { type filter hook output priority 0; policy drop; oifname { "lo", "CloudflareWARP" } accept; meta l4proto ipv6-icmp accept; ip daddr 10.9.0.0/24 accept; }
-}'`;
 /** Answers every question for an IPv4 address with 192.0.2.7, and others with nothing. */
 const DNS = `
 import socket
@@ -258,9 +257,11 @@ test('it is refused where an organization manages WARP, where WARP does not say,
   });
   await refused(echo, /^$/, { env: { PATH: `${bin}:${process.env.PATH}`, CULVERT_REPORT: report } });
   assert.match(readFileSync(report, 'utf8'), /^culvert: This system lets users make no network namespaces/);
-  await machine.script('ip route del default');
+  await machine.script('ip route del default; ip -6 route del default');
   await refused(echo, /no network outside the tunnel/);
-  await machine.script('ip route add default via 10.9.0.2 dev up0');
+  await machine.script(
+    `ip route add default via ${IPV4.router} dev up0; ip -6 route add default via ${IPV6.router} dev up0`,
+  );
   await nothingLeft();
 });
 
@@ -386,7 +387,7 @@ test('no other host is forwarded because of it, and one user has a limited numbe
   const more = await Promise.all(Array.from({ length: 3 }, () => startLoop()));
   for (let number = 4; number < MAX_LINKS_OF_USER; number++)
     await machine.script(
-      `ip link add culv${number} type veth peer name other${number} && ip link set culv${number} alias "culvert: program of user ${DAEMON}, process 1 since 0"`,
+      `ip link add made type veth peer name other${number} && ip link set made alias "culvert: program of user ${DAEMON}, process 1 since 0" && ip link set made name culv${number}`,
     );
   assert.match(
     (await machine.run(machine.outside('echo', 'x'))).err,
@@ -398,30 +399,16 @@ test('no other host is forwarded because of it, and one user has a limited numbe
 });
 
 test('IPv6 leaves by the uplink as well, where the kernel forwards it for one link alone', {
-  skip: later || (existsSync('/proc/sys/net/ipv6/conf/all/force_forwarding') ? false : 'needs Linux 6.17'),
+  skip: later || (FORWARDS_6 ? false : 'needs Linux 6.17'),
 }, async () => {
-  await machine.script(
-    'ip addr add fd00:9::1/64 dev up0 nodad; ip -6 route add default via fd00:9::2 dev up0; ip -6 rule add not fwmark 0x100cf lookup 65743; ip -6 route add default dev CloudflareWARP table 65743',
-  );
-  await machine.scriptFar('ip addr add fd00:9::2/64 dev up1 nodad; ip addr add 2001:db8::5/128 dev lo');
-  const server = machine.startFar(`
-import socket
-s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-s.bind(("2001:db8::5", 8080))
-print("ready", flush=True)
-while True:
-    _, peer = s.recvfrom(100)
-    s.sendto(peer[0].encode(), peer)`);
-  await line(server);
   const program = await startLoop();
   const { tunnel } = await seen();
-  const six = { address: '2001:db8::5', port: 8080 };
-  assert.equal(await program.ask('udp', six), 'fd00:9::1');
+  for (const kind of ['tcp', 'udp'] as const)
+    assert.equal(await program.ask(kind, { address: IPV6.far, port: FAR.port }), IPV6.uplink);
   assert.equal(await program.ask(), UPLINK);
   assert.equal((await seen()).tunnel, tunnel);
   await program.end();
   await nothingLeft();
-  server.kill('SIGKILL');
 });
 
 function quote(text: string): string {

@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
 import { line } from '../../../support/killswitch/loops.ts';
-import { DAEMON, FAR, finish, type Machine, setMachine, TUNNEL, UPLINK } from '../../../support/killswitch/programs.ts';
+import {
+  DAEMON,
+  FAMILIES,
+  type Family,
+  FORWARDS_6,
+  finish,
+  type Machine,
+  setMachine,
+} from '../../../support/killswitch/programs.ts';
 import { missing, which } from '../../../support/killswitch/stage.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 import { until } from '../../../support/until.ts';
@@ -14,9 +22,10 @@ const PORTS = { http: 8000, ssh: 2222 } as const;
 const LIMIT_MS = 90_000;
 
 /** Each command fetches `/NAME`, or begins a session of SSH. @param home a directory of its own */
-const PROGRAMS: Readonly<Record<string, (url: string, home: string) => string[]>> = {
+const PROGRAMS: Readonly<Record<string, (url: string, home: string, address: string) => string[]>> = {
   curl: url => ['curl', '--fail', '--silent', '--show-error', url],
-  ssh: () => `ssh -F none -p ${PORTS.ssh} -o BatchMode=yes -o UserKnownHostsFile=/dev/null ${FAR.address}`.split(' '),
+  ssh: (_url, _home, address) =>
+    `ssh -F none -p ${PORTS.ssh} -o BatchMode=yes -o UserKnownHostsFile=/dev/null ${address}`.split(' '),
   git: url => ['git', 'ls-remote', `${url}/.git`],
   node: url => ['node', '-e', `fetch('${url}').then(answer => answer.text())`],
   chromium: (url, home) =>
@@ -37,19 +46,20 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     def __init__(self, *given): super().__init__(*given, directory="${files}")
     def log_message(self, *_): pass
     def do_GET(self):
-        print(self.path.split("/")[1], self.client_address[0], flush=True)
+        print(self.path.split("/")[1], self.client_address[0].removeprefix("::ffff:"), flush=True)
         if self.path.startswith("/git/"): return super().do_GET()
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"answer")
 def ssh():
     while True:
-        connection, (address, _) = sessions.accept()
-        if connection.recv(100).startswith(b"SSH-"): print("ssh", address, flush=True)
+        connection, (address, *_) = sessions.accept()
+        if connection.recv(100).startswith(b"SSH-"): print("ssh", address.removeprefix("::ffff:"), flush=True)
         connection.close()
-sessions = socket.create_server(("${FAR.address}", ${PORTS.ssh}))
+sessions = socket.create_server(("", ${PORTS.ssh}), family=socket.AF_INET6, dualstack_ipv6=True)
 threading.Thread(target=ssh, daemon=True).start()
-server = http.server.ThreadingHTTPServer(("${FAR.address}", ${PORTS.http}), Handler)
+class Server(http.server.ThreadingHTTPServer): address_family = socket.AF_INET6
+server = Server(("", ${PORTS.http}), Handler)
 print("ready", flush=True)
 server.serve_forever()`;
 
@@ -71,25 +81,27 @@ before(async () => {
 });
 after(() => machine?.end());
 
-for (const [name, command] of Object.entries(PROGRAMS))
-  test(
-    `${name} uses the tunnel only, or the uplink only`,
-    {
-      skip: skip || (which(name) ? false : `needs ${name}`),
-    },
-    t => check(t, name, command),
-  );
+for (const net of FAMILIES)
+  for (const [name, command] of Object.entries(PROGRAMS))
+    test(
+      `${name} uses the tunnel only, or the uplink only (${net.name})`,
+      {
+        skip: skip || (which(name) ? false : `needs ${name}`),
+      },
+      t => check(t, name, command, net),
+    );
 
-async function check(t: TestContext, name: string, command: (typeof PROGRAMS)[string]): Promise<void> {
+async function check(t: TestContext, name: string, command: (typeof PROGRAMS)[string], net: Family): Promise<void> {
   /** Runs the program in a new home. @returns who asked the server, and the packets by each way */
   const run = async (how: 'kept' | 'outside', reaches: boolean) => {
-    const home = machine.path(`${name}-${how}-${reaches}`);
+    const home = machine.path(`${name}-${net.name}-${how}-${reaches}`);
     mkdirSync(home);
     chownSync(home, DAEMON, DAEMON);
     const before = await machine.seen();
     asked = '';
     const started = performance.now();
-    const argv = machine[how](...command(`http://${FAR.address}:${PORTS.http}/${name}`, home));
+    const host = net.name === 'IPv6' ? `[${net.far}]` : net.far;
+    const argv = machine[how](...command(`http://${host}:${PORTS.http}/${name}`, home, net.far));
     const env = { HOME: home, MOZ_LOG: 'nsSocketTransport:5', MOZ_LOG_FILE: `${home}/log` };
     const child = machine.start(argv, { env, cwd: home, timeout: LIMIT_MS, killSignal: 'SIGKILL' });
     const ended = finish(child);
@@ -114,11 +126,13 @@ async function check(t: TestContext, name: string, command: (typeof PROGRAMS)[st
 
   await machine.tunnelUp();
   const kept = await run('kept', true);
-  assert.deepEqual([kept.by, kept.uplink], [[`${name} ${TUNNEL}`], 0]);
+  assert.deepEqual([kept.by, kept.uplink], [[`${name} ${net.tunnel}`], 0]);
   assert.ok(kept.tunnel > 0);
-  const outside = await run('outside', true);
-  assert.deepEqual([outside.by, outside.tunnel], [[`${name} ${UPLINK}`], 0]);
-  assert.ok(outside.uplink > 0);
+  if (net.name === 'IPv4' || FORWARDS_6) {
+    const outside = await run('outside', true);
+    assert.deepEqual([outside.by, outside.tunnel], [[`${name} ${net.uplink}`], 0]);
+    assert.ok(outside.uplink > 0);
+  }
   await machine.tunnelDown();
   assert.deepEqual(await run('kept', false), { by: [], uplink: 0, tunnel: 0 });
 }
