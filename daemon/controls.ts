@@ -4,7 +4,7 @@ import type { ActionRequest } from './api/actions.ts';
 import type { ToolAccounts, ToolAccountsChange } from './api/schema/accounts.ts';
 import type { ChangeOptions, ChangeRequest, Changes, ExtendRequest } from './api/schema/changes.ts';
 import type { DoctorBundle, DoctorFixRequest, DoctorFixResponse, DoctorReport } from './api/schema/doctor.ts';
-import type { History, HistoryQuery, HistorySignIn } from './api/schema/history.ts';
+import type { History, HistoryQuery } from './api/schema/history.ts';
 import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from './api/schema/settings-file.ts';
 import type {
   Networks,
@@ -23,6 +23,7 @@ import type {
   RoutesResponse,
   RoutesUndoRequest,
 } from './api/schema/traffic/routes.ts';
+import type { HistorySignIn } from './api/schema/traffic/sign-in.ts';
 import type {
   App,
   BlockedList,

@@ -35,6 +35,7 @@ export * from './schema/traffic/killswitch.ts';
 export * from './schema/traffic/networks.ts';
 export * from './schema/traffic/proof.ts';
 export * from './schema/traffic/routes.ts';
+export * from './schema/traffic/sign-in.ts';
 export * from './schema/traffic/tunnel.ts';
 export * from './schema/traffic/why.ts';
 export * from './schema/trust.ts';

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import { HistorySignIn } from '../../api/schema/history.ts';
+import { HistorySignIn } from '../../api/schema/traffic/sign-in.ts';
 import { SIGN_INS_FILE } from '../report.ts';
 import { askService } from './busctl.ts';
 import type { Places } from './published-state.ts';

@@ -1,8 +1,8 @@
 // Defines the wire types of the kill switch.
 import * as z from 'zod/mini';
 import { ConfirmWithin } from '../changes.ts';
-import { HistorySignIn } from '../history.ts';
 import { Message, Time } from '../values.ts';
+import { HistorySignIn } from './sign-in.ts';
 
 export const KillSwitch = z.object({
   /** Wanted: stays true during a pause. */

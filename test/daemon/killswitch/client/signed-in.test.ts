@@ -1,7 +1,7 @@
 // The daemon takes what a sign-in let through from the root service, once, when it has ended.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HistorySignIn } from '../../../../daemon/api/schema/history.ts';
+import type { HistorySignIn } from '../../../../daemon/api/schema/traffic/sign-in.ts';
 import { createSignedIn } from '../../../../daemon/killswitch/client/signed-in.ts';
 import { setLoginPage } from '../../../support/killswitch/login-page.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
