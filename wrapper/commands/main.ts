@@ -1,21 +1,20 @@
 // Defines the command line of `culvert-wrap`, and of the account commands that shims pass on.
-import { Command, CommanderError } from 'commander';
+import type { Command } from 'commander';
 import { loadCatalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { exitLike } from '../run/upstream/signals.ts';
 import type { Programs } from '../shims/shim.ts';
 import { EXIT } from '../system/errors.ts';
-import * as account from './accounts/account.ts';
-import { importAccounts } from './accounts/import.ts';
-import { exportAccounts, listAll, listOf, purge } from './accounts/list.ts';
+import { addAccounts, addAuth } from './accounts/account-commands.ts';
 import { listCatalog, showCatalog, testCatalog } from './catalog/catalog.ts';
 import { learn, newEntry } from './catalog/edit.ts';
+import { HELP_AFTER, helpTexts, taskHelp } from './command-line/help.ts';
+import { add, parse, root } from './command-line/program.ts';
 import { complete, completionScript } from './completion.ts';
 import { doctor } from './doctor.ts';
 import { followEvents } from './events.ts';
 import { explain } from './explain.ts';
 import { joinPool, leavePool, resetAccount, showLeases, showPool } from './pool.ts';
-import { table } from './print.ts';
 import { dropQueued, runQueue, showQueue } from './queue.ts';
 import { setTrust, showAudit, showConfig } from './settings.ts';
 import { installShims, uninstallShims } from './shims.ts';
@@ -227,17 +226,6 @@ function addQueue(program: Command, context: Context, programs: Programs): void 
     .action((ids: string[], options) => dropQueued(ids, options, context));
 }
 
-/** The help of a command and of each below it that is shown, by their words. */
-function helpTexts(command: Command, words = ''): [words: string, text: string][] {
-  let own = '';
-  command.configureOutput({ writeOut: text => (own += text) }).outputHelp();
-  const shown = command
-    .createHelp()
-    .visibleCommands(command)
-    .filter(({ parent }) => parent);
-  return [[words, own], ...shown.flatMap(child => helpTexts(child, `${words} ${child.name()}`.trim()))];
-}
-
 /** Words for a wrapped CLI are completed behind its auth command only. */
 function completions(program: Command, name: string, words: string[], context: Context): string[] {
   if (name === 'culvert-wrap') return complete(program, words, context);
@@ -249,89 +237,11 @@ function completions(program: Command, name: string, words: string[], context: C
   return complete(auth, words.slice(1), context, cli);
 }
 
-/** Tasks of a user, and the commands for each. */
-const TASKS: readonly (readonly [task: string, commands: string])[] = [
-  ['Put a tool behind Culvert', 'install, uninstall'],
-  ['Add and choose accounts', 'accounts'],
-  ['See what is left', 'status, audit, events, metrics'],
-  ['Find out why', 'doctor, explain'],
-  ['Run queued commands', 'queue'],
-  ['Teach it another tool', 'catalog'],
-  ['Give accounts to programs', 'mcp, serve'],
-  ['Share accounts', 'pool'],
-  ['Set it up', 'config, trust, distrust, completion'],
-];
-
-/** The short help. */
-function taskHelp(): string {
-  return `Usage: culvert-wrap <command> [options]
-
-Several accounts for one command-line tool: when one fails, the next is used.
-
-${table(TASKS.map(([task, commands]) => ['', task, commands]))}
-
-Start with: culvert-wrap install firecrawl
-More: culvert-wrap help <command>, culvert-wrap --help --all
-`;
-}
-
-const HELP_AFTER = `
-Files:
-  ~/.config/culvert-wrap/config.toml     accounts and capacity; references to credentials, never credentials;
-                                         with a pool, identity = "team-a" in [[accounts]] names an account on all machines
-  ~/.config/culvert-wrap/providers.toml  your catalog entries, which override the shipped ones key by key
-  ~/.config/culvert-wrap/secrets/        credentials stored with --file, readable by you only
-  ~/.local/state/culvert-wrap/           originals, state, queue and audit log
-  .culvert-wrap.toml                     in a directory: its account ([accounts] firecrawl = "team-b"), once trusted
-
-Environment:
-  CULVERT_WRAP_ACCOUNT  the first account: team-b, or firecrawl=team-b,npm=ci for each tool; others take over when the
-                        provider reports a limit or refuses it, and nothing runs when it can't be used at all
-  CULVERT_WRAP_BYPASS   set to 1, a shim runs the original without an account; 0, no, off and false change nothing
-
-Exit status:
-  0   success; a wrapped command has the exit status of its original
-  1   failure
-  2   wrong usage
-  3   status --check: something is low
-  65  wrong data
-  66  something is missing
-  69  no account can be used, or the pool can't be reached
-  73  a file could not be written
-  75  the command was queued
-  77  permission denied
-  78  wrong configuration
-`;
-
 /** Runs an account command of `cli`: `list`, `add team-b`, … */
 export async function runAuth(cli: string, argv: readonly string[], context: Context): Promise<void> {
   const program = root(`${cli} <auth>`);
   addAuth(program, cli, context);
   await parse(program, argv);
-}
-
-/** The account commands without a shim: `accounts add firecrawl team-b`. */
-function addAccounts(program: Command, context: Context): void {
-  const accounts = program.command('accounts').description('manage the accounts of all tools');
-  add(accounts, 'list', 'list the accounts of all tools', true).action(options => listAll(options, context));
-  addEditing(accounts, '<cli> ', (cli, ...rest) => [cli!, ...rest], context);
-  add(
-    accounts,
-    'import [file]',
-    'add or change accounts from a TOML, JSON or .env file, or from the stored logins of tools',
-  )
-    .option('--stored', 'import keys that tools stored at login, instead of a file')
-    .option('--file', 'store credentials in a file that only you can read, instead of the keyring')
-    .option('--reference', 'read the .env file at each run instead of storing its contents')
-    .option('--check', 'change nothing, only show the plan')
-    .option('--probe', 'test each credential with its provider first')
-    .option('--cli <cli>', 'with a .env file or --stored: only this tool')
-    .option('--name <name>', 'name of the account, with --stored or a variable without a suffix', 'main')
-    .action((file: string | undefined, options) => importAccounts(file, options, context));
-  add(accounts, 'export [cli]', 'print accounts for `accounts import`, with references and without secrets').action(
-    (cli: string | undefined, options) => exportAccounts(cli, options, context),
-  );
-  add(accounts, 'purge', 'remove stored credentials that no account uses').action(options => purge(options, context));
 }
 
 function addPool(program: Command, context: Context): void {
@@ -356,104 +266,4 @@ function addPool(program: Command, context: Context): void {
   add(pool, 'reset <account>', 'use a paused account again on all machines, and ask its provider')
     .option('--cli <cli>', 'only this tool')
     .action((name: string, options) => resetAccount(name, options, context));
-}
-
-function addAuth(program: Command, cli: string, context: Context): void {
-  add(program, 'list', 'show the accounts').action(options => listOf(cli, options, context));
-  addEditing(program, '', (...rest) => [cli, ...rest.map(String)], context);
-}
-
-/**
- * The commands that both have in common.
- * @param prefix comes before the arguments
- * @param withCli the CLI, and then the arguments after the prefix
- */
-function addEditing(
-  parent: Command,
-  prefix: string,
-  withCli: (...args: string[]) => [string, ...string[]],
-  context: Context,
-): void {
-  add(parent, `default ${prefix}[name]`, 'show or set the first account').action((...given) => {
-    const [cli, name] = withCli(...argumentsOf(given));
-    account.showOrSetDefault(cli, name, optionsOf(given), context);
-  });
-  add(parent, `use ${prefix}<name>`, 'set the first account; - for the previous one').action((...given) => {
-    const [cli, name] = withCli(...argumentsOf(given));
-    account.use(cli, name!, optionsOf(given), context);
-  });
-  add(parent, `add ${prefix}<name>`, 'add an account; the credential comes from a prompt or stdin')
-    .option('--env <VAR=source>', 'refer to a credential (env:, keyring:, pass:, command:, file:path#KEY)', collect, [])
-    .option('--file', 'store the credential in a file that only you can read, instead of the keyring')
-    .option('--replace', 'replace the credential of an account')
-    .action((...given) => {
-      const [cli, name] = withCli(...argumentsOf(given));
-      return account.add(cli, name!, optionsOf(given), context);
-    });
-  for (const enabled of [true, false]) {
-    const [word, meaning] = enabled ? ['enable', 'use an account again'] : ['disable', 'stop using an account'];
-    add(parent, `${word} ${prefix}<name>`, meaning).action((...given) => {
-      const [cli, name] = withCli(...argumentsOf(given));
-      account.setEnabled({ cli, name: name!, enabled }, optionsOf(given), context);
-    });
-  }
-  add(parent, `wake ${prefix}<name>`, 'use a paused account again').action((...given) => {
-    const [cli, name] = withCli(...argumentsOf(given));
-    account.wake(cli, name!, optionsOf(given), context);
-  });
-  add(parent, `remove ${prefix}<name>`, 'remove an account and its stored credential').action((...given) => {
-    const [cli, name] = withCli(...argumentsOf(given));
-    return account.remove(cli, name!, optionsOf(given), context);
-  });
-  add(parent, `rename ${prefix}<name> <new>`, 'rename an account').action((...given) => {
-    const [cli, from, to] = withCli(...argumentsOf(given));
-    return account.rename({ cli, from: from!, to: to! }, optionsOf(given), context);
-  });
-}
-
-/** commander calls an action with the arguments, the options and the command. */
-function argumentsOf(given: unknown[]): string[] {
-  return given.slice(0, -2).filter(value => typeof value === 'string');
-}
-
-function optionsOf(given: unknown[]): account.AddOptions {
-  return given.at(-2) as account.AddOptions;
-}
-
-function root(name: string): Command {
-  return new Command(name)
-    .exitOverride()
-    .configureOutput({ outputError })
-    .configureHelp({ commandDescription: command => sentence(command.description()) })
-    .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print the help of a command');
-}
-
-function sentence(description: string): string {
-  return description && `${description[0]!.toUpperCase()}${description.slice(1)}.`;
-}
-
-function add(program: Command, usage: string, description: string, isDefault = false): Command {
-  const command = program.command(usage, { isDefault }).description(description).option('--json', 'print JSON');
-  return command.exitOverride().showSuggestionAfterError();
-}
-
-/** Drops suggestions that begin with another letter than the word that was typed: `pool` is not what `foo` means. */
-function outputError(text: string, write: (text: string) => void): void {
-  const [, typed, suggested] = /'(-*\w).*\n\(Did you mean (?:one of )?(.*)\?\)/s.exec(text) ?? [];
-  const fits = suggested?.split(', ').some(word => word.startsWith(typed ?? ''));
-  write(suggested === undefined || fits ? text : text.replace(/\n\(Did you mean .*\)/s, '\nsee --help'));
-}
-
-function collect(value: string, all: string[]): string[] {
-  return [...all, value];
-}
-
-async function parse(program: Command, argv: readonly string[]): Promise<void> {
-  try {
-    await program.parseAsync([...argv], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    process.exitCode = error.exitCode === 0 ? 0 : EXIT.usage;
-  }
 }

@@ -1,0 +1,98 @@
+// Defines the account commands: those behind a shim (`firecrawl accounts add`), and `culvert-wrap accounts`.
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { add } from '../command-line/program.ts';
+import * as account from './account.ts';
+import { importAccounts } from './import.ts';
+import { exportAccounts, listAll, listOf, purge } from './list.ts';
+
+/** The account commands without a shim: `accounts add firecrawl team-b`. */
+export function addAccounts(program: Command, context: Context): void {
+  const accounts = program.command('accounts').description('manage the accounts of all tools');
+  add(accounts, 'list', 'list the accounts of all tools', true).action(options => listAll(options, context));
+  addEditing(accounts, '<cli> ', (cli, ...rest) => [cli!, ...rest], context);
+  add(
+    accounts,
+    'import [file]',
+    'add or change accounts from a TOML, JSON or .env file, or from the stored logins of tools',
+  )
+    .option('--stored', 'import keys that tools stored at login, instead of a file')
+    .option('--file', 'store credentials in a file that only you can read, instead of the keyring')
+    .option('--reference', 'read the .env file at each run instead of storing its contents')
+    .option('--check', 'change nothing, only show the plan')
+    .option('--probe', 'test each credential with its provider first')
+    .option('--cli <cli>', 'with a .env file or --stored: only this tool')
+    .option('--name <name>', 'name of the account, with --stored or a variable without a suffix', 'main')
+    .action((file: string | undefined, options) => importAccounts(file, options, context));
+  add(accounts, 'export [cli]', 'print accounts for `accounts import`, with references and without secrets').action(
+    (cli: string | undefined, options) => exportAccounts(cli, options, context),
+  );
+  add(accounts, 'purge', 'remove stored credentials that no account uses').action(options => purge(options, context));
+}
+
+/** The account commands behind the shim of a tool: `firecrawl accounts add team-b`. */
+export function addAuth(program: Command, cli: string, context: Context): void {
+  add(program, 'list', 'show the accounts').action(options => listOf(cli, options, context));
+  addEditing(program, '', (...rest) => [cli, ...rest.map(String)], context);
+}
+
+/**
+ * The commands that both have in common.
+ * @param prefix comes before the arguments
+ * @param withCli the CLI, and then the arguments after the prefix
+ */
+function addEditing(
+  parent: Command,
+  prefix: string,
+  withCli: (...args: string[]) => [string, ...string[]],
+  context: Context,
+): void {
+  add(parent, `default ${prefix}[name]`, 'show or set the first account').action((...given) => {
+    const [cli, name] = withCli(...argumentsOf(given));
+    account.showOrSetDefault(cli, name, optionsOf(given), context);
+  });
+  add(parent, `use ${prefix}<name>`, 'set the first account; - for the previous one').action((...given) => {
+    const [cli, name] = withCli(...argumentsOf(given));
+    account.use(cli, name!, optionsOf(given), context);
+  });
+  add(parent, `add ${prefix}<name>`, 'add an account; the credential comes from a prompt or stdin')
+    .option('--env <VAR=source>', 'refer to a credential (env:, keyring:, pass:, command:, file:path#KEY)', collect, [])
+    .option('--file', 'store the credential in a file that only you can read, instead of the keyring')
+    .option('--replace', 'replace the credential of an account')
+    .action((...given) => {
+      const [cli, name] = withCli(...argumentsOf(given));
+      return account.add(cli, name!, optionsOf(given), context);
+    });
+  for (const enabled of [true, false]) {
+    const [word, meaning] = enabled ? ['enable', 'use an account again'] : ['disable', 'stop using an account'];
+    add(parent, `${word} ${prefix}<name>`, meaning).action((...given) => {
+      const [cli, name] = withCli(...argumentsOf(given));
+      account.setEnabled({ cli, name: name!, enabled }, optionsOf(given), context);
+    });
+  }
+  add(parent, `wake ${prefix}<name>`, 'use a paused account again').action((...given) => {
+    const [cli, name] = withCli(...argumentsOf(given));
+    account.wake(cli, name!, optionsOf(given), context);
+  });
+  add(parent, `remove ${prefix}<name>`, 'remove an account and its stored credential').action((...given) => {
+    const [cli, name] = withCli(...argumentsOf(given));
+    return account.remove(cli, name!, optionsOf(given), context);
+  });
+  add(parent, `rename ${prefix}<name> <new>`, 'rename an account').action((...given) => {
+    const [cli, from, to] = withCli(...argumentsOf(given));
+    return account.rename({ cli, from: from!, to: to! }, optionsOf(given), context);
+  });
+}
+
+/** commander calls an action with the arguments, the options and the command. */
+function argumentsOf(given: unknown[]): string[] {
+  return given.slice(0, -2).filter(value => typeof value === 'string');
+}
+
+function optionsOf(given: unknown[]): account.AddOptions {
+  return given.at(-2) as account.AddOptions;
+}
+
+function collect(value: string, all: string[]): string[] {
+  return [...all, value];
+}

@@ -1,0 +1,68 @@
+// Holds the help of `culvert-wrap` beyond that of single commands, and collects all of it for the manual page.
+import type { Command } from 'commander';
+import { table } from '../print.ts';
+
+/** Tasks of a user, and the commands for each. */
+const TASKS: readonly (readonly [task: string, commands: string])[] = [
+  ['Put a tool behind Culvert', 'install, uninstall'],
+  ['Add and choose accounts', 'accounts'],
+  ['See what is left', 'status, audit, events, metrics'],
+  ['Find out why', 'doctor, explain'],
+  ['Run queued commands', 'queue'],
+  ['Teach it another tool', 'catalog'],
+  ['Give accounts to programs', 'mcp, serve'],
+  ['Share accounts', 'pool'],
+  ['Set it up', 'config, trust, distrust, completion'],
+];
+
+/** The short help. */
+export function taskHelp(): string {
+  return `Usage: culvert-wrap <command> [options]
+
+Several accounts for one command-line tool: when one fails, the next is used.
+
+${table(TASKS.map(([task, commands]) => ['', task, commands]))}
+
+Start with: culvert-wrap install firecrawl
+More: culvert-wrap help <command>, culvert-wrap --help --all
+`;
+}
+
+export const HELP_AFTER = `
+Files:
+  ~/.config/culvert-wrap/config.toml     accounts and capacity; references to credentials, never credentials;
+                                         with a pool, identity = "team-a" in [[accounts]] names an account on all machines
+  ~/.config/culvert-wrap/providers.toml  your catalog entries, which override the shipped ones key by key
+  ~/.config/culvert-wrap/secrets/        credentials stored with --file, readable by you only
+  ~/.local/state/culvert-wrap/           originals, state, queue and audit log
+  .culvert-wrap.toml                     in a directory: its account ([accounts] firecrawl = "team-b"), once trusted
+
+Environment:
+  CULVERT_WRAP_ACCOUNT  the first account: team-b, or firecrawl=team-b,npm=ci for each tool; others take over when the
+                        provider reports a limit or refuses it, and nothing runs when it can't be used at all
+  CULVERT_WRAP_BYPASS   set to 1, a shim runs the original without an account; 0, no, off and false change nothing
+
+Exit status:
+  0   success; a wrapped command has the exit status of its original
+  1   failure
+  2   wrong usage
+  3   status --check: something is low
+  65  wrong data
+  66  something is missing
+  69  no account can be used, or the pool can't be reached
+  73  a file could not be written
+  75  the command was queued
+  77  permission denied
+  78  wrong configuration
+`;
+
+/** The help of a command and of each below it that is shown, by their words. */
+export function helpTexts(command: Command, words = ''): [words: string, text: string][] {
+  let own = '';
+  command.configureOutput({ writeOut: text => (own += text) }).outputHelp();
+  const shown = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter(({ parent }) => parent);
+  return [[words, own], ...shown.flatMap(child => helpTexts(child, `${words} ${child.name()}`.trim()))];
+}
