@@ -61,9 +61,7 @@ const killSwitchProblems = [
 const placeProblems = [
   'app-not-found',
   'app-launch-failed',
-  'killswitch-not-installed',
-  'killswitch-denied',
-  'killswitch-failed',
+  ...killSwitchProblems,
 ] as const satisfies readonly s.ProblemCode[];
 const updateProblems = [
   'update-refused',

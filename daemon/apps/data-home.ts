@@ -10,7 +10,7 @@ export const SHORTCUT_PREFIXES: Readonly<Record<ShortcutWay, string>> = {
   outside: `${APP_ID}.outside.`,
 };
 
-/** The way that the name of a file says; null for a file that is not ours. */
+/** The way of a shortcut, by the name of its file; null for a file that is not ours. */
 export function wayOfShortcut(name: string): ShortcutWay | null {
   const ways = Object.keys(SHORTCUT_PREFIXES) as ShortcutWay[];
   return ways.find(way => name.startsWith(SHORTCUT_PREFIXES[way])) ?? null;

@@ -1,6 +1,6 @@
 // Reads desktop entries (Desktop Entry Specification 1.5): keys, escapes, lists and translations.
-// Written here because no kept package exists (xdg-apps is unmaintained since 2017), and Gio would need a gjs process, which takes
-// longer to start than all entries of a desktop take to read.
+// No maintained package exists (xdg-apps has had no release since 2017), and Gio would need a gjs process, which takes longer to start
+// than reading all entries of a desktop.
 
 /** The group `[Desktop Entry]`: keys with their locale (`Name[de]`), values as written. */
 export type Entry = ReadonlyMap<string, string>;

@@ -28,7 +28,6 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
   const page = createPage({ from: cursor ?? since - (since % (bucket * 1000)), until, bucket });
   const line = {} as Sample;
   const parseChange = createChangeParser();
-  // milliseconds of each line would be garbage until the loop is compiled
   const fromSeconds = from / 1000;
   const timeline = createTimeline({ since, until }, change => page.change(change));
   const onLine: OnLine = (bytes, start, end) => {
@@ -58,7 +57,7 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
   };
 }
 
-/** The days to read: those of the time, and before them the last one, which has the state at its beginning. */
+/** Days to read: those of the query, and the last one before them, which has the state at the beginning. */
 function daysFrom(days: string[], first: string, last: string): string[] {
   const begin = Math.max(
     0,

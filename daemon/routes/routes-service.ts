@@ -51,7 +51,7 @@ export function createRoutes(
       async plan() {
         refuseManaged(state.snapshot());
         const split = await current();
-        if (ifRevision !== undefined && ifRevision !== revisionOf(split)) throw changedMeanwhile();
+        if (ifRevision !== undefined && ifRevision !== revisionOf(split)) throw changedSinceRead();
         return planFor(choose(split), split);
       },
       async work({ entries, before, previous, document, added, removed }) {
@@ -160,9 +160,9 @@ interface SetOptions {
   confirmWithin?: number | undefined;
 }
 
-function changedMeanwhile(): Problem {
+function changedSinceRead(): Problem {
   return new Problem('precondition-failed', 'The split tunnel has changed since it was read.', {
-    hint: 'Look at it again, and repeat the change.',
+    hint: 'Read it again, and repeat the change.',
   });
 }
 

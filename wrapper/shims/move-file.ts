@@ -6,8 +6,8 @@ import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
 import { createDirectory, syncDirectory } from '../system/files.ts';
 
 /**
- * Makes something in the state directory and renames it to `file`; where that is another file system, next to its place
- * under a fixed name, which the next run takes over.
+ * Creates a file in the state directory and renames it to `file`. On another file system, it is created next to `file` under a
+ * fixed name, which the next run replaces.
  * @param make creates the file or symlink it is given
  * @throws WrapError `not-writable`
  */

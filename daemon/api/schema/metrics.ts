@@ -1,4 +1,4 @@
-// Names the media type of metrics, apart from the contract, which is loaded later than what answers them.
+// Names the media type of metrics. The server answers them before it loads the contract.
 
 /** OpenMetrics 1.0. */
 export const METRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';

@@ -64,7 +64,7 @@ export function isInstalled({ activation, units }: Places): boolean {
   return !program || existsSync(program);
 }
 
-/** @returns the sentence that says why nothing is known, in place of the state */
+/** Reads the published state, unless the service that wrote it has died. */
 export function readPublished({ run }: Places): Published | Unreadable {
   let text: string;
   try {
@@ -86,7 +86,7 @@ export function readPublished({ run }: Places): Published | Unreadable {
   return published;
 }
 
-/** A hidden process (hidepid) still refuses signals. */
+/** True if the process runs. One that hidepid hides still refuses signals. */
 function lives(pid: number, startTime: string | null): boolean {
   if (existsSync(`/proc/${pid}/stat`)) return startTime !== null && isRunning(pid, startTime);
   try {

@@ -15,7 +15,7 @@ export function createPublisher({ state, settings }: FeatureContext, link: Servi
   /** Why the kill switch of the configuration is not in force, until it is changed. */
   let unmet: Message[] = [];
 
-  /** @param report null where nothing is known @param why it is not */
+  /** @param report null if the state is unknown @param why the reason */
   function publish(report: Report | null, why: Message[] = []): KillSwitch {
     const installed = link.isInstalled();
     if (report?.enabled) unmet = []; // another client turned it on

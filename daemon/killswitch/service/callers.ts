@@ -3,11 +3,11 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { Header } from '../bus-frames.ts';
 
-/** Callers that are remembered; a unique name is never given twice. */
+/** Most callers whose user is remembered; the bus never reuses a unique name. */
 const MAX_CALLERS = 1024;
-/** Callers whose user the bus has yet to report. */
+/** Most callers whose user the bus has yet to report. */
 const MAX_UNKNOWN = 256;
-/** Messages that are held of one such caller. */
+/** Most messages held of such a caller. */
 const MAX_HELD = 4;
 const REPLY_MS = 5_000;
 
@@ -38,7 +38,7 @@ export function createCallers(
   function identified(sender: string, uid: number | null): void {
     const messages = unknown.get(sender) ?? [];
     unknown.delete(sender);
-    if (uid === null) return; // it has gone
+    if (uid === null) return; // it has disconnected
     if (callers.size >= MAX_CALLERS) callers.delete(callers.keys().next().value!);
     callers.set(sender, uid);
     for (const message of messages) deliver(uid, message);
@@ -60,7 +60,7 @@ export function createCallers(
   };
 }
 
-/** Asks the bus for the user of a caller: null where it has gone. */
+/** Asks the bus for the user of a caller. @param done gets null if the caller has disconnected */
 function askUser(bus: Gio.DBusConnection, sender: string, done: (uid: number | null) => void): void {
   bus.call(
     'org.freedesktop.DBus',

@@ -1,4 +1,4 @@
-// Looks after the processes that are kept in the tunnel: their users in /proc, their cgroups, and the scopes that systemd makes of them.
+// Finds the users and cgroups of processes, and has systemd put those that are kept in the tunnel into scopes.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { Process, ProgramEdges } from '../programs.ts';
@@ -105,7 +105,7 @@ export function cgroupOfProcess(pid: number): string | null {
   return /^0::(.*)$/m.exec(textOf(`/proc/${pid}/cgroup`) ?? '')?.[1] ?? null;
 }
 
-/** A text, however large; null where it can't be read. For the kernel's own files, which say that they are empty. */
+/** The text of one of the kernel's own files, whose size shows as 0; null if it can't be read. */
 function textOf(path: string): string | null {
   try {
     const [, bytes] = GLib.file_get_contents(path);
@@ -131,7 +131,7 @@ function inodeOf(path: string): string | null {
   }
 }
 
-/** Names of the files in a directory; none where there is no such directory. */
+/** Names of the files in a directory; empty if it does not exist. */
 export function childrenOf(path: string): string[] {
   try {
     const flags = Gio.FileQueryInfoFlags.NOFOLLOW_SYMLINKS;

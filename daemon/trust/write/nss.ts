@@ -84,7 +84,7 @@ export function renewNss(step: NssStep, certificates: readonly Certificate[], op
 export function undoNss(step: NssStep, open: OpenJournal): string | null {
   const { directory, names, files, made } = step;
   if (!existsSync(join(directory, FILES[0]))) return null;
-  // a browser that has it open would go on with what was replaced
+  // a browser that has it open would go on with the replaced files
   if (isAsLeft(step) && !isOpen(join(directory, FILES[0]))) {
     for (const { name, copy } of files) {
       const path = join(directory, name);

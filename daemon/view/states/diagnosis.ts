@@ -1,4 +1,4 @@
-// Joins the reason of a failure with what the daemon's checks found: one cause, one button, and what was found besides.
+// Joins the reason of a failure with the findings of the checks: one cause, one button, and a line for another finding.
 import type { Diagnosis } from '../../api/schema/doctor.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { type Command, goTo } from '../form.ts';
@@ -6,7 +6,7 @@ import { fill, type Translator } from '../translator.ts';
 import { type Cause, causeOf } from './causes.ts';
 import { fixButton, translated } from './findings.ts';
 
-/** Checks whose findings are true of a tunnel that works, too: they never are the cause of one that fails. */
+/** Checks whose findings are never the cause of a failing tunnel, because they also occur with a working one. */
 const NEVER_A_CAUSE: ReadonlySet<string> = new Set([
   'known-issues',
   'knowledge-files',
@@ -48,9 +48,9 @@ export function findingWords(
 }
 
 /**
- * As `causeOf`, with what the checks found. A finding takes the place of sentence and button where the reason is not
- * known, or where the check looks for this very reason. Otherwise it is a line below: the reason comes from the tunnel
- * client itself, and its button is the one that helps.
+ * As `causeOf`, with the findings of the checks. A finding replaces sentence and button if the reason is unknown, or if the
+ * check is made for this reason. Otherwise it is a line below: the reason comes from the tunnel client itself, and its button
+ * helps.
  */
 export function explainedCause(snapshot: Snapshot, tr: Translator): Cause | null {
   const cause = causeOf(snapshot, tr);
