@@ -44,6 +44,12 @@ export interface HelperEvents {
   ended(): void;
 }
 
+/**
+ * Whether a user is at the screen: `away` while it is locked or another user is at it, `elsewhere` with sessions at no screen, such as
+ * one over SSH, and `gone` without a session.
+ */
+export type Presence = 'active' | 'away' | 'elsewhere' | 'gone';
+
 export interface WindowEdges {
   /** Replaces the elements of the sets. The kernel forgets them after some seconds. @throws Error */
   fill(elements: Elements): Promise<void>;
@@ -56,8 +62,8 @@ export interface WindowEdges {
   hasTunnel(): boolean;
   /** The kill switch is on, and not paused. */
   isBlocking(): boolean;
-  /** False while another user is at the screen, or it is locked. Null where that is not known. */
-  isPresent(uid: number): Promise<boolean | null>;
+  /** Null where that is not known. */
+  presence(uid: number): Promise<Presence | null>;
   /** Starts the helper. @throws Error */
   startHelper(events: HelperEvents): Promise<Helper>;
   /** Seconds of a clock that also counts while the machine sleeps. */
@@ -98,7 +104,8 @@ interface Open {
   servers: readonly string[];
   openedAt: number;
   until: number;
-  wasPresent: boolean;
+  /** At the beginning. */
+  presence: Presence | null;
   verdict: Promise<Verdict>;
   found(verdict: Verdict): void;
   passed: Map<string, PassedHost>;
@@ -246,9 +253,9 @@ async function start(
     ended: () => void close('helper'),
   });
   const openedAt = edges.now();
-  const wasPresent = uid !== null && (await edges.isPresent(uid)) === true;
+  const presence = uid === null ? null : await edges.presence(uid);
   edges.report(`${nameOf(uid)} began on ${link.device}`);
-  return { uid, helper, link, servers, openedAt, until: openedAt + seconds, wasPresent, verdict, found, passed };
+  return { uid, helper, link, servers, openedAt, until: openedAt + seconds, presence, verdict, found, passed };
 }
 
 /** The link that the helper may leave by, and its name servers. @throws SwitchError NotEnabled, Failed */
@@ -266,12 +273,15 @@ async function wayOut(edges: WindowEdges): Promise<Pick<Open, 'link' | 'servers'
 }
 
 /** Why the window has to close; null while it may stay. */
-async function reasonToClose(edges: WindowEdges, { uid, link, until, wasPresent }: Open): Promise<SignInEnd | null> {
+async function reasonToClose(edges: WindowEdges, { uid, link, until, presence }: Open): Promise<SignInEnd | null> {
   if (!edges.isBlocking()) return 'unblocked';
   if (edges.now() >= until) return 'time';
   if (edges.hasTunnel()) return 'tunnel';
   if (hasChanged(link, edges.link())) return 'network';
-  return wasPresent && uid !== null && (await edges.isPresent(uid)) === false ? 'away' : null;
+  if (uid === null || presence === null || presence === 'gone') return null;
+  const now = await edges.presence(uid);
+  if (now === 'gone' || (now === 'elsewhere' && presence !== 'elsewhere')) return 'logout';
+  return now === 'away' && presence === 'active' ? 'away' : null;
 }
 
 /** Begins a line of the log. */

@@ -98,6 +98,7 @@ function endWords(ended: Exclude<HistorySignIn['ended'], 'closed'>, { _ }: Trans
     tunnel: _('ended because WARP connected'),
     unblocked: _('ended because the kill switch no longer blocked'),
     away: _('ended because the screen was locked, or another user was at it'),
+    logout: _('ended because the user logged out'),
     sleep: _('ended because the machine went to sleep'),
     helper: _('ended because its helper ended'),
     service: _('ended because the root service ended'),

@@ -140,8 +140,8 @@ print(s.recv(2))`;
       const questions = readFileSync(stage.path('names'), 'utf8').split('leak.example').length - 1;
       return { packets: Number(/packets (\d+)/.exec(text)?.[1]), questions };
     },
-    /** Plays logind from now on. @returns a function that has it say that the screen is locked, or that the machine goes to sleep */
-    async playLogin(): Promise<(what: 'lock' | 'sleep') => void> {
+    /** Plays logind from now on. @returns a function that has it say that the screen is locked, that the user logged out, or that the machine goes to sleep */
+    async playLogin(): Promise<(what: 'lock' | 'logout' | 'sleep') => void> {
       const command = `exec /usr/bin/python3 ${join(here, 'login1.py')} <${stage.path('login')}`;
       await exec('mkfifo', [stage.path('login')]);
       const player = stage.start(['sh', '-c', command], stage.env);

@@ -12,10 +12,21 @@ const PassedHost = z.object({
 export type PassedHost = z.infer<typeof PassedHost>;
 /**
  * Why a sign-in ended: `closed` by its command, `time` over, another `network`, the `tunnel` came, the kill switch was turned off or
- * paused (`unblocked`), the screen was locked or another user is at it (`away`), `sleep` of the machine, or its `helper` or the root
+ * paused (`unblocked`), the screen was locked or another user is at it (`away`), `logout`, `sleep` of the machine, or its `helper` or the root
  * `service` ended or stood still.
  */
-const SignInEnd = z.enum(['closed', 'time', 'network', 'tunnel', 'unblocked', 'away', 'sleep', 'helper', 'service']);
+const SignInEnd = z.enum([
+  'closed',
+  'time',
+  'network',
+  'tunnel',
+  'unblocked',
+  'away',
+  'logout',
+  'sleep',
+  'helper',
+  'service',
+]);
 export type SignInEnd = z.infer<typeof SignInEnd>;
 /** One sign-in. */
 export const HistorySignIn = z.object({

@@ -4,6 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import { TUNNEL_INTERFACES } from '../../rules/place.ts';
 import { quoted } from '../../rules/rules.ts';
 import { defaultRoute, hardwareOf, hasIpv6Route, type Link, serversIn } from '../../sign-in/link.ts';
+import type { Presence } from '../../sign-in/window.ts';
 import { call, property } from '../authorization.ts';
 import { readText } from '../files.ts';
 
@@ -51,8 +52,8 @@ export function createUplink(bus: Gio.DBusConnection) {
       const written = [...text('/etc/resolv.conf').matchAll(/^nameserver\s+(\S+)/gm)].map(([, server]) => server!);
       return serversIn([...written, gateway]);
     },
-    /** Null where logind does not run, or the user has no session at a screen. */
-    async isPresent(uid: number): Promise<boolean | null> {
+    /** Null where logind does not answer. */
+    async presence(uid: number): Promise<Presence | null> {
       try {
         const [user] = await ask(
           LOGIN,
@@ -60,12 +61,16 @@ export function createUplink(bus: Gio.DBusConnection) {
           `${LOGIN}.Manager.GetUser`,
           new GLib.Variant('(u)', [uid]),
         );
-        const [, session] = (await get(LOGIN, String(user), `${LOGIN}.User`, 'Display')) as [string, string];
-        if (session === '/') return null;
+        const ofUser = (key: string) => get(LOGIN, String(user), `${LOGIN}.User`, key);
+        // the user's services may outlive all sessions
+        if (!['online', 'active'].includes(String(await ofUser('State')))) return 'gone';
+        const [, session] = (await ofUser('Display')) as [string, string];
+        if (session === '/') return 'elsewhere';
         const isActive = await get(LOGIN, session, `${LOGIN}.Session`, 'Active');
-        return isActive === true && (await get(LOGIN, session, `${LOGIN}.Session`, 'LockedHint')) === false;
-      } catch {
-        return null;
+        const isLocked = await get(LOGIN, session, `${LOGIN}.Session`, 'LockedHint');
+        return isActive === true && isLocked === false ? 'active' : 'away';
+      } catch (error) {
+        return /NoSuchUser/.test(String(error)) ? 'gone' : null;
       }
     },
   };

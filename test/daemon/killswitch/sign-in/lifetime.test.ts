@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Elements, renderElements } from '../../../../daemon/killswitch/rules/elements.ts';
 import type { Link } from '../../../../daemon/killswitch/sign-in/link.ts';
-import { createWindow, type HelperEvents, type HelperWork } from '../../../../daemon/killswitch/sign-in/window.ts';
+import {
+  createWindow,
+  type HelperEvents,
+  type HelperWork,
+  type Presence,
+} from '../../../../daemon/killswitch/sign-in/window.ts';
 import { until } from '../../../support/until.ts';
 
 const USER = 1000;
@@ -23,7 +28,7 @@ function play() {
     servers: ['10.0.0.1'],
     hasTunnel: false,
     isBlocking: true,
-    isPresent: true as boolean | null,
+    presence: 'active' as Presence | null,
     now: 100,
     kernel: CLOSED,
     fills: 0,
@@ -47,7 +52,7 @@ function play() {
       servers: async () => world.servers,
       hasTunnel: () => world.hasTunnel,
       isBlocking: () => world.isBlocking,
-      isPresent: async () => world.isPresent,
+      presence: async () => world.presence,
       async startHelper(events) {
         world.events = events;
         return {
@@ -99,7 +104,9 @@ for (const [what, why, change] of [
   ['there is a tunnel', 'tunnel', world => (world.hasTunnel = true)],
   ['the link is gone', 'network', world => (world.link = null)],
   ['the gateway is another one', 'network', world => (world.link = { ...LINK, gateway: '10.0.0.2' })],
-  ['the screen is locked', 'away', world => (world.isPresent = false)],
+  ['the screen is locked', 'away', world => (world.presence = 'away')],
+  ['the session ends', 'logout', world => (world.presence = 'gone')],
+  ['the session at the screen ends, and one elsewhere stays', 'logout', world => (world.presence = 'elsewhere')],
   ['the machine sleeps', 'sleep', (_, window) => window.close('sleep')],
   ['its helper ends', 'helper', world => world.events!.ended()],
   ['its helper stands still', 'helper', world => world.ring!()],
@@ -130,13 +137,22 @@ test('ends where the gateway, once it is known, answers with another hardware ad
   assert.equal(window.isOpen(), false);
 });
 
-test('a machine without sessions has no screen that could be locked', async () => {
-  const { world, window, beat, signIn } = play();
-  world.isPresent = null;
-  await signIn(300);
-  world.isPresent = false;
-  await beat();
-  assert.equal(window.isOpen(), true);
+test('a sign-in that began without a session, or at no screen, does not end with one', async () => {
+  for (const [before, after, isOpen] of [
+    [null, 'away', true],
+    ['gone', 'away', true],
+    ['active', null, true],
+    ['elsewhere', 'away', true],
+    ['elsewhere', 'gone', false],
+    ['away', 'gone', false],
+  ] as const) {
+    const { world, window, beat, signIn } = play();
+    world.presence = before;
+    await signIn(300);
+    world.presence = after;
+    await beat();
+    assert.equal(window.isOpen(), isOpen, `${before} ${after}`);
+  }
 });
 
 test('fifteen minutes from the beginning are the end, however often it is extended', async () => {

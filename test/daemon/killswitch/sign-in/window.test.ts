@@ -161,6 +161,7 @@ for (const [what, why, change] of [
 
 for (const [title, what, why] of [
   ['the screen is locked', 'lock', 'away'],
+  ['the user logs out', 'logout', 'logout'],
   ['the machine goes to sleep', 'sleep', 'sleep'],
 ] as const)
   onNetwork(`the window closes when ${title}, and reports the hosts`, 'form', async stage => {
