@@ -84,33 +84,38 @@ function isInPlace(pid: number): boolean {
   return path.startsWith(`/${cgroupOf(process.getuid!())}/`);
 }
 
-/** @throws Problem killswitch-failed unless what leaves outside the tunnel is refused here, and what uses it is not */
+/**
+ * The probe proves that the rules know this process, and they refuse every link but the tunnel's. The packets for each link look for one that
+ * they leave open. Where the link itself takes no such packet, nothing is learned of it, and the rules hold as before.
+ * @throws Problem killswitch-failed unless what leaves outside the tunnel is refused here, and what uses it is not
+ */
 async function testPlace(): Promise<void> {
   const fail = (hint: string) =>
     new Problem('killswitch-failed', message('The program was not started: the test inside its place failed.'), {
       hint,
     });
-  if ((await sent('udp4', { to: PROBE.address, port: PROBE.port })) !== 'refused')
+  if ((await sent('udp4', { to: PROBE.address })) !== 'refused')
     throw fail('The packet filter does not know it. See: journalctl -u culvert-killswitch');
   const links = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
     addresses.map(({ family, address, internal }) => ({ name, family, address, internal })),
   );
   for (const { name, family, address, internal } of links) {
-    if (internal) continue;
+    const isTunnel = TUNNEL_INTERFACES.includes(name);
+    // WARP refuses other sources in its tunnel than the address that it gave
+    if (internal || (isTunnel && address.startsWith('fe80:'))) continue;
     const outcome =
       family === 'IPv4'
-        ? await sent('udp4', { to: ALL_HOSTS, port: PROBE.port, by: address })
-        : await sent('udp6', { to: `${THIS_NODE}%${name}`, port: PROBE.port, by: `::%${name}` });
-    const isTunnel = TUNNEL_INTERFACES.includes(name);
+        ? await sent('udp4', { to: ALL_HOSTS, by: address })
+        : await sent('udp6', { to: `${THIS_NODE}%${name}`, by: `::%${name}`, from: isTunnel ? address : undefined });
     if (!isTunnel && outcome === 'sent') throw fail(`A packet could leave by ${name}.`);
-    if (isTunnel && family === 'IPv4' && outcome === 'refused') throw fail(`A packet could not leave by ${name}.`);
+    if (isTunnel && outcome === 'refused') throw fail(`A packet could not leave by ${name}.`);
   }
 }
 
-/** Sends a packet that reaches no host. @param by address of the link that it leaves by */
+/** Sends a packet that reaches no host. @param by address of the link that it leaves by; @param from its own, otherwise the kernel's choice */
 function sent(
   type: 'udp4' | 'udp6',
-  { to, port, by }: { to: string; port: number; by?: string },
+  { to, by, from }: { to: string; by?: string; from?: string | undefined },
 ): Promise<'sent' | 'refused' | 'impossible'> {
   return new Promise(resolve => {
     const socket = createSocket(type);
@@ -120,7 +125,7 @@ function sent(
       resolve(outcome);
     };
     socket.once('error', () => end('impossible'));
-    socket.bind(0, () => {
+    socket.bind(0, from, () => {
       try {
         if (by !== undefined) {
           socket.setMulticastTTL(0);
@@ -129,7 +134,7 @@ function sent(
       } catch {
         return end('impossible'); // the link has just gone
       }
-      socket.send('', port, to, error => {
+      socket.send('', PROBE.port, to, error => {
         const { code } = (error ?? {}) as NodeJS.ErrnoException;
         end(code === 'EPERM' ? 'refused' : error ? 'impossible' : 'sent');
       });
