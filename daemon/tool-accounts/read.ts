@@ -6,7 +6,7 @@ import { type AccountReport, describeAccounts, sharedWith, totalOf } from '../..
 import { findOnPath, type Installs, readInstalls, shimOf } from '../../wrapper/store/installs.ts';
 import { type Sources, stampOf } from '../../wrapper/store/plan.ts';
 import { readState } from '../../wrapper/store/state.ts';
-import { describeToken, readGateway } from '../../wrapper/store/tokens.ts';
+import { describeConsumers, readGateway } from '../../wrapper/store/tokens.ts';
 import type { Tool, ToolAccount, ToolRun } from '../api/schema/accounts.ts';
 import { reason } from '../system/errno.ts';
 
@@ -57,6 +57,7 @@ export function createReader(
         const command = commandOf(cli, installs, provider, search);
         if (own.length === 0 && command.path === null) return [];
         const reports = describeAccounts(own, readState(paths, cli), now);
+        const gateway = readGateway(paths, cli);
         return [
           {
             cli,
@@ -65,7 +66,8 @@ export function createReader(
             accounts: reports.map(report => describeAccount(report, reports)),
             total: totalOf(reports),
             runs: runsOf(cli, log),
-            consumers: readGateway(paths, cli).tokens.map(describeToken),
+            consumers: describeConsumers(gateway),
+            turnedAway: gateway.turnedAway,
           },
         ];
       });

@@ -12,7 +12,7 @@ import { exitLike } from '../run/upstream/signals.ts';
 import type { Programs } from '../shims/shim.ts';
 import { ACCOUNT_NAME } from '../store/config.ts';
 import { quote } from '../store/source-stamps.ts';
-import { describeToken, gatewayClis, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
+import { describeConsumers, gatewayClis, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
 import { preventCoreDumps } from '../system/core-dumps.ts';
 import { DURATION, formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
@@ -166,34 +166,43 @@ export async function gatewayStatus(
   const now = context.now();
   const gateways = await Promise.all(
     (cli === undefined ? gatewayClis(context.paths) : [cli]).map(async each => {
-      const { port, tokens } = readGateway(context.paths, each);
+      const file = readGateway(context.paths, each);
+      const { port, turnedAway } = file;
       return {
         cli: each,
         url: port === undefined ? null : urlOf(port),
         running: port !== undefined && !(await isFree(port)),
-        consumers: tokens.map(token => describeToken(token)),
+        consumers: describeConsumers(file),
+        turnedAway,
       };
     }),
   );
-  const text = gateways.map(({ cli: name, url, running, consumers }) => {
+  const text = gateways.map(({ cli: name, url, running, consumers, turnedAway }) => {
     const heading = `${name}: ${running ? `listens at ${url}` : 'does not run'}`;
-    const rows = consumers.map(({ name: token, ends, requests, refused, used, budget, last, account }) => [
-      token,
+    const rows = consumers.map(({ name: program, ends, requests, refused, used, budget, last, accounts }) => [
+      program,
       endText(ends, now),
       number(requests),
       number(refused),
       budget === null ? number(used) : `${number(used)} of ${number(budget)}`,
       time(last),
-      account ?? '-',
+      countsText(accounts),
     ]);
-    const headings = ['PROGRAM', 'ENDS', 'REQUESTS', 'REFUSED', 'USED', 'LAST', 'ACCOUNT'];
-    return rows.length > 0 ? `${heading}\n${table([headings, ...rows])}` : heading;
+    const headings = ['PROGRAM', 'ENDS', 'REQUESTS', 'REFUSED', 'USED', 'LAST', 'ACCOUNTS'];
+    const others = turnedAway > 0 ? [`turned away, without a valid placeholder or as another user: ${turnedAway}`] : [];
+    return [heading, ...(rows.length > 0 ? [table([headings, ...rows])] : []), ...others].join('\n');
   });
   emit(
     options.json,
     { gateways },
     text.join('\n\n') || 'No gateway has been used.\nStart with: culvert-wrap serve firecrawl',
   );
+}
+
+/** Requests by account, the most first. */
+function countsText(accounts: Record<string, number>): string {
+  const sorted = Object.entries(accounts).sort(([, a], [, b]) => b - a);
+  return sorted.map(([account, count]) => `${account} ${count}`).join(', ') || '-';
 }
 
 /**

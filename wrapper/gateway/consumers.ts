@@ -1,14 +1,24 @@
 // Keeps the programs that may use a gateway, and counts what each has used.
 import type { Context } from '../context.ts';
-import { gatewayStamp, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
+import {
+  type GatewayFile,
+  gatewayStamp,
+  isValid,
+  type Program,
+  readGateway,
+  type Token,
+  updateGateway,
+} from '../store/tokens.ts';
 import { oncePerTurn } from '../system/once-per-turn.ts';
 import type { Consumer } from './admit.ts';
 
 const WRITE_EVERY_MS = 1_000;
 /** Another process may write as well; this one tries again later. */
 const LOCK_MS = 50;
+/** Programs without a token that are kept. */
+const MOST_PROGRAMS = 100;
 
-type Use = Pick<Token, 'used' | 'requests' | 'refused' | 'lastAt' | 'lastAccount'>;
+type Use = Omit<Program, 'name'>;
 
 /** The programs that may use the gateway of one provider. A token that is revoked counts from the next request on. */
 export class Consumers {
@@ -19,6 +29,7 @@ export class Consumers {
   readonly #currentStamp: () => string;
   #stamp = '';
   #tokens: readonly { token: Token; consumer: Consumer }[] = [];
+  #turnedAway = 0;
   /** Use that is not stored yet, and cost of requests under way, by digest. */
   readonly #uses = new Map<string, Use>();
   readonly #underWay = new Map<string, number>();
@@ -48,10 +59,9 @@ export class Consumers {
   begin(consumer: Consumer, cost: number): boolean {
     const id = consumer.digest.toString('hex');
     const token = this.#tokens.find(each => each.token.digest === id)?.token;
-    if (!token) return true;
     const use = this.#useOf(id);
     const underWay = this.#underWay.get(id) ?? 0;
-    if (token.budget !== undefined && token.used + use.used + underWay + cost > token.budget) {
+    if (token?.budget !== undefined && token.used + use.used + underWay + cost > token.budget) {
       use.refused += 1;
       return false;
     }
@@ -59,32 +69,40 @@ export class Consumers {
     return true;
   }
 
-  /** Counts a request that `begin` has let through. Without an account, it did not go to the provider. */
+  /** Counts a request that `begin` has let through. Without an account, it was not forwarded. */
   end(consumer: Consumer, cost: number, { spent, account }: { spent: number; account: string | undefined }): void {
     const id = consumer.digest.toString('hex');
     const underWay = this.#underWay.get(id);
     if (underWay === undefined) return;
     this.#underWay.set(id, underWay - cost);
-    if (account === undefined) return;
     const use = this.#useOf(id);
+    if (account === undefined) {
+      use.refused += 1;
+      return;
+    }
     use.used += spent;
     use.requests += 1;
+    use.accounts = withCounts(use.accounts, { [account]: 1 });
     use.lastAt = this.#context.now();
     use.lastAccount = account;
+  }
+
+  /** Counts a request that no program with a placeholder has made. */
+  turnAway(): void {
+    this.#turnedAway += 1;
+    this.#writeSoon();
   }
 
   /** Stores what was used. */
   write(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#uses.size === 0) return;
+    if (this.#uses.size === 0 && this.#turnedAway === 0) return;
     const { paths } = this.#context;
     try {
-      const countAll = ({ tokens }: { tokens: Token[] }) => {
-        for (const token of tokens) this.#count(token);
-      };
-      updateGateway(paths, this.#cli, countAll, LOCK_MS);
+      updateGateway(paths, this.#cli, gateway => this.#countAll(gateway), LOCK_MS);
       this.#uses.clear();
+      this.#turnedAway = 0;
     } catch {
       // counts here, and is stored with a later request
     }
@@ -102,20 +120,40 @@ export class Consumers {
     }));
   }
 
-  #useOf(id: string): Use {
+  #writeSoon(): void {
     this.#timer ??= setTimeout(() => this.write(), WRITE_EVERY_MS);
+  }
+
+  #useOf(id: string): Use {
+    this.#writeSoon();
     const use = this.#uses.get(id) ?? { used: 0, requests: 0, refused: 0 };
     this.#uses.set(id, use);
     return use;
   }
 
-  #count(token: Token): void {
-    const use = this.#uses.get(token.digest);
-    if (!use) return;
-    token.used += use.used;
-    token.requests += use.requests;
-    token.refused += use.refused;
-    token.lastAt = use.lastAt ?? token.lastAt;
-    token.lastAccount = use.lastAccount ?? token.lastAccount;
+  #countAll(gateway: GatewayFile): void {
+    gateway.turnedAway += this.#turnedAway;
+    for (const token of gateway.tokens) count(token, this.#uses.get(token.digest));
+    if (!this.#only) return;
+    const { name, digest } = this.#only;
+    const program = gateway.programs.find(each => each.name === name) ?? { name, used: 0, requests: 0, refused: 0 };
+    count(program, this.#uses.get(digest.toString('hex')));
+    gateway.programs = [...gateway.programs.filter(each => each !== program), program].slice(-MOST_PROGRAMS);
   }
+}
+
+function count(program: Program, use: Use | undefined): void {
+  if (!use) return;
+  program.used += use.used;
+  program.requests += use.requests;
+  program.accounts = withCounts(program.accounts, use.accounts);
+  program.refused += use.refused;
+  program.lastAt = use.lastAt ?? program.lastAt;
+  program.lastAccount = use.lastAccount ?? program.lastAccount;
+}
+
+function withCounts(counts: Record<string, number> = {}, more: Record<string, number> = {}): Record<string, number> {
+  const all = { ...counts };
+  for (const [name, number] of Object.entries(more)) all[name] = (all[name] ?? 0) + number;
+  return all;
 }

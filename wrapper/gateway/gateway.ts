@@ -52,6 +52,8 @@ const LOOKUPS = 3;
 export interface GatewayOptions {
   /** The only placeholder. Without one, those of `serve token` let programs in. */
   placeholder?: string;
+  /** Name of the program that has it. */
+  name?: string;
   /** 0 for any. */
   port?: number;
   /** A listening socket in place of a port. */
@@ -78,20 +80,23 @@ export function httpOf({ cli, provider }: Pick<Plan, 'cli' | 'provider'>): HttpP
  * @throws WrapError `no-gateway`, `port-in-use`, and those of `loadPlan`
  */
 export async function startGateway(cli: string, context: Context, options: GatewayOptions = {}): Promise<Gateway> {
-  const { placeholder: given, fd, idle } = options;
+  const { placeholder: given, name = 'program', fd, idle } = options;
   let { port = 0 } = options;
   const ledger = new Ledger(cli, context);
   const http = httpOf(await ledger.plan());
   const agents = newAgents();
   const room = new Room(ROOM_BYTES);
-  const only = given === undefined ? undefined : { name: 'program', digest: digest(Buffer.from(given)) };
+  const only = given === undefined ? undefined : { name, digest: digest(Buffer.from(given)) };
   const consumers = new Consumers(cli, context, only);
   let url = '';
   /** @returns how to forward a request, or why it is not forwarded */
   const routeOf = async (req: IncomingMessage): Promise<Route | Refusal> => {
     const door = { consumers: consumers.all, port, http };
     const admitted = admit(req.url ?? '', req.headersDistinct, door);
-    if ('status' in admitted) return admitted;
+    if ('status' in admitted) {
+      consumers.turnAway();
+      return admitted;
+    }
     const { consumer, placeholder } = admitted;
     const plan = await ledger.plan();
     if (!plan.accounts.some(({ enabled }) => enabled))
@@ -135,7 +140,11 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   server.on('connection', socket => {
     idleSockets.add(socket);
     socket.once('close', () => idleSockets.delete(socket));
-    isOurs(socket).then(ours => ours || socket.destroy());
+    isOurs(socket).then(ours => {
+      if (ours || socket.destroyed) return;
+      consumers.turnAway();
+      socket.destroy();
+    });
   });
   const upgrade = async (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     idleSockets.delete(req.socket);

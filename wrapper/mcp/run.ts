@@ -92,7 +92,8 @@ async function behindGateway(entry: Entry, plan: Plan, context: Context) {
   const { startGateway, httpOf, newPlaceholder } = await import('../gateway/gateway.ts');
   const { environmentBehind } = await import('../gateway/programs/run.ts');
   const placeholder = newPlaceholder(httpOf(plan));
-  const gateway = await startGateway(plan.cli, context, { placeholder });
+  const name = `mcp -- ${entry.server.package}`;
+  const gateway = await startGateway(plan.cli, context, { placeholder, name });
   const env = environmentBehind(plan, { url: gateway.url, placeholder }, context);
   const accounts: Accounts = {
     answered: () => {},

@@ -1,58 +1,82 @@
-// Stores the tokens for the gateway of a provider, and its port. Of a placeholder, only the digest is kept.
+// Stores the tokens for the gateway of a provider, its port and what programs have used. Of a placeholder, only the digest is kept.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText, withLock, writeAtomic } from '../system/files.ts';
 import { isAmount, isNumber, isRecord, isText, isTime, optional, shape } from '../system/shape.ts';
 import type { Paths } from './paths.ts';
 
-/** The right of one program to use a gateway. Times are in milliseconds since the epoch. */
-export interface Token {
+/** A program that uses a gateway. Times are in milliseconds since the epoch. */
+export interface Program {
   name: string;
-  /** SHA-256 of the placeholder, in hexadecimal. A placeholder is random, so it can't be guessed from that. */
-  digest: string;
-  created: number;
-  expires?: number | undefined;
-  /** Most that its requests may cost, in the provider's unit. */
-  budget?: number | undefined;
   /** Cost of its requests so far. */
   used: number;
   requests: number;
-  /** Requests that were not forwarded because the budget was used up. */
+  /** Those of them that each account served last. */
+  accounts?: Record<string, number> | undefined;
+  /** Requests that were not forwarded: for its budget, for a reserve, or because no account could be used. */
   refused: number;
   /** Time and account of the last request. */
   lastAt?: number | undefined;
   lastAccount?: string | undefined;
 }
 
+/** The right of one program to use a gateway. */
+export interface Token extends Program {
+  /** SHA-256 of the placeholder, in hexadecimal. A placeholder is random, so it can't be guessed from that. */
+  digest: string;
+  created: number;
+  expires?: number | undefined;
+  /** Most that its requests may cost, in the provider's unit. */
+  budget?: number | undefined;
+}
+
 /** File of the gateway of a provider. */
 export interface GatewayFile {
   port?: number;
   tokens: Token[];
+  /** Programs with a gateway of their own, which need no token: those of `serve -- COMMAND`, and MCP servers. */
+  programs: Program[];
+  /** Requests from web pages, from other users, and without a valid placeholder. */
+  turnedAway: number;
 }
 
-const isToken = shape<Token>({
+const OF_PROGRAM = {
   name: isText,
+  used: isAmount,
+  requests: isAmount,
+  accounts: optional(isCounts),
+  refused: isAmount,
+  lastAt: optional(isTime),
+  lastAccount: optional(isText),
+};
+const isProgram = shape<Program>(OF_PROGRAM);
+const isToken = shape<Token>({
+  ...OF_PROGRAM,
   digest: isText,
   created: isTime,
   expires: optional(isTime),
   budget: optional(isAmount),
-  used: isAmount,
-  requests: isAmount,
-  refused: isAmount,
-  lastAt: optional(isTime),
-  lastAccount: optional(isText),
 });
+
+function isCounts(value: unknown): value is Record<string, number> {
+  return isRecord(value) && Object.values(value).every(isAmount);
+}
 
 /** The stored gateway of a tool's provider. A damaged file lets no program in. */
 export function readGateway(paths: Paths, cli: string): GatewayFile {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(readText(fileOf(paths, cli)) ?? '{}');
-    if (!isRecord(value)) return { tokens: [] };
-    const tokens = Array.isArray(value.tokens) ? value.tokens.filter(isToken) : [];
-    return isNumber(value.port) ? { port: value.port, tokens } : { tokens };
+    value = JSON.parse(readText(fileOf(paths, cli)) ?? '{}');
   } catch {
-    return { tokens: [] };
+    // as if there were none
   }
+  const { port, tokens, programs, turnedAway } = isRecord(value) ? value : ({} as Record<string, unknown>);
+  return {
+    ...(isNumber(port) && { port }),
+    tokens: Array.isArray(tokens) ? tokens.filter(isToken) : [],
+    programs: Array.isArray(programs) ? programs.filter(isProgram) : [],
+    turnedAway: isAmount(turnedAway) ? turnedAway : 0,
+  };
 }
 
 /**
@@ -76,12 +100,14 @@ export function updateGateway(
   return withLock(file, work, timeoutMs);
 }
 
-/** A token for people and programs. Times are in ISO 8601. */
+/** A program that uses a gateway, for people and programs. Times are in ISO 8601. */
 export interface ConsumerReport {
   name: string;
   ends: string | null;
   requests: number;
-  /** Requests beyond its budget. */
+  /** Those of them that each account served last. */
+  accounts: Record<string, number>;
+  /** Requests that were not forwarded. */
   refused: number;
   used: number;
   budget: number | null;
@@ -90,14 +116,19 @@ export interface ConsumerReport {
   account: string | null;
 }
 
-/** Report about a token. */
-export function describeToken(token: Token): ConsumerReport {
-  const { name, expires, requests, refused, used, budget, lastAt, lastAccount } = token;
+/** Reports about the programs that use a gateway: those with a token first. */
+export function describeConsumers({ tokens, programs }: GatewayFile): ConsumerReport[] {
+  return [...tokens, ...programs].map(describeConsumer);
+}
+
+function describeConsumer(consumer: Program & Partial<Token>): ConsumerReport {
+  const { name, expires, requests, accounts = {}, refused, used, budget, lastAt, lastAccount } = consumer;
   const iso = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
   return {
     name,
     ends: iso(expires),
     requests,
+    accounts,
     refused,
     used,
     budget: budget ?? null,

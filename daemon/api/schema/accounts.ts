@@ -50,10 +50,12 @@ export type ToolRun = z.infer<typeof ToolRun>;
 /** A program that uses the accounts through the gateway of `culvert-wrap serve`. */
 export const ToolConsumer = z.object({
   name: z.string(),
-  /** When its token ends; null for never. */
+  /** When its token ends; null for never, and for a program with a gateway of its own. */
   ends: z.nullable(Time),
   requests: z.number(),
-  /** Requests beyond its budget. */
+  /** Those of them that each account served last. */
+  accounts: z.record(z.string(), z.number()),
+  /** Requests that were not forwarded: for its budget, for a reserve, or because no account could be used. */
   refused: z.number(),
   /** Expected cost of its requests, in the provider's unit. */
   used: z.number(),
@@ -87,8 +89,10 @@ export const Tool = z.object({
   total: z.object({ remaining: Count, limit: Count, used: Count }),
   /** Newest first, at most 5. */
   runs: z.array(ToolRun),
-  /** Programs with a token for the gateway. */
+  /** Programs with a token for the gateway, and those with a gateway of their own. */
   consumers: z.array(ToolConsumer),
+  /** Requests to the gateway from web pages, from other users, and without a valid placeholder. */
+  turnedAway: z.number(),
 });
 export type Tool = z.infer<typeof Tool>;
 

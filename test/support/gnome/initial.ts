@@ -94,6 +94,7 @@ export function tool(cli: string, more: Partial<Tool> = {}): Tool {
     total: { remaining: null, limit: null, used: null },
     runs: [],
     consumers: [],
+    turnedAway: 0,
     ...more,
   };
 }
@@ -142,6 +143,7 @@ export function richTool(now: number): Tool {
         name: 'research-agent',
         ends: at(72),
         requests: 1280,
+        accounts: { 'team-b': 480, 'team-a': 800 },
         refused: 3,
         used: 500,
         budget: 500,

@@ -62,10 +62,14 @@ test('a job goes to an account that has enough, and one that is too large says s
 });
 
 test('with a reserve, a job that is too large does not start', async t => {
-  const { crawl, made } = await setUp(t, { 'real-a': 100, 'real-b': 500 }, 'reserve = 50');
+  const { crawl, made, gateway, box } = await setUp(t, { 'real-a': 100, 'real-b': 500 }, 'reserve = 50');
   const answer = await crawl(480);
   assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [402, 'false']);
   assert.match(await answer.text(), /wanted=480, left=450/);
   assert.deepEqual(made(), []);
   assert.equal((await crawl(450)).status, 200);
+  await gateway.close();
+  const [{ requests, refused }] = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0]
+    .consumers;
+  assert.deepEqual([requests, refused], [1, 1]);
 });

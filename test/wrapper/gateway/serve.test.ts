@@ -26,6 +26,8 @@ test('a program gets an address and a placeholder, and no variable of it holds a
   assert.equal(run.exit, 7);
   assert.deepEqual(calls, ['real-a POST /scrape']);
   assert.doesNotMatch(run.stderr, /real-/);
+  const [program] = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0].consumers;
+  assert.deepEqual([program.name, program.accounts], ['serve -- node', { a: 1 }]);
   const files = fs
     .readdirSync(box.state, { recursive: true, encoding: 'utf8' })
     .map(name => path.join(box.state, name));
@@ -81,4 +83,6 @@ process.stdin.on('end', () => process.exit(0)).on('data', async line => {
   assert.deepEqual(calls, ['real-a POST /scrape', 'real-b POST /scrape', 'real-b POST /scrape']);
   child.stdin!.end();
   assert.deepEqual(await once(child, 'exit'), [0, null]);
+  const [server] = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0].consumers;
+  assert.deepEqual([server.name, server.accounts], ['mcp -- fake-mcp', { b: 2 }]);
 });

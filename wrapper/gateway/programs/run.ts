@@ -1,5 +1,6 @@
 // Runs `culvert-wrap serve TOOL -- COMMAND…`: a program that uses the accounts of a provider and holds a placeholder only.
 import { spawn } from 'node:child_process';
+import { basename } from 'node:path';
 import type { Context, End } from '../../context.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';
 import { loadPlan } from '../../run/load-plan.ts';
@@ -17,7 +18,8 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
   const plan = await loadPlan(cli, context);
   const http = httpOf(plan);
   const placeholder = newPlaceholder(http);
-  const gateway = await startGateway(cli, context, { placeholder });
+  const name = `serve -- ${basename(command[0]!)}`;
+  const gateway = await startGateway(cli, context, { placeholder, name });
   const env = environmentBehind(plan, { url: gateway.url, placeholder }, context);
   const [program, ...args] = command;
   try {

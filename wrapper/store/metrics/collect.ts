@@ -6,7 +6,7 @@ import { readConfig } from '../config.ts';
 import { type AccountReport, describeAllAccounts, isUsable, reserveOf } from '../describe.ts';
 import type { Paths } from '../paths.ts';
 import { readLocal } from '../pool-file.ts';
-import { gatewayClis, readGateway } from '../tokens.ts';
+import { describeConsumers, gatewayClis, readGateway } from '../tokens.ts';
 import type { Sample, Samples } from './exposition.ts';
 import type { WRAP_FAMILIES } from './families.ts';
 import type { Tally } from './tally.ts';
@@ -60,19 +60,24 @@ export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): 
 
 /** Samples of the programs that use a gateway. */
 function gatewaySamples(paths: Paths, key: string | undefined): WrapSamples {
-  const all = gatewayClis(paths).flatMap(cli =>
-    readGateway(paths, cli).tokens.map(token => ({
-      token,
-      labels: { cli, consumer: key === undefined ? token.name : hashName(key, cli, token.name) },
+  const gateways = gatewayClis(paths).map(cli => ({ cli, file: readGateway(paths, cli) }));
+  const all = gateways.flatMap(({ cli, file }) =>
+    describeConsumers(file).map(consumer => ({
+      consumer,
+      labels: { cli, consumer: key === undefined ? consumer.name : hashName(key, cli, consumer.name) },
     })),
   );
-  if (all.length === 0) return {};
+  if (gateways.length === 0) return {};
   const each = (field: 'requests' | 'refused' | 'used'): Sample[] =>
-    all.map(({ token, labels }) => ({ labels, value: token[field] }));
+    all.map(({ consumer, labels }) => ({ labels, value: consumer[field] }));
   return {
     culvert_wrap_gateway_requests_total: each('requests'),
     culvert_wrap_gateway_refused_total: each('refused'),
     culvert_wrap_gateway_used_total: each('used'),
+    culvert_wrap_gateway_turned_away_total: gateways.map(({ cli, file }) => ({
+      labels: { cli },
+      value: file.turnedAway,
+    })),
   };
 }
 

@@ -48,13 +48,18 @@ export const WRAP_FAMILIES = {
   },
   culvert_wrap_gateway_requests_total: {
     type: 'counter',
-    help: 'Requests of a program with a token that went to the provider.',
+    help: 'Requests of a program that went to the provider.',
     labels: ['cli', 'consumer'],
   },
   culvert_wrap_gateway_refused_total: {
     type: 'counter',
-    help: 'Requests of a program that were beyond its budget.',
+    help: 'Requests of a program that were not forwarded: for its budget, for a reserve, or without an account.',
     labels: ['cli', 'consumer'],
+  },
+  culvert_wrap_gateway_turned_away_total: {
+    type: 'counter',
+    help: 'Requests from web pages, from other users, and without a valid placeholder.',
+    labels: ['cli'],
   },
   culvert_wrap_gateway_used_total: {
     type: 'counter',

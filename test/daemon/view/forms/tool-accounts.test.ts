@@ -46,10 +46,11 @@ test('shows per account what is left, cooldown, forecast, renewal and shared quo
 });
 
 test('shows per program at the gateway its requests, the last account, and what was refused', () => {
-  const idle = { name: 'idle', ends: null, requests: 0, refused: 0, used: 0, budget: null, last: null, account: null };
+  const counts = { requests: 0, accounts: {}, refused: 0, used: 0 };
+  const idle = { name: 'idle', ends: null, ...counts, budget: null, last: null, account: null };
   const over = { ...idle, name: 'over', ends: later(-1), requests: 1, used: 2 };
   const [rich] = richTool(now).consumers;
-  const form = formOf(tool('x', { accounts: [toolAccount('a')], consumers: [idle, rich!, over] }));
+  const form = formOf(tool('x', { accounts: [toolAccount('a')], consumers: [idle, rich!, over], turnedAway: 2 }));
   const { title, rows } = form.groups.find(({ id }) => id === 'consumers-x')!;
   assert.equal(title, 'Programs that use x through the gateway');
   assert.deepEqual(
@@ -59,9 +60,10 @@ test('shows per program at the gateway its requests, the last account, and what 
       [
         'research-agent',
         'warning',
-        '1280 requests · Last by “team-a”, DATE · 3 refused · 500 of its budget of 500 used · Ends in 3 days',
+        '1280 requests · Last by “team-a”, DATE · team-a 800, team-b 480 · 3 refused · 500 of its budget of 500 used · Ends in 3 days',
       ],
       ['over', 'neutral', '1 request · Its token has ended'],
+      ['Turned away', 'warning', '2 requests without a valid placeholder, from web pages or from other users'],
     ],
   );
   assert.deepEqual(

@@ -16,8 +16,8 @@ test('status, metrics and doctor know the programs of a gateway, and find a key 
   const gateway = await startGateway('fake', context, { port: await portOf('fake', undefined, context) });
   t.after(() => gateway.close());
   assert.equal(gateway.url, url);
-  for (let count = 0; count < 2; count += 1)
-    await fetch(`${url}/scrape`, { headers: { authorization: `Bearer ${placeholder}` } });
+  for (const key of [placeholder, placeholder, 'fk-other'])
+    await fetch(`${url}/scrape`, { headers: { authorization: `Bearer ${key}` } });
 
   const findings = async (env: Record<string, string>): Promise<[string, string][]> => {
     const run = await box.wrap(['doctor', '--json'], { env });
@@ -37,12 +37,17 @@ test('status, metrics and doctor know the programs of a gateway, and find a key 
   await gateway.close();
   const status = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0];
   assert.deepEqual([status.cli, status.url, status.running], ['fake', url, false]);
-  const { name, requests, refused, used, budget, account } = status.consumers[0];
+  const { name, requests, refused, used, budget, account, accounts } = status.consumers[0];
   assert.deepEqual([name, requests, refused, used, budget, account], ['app', 1, 1, 1, 1, 'a']);
-  assert.match((await box.wrap(['serve', 'status'])).stdout, /^fake: does not run\nPROGRAM .*\napp .* 1 of 1 /);
+  assert.deepEqual(accounts, { a: 1 });
+  assert.match(
+    (await box.wrap(['serve', 'status'])).stdout,
+    /^fake: does not run\nPROGRAM .*\napp .* 1 of 1 .* a 1\nturned away, .*: 1\n$/,
+  );
   const { stdout } = await box.wrap(['metrics']);
   assert.match(stdout, /culvert_wrap_gateway_requests_total\{cli="fake",consumer="app"\} 1\n/);
   assert.match(stdout, /culvert_wrap_gateway_refused_total\{cli="fake",consumer="app"\} 1\n/);
+  assert.match(stdout, /culvert_wrap_gateway_turned_away_total\{cli="fake"\} 1\n/);
   assert.match((await box.wrap(['audit'])).stdout, /http \(app\)/);
   assert.deepEqual(await findings({}), [
     ['warning', `fake: nothing listens at ${url}, which programs have a token for`],
