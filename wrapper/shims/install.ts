@@ -1,5 +1,5 @@
-// Puts shims in place and takes them away again. Each step is a rename, so that a kill at any point leaves a command that
-// runs and a state from which install and uninstall both go on.
+// Puts shims in place of commands. Each step is a rename, so that a kill at any point leaves a command that runs, and a state from
+// which install and uninstall both go on.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import {
@@ -14,11 +14,11 @@ import {
 } from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
 import { planFile } from '../store/plan.ts';
-import { EXIT, reason, say, WrapError } from '../system/errors.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 import { assertPrivate, createDirectory, readText, syncDirectory, withLock, writeAtomic } from '../system/files.ts';
-import { assertWritable, keepAt, moveBack, place } from './move-file.ts';
+import { assertWritable, isSameFile, keepAt, place, readLink, removeIfEmpty } from './move-file.ts';
 import { isShared, originalsOf } from './other-users.ts';
-import { type Programs, recordIn, shimText } from './shim.ts';
+import { type Programs, recordIn, recoverRecord, shimText } from './shim.ts';
 
 /** In the directory of a command that other users run as well. */
 const SHARED_ORIGINALS = '.culvert-wrap';
@@ -48,13 +48,6 @@ export interface InstallResult {
   shared: boolean;
 }
 
-export interface UninstallResult {
-  change: 'restored' | 'removed' | 'kept-foreign' | 'not-installed';
-  bin?: string;
-  /** The original, when a foreign file keeps it from its place. */
-  kept?: string;
-}
-
 /**
  * Puts a shim in place of a command, or refreshes it, or adopts an original that an upgrade has put over it.
  * @throws WrapError `not-on-path`, `not-writable`, `location-dependent`, `foreign-file`, `foreign-shim`, `unsafe-directory`
@@ -71,7 +64,7 @@ export function install(options: InstallOptions): InstallResult {
       if (previous) writeInstalls(paths, installs);
       return { change: 'foreign', bin: foreign, original: usableOriginal(foreign, cli), shared: true };
     }
-    const old = installs[cli] ?? recover(options);
+    const old = installs[cli] ?? recoverRecord(cli, options.bin, paths, options.search);
     if (old && shimOf(old.bin) === cli) {
       const entry = shareOriginal(cli, old, paths);
       const text = textFor(options, entry);
@@ -123,32 +116,6 @@ function usableOriginal(shim: string, cli: string): string {
   );
 }
 
-/**
- * Removes a shim and restores the original, with its inode, times and mode where the file systems allow. A file that
- * another program put in the shim's place is left alone.
- * @param bin the command's name, to look for its shim when the records are lost
- * @throws WrapError `original-missing`, `not-writable`
- */
-export function uninstall(cli: string, bin: string, paths: Paths, search: string): UninstallResult {
-  const result = withLock(paths.installs, (): UninstallResult => {
-    const installs = readInstalls(paths);
-    const install = installs[cli];
-    const entry =
-      install && isForeignShim(install.bin, paths) ? undefined : (install ?? recover({ cli, bin, search, paths }));
-    if (!entry) return { change: 'not-installed' };
-    const done = takeAway(cli, entry, paths);
-    if (entry.kind === 'link') fs.rmSync(entry.original, { force: true });
-    if (entry.kind === 'file') removeIfEmpty(path.dirname(entry.original));
-    removePlans(paths, cli);
-    delete installs[cli];
-    if (Object.keys(installs).length > 0) record(paths, installs);
-    else fs.rmSync(paths.installs, { force: true });
-    return done;
-  });
-  for (const dir of [paths.originals, paths.plans, paths.state]) removeIfEmpty(dir);
-  return result;
-}
-
 /** Reports whether a program looks for files next to itself, so that it would break in another directory. */
 function isLocationDependent(file: string): boolean {
   const head = Buffer.alloc(256 * 1024);
@@ -159,16 +126,6 @@ function isLocationDependent(file: string): boolean {
   return /dirname[^\n]{0,200}\$\{?0|\$\{0%|BASH_SOURCE|__dirname|__file__|FindBin|(?:require\(|from )\s*['"]\.\.?\//.test(
     text,
   );
-}
-
-/** The record that a shim on `PATH` carries, for when the state directory has been lost. */
-function recover({ cli, bin, search, paths }: Pick<InstallOptions, 'cli' | 'bin' | 'search' | 'paths'>) {
-  return search
-    .split(':')
-    .map(dir => path.resolve(dir || '.', bin))
-    .filter(file => shimOf(file) === cli && !isForeignShim(file, paths))
-    .map(recordIn)
-    .find(record => record !== undefined && shimOf(record.bin) === cli);
 }
 
 function findOriginal({ cli, bin, search, npmPackage }: InstallOptions): string {
@@ -247,6 +204,21 @@ function makeSharedDirectory(directory: string): void {
   });
 }
 
+/** An original kept from an installation whose record is lost is not overwritten, unless it is the same command. */
+function assertReplaceable(original: string, bin: string, cli: string): void {
+  const existing = fs.lstatSync(original, { throwIfNoEntry: false });
+  if (!existing) return;
+  const link = readLink(original);
+  const same =
+    link === undefined
+      ? isSameFile(original, bin)
+      : !fs.existsSync(original) || fs.realpathSync(original) === fs.realpathSync(bin);
+  if (same) return;
+  throw new WrapError('original-kept', EXIT.cannotCreate, `${original} is kept from another installation of ${cli}`, {
+    hint: `move it away if ${bin} is the command to wrap, then install again`,
+  });
+}
+
 function beside(options: InstallOptions, original: string): Installed {
   const dir = path.resolve(options.directory!);
   const bin = path.join(dir, options.bin);
@@ -264,61 +236,6 @@ function beside(options: InstallOptions, original: string): Installed {
   return { bin, original: original, kind: 'beside' };
 }
 
-function takeAway(cli: string, entry: Installed, paths: Paths): UninstallResult {
-  const { bin } = entry;
-  const present = fs.lstatSync(bin, { throwIfNoEntry: false }) !== undefined;
-  const ours = shimOf(bin) === cli;
-  if (entry.kind === 'beside') {
-    if (ours) fs.rmSync(bin, { force: true });
-    return { change: 'removed', bin };
-  }
-  // The CLI has been removed: a dangling link can't be restored.
-  if (!present && entry.kind === 'link' && !fs.existsSync(entry.original)) return { change: 'removed', bin };
-  if (ours || !present) {
-    restore(entry, paths);
-    return { change: 'restored', bin };
-  }
-  const saved = entry.kind === 'file' && fs.existsSync(entry.original);
-  // A kill between saving and placing the shim leaves two names of one file.
-  if (saved && sameFile(entry.original, bin)) {
-    fs.rmSync(entry.original, { force: true });
-    return { change: 'restored', bin };
-  }
-  if (entry.kind === 'link' && readLink(bin) === entry.link) return { change: 'restored', bin };
-  return { change: 'kept-foreign', bin, ...(saved && { kept: entry.original }) };
-}
-
-function restore(entry: Installed, paths: Paths): void {
-  if (entry.kind === 'link') {
-    place(paths, entry.bin, stage => {
-      fs.symlinkSync(entry.link!, stage);
-      fs.lutimesSync(stage, entry.mtime!, entry.mtime!);
-    });
-  } else if (fs.lstatSync(entry.original, { throwIfNoEntry: false })) moveBack(paths, entry.original, entry.bin);
-  else {
-    throw new WrapError(
-      'original-missing',
-      EXIT.unavailable,
-      `the original of ${entry.bin} is missing (${entry.original})`,
-      { hint: 'install the CLI again over the shim, then uninstall' },
-    );
-  }
-}
-
-function sameFile(a: string, b: string): boolean {
-  const [one, other] = [fs.statSync(a), fs.statSync(b)];
-  if (one.ino === other.ino && one.dev === other.dev) return true;
-  return one.size === other.size && fs.readFileSync(a).equals(fs.readFileSync(b));
-}
-
-function readLink(file: string): string | undefined {
-  try {
-    return fs.readlinkSync(file);
-  } catch {
-    return undefined;
-  }
-}
-
 function writeScript(file: string, text: string): void {
   const fd = fs.openSync(file, 'wx', 0o755);
   fs.writeFileSync(fd, text);
@@ -331,50 +248,7 @@ function textFor(options: InstallOptions, entry: Installed): string {
   return shimText(options.cli, entry, options.authCommand, options);
 }
 
-function removeIfEmpty(dir: string): void {
-  try {
-    fs.rmdirSync(dir);
-  } catch {
-    // Not empty, or not there.
-  }
-}
-
-/** Plans, shortcuts and stamps of a CLI: everything in their directory that carries its name. */
-function removePlans(paths: Paths, cli: string): void {
-  const names = fs.existsSync(paths.plans) ? fs.readdirSync(paths.plans) : [];
-  const own = [
-    cli,
-    `${cli}.sh`,
-    ...['config', 'user', 'shipped'].flatMap(name => [`.${cli}.${name}`, `.${cli}.${name}.time`]),
-  ];
-  for (const name of names) if (own.includes(name)) fs.rmSync(path.join(paths.plans, name), { force: true });
-}
-
 function writeInstalls(paths: Paths, installs: Installs): void {
   if (Object.keys(installs).length > 0) writeAtomic(paths.installs, `${JSON.stringify(installs)}\n`);
   else fs.rmSync(paths.installs, { force: true });
-}
-
-/** A full disk must not prevent uninstalling: what stays recorded is only reported as replaced. */
-function record(paths: Paths, installs: Installs): void {
-  try {
-    writeAtomic(paths.installs, `${JSON.stringify(installs)}\n`);
-  } catch (error) {
-    say(`${paths.installs} could not be updated: ${reason(error)}`);
-  }
-}
-
-/** An original kept from an installation whose record is lost is not overwritten, unless it is the same command. */
-function assertReplaceable(original: string, bin: string, cli: string): void {
-  const existing = fs.lstatSync(original, { throwIfNoEntry: false });
-  if (!existing) return;
-  const link = readLink(original);
-  const same =
-    link === undefined
-      ? sameFile(original, bin)
-      : !fs.existsSync(original) || fs.realpathSync(original) === fs.realpathSync(bin);
-  if (same) return;
-  throw new WrapError('original-kept', EXIT.cannotCreate, `${original} is kept from another installation of ${cli}`, {
-    hint: `move it away if ${bin} is the command to wrap, then install again`,
-  });
 }

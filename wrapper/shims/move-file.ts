@@ -1,4 +1,4 @@
-// Moves files into directories that may belong to another file system, never leaving a name without a file.
+// Moves and compares files, also between file systems, never leaving a name without a file.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { Paths } from '../store/paths.ts';
@@ -103,4 +103,29 @@ function notWritable(dir: string, cause: unknown, cli: string): WrapError {
     hint: `put the shim into a directory of your own that comes earlier on PATH: culvert-wrap install ${cli} --dir ~/.local/bin`,
     cause,
   });
+}
+
+/** Reports whether two paths are one file, or files with the same content. */
+export function isSameFile(a: string, b: string): boolean {
+  const [one, other] = [fs.statSync(a), fs.statSync(b)];
+  if (one.ino === other.ino && one.dev === other.dev) return true;
+  return one.size === other.size && fs.readFileSync(a).equals(fs.readFileSync(b));
+}
+
+/** The target of a symbolic link; undefined for anything else. */
+export function readLink(file: string): string | undefined {
+  try {
+    return fs.readlinkSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Removes a directory, unless something is in it. */
+export function removeIfEmpty(dir: string): void {
+  try {
+    fs.rmdirSync(dir);
+  } catch {
+    // Not empty, or not there.
+  }
 }

@@ -2,7 +2,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
-import { type Installed, isInstalled, MARKER, shimOf } from '../store/installs.ts';
+import { type Installed, isForeignShim, isInstalled, MARKER, shimOf } from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
 import { planFile } from '../store/plan.ts';
 import {
@@ -140,4 +140,14 @@ export function recordIn(file: string): Installed | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The record that a shim on `PATH` carries, for when the state directory has been lost. @param search `PATH` */
+export function recoverRecord(cli: string, bin: string, paths: Paths, search: string): Installed | undefined {
+  return search
+    .split(':')
+    .map(dir => path.resolve(dir || '.', bin))
+    .filter(file => shimOf(file) === cli && !isForeignShim(file, paths))
+    .map(recordIn)
+    .find(record => record !== undefined && shimOf(record.bin) === cli);
 }

@@ -1,0 +1,104 @@
+// Removes shims and restores the originals, by renames as `install.ts`.
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type Installed, type Installs, isForeignShim, readInstalls, shimOf } from '../store/installs.ts';
+import type { Paths } from '../store/paths.ts';
+import { EXIT, reason, say, WrapError } from '../system/errors.ts';
+import { withLock, writeAtomic } from '../system/files.ts';
+import { isSameFile, moveBack, place, readLink, removeIfEmpty } from './move-file.ts';
+import { recoverRecord } from './shim.ts';
+
+export interface UninstallResult {
+  change: 'restored' | 'removed' | 'kept-foreign' | 'not-installed';
+  bin?: string;
+  /** The original, when a foreign file keeps it from its place. */
+  kept?: string;
+}
+
+/**
+ * Removes a shim and restores the original, with its inode, times and mode where the file systems allow. A file that
+ * another program put in the shim's place is left alone.
+ * @param bin the command's name, to look for its shim when the records are lost
+ * @throws WrapError `original-missing`, `not-writable`
+ */
+export function uninstall(cli: string, bin: string, paths: Paths, search: string): UninstallResult {
+  const result = withLock(paths.installs, (): UninstallResult => {
+    const installs = readInstalls(paths);
+    const install = installs[cli];
+    const entry =
+      install && isForeignShim(install.bin, paths) ? undefined : (install ?? recoverRecord(cli, bin, paths, search));
+    if (!entry) return { change: 'not-installed' };
+    const done = takeAway(cli, entry, paths);
+    if (entry.kind === 'link') fs.rmSync(entry.original, { force: true });
+    if (entry.kind === 'file') removeIfEmpty(path.dirname(entry.original));
+    removePlans(paths, cli);
+    delete installs[cli];
+    if (Object.keys(installs).length > 0) record(paths, installs);
+    else fs.rmSync(paths.installs, { force: true });
+    return done;
+  });
+  for (const dir of [paths.originals, paths.plans, paths.state]) removeIfEmpty(dir);
+  return result;
+}
+
+/** Takes a shim away, as far as it is ours, and restores its original. */
+function takeAway(cli: string, entry: Installed, paths: Paths): UninstallResult {
+  const { bin } = entry;
+  const present = fs.lstatSync(bin, { throwIfNoEntry: false }) !== undefined;
+  const ours = shimOf(bin) === cli;
+  if (entry.kind === 'beside') {
+    if (ours) fs.rmSync(bin, { force: true });
+    return { change: 'removed', bin };
+  }
+  // The CLI has been removed: a dangling link can't be restored.
+  if (!present && entry.kind === 'link' && !fs.existsSync(entry.original)) return { change: 'removed', bin };
+  if (ours || !present) {
+    restore(entry, paths);
+    return { change: 'restored', bin };
+  }
+  const saved = entry.kind === 'file' && fs.existsSync(entry.original);
+  // A kill between saving and placing the shim leaves two names of one file.
+  if (saved && isSameFile(entry.original, bin)) {
+    fs.rmSync(entry.original, { force: true });
+    return { change: 'restored', bin };
+  }
+  if (entry.kind === 'link' && readLink(bin) === entry.link) return { change: 'restored', bin };
+  return { change: 'kept-foreign', bin, ...(saved && { kept: entry.original }) };
+}
+
+function restore(entry: Installed, paths: Paths): void {
+  if (entry.kind === 'link') {
+    place(paths, entry.bin, stage => {
+      fs.symlinkSync(entry.link!, stage);
+      fs.lutimesSync(stage, entry.mtime!, entry.mtime!);
+    });
+  } else if (fs.lstatSync(entry.original, { throwIfNoEntry: false })) moveBack(paths, entry.original, entry.bin);
+  else {
+    throw new WrapError(
+      'original-missing',
+      EXIT.unavailable,
+      `the original of ${entry.bin} is missing (${entry.original})`,
+      { hint: 'install the CLI again over the shim, then uninstall' },
+    );
+  }
+}
+
+/** Plans, shortcuts and stamps of a CLI: everything in their directory that carries its name. */
+function removePlans(paths: Paths, cli: string): void {
+  const names = fs.existsSync(paths.plans) ? fs.readdirSync(paths.plans) : [];
+  const own = [
+    cli,
+    `${cli}.sh`,
+    ...['config', 'user', 'shipped'].flatMap(name => [`.${cli}.${name}`, `.${cli}.${name}.time`]),
+  ];
+  for (const name of names) if (own.includes(name)) fs.rmSync(path.join(paths.plans, name), { force: true });
+}
+
+/** A full disk must not prevent uninstalling: what stays recorded is only reported as replaced. */
+function record(paths: Paths, installs: Installs): void {
+  try {
+    writeAtomic(paths.installs, `${JSON.stringify(installs)}\n`);
+  } catch (error) {
+    say(`${paths.installs} could not be updated: ${reason(error)}`);
+  }
+}
