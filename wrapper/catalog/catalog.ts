@@ -156,6 +156,8 @@ const HttpProvider = z.strictObject({
         brief: z._default(z.boolean(), false),
         /** A number or a list in the request: how much the job wants. */
         wants: z.optional(z.string()),
+        /** How much the provider assumes for a request that does not say it. */
+        wants_default: z.optional(z.int().check(z.positive())),
       }),
     ),
     [],
@@ -282,7 +284,7 @@ export const Provider = z.strictObject({
   prepare_timeout: z._default(duration, '30s'),
   /** The CLI's own prompt is replaced by one that runs each line with failover. */
   line_repl: z.optional(z.strictObject({ args: z._default(z.array(z.string()), []), exit: z.array(z.string()) })),
-  /** Expected cost of a subcommand, in the unit of the provider's usage. */
+  /** Expected cost of a subcommand, in the unit of the provider's usage. Over HTTP the last word of a path is the subcommand. */
   costs: z._default(z.record(z.string(), z.number()), {}),
   mcp: z._default(z.array(McpServer), []),
   http: z.optional(HttpProvider),

@@ -7,7 +7,7 @@ import { type CliState, REQUEST } from '../store/state.ts';
 import { say } from '../system/errors.ts';
 import { sha256 } from '../system/hash.ts';
 import { deny, passAnswer, passError, readError } from './answer.ts';
-import { amountIn, briefly, entryFor, isBilled, namedIn, partsOf, verdictOf } from './messages.ts';
+import { amountIn, briefly, commandOf, entryFor, isAbout, isBilled, namedIn, partsOf, verdictOf } from './messages.ts';
 import { NoAnswer, type Route, readStart, type Start, send } from './upstream.ts';
 
 /** Names the session of an MCP client (protocol before 2026-07-28). */
@@ -24,8 +24,10 @@ interface Asked {
   again: string;
   hasKey: boolean;
   creator: HttpProvider['creators'][number] | undefined;
-  /** Amount that its job wants. */
+  /** Amount that its job wants, as it says or as the provider assumes. */
   wanted: number | undefined;
+  /** Amount that it says. */
+  given: number | undefined;
   /** Jobs that its body or query names, and the session that it belongs to. */
   named: string[];
   /** The session of an MCP client with the server of one account. */
@@ -38,7 +40,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   const asked = await readAsked(req, http);
   const { body, again, creator, session } = asked;
   if (!body.isWhole && req.destroyed) return;
-  const turn = await turnFor(route, asked.path, asked);
+  const turn = await turnFor(route, req, asked);
   let started = 0;
   let used = { spent: 0, account: undefined as string | undefined };
   const hasBudget = consumers.begin(consumer, turn.cost);
@@ -111,6 +113,7 @@ async function readAsked(req: IncomingMessage, http: HttpProvider): Promise<Aske
   const creator = entryFor(http.creators, method, path);
   const follower = entryFor(http.followers, method, path);
   const text = body.isWhole && (creator?.wants ?? follower) ? body.bytes.toString() : '';
+  const given = creator?.wants === undefined ? undefined : amountIn(text, creator.wants);
   const session = textIn(req, SESSION);
   const named = follower ? namedIn(req.url ?? '', text, follower.id) : [];
   return {
@@ -119,7 +122,8 @@ async function readAsked(req: IncomingMessage, http: HttpProvider): Promise<Aske
     again: nameOf(req, body),
     hasKey: idempotencyKey(req) !== undefined,
     creator,
-    wanted: creator?.wants === undefined ? undefined : amountIn(text, creator.wants),
+    wanted: given ?? creator?.wants_default,
+    given,
     named: session === undefined ? named : [...named, session],
     session,
   };
@@ -139,25 +143,22 @@ export function pathOf(req: IncomingMessage): string {
 
 /** The accounts of a request, by its path and what it names. */
 export function turnFor(
-  { plan, ledger, consumer, placeholder }: Route,
-  path: string,
-  { again = '', named = [], wanted }: Partial<Pick<Asked, 'again' | 'named' | 'wanted'>> = {},
+  { plan, http, ledger, consumer, placeholder }: Route,
+  req: IncomingMessage,
+  { again = '', named = [], wanted, given }: Partial<Pick<Asked, 'again' | 'named' | 'wanted' | 'given'>> = {},
 ): Promise<Turn> {
-  const { costs } = plan.provider;
-  const command =
-    path
-      .split('/')
-      .slice(1, 3)
-      .find(part => Object.hasOwn(costs, part)) ?? 'http';
+  const path = pathOf(req);
+  const isAboutJob = isAbout(http.creators, req.method ?? 'GET', path);
   const jobs = [...named, ...partsOf(path).filter(part => part !== placeholder)];
   const brief = [...jobs.map(briefly), again].filter(id => isRecent(ledger.state(), id, ledger.context.now()));
   const ids = [...jobs, ...brief];
   return Turn.open(plan, ledger.context, {
-    command,
+    command: isAboutJob ? 'http' : commandOf({ ...plan.provider.costs, ...plan.capacity.costs }, path),
     ids,
     isRequest: true,
     book: ledger,
     consumer: consumer.name,
+    cost: isAboutJob ? 0 : given,
     wanted,
   });
 }

@@ -84,14 +84,27 @@ export function entryFor<T extends { request: string }>(
   method: string,
   path: string,
 ): T | undefined {
-  const parts = path.split('/');
   return entries.find(({ request }) => {
     const [wanted, pattern = ''] = request.split(' ');
-    const expected = pattern.split('/');
-    return (
-      wanted === method && expected.length === parts.length && expected.every((e, i) => e === '*' || e === parts[i])
-    );
+    return wanted === method && startsLike(path, pattern) && pattern.split('/').length === path.split('/').length;
   });
+}
+
+/** Reports whether a request only reads or ends what one of these entries creates: it has the path of one, or a path below it. */
+export function isAbout(creators: HttpProvider['creators'], method: string, path: string): boolean {
+  if (!/^(?:GET|HEAD|OPTIONS|DELETE)$/.test(method) || entryFor(creators, method, path)) return false;
+  return creators.some(({ request }) => startsLike(path, request.split(' ')[1] ?? ''));
+}
+
+function startsLike(path: string, pattern: string): boolean {
+  const parts = path.split('/');
+  return pattern.split('/').every((part, index) => (part === '*' ? parts[index] : parts[index] === part));
+}
+
+/** The entry of the catalog's `costs` that a request is: the last word of its path. */
+export function commandOf(costs: Record<string, number>, path: string): string {
+  const last = path.slice(path.lastIndexOf('/') + 1);
+  return Object.hasOwn(costs, last) ? last : 'http';
 }
 
 /** The job that a request names in a field of its query or body, in JSON or as a form. */
@@ -105,8 +118,8 @@ export function namedIn(target: string, body: string, field: string): string[] {
 /** Amount that a job wants, by a number or a list in its body. */
 export function amountIn(body: string, path: string): number | undefined {
   const value = at(parseJson(body), path);
-  if (Array.isArray(value)) return value.length;
-  return typeof value === 'number' && value >= 0 ? value : undefined;
+  const amount = Array.isArray(value) ? value.length : value;
+  return typeof amount === 'number' && amount > 0 ? amount : undefined;
 }
 
 /** The name of a job that matters for minutes. */

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseDuration } from '../system/duration.ts';
 import { headersOf, readError } from './answer.ts';
-import { pathOf, turnFor } from './forward.ts';
+import { turnFor } from './forward.ts';
 import { withKeyInProtocols } from './key-places.ts';
 import { Mask } from './mask.ts';
 import { verdictOf } from './messages.ts';
@@ -34,7 +34,7 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
     if (early.reduce((sum, each) => sum + each.length, 0) > EARLY_BYTES) client.destroy();
   };
   client.on('data', keep);
-  const turn = await turnFor(route, pathOf(req));
+  const turn = await turnFor(route, req);
   let started = 0;
   let used = { spent: 0, account: undefined as string | undefined };
   const hasBudget = consumers.begin(consumer, turn.cost);

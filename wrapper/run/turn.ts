@@ -40,7 +40,9 @@ interface Named {
   book?: Book;
   /** The program that asks, for the audit log. */
   consumer?: string;
-  /** The least that is expected to be used, where the request says so. */
+  /** Expected use, where the request says so; otherwise the usual one of the command. */
+  cost?: number | undefined;
+  /** Units without which the provider would do less than the request wants. */
   wanted?: number | undefined;
 }
 
@@ -62,6 +64,8 @@ export class Turn {
   readonly #parts: Parts;
   readonly #failures: Failure[] = [];
   #spent = 0;
+  /** The account in use has been settled, with its pause. */
+  #isSettled = false;
   /** The account whose cost is set aside. */
   #holding: string | undefined;
 
@@ -81,11 +85,9 @@ export class Turn {
     const { choice, notice } = await chooseAccount(plan, { args: [...ids], command: '' }, state, context);
     if (notice && !isRequest) say(notice);
     await clearChangedCredentials(plan, state, credentials);
-    if (!plan.pool && (needsUsage(plan) || wanted !== undefined))
+    if (wanted !== undefined || (!plan.pool && needsUsage(plan)))
       await (await context.load()).refreshUsage(plan, state, context, { credentials });
-    const usual = costOf(command, plan.provider, plan.capacity);
-    // a pool would refuse a job that wants more than any account has
-    const cost = plan.pool ? usual : Math.max(usual, wanted ?? 0);
+    const cost = costIn(named, plan, remainingIn(state, book));
     const pinned = choice.by === 'default' ? undefined : choice.name;
     const options = { plan, state, context, credentials, cost, pinned };
     const leases = plan.pool ? await (await context.loadPool()).openLeases(options) : new LocalLeases(options);
@@ -136,6 +138,7 @@ export class Turn {
     say(describeFailure(cli, name, cooldown));
     const end = { spent: this.#spent };
     this.#spent = 0;
+    this.#isSettled = true;
     await leases.settle(isOfAddress ? end : { ...end, cooldown: { class: verdict.class, rest: verdict.rest } });
     const more = !isOfAddress && !isBound(choice, provider);
     return cooldown.until === null ? { more } : { more, rest: Math.ceil((cooldown.until - now) / 1_000) };
@@ -181,7 +184,8 @@ export class Turn {
 
   /** Units that an account is known to have for this request, its reserve included. */
   left(account: string): number | undefined {
-    const left = this.#remaining()[account]?.remaining ?? undefined;
+    const { state, book } = this.#parts;
+    const left = remainingIn(state, book)[account]?.remaining ?? undefined;
     return left !== undefined && this.#holding === account ? left + this.cost : left;
   }
 
@@ -196,7 +200,7 @@ export class Turn {
   async finish(): Promise<void> {
     const { leases, journal } = this.#parts;
     this.#letGo();
-    await leases.settle({ spent: this.#spent });
+    if (!this.#isSettled) await leases.settle({ spent: this.#spent });
     await leases.finish();
     journal.store();
   }
@@ -237,18 +241,20 @@ export class Turn {
       } else {
         if (ready.digest) journal.prepared(ready.digest, state);
         const { environment, credentials: own } = ready;
+        this.#isSettled = false;
         return { name: account.name, environment, credentials: own };
       }
     }
   }
 
   #candidates(patient: boolean) {
-    const { state, choice, cost, isRequest, wanted } = this.#parts;
+    const { state, choice, cost, isRequest, wanted, book } = this.#parts;
     const { capacity, provider, accounts, pool } = this.#plan;
-    const figures = pool ? { ...state, resting: {}, remaining: {} } : { ...state, remaining: this.#remaining() };
+    const remaining = pool && wanted === undefined ? {} : remainingIn(state, book);
+    const figures = { ...state, remaining, ...(pool && { resting: {} }) };
     const ordered = orderCandidates(accounts, figures, choice, {
       now: this.#context.now(),
-      cost,
+      cost: Math.max(cost, wanted ?? 0),
       capacity,
       sharedQuota: provider.scope !== 'key',
       onlyChosen: isBound(choice, provider),
@@ -260,19 +266,6 @@ export class Turn {
       coolingDown || (spent && (!isRequest || capacity.reserve > 0));
     const failed = new Set(isRequest ? this.#failures.map(({ account }) => account) : []);
     return asMuch.filter(candidate => !failed.has(candidate.account.name) && !(patient && leaves(candidate)));
-  }
-
-  /** Figures without what requests under way may use. */
-  #remaining(): CliState['remaining'] {
-    const { state, book } = this.#parts;
-    const { held } = book;
-    if (!held || held.size === 0) return state.remaining;
-    return Object.fromEntries(
-      Object.entries(state.remaining).map(([name, figures]) => [
-        name,
-        { ...figures, remaining: figures.remaining === null ? null : figures.remaining - (held.get(name) ?? 0) },
-      ]),
-    );
   }
 
   #hold(account: string | undefined): void {
@@ -298,6 +291,25 @@ export class Turn {
   #refresh(): void {
     Object.assign(this.#parts.state, this.#parts.book.state());
   }
+}
+
+/** Figures without what requests under way may use. */
+function remainingIn({ remaining }: CliState, { held }: Book): CliState['remaining'] {
+  if (!held || held.size === 0) return remaining;
+  return Object.fromEntries(
+    Object.entries(remaining).map(([name, figures]) => [
+      name,
+      { ...figures, remaining: figures.remaining === null ? null : figures.remaining - (held.get(name) ?? 0) },
+    ]),
+  );
+}
+
+/** Expected use of a request. A pool would refuse one that wants more than any account has, so that is not reserved there. */
+function costIn({ command, cost }: Named, plan: Plan, remaining: CliState['remaining']): number {
+  const usual = costOf(command, plan.provider, plan.capacity);
+  if (cost === undefined || cost === 0) return cost ?? usual;
+  const most = Math.max(0, ...plan.accounts.map(({ name, enabled }) => (enabled && remaining[name]?.remaining) || 0));
+  return plan.pool && most - plan.capacity.reserve < cost ? usual : Math.max(usual, cost);
 }
 
 function isLate({ spent, coolingDown }: Candidate): boolean {

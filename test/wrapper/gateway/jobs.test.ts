@@ -3,11 +3,25 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
+import { startGateway } from '../../../wrapper/gateway/gateway.ts';
+import {
+  contextOf,
+  homeFor,
+  json,
+  openGateway,
+  openShipped,
+  type Respond,
+  startProvider,
+} from '../../support/wrapper/gateway.ts';
 import type { Sandbox } from '../../support/wrapper/sandbox.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
+
+function auditOf(box: Sandbox): Record<string, unknown>[] {
+  const lines = fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8').trim().split('\n');
+  return lines.map(line => JSON.parse(line));
+}
 
 const configure = (box: Sandbox, text: string) => fs.appendFileSync(path.join(box.config, 'config.toml'), text);
 
@@ -27,8 +41,14 @@ test('another machine of the pool asks for a job with the account that created i
   assert.equal((await one.ask('/crawl/job-12345678')).status, 500);
 });
 
+interface Settings {
+  capacity?: string;
+  /** Address of the pool's store. */
+  pool?: string | undefined;
+}
+
 /** A provider with figures, which does less than a job wants when an account has too little. */
-async function setUp(t: TestContext, left: Record<string, number>, capacity = '') {
+async function setUp(t: TestContext, left: Record<string, number>, { capacity, pool }: Settings = {}) {
   const respond: Respond = (key, req, res) =>
     json(res, 200, req.url === '/usage' ? { remaining: left[key], limit: 1_000 } : { id: 'job-12345678' });
   const { calls, port } = await startProvider(t, respond);
@@ -38,38 +58,127 @@ remaining = "remaining"
 limit = "limit"`;
   const box = homeFor(t, port, AB, usage);
   if (capacity) configure(box, `[capacity.fake]\n${capacity}\n`);
+  if (pool) configure(box, `[pool]\nurl = "${pool}"\nmachine = "one"\n`);
   const { ask, gateway } = await openGateway(t, box);
   const crawl = (limit: number) => ask('/crawl', { method: 'POST', body: JSON.stringify({ limit }) });
   const made = () => calls.filter(call => call.includes('POST'));
   return { crawl, made, gateway, box };
 }
 
-test('a job goes to an account that has enough, and one that is too large says so', async t => {
-  const { crawl, made, gateway, box } = await setUp(t, { 'real-a': 100, 'real-b': 700 });
-  assert.equal((await crawl(400)).headers.get('x-culvert-lowered'), null);
-  const lowered = await crawl(900);
-  assert.deepEqual([lowered.status, lowered.headers.get('x-culvert-lowered')], [200, 'wanted=900, left=300']);
-  assert.deepEqual(made(), ['real-b POST /crawl', 'real-b POST /crawl']);
-  await gateway.close();
-  const audit = fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8').trim().split('\n');
+for (const shared of [false, true]) {
+  const by = shared ? ', with a pool' : '';
+
+  test(`a job goes to an account that has enough, and one that is too large says so${by}`, async t => {
+    const pool = shared ? (await storeServer(t)).url : undefined;
+    const { crawl, made, gateway, box } = await setUp(t, { 'real-a': 100, 'real-b': 700 }, { pool });
+    assert.equal((await crawl(400)).headers.get('x-culvert-lowered'), null);
+    const lowered = await crawl(900);
+    assert.deepEqual([lowered.status, lowered.headers.get('x-culvert-lowered')], [200, 'wanted=900, left=300']);
+    assert.deepEqual(made(), ['real-b POST /crawl', 'real-b POST /crawl']);
+    await gateway.close();
+    assert.deepEqual(
+      auditOf(box).map(({ account, outcome, class: kind }) => [account, outcome, kind]),
+      [
+        ['b', 'ok', undefined],
+        ['b', 'ok', 'lowered'],
+      ],
+    );
+  });
+
+  test(`with a reserve, a job that is too large does not start${by}`, async t => {
+    const pool = shared ? (await storeServer(t)).url : undefined;
+    const settings = { pool, capacity: 'reserve = 50' };
+    const { crawl, made, gateway, box } = await setUp(t, { 'real-a': 100, 'real-b': 500 }, settings);
+    const answer = await crawl(480);
+    assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [402, 'false']);
+    assert.match(await answer.text(), /wanted=480, left=450/);
+    assert.deepEqual(made(), []);
+    assert.equal((await crawl(450)).status, 200);
+    await gateway.close();
+    const [{ requests, refused }] = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0]
+      .consumers;
+    assert.deepEqual([requests, refused], [1, 1]);
+  });
+}
+
+test('simultaneous jobs of a pool do not count on the same units', async t => {
+  const { url } = await storeServer(t);
+  const { crawl, made } = await setUp(t, { 'real-a': 500, 'real-b': 500 }, { pool: url });
+  const answers = await Promise.all([crawl(400), crawl(400)]);
   assert.deepEqual(
-    audit.map(line => JSON.parse(line)).map(({ account, outcome, class: kind }) => [account, outcome, kind]),
+    answers.map(({ status, headers }) => [status, headers.get('x-culvert-lowered')]),
     [
-      ['b', 'ok', undefined],
-      ['b', 'ok', 'lowered'],
+      [200, null],
+      [200, null],
+    ],
+  );
+  assert.deepEqual(made().sort(), ['real-a POST /crawl', 'real-b POST /crawl']);
+});
+
+test('a job without a limit wants what the provider assumes, and counts at its usual cost', async t => {
+  const left: Record<string, number> = { 'real-a': 700, 'real-b': 20_000 };
+  const { ask, calls, gateway, box } = await openShipped(t, 'firecrawl', AB, (key, req, res) =>
+    json(res, 200, req.url === '/usage' ? { data: { remainingCredits: left[key] } } : { id: 'job-12345678' }),
+  );
+  assert.equal((await ask('POST /v2/crawl', '{}')).headers.get('x-culvert-lowered'), null);
+  assert.equal(calls.at(-1), 'real-b POST /v2/crawl');
+  assert.equal((await box.wrap(['accounts', 'disable', 'firecrawl', 'b'])).exit, 0);
+  assert.equal((await ask('POST /v2/crawl', '{}')).headers.get('x-culvert-lowered'), 'wanted=10000, left=700');
+  configure(box, '[capacity.firecrawl]\nreserve = 100\n');
+  assert.match((await ask('POST /v2/crawl', '{}')).text, /wanted=10000, left=590/);
+  await gateway.close();
+  assert.deepEqual(
+    auditOf(box).map(({ account, cost, why }) => [account, cost, why]),
+    [
+      ['b', 10, undefined],
+      ['a', 10, undefined],
+      [null, undefined, 'reserve'],
     ],
   );
 });
 
-test('with a reserve, a job that is too large does not start', async t => {
-  const { crawl, made, gateway, box } = await setUp(t, { 'real-a': 100, 'real-b': 500 }, 'reserve = 50');
-  const answer = await crawl(480);
-  assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [402, 'false']);
-  assert.match(await answer.text(), /wanted=480, left=450/);
-  assert.deepEqual(made(), []);
-  assert.equal((await crawl(450)).status, 200);
+test('a job costs once, however often it is asked about', async t => {
+  const { port } = await startProvider(t, (_key, _req, res) => json(res, 200, { id: 'job-12345678' }));
+  const box = homeFor(t, port, AB, 'costs = { crawl = 10, scrape = 2 }');
+  const added = await box.wrap(['serve', 'token', 'add', 'fake', 'app', '--budget', '20', '--json']);
+  const { placeholder } = JSON.parse(added.stdout);
+  const gateway = await startGateway('fake', contextOf(box));
+  t.after(() => gateway.close());
+  const statusOf = async (method: string, where: string) => {
+    const headers = { authorization: `Bearer ${placeholder}` };
+    return (await fetch(`${gateway.url}${where}`, { method, headers })).status;
+  };
+  assert.equal(await statusOf('POST', '/crawl'), 200);
+  const job = '/crawl/job-12345678';
+  for (const method of [...Array(50).fill('GET'), 'HEAD', 'DELETE']) assert.equal(await statusOf(method, job), 200);
+  assert.equal(await statusOf('GET', `${job}/errors`), 200);
+  assert.equal(await statusOf('POST', '/v2/batch/scrape'), 200);
+  assert.equal(await statusOf('POST', '/crawl'), 402);
+  assert.equal(await statusOf('GET', job), 200);
   await gateway.close();
-  const [{ requests, refused }] = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0]
-    .consumers;
-  assert.deepEqual([requests, refused], [1, 1]);
+  const [token] = JSON.parse((await box.wrap(['serve', 'token', 'list', '--json'])).stdout).tokens;
+  assert.deepEqual([token.used, token.requests, token.refused], [12, 56, 1]);
+  assert.deepEqual(
+    auditOf(box).flatMap(({ command, cost }) => (cost ? [[command, cost]] : [])),
+    [
+      ['crawl', 10],
+      ['scrape', 2],
+    ],
+  );
+});
+
+test('a pool lets a program read its job when nothing is left', async t => {
+  const { url } = await storeServer(t);
+  let isOut = false;
+  const { port } = await startProvider(t, (_key, req, res) =>
+    json(res, isOut && req.method === 'POST' ? 402 : 200, { id: 'job-12345678' }),
+  );
+  const box = homeFor(t, port, { a: 'real-a' });
+  configure(box, `[pool]\nurl = "${url}"\nmachine = "one"\n`);
+  const { ask } = await openGateway(t, box);
+  const crawl = async () => (await ask('/crawl', { method: 'POST', body: '{}' })).status;
+  assert.equal(await crawl(), 200);
+  isOut = true;
+  assert.deepEqual([await crawl(), await crawl()], [402, 429]);
+  assert.equal((await ask('/crawl/job-12345678')).status, 200);
 });

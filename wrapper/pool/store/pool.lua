@@ -374,8 +374,9 @@ local function leasing(request)
     local resets, rest = tonumber(fields[3] or nil), fields[4] and tonumber(fields[4]) or 0
     local state, at, isOld
     if refused then state = 'refused'
-    elseif rest > now then state, at = 'resting', rest
-    elseif left and (left <= 0 or left - want < reserve) then
+    -- what costs nothing, such as a question about a job, may use an account that has nothing left
+    elseif want > 0 and rest > now then state, at = 'resting', rest
+    elseif want > 0 and left and (left <= 0 or left - want < reserve) then
       -- reservations that come back free something earlier than the period ends
       state, at = 'spent', resets
       if remaining > 0 and remaining - want >= reserve then state = 'reserved'
