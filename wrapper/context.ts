@@ -146,8 +146,8 @@ export type JobOptions = Pick<LeaseOptions, 'plan' | 'context' | 'credentials'>;
 /** The functions of `pool/` that a wrapped command uses. */
 interface PoolModule {
   openLeases(options: LeaseOptions): Promise<Leases>;
-  /** Stores which account created a job, for the other machines of the pool. */
-  keepJob(id: string, account: Account, options: JobOptions): Promise<void>;
+  /** Stores which account created a job, for the other machines of the pool, or that none did. */
+  keepJob(id: string, account: Account | undefined, options: JobOptions): Promise<void>;
   /** The first of these jobs whose account this machine has. */
   findJob(ids: readonly string[], options: JobOptions): Promise<{ id: string; account: string } | undefined>;
 }

@@ -156,7 +156,7 @@ const HttpProvider = z.strictObject({
         brief: z._default(z.boolean(), false),
         /** A number or a list in the request: how much the job wants. */
         wants: z.optional(z.string()),
-        /** How much the provider assumes for a request that does not say it. */
+        /** Amount that the provider assumes for a request without one. */
         wants_default: z.optional(z.int().check(z.positive())),
       }),
     ),

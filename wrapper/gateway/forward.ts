@@ -1,9 +1,10 @@
 // Forwards one request: with the account whose turn it is, and with the next one after a limit, until the first byte goes out.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpProvider } from '../catalog/catalog.ts';
+import { BODY } from '../run/jobs.ts';
 import { Turn, type Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
-import { type CliState, REQUEST } from '../store/state.ts';
+import { REQUEST } from '../store/state.ts';
 import { say } from '../system/errors.ts';
 import { sha256 } from '../system/hash.ts';
 import { deny, passAnswer, passError, readError } from './answer.ts';
@@ -12,9 +13,6 @@ import { NoAnswer, type Route, readStart, type Start, send } from './upstream.ts
 
 /** Names the session of an MCP client (protocol before 2026-07-28). */
 const SESSION = 'mcp-session-id';
-
-/** A program that should ask again may do so for up to 20 minutes. */
-const REQUEST_MS = 1_200_000;
 
 /** Parts of a request that has begun. */
 interface Asked {
@@ -58,13 +56,14 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
         return refuse('reserve', `No account has that much left above its reserve: ${lowered}.`);
       started = ledger.context.now();
       used = { spent: 0, account: using.name };
+      // a program that asks again with its key asks this account, even if no answer comes
+      if (asked.hasKey) await turn.job(again, using.name);
       const answer = await send(res, body, { using, route });
       const status = answer.statusCode ?? 500;
       if (status < 400) {
         used.spent = turn.cost;
         turn.answered(using.name, true, started, lowered === undefined ? undefined : 'lowered');
         if (lowered) say(`${plan.cli}: account "${using.name}" has too little for a job, which may be cut: ${lowered}`);
-        if (again !== '' && asked.hasKey) await turn.job(again, using.name);
         const opened = textIn(answer, SESSION);
         if (opened !== undefined && opened !== session) {
           await turn.job(opened, using.name);
@@ -90,7 +89,10 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
       if (session !== undefined && verdict.class !== 'rate')
         return deny(res, 404, 'The session has ended with its account. Begin another one.');
       const following = more && body.isWhole && !isBilled(text, http) ? await turn.take() : undefined;
-      if (!following) return await passError(answer, error, res, { using, route, rest: rest ?? 0 });
+      if (!following) {
+        if (asked.hasKey && !turn.isOfJob) await turn.forgetJob(again);
+        return await passError(answer, error, res, { using, route, rest: rest ?? 0 });
+      }
       answer.destroy();
       using = following;
     }
@@ -99,6 +101,8 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
     if (used.account !== undefined) turn.answered(used.account, false, started);
     // programs repeat a 502, and a request that was sent may have been billed
     const status = error.wasSent ? 500 : 502;
+    if (error.wasSent && again !== '') await turn.job(again, used.account!);
+    else if (asked.hasKey && !turn.isOfJob) await turn.forgetJob(again);
     deny(res, status, `The provider gave no answer: ${error.message}`);
   } finally {
     if (hasBudget) consumers.end(consumer, turn.cost, used);
@@ -150,8 +154,7 @@ export function turnFor(
   const path = pathOf(req);
   const isAboutJob = isAbout(http.creators, req.method ?? 'GET', path);
   const jobs = [...named, ...partsOf(path).filter(part => part !== placeholder)];
-  const brief = [...jobs.map(briefly), again].filter(id => isRecent(ledger.state(), id, ledger.context.now()));
-  const ids = [...jobs, ...brief];
+  const ids = [...jobs, ...jobs.map(briefly), ...(again === '' ? [] : [again])];
   return Turn.open(plan, ledger.context, {
     command: isAboutJob ? 'http' : commandOf({ ...plan.provider.costs, ...plan.capacity.costs }, path),
     ids,
@@ -170,7 +173,7 @@ export function turnFor(
 function nameOf(req: IncomingMessage, { bytes, isWhole }: Start): string {
   const key = idempotencyKey(req);
   if (key !== undefined) return `${REQUEST}${sha256('key ', key)}`;
-  return isWhole && bytes.length > 0 ? `${REQUEST}${sha256(`${req.method} ${pathOf(req)} `, bytes)}` : '';
+  return isWhole && bytes.length > 0 ? `${BODY}${sha256(`${req.method} ${pathOf(req)} `, bytes)}` : '';
 }
 
 function idempotencyKey(req: IncomingMessage): string | undefined {
@@ -181,8 +184,4 @@ function idempotencyKey(req: IncomingMessage): string | undefined {
 function textIn({ headers }: IncomingMessage, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function isRecent({ jobs }: CliState, id: string, now: number): boolean {
-  return id !== '' && now - (jobs[id]?.at ?? 0) < REQUEST_MS;
 }

@@ -2,15 +2,18 @@
 import type { JobOptions } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import { readLocal } from '../store/pool-file.ts';
+import { REQUEST, REQUEST_MS } from '../store/state.ts';
 import { sha256 } from '../system/hash.ts';
 import { identification } from './identify.ts';
 import { openPool } from './open.ts';
 import type { Store } from './store/store.ts';
 
-/** Stores which account created a job, for the other machines of the pool. */
-export async function keepJob(id: string, account: Account, options: JobOptions): Promise<void> {
-  const [own] = await identify([account], options);
-  if (own) await withStore(options, (store, cli) => store.keepJob(cli, nameOf(id), own.fp));
+/** Stores which account created a job, for the other machines of the pool, or that none did. */
+export async function keepJob(id: string, account: Account | undefined, options: JobOptions): Promise<void> {
+  const [own] = account ? await identify([account], options) : [];
+  if (account && !own) return;
+  const seconds = id.startsWith(REQUEST) ? REQUEST_MS / 1_000 : undefined;
+  await withStore(options, (store, cli) => store.keepJob(cli, nameOf(id), own?.fp, seconds));
 }
 
 /** The first of these jobs whose account this machine has. */

@@ -65,7 +65,14 @@ export function startJournal(options: JournalOptions) {
     add,
     job: (id: string, account: string) => {
       changes.push(state => {
+        // the newest is the last
+        delete state.jobs[id];
         state.jobs[id] = { account, at: context.now() };
+      });
+    },
+    forgetJob: (id: string) => {
+      changes.push(state => {
+        delete state.jobs[id];
       });
     },
     /** Remembers a prepare command that has run, also for the rest of this run. */

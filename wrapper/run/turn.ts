@@ -1,16 +1,17 @@
 // Gives requests an account, and the next one after a limit: with the chooser, cooldowns and audit of a wrapped command.
 import type { Context, Credentials, Invocation, Leases } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
-import { type CliState, REQUEST, readState } from '../store/state.ts';
+import { type CliState, readState } from '../store/state.ts';
 import { reason, say } from '../system/errors.ts';
 import { openCredentials } from './accounts/credentials.ts';
 import { LocalLeases } from './accounts/local-leases.ts';
 import { clearChangedCredentials, makeReady } from './accounts/ready.ts';
-import { chooseAccount } from './accounts/select-account.ts';
+import { chooseAccount, jobIn } from './accounts/select-account.ts';
 import { type Candidate, type Choice, isBound, orderCandidates } from './choose/candidates.ts';
 import { costOf, needsUsage } from './choose/capacity.ts';
 import { afterReturning, afterTaking, begin, type Failure, next } from './choose/choose.ts';
 import { cooldownFor, describeFailure, isLimitOfAddress, type Retry } from './choose/cooldowns.ts';
+import { idsOf, jobInPool, keepJob, RENEW_MS } from './jobs.ts';
 import { type Journal, type Save, startJournal } from './journal.ts';
 
 /** An account in use. */
@@ -77,9 +78,10 @@ export class Turn {
 
   /** @throws WrapError `unknown-account` and those of the pool */
   static async open(plan: Plan, context: Context, named: Named): Promise<Turn> {
-    const { command, ids = [], isRequest = false, book = bookOnDisk(plan, context), consumer, wanted } = named;
+    const { command, isRequest = false, book = bookOnDisk(plan, context), consumer, wanted } = named;
     const state = { ...book.state() };
     const credentials = book.credentials();
+    const ids = idsOf(named.ids ?? [], state, context.now());
     const shared = isRequest ? await jobInPool(ids, { plan, state, context, credentials }) : undefined;
     // no request continues what the tool opened last, so no command is named
     const { choice, notice } = await chooseAccount(plan, { args: [...ids], command: '' }, state, context);
@@ -96,7 +98,10 @@ export class Turn {
     const runState = state;
     const journal = startJournal({ plan, invocation, runState, context, cost, choice, leases, save, consumer });
     if (shared) journal.job(shared.id, shared.account);
-    return new Turn(plan, context, { state, choice, leases, journal, cost, book, isRequest, wanted });
+    const turn = new Turn(plan, context, { state, choice, leases, journal, cost, book, isRequest, wanted });
+    const job = isRequest ? jobIn(ids, state) : undefined;
+    if (job && context.now() - state.jobs[job.id]!.at > RENEW_MS) await turn.job(job.id, job.account);
+    return turn;
   }
 
   /** Expected cost, in the provider's unit. */
@@ -168,13 +173,20 @@ export class Turn {
     const { journal, book } = this.#parts;
     journal.job(id, account);
     journal.store();
-    const { pool, cli, accounts } = this.#plan;
-    const owner = accounts.find(({ name }) => name === account);
-    if (!pool || !owner || id.startsWith(REQUEST)) return;
-    const options = { plan: this.#plan, context: this.#context, credentials: book.credentials() };
-    await (await this.#context.loadPool()).keepJob(id, owner, options).catch(error => {
-      say(`${cli}: other machines do not learn whose job this is: ${reason(error)}`);
-    });
+    await keepJob(id, account, { plan: this.#plan, context: this.#context, credentials: book.credentials() });
+  }
+
+  /** Another account may take a request that none has done. */
+  async forgetJob(id: string): Promise<void> {
+    const { journal, book } = this.#parts;
+    journal.forgetJob(id);
+    journal.store();
+    await keepJob(id, undefined, { plan: this.#plan, context: this.#context, credentials: book.credentials() });
+  }
+
+  /** A job decides the account. */
+  get isOfJob(): boolean {
+    return this.#parts.choice.by === 'job';
   }
 
   /** Why there is no account, where a pool says so. */
@@ -321,24 +333,6 @@ function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 
   const left = ({ account, coolingDown }: Candidate) =>
     coolingDown ? -1 : (remaining[account.name]?.remaining ?? Number.POSITIVE_INFINITY);
   return candidates.toSorted((a, b) => left(b) - left(a) || 0);
-}
-
-/** Asks the pool for the job that a request names, unless this machine has it, and puts it into `state`. */
-async function jobInPool(
-  ids: readonly string[],
-  { plan, state, context, credentials }: { plan: Plan; state: CliState; context: Context; credentials: Credentials },
-): Promise<{ id: string; account: string } | undefined> {
-  // words of a path have no digit
-  const asked = ids.filter(id => /\d/.test(id) && !id.startsWith(REQUEST));
-  if (!plan.pool || asked.length === 0 || ids.some(id => state.jobs[id])) return undefined;
-  try {
-    const job = await (await context.loadPool()).findJob(asked, { plan, context, credentials });
-    if (job) state.jobs = { ...state.jobs, [job.id]: { account: job.account, at: context.now() } };
-    return job;
-  } catch (error) {
-    say(`${plan.cli}: whose job this is could not be asked: ${reason(error)}`);
-    return undefined;
-  }
 }
 
 function bookOnDisk(plan: Plan, context: Context): Book {

@@ -53,9 +53,16 @@ export interface CliState {
   notified: Record<string, number>;
 }
 
-const MAX_JOBS = 500;
+/** So many jobs are kept in any case. Of more, those go that are over, and the oldest beyond the maximum. */
+const FEW_JOBS = 500;
+const MAX_JOBS = 10_000;
+/** Time after its last use for which a job is kept, on this machine and in a pool. */
+const JOB_MS = 40 * 86_400_000;
 /** Names of requests among the jobs begin with this. They are many and matter for minutes, so they count apart. */
 export const REQUEST = 'request:';
+/** A program that should ask again may do so for up to 20 minutes. */
+export const REQUEST_MS = 1_200_000;
+const MAX_REQUESTS = 2_000;
 const MAX_SAMPLES = 60;
 const SAMPLE_EVERY_MS = 60_000;
 
@@ -146,16 +153,23 @@ export function updateState(
     const state = readState(paths, cli);
     state.salt ||= randomHex(16);
     change(state);
-    const jobs = Object.entries(state.jobs);
-    if (jobs.length > MAX_JOBS) {
-      const requests = jobs.filter(([id]) => id.startsWith(REQUEST)).slice(-MAX_JOBS);
-      const others = jobs.filter(([id]) => !id.startsWith(REQUEST)).slice(-MAX_JOBS);
-      state.jobs = Object.fromEntries([...others, ...requests]);
-    }
+    state.jobs = withoutOld(state.jobs);
     writeAtomic(file, `${JSON.stringify(state)}\n`);
     return state;
   };
   return withLock(file, work, timeoutMs);
+}
+
+function withoutOld(jobs: CliState['jobs']): CliState['jobs'] {
+  const entries = Object.entries(jobs);
+  if (entries.length <= FEW_JOBS) return jobs;
+  const newest = entries.reduce((at, [, job]) => Math.max(at, job.at), 0);
+  const isRequest = ([id]: [string, unknown]) => id.startsWith(REQUEST);
+  const since = (ms: number) => (entry: (typeof entries)[number]) => newest - entry[1].at <= ms;
+  const others = entries.filter(entry => !isRequest(entry)).filter(since(JOB_MS));
+  const requests = entries.filter(isRequest).filter(since(REQUEST_MS));
+  const kept = [...others.slice(-MAX_JOBS), ...requests.slice(-MAX_REQUESTS)];
+  return kept.length === entries.length ? jobs : Object.fromEntries(kept);
 }
 
 /** Changes with each write to the state of one CLI. */

@@ -6,8 +6,9 @@ import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'nod
 import { connect, type Socket } from 'node:net';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { jobIn } from '../../../wrapper/run/accounts/select-account.ts';
-import { REQUEST, updateState } from '../../../wrapper/store/state.ts';
+import { REQUEST, readState, updateState } from '../../../wrapper/store/state.ts';
 import { contextOf, homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
 
 async function setUp(t: TestContext, keys: Record<string, string>, respond: Respond, more = '') {
@@ -113,6 +114,32 @@ test('a program that asks again with its idempotency key gets the account of the
   assert.ok(calls.at(-1)!.startsWith('real-a '));
 });
 
+for (const [what, init] of [
+  ['with its idempotency key', { body: 'other', headers: { 'idempotency-key': 'k' } }],
+  ['with the same body', { body: '{}' }],
+] as const)
+  test(`after no answer, a program that asks again ${what} gets the account of the first time`, async t => {
+    const { ask, calls, box } = await setUp(t, AB, (_key, _req, res) =>
+      calls.length === 1 ? void res.destroy() : json(res, 200, {}),
+    );
+    assert.equal((await ask('/crawl', { method: 'POST', ...init, body: '{}' })).status, 500);
+    assert.equal((await box.wrap(['accounts', 'use', 'fake', 'b'])).exit, 0);
+    assert.equal((await ask('/crawl', { method: 'POST', ...init })).status, 200);
+    assert.deepEqual(calls, ['real-a POST /crawl', 'real-a POST /crawl']);
+    await ask('/crawl', { method: 'POST', body: 'another' });
+    assert.ok(calls.at(-1)!.startsWith('real-b '));
+  });
+
+test('an idempotency key that every account refused is free for any account', async t => {
+  const out = new Set(['real-a', 'real-b']);
+  const { ask, calls } = await setUp(t, AB, (key, _req, res) => json(res, out.has(key) ? 402 : 200, {}));
+  const crawl = async () => (await ask('/crawl', { method: 'POST', headers: { 'idempotency-key': 'k' } })).status;
+  assert.equal(await crawl(), 402);
+  out.delete('real-a');
+  assert.equal(await crawl(), 200);
+  assert.ok(calls.at(-1)!.startsWith('real-a '));
+});
+
 test('events go out as they come, and one that breaks off breaks off for the program', async t => {
   let more: () => void = () => {};
   let cut: () => void = () => {};
@@ -178,15 +205,38 @@ test('a gateway that cannot read a new catalog goes on with the earlier one', as
   assert.equal((await ask('/x')).status, 200);
 });
 
-test('names of requests do not push jobs out of the store', t => {
+test('jobs of 40 days are kept, and names of requests push none of them out', t => {
   const { paths } = contextOf(homeFor(t, 1, AB));
+  const day = 86_400_000;
   const { jobs } = updateState(paths, 'fake', state => {
-    state.jobs.crawl = { account: 'a', at: 1 };
-    for (let index = 0; index < 600; index += 1) state.jobs[`${REQUEST}${index}`] = { account: 'b', at: 1 };
+    state.jobs.old = { account: 'a', at: day };
+    for (let index = 0; index < 3_000; index += 1) state.jobs[`crawl-${index}`] = { account: 'a', at: 42 * day };
+    for (let index = 0; index < 3_000; index += 1) state.jobs[`${REQUEST}${index}`] = { account: 'b', at: 42 * day };
   });
-  assert.equal(jobs.crawl?.account, 'a');
-  assert.equal(Object.keys(jobs).length, 501);
+  assert.deepEqual(
+    ['old', 'crawl-0', 'crawl-2999', `${REQUEST}0`, `${REQUEST}2999`].map(id => jobs[id]?.account),
+    [undefined, 'a', 'a', undefined, 'b'],
+  );
+  assert.equal(Object.keys(jobs).length, 5_000);
   assert.equal(jobIn(['constructor'], { jobs }), undefined, 'a word of a path');
+});
+
+test('a job that is used is kept on', async t => {
+  const { port } = await startProvider(t, (_key, _req, res) => json(res, 200, { id: 'job-12345678' }));
+  const box = homeFor(t, port, AB);
+  let ahead = 0;
+  const context = { ...contextOf(box), now: () => Date.now() + ahead };
+  const gateway = await startGateway('fake', context, { placeholder: 'fk-1' });
+  t.after(() => gateway.close());
+  const headers = { authorization: 'Bearer fk-1' };
+  await fetch(`${gateway.url}/crawl`, { method: 'POST', headers });
+  const { at: created } = readState(context.paths, 'fake').jobs['job-12345678']!;
+  ahead = 30 * 86_400_000;
+  await fetch(`${gateway.url}/crawl/job-12345678`, { headers });
+  await gateway.close();
+  const { at, account } = readState(context.paths, 'fake').jobs['job-12345678']!;
+  assert.ok(at - created >= ahead);
+  assert.equal(account, 'a');
 });
 
 test('a change of accounts or keys counts from the next request on', async t => {

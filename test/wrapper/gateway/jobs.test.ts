@@ -11,6 +11,7 @@ import {
   openGateway,
   openShipped,
   type Respond,
+  shippedHome,
   startProvider,
 } from '../../support/wrapper/gateway.ts';
 import type { Sandbox } from '../../support/wrapper/sandbox.ts';
@@ -39,6 +40,31 @@ test('another machine of the pool asks for a job with the account that created i
   assert.deepEqual(calls, ['real-a POST /crawl', 'real-a GET /crawl/job-12345678', 'real-b GET /crawl/job-other-1']);
   await store.kill();
   assert.equal((await one.ask('/crawl/job-12345678')).status, 500);
+});
+
+test('another machine of the pool repeats a request, and uses a page, with the account of the first time', async t => {
+  const store = await storeServer(t);
+  const { calls, port } = await startProvider(t, (_key, req, res) =>
+    json(res, 200, req.url === '/usage' ? {} : { data: { metadata: { scrapeId: 'page-12345678' } } }),
+  );
+  const machine = async (name: string, keys: Record<string, string>) => {
+    const { box } = shippedHome(t, 'firecrawl', keys, port);
+    configure(box, `[pool]\nurl = "${store.url}"\nmachine = "${name}"\n`);
+    const gateway = await startGateway('firecrawl', contextOf(box), { placeholder: 'fc-1' });
+    t.after(() => gateway.close());
+    const headers = { authorization: 'Bearer fc-1', 'x-idempotency-key': 'k' };
+    return async (where: string, more = headers) => {
+      calls.length = 0;
+      assert.equal((await fetch(`${gateway.url}${where}`, { method: 'POST', headers: more })).status, 200);
+      return calls.find(call => !call.endsWith(' GET /usage'))?.split(' ')[0];
+    };
+  };
+  const [one, other] = [await machine('one', AB), await machine('other', { b: 'real-b', a: 'real-a' })];
+  assert.equal(await one('/v2/scrape'), 'real-a');
+  const withoutKey = { authorization: 'Bearer fc-1', 'x-idempotency-key': '' };
+  assert.equal(await other('/v2/scrape/page-12345678/interact', withoutKey), 'real-a');
+  assert.equal(await other('/v2/scrape', withoutKey), 'real-b');
+  assert.equal(await other('/v2/scrape'), 'real-a');
 });
 
 interface Settings {

@@ -463,7 +463,10 @@ local function run(operation, request)
     return { held = true }
   end
   if operation == 'keep-job' then
-    redis.call('SET', base .. ':job:' .. request.id, request.fp, 'EX', KEEP)
+    local key, fp = base .. ':job:' .. request.id, known(request.fp)
+    if fp then redis.call('SET', key, fp, 'EX', known(request.seconds) or KEEP)
+    else redis.call('DEL', key)
+    end
     return { held = true }
   end
   if operation == 'find-job' then return { fp = known(redis.call('GET', base .. ':job:' .. request.id)) } end

@@ -179,8 +179,9 @@ function storeOf(connection: Connection, database: number) {
     renew: (cli: string, fence: string, ttl: number): Promise<boolean> => isHeld(cli, 'renew', { fence, ttl }),
     report: (cli: string, done: Done): Promise<boolean> => isHeld(cli, 'report', done),
     release: (cli: string, done: Done): Promise<boolean> => isHeld(cli, 'release', done),
-    /** Keeps the account of a job, for 40 days. */
-    keepJob: (cli: string, id: string, fp: string): Promise<boolean> => isHeld(cli, 'keep-job', { id, fp }),
+    /** Keeps the account of a job, for 40 days or the time that is given; without an account, forgets it. */
+    keepJob: (cli: string, id: string, fp?: string, seconds?: number): Promise<boolean> =>
+      isHeld(cli, 'keep-job', { id, fp, seconds }),
     /** The account of a job. */
     findJob: async (cli: string, id: string): Promise<string | undefined> => {
       const { fp } = await call(cli, 'find-job', { id });
