@@ -281,8 +281,9 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       'The command has the terminal, the environment, the directory, the signals and the exit status that it would have alone. ' +
       'It needs the root service of the kill switch, and systemd. Processes that other programs start for the command are not ' +
       'included: those of D-Bus, containers, Flatpak and snap, or of a browser that already runs.\n\n' +
-      'With --tunnel-only, the command has no network while the tunnel is down; this machine itself stays reachable, and so does the ' +
-      'local proxy. That needs version 2 of control groups. A test runs first, confined in the same way.\n\n' +
+      'With --tunnel-only, the command has no network while the tunnel is down, and none where a destination is excluded from it. This ' +
+      'machine itself stays reachable, and so does every proxy that runs on it: that of WARP, and one that sends outside the tunnel, such ' +
+      'as Tor or ssh -D. That needs version 2 of control groups. A test runs first, confined in the same way.\n\n' +
       'With --outside, the command uses the network as if WARP were not there, and asks its resolver for names. This machine ' +
       'itself is not reachable, and sudo does not work in it: use sudo culvert run. It is refused while the kill switch is on, unless ' +
       'an administrator lists the path of the program in /etc/culvert/outside-programs, and ' +
