@@ -14,7 +14,7 @@ type Settable = Parameters<typeof actionsTo>[0];
 export interface Parts {
   changes: Pick<ChangesControl, 'runWithLimit'>;
   routes(): Promise<RoutesControl>;
-  killSwitch(): Promise<Pick<KillSwitchControl, 'set'>>;
+  killSwitch(): Promise<Pick<KillSwitchControl, 'set' | 'decide'>>;
 }
 
 export function createApplier(
@@ -41,12 +41,12 @@ export function createApplier(
 
   return {
     /** @returns what it changed; null where nothing was to change. @throws Problem as the tunnel and the kill switch */
-    async set({ subject, value }: DecidedEffect, limit: Limit): Promise<Made | 'killSwitch' | null> {
+    async set({ subject, value }: DecidedEffect, limit: Limit): Promise<Made | null> {
       if (subject === 'killSwitch') {
-        const { enabled, allowLan } = state.snapshot().killSwitch;
+        const { enabled, allowLan, confirmable } = state.snapshot().killSwitch;
         if (enabled) return null;
-        await (await killSwitch()).set({ enabled: true, allowLan, ...limit });
-        return 'killSwitch';
+        await (await killSwitch()).set({ enabled: true, allowLan, ...(confirmable ? limit : {}) });
+        return { subject };
       }
       if (subject === 'routes') {
         const added = await addPreset(value, limit);
@@ -60,8 +60,23 @@ export function createApplier(
       return { subject, before, set } as Made;
     },
 
+    /** True where the value of an effect is set, and nothing waits to be confirmed. Null while something does. */
+    isKept({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>): boolean | null {
+      const { changes, killSwitch } = state.snapshot();
+      if (changes.some(change => change.subject === subject && change.confirmBy !== null)) return null;
+      if (subject === 'killSwitch') return killSwitch.enabled;
+      return valueNow(subject as TunnelSubject) === value;
+    },
+
     /** Sets the previous value, unless it was changed since. */
     async restore(made: Made): Promise<void> {
+      if (made.subject === 'killSwitch') {
+        const { enabled, allowLan, unconfirmed } = state.snapshot().killSwitch;
+        if (!enabled) return;
+        const control = await killSwitch();
+        await (unconfirmed ? control.decide('revert') : control.set({ enabled: false, allowLan }));
+        return;
+      }
       if (made.subject === 'routes') {
         const control = await routes();
         const { document } = await control.read();

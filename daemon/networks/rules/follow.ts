@@ -56,7 +56,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     );
   }
 
-  async function follow(reading: Reading, limit: Limit): Promise<NetworksState> {
+  async function follow(reading: Reading, limit: Limit | undefined): Promise<NetworksState> {
     const rules = rulesIn(documentOf(context));
     const places = await place(reading, rules);
     // without a network nothing is decided: the machine may wake up where it was
@@ -90,8 +90,8 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   return {
     /** True while networks have to be watched even without a client that reads them. */
     isNeeded: () => rulesIn(documentOf(context)).length > 0 || memory.made.length > 0,
-    /** @param limit for what the rules change now */
-    follow: (reading: Reading, limit: Limit = {}) => inTurn(() => follow(reading, limit)),
+    /** @param limit for what the rules change now; undefined where the network changed, and not the rules */
+    follow: (reading: Reading, limit?: Limit) => inTurn(() => follow(reading, limit)),
 
     /** @throws Problem precondition-failed, document-invalid, config-not-writable */
     setDocument(text: string, ifRevision: string | undefined): void {

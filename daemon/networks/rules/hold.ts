@@ -5,6 +5,13 @@ import type { createApplier, Limit } from './apply.ts';
 import { strengthOfMode } from './decide.ts';
 import type { Keeper, Made } from './memory.ts';
 
+/** Seconds in which the user keeps what a rule changed when the network changed. Somebody has to notice first. */
+const TRIAL_SECONDS = 120;
+/** They can cut the machine off from the network. */
+const CUT_OFF: readonly DecidedEffect['subject'][] = ['mode', 'protocol', 'killSwitch'];
+/** Kept effects that are remembered. */
+const MAX_KEPT = 200;
+
 export function createHolder(
   { memory, save }: Keeper,
   applier: ReturnType<typeof createApplier>,
@@ -30,14 +37,29 @@ export function createHolder(
       });
   }
 
-  async function set(effect: DecidedEffect, limit: Limit): Promise<void> {
+  /** Finds out which changes the user kept. */
+  function learn(): void {
+    const results = memory.tried.map(tried => {
+      const [value = '', subject = ''] = tried.split(' ').reverse();
+      return { tried, isKept: applier.isKept({ subject: subject as DecidedEffect['subject'], value }) };
+    });
+    if (!results.some(({ isKept }) => isKept !== null)) return;
+    const those = (wanted: boolean | null) =>
+      results.filter(({ isKept }) => isKept === wanted).map(({ tried }) => tried);
+    save({ tried: those(null), kept: [...new Set([...memory.kept, ...those(true)])].slice(-MAX_KEPT) });
+  }
+
+  /** @param limit undefined: a change that can cut off has one until it was kept once */
+  async function set(effect: DecidedEffect, limit: Limit | undefined): Promise<void> {
+    const trial = `${effect.rule} ${effect.subject} ${effect.value}`;
+    const isTried = CUT_OFF.includes(effect.subject) && !memory.kept.includes(trial);
     const name = `${effect.subject} ${effect.value}`;
     if (memory.followed.includes(name)) return; // a change by hand since then holds
-    const change = await applier.set(effect, limit);
+    const change = await applier.set(effect, limit ?? (isTried ? { confirmWithin: TRIAL_SECONDS } : {}));
     save({ followed: [...memory.followed, name] });
     if (change === null) return;
     save({ acted: { rule: effect.rule, at: new Date().toISOString() } });
-    if (change === 'killSwitch') return;
+    if (isTried) save({ tried: [...memory.tried.filter(each => each !== trial), trial] });
     const before = memory.made.find(each => each.change.subject === change.subject && each.returns);
     const others = memory.made.filter(each => each.change.subject !== change.subject);
     const returns = before !== undefined || returnsAfter(change);
@@ -46,14 +68,15 @@ export function createHolder(
 
   return {
     problem: () => problem,
-    async hold({ effects }: NetworkDecision, limit: Limit): Promise<void> {
+    async hold({ effects }: NetworkDecision, limit: Limit | undefined): Promise<void> {
       problem = null;
+      learn();
       const holding = effects.filter(({ state }) => state === 'holds');
       const lasts = ({ subject }: Made) => holding.some(each => each.subject === subject);
       await end(made => !lasts(made), false);
       for (const effect of holding) await attempt(effect.rule, () => set(effect, limit));
     },
-    /** Restores everything that rules changed, except the kill switch. */
+    /** Restores everything that rules changed. Turning the kill switch off needs an administrator, unless it was not kept yet. */
     async revert(): Promise<void> {
       problem = null;
       await end(() => true, true);
@@ -71,5 +94,6 @@ function joined(first: Made | undefined, second: Made): Made {
 /** True for a change of the protocol, and for one that lowered the protection: it reverts when the network is left. Others stay. */
 function returnsAfter(made: Made): boolean {
   if (made.subject === 'connection') return !made.set;
+  if (made.subject === 'killSwitch') return false;
   return made.subject !== 'mode' || strengthOfMode(made.set) < strengthOfMode(made.before);
 }

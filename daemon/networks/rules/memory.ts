@@ -14,6 +14,8 @@ const Made = z.discriminatedUnion('subject', [
   z.object({ subject: z.literal('protocol'), before: z.nullable(z.enum(PROTOCOLS)), set: z.enum(PROTOCOLS) }),
   /** Canonical entries that were added. */
   z.object({ subject: z.literal('routes'), set: z.array(z.string()) }),
+  /** It was turned on. */
+  z.object({ subject: z.literal('killSwitch') }),
 ]);
 export type Made = z.infer<typeof Made>;
 
@@ -28,12 +30,24 @@ const Memory = z.object({
   followed: z.array(z.string()),
   /** Changes by rules. Only one that `returns` does so when its network is left. */
   made: z.array(z.object({ change: Made, returns: z.boolean() })),
+  /** Effects that can cut off, as `rule subject value`, and were set since they were last kept or reverted. */
+  tried: z._default(z.array(z.string()), []),
+  /** Those of them that were kept once, which are set without a limit. */
+  kept: z._default(z.array(z.string()), []),
   /** Answers about rules that lower the protection, by the keys of the rules. */
   answers: z.record(z.string(), z.boolean()),
 });
 type Memory = z.infer<typeof Memory>;
 
-const EMPTY: Memory = { version: 1, place: null, reverted: false, acted: null, followed: [], made: [], answers: {} };
+const EMPTY: Memory = z.parse(Memory, {
+  version: 1,
+  place: null,
+  reverted: false,
+  acted: null,
+  followed: [],
+  made: [],
+  answers: {},
+});
 
 /** A missing file, or one that is not understood, means that no rule was followed yet. */
 function loadMemory(path: string, say: (line: string) => void): Memory {

@@ -240,15 +240,21 @@ function networkDraft(client: ClientState, tr: Translator): Draft | null {
   const { acted, reverted, decision } = networks;
   if (!acted) return unknownDraft(networks, tr);
   if (reverted) return null;
-  const effects = decision.effects.filter(({ state }) => state === 'holds');
-  return {
-    code: 'network',
-    levels: NEWS,
-    // Translators: %s is the name of a rule
-    summary: fill(_('The rule “%s” changed settings here'), acted.rule),
-    body: effects.map(effect => effectText(effect, tr)).join('\n'),
-    action: { label: _('Revert'), command: networksCommand({ do: 'revert' }) },
-  };
+  const effects = decision.effects.filter(({ state }) => state === 'holds').map(effect => effectText(effect, tr));
+  // Translators: %s is the name of a rule
+  const summary = fill(_('The rule “%s” changed settings here'), acted.rule);
+  const revert = { label: _('Revert'), command: networksCommand({ do: 'revert' }) };
+  const keep = keepDraft(client, tr);
+  if (keep)
+    return {
+      code: 'network',
+      levels: NEEDED,
+      summary,
+      body: [...effects, keep.body].join('\n'),
+      action: keep.action,
+      other: revert,
+    };
+  return { code: 'network', levels: NEWS, summary, body: effects.join('\n'), action: revert };
 }
 
 function unknownDraft(networks: NonNullable<Snapshot['networks']>, tr: Translator): Draft | null {

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import type { NetworkLink } from '../../../../daemon/api/schema/traffic/networks.ts';
-import type { KillSwitchRequest } from '../../../../daemon/api/schema.ts';
+import type { KillSwitch, KillSwitchRequest } from '../../../../daemon/api/schema.ts';
 import { createChanges } from '../../../../daemon/changes/changes.ts';
 import { createNetworks } from '../../../../daemon/networks/networks.ts';
 import { createRoutes } from '../../../../daemon/routes/routes-service.ts';
+import { setPart } from '../../../../daemon/state/pending-changes.ts';
 import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
 import { paths as pathsOf } from '../../../../daemon/system/paths.ts';
 import { memoryTunnel, type Values } from '../../../support/daemon/memory-tunnel.ts';
@@ -51,16 +52,35 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
   };
   const changes = createChanges(context, {
     routes: async () => routes,
-    killSwitch: () => Promise.reject(new Error('unused')),
+    killSwitch: () => killSwitch(),
   });
   const routes = createRoutes(context, changes);
   const killSwitches: KillSwitchRequest[] = [];
+  const decided: string[] = [];
+  const show = (killSwitch: KillSwitch) => {
+    state.set('killSwitch', killSwitch);
+    const { unconfirmed } = killSwitch;
+    const change = { subject: 'killSwitch' as const, value: 'on', previous: 'off', endsAt: null, endingSoon: false };
+    setPart(state, 'kill-switch', unconfirmed ? [{ ...change, ...unconfirmed, previous: 'off', problem: null }] : []);
+    return killSwitch;
+  };
+  show({ ...NO_KILL_SWITCH, confirmable: true });
   let links: NetworkLink[] = [];
   const killSwitch = async () => ({
     async set(request: KillSwitchRequest) {
       killSwitches.push(request);
-      state.set('killSwitch', { ...NO_KILL_SWITCH, enabled: request.enabled });
-      return state.snapshot().killSwitch;
+      const { enabled, confirmWithin } = request;
+      const setAt = new Date().toISOString();
+      const unconfirmed =
+        confirmWithin === undefined
+          ? null
+          : { setAt, confirmBy: setAt, previous: { enabled: false, allowLan: request.allowLan } };
+      return show({ ...NO_KILL_SWITCH, confirmable: true, enabled, unconfirmed });
+    },
+    async decide(decision: 'confirm' | 'revert') {
+      const { enabled } = state.snapshot().killSwitch;
+      decided.push(decision);
+      return show({ ...NO_KILL_SWITCH, confirmable: true, enabled: decision === 'confirm' ? enabled : !enabled });
     },
   });
   let notice = () => {};
@@ -91,6 +111,7 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
     memory,
     changes,
     killSwitches,
+    decided,
     proven,
     words,
     networks: () => networks,
@@ -154,7 +175,7 @@ test('a rule that raises the protection asks nothing, and what it raised stays',
   const { go, networks, killSwitches, words } = stage(t, { connected: false });
   await networks().set({ document: RULES });
   assert.deepEqual(await go(cafe), ['connect', 'setProtocol WireGuard']);
-  assert.deepEqual(killSwitches, [{ enabled: true, allowLan: false }]);
+  assert.deepEqual(killSwitches, [{ enabled: true, allowLan: false, confirmWithin: 120 }]);
   assert.deepEqual(await go(other), ['setProtocol MASQUE']);
   assert.deepEqual([words(), killSwitches.length], [[], 1]);
 });
@@ -223,12 +244,65 @@ test('a change by rules after an edit reverts unless it is confirmed', async t =
     [
       ['connection', true],
       ['protocol', true],
+      ['killSwitch', true],
     ],
   );
   await changes.revert({});
   words();
   assert.deepEqual([memory.values.connected, memory.values.protocol], [false, 'MASQUE']);
   assert.deepEqual(await go(cafe), [], 'the rule does not insist');
+});
+
+const CAFES = '[[network]]\nname = "cafes"\nany = "unknown-wifi"\nkill_switch = true\nprotocol = "WireGuard"\n';
+
+test('a kill switch that a rule turned on is reverted with the rest, and stays on elsewhere without that', async t => {
+  for (const [confirms, reverted] of [
+    [false, { requests: 1, decided: ['revert'] }],
+    [true, { requests: 2, decided: ['confirm'] }],
+  ] as const) {
+    const { go, networks, changes, killSwitches, decided, state } = stage(t);
+    await networks().set({ document: CAFES });
+    await go(cafe);
+    assert.equal(state.snapshot().killSwitch.enabled, true);
+    if (confirms) await changes.confirm({});
+    await networks().revert();
+    assert.equal(state.snapshot().killSwitch.enabled, false);
+    assert.deepEqual({ requests: killSwitches.length, decided }, reverted);
+  }
+  const { go, networks, changes, state } = stage(t);
+  await networks().set({ document: CAFES });
+  await go(cafe);
+  await changes.confirm({});
+  await go(other);
+  assert.equal(state.snapshot().killSwitch.enabled, true);
+});
+
+test('an effect that can cut off reverts where the network changed, until it was kept once', async t => {
+  const { go, networks, changes, killSwitches, state, memory, words, restart } = stage(t);
+  const unconfirmed = () => state.snapshot().changes.map(({ subject, confirmBy }) => [subject, confirmBy !== null]);
+  await networks().set({ document: CAFES });
+  await go(cafe);
+  const both = [
+    ['killSwitch', true],
+    ['protocol', true],
+  ];
+  assert.deepEqual(unconfirmed().sort(), both);
+  await changes.revert({});
+  assert.deepEqual([state.snapshot().killSwitch.enabled, memory.values.protocol], [false, 'MASQUE']);
+  words();
+  assert.deepEqual(await go(cafe), [], 'the rules do not insist');
+
+  await go(other);
+  await go(cafe);
+  assert.deepEqual(unconfirmed().sort(), both, 'it was not kept');
+  await changes.confirm({});
+  await go(other);
+  await changes.runWithLimit({ action: 'setProtocol', value: 'MASQUE' });
+  state.set('killSwitch', { ...state.snapshot().killSwitch, enabled: false });
+  restart();
+  await go(cafe);
+  assert.deepEqual([unconfirmed(), memory.values.protocol], [[], 'WireGuard']);
+  assert.deepEqual(killSwitches.at(-1), { enabled: true, allowLan: false });
 });
 
 test('a preset of routes bypasses WARP on a network that its beacon proves, and nowhere else', async t => {

@@ -160,6 +160,21 @@ test('a notification asks for permission once, and says what a rule changed', ()
   assert.equal(did?.body, 'WARP is paused, by the rule “home”.\nKill switch is on, by the rule “home”.');
   assert.deepEqual(did?.action?.command.ask, { kind: 'networks', change: { do: 'revert' } });
   assert.equal(presentNotification('network', at(state(RULE, true, { acted, reverted: true })), tr), null);
+  const changed = at(state(RULE, true, { acted }));
+  const times = { setAt: acted.at, confirmBy: '2026-01-01T00:02:00.000Z', endsAt: null, endingSoon: false };
+  const change = { subject: 'killSwitch' as const, value: 'on', previous: 'off', ...times, problem: null };
+  const trial = presentNotification(
+    'network',
+    { ...changed, snapshot: { ...changed.snapshot, changes: [change] } },
+    tr,
+  );
+  assert.deepEqual(
+    [trial?.action, trial?.other].map(button => [button?.label, button?.command.ask]),
+    [
+      ['Keep', { kind: 'change', what: 'confirm', subjects: ['killSwitch'] }],
+      ['Revert', { kind: 'networks', change: { do: 'revert' } }],
+    ],
+  );
 });
 
 test('a notification names an unknown Wi-Fi once, and a login page with its button', () => {
