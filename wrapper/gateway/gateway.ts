@@ -67,6 +67,12 @@ export function newPlaceholder({ key_prefix }: Pick<HttpProvider, 'key_prefix'>)
   return `${key_prefix}${randomUUID()}`;
 }
 
+/** Reports whether a value can be a placeholder only: keys have another form after the same prefix. */
+export function isPlaceholder(value: string, { key_prefix }: Pick<HttpProvider, 'key_prefix'>): boolean {
+  const id = value.slice(key_prefix.length);
+  return key_prefix !== '' && value.startsWith(key_prefix) && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(id);
+}
+
 /** @throws WrapError `no-gateway` where the catalog has no `http` */
 export function httpOf({ cli, provider }: Pick<Plan, 'cli' | 'provider'>): HttpProvider {
   if (provider.http) return provider.http;

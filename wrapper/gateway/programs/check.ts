@@ -9,7 +9,9 @@ import { resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
 import { type GatewayFile, gatewayClis, isValid, readGateway } from '../../store/tokens.ts';
 import { readText } from '../../system/files.ts';
 import { sha256 } from '../../system/hash.ts';
-import { isFree, urlOf } from '../port.ts';
+import { listenerOf, readTable } from '../../system/peer.ts';
+import { isPlaceholder } from '../gateway.ts';
+import { urlOf } from '../port.ts';
 
 /** Result of a check. */
 export interface Checked {
@@ -28,7 +30,8 @@ interface Program {
 interface Gateway {
   cli: string;
   http: HttpProvider;
-  url: string;
+  /** Address for programs with a token, or `undefined` where there is none. */
+  url: string | undefined;
   file: GatewayFile;
   keys: ReadonlySet<string>;
   now: number;
@@ -42,18 +45,14 @@ export async function checkGateways(context: Context): Promise<Checked[]> {
     const file = readGateway(context.paths, cli);
     const plan = await loadPlan(cli, context);
     const { http } = plan.provider;
-    if (!http || file.port === undefined || file.tokens.length === 0) continue;
-    const url = urlOf(file.port);
+    if (!http) continue;
+    const url = file.port === undefined || file.tokens.length === 0 ? undefined : urlOf(file.port);
     const keys = await keysOf(plan, http, context);
     const gateway = { cli, http, url, file, keys, now: context.now() };
     programs ??= [{ name: 'this shell', env: context.env }, ...otherPrograms()];
     const users = programs.filter(program => usesIt(program, gateway));
     const faults = users.flatMap(program => checkProgram(program, gateway));
-    if (file.tokens.some(token => isValid(token, gateway.now)) && (await isFree(file.port))) {
-      const what = `${cli}: nothing listens at ${url}, which programs have a token for`;
-      findings.push({ level: 'warning', what, fix: `run \`culvert-wrap serve ${cli}\`` });
-    }
-    findings.push(...faults);
+    findings.push(...(await checkListener(gateway)), ...faults);
     if (users.length > 0 && faults.length === 0) {
       const what = `${cli}: running programs that use the gateway and hold no key: ${users.length}`;
       findings.push({ level: 'ok', what });
@@ -62,14 +61,28 @@ export async function checkGateways(context: Context): Promise<Checked[]> {
   return findings;
 }
 
-function checkProgram({ name, env }: Program, { cli, http, file, keys, now }: Gateway): Checked[] {
+/** Looks whose the port is for which programs have a token. */
+async function checkListener({ cli, url, file: { port, tokens }, now }: Gateway): Promise<Checked[]> {
+  if (port === undefined || !tokens.some(token => isValid(token, now))) return [];
+  const owner = listenerOf(await readTable('tcp'), port);
+  if (owner === undefined) {
+    const what = `${cli}: nothing listens at ${url}, which programs have a token for`;
+    return [{ level: 'warning', what, fix: `run \`culvert-wrap serve ${cli}\`` }];
+  }
+  if (owner === process.getuid!()) return [];
+  const what = `${cli}: another user listens at ${url}, where your programs send their requests`;
+  return [{ level: 'problem', what, fix: `choose another port: \`culvert-wrap serve ${cli} --port PORT\`` }];
+}
+
+function checkProgram(program: Program, { cli, http, url, file, keys, now }: Gateway): Checked[] {
+  const { name, env } = program;
   const findings: Checked[] = [];
   const left = Object.entries(env).find(([, value]) => value !== undefined && keys.has(value))?.[0];
   const fix = `start it with variables of \`culvert-wrap serve ${cli} --env\``;
   if (left !== undefined)
     findings.push({ level: 'problem', what: `${cli}: ${name} uses the gateway, and has a key in ${left}`, fix });
-  const placeholder = env[http.key_variable];
-  if (left !== http.key_variable && !isAdmitted(placeholder, file, now)) {
+  const needsToken = isAt(baseOf(program, http), url);
+  if (left !== http.key_variable && needsToken && !isAdmitted(env[http.key_variable], file, now)) {
     const what = `${cli}: ${name} uses the gateway, which refuses its ${http.key_variable}`;
     findings.push({ level: 'problem', what, fix });
   }
@@ -82,12 +95,19 @@ function checkProgram({ name, env }: Program, { cli, http, file, keys, now }: Ga
   return findings;
 }
 
-/** A program of the gateway has its address in a variable, or a placeholder where the address is an option. */
-function usesIt({ env }: Program, { http, url, file, now }: Gateway): boolean {
-  const base = http.base_variable === undefined ? undefined : env[http.base_variable];
-  return base === undefined
-    ? isAdmitted(env[http.key_variable], file, now)
-    : base === url || base.startsWith(`${url}/`);
+/** A program of a gateway has its address, or a placeholder: also where the gateway is its own. */
+function usesIt(program: Program, { http, url, file, now }: Gateway): boolean {
+  const placeholder = program.env[http.key_variable] ?? '';
+  return isAt(baseOf(program, http), url) || isAdmitted(placeholder, file, now) || isPlaceholder(placeholder, http);
+}
+
+/** The address that a program uses, where a variable says so. */
+function baseOf({ env }: Program, { base_variable: variable }: HttpProvider): string | undefined {
+  return variable === undefined ? undefined : env[variable];
+}
+
+function isAt(base: string | undefined, url: string | undefined): boolean {
+  return url !== undefined && base !== undefined && (base === url || base.startsWith(`${url}/`));
 }
 
 function isAdmitted(placeholder: string | undefined, { tokens }: GatewayFile, now: number): boolean {

@@ -1,7 +1,11 @@
 // Reports about programs that use a gateway: `serve status`, `metrics` and `doctor`.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { test } from 'node:test';
-import { startGateway } from '../../../../wrapper/gateway/gateway.ts';
+import { newPlaceholder, startGateway } from '../../../../wrapper/gateway/gateway.ts';
 import { portOf } from '../../../../wrapper/gateway/port.ts';
 import { updateGateway } from '../../../../wrapper/store/tokens.ts';
 import { contextOf, homeFor, json, startProvider } from '../../../support/wrapper/gateway.ts';
@@ -9,6 +13,12 @@ import { contextOf, homeFor, json, startProvider } from '../../../support/wrappe
 test('status, metrics and doctor know the programs of a gateway, and find a key that was left', async t => {
   const { port: provider } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
   const box = homeFor(t, provider, { a: 'real-a' });
+  // the doctor looks at all programs of this user, also those of other tests
+  const catalog = path.join(box.config, 'providers.toml');
+  fs.writeFileSync(
+    catalog,
+    fs.readFileSync(catalog, 'utf8').replace('"FAKE_URL"', '"CHECK_URL"').replace('"fk-"', '"ck-"'),
+  );
   const { placeholder, url } = JSON.parse(
     (await box.wrap(['serve', 'token', 'add', 'fake', 'app', '--budget', '1', '--json'])).stdout,
   );
@@ -24,7 +34,13 @@ test('status, metrics and doctor know the programs of a gateway, and find a key 
     const all: { level: string; what: string }[] = JSON.parse(run.stdout).findings;
     return all.filter(({ what }) => /gateway|token/.test(what)).map(({ level, what }) => [level, what]);
   };
-  const good = { FAKE_URL: url, FAKE_KEY: placeholder, NO_PROXY: '127.0.0.1', https_proxy: '', HTTP_PROXY: 'http://p' };
+  const good = {
+    CHECK_URL: url,
+    FAKE_KEY: placeholder,
+    NO_PROXY: '127.0.0.1',
+    https_proxy: '',
+    HTTP_PROXY: 'http://p',
+  };
   assert.deepEqual(await findings(good), [['ok', 'fake: running programs that use the gateway and hold no key: 1']]);
   assert.deepEqual(await findings({ ...good, FAKE_KEY: 'real-a' }), [
     ['problem', 'fake: this shell uses the gateway, and has a key in FAKE_KEY'],
@@ -33,6 +49,22 @@ test('status, metrics and doctor know the programs of a gateway, and find a key 
     ['problem', 'fake: this shell uses the gateway, which refuses its FAKE_KEY'],
     ['warning', 'fake: this shell sends requests for the gateway to the proxy in HTTP_PROXY'],
   ]);
+
+  const other = box.start(process.execPath, ['-e', 'console.log(1); process.stdin.resume()'], {
+    env: {
+      CHECK_URL: 'http://127.0.0.1:1',
+      FAKE_KEY: newPlaceholder({ key_prefix: 'ck-' }),
+      OTHER: 'real-a',
+      NO_PROXY: '127.0.0.1',
+    },
+  });
+  await once(other.stdout!, 'data');
+  assert.deepEqual(await findings(good), [
+    ['problem', `fake: node (${other.pid}) uses the gateway, and has a key in OTHER`],
+  ]);
+  const ended = once(other, 'exit');
+  other.kill();
+  await ended;
 
   await gateway.close();
   const status = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0];
@@ -56,4 +88,20 @@ test('status, metrics and doctor know the programs of a gateway, and find a key 
     token!.expires = 1;
   });
   assert.deepEqual(await findings({}), [], 'no token can be used');
+});
+
+test('doctor says when another user listens where programs send their requests', {
+  skip: process.getuid!() !== 0 && 'needs root',
+}, async t => {
+  const box = homeFor(t, 1, { a: 'real-a' });
+  const { url } = JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', 'app', '--json'])).stdout);
+  const script = `require('net').createServer().listen(${new URL(url).port}, '127.0.0.1', () => console.log(1))`;
+  const child = spawn(process.execPath, ['-e', script], { uid: 65_534, gid: 65_534, env: {}, cwd: '/' });
+  t.after(() => child.kill());
+  await once(child.stdout, 'data');
+  const { findings } = JSON.parse((await box.wrap(['doctor', '--json'])).stdout);
+  const what = `fake: another user listens at ${url}, where your programs send their requests`;
+  assert.ok(
+    findings.some((finding: { level: string; what: string }) => finding.level === 'problem' && finding.what === what),
+  );
 });
