@@ -12,6 +12,7 @@ import type {
   NetworksRequest,
   NetworksTried,
   NetworksWhatIf,
+  RuleEffect,
 } from './api/schema/traffic/networks.ts';
 import type {
   Routes,
@@ -194,6 +195,8 @@ export interface HistoryControl {
   read(query: HistoryQuery): Promise<History>;
   /** Records a sign-in to a network. */
   signedIn(signIn: HistorySignIn): void;
+  /** Records what a rule for networks has set. */
+  ruled(effect: RuleEffect): void;
   /** Deletes everything. @throws Problem state-not-writable */
   clear(): Promise<{ ok: true }>;
 }

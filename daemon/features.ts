@@ -1,6 +1,7 @@
 // Loads the features that no first request needs (kill switch, apps, updates, doctor) on first use.
 
 import { existsSync } from 'node:fs';
+import type { RuleEffect } from './api/schema/traffic/networks.ts';
 import { createApps } from './apps/apps.ts';
 import { createChanges } from './changes/changes.ts';
 import type { FeatureContext, Features } from './controls.ts';
@@ -21,7 +22,12 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
   });
   const changes = createChanges(context, { routes: () => routes.get(), killSwitch: killSwitch.get });
   const routes = once(async () => (await import('./routes/routes-service.ts')).createRoutes(context, changes));
-  const parts = { changes, routes: routes.get, killSwitch: killSwitch.get };
+  const parts = {
+    changes,
+    routes: routes.get,
+    killSwitch: killSwitch.get,
+    ruled: (effect: RuleEffect) => history.ruled(effect),
+  };
   const networks = once(async () => (await import('./networks/networks.ts')).createNetworks(context, parts));
   const settingsFile = once(async () =>
     (await import('./settings-file/settings-file.ts')).createSettingsFile(context, changes, routes.get),

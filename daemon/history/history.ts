@@ -45,7 +45,7 @@ export function createHistory(
     clearTimeout(writing);
     writing = undefined;
     wroteAt = performance.now();
-    const [now, batch] = [new Date(), unwritten.take(tunnel.changing(), state.snapshot().networks?.acted)];
+    const [now, batch] = [new Date(), unwritten.take(tunnel.changing())];
     try {
       if (batch.length) (await load()).record(batch);
     } catch (error) {
@@ -108,8 +108,12 @@ export function createHistory(
     },
     signedIn(signIn) {
       if (!recording) return;
-      unwritten.add(state.snapshot(), tunnel.changing(), undefined, signIn);
+      unwritten.add(state.snapshot(), tunnel.changing(), undefined, { signIn });
       void write(); // the root service has forgotten it
+    },
+    ruled({ subject, value, rule }) {
+      if (recording)
+        unwritten.add(state.snapshot(), tunnel.changing(), undefined, { effect: { subject, value, rule } });
     },
     async clear() {
       await write();

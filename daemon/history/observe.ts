@@ -10,8 +10,8 @@ export interface Seen {
   mode: string | undefined;
   /** An action or a change of the settings took effect. */
   asked?: boolean;
-  /** Name of the rule for networks that did so. */
-  rule?: string;
+  /** A rule for networks has set this. */
+  effect?: Change['effect'];
   /** A sign-in to a network that has ended. */
   signIn?: Change['signIn'];
   tunnel: Tunnel;
@@ -58,7 +58,7 @@ export function createObserver({ counters: left, lastAt }: Left): Observer {
   };
 }
 
-function changeOf({ at, status, mode, asked, rule, signIn, tunnel }: Seen, kind: Change['kind']): Change {
+function changeOf({ at, status, mode, asked, effect, signIn, tunnel }: Seen, kind: Change['kind']): Change {
   const { state, reason, blocked, network } = status;
   const change: Change = {
     at,
@@ -72,21 +72,25 @@ function changeOf({ at, status, mode, asked, rule, signIn, tunnel }: Seen, kind:
     colo: state === 'connected' ? coloOr(tunnel.colo) : null,
     ...(asked ? { asked: true as const } : {}),
   };
-  if (rule !== undefined) change.rule = rule;
+  if (effect !== undefined) change.effect = effect;
   if (signIn !== undefined) change.signIn = signIn;
   return change;
 }
 
 /** Without what belongs to its moment alone. */
-function lasting({ signIn: _, ...change }: Change): Change {
+function lasting({ signIn: _, effect: __, ...change }: Change): Change {
   return change;
 }
 
 /** The phases of connecting are not changes of their own. */
-function isSame(before: Change, { state, reason, blocked, network, mode, colo, asked, signIn }: Change): boolean {
+function isSame(
+  before: Change,
+  { state, reason, blocked, network, mode, colo, asked, signIn, effect }: Change,
+): boolean {
   const isPhase = state === 'connecting' || state === 'disconnecting';
   return (
     signIn === undefined &&
+    effect === undefined &&
     before.state === state &&
     before.blocked === blocked &&
     before.mode === mode &&

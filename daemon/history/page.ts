@@ -75,7 +75,7 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
   };
 }
 
-function changeOf({ at, kind, state, reason, blocked, network, mode, colo, rule, signIn }: Change): HistoryChange {
+function changeOf({ at, kind, state, reason, blocked, network, mode, colo, effect, signIn }: Change): HistoryChange {
   const kindOnPage = kind === 'start' || kind === 'stop' ? kind : 'state';
   const change: HistoryChange = {
     at: new Date(at).toISOString(),
@@ -87,7 +87,7 @@ function changeOf({ at, kind, state, reason, blocked, network, mode, colo, rule,
     mode,
     colo,
   };
-  if (rule !== undefined) change.rule = rule;
+  if (effect !== undefined) change.effect = effect;
   if (signIn !== undefined) change.signIn = signIn;
   return change;
 }

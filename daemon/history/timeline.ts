@@ -138,7 +138,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
 
 function joined(before: Change, after: Change): Change {
   const change = { ...after, at: before.at, kind: before.kind };
-  if (before.rule !== undefined) change.rule = before.rule;
+  if (before.effect !== undefined) change.effect = before.effect;
   if (before.signIn !== undefined) change.signIn = before.signIn;
   return change;
 }
@@ -152,6 +152,7 @@ function completes(before: Change, after: Change): boolean {
     before.reason === after.reason &&
     before.blocked === after.blocked &&
     (before.signIn === undefined || after.signIn === undefined) &&
+    (before.effect === undefined || after.effect === undefined) &&
     (before.network === null || before.network === after.network) &&
     (before.mode === null || before.mode === after.mode) &&
     (before.colo === null || before.colo === after.colo)

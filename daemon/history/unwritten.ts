@@ -6,8 +6,8 @@ import { SWITCH_MS } from './records.ts';
 /** State of a change of the settings: see `Tunnel.changing`. */
 type Changing = 'now' | 'lately' | null;
 
-/** The last thing that a rule for networks did. */
-type Acted = NonNullable<Snapshot['networks']>['acted'] | undefined;
+/** Something that happened in a state. */
+export type Occurrence = Pick<Seen, 'signIn' | 'effect'>;
 
 export function createUnwritten() {
   let rows: (Seen & { isModeOld: boolean })[] = [];
@@ -26,26 +26,17 @@ export function createUnwritten() {
     }
   }
 
-  /** A rule says that it acted after the state has changed. */
-  function nameRule(acted: Acted): void {
-    if (!acted) return;
-    const at = Date.parse(acted.at);
-    for (const row of rows) if (row.asked && Math.abs(row.at - at) <= SWITCH_MS) row.rule = acted.rule;
-  }
-
   return {
     count: () => rows.length,
-    add({ status, settings, tunnel }: Snapshot, changing: Changing, event?: string, signIn?: Seen['signIn']): void {
+    add({ status, settings, tunnel }: Snapshot, changing: Changing, event?: string, occurrence?: Occurrence): void {
       const [at, mode] = [Date.now(), settings.Mode];
       nameMode(at, mode);
       if (changing !== 'now') for (const row of rows) row.isModeOld = false;
       const isModeOld = changing === 'now' && event !== 'settings';
-      const row = { at, status, mode, asked: changing !== null, isModeOld, tunnel };
-      rows.push(signIn ? { ...row, signIn } : row);
+      rows.push({ at, status, mode, asked: changing !== null, isModeOld, tunnel, ...occurrence });
     },
     /** Removes and returns all rows. A mode that may be from before a change is left out. */
-    take(changing: Changing, acted: Acted): Seen[] {
-      nameRule(acted);
+    take(changing: Changing): Seen[] {
       const taken = rows.map(row => (changing === 'now' && row.isModeOld ? { ...row, mode: undefined } : row));
       rows = [];
       return taken;

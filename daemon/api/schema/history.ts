@@ -1,6 +1,7 @@
 // Defines the wire types of the history: changes of the tunnel's state, samples of its figures, and totals.
 import * as z from 'zod/mini';
 import { DURATION } from '../duration.ts';
+import { RuleEffect } from './traffic/networks.ts';
 import { HistorySignIn } from './traffic/sign-in.ts';
 import { Blocked, ConnectionState } from './traffic/tunnel.ts';
 import { Count, Time } from './values.ts';
@@ -20,8 +21,8 @@ export const HistoryChange = z.object({
   network: z.nullable(z.enum(['healthy', 'unstable'])),
   mode: z.nullable(z.string()),
   colo: z.nullable(z.string()),
-  /** Name of the rule for networks that brought it about. */
-  rule: z.optional(z.string().check(z.maxLength(64))),
+  /** A rule for networks has set this. */
+  effect: z.optional(RuleEffect),
   /** A sign-in to a network that has ended. */
   signIn: z.optional(HistorySignIn),
 });

@@ -57,7 +57,7 @@ export function namesOf(sources: Sources): Known['names'] {
   if (snapshot) addSnapshot(add, snapshot);
   for (const entry of entries) addEntry(add, entry);
   if (config) addConfig(add, config);
-  add('ssid', ...changes.map(({ rule }) => rule));
+  add('ssid', ...changes.map(({ effect }) => effect?.rule));
   add('host', ...changes.flatMap(({ signIn }) => (signIn?.hosts ?? []).map(({ host }) => host)));
   return names;
 }

@@ -1,5 +1,5 @@
 // Sets what a rule says, and restores previous values.
-import type { DecidedEffect } from '../../api/schema/traffic/networks.ts';
+import type { DecidedEffect, RuleEffect } from '../../api/schema/traffic/networks.ts';
 import type { TunnelSubject } from '../../api/subjects.ts';
 import { actionsTo, currentValue } from '../../changes/values.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../../controls.ts';
@@ -15,6 +15,8 @@ export interface Parts {
   changes: Pick<ChangesControl, 'runWithLimit'>;
   routes(): Promise<RoutesControl>;
   killSwitch(): Promise<Pick<KillSwitchControl, 'set' | 'decide'>>;
+  /** Called with what a rule has set. */
+  ruled(effect: RuleEffect): void;
 }
 
 export function createApplier(

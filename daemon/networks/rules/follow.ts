@@ -27,7 +27,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   const { paths, state, tunnel, say } = context;
   const keeper = keepMemory(paths.networksState, say);
   const { memory, save } = keeper;
-  const holder = createHolder(keeper, createApplier(context, parts), say);
+  const holder = createHolder(keeper, createApplier(context, parts), { say, ruled: parts.ruled });
   /** Answers that hold until the network changes. */
   const once = new Map<string, boolean>();
   const answers = () => new Map([...Object.entries(memory.answers), ...once]);

@@ -1,7 +1,7 @@
 // Sets what was decided, and restores values whose rule no longer applies.
 import type { DecidedEffect, NetworkDecision } from '../../api/schema/traffic/networks.ts';
 import { reason } from '../../system/errno.ts';
-import type { createApplier, Limit } from './apply.ts';
+import type { createApplier, Limit, Parts } from './apply.ts';
 import { strengthOfMode } from './decide.ts';
 import type { Keeper, Made } from './memory.ts';
 
@@ -15,7 +15,7 @@ const MAX_KEPT = 200;
 export function createHolder(
   { memory, save }: Keeper,
   applier: ReturnType<typeof createApplier>,
-  say: (line: string) => void,
+  { say, ruled }: { say(line: string): void } & Pick<Parts, 'ruled'>,
 ) {
   let problem: string | null = null;
 
@@ -58,6 +58,7 @@ export function createHolder(
     const change = await applier.set(effect, limit ?? (isTried ? { confirmWithin: TRIAL_SECONDS } : {}));
     save({ followed: [...memory.followed, name] });
     if (change === null) return;
+    ruled(effect);
     save({ acted: { rule: effect.rule, at: new Date().toISOString() } });
     if (isTried) save({ tried: [...memory.tried.filter(each => each !== trial), trial] });
     const before = memory.made.find(each => each.change.subject === change.subject && each.returns);

@@ -14,6 +14,7 @@ import { lookOf, modeName, setupText, stateLabel } from '../client/labels.ts';
 import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
 import { placeName } from '../places.ts';
 import { causeTitle, choiceText } from '../states/causes.ts';
+import { actText } from '../states/networks.ts';
 import { fill, type Translator } from '../translator.ts';
 
 /** Reads all pages of a time. @param call asks the daemon for one */
@@ -62,7 +63,7 @@ const BLOCKED: readonly string[] = [
 /** A change in a few words, and what is known besides: the reason, the mode, the data center. */
 export function changeWords(change: HistoryChange, tr: Translator): { title: string; details: string } {
   const { _ } = tr;
-  const { kind, state, reason, blocked, network, mode, colo, rule, signIn } = change;
+  const { kind, state, reason, blocked, network, mode, colo, effect, signIn } = change;
   if (kind === 'stop') return { title: _('Recording stopped'), details: '' };
   const parts = [
     blocked && setupText(blocked, tr),
@@ -71,8 +72,8 @@ export function changeWords(change: HistoryChange, tr: Translator): { title: str
     state === 'connected' && mode && modeName(mode, tr).title,
     // Translators: %s is a city, such as Frankfurt
     colo && fill(_('via %s'), placeName(colo)),
-    // Translators: %s is the name of a rule for networks
-    rule && fill(_('Rule “%s”'), rule),
+    // Translators: the first %s is the name of a rule for networks, the second what it does, such as WARP is paused
+    effect && fill(_('Rule “%s”: %s'), effect.rule, actText(effect, tr)),
     signIn && signInWords(signIn, tr),
     kind === 'start' && _('Recording started'),
   ];

@@ -67,7 +67,8 @@ export function matchText({ match }: Pick<NetworkRule, 'match'>, tr: Translator)
 }
 
 /** The effect of a rule: `WARP is paused`. */
-function actText({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>, tr: Translator): string {
+/** Words for one effect. */
+export function actText({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>, tr: Translator): string {
   const { _ } = tr;
   switch (subject) {
     case 'connection':

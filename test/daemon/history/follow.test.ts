@@ -146,23 +146,29 @@ for (const by of ['an action', 'another program'] as const)
     );
   });
 
-test('a change that a rule for networks brought about has its name, and no other change has it', async t => {
-  const { history, status, state } = await setUp(t, {}, 'lately');
+test('keeps each thing that a rule for networks did, also where the state stays', async t => {
+  const { history, status, enable } = await setUp(t, {}, 'lately');
   history.start();
   status('connected');
-  const rules = async () => (await history.read({})).changes.map(({ state, rule }) => [state, rule]);
-  assert.deepEqual(await rules(), [['connected', undefined]]);
+  history.ruled({ subject: 'protocol', value: 'WireGuard', rule: 'cafes' });
+  history.ruled({ subject: 'killSwitch', value: 'on', rule: 'cafes' });
+  history.ruled({ subject: 'routes', value: 'lan', rule: 'lab' });
   status('disconnected');
-  const acted = { rule: 'home', at: new Date().toISOString() };
-  const nothing = { links: [], rules: [], decision: { links: [], effects: [] }, reverted: false, problem: null };
-  state.set('networks', { service: null, ...nothing, acted });
-  assert.deepEqual(await rules(), [
-    ['connected', undefined],
-    ['disconnected', 'home'],
-  ]);
-  state.set('networks', { service: null, ...nothing, acted: { ...acted, at: '2026-01-01T00:00:00.000Z' } });
-  status('connected');
-  assert.deepEqual((await rules()).at(-1), ['connected', undefined]);
+  history.ruled({ subject: 'connection', value: 'off', rule: 'home' });
+  enable(false);
+  history.ruled({ subject: 'mode', value: 'doh', rule: 'home' });
+  const { changes } = await history.read({});
+  assert.deepEqual(
+    changes
+      .filter(({ kind }) => kind !== 'stop')
+      .map(({ state, effect }) => [state, effect && `${effect.rule} ${effect.subject}`]),
+    [
+      ['connected', 'cafes protocol'],
+      ['connected', 'cafes killSwitch'],
+      ['connected', 'lab routes'],
+      ['disconnected', 'home connection'],
+    ],
+  );
 });
 
 test('keeps each sign-in to a network with its hosts and its end, and none while it is off', async t => {

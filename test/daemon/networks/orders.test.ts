@@ -118,7 +118,7 @@ describe('the networks', { skip: missingMocks() }, () => {
       const unused = () => Promise.reject(new Error('there are no rules'));
       const networks = createNetworks(
         { env: bus.env, paths: paths({ HOME: temporary(t, 'home') }), state, tunnel, say: () => {} },
-        { changes: { runWithLimit: unused }, routes: unused, killSwitch: unused },
+        { changes: { runWithLimit: unused }, routes: unused, killSwitch: unused, ruled() {} },
         { leaseMs: LEASE_MS, settleMs: SETTLE_MS, read: () => readLinks(askBus(bus.env), () => new Map()) },
       );
       t.after(() => networks.stop());

@@ -72,7 +72,7 @@ describe('the networks', { skip: missingMocks() }, () => {
     const unused = () => Promise.reject(new Error('there are no rules'));
     const networks = createNetworks(
       { ...context, say: line => void said.push(line) },
-      { changes: { runWithLimit: unused }, routes: unused, killSwitch: unused },
+      { changes: { runWithLimit: unused }, routes: unused, killSwitch: unused, ruled() {} },
       { settleMs: 50, read },
     );
     t.after(() => networks.stop());

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openapi } from '../../../daemon/api/openapi.ts';
 import type { ToolAccounts } from '../../../daemon/api/schema/accounts.ts';
+import type { RuleEffect } from '../../../daemon/api/schema/traffic/networks.ts';
 import type { ActionName, CommandOutput, UpdateCheck } from '../../../daemon/api/schema.ts';
 import { createChanges } from '../../../daemon/changes/changes.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
@@ -184,7 +185,13 @@ export async function startListeners(
     killSwitch: () => daemon.features.killSwitch(),
   });
   const routes = createRoutes(context, changes);
-  const parts = { changes, routes: async () => routes, killSwitch: () => daemon.features.killSwitch() };
+  const killSwitch = () => daemon.features.killSwitch();
+  const parts = {
+    changes,
+    routes: async () => routes,
+    killSwitch,
+    ruled: (effect: RuleEffect) => history.ruled(effect),
+  };
   const networks = createNetworks(context, parts, {
     read: async () => structuredClone(running.network),
     watch: () => ({ stop() {} }),

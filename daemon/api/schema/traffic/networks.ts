@@ -83,15 +83,21 @@ export const NetworkRule = z.object({
 });
 export type NetworkRule = z.infer<typeof NetworkRule>;
 
+/** One thing that a rule sets. */
+export const RuleEffect = z.object({
+  subject: z.enum(['connection', 'mode', 'protocol', 'killSwitch', 'routes']),
+  /** `on`, `off`, or a value of the rule. */
+  value: z.string().check(z.maxLength(64)),
+  /** Name of the rule. */
+  rule: z.string().check(z.maxLength(64)),
+});
+export type RuleEffect = z.infer<typeof RuleEffect>;
+
 export const NetworkDecision = z.object({
   /** The rule of each link; null where none is for it. */
   links: z.array(z.object({ device: z.string(), rule: z.nullable(z.string()) })),
   effects: z.array(
-    z.object({
-      subject: z.enum(['connection', 'mode', 'protocol', 'killSwitch', 'routes']),
-      /** `on`, `off`, or a value of the rule. */
-      value: z.string(),
-      rule: z.string(),
+    z.extend(RuleEffect, {
       /** `holds`: it is set when the network changes; `asks`: the user has to allow it first. */
       state: z.enum(['holds', 'asks', 'left']),
       /** Why it is left. */

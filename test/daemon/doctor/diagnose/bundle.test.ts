@@ -266,7 +266,7 @@ test('a bundle names neither the networks of this machine nor the rules for them
   });
   const snapshot = state.snapshot();
   const empty = { hostname: 'h', username: 'u', passwd: '', resolvConf: '', entries: [], config: null };
-  const changes = [{ rule: 'Trusted Cafe' }] as unknown as Parameters<typeof namesOf>[0]['changes'];
+  const changes = [{ effect: { rule: 'Trusted Cafe' } }] as unknown as Parameters<typeof namesOf>[0]['changes'];
   const redactor = createRedactor({ names: namesOf({ ...empty, snapshot, changes }), public: [] });
   const text = JSON.stringify(redactor.value({ snapshot, changes }));
   for (const canary of [

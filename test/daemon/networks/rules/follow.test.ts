@@ -57,6 +57,7 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
   const routes = createRoutes(context, changes);
   const killSwitches: KillSwitchRequest[] = [];
   const decided: string[] = [];
+  const ruled: string[] = [];
   const show = (killSwitch: KillSwitch) => {
     state.set('killSwitch', killSwitch);
     const { unconfirmed } = killSwitch;
@@ -88,7 +89,12 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
   const create = () =>
     createNetworks(
       context,
-      { changes, routes: async () => routes, killSwitch },
+      {
+        changes,
+        routes: async () => routes,
+        killSwitch,
+        ruled: ({ subject, rule }) => void ruled.push(`${rule} ${subject}`),
+      },
       {
         settleMs: 1,
         leaseMs: 60_000,
@@ -112,6 +118,7 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
     changes,
     killSwitches,
     decided,
+    ruled,
     proven,
     words,
     networks: () => networks,
@@ -172,9 +179,10 @@ test('"once" is until the network changes, and a refusal lasts', async t => {
 });
 
 test('a rule that raises the protection asks nothing, and what it raised stays', async t => {
-  const { go, networks, killSwitches, words } = stage(t, { connected: false });
+  const { go, networks, killSwitches, ruled, words } = stage(t, { connected: false });
   await networks().set({ document: RULES });
   assert.deepEqual(await go(cafe), ['connect', 'setProtocol WireGuard']);
+  assert.deepEqual(ruled, ['cafes connection', 'cafes protocol', 'cafes killSwitch']);
   assert.deepEqual(killSwitches, [{ enabled: true, allowLan: false, confirmWithin: 120 }]);
   assert.deepEqual(await go(other), ['setProtocol MASQUE']);
   assert.deepEqual([words(), killSwitches.length], [[], 1]);

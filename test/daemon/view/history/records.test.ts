@@ -39,6 +39,11 @@ test('a change is described in words', () => {
   const cases: [Partial<HistoryChange>, string, string][] = [
     [{}, 'Connected', 'All traffic, via Amsterdam'],
     [
+      { effect: { subject: 'killSwitch', value: 'on', rule: 'cafes' } },
+      'Connected',
+      'All traffic, via Amsterdam, Rule “cafes”: Kill switch is on',
+    ],
+    [
       { state: 'disconnected', colo: null, signIn: { ended: 'closed', endedAt, hosts } },
       'Disconnected',
       'Sign-in outside WARP: login.example 3.0 kB, other hosts 1 B',
