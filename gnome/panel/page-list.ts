@@ -6,7 +6,7 @@ import { pageTitle } from '../../daemon/view/page-titles.ts';
 import { tr } from '../i18n.ts';
 import type { FurtherPages } from './further-pages.ts';
 import type { History } from './history.ts';
-import { ConnectionPage } from './pages/connection-page.ts';
+import { ConnectionPage } from './pages/connection/connection-page.ts';
 import type { Page, Shell } from './shell.ts';
 
 /** Null until it is loaded. */

@@ -2,35 +2,30 @@
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import Pango from 'gi://Pango?version=1.0';
-import { rangeOf } from '../../../daemon/view/client/history.ts';
-import type { Command, Row, Tone } from '../../../daemon/view/form.ts';
-import { formatBytes, formatDate, formatLatency, formatLoss } from '../../../daemon/view/format.ts';
-import { modeLink } from '../../../daemon/view/forms/tunnel/choose-mode.ts';
-import { NOW } from '../../../daemon/view/graph.ts';
-import { pageTitle } from '../../../daemon/view/page-titles.ts';
-import { placeDetail, placeName } from '../../../daemon/view/places.ts';
-import { killSwitchSummary } from '../../../daemon/view/states/killswitch.ts';
-import { describeProof, type ProofView } from '../../../daemon/view/states/proof.ts';
-import { offRows, timedRows } from '../../../daemon/view/states/timed.ts';
-import { durationText, type TunnelView } from '../../../daemon/view/states/tunnel.ts';
-import { fill } from '../../../daemon/view/translator.ts';
-import type { View } from '../../../daemon/view/view.ts';
-import { _, tr } from '../../i18n.ts';
-import type { History } from '../history.ts';
-import type { Page, Shell } from '../shell.ts';
-import { setDescription, setName } from '../widgets/a11y/accessible.ts';
-import { labelButton } from '../widgets/button-label.ts';
-import { Graph } from '../widgets/charts/graph.ts';
-import { Columns, vertical } from '../widgets/columns.ts';
-import { announce } from '../widgets/compat.ts';
-import { copyButton } from '../widgets/copy.ts';
-import { FormGroups } from '../widgets/rows/form-page.ts';
-import { turnTo } from '../widgets/stack.ts';
-import { createCountdown } from './countdown.ts';
-import { SetupPage } from './setup-page.ts';
-
-const TONES: Tone[] = ['success', 'accent', 'warning', 'error', 'neutral'];
+import { rangeOf } from '../../../../daemon/view/client/history.ts';
+import type { Command, Row } from '../../../../daemon/view/form.ts';
+import { formatBytes, formatDate, formatLatency, formatLoss } from '../../../../daemon/view/format.ts';
+import { modeLink } from '../../../../daemon/view/forms/tunnel/choose-mode.ts';
+import { NOW } from '../../../../daemon/view/graph.ts';
+import { pageTitle } from '../../../../daemon/view/page-titles.ts';
+import { placeDetail, placeName } from '../../../../daemon/view/places.ts';
+import { killSwitchSummary } from '../../../../daemon/view/states/killswitch.ts';
+import { describeProof } from '../../../../daemon/view/states/proof.ts';
+import { offRows, timedRows } from '../../../../daemon/view/states/timed.ts';
+import { durationText, type TunnelView } from '../../../../daemon/view/states/tunnel.ts';
+import { fill } from '../../../../daemon/view/translator.ts';
+import type { View } from '../../../../daemon/view/view.ts';
+import { _, tr } from '../../../i18n.ts';
+import type { History } from '../../history.ts';
+import type { Page, Shell } from '../../shell.ts';
+import { setName } from '../../widgets/a11y/accessible.ts';
+import { Graph } from '../../widgets/charts/graph.ts';
+import { Columns, vertical } from '../../widgets/columns.ts';
+import { announce } from '../../widgets/compat.ts';
+import { FormGroups } from '../../widgets/rows/form-page.ts';
+import { turnTo } from '../../widgets/stack.ts';
+import { SetupPage } from '../setup-page.ts';
+import { createHero } from './hero.ts';
 
 export class ConnectionPage extends Adw.Bin implements Page {
   static {
@@ -204,144 +199,6 @@ function factRows(
   ];
 }
 
-/** The disc, the state in words, and the buttons. */
-function createHero(run: (command: Command) => void) {
-  const widget = vertical(6);
-  widget.valign = Gtk.Align.CENTER;
-  widget.add_css_class('culvert-hero');
-  const icon = new Gtk.Image({ pixel_size: 48, accessible_role: Gtk.AccessibleRole.PRESENTATION });
-  const disc = new Gtk.Overlay({ halign: Gtk.Align.CENTER, margin_bottom: 6 });
-  disc.child = new Adw.Bin({ child: icon, css_classes: ['culvert-disc'] });
-  const state = centered(['title-1']);
-  const sentence = centered(['culvert-sentence']);
-  const clock = centered(['dim-label', 'numeric']);
-  clock.natural_wrap_mode = Gtk.NaturalWrapMode.NONE;
-  // it changes each second, and says nothing that the state does not
-  clock.accessible_role = Gtk.AccessibleRole.PRESENTATION;
-  const proof = createProof();
-  const line = new Gtk.Box({ spacing: 6, halign: Gtk.Align.CENTER, css_classes: ['culvert-clock'] });
-  line.append(clock);
-  line.append(proof.button);
-  const toggle = pill();
-  const countdown = createCountdown(toggle, run);
-  disc.add_overlay(countdown.ring);
-  const connect = pill(_('Connect'));
-  const disconnect = pill(_('Disconnect'));
-  const both = new Gtk.Box({ spacing: 12, halign: Gtk.Align.CENTER, margin_top: 12 });
-  for (const button of [connect, disconnect]) both.append(button);
-  const remedy = pill();
-  const spinner = new Gtk.Spinner({ spinning: true });
-  const waitingText = new Gtk.Label();
-  const waiting = new Gtk.Box({
-    spacing: 6,
-    halign: Gtk.Align.CENTER,
-    margin_top: 6,
-    css_classes: ['culvert-waiting'],
-  });
-  waiting.append(spinner);
-  waiting.append(waitingText);
-  const { details, text, copy } = createDetails(() => hero.copied());
-  for (const button of [remedy, toggle]) button.margin_top = 12;
-  const above = [disc, state, sentence, line, proof.text, countdown.words];
-  const below = [remedy, toggle, both, countdown.buttons, waiting, details];
-  for (const child of [...above, ...below]) widget.append(child);
-  const hero = {
-    widget,
-    clock,
-    proof,
-    countdown,
-    toggle,
-    connect,
-    disconnect,
-    remedy,
-    copied: () => {},
-    show(whole: View) {
-      const view = whole.tunnel;
-      const ending = countdown.show(whole);
-      const pressed = ending?.pause && view.toggle.action === 'connect' ? ending.end.label : view.toggle.label;
-      icon.icon_name = view.icon;
-      for (const tone of TONES) {
-        if (tone === view.tone) widget.add_css_class(`tone-${tone}`);
-        else widget.remove_css_class(`tone-${tone}`);
-      }
-      state.label = view.label;
-      sentence.label = view.sentence;
-      const either = view.look === 'unknown' && view.settable;
-      both.visible = either;
-      toggle.visible = !either && view.look !== 'unavailable';
-      toggle.label = pressed;
-      toggle.sensitive = view.toggle.sensitive;
-      toggle.css_classes = ['pill', ...(view.toggle.on || view.remedy ? [] : ['suggested-action'])];
-      setName(toggle, pressed);
-      setDescription(toggle, `${view.label}. ${view.sentence}`);
-      remedy.visible = view.remedy !== null;
-      labelButton(remedy, view.remedy?.label ?? '');
-      remedy.css_classes = ['pill', 'suggested-action'];
-      for (const part of [spinner, waitingText]) part.visible = view.waiting !== null;
-      waitingText.label = view.waiting ?? '';
-      details.visible = view.details !== null;
-      text.label = view.details ?? '';
-      setName(copy, _('Copy the technical details'));
-    },
-  };
-  return hero;
-}
-
-/** The place where the user appears through the tunnel, and the button that finds out. */
-function createProof() {
-  const text = centered(['culvert-proof']);
-  text.visible = false;
-  const button = new Gtk.Button({ css_classes: ['flat', 'culvert-check'], valign: Gtk.Align.CENTER, visible: false });
-  return {
-    text,
-    button,
-    show(view: ProofView | null) {
-      button.visible = view !== null;
-      text.visible = Boolean(view?.text);
-      if (!view) {
-        // an address is private, and the connection that it belonged to is gone
-        text.label = '';
-        return;
-      }
-      if (text.label !== (view.text ?? '')) {
-        text.label = view.text ?? '';
-        if (view.text) announce(button, view.text);
-      }
-      for (const tone of ['success', 'warning'] as const)
-        if (tone === view.tone) text.add_css_class(tone);
-        else text.remove_css_class(tone);
-      labelButton(button, view.button.label);
-      button.sensitive = view.button.sensitive;
-      setName(button, view.button.name);
-    },
-  };
-}
-
-/** Words of the tunnel CLI itself: for a search engine and for support. */
-function createDetails(copied: () => void) {
-  const text = new Gtk.Label({
-    wrap: true,
-    wrap_mode: Pango.WrapMode.WORD_CHAR,
-    selectable: true,
-    can_focus: false,
-    hexpand: true,
-    xalign: 0,
-    css_classes: ['caption', 'monospace'],
-  });
-  const copy = copyButton(_('Copy the technical details'), () => text.label, copied);
-  const line = new Gtk.Box({ spacing: 6, margin_top: 6 });
-  line.append(text);
-  line.append(copy);
-  const details = new Gtk.Expander({
-    label: _('Technical details'),
-    child: line,
-    halign: Gtk.Align.CENTER,
-    margin_top: 6,
-  });
-  setName(details, _('Technical details'));
-  return { details, text, copy };
-}
-
 /** The curve with its two figures; pressing it opens the history, at now. */
 function createFigures(graph: Graph, open: () => void) {
   const figure = (title: string, end: boolean) => {
@@ -366,14 +223,6 @@ function createFigures(graph: Graph, open: () => void) {
   setName(widget, _('Open the history'));
   widget.connect('clicked', open);
   return { widget, latency: latency.value, loss: loss.value };
-}
-
-function centered(css_classes: string[] = []): Gtk.Label {
-  return new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, max_width_chars: 40, css_classes });
-}
-
-function pill(label = ''): Gtk.Button {
-  return new Gtk.Button({ label, halign: Gtk.Align.CENTER, css_classes: ['pill'] });
 }
 
 function into(box: Gtk.Box): [(group: Gtk.Widget) => void, (group: Gtk.Widget) => void] {
