@@ -4,9 +4,9 @@ import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Turn } from '../run/turn.ts';
 import { hide, Mask } from './mask.ts';
-import { atGateway, briefly, passedOn, readAnswer, withLength } from './messages.ts';
+import { atGateway, briefly, passedOn, type Refused, readAnswer, withLength, withRest } from './messages.ts';
 import type { Room } from './room.ts';
-import { keyOf, type Passing, readStart, type Start } from './upstream.ts';
+import { keyOf, type Passing, type Route, readStart, type Start } from './upstream.ts';
 
 const ERROR_BYTES = 65_536;
 /** A page of Firecrawl has up to 10 MiB. A larger answer is passed on as it is. */
@@ -92,14 +92,44 @@ export async function passError(
   res: ServerResponse,
   { using, route, rest }: Passing & { rest?: number },
 ): Promise<void> {
-  const headers = headersOf(answer, { using, route });
-  if (rest !== undefined) {
-    headers.push('x-should-retry', 'false');
-    if (rest > 0 && answer.headers['retry-after'] === undefined) headers.push('retry-after', String(rest));
-  }
-  res.writeHead(answer.statusCode ?? 500, headers);
-  if (error.isWhole) end(res, hidden(error.bytes, { using, route }));
+  const { status, headers, body } = refusedBy(answer, error, { using, route, rest });
+  res.writeHead(status, headers);
+  if (error.isWhole) end(res, body);
   else await pass(answer, res, { using, route }, error.bytes);
+}
+
+/**
+ * An error of the provider for the program.
+ * @param rest as for `passError`; the answer is then repeated when the pool has no account to ask with
+ */
+export function refusedBy(
+  answer: IncomingMessage,
+  error: Start,
+  { using, route, rest }: Passing & { rest?: number | undefined },
+): Refused {
+  const status = answer.statusCode ?? 500;
+  const headers = headersOf(answer, { using, route });
+  const body = hidden(error.bytes, { using, route });
+  if (rest === undefined) return { status, headers, body };
+  if (route.plan.pool && error.isWhole) {
+    // it may be for another program, which gets no placeholder but its own
+    const kept = hide(error.bytes, Buffer.from(keyOf({ using, route })), '');
+    const type = answer.headers['content-type'];
+    route.ledger.lastRefused = { status, headers: type === undefined ? [] : ['content-type', type], body: kept };
+  }
+  return { status, headers: withRest(headers, rest), body };
+}
+
+/** The answer to a request for which there is no account: what the provider said last, where its accounts are all used up. */
+export function refusedByPool({ ledger }: Route, { refusal, usedUp }: Turn): Refused {
+  const own = { success: false, error: refusal || 'No account can be used.' };
+  const last = usedUp === undefined ? undefined : ledger.lastRefused;
+  const { status, headers, body } = last ?? {
+    status: refusal ? 429 : 401,
+    headers: ['content-type', 'application/json'],
+    body: Buffer.from(JSON.stringify(own)),
+  };
+  return { status, headers: withRest(withLength(headers, body.length), usedUp ?? 0), body };
 }
 
 /** The first 64 KiB of an error's body, or what came of it in time. */

@@ -7,7 +7,7 @@ import type { Plan } from '../store/plan.ts';
 import { REQUEST } from '../store/state.ts';
 import { say } from '../system/errors.ts';
 import { sha256 } from '../system/hash.ts';
-import { deny, passAnswer, passError, readError } from './answer.ts';
+import { deny, passAnswer, passError, readError, refusedByPool } from './answer.ts';
 import { amountIn, briefly, commandOf, entryFor, isAbout, isBilled, namedIn, partsOf, verdictOf } from './messages.ts';
 import { NoAnswer, type Route, readStart, type Start, send } from './upstream.ts';
 
@@ -49,7 +49,10 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   try {
     if (!hasBudget) return refuse('budget', `The budget of "${consumer.name}" is used up.`);
     let using = await turn.take();
-    if (!using) return deny(res, turn.refusal ? 429 : 401, turn.refusal || 'No account can be used.');
+    if (!using) {
+      const { status, headers, body } = refusedByPool(route, turn);
+      return void res.writeHead(status, headers).end(body);
+    }
     for (;;) {
       const lowered = loweredFor(turn, using, asked, plan);
       if (lowered && plan.capacity.reserve > 0)

@@ -156,7 +156,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     idleSockets.delete(req.socket);
     if (!(await isOurs(req.socket))) return void socket.destroy();
     const route = await routeOf(req);
-    if ('status' in route) return end(socket, route.status);
+    if ('status' in route) return end(socket, route);
     enter(socket, route.consumer);
     await forwardUpgrade(req, socket, head, route);
   };

@@ -11,6 +11,7 @@ import type { Resolved } from '../store/secrets.ts';
 import { type CliState, readState, stateStamp, updateState } from '../store/state.ts';
 import { reason, say } from '../system/errors.ts';
 import { oncePerTurn } from '../system/once-per-turn.ts';
+import type { Refused } from './messages.ts';
 
 const WRITE_EVERY_MS = 200;
 /** Another process may write as well. Nothing is served while this one waits, so it tries again later. */
@@ -34,6 +35,8 @@ export class Ledger implements Book {
   #credentials: { value: Credentials; since: number } | undefined;
   #changes: Change[] = [];
   #entries: AuditEntry[] = [];
+  /** The provider's last answer about a limit, without a key or a placeholder. */
+  lastRefused: Refused | undefined;
   readonly held = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 

@@ -11,6 +11,13 @@ const OF_PERSON = ['cookie', 'set-cookie', 'authorization', 'x-api-key', 'accept
 const STAYING = new Set([...OF_CONNECTION, ...OF_PERSON]);
 const GROUPS = /^(?:proxy-|x-forwarded-)/;
 
+/** An answer that says that no account can make a request. */
+export interface Refused {
+  status: number;
+  headers: string[];
+  body: Buffer;
+}
+
 const BY_STATUS: Record<number, Retry['class']> = { 401: 'auth', 402: 'quota', 429: 'rate' };
 
 /** Headers that go on, names and values in turn. */
@@ -37,6 +44,15 @@ export function withLength(headers: readonly string[], bytes: number): string[] 
 /** Leaves headers out by their names. */
 export function without(headers: readonly string[], names: RegExp): string[] {
   return headers.filter((_, index) => !names.test(headers[index - (index % 2)]!));
+}
+
+/**
+ * The headers of an answer after which asking again immediately is no use.
+ * @param rest seconds until it may be of use, or 0 where that is not known
+ */
+export function withRest(headers: readonly string[], rest: number): string[] {
+  const isGiven = headers.some((name, index) => index % 2 === 0 && /^retry-after$/i.test(name));
+  return [...headers, 'x-should-retry', 'false', ...(rest > 0 && !isGiven ? ['retry-after', String(rest)] : [])];
 }
 
 /** The meaning of an error for the account, or `undefined` for none. */

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseDuration } from '../system/duration.ts';
-import { headersOf, readError } from './answer.ts';
+import { headersOf, readError, refusedBy, refusedByPool } from './answer.ts';
 import { turnFor } from './forward.ts';
 import { withKeyInProtocols } from './key-places.ts';
 import { Mask } from './mask.ts';
-import { verdictOf } from './messages.ts';
-import { ask, keyOf, NoAnswer, type Passing, type Route, type Start } from './upstream.ts';
+import { type Refused, verdictOf, withLength } from './messages.ts';
+import { ask, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
 
 /** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
@@ -41,11 +41,11 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
   try {
     if (!hasBudget) {
       turn.denied('budget');
-      return end(client, 402);
+      return end(client, { status: 402 });
     }
     let using = await turn.take();
     for (;;) {
-      if (!using) return end(client, 401);
+      if (!using) return end(client, refusedByPool(route, turn));
       started = ledger.context.now();
       used = { spent: 0, account: using.name };
       const connection = await connect(req, client, { using, route });
@@ -68,18 +68,18 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
       const verdict = verdictOf(seen, http, plan.ownPatterns);
       if (!verdict) {
         turn.answered(using.name, false, started);
-        return end(client, seen.status, error);
+        return end(client, refusedBy(answer, error, { using, route }));
       }
       if (verdict.class === 'auth') ledger.forgetCredentials();
-      const { more } = await turn.refused(using, verdict, ledger.context.now() - started);
+      const { more, rest = 0 } = await turn.refused(using, verdict, ledger.context.now() - started);
       const following = more ? await turn.take() : undefined;
-      if (!following) return end(client, seen.status);
+      if (!following) return end(client, refusedBy(answer, error, { using, route, rest }));
       using = following;
     }
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
     if (used.account !== undefined) turn.answered(used.account, false, started);
-    end(client, 502);
+    end(client, { status: 502 });
   } finally {
     if (hasBudget) consumers.end(consumer, turn.cost, used);
     await turn.finish();
@@ -87,16 +87,14 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
 }
 
 /** Refuses a websocket. */
-export function end(
-  client: Duplex,
-  status: number,
-  { bytes, isWhole }: Start = { bytes: Buffer.alloc(0), isWhole: false },
-): void {
-  const body = isWhole ? bytes : Buffer.alloc(0);
-  client.end(
-    `HTTP/1.1 ${status} \r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body.toString('latin1')}`,
-    'latin1',
-  );
+export function end(client: Duplex, refused: Pick<Refused, 'status'> & Partial<Refused>): void {
+  const { status, headers = [], body = Buffer.alloc(0) } = refused;
+  const lines = [`HTTP/1.1 ${status} `, 'Connection: close', ...linesOf(withLength(headers, body.length))];
+  client.end(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), body]));
+}
+
+function linesOf(headers: readonly string[]): string[] {
+  return headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
 }
 
 /** @throws NoAnswer */
@@ -131,9 +129,8 @@ function connect(req: IncomingMessage, client: Duplex, passing: Passing): Promis
 
 /** The provider chooses the subprotocol that is the key, and the program expects its placeholder back. */
 function handshake(answer: IncomingMessage, passing: Passing): string {
-  const headers = headersOf(answer, passing);
   const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket'];
-  for (let index = 0; index < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}`);
+  lines.push(...linesOf(headersOf(answer, passing)));
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 

@@ -32,6 +32,7 @@ class PoolLeases implements Leases {
   readonly isShared = true;
   degraded = false;
   refusal = '';
+  usedUp: Leases['usedUp'];
   readonly #options: LeaseOptions;
   readonly #store: Store;
   readonly #ids: ReturnType<typeof identification>;
@@ -124,6 +125,8 @@ class PoolLeases implements Leases {
       }
       if (!(await this.#patience.wait(reply))) {
         this.refusal = describeRefusal(ids, reply);
+        const isUsedUp = reply.accounts.every(({ state }) => ['refused', 'resting', 'spent'].includes(state));
+        this.usedUp = isUsedUp ? { ms: reply.ms } : undefined;
         learnRefusal(ids, reply.accounts, this.#machine());
         return undefined;
       }

@@ -194,6 +194,12 @@ export class Turn {
     return this.#parts.leases.refusal;
   }
 
+  /** With a pool whose accounts are all used up: in how many seconds one is free, or 0 where that is not known. */
+  get usedUp(): number | undefined {
+    const { usedUp } = this.#parts.leases;
+    return usedUp && Math.ceil((usedUp.ms ?? 0) / 1_000);
+  }
+
   /** Units that an account is known to have for this request, its reserve included. */
   left(account: string): number | undefined {
     const { state, book } = this.#parts;

@@ -15,7 +15,10 @@ async function setUp(t: TestContext, keys: Record<string, string>, refused: Reco
   provider.server.on('upgrade', (req, socket: Duplex) => {
     const key = String(req.headers['sec-websocket-protocol']);
     asked.push(`${key} ${req.headers['sec-websocket-extensions'] ?? 'plain'}`);
-    if (refused[key]) return void socket.end(`HTTP/1.1 ${refused[key]} No\r\nContent-Length: 0\r\n\r\n`);
+    if (refused[key])
+      return void socket.end(
+        `HTTP/1.1 ${refused[key]} No\r\nContent-Type: text/x\r\nContent-Length: ${key.length}\r\n\r\n${key}`,
+      );
     socket.on('error', () => {});
     t.after(() => socket.destroy());
     const head = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: ${key}\r\n\r\n`;
@@ -61,6 +64,14 @@ test('a socket without the placeholder does not reach the provider, and a refusa
   assert.deepEqual(asked, []);
   const [refused] = await once(connect(), 'response');
   assert.equal(refused.statusCode, 403);
+});
+
+test('a refusal of the last account goes out as it is, and says when to ask again', async t => {
+  const { connect, key } = await setUp(t, { a: 'real-a', b: 'real-b' }, { 'real-a': 402, 'real-b': 429 });
+  const [refused] = await once(connect(), 'response');
+  const { 'content-type': type, 'retry-after': rest, 'x-should-retry': again } = refused.headers;
+  assert.deepEqual([refused.statusCode, type, rest, again], [429, 'text/x', '60', 'false']);
+  assert.equal(String((await refused.toArray())[0]), key.slice(0, 6));
 });
 
 test('a socket that the provider breaks off is in the audit log', async t => {
