@@ -2,7 +2,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { HttpProvider } from '../catalog/catalog.ts';
 import { digest } from '../system/hash.ts';
-import { keyIn, keysInProtocols } from './key-places.ts';
+import { isKeyHeader, keyIn, keysInProtocols } from './key-places.ts';
 
 /** The answer to a request that is not forwarded. */
 export interface Refusal {
@@ -57,8 +57,10 @@ export function admit(target: string, headers: Headers, { consumers, port, http 
  * subprotocol, and clients of an MCP server in its address.
  */
 function placeholdersIn(target: string, headers: Headers, http: Door['http']): string[] {
-  const given = headers[http.key_header] ?? [];
-  if (given.length > 0) return given.length === 1 ? [given[0]!.replace(/^[A-Za-z-]+ +/, '')] : [];
+  const others = () => Object.keys(headers).filter(isKeyHeader);
+  const names = headers[http.key_header] ? [http.key_header] : others();
+  if (names.length > 0)
+    return names.flatMap(name => (headers[name]!.length === 1 ? headers[name]![0]!.replace(/^[A-Za-z-]+ +/, '') : []));
   const protocols = headers.upgrade ? (headers['sec-websocket-protocol'] ?? []) : [];
   if (protocols.length > 0) return protocols.length === 1 ? keysInProtocols(protocols[0]!) : [];
   return [keyIn(target, http)];

@@ -11,6 +11,11 @@ export function keyValue({ key_header, key_scheme }: HttpProvider, key: string):
   return key_header === 'authorization' ? `${key_scheme} ${key}` : key;
 }
 
+/** Reports whether a header, in small letters, may hold a key of a person. Programs of one provider use several. */
+export function isKeyHeader(name: string): boolean {
+  return name === 'authorization' || name.endsWith('api-key');
+}
+
 /** Reports whether an address is the one of the provider's MCP server, with or without a key in it. */
 export function isForMcp(target: string, { mcp }: Pick<HttpProvider, 'mcp'>, key: string): boolean {
   const own = mcp && partsIn(mcp.address).filter(part => part !== '{key}');

@@ -4,10 +4,11 @@ import type { Retry } from '../run/choose/cooldowns.ts';
 import { at, cooldownOf, parseJson } from '../run/rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
 import { REQUEST } from '../store/state.ts';
+import { isKeyHeader } from './key-places.ts';
 
 /** Headers of one connection only (RFC 9110), and those that would tell the provider or the program about the other. */
 const OF_CONNECTION = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'host'];
-const OF_PERSON = ['cookie', 'set-cookie', 'authorization', 'x-api-key', 'accept-encoding', 'forwarded'];
+const OF_PERSON = ['cookie', 'set-cookie', 'accept-encoding', 'forwarded'];
 const STAYING = new Set([...OF_CONNECTION, ...OF_PERSON]);
 const GROUPS = /^(?:proxy-|x-forwarded-)/;
 
@@ -29,7 +30,7 @@ export function passedOn(raw: readonly string[], { key_header, account_headers }
   const headers: string[] = [];
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index]!.toLowerCase();
-    const ofAccount = name === key_header || account_headers.includes(name);
+    const ofAccount = name === key_header || isKeyHeader(name) || account_headers.includes(name);
     if (!STAYING.has(name) && !ofAccount && !ofHop.includes(name) && !GROUPS.test(name))
       headers.push(raw[index]!, raw[index + 1]!);
   }

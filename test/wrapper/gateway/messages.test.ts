@@ -36,9 +36,14 @@ test('only a program with the placeholder is let in, by the one name of the gate
   assert.equal(statusOf({ host: good.host }), 401);
   assert.equal(statusOf({ ...good, authorization: ['Bearer fc-12'] }), 401);
   assert.equal(statusOf({ ...good, authorization: ['Bearer fc-1', 'Bearer fc-1'] }), 401);
+  assert.equal(statusOf({ host: good.host, 'x-firecrawl-api-key': ['fc-1'] }), undefined);
+  assert.equal(statusOf({ host: good.host, 'x-api-key': ['fc-1', 'fc-1'] }), 401);
+  assert.equal(statusOf({ ...good, authorization: ['Bearer fc-2'], 'x-api-key': ['fc-1'] }), 401);
   const websocket = { host: good.host, upgrade: ['websocket'], 'sec-websocket-protocol': ['fc-1'] };
   assert.equal(statusOf(websocket), undefined);
   assert.equal(statusOf({ ...websocket, 'sec-websocket-protocol': ['fc-2'] }), 401);
+  const realtime = 'realtime, openai-insecure-api-key.fc-1, v1';
+  assert.equal(statusOf({ ...websocket, 'sec-websocket-protocol': [realtime] }), undefined);
   assert.equal(statusOf({ host: good.host, 'sec-websocket-protocol': ['fc-1'] }), 401);
   assert.equal(statusOf({ host: good.host }, '/fc-1/v2/mcp'), undefined);
   for (const elsewhere of ['/fc-1/v2/scrape', '/v2/fc-1/mcp', '/fc-1/fc-1/v2/mcp', '/v2/mcp?key=fc-1'])
@@ -57,6 +62,8 @@ test('headers of the connection and of the account stay behind', () => {
     'Bearer fc-1',
     'Cookie',
     'a',
+    'X-Firecrawl-API-Key',
+    'fc-2',
     'Accept',
     'y',
   ];

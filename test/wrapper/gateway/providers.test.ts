@@ -37,6 +37,22 @@ for (const error of ['This website is no longer supported', 'Accept the terms fi
     assert.equal(calls.length, 1);
   });
 
+for (const { cli, header } of [
+  { cli: 'exa', header: 'authorization' },
+  { cli: 'firecrawl', header: 'x-firecrawl-api-key' },
+  { cli: 'elevenlabs', header: 'authorization' },
+])
+  test(`a program of ${cli} may send its placeholder in ${header}`, async t => {
+    const { calls, seen, url, placeholder, http } = await openShipped(t, cli, AB, (_key, _req, res) =>
+      json(res, 200, {}),
+    );
+    const headers = { [header]: header === 'authorization' ? `Bearer ${placeholder}` : placeholder };
+    assert.equal((await fetch(`${url}/search`, { method: 'POST', body: '{}', headers })).status, 200);
+    assert.deepEqual(calls, ['real-a POST /search']);
+    const own = Object.entries(seen[0]!).filter(([, value]) => String(value).includes('real-a'));
+    assert.deepEqual([own.map(([name]) => name), header in seen[0]!], [[http.key_header], header === http.key_header]);
+  });
+
 test('the pause of an account is as long as the text of its error says', async t => {
   const error = 'Rate limit exceeded. Consumed (req/min): 11, please retry after 23s, resets at Thu Jan 01 2026';
   const { ask } = await openShipped(t, 'firecrawl', { a: 'real-a' }, (_key, _req, res) => json(res, 429, { error }));
