@@ -28,13 +28,15 @@ export interface Machine {
 
 const top = join(import.meta.dirname, '../..');
 
-/** A packed root of a Debian release; null where none can be made. It is kept with the downloads of tests. */
-function packedRoot(release: string): string | null {
-  const kept = join(process.env.CULVERT_TEST_CACHE ?? '/var/cache/culvert-test', 'roots');
-  const tar = join(kept, `${release}.tar`);
+/** Where packed roots are kept, with the downloads of tests. */
+export const ROOTS = join(process.env.CULVERT_TEST_CACHE ?? '/var/cache/culvert-test', 'roots');
+
+/** A packed root of a Debian release; null where none can be made. */
+export function packedRoot(release: string): string | null {
+  const tar = join(ROOTS, `${release}.tar`);
   if (fs.existsSync(tar)) return tar;
-  fs.mkdirSync(kept, { recursive: true });
-  const made = fs.mkdtempSync(join(kept, 'new-'));
+  fs.mkdirSync(ROOTS, { recursive: true });
+  const made = fs.mkdtempSync(join(ROOTS, 'new-'));
   const script = `debootstrap --variant=minbase --include=ca-certificates "$1" "$2/root" "$(data/release/mirror.sh)" >&2 &&
     tar -C "$2/root" -cf "$2/tar" . && mv "$2/tar" "$3"`;
   // in its own mount namespace, so that nothing stays mounted in what is removed next, even after a failure

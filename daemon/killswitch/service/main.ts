@@ -29,6 +29,7 @@ import { createTimer } from './timer.ts';
 
 /** Exit after this long without calls while the kill switch is off. */
 const IDLE_SECONDS = 30;
+const SIGTERM = 15;
 const FALLBACK = { allowLan: false, endpoints: shippedEndpoints() };
 
 const [mode = ''] = system.programArgs;
@@ -146,10 +147,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     void window.close('sleep');
     void control.check();
   });
-  GLib.unix_signal_add(GLib.PRIORITY_HIGH, 15, () => {
-    void window.close('service').then(end);
-    return GLib.SOURCE_REMOVE;
-  });
+  await onTermination(() => void window.close('service').then(end));
 
   await control.start(); // before the name, so that the first caller finds the rules in force
   await programs.start();
@@ -196,6 +194,16 @@ function onSleep(bus: Gio.DBusConnection, slept: () => void): void {
     Gio.DBusSignalFlags.NONE,
     slept,
   );
+}
+
+/** GLib 2.80 moved signals into a library of its own, which older systems lack. */
+async function onTermination(ended: () => void): Promise<void> {
+  const unix = await import('gi://GLibUnix?version=2.0' as string).catch(() => null);
+  const add: typeof GLib.unix_signal_add = unix?.default.signal_add_full ?? GLib.unix_signal_add;
+  add(GLib.PRIORITY_HIGH, SIGTERM, () => {
+    ended();
+    return GLib.SOURCE_REMOVE;
+  });
 }
 
 function outsidePlaces(): OutsidePlaces {

@@ -90,7 +90,9 @@ export function onStage(title: string, act: (stage: Stage, t: TestContext) => Pr
 }
 
 /** The hierarchy of cgroups of version 2, also if version 1 is mounted too. */
-const CGROUPS = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup'].find(path => existsSync(join(path, 'cgroup.procs')));
+export const CGROUPS = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup'].find(path =>
+  existsSync(join(path, 'cgroup.procs')),
+);
 
 /** Becomes a machine with cgroups of its own: version 2 alone, as `$1` in the real hierarchy. It has no activation files either. */
 const WITH_CGROUPS = `mkdir "$1" && echo $$ >"$1/cgroup.procs" && exec unshare -nmC -- sh -c '
@@ -275,7 +277,7 @@ async function callAs(uid: number, words: readonly string[], env: NodeJS.Process
 }
 
 /** Deepest first, once its processes have ended. */
-function removeCgroup(path: string): void {
+export function removeCgroup(path: string): void {
   for (const entry of readdirSync(path, { withFileTypes: true }))
     if (entry.isDirectory()) removeCgroup(join(path, entry.name));
   try {

@@ -1,0 +1,68 @@
+// Roots of Debian releases with a systemd that can be booted: made once, kept packed.
+import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { packedRoot, ROOTS } from '../apt.ts';
+
+export const ROOT_PROGRAM = join(import.meta.dirname, 'root.sh');
+
+const PACKAGES = [
+  'systemd',
+  'systemd-sysv',
+  'libpam-systemd',
+  'dbus',
+  'dbus-user-session',
+  'polkitd',
+  'nftables',
+  'gjs',
+  'iproute2',
+  'procps',
+  'python3-minimal',
+];
+/** Units that ask for hardware. */
+const MASKED = [
+  'console-getty.service',
+  'getty@tty1.service',
+  'systemd-modules-load.service',
+  'systemd-pstore.service',
+];
+/** The Node of Debian 12 is too old. */
+const WITHOUT_NODE = ['bookworm'];
+
+/** A packed root of the release; null where none can be made. Remove the file after a change of the packages. */
+function packed(release: string): string | null {
+  const tar = join(ROOTS, `${release}-systemd.tar`);
+  if (fs.existsSync(tar)) return tar;
+  const base = packedRoot(release);
+  if (!base) return null;
+  const made = fs.mkdtempSync(join(ROOTS, 'new-'));
+  try {
+    const root = unpacked(base, made);
+    const packages = WITHOUT_NODE.includes(release) ? PACKAGES : [...PACKAGES, 'nodejs'];
+    const { status } = spawnSync(ROOT_PROGRAM, ['install', root, ...packages], { stdio: 'inherit' });
+    if (status !== 0 || spawnSync('tar', ['-C', root, '-cf', join(made, 'tar'), '.']).status !== 0) return null;
+    fs.renameSync(join(made, 'tar'), tar);
+    return tar;
+  } finally {
+    fs.rmSync(made, { recursive: true });
+  }
+}
+
+function unpacked(tar: string, place: string): string {
+  const root = join(place, 'root');
+  fs.mkdirSync(root);
+  const { status, stderr } = spawnSync('tar', ['-xf', tar, '-C', root], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+  return root;
+}
+
+/** A fresh root in an empty directory, with a Node that the packages can use; null where none can be made. */
+export function bootableRoot(release: string, place: string): string | null {
+  const tar = packed(release);
+  if (!tar) return null;
+  const root = unpacked(tar, place);
+  for (const unit of MASKED) fs.symlinkSync('/dev/null', join(root, 'etc/systemd/system', unit));
+  if (!WITHOUT_NODE.includes(release)) return root;
+  fs.copyFileSync(process.execPath, join(root, 'usr/bin/node'));
+  return spawnSync('chroot', [root, 'node', '--version']).status === 0 ? root : null;
+}
