@@ -70,7 +70,7 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
   async function place({ appId }: PlaceRequest, way: PlacedWay): Promise<PlaceResponse> {
     const app = await apps.find(appId);
     const { placeApp } = await import('./launch/place-app.ts');
-    return { ok: true, appId, pid: await placeApp(app, { way, launcher }, context) };
+    return { ok: true, appId, ...(await placeApp(app, { way, launcher }, context)) };
   }
 
   return {

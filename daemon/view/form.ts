@@ -89,7 +89,7 @@ export type Ask =
   /** Starts the daemon again, as a demo or not. */
   | { kind: 'restart'; demo: boolean }
   | { kind: 'client'; task: ClientTask }
-  /** Work of the page that the control is on. */
+  /** Work of the page that the control is on. A text that it resolves with is said instead of `done`. */
   | { kind: 'work'; changes: boolean; work(): Promise<unknown> };
 
 /** A change of the rules for networks. */

@@ -87,12 +87,13 @@ function executableOf(directory: string): string | null {
 }
 
 /**
- * True for a process of `culvert run --outside` that has become the program: before, it has its network without a way.
+ * True for a process of `culvert run` that has become the program: before, its place is not tested, or its network has no way.
  * @throws NodeJS.ErrnoException where there is no such process
  */
-export function hasOwnNetwork(pid: number, launcher: string): boolean {
-  const isOwn = readlinkSync(`/proc/${pid}/ns/net`) !== readlinkSync('/proc/self/ns/net');
-  return isOwn && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${launcher}\0run\0`);
+export function isStarted(pid: number, way: PlacedWay, launcher: string): boolean {
+  const isThere =
+    way === 'outside' ? readlinkSync(`/proc/${pid}/ns/net`) !== readlinkSync('/proc/self/ns/net') : isKept(pid);
+  return isThere && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${launcher}\0run\0`);
 }
 
 /** @throws NodeJS.ErrnoException where there is no such process */

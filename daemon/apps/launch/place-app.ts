@@ -1,6 +1,7 @@
 // Starts an app only through the tunnel or outside it, as `culvert run` does, or refuses where it would leave its place.
 import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Message } from '../../api/schema/values.ts';
 import type { PlacedWay } from '../../api/schema.ts';
 import type { FeatureContext } from '../../controls.ts';
 import * as outside from '../../killswitch/client/outside.ts';
@@ -13,7 +14,7 @@ import type { Launchable } from '../app-list.ts';
 import { flag, text } from '../desktop-entry.ts';
 import { expandFields, locateProgram, splitExec } from '../exec-key.ts';
 import { findProgram } from '../inspect-binary.ts';
-import { handsOver, hasOwnNetwork, isKept, runsElsewhere } from './escapes.ts';
+import { handsOver, isStarted, runsElsewhere } from './escapes.ts';
 import { type Launched, launch, sessionEnv } from './launch.ts';
 import { type CommandLine, fileNameOf, ownProfile } from './proxy-launch.ts';
 import { openRefusal } from './refusal.ts';
@@ -23,8 +24,6 @@ const PLACE_MS = { each: 50, limit: 60_000 };
 
 interface Way {
   requireService(places: typeof usual): void;
-  /** The process is in its place, and is the app's. @throws NodeJS.ErrnoException where it has ended */
-  isPlaced(pid: number, launcher: string): boolean;
   /** The app can't be started there, because another process does so. */
   noPlace: string;
   description: string;
@@ -33,13 +32,11 @@ interface Way {
 const WAYS: Readonly<Record<PlacedWay, Way>> = {
   'tunnel-only': {
     requireService: tunnelOnly.requireService,
-    isPlaced: pid => isKept(pid),
     noPlace: N_('%s can’t be kept in the tunnel, because another process starts it. Nothing was started.'),
     description: 'only through the tunnel',
   },
   outside: {
     requireService: outside.requireService,
-    isPlaced: hasOwnNetwork,
     noPlace: N_('%s can’t run outside the tunnel, because another process starts it. Nothing was started.'),
     description: 'outside the tunnel',
   },
@@ -47,15 +44,15 @@ const WAYS: Readonly<Record<PlacedWay, Way>> = {
 
 /**
  * @param launcher absolute path of `culvert`
- * @returns its process; null for an app in a terminal that has handed over
+ * @returns its process, null for an app in a terminal that has handed over; and what the app lacks there
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed, app-launch-failed
  */
 export async function placeApp(
   { app, entry, path }: Launchable,
   { way, launcher, places = usual }: { way: PlacedWay; launcher: string; places?: typeof usual },
   { env, paths }: FeatureContext,
-): Promise<number | null> {
-  const { requireService, isPlaced, noPlace, description } = WAYS[way];
+): Promise<{ pid: number | null; limits: Message[] }> {
+  const { requireService, noPlace, description } = WAYS[way];
   requireService(places);
   const session = sessionEnv(env);
   const line = commandLine({ app, entry, path });
@@ -82,9 +79,9 @@ export async function placeApp(
   };
   try {
     const launched = await launch(start, env);
-    const why = terminal ? null : await arrival(launched, pid => isPlaced(pid, launcher));
+    const why = terminal ? null : await arrival(launched, pid => isStarted(pid, way, launcher));
     if (why !== null) throw new Error(why);
-    return launched.pid;
+    return { pid: launched.pid, limits: refusal.limits() };
   } catch (cause) {
     const hint = `See why in a terminal: culvert run --${way} -- ${program}`;
     const failed = message('%s did not start. %s', app.name, (cause as Error).message);
@@ -120,13 +117,13 @@ async function refuseRunning(
   );
 }
 
-/** Waits until the process is in its place. @returns the reason where it ended before, or null */
-async function arrival({ pid, failure }: Launched, isPlaced: (pid: number) => boolean): Promise<string | null> {
+/** Waits until the process is the app, in its place. @returns the reason where it ended before, or null */
+async function arrival({ pid, failure }: Launched, isStarted: (pid: number) => boolean): Promise<string | null> {
   if (pid === null) return null;
   const ended = failure.then(why => ({ why }));
   for (let waited = 0; waited < PLACE_MS.limit; waited += PLACE_MS.each) {
     try {
-      if (isPlaced(pid)) return null;
+      if (isStarted(pid)) return null;
     } catch {
       return failure; // it has ended
     }

@@ -1,7 +1,8 @@
-// Reads why `culvert run` started no program, where no terminal shows it.
+// Reads why `culvert run` started no program, or what that lacks, where no terminal shows it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
+import { Message } from '../../api/schema/values.ts';
 import { Problem as Document } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
 import { readText } from '../../system/files.ts';
@@ -9,6 +10,8 @@ import { message } from '../../view/message.ts';
 
 /** Refusal of the command line itself, whose code is no code of a problem. */
 const Report = z.object({ detail: z.string(), hint: z.optional(z.string()) });
+
+const Limits = z.object({ limits: z.array(Message) });
 
 /** @param directory where only this user writes */
 export function openRefusal(directory: string) {
@@ -19,6 +22,11 @@ export function openRefusal(directory: string) {
     env: { CULVERT_REPORT: file },
     /** The refusal so far; null without one. @param name the app's */
     read: (name: string) => parseRefusal(readText(file) ?? '', name),
+    /** What the program that was started lacks. */
+    limits(): Message[] {
+      const { success, data } = Limits.safeParse(parseJson(readText(file) ?? ''));
+      return success ? data.limits : [];
+    },
     close: () => rmSync(own, { recursive: true, force: true }),
   };
 }

@@ -8,25 +8,27 @@ import { join } from 'node:path';
 import { Problem } from '../../problem.ts';
 import { INNER_DEVICE } from '../outside/addresses.ts';
 import type { Outside } from '../outside/outside.ts';
-import { message } from '../wording.ts';
+import { type Message, message, N_ } from '../wording.ts';
 import { askPatiently } from './ask-patiently.ts';
 import { isInstalled, type Places, places as usual } from './published-state.ts';
 
 /** Programs that look up names for others do it over the tunnel, by sockets in these directories. */
 const RESOLVERS = ['/run/systemd/resolve', '/run/nscd'] as const;
 const RESOLV_CONF = '/etc/resolv.conf';
+/** What the program lacks where the kernel can't forward IPv6 for it alone. */
+const NO_IPV6 = N_('The program has no IPv6: before 6.17, Linux forwards it for all links or for none.');
 /** A question for the gateway every 20 ms, for 10 s. */
 const PATIENCE = 'retrans 20 mcast_probes 500';
 
 /**
  * @param outer network namespace that bin/culvert was started in, as /proc names it
- * @returns what the program lacks, and whether it has to be one that an administrator allowed. @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no
- * program then
+ * @returns what the program lacks, and whether it has to be one that an administrator allowed
+ * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no program then
  */
 export async function leadOutside(
   outer: string | undefined,
   places = usual,
-): Promise<Pick<Outside, 'complete' | 'waits'>> {
+): Promise<{ limits: Message[]; waits: boolean }> {
   if (!existsSync('/run/systemd/system'))
     throw new Problem(
       'killswitch-failed',
@@ -48,7 +50,7 @@ export async function leadOutside(
       error,
     );
   }
-  return { complete: outside.complete, waits: outside.waits };
+  return { limits: outside.complete ? [] : [message(NO_IPV6)], waits: outside.waits };
 }
 
 /** @throws Problem killswitch-not-installed */

@@ -141,16 +141,3 @@ function sent(
     });
   });
 }
-
-/** The program that looks up names for other programs, from outside their place; null without one. */
-export function resolverElsewhere(root = ''): string | null {
-  if (existsSync(`${root}/run/nscd/socket`)) return 'nscd';
-  try {
-    const [, hosts = ''] = /^\s*hosts:(.*)$/m.exec(readFileSync(`${root}/etc/nsswitch.conf`, 'utf8')) ?? [];
-    if (/\sresolve\b/.test(hosts) && existsSync(`${root}/run/systemd/resolve/io.systemd.Resolve`))
-      return 'systemd-resolved';
-  } catch {
-    // without it, names are looked up in the files and by DNS
-  }
-  return null;
-}

@@ -31,7 +31,9 @@ export function createCommandRunner(host: CommandHost): (command: Command) => Pr
   return async ({ ask, confirm, undo, done }) => {
     try {
       const secrets = confirm ? await host.answer(confirm) : [];
-      if (!secrets || !(await executeAsk(host, ask, secrets))) return false;
+      const outcome = secrets && (await executeAsk(host, ask, secrets));
+      if (!outcome) return false;
+      if (typeof outcome === 'string') done = outcome;
       const text = done ?? (ask.kind === 'action' ? doneText(ask.request.action, host.translator()) : null);
       if (text) host.toast(text, undo && (() => void executeAsk(host, undo).catch(host.showError)));
       return true;
@@ -42,7 +44,8 @@ export function createCommandRunner(host: CommandHost): (command: Command) => Pr
   };
 }
 
-async function executeAsk(host: CommandHost, ask: Ask, secrets: string[] = []): Promise<boolean> {
+/** @returns whether it was done, or what to say of it */
+async function executeAsk(host: CommandHost, ask: Ask, secrets: string[] = []): Promise<boolean | string> {
   const { model } = host;
   switch (ask.kind) {
     case 'action':
@@ -89,9 +92,10 @@ async function executeAsk(host: CommandHost, ask: Ask, secrets: string[] = []): 
       return true;
     case 'client':
       return host.task(ask.task);
-    case 'work':
-      await ask.work();
-      return true;
+    case 'work': {
+      const said = await ask.work();
+      return typeof said === 'string' ? said : true;
+    }
   }
 }
 

@@ -6,7 +6,7 @@ import type { App, LaunchRequest, PlacedWay, ProxyMethod, Snapshot } from '../..
 import type { ClientState } from '../client/client-state.ts';
 import { modeName } from '../client/labels.ts';
 import type { Command } from '../form.ts';
-import { wordMessage } from '../message.ts';
+import { quoted, wordMessage, wordMessages } from '../message.ts';
 import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { KillSwitchLook } from './killswitch.ts';
@@ -242,12 +242,16 @@ function wayEntries(app: App, way: PlacedWay, { call, helper }: WayTools, tr: Tr
     ),
   };
   const launcher = way === 'outside' ? 'POST /api/apps/outside-launcher' : 'POST /api/apps/tunnel-launcher';
+  const started = fill(words.started, name);
   const start: AppEntry = {
     label: words.start,
     command:
       helper === 'not-installed'
         ? installCommand(words.missing, tr)
-        : work(() => call(launcher, { body: { appId } }), fill(words.started, name)),
+        : work(async () => {
+            const { limits } = await call(launcher, { body: { appId } });
+            return wordMessages([quoted(started), ...limits], tr);
+          }, started),
   };
   // the start of one that can't be placed there says why
   return packaging === 'native' || !present ? [start, shortcut] : [start];

@@ -1,6 +1,7 @@
 // The pages of apps, of the console and of updates, without a desktop.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Message } from '../../../daemon/api/schema/values.ts';
 import { type App, type ProblemCode, ProxyMethod, type UpdateCheck } from '../../../daemon/api/schema.ts';
 import {
   asText,
@@ -12,6 +13,7 @@ import {
   passes,
   SHOWS,
 } from '../../../daemon/view/log.ts';
+import { message } from '../../../daemon/view/message.ts';
 import {
   appBadge,
   appDetails,
@@ -113,7 +115,11 @@ test('shortcuts are offered for browsers first, never for what has one or can’
 
 test('the menu of an app starts it only through the tunnel or outside it, and makes shortcuts for that where it can be placed there', async () => {
   const asked: unknown[] = [];
-  const call = (async (line: string, { body }: { body: unknown }) => asked.push([line, body])) as never;
+  const limits: Message[] = [];
+  const call = (async (line: string, { body }: { body: unknown }) => {
+    asked.push([line, body]);
+    return { limits };
+  }) as never;
   const entries = (more: Partial<App>, helper: KillSwitchLook = 'off') =>
     furtherWays(app('firefox', 'Firefox', more), { call, helper }, tr);
   const labels = (more: Partial<App>) => entries(more).map(({ label }) => label);
@@ -140,6 +146,9 @@ test('the menu of an app starts it only through the tunnel or outside it, and ma
     ['POST /api/apps/shortcut', { appId: 'firefox.desktop', present: true, way: 'outside' }],
   ]);
   assert.equal(entries({})[0]!.command.done, 'Firefox started. It uses the tunnel only.');
+  limits.push(message('It has no %s.', 'IPv6'));
+  const { ask } = entries({})[0]!.command;
+  assert.equal(ask.kind === 'work' && (await ask.work()), 'Firefox started. It uses the tunnel only. It has no IPv6.');
   assert.equal(entries({})[2]!.command.done, 'Firefox started. It sends nothing through the tunnel.');
   const [kept, , led] = entries({}, 'not-installed').map(({ command }) => command);
   for (const command of [kept!, led!]) assert.deepEqual(command.ask, { kind: 'client', task: 'install-killswitch' });

@@ -93,7 +93,7 @@ const FEATURES: Omit<Features, 'changes' | 'metrics' | 'routes' | 'settingsFile'
       proxy: { host: '127.0.0.1', port: 40000 },
       shortcut: null,
     }),
-    place: async ({ appId }) => ({ ok: true, appId, pid: null }),
+    place: async ({ appId }) => ({ ok: true, appId, pid: null, limits: [] }),
     setShortcut: async ({ appId }) => ({ ok: true, appId, shortcut: null }),
   }),
   doctor: async () => ({

@@ -323,7 +323,7 @@ function succeed(daemon: FakeDaemon, line: string, body: unknown): unknown {
       return { ok: true, appId: given.appId, pid: 4321, proxy: { host: '127.0.0.1', port: 40000 }, shortcut: null };
     case 'POST /api/apps/tunnel-launcher':
     case 'POST /api/apps/outside-launcher':
-      return { ok: true, appId: given.appId, pid: 4321 };
+      return { ok: true, appId: given.appId, pid: 4321, limits: [] };
     case 'POST /api/apps/shortcut': {
       if (!found) throw problem('app-not-found', 404, `There is no app ${given.appId}.`);
       const path = given.present ? `/home/a/.local/share/applications/culvert-${found.id}` : null;

@@ -72,6 +72,8 @@ export const PlaceResponse = z.object({
   appId: z.string(),
   /** null where the user's systemd session started it and did not report it. */
   pid: z.nullable(z.int()),
+  /** What of the app is not in its place, or what the app lacks there. */
+  limits: z.array(Message),
 });
 export type PlaceResponse = z.infer<typeof PlaceResponse>;
 

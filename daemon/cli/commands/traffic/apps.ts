@@ -2,6 +2,7 @@
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { App, LaunchRequest, LaunchResponse, PlacedWay } from '../../../api/schema.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
+import { wordMessage } from '../../../view/message.ts';
 import { appBadge, appDetails, hasShortcut, launchRequest } from '../../../view/states/apps.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
@@ -115,6 +116,7 @@ async function placeApp(
     const pid = started.pid === null ? '' : ` (pid ${started.pid})`;
     const how = way === 'outside' ? 'It sends nothing through the tunnel.' : 'It uses the tunnel only.';
     show(context, started, () => `Started ${appId}${pid}. ${how}`);
+    for (const limit of started.limits) context.say(wordMessage(limit, english));
     return EXIT.ok;
   } catch (error) {
     const { report } = toExitReport(error);

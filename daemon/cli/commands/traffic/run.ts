@@ -1,6 +1,9 @@
 // `culvert run`: prepares the place of a program, which bin/culvert then becomes.
 import { basename, resolve } from 'node:path';
 import { ApiError } from '../../../api/client.ts';
+import type { Message } from '../../../api/schema/values.ts';
+import { wordMessage } from '../../../view/message.ts';
+import { english } from '../../../view/translator.ts';
 import type { Context, Run } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 
@@ -25,7 +28,9 @@ export const run: Run = async (context, words, options) => {
     throw new Failure('culvert run has to be started by the script "culvert".');
   const { Problem } = await import('../../../problem.ts');
   try {
-    await (isOutside ? outside(context, command) : tunnelOnly(context));
+    const limits = await (isOutside ? outside(env, command) : tunnelOnly());
+    if (!options.json) for (const limit of limits) context.say(`culvert: ${wordMessage(limit, english)}`);
+    else if (limits.length) context.stderr.write(`${JSON.stringify({ limits })}\n`);
   } catch (error) {
     throw error instanceof Problem ? new ApiError(error.toJSON()) : error;
   }
@@ -50,16 +55,20 @@ async function refuseEscape(words: readonly string[], isOutside: boolean, path: 
   });
 }
 
-async function tunnelOnly({ say, stderr }: Context): Promise<void> {
-  const { keepInTunnel, resolverElsewhere } = await import('../../../killswitch/client/tunnel-only.ts');
+/** @returns what is not kept in the tunnel */
+async function tunnelOnly(): Promise<Message[]> {
+  const [{ keepInTunnel }, { resolversElsewhere }] = await Promise.all([
+    import('../../../killswitch/client/tunnel-only.ts'),
+    import('../../../killswitch/client/resolvers.ts'),
+  ]);
   await keepInTunnel();
-  const resolver = stderr.isTTY ? resolverElsewhere() : null;
-  if (resolver) say(`Names are looked up by ${resolver}, which is not kept in the tunnel.`);
+  return resolversElsewhere();
 }
 
-async function outside({ env, say, stderr }: Context, command: string): Promise<void> {
+/** @returns what the command lacks */
+async function outside(env: Context['env'], command: string): Promise<Message[]> {
   const { leadOutside } = await import('../../../killswitch/client/outside.ts');
-  const { complete, waits } = await leadOutside(env.CULVERT_OUTER);
+  const { limits, waits } = await leadOutside(env.CULVERT_OUTER);
   if (waits) {
     const [{ requireAllowed }, { findProgram }] = await Promise.all([
       import('../../../killswitch/client/allowlist.ts'),
@@ -67,6 +76,5 @@ async function outside({ env, say, stderr }: Context, command: string): Promise<
     ]);
     requireAllowed(command.includes('/') ? resolve(command) : findProgram(command, env.PATH ?? ''));
   }
-  if (!complete && stderr.isTTY)
-    say('The program has no IPv6: before 6.17, Linux forwards it for all links or for none.');
+  return limits;
 }

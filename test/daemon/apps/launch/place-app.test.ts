@@ -1,5 +1,6 @@
 // Apps that use the tunnel only, or send nothing through it: the command line they start with, and when nothing is started.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
@@ -154,4 +155,17 @@ test('a refusal is passed on with its code, its words and what helps', async t =
     message: 'A did not start. This system lets users make no network namespaces',
     extras: { hint: 'Allow it' },
   });
+});
+
+test('what an app lacks outside the tunnel is passed on, once the app has started', async t => {
+  try {
+    execFileSync('unshare', ['-rn', 'true'], { stdio: 'ignore' });
+  } catch {
+    return t.skip('needs network namespaces of users');
+  }
+  const limits = [{ text: 'It has no %s.', values: ['IPv6'] }];
+  const culvert = `echo '${JSON.stringify({ limits })}' >"$CULVERT_REPORT"; exec unshare -rn -- sleep 60`;
+  const started = await stage(t, 'outside', culvert).place('tool');
+  process.kill(started.pid!, 'SIGKILL');
+  assert.deepEqual(started.limits, limits);
 });

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { hasOwnNetwork } from '../../../../daemon/apps/launch/escapes.ts';
+import { isStarted } from '../../../../daemon/apps/launch/escapes.ts';
 import { addressesOf, MAX_LINKS_OF_USER, numberOf } from '../../../../daemon/killswitch/outside/addresses.ts';
 import { attachLoop, LOOP, line } from '../../../support/killswitch/loops.ts';
 import {
@@ -150,7 +150,7 @@ test('it keeps its way while WARP sets its rule before all others, the link chan
   const program = await startLoop();
   const before = await seen();
   assert.equal(await program.ask(), UPLINK);
-  assert.equal(hasOwnNetwork(program.child.pid!, machine.program), true);
+  assert.equal(isStarted(program.child.pid!, 'outside', machine.program), true);
   for (let i = 0; i < 3; i++) {
     // without a priority the kernel puts it before ours
     await machine.script(

@@ -163,3 +163,12 @@ except OSError as error:
   assert.equal((await machine.run(machine.kept(...askAt('::1')))).out, 'PermissionError\n');
   servers[0]!.kill('SIGKILL');
 });
+
+test('it says which program looks names up outside the tunnel, also without a terminal', { skip: later }, async () => {
+  await machine.script('mkdir -p /run/nscd; : >/run/nscd/socket');
+  const said = 'Names are looked up by nscd, which is not kept in the tunnel.';
+  assert.deepEqual(await machine.run(machine.kept('true')), { code: 0, out: '', err: `culvert: ${said}\n` });
+  const { err } = await machine.run([machine.program, 'run', '--json', '--tunnel-only', '--', 'true']);
+  assert.deepEqual(JSON.parse(err), { limits: [{ text: said.replace('nscd', '%s'), values: ['nscd'] }] });
+  await machine.script('rm -r /run/nscd');
+});
