@@ -31,7 +31,7 @@ describe('the packages under a real systemd', { skip }, () => {
     await build('data/deb/build.sh', [source, deb, join(at, 'deb')], { DPKG_DEB_COMPRESSOR_LEVEL: '1' });
   });
 
-  for (const release of ['bookworm', 'trixie']) describe(`of ${release}`, () => testRelease(release, debs));
+  for (const release of ['bookworm', 'trixie']) describe(release, () => testRelease(release, debs));
 });
 
 function testRelease(release: string, debs: readonly string[]): void {

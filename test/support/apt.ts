@@ -28,7 +28,7 @@ export interface Machine {
 
 const top = join(import.meta.dirname, '../..');
 
-/** Where packed roots are kept, with the downloads of tests. */
+/** Directory of packed roots, with the downloads of tests. */
 export const ROOTS = join(process.env.CULVERT_TEST_CACHE ?? '/var/cache/culvert-test', 'roots');
 
 /** A packed root of a Debian release; null where none can be made. */

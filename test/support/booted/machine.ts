@@ -133,7 +133,7 @@ export function createMachine(t: Ends) {
   const inside = (...argv: string[]) => ['nsenter', `--target=${init}`, ...ENTER, ...argv];
 
   const machine = {
-    /** Where it writes what the login page does: see login-page.py. */
+    /** Path of a file of the login page: see login-page.py. */
     path: (name: string) => join(place, name),
     /** Starts a program as root. It has pipes, for a socket of this network would be a connection from outside. */
     start: (...argv: string[]) => hold('bash', '-c', PIPES, 'bash', ...inside(...argv)),

@@ -15,7 +15,7 @@ const RUNNING = [
   '/run/avahi-daemon/socket',
 ];
 
-/** What is said on a system with these sockets and this file. */
+/** Sentences for a system with these sockets and this file. */
 function said(t: TestContext, sockets: readonly string[], nsswitch: string | null): string[] {
   const root = temporary(t, 'resolvers');
   const write = (path: string, text: string) => {
