@@ -22,7 +22,7 @@ export function openRefusal(directory: string) {
     env: { CULVERT_REPORT: file },
     /** The refusal so far; null without one. @param name the app's */
     read: (name: string) => parseRefusal(readText(file) ?? '', name),
-    /** What the program that was started lacks. */
+    /** Limits of a program that was started. */
     limits(): Message[] {
       const { success, data } = Limits.safeParse(parseJson(readText(file) ?? ''));
       return success ? data.limits : [];

@@ -15,7 +15,7 @@ import { isInstalled, type Places, places as usual } from './published-state.ts'
 /** Programs that look up names for others do it over the tunnel, by sockets in these directories. */
 const RESOLVERS = ['/run/systemd/resolve', '/run/nscd'] as const;
 const RESOLV_CONF = '/etc/resolv.conf';
-/** What the program lacks where the kernel can't forward IPv6 for it alone. */
+/** Limit of a program on a kernel that can't forward IPv6 for it alone. */
 const NO_IPV6 = N_('The program has no IPv6: before 6.17, Linux forwards it for all links or for none.');
 /** A question for the gateway every 20 ms, for 10 s. */
 const PATIENCE = 'retrans 20 mcast_probes 500';

@@ -72,7 +72,7 @@ export const PlaceResponse = z.object({
   appId: z.string(),
   /** null where the user's systemd session started it and did not report it. */
   pid: z.nullable(z.int()),
-  /** What of the app is not in its place, or what the app lacks there. */
+  /** Sentences on what the app lacks there, or what of it is elsewhere. */
   limits: z.array(Message),
 });
 export type PlaceResponse = z.infer<typeof PlaceResponse>;

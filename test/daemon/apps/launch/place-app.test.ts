@@ -157,7 +157,7 @@ test('a refusal is passed on with its code, its words and what helps', async t =
   });
 });
 
-test('what an app lacks outside the tunnel is passed on, once the app has started', async t => {
+test('limits of an app outside the tunnel are passed on, once it has started', async t => {
   try {
     execFileSync('unshare', ['-rn', 'true'], { stdio: 'ignore' });
   } catch {
