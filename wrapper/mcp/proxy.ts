@@ -7,7 +7,7 @@ import { EXIT, say, WrapError } from '../system/errors.ts';
 import { type Entry, isTested, verdictOf } from './entry.ts';
 import { type Id, idOf, lineOf, type Message, readMessages, versionIn } from './messages.ts';
 import { Server } from './server.ts';
-import { Session } from './session.ts';
+import { Session, versionRequest } from './session.ts';
 
 /** Requests that cost nothing and change nothing: they are made again when a server ended before it answered. */
 const HARMLESS =
@@ -63,6 +63,7 @@ export class McpProxy {
   #drained: (() => void) | undefined;
   readonly #stopping: Promise<void>[] = [];
   #version: string | undefined;
+  #hasAskedVersion = false;
   #warned = false;
   #ends = 0;
   #hasAnswered = false;
@@ -109,6 +110,7 @@ export class McpProxy {
         return false;
       }
       this.#calls.set(id, call);
+      if (method === 'tools/call') this.#learnVersion(message);
       if (method === 'subscriptions/listen' && line) this.#session.listens.set(id, line);
       return true;
     }
@@ -122,6 +124,14 @@ export class McpProxy {
     if (stale > 0) this.#stale.set(id, stale - 1);
     else this.#asked.delete(id);
     return stale === 0;
+  }
+
+  /** Asks for the version, on which the meaning of an error depends. */
+  #learnVersion(message: Message): void {
+    const request = this.#version === undefined && !this.#hasAskedVersion ? versionRequest(message) : undefined;
+    if (!request) return;
+    this.#hasAskedVersion = true;
+    this.#ask(request.method, request.params);
   }
 
   #hold(id: Id, call: Call, refusal?: Buffer): void {
@@ -157,6 +167,7 @@ export class McpProxy {
     const own = this.#own.get(id);
     if (own) {
       this.#own.delete(id);
+      this.#version = versionIn(result) ?? this.#version;
       own(message);
       return false;
     }

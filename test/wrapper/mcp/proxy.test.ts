@@ -87,6 +87,20 @@ test('a server of the stateless protocol is set up with nothing but the open sub
   assert.equal(JSON.parse(changed).params._meta['io.modelcontextprotocol/subscriptionId'], 'sub');
 });
 
+test('a client of the stateless protocol that has not asked for the version of its server gets the next account as well', async t => {
+  const { client, call, textOf } = setUp(t, { a: 'quota-a', b: 'ok-b' });
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', progressToken: 'p' };
+  for (const id of [1, 2]) call(id, 'search', { _meta });
+  for (const id of [1, 2]) assert.equal(await textOf(id), 'result of search by b');
+  assert.deepEqual(
+    client
+      .lines()
+      .flatMap(line => JSON.parse(line).id ?? [])
+      .sort(),
+    [1, 2],
+  );
+});
+
 test('content is no error, and neither is a sentence of the provider behind the start of one', async t => {
   const { client, call, textOf, log } = setUp(t, { a: 'ok-a', b: 'ok-b' });
   await initialize(client);
