@@ -6,7 +6,7 @@ import {
   READ_AGAIN_MS,
   type ToolAccountsState,
   toolAccountsForm,
-} from '../../view/forms/tool-accounts.ts';
+} from '../../view/forms/tools/tool-accounts.ts';
 import { errorText } from '../../view/states/problems.ts';
 import { useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows/form.tsx';

@@ -4,7 +4,7 @@ import {
   READ_AGAIN_MS,
   type ToolAccountsState,
   toolAccountsForm,
-} from '../../../daemon/view/forms/tool-accounts.ts';
+} from '../../../daemon/view/forms/tools/tool-accounts.ts';
 import { errorText } from '../../../daemon/view/states/problems.ts';
 import { tr } from '../../i18n.ts';
 import type { Shell } from '../shell.ts';

@@ -1,16 +1,16 @@
 // The page of tool accounts as words, and what its controls ask for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError } from '../../../../daemon/api/client.ts';
-import type { Tool, ToolAccounts, ToolAccountsChange } from '../../../../daemon/api/schema/accounts.ts';
-import { ToolAccountsChange as Change } from '../../../../daemon/api/schema/accounts.ts';
-import { changeToolAccounts } from '../../../../daemon/view/client/change-tool-accounts.ts';
-import type { Command, Row } from '../../../../daemon/view/form.ts';
-import { formatIn } from '../../../../daemon/view/format.ts';
-import { NO_TOOL_ACCOUNTS, toolAccountsForm } from '../../../../daemon/view/forms/tool-accounts.ts';
-import { problem } from '../../../support/gnome/daemon.ts';
-import { richTool, tool, toolAccount } from '../../../support/gnome/initial.ts';
-import { tr } from '../../../support/gnome/translator.ts';
+import { ApiError } from '../../../../../daemon/api/client.ts';
+import type { Tool, ToolAccounts, ToolAccountsChange } from '../../../../../daemon/api/schema/accounts.ts';
+import { ToolAccountsChange as Change } from '../../../../../daemon/api/schema/accounts.ts';
+import { changeToolAccounts } from '../../../../../daemon/view/client/change-tool-accounts.ts';
+import type { Command, Row } from '../../../../../daemon/view/form.ts';
+import { formatIn } from '../../../../../daemon/view/format.ts';
+import { NO_TOOL_ACCOUNTS, toolAccountsForm } from '../../../../../daemon/view/forms/tools/tool-accounts.ts';
+import { problem } from '../../../../support/gnome/daemon.ts';
+import { richTool, tool, toolAccount } from '../../../../support/gnome/initial.ts';
+import { tr } from '../../../../support/gnome/translator.ts';
 
 const now = Date.parse('2026-11-22T12:00:00Z');
 const later = (seconds: number) => new Date(now + seconds * 1000).toISOString();

@@ -1,10 +1,10 @@
 // Describes the programs that use a tool's accounts through the gateway, for the page of tool accounts.
-import type { Tool } from '../../api/schema/accounts.ts';
-import type { Group, Row } from '../form.ts';
-import { formatCount, formatDate, formatIn } from '../format.ts';
-import { fill, type Translator } from '../translator.ts';
+import type { Tool } from '../../../api/schema/accounts.ts';
+import type { Group, Row } from '../../form.ts';
+import { formatCount, formatDate, formatIn } from '../../format.ts';
+import { fill, type Translator } from '../../translator.ts';
 
-/** The programs behind a gateway; nothing where there is none. @param now ms since the epoch */
+/** Programs behind a gateway; without rows if there are none. @param now ms since the epoch */
 export function consumerGroup({ cli, consumers, turnedAway }: Tool, now: number, tr: Translator): Group {
   return {
     id: `consumers-${cli}`,

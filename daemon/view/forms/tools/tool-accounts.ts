@@ -1,8 +1,9 @@
 // Describes the page of tool accounts: the accounts that culvert-wrap holds for command-line tools, and their shims.
-import type { Tool, ToolAccount, ToolAccounts, ToolAccountsChange, ToolRun } from '../../api/schema/accounts.ts';
-import type { Command, Form, Group, Question, Row, Tone } from '../form.ts';
-import { formatAbout, formatCount, formatDate, formatIn, formatList } from '../format.ts';
-import { fill, type Translator } from '../translator.ts';
+import type { Tool, ToolAccounts, ToolRun } from '../../../api/schema/accounts.ts';
+import type { Command, Form, Group, Question, Row, Tone } from '../../form.ts';
+import { formatDate } from '../../format.ts';
+import { fill, type Translator } from '../../translator.ts';
+import { accountRows, accountsCommand, addRow, leftText } from './account-rows.ts';
 import { consumerGroup } from './tool-consumers.ts';
 
 export interface ToolAccountsState {
@@ -59,10 +60,6 @@ function isUsed({ accounts, shim }: Tool): boolean {
   return accounts.length > 0 || shim !== 'none';
 }
 
-function change(request: ToolAccountsChange, more: Omit<Command, 'ask'> = {}): Command {
-  return { ask: { kind: 'tool-accounts', change: request }, ...more };
-}
-
 function refreshRow({ refreshing }: ToolAccounts, { _ }: Translator): Row {
   return {
     kind: 'button',
@@ -71,7 +68,7 @@ function refreshRow({ refreshing }: ToolAccounts, { _ }: Translator): Row {
     label: _('Ask Now'),
     busy: refreshing,
     subtitle: _('Asks each provider, with the account’s own key.'),
-    command: change({ change: 'refresh' }),
+    command: accountsCommand({ change: 'refresh' }),
   };
 }
 
@@ -97,7 +94,7 @@ function installCommand({ cli, path }: Tool, { _ }: Translator): Command {
     ),
     accept: _('Install'),
   };
-  return change({ change: 'install', cli }, { confirm, done: _('The shim is in place') });
+  return accountsCommand({ change: 'install', cli }, { confirm, done: _('The shim is in place') });
 }
 
 function toolGroups(tool: Tool, now: number, tr: Translator): Group[] {
@@ -182,7 +179,7 @@ function shimRow(tool: Tool, tr: Translator): Row {
     sensitive: path !== null,
     command:
       shim === 'installed'
-        ? change({ change: 'uninstall', cli }, { done: _('The original is back') })
+        ? accountsCommand({ change: 'uninstall', cli }, { done: _('The original is back') })
         : installCommand(tool, tr),
   };
 }
@@ -198,159 +195,15 @@ function firstRows({ cli, accounts }: Tool, { _ }: Translator): Row[] {
       title: _('First account'),
       value: first.name,
       options: enabled.map(({ name }) => ({ value: name, label: name })),
-      command: name => change({ change: 'use', cli, name }),
+      command: name => accountsCommand({ change: 'use', cli, name }),
     },
   ];
-}
-
-function accountRows({ cli }: Tool, account: ToolAccount, now: number, tr: Translator): Row[] {
-  const { name, enabled } = account;
-  const { _ } = tr;
-  const resting = restingUntil(account, now) !== undefined;
-  const tone: Tone = account.problem !== null ? 'error' : resting ? 'warning' : 'neutral';
-  const row: Row = {
-    kind: 'switch',
-    id: `account-${cli}-${name}`,
-    title: name,
-    subtitle: accountText(account, now, tr),
-    tone,
-    on: enabled,
-    command: change({ change: enabled ? 'disable' : 'enable', cli, name }),
-  };
-  if (!enabled) return [row, removeRow(cli, name, tr)];
-  if (!resting) return [row];
-  const wake: Row = {
-    // Translators: %s is the name of an account
-    kind: 'button',
-    id: `wake-${cli}-${name}`,
-    title: fill(_('“%s” is paused'), name),
-    label: _('Use Now'),
-    command: change({ change: 'wake', cli, name }),
-  };
-  return [row, wake];
-}
-
-function removeRow(cli: string, name: string, { _ }: Translator): Row {
-  const confirm: Question = {
-    // Translators: %s is the name of an account
-    heading: fill(_('Remove the account “%s”?'), name),
-    body: _('The key that Culvert stored for it is deleted.'),
-    accept: _('Remove'),
-    destructive: true,
-  };
-  return {
-    // Translators: %s is the name of an account
-    kind: 'button',
-    id: `remove-${cli}-${name}`,
-    title: fill(_('“%s” is turned off'), name),
-    label: _('Remove…'),
-    command: change({ change: 'remove', cli, name }, { confirm }),
-  };
-}
-
-/** The end of a cooldown in ms since the epoch, null for one until the key changes, undefined for none. */
-function restingUntil({ coolingDown }: ToolAccount, now: number): number | null | undefined {
-  if (!coolingDown) return undefined;
-  if (coolingDown.until === null) return null;
-  const until = Date.parse(coolingDown.until);
-  return until > now ? until : undefined;
-}
-
-/** Facts about an account, the most important first. */
-function accountText(account: ToolAccount, now: number, tr: Translator): string {
-  const { _ } = tr;
-  const { sharedWith, problem, emptyAt, resets } = account;
-  const secondsUntil = (at: string) => (Date.parse(at) - now) / 1000;
-  const parts = [
-    leftText(account, tr),
-    coolingText(account, now, tr),
-    problem,
-    // Translators: a forecast for a quota; %s is such as: 3 hours
-    emptyAt && secondsUntil(emptyAt) > 0 ? fill(_('Lasts about %s'), formatAbout(secondsUntil(emptyAt), tr)) : null,
-    // Translators: when a quota resets; %s is such as: in 3 hours
-    resets && secondsUntil(resets) > 0 ? fill(_('Renews %s'), formatIn(secondsUntil(resets), tr)) : null,
-    // Translators: %s is a list of names of accounts
-    sharedWith.length ? fill(_('Same quota as %s'), formatList(sharedWith, tr)) : null,
-  ].filter(part => part !== null);
-  return parts.length ? parts.join(' · ') : sourceText(account, tr);
-}
-
-function leftText({ remaining, limit }: Pick<ToolAccount, 'remaining' | 'limit'>, tr: Translator): string | null {
-  const { _ } = tr;
-  if (remaining === null) return null;
-  const left = formatCount(remaining, tr);
-  // Translators: what is left of a quota; the first %s is a number, the second the whole
-  return limit === null ? fill(_('%s left'), left) : fill(_('%s of %s left'), left, formatCount(limit, tr));
-}
-
-function coolingText(account: ToolAccount, now: number, tr: Translator): string | null {
-  const { _ } = tr;
-  const until = restingUntil(account, now);
-  if (until === undefined) return null;
-  const why = {
-    quota: _('Quota used up'),
-    rate: _('Too many requests'),
-    auth: _('Key refused'),
-  }[account.coolingDown!.class];
-  return until === null
-    ? // Translators: %s is such as: Key refused
-      fill(_('%s, not used until its key changes'), why)
-    : // Translators: the first %s is such as: Quota used up; the second such as: in 12 minutes
-      fill(_('%s, used again %s'), why, formatIn((until - now) / 1000, tr));
-}
-
-function sourceText({ sources }: ToolAccount, tr: Translator): string {
-  const { _ } = tr;
-  const texts: Record<ToolAccount['sources'][number], string> = {
-    env: _('Key in a variable'),
-    keyring: _('Key in the keyring'),
-    pass: _('Key in pass'),
-    command: _('Key from a command'),
-    file: _('Key in a file'),
-  };
-  return formatList(
-    sources.map(source => texts[source]),
-    tr,
-  );
 }
 
 function totalRows({ cli, accounts, total }: Tool, tr: Translator): Row[] {
   const left = leftText(total, tr);
   if (left === null || accounts.length < 2) return [];
   return [{ kind: 'fact', id: `total-${cli}`, title: tr._('All accounts together'), value: left }];
-}
-
-const NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
-
-function addRow({ cli, accounts, variables }: Tool, tr: Translator): Row {
-  const { _ } = tr;
-  return {
-    kind: 'entry',
-    id: `add-${cli}`,
-    label: _('Add…'),
-    placeholder: 'team-b',
-    // Translators: %s is a command such as firecrawl
-    title: fill(_('Name of another account of %s'), cli),
-    check: name => {
-      if (name === '') return null;
-      if (!NAME.test(name)) return _('Letters, digits, “.”, “_” and “-” only.');
-      return accounts.some(account => account.name === name) ? _('An account with this name already exists.') : null;
-    },
-    command: name =>
-      change(
-        { change: 'add', cli, name, credentials: [], store: 'keyring' },
-        {
-          confirm: {
-            // Translators: the first %s is the name of an account, the second a command such as firecrawl
-            heading: fill(_('Add “%s” to %s'), name, cli),
-            body: _('The key is stored in the keyring. It is not shown again.'),
-            accept: _('Add'),
-            secrets: variables,
-          },
-          done: _('Added'),
-        },
-      ),
-  };
 }
 
 function runRow(

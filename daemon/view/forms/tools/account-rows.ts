@@ -1,0 +1,160 @@
+// Describes the rows of one account of a tool: its state in words, and what can be changed about it.
+import type { Tool, ToolAccount, ToolAccountsChange } from '../../../api/schema/accounts.ts';
+import type { Command, Question, Row, Tone } from '../../form.ts';
+import { formatAbout, formatCount, formatIn, formatList } from '../../format.ts';
+import { fill, type Translator } from '../../translator.ts';
+
+/** A command that changes tools or their accounts. */
+export function accountsCommand(request: ToolAccountsChange, more: Omit<Command, 'ask'> = {}): Command {
+  return { ask: { kind: 'tool-accounts', change: request }, ...more };
+}
+
+/** The row of an account, and the one with what can be done about its state. */
+export function accountRows({ cli }: Tool, account: ToolAccount, now: number, tr: Translator): Row[] {
+  const { name, enabled } = account;
+  const { _ } = tr;
+  const resting = restingUntil(account, now) !== undefined;
+  const tone: Tone = account.problem !== null ? 'error' : resting ? 'warning' : 'neutral';
+  const row: Row = {
+    kind: 'switch',
+    id: `account-${cli}-${name}`,
+    title: name,
+    subtitle: accountText(account, now, tr),
+    tone,
+    on: enabled,
+    command: accountsCommand({ change: enabled ? 'disable' : 'enable', cli, name }),
+  };
+  if (!enabled) return [row, removeRow(cli, name, tr)];
+  if (!resting) return [row];
+  const wake: Row = {
+    // Translators: %s is the name of an account
+    kind: 'button',
+    id: `wake-${cli}-${name}`,
+    title: fill(_('“%s” is paused'), name),
+    label: _('Use Now'),
+    command: accountsCommand({ change: 'wake', cli, name }),
+  };
+  return [row, wake];
+}
+
+function removeRow(cli: string, name: string, { _ }: Translator): Row {
+  const confirm: Question = {
+    // Translators: %s is the name of an account
+    heading: fill(_('Remove the account “%s”?'), name),
+    body: _('The key that Culvert stored for it is deleted.'),
+    accept: _('Remove'),
+    destructive: true,
+  };
+  return {
+    // Translators: %s is the name of an account
+    kind: 'button',
+    id: `remove-${cli}-${name}`,
+    title: fill(_('“%s” is turned off'), name),
+    label: _('Remove…'),
+    command: accountsCommand({ change: 'remove', cli, name }, { confirm }),
+  };
+}
+
+/** The end of a cooldown in ms since the epoch, null for one until the key changes, undefined for none. */
+function restingUntil({ coolingDown }: ToolAccount, now: number): number | null | undefined {
+  if (!coolingDown) return undefined;
+  if (coolingDown.until === null) return null;
+  const until = Date.parse(coolingDown.until);
+  return until > now ? until : undefined;
+}
+
+/** Facts about an account, the most important first. */
+function accountText(account: ToolAccount, now: number, tr: Translator): string {
+  const { _ } = tr;
+  const { sharedWith, problem, emptyAt, resets } = account;
+  const secondsUntil = (at: string) => (Date.parse(at) - now) / 1000;
+  const parts = [
+    leftText(account, tr),
+    coolingText(account, now, tr),
+    problem,
+    // Translators: a forecast for a quota; %s is such as: 3 hours
+    emptyAt && secondsUntil(emptyAt) > 0 ? fill(_('Lasts about %s'), formatAbout(secondsUntil(emptyAt), tr)) : null,
+    // Translators: when a quota resets; %s is such as: in 3 hours
+    resets && secondsUntil(resets) > 0 ? fill(_('Renews %s'), formatIn(secondsUntil(resets), tr)) : null,
+    // Translators: %s is a list of names of accounts
+    sharedWith.length ? fill(_('Same quota as %s'), formatList(sharedWith, tr)) : null,
+  ].filter(part => part !== null);
+  return parts.length ? parts.join(' · ') : sourceText(account, tr);
+}
+
+/** Remaining quota in words; null if unknown. */
+export function leftText(
+  { remaining, limit }: Pick<ToolAccount, 'remaining' | 'limit'>,
+  tr: Translator,
+): string | null {
+  const { _ } = tr;
+  if (remaining === null) return null;
+  const left = formatCount(remaining, tr);
+  // Translators: what is left of a quota; the first %s is a number, the second the whole
+  return limit === null ? fill(_('%s left'), left) : fill(_('%s of %s left'), left, formatCount(limit, tr));
+}
+
+function coolingText(account: ToolAccount, now: number, tr: Translator): string | null {
+  const { _ } = tr;
+  const until = restingUntil(account, now);
+  if (until === undefined) return null;
+  const why = {
+    quota: _('Quota used up'),
+    rate: _('Too many requests'),
+    auth: _('Key refused'),
+  }[account.coolingDown!.class];
+  return until === null
+    ? // Translators: %s is such as: Key refused
+      fill(_('%s, not used until its key changes'), why)
+    : // Translators: the first %s is such as: Quota used up; the second such as: in 12 minutes
+      fill(_('%s, used again %s'), why, formatIn((until - now) / 1000, tr));
+}
+
+function sourceText({ sources }: ToolAccount, tr: Translator): string {
+  const { _ } = tr;
+  const texts: Record<ToolAccount['sources'][number], string> = {
+    env: _('Key in a variable'),
+    keyring: _('Key in the keyring'),
+    pass: _('Key in pass'),
+    command: _('Key from a command'),
+    file: _('Key in a file'),
+  };
+  return formatList(
+    sources.map(source => texts[source]),
+    tr,
+  );
+}
+
+const NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
+
+/** The row that adds an account to a tool. */
+export function addRow({ cli, accounts, variables }: Tool, tr: Translator): Row {
+  const { _ } = tr;
+  return {
+    kind: 'entry',
+    id: `add-${cli}`,
+    label: _('Add…'),
+    placeholder: 'team-b',
+    // Translators: %s is a command such as firecrawl
+    title: fill(_('Name of another account of %s'), cli),
+    check: name => {
+      if (name === '') return null;
+      if (!NAME.test(name)) return _('Letters, digits, “.”, “_” and “-” only.');
+      return accounts.some(account => account.name === name) ? _('An account with this name already exists.') : null;
+    },
+    command: name =>
+      accountsCommand(
+        { change: 'add', cli, name, credentials: [], store: 'keyring' },
+        {
+          confirm: {
+            // Translators: the first %s is the name of an account, the second a command such as firecrawl
+            heading: fill(_('Add “%s” to %s'), name, cli),
+            body: _('The key is stored in the keyring. It is not shown again.'),
+            accept: _('Add'),
+            secrets: variables,
+          },
+          done: _('Added'),
+        },
+      ),
+  };
+}
