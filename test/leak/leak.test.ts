@@ -9,6 +9,7 @@ import { ALLOWED_SCENARIOS } from './scenarios/allowed-scenarios.ts';
 import { FOREIGN_SCENARIOS } from './scenarios/foreign-scenarios.ts';
 import { NETWORK_SCENARIOS } from './scenarios/scenarios.ts';
 import { missingForService, SERVICE_SCENARIOS } from './scenarios/service-scenarios.ts';
+import { SIGN_IN_SCENARIOS } from './scenarios/sign-in-scenarios.ts';
 import type { Scenario } from './stage.ts';
 
 /**
@@ -28,9 +29,12 @@ describe('the kill switch in a network with a real tunnel', { skip: missing }, (
   });
   after(() => ground?.close());
 
-  for (const { name, title, run, missing } of [...NETWORK_SCENARIOS, ...ALLOWED_SCENARIOS, ...FOREIGN_SCENARIOS].filter(
-    isTried,
-  ))
+  for (const { name, title, run, missing } of [
+    ...NETWORK_SCENARIOS,
+    ...ALLOWED_SCENARIOS,
+    ...SIGN_IN_SCENARIOS,
+    ...FOREIGN_SCENARIOS,
+  ].filter(isTried))
     it(`${title} (${name})`, { skip: missing?.() ?? false }, async () =>
       assert.deepEqual((await run({ ground, rig, quick: true })).faults, []),
     );

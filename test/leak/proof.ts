@@ -9,11 +9,13 @@ import { ALLOWED_SCENARIOS } from './scenarios/allowed-scenarios.ts';
 import { FOREIGN_SCENARIOS } from './scenarios/foreign-scenarios.ts';
 import { NETWORK_SCENARIOS } from './scenarios/scenarios.ts';
 import { SERVICE_SCENARIOS } from './scenarios/service-scenarios.ts';
+import { SIGN_IN_SCENARIOS } from './scenarios/sign-in-scenarios.ts';
 import type { Outcome, Scenario } from './stage.ts';
 
 const SCENARIOS: readonly Scenario[] = [
   ...NETWORK_SCENARIOS,
   ...ALLOWED_SCENARIOS,
+  ...SIGN_IN_SCENARIOS,
   ...FOREIGN_SCENARIOS,
   ...SERVICE_SCENARIOS,
   ...BOOT_SCENARIOS,
