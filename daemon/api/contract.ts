@@ -1,5 +1,6 @@
-// Defines the contract: every endpoint by its request line, and every event. Server, clients and OpenAPI derive from it.
+// Defines the contract: every endpoint by its request line. Server, clients and OpenAPI derive from it.
 import * as z from 'zod/mini';
+import { events } from './events.ts';
 import * as d from './schema/doctor.ts';
 import * as p from './schema/pairing.ts';
 import { TrustHost } from './schema/trust.ts';
@@ -70,38 +71,6 @@ const updateProblems = [
   'busy',
 ] as const satisfies readonly s.ProblemCode[];
 
-/** Data of each event of `GET /api/events`; `id:` is the revision. */
-export const events = {
-  snapshot: s.Snapshot,
-  status: s.Status,
-  settings: s.Settings,
-  tunnel: s.Tunnel,
-  splitTunnel: s.SplitTunnel,
-  account: s.AccountSummary,
-  tunnelCli: s.TunnelCli,
-  killSwitch: s.KillSwitch,
-  config: s.ConfigResponse,
-  log: s.LogEntry,
-  update: s.UpdateCheck,
-  doctor: d.DoctorProgress,
-  options: s.Options,
-  diagnosis: z.nullable(d.Diagnosis),
-  remoteAccess: z.nullable(s.RemoteAccess),
-  changes: z.array(s.Change),
-  lostChanges: s.Snapshot.shape.lostChanges,
-  reminder: s.Snapshot.shape.reminder,
-  lastPause: s.Snapshot.shape.lastPause,
-  toolAccounts: s.Snapshot.shape.toolAccounts,
-  networks: s.Snapshot.shape.networks,
-  trust: s.Snapshot.shape.trust,
-  routes: s.RoutesProgress,
-  accounts: s.ToolAccounts,
-  history: s.HistoryCleared,
-  gap: z.object({ revision: z.int() }),
-  bye: z.object({ reason: z.string() }),
-} as const;
-export type EventName = keyof typeof events;
-export type EventData<N extends EventName> = z.infer<(typeof events)[N]>;
 /** Names of events, separated by commas. */
 const EventNames = z.string().check(z.regex(namesOf(Object.keys(events))));
 

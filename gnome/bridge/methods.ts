@@ -1,6 +1,6 @@
 // Does what callers on the bus ask for: checks the arguments, and asks the daemon.
 import { ACTIONS, MODES } from '../../daemon/api/actions.ts';
-import type { EventName } from '../../daemon/api/contract.ts';
+import type { EventName } from '../../daemon/api/events.ts';
 import type { ChangeOptions, Subject } from '../../daemon/api/schema/changes.ts';
 import type { Mode } from '../../daemon/api/schema.ts';
 import type { TunnelSubject } from '../../daemon/api/subjects.ts';

@@ -2,7 +2,7 @@
 
 import { applyEvent } from '../../api/apply-event.ts';
 import { type Client, createClient, type Event, type Transport } from '../../api/client.ts';
-import type { EventName } from '../../api/contract.ts';
+import type { EventName } from '../../api/events.ts';
 import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { ActionRequest, UpdateCheck } from '../../api/schema.ts';
 import { createArrivals } from './arrivals.ts';
