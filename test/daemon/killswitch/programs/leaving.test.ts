@@ -72,7 +72,7 @@ test('a user can’t move a program out of its place by the files of cgroups, no
   assert.deepEqual(await machine.seen(), before);
 });
 
-test('what gets out, as SECURITY.md says: a socket that is handed in, and a process outside that does its work', {
+test('a socket that is handed in gets out, and so does a process outside that does its work, as SECURITY.md says', {
   skip,
 }, async () => {
   const helper = `

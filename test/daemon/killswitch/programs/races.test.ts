@@ -1,0 +1,130 @@
+// Real races at the start of kept programs: rules, cgroup or service go between the move, the test inside the place, and the program.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ASK_UDP, type Ended, finish, type Machine, setMachine, UPLINK } from '../../../support/killswitch/programs.ts';
+import { missing } from '../../../support/killswitch/stage.ts';
+import { FULL } from '../../../support/thoroughness.ts';
+import { until } from '../../../support/until.ts';
+
+const skip = missing || (!FULL && 'only with --full');
+/** Programs whose start is disturbed at a random moment. */
+const ROUNDS = 40;
+const AT_ONCE = 3;
+/** About what a start takes. */
+const START_MS = 500;
+
+/** Stops the command line before a step, until somebody writes to `go`. */
+const PAUSE = (directory: string) => `
+const fs = require('node:fs');
+const pause = () => { fs.writeFileSync('${directory}/reached', 'x'); fs.readFileSync('${directory}/go'); };
+const once = (object, name) => {
+  const own = object[name];
+  object[name] = (...given) => { object[name] = own; pause(); return own(...given); };
+};
+if (process.env.PAUSE_BEFORE === 'move') once(require('node:child_process'), 'execFile');
+if (process.env.PAUSE_BEFORE === 'test') once(require('node:dgram'), 'createSocket');
+if (process.env.PAUSE_BEFORE === 'program') process.on('exit', pause);`;
+
+let machine: Machine;
+before(async () => {
+  if (skip) return;
+  machine = await setMachine();
+  await machine.serve();
+  writeFileSync(machine.path('pause.cjs'), PAUSE(machine.directory));
+  for (const name of ['reached', 'go']) {
+    execFileSync('mkfifo', [machine.path(name)]);
+    chmodSync(machine.path(name), 0o666);
+  }
+});
+after(() => machine?.end());
+
+const table = () => machine.nft('list', 'table', 'inet', 'culvert_programs').catch(() => '');
+const flush = () => machine.nft('flush', 'ruleset').catch(() => {});
+
+/** Starts a program that asks the far end, and changes something before a step. */
+async function startDisturbed(step: 'move' | 'test' | 'program', change: () => Promise<unknown>): Promise<Ended> {
+  const env = { NODE_OPTIONS: `--require ${machine.path('pause.cjs')}`, PAUSE_BEFORE: step };
+  const ended = finish(machine.start(machine.kept(...ASK_UDP), { env }));
+  await readFile(machine.path('reached'));
+  await change();
+  await writeFile(machine.path('go'), 'x');
+  return ended;
+}
+
+/** Either it did not start, or it is refused. */
+function checkKept({ code, out, err }: Ended, what: string): void {
+  const outcome = out === '' && code === 1 && err !== '' ? 'not started' : out;
+  assert.match(outcome, /^(?:not started|PermissionError\n)$/, `${what}: ${code} ${err}`);
+}
+
+const CHANGES: readonly [
+  step: 'move' | 'test' | 'program',
+  name: string,
+  change: () => Promise<unknown>,
+  out: RegExp,
+][] = [
+  ['move', 'the rules are flushed', flush, /^PermissionError$/],
+  ['move', 'the cgroup is removed', async () => machine.removePlace(), /^PermissionError$/],
+  ['move', 'the service is killed', () => machine.kill(), /^$/],
+  ['test', 'the rules are flushed', flush, /^(?:PermissionError)?$/],
+  ['test', 'the service is killed', () => machine.kill(), /^PermissionError$/],
+  ['test', 'the service is killed and the rules are gone', () => machine.kill().then(() => machine.clear()), /^$/],
+  ['program', 'the service is killed', () => machine.kill(), /^PermissionError$/],
+  [
+    'program',
+    'the rules are flushed and repaired',
+    () => flush().then(() => until(async () => (await table()).includes('cgroupv2'))),
+    /^PermissionError$/,
+  ],
+];
+
+for (const [step, name, change, expected] of CHANGES)
+  test(`before the ${step}, ${name}: the program never starts without protection`, { skip }, async () => {
+    // so that there are a cgroup and rules
+    await machine.run(machine.kept('true'));
+    const { uplink } = await machine.seen();
+    const ended = await startDisturbed(step, change);
+    checkKept(ended, name);
+    assert.match(ended.out.trim(), expected, ended.err);
+    assert.equal((await machine.seen()).uplink, uplink);
+    await machine.kill();
+    await machine.serve();
+  });
+
+test(`${ROUNDS * AT_ONCE} programs start while the service is killed and cgroups are removed at random: 0 packets`, {
+  skip,
+}, async t => {
+  assert.equal((await machine.run(ASK_UDP)).out, `${UPLINK}\n`, 'the control');
+  const { uplink } = await machine.seen();
+  let refused = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    let running = true;
+    const removing = (async () => {
+      while (running) {
+        try {
+          machine.removePlace();
+        } catch {
+          // a program is there, or there is no cgroup
+        }
+        await delay(1);
+      }
+    })();
+    const programs = Array.from({ length: AT_ONCE }, () => machine.run(machine.kept(...ASK_UDP)));
+    await delay(Math.random() * START_MS);
+    await machine.kill();
+    await machine.serve();
+    for (const ended of await Promise.all(programs)) {
+      checkKept(ended, `round ${round}`);
+      if (ended.out) refused++;
+    }
+    running = false;
+    await removing;
+    assert.equal((await machine.seen()).uplink, uplink, `round ${round}`);
+  }
+  t.diagnostic(`${refused} of ${ROUNDS * AT_ONCE} programs ran, each of them refused`);
+  assert.ok(refused > 0 && refused < ROUNDS * AT_ONCE, 'some start and some do not');
+});
