@@ -79,7 +79,7 @@ export interface KillSwitchControl {
   decide(decision: 'confirm' | 'revert'): Promise<KillSwitch>;
   /** @param seconds 0 ends a pause. @throws Problem as `set` */
   pause(seconds: number): Promise<KillSwitch>;
-  /** Hosts of the last sign-in to a network, with their bytes; null where none ended since the start. @throws Problem as `set` */
+  /** Hosts of the last sign-in to a network, with their bytes; null if none ended since the start. @throws Problem as `set` */
   lastSignIn(): Promise<HistorySignIn | null>;
   /** List of what was blocked of this user, which is recorded for a minute from now on. @throws Problem as `set` */
   blocked(): Promise<BlockedList>;
@@ -137,7 +137,7 @@ export interface DoctorControl {
 
 /** The part of a plan of routes that the return of the routes needs. */
 export interface RoutesPlan {
-  /** Canonical entries to restore; null where the list stays as it is. */
+  /** Canonical entries to restore; null if the list stays as it is. */
   previous: string[] | null;
 }
 

@@ -80,7 +80,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   if (!(await starting)) return release();
 }
 
-/** null where the state can't be written, so that two daemons can't damage it. */
+/** null if the state can't be written, so that two daemons can't damage it. */
 function lockState({ state, stateLock }: Paths): Lock | null {
   try {
     mkdirSync(state, { recursive: true, mode: 0o700 });

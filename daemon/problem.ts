@@ -91,7 +91,7 @@ export class Problem extends Error {
     this.extras = extras;
   }
 
-  /** `detail` to be translated; null where only its code is. */
+  /** `detail` to be translated; null if only its code is. */
   get wording(): Message[] | null {
     return typeof this.said === 'string' ? null : [this.said];
   }

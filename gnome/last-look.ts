@@ -4,7 +4,7 @@ import type { Look } from '../daemon/view/client/labels.ts';
 import { lookInStatusFile } from '../daemon/view/client/status-file.ts';
 import { socketPath } from './install-paths.ts';
 
-/** Look of the state that a daemon last wrote, or null where none has run in this session. */
+/** Look of the state that a daemon last wrote, or null if none has run in this session. */
 export function readLastLook(): Exclude<Look, 'unavailable'> | null {
   try {
     const status = Gio.File.new_for_path(socketPath()).get_parent()!.get_child('status');

@@ -114,7 +114,7 @@ export interface Leases {
    * @param patient the run can wait or be kept, while other runs try accounts after their cooldown
    */
   next(accounts: readonly Account[], patient: boolean): Promise<Leased>;
-  /** Why `next` leased nothing; empty where it says nothing. */
+  /** Why `next` leased nothing; empty if it says nothing. */
   readonly refusal: string;
   /** After `next` leased nothing because every account is paused or has nothing left: in how many milliseconds one is free, if known. */
   readonly usedUp?: { ms: number | undefined } | undefined;

@@ -74,7 +74,7 @@ export const Snapshot = z.object({
   killSwitch: KillSwitch,
   /** Result of the last check for updates; null before one. */
   update: z.nullable(UpdateCheck),
-  /** The most likely cause of a tunnel that fails, or is connected and carries nothing; null where no cause is likely. */
+  /** The most likely cause of a tunnel that fails, or is connected and carries nothing; null if no cause is likely. */
   diagnosis: z.nullable(Diagnosis),
   /** null while no other machine is let in. */
   remoteAccess: z.nullable(RemoteAccess),

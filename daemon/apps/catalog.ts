@@ -180,7 +180,7 @@ export function readFileSafely(path: string): string | null {
   return readKnown(path, null)?.text ?? null;
 }
 
-/** As `readFileSafely`, with the version; `text` is null where it is the known one. */
+/** As `readFileSafely`, with the version; `text` is null if it is the known one. */
 function readKnown(path: string, oldVersion: string | null): { version: string; text: string | null } | null {
   let fd: number;
   try {

@@ -16,7 +16,7 @@ export function wayOfShortcut(name: string): ShortcutWay | null {
   return ways.find(way => name.startsWith(SHORTCUT_PREFIXES[way])) ?? null;
 }
 
-/** `$XDG_DATA_HOME`, or null where there is no home. */
+/** `$XDG_DATA_HOME`, or null if there is no home. */
 export function userData(env: NodeJS.ProcessEnv): string | null {
   if (env.XDG_DATA_HOME && isAbsolute(env.XDG_DATA_HOME)) return env.XDG_DATA_HOME;
   return env.HOME && isAbsolute(env.HOME) ? join(env.HOME, '.local/share') : null;

@@ -89,7 +89,7 @@ export interface Located {
   /** Index of the program, or for Flatpak of the app's id: what is meant for the program goes behind it. */
   at: number;
   packaging: 'native' | 'flatpak' | 'snap';
-  /** Base name, Flatpak's app id, or the snap's name; null where a shell or launcher hides it. */
+  /** Base name, Flatpak's app id, or the snap's name; null if a shell or launcher hides it. */
   program: string | null;
 }
 

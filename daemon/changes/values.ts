@@ -24,7 +24,7 @@ export const Value = z.discriminatedUnion('subject', [
 ]);
 export type Value = z.infer<typeof Value>;
 
-/** The value that is set now; null where the tunnel CLI did not report it. */
+/** The value that is set now; null if the tunnel CLI did not report it. */
 export function currentValue(subject: Subject, snapshot: Snapshot): Value | null {
   const { status, settings, splitTunnel } = snapshot;
   if (subject === 'connection') {
@@ -65,7 +65,7 @@ export function currentValue(subject: Subject, snapshot: Snapshot): Value | null
 }
 
 /**
- * The actions that set a value again; none where it is set already. What is not known is set without asking.
+ * The actions that set a value again; empty if it is set already. What is not known is set without asking.
  * Routes have their own way (daemon/routes/apply.ts).
  */
 export function actionsTo(wanted: Exclude<Value, { subject: 'routes' }>, snapshot: Snapshot): ActionRequest[] {

@@ -15,7 +15,7 @@ interface Editing {
   file: readonly [name: string, extension: string];
   /** Command that applies a file. */
   command: string;
-  /** Applies the text, and returns the exit code; null where the text has mistakes, which it has printed. */
+  /** Applies the text, and returns the exit code; null if the text has mistakes, which it has printed. */
   apply(text: string): Promise<number | null>;
 }
 

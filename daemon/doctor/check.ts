@@ -18,7 +18,7 @@ export interface Check {
   id: string;
   title: string;
   group: CheckGroup;
-  /** The page that describes the fact behind the check; null where the check is about Culvert itself. */
+  /** The page that describes the fact behind the check; null if the check is about Culvert itself. */
   source: string | null;
   /** Versions and systems of the check. The engine answers for other versions; the probe, for other systems. */
   appliesTo?: { versions?: VersionRange; systems?: string };

@@ -111,7 +111,7 @@ function unknown(why: Message): Finding {
   return { verdict: 'unknown', evidence: [why] };
 }
 
-/** The answer for a version that the check is not for; null where the probe has to answer. */
+/** The answer for a version that the check is not for; null if the probe has to answer. */
 function outsideRange(range: VersionRange | undefined, { tunnel }: World): Finding | null {
   if (!range) return null;
   const version = tunnel?.tunnelCli.version ?? null;

@@ -31,7 +31,7 @@ const Step = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('file'),
     path: z.string(),
-    /** Name of the copy, in the directory of the journal; null where there was no file. */
+    /** Name of the copy, in the directory of the journal; null if there was no file. */
     copy: z.nullable(z.string()),
     /** Content after the fix, as `contentOf` describes it. */
     after: z.string(),

@@ -89,7 +89,7 @@ export async function applyOperations(
 export interface Operation {
   /** User-visible description. */
   does: string;
-  /** Makes the step that undoes it; undefined where none can. */
+  /** Makes the step that undoes it; undefined if none can. */
   undo: (() => Step) | undefined;
   run(): unknown;
 }

@@ -33,7 +33,7 @@ export interface Command extends Setting {
   state: State;
   generation: CliGeneration;
   faults: Faults;
-  /** Duration of connecting, in ms; null where the state decides. */
+  /** Duration of connecting, in ms; null if the state decides. */
   connectMs: number | null;
 }
 

@@ -39,7 +39,7 @@ export function createDayFiles(directory: string) {
     });
   }
 
-  /** The whole lines of a day; none where it can't be read. */
+  /** The whole lines of a day; empty if it can't be read. */
   const read = (day: string, onLine: OnLine) => readLines(fileOf(day), onLine);
 
   /** Last records of an earlier run in the newest files up to a day. A kill may have left the newest one empty. */

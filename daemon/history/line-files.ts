@@ -36,7 +36,7 @@ function endOfLines(fd: number): number {
   return last < 0 ? 0 : start + last + 1;
 }
 
-/** Reads whole lines from a byte on; none where the file can't be read. */
+/** Reads whole lines from a byte on; empty if the file can't be read. */
 export function readLines(path: string, onLine: OnLine, from = 0): void {
   const fd = openToRead(path);
   if (fd === null) return;

@@ -15,7 +15,7 @@ interface Question {
   /** ms since the epoch. */
   since: number;
   until: number;
-  /** The last known state lasts until then; null where it is not recorded anymore. */
+  /** The last known state lasts until then; null if it is not recorded anymore. */
   now: number | null;
 }
 

@@ -31,7 +31,7 @@ export interface Sample {
   span: number;
   /** Readings that the latency and the loss are the mean of. */
   count: number;
-  /** Microseconds; null where it was not reported. */
+  /** Microseconds; null if it was not reported. */
   latency: number | null;
   least: number | null;
   greatest: number | null;

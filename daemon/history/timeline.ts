@@ -125,7 +125,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
       day.received += received;
       day.sent += sent;
     },
-    /** @param now the state lasts until then, in ms; null where nothing is recorded anymore */
+    /** @param now the state lasts until then, in ms; null if nothing is recorded anymore */
     end(now: number | null): { total: HistoryTotal; days: HistoryDay[] } {
       if (upSince !== null && now !== null) days.count(upSince, now);
       drop();

@@ -20,7 +20,7 @@ export interface Kernel<Options = RuleOptions> {
 }
 
 export interface Files<Name extends string = FileName> {
-  /** @returns null where there is no such file. @throws Error when it can't be read */
+  /** @returns null if there is no such file. @throws Error when it can't be read */
   read(name: Name): string | null;
   /** Atomic and durable. @throws Error */
   write(name: Name, text: string): void;

@@ -105,7 +105,7 @@ function moveFormerPause({ files, clock }: Edges): void {
   }
 }
 
-/** null where reading fails. */
+/** null if reading fails. */
 export function tolerant<T>(read: () => T): T | null {
   try {
     return read();

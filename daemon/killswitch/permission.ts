@@ -31,7 +31,7 @@ const MAX_REPORTED = 16;
  * The action that turning on needs. Where it opens the local network, or changes endpoints of an administrator, it needs
  * what turning off needs. Some single addresses by the tunnel's ports are exempt: the tunnel CLI reports them, and
  * warp-svc switches between them.
- * @param now what is in force; null where nothing is
+ * @param now what is in force; null if nothing is
  */
 export function requiredAction(now: Wanted | null, next: Wanted): Action {
   const opensLan = now !== null && next.allowLan && !now.allowLan;

@@ -31,7 +31,7 @@ export interface Report {
   repairedAt: string | null;
   /** True if the service can revert changes that are not confirmed; older ones can't. */
   confirmable: boolean;
-  /** The present value was not confirmed yet; null where it stays. */
+  /** The present value was not confirmed yet; null if it stays. */
   unconfirmed: Unconfirmed | null;
 }
 
@@ -65,7 +65,7 @@ export function parsePublished(text: string): Published | null {
   }
 }
 
-/** The parts of a report, whatever else the value has; null where one is missing or of another kind. */
+/** The parts of a report, whatever else the value has; null if one is missing or of another kind. */
 export function parseReport(value: unknown): Report | null {
   if (typeof value !== 'object' || value === null) return null;
   const { enabled, allowLan, active, protection, bootGuard, backend, detail, pausedUntil } = value as {
@@ -85,7 +85,7 @@ export function parseReport(value: unknown): Report | null {
   return { ...fields, pausedUntil, repairedAt: isTime(repairedAt) ? repairedAt : null, confirmable, unconfirmed };
 }
 
-/** @returns none where the value is anything else: the English sentence is there as well */
+/** @returns an empty list if the value is anything else: the English sentence is there as well */
 function parseWording(value: unknown): Message[] {
   return Array.isArray(value) && value.every(isMessage) ? value : [];
 }

@@ -13,7 +13,7 @@ const Item = z.object({
   id: z.int(),
   at: z.iso.datetime(),
   cause: RoutesCause,
-  /** The document that was set before; null where that is not known. */
+  /** The document that was set before; null if that is not known. */
   before: z.nullable(z.int()),
   /** Identifies the list, whatever the text. */
   revision: z.string(),

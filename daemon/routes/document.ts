@@ -35,7 +35,7 @@ export interface Line {
 }
 
 export interface Document {
-  /** null where the text names none. */
+  /** null if the text names none. */
   mode: Mode | null;
   lines: Line[];
 }

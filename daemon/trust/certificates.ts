@@ -131,7 +131,7 @@ export function nameIn(subject: string): string {
   return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH).join('')}…` : line;
 }
 
-/** Fingerprints of the authorities in a file; none where it can't be read. */
+/** Fingerprints of the authorities in a file; empty if it can't be read. */
 export function fingerprintsIn(path: string): Set<string> {
   try {
     return new Set(parseCertificates(readFileSync(path, 'utf8')).map(({ fingerprint }) => fingerprint));

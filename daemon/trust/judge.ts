@@ -37,7 +37,7 @@ interface Judging {
 /** A list with fewer authorities than this part of the system's was replaced. */
 const SHORT = 0.5;
 
-/** The verdict on a tool; null where it is not there. With a host, it connects there as well. */
+/** The verdict on a tool; null if it is not there. With a host, it connects there as well. */
 export async function judge(tool: Tool, program: string, judging: Judging): Promise<Judgment | null> {
   const judgment = await judgeHere(tool, program, judging);
   const { site, look, probe } = judging;

@@ -146,7 +146,7 @@ export interface Printed {
   stdout: string;
 }
 
-/** Runs a program that prints; null where it is not there or does not end in time. */
+/** Runs a program that prints; null if it is not there or does not end in time. */
 export async function ask({ program, args, env }: Command, signal: AbortSignal): Promise<Printed | null> {
   const options = { env, signal, timeout: PROBE_MS, killSignal: 'SIGKILL', maxBuffer: 4 * 1024 * 1024 } as const;
   try {

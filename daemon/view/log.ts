@@ -7,7 +7,7 @@ export interface Ring {
   entries(): LogEntry[];
   /**
    * Takes entries in that are not there yet, and drops the oldest beyond the capacity.
-   * @returns what was appended and how many were dropped from the front, or null where the order changed otherwise.
+   * @returns what was appended and how many were dropped from the front, or null if the order changed otherwise.
    */
   add(entries: LogEntry[]): { added: LogEntry[]; dropped: number } | null;
   /** Starts over; ids of another daemon begin at 1 again. */

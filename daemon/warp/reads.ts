@@ -47,7 +47,7 @@ const READS: Record<Read, Command> = {
 
 /**
  * Arguments of a read. Global options come before the subcommand: releases of 2026 refuse them after it.
- * @returns null where another read has the same arguments
+ * @returns null if another read has the same arguments
  */
 export function readArgv(read: Read, can: Capabilities, acceptTerms: boolean): string[] | null {
   const { words, json } = READS[read];

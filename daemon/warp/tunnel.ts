@@ -26,7 +26,7 @@ export interface Tunnel {
   /** Ends every child's process group; within 500 ms. */
   stop(): Promise<void>;
   /**
-   * Performs an action: resolves when the tunnel CLI accepted it, with its output, or null where none was run.
+   * Performs an action: resolves when the tunnel CLI accepted it, with its output, or null if none was run.
    * The new state arrives through the State; `enableLocalProxy` alone resolves when the proxy answers.
    * @throws Problem `argument-rejected`, `unsupported-by-cli`, `tunnel-cli-failed`, `tunnel-cli-timeout`, `busy`,
    *   `proxy-port-in-use`, `proxy-not-answering`, or a blocked state's code

@@ -1,7 +1,7 @@
 // Writes the difference of two texts of a file as a patch.
 import { createTwoFilesPatch } from 'diff';
 
-/** @param before null where there is no file */
+/** @param before null if there is no file */
 export function patchOf(path: string, before: string | null, after: string): string {
   return createTwoFilesPatch(before === null ? '/dev/null' : path, path, before ?? '', after, '', '', {
     context: 2,

@@ -13,7 +13,7 @@ import type { Translator } from '../../daemon/view/translator.ts';
 /** Values of `KillSwitch`. */
 type KillSwitchState = Exclude<KillSwitchLook, 'unavailable' | 'blocking'> | 'unknown' | 'on';
 
-/** By the names of the interface. Times are µs since the epoch, 0 for none; texts are empty where there is nothing to say. */
+/** By the names of the interface. Times are µs since the epoch, 0 for none; texts are empty if there is nothing to say. */
 export interface Properties {
   Version: string;
   State: State;
@@ -135,7 +135,7 @@ function micro(iso: string): number {
   return Date.parse(iso) * 1000;
 }
 
-/** The properties that differ, with their new values; null where none does. */
+/** The properties that differ, with their new values; null if none does. */
 export function changesBetween(before: Properties, after: Properties): Partial<Properties> | null {
   const names = Object.keys(after) as (keyof Properties)[];
   const changed = names.filter(name => {

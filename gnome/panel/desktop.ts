@@ -74,7 +74,7 @@ function isRoots(path: string): boolean {
 export class NotAllowed extends Error {
   readonly canAsk: boolean;
 
-  /** @param canAsk false where nothing can ask for a password */
+  /** @param canAsk false if nothing can ask for a password */
   constructor(canAsk = true) {
     super(
       canAsk
@@ -214,7 +214,7 @@ export async function hasShortcuts(): Promise<boolean | null> {
   return version === null ? null : version !== undefined;
 }
 
-/** A property of a service that runs; undefined where it has no such property, null where no answer came in time. */
+/** A property of a service that runs; undefined if it has no such property, null if no answer came in time. */
 async function readProperty<T>(
   { name, path, iface }: { name: string; path: string; iface: string },
   property: string,

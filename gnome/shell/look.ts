@@ -42,7 +42,7 @@ export interface Look {
   short: string;
   /** Lit: traffic is protected, or about to be. */
   on: boolean;
-  /** Call that a press of the tile makes; null where nothing can be switched now. */
+  /** Call that a press of the tile makes; null if nothing can be switched now. */
   toggle: Call | null;
   items: Item[];
 }

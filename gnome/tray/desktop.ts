@@ -145,7 +145,7 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
   }
   return {
     show: (kind: string, notice: Shown): Promise<void> => next(() => send(kind, notice)),
-    /** Follows what one that is still shown is about. @param present null where there is nothing to say anymore */
+    /** Follows what one that is still shown is about. @param present null if there is nothing to say anymore */
     update: (kind: string, present: () => Shown | null): Promise<void> =>
       next(async () => {
         const before = shown.get(kind);

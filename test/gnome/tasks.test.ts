@@ -22,7 +22,7 @@ interface Task {
   /** The final request to the daemon, or the text on screen. */
   asks?: unknown;
   shows?: string;
-  /** The least that the review of November 2026 counted, of another program or of version 0.2.7; null where it counted none. */
+  /** The least that the review of November 2026 counted, of another program or of version 0.2.7; null if it counted none. */
   bar: { clicks: number | null; keys: number | null };
   /** Clicks and keys; a combination of keys counts once. */
   clicks: number;

@@ -12,7 +12,7 @@ import { removeTable } from './stage.ts';
 export interface Service {
   pid: number;
   ended: Program['ended'];
-  /** @returns null where it died or refused */
+  /** @returns null if it died or refused */
   call(
     method: 'Enable' | 'Disable' | 'Status',
     allowLan?: boolean,

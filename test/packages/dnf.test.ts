@@ -45,7 +45,7 @@ describe('the package repository for dnf', { skip }, () => {
     assert.notEqual(read(two), '0', 'which is why there is one');
   });
 
-  /** A program with directories of its own, on this machine or in a fresh root; null where it can't be had. */
+  /** A program with directories of its own, on this machine or in a fresh root; null if it can't be had. */
   function installed(t: TestContext, program: string, release?: string) {
     if (!release) return spawnSync(program, ['--version']).error ? null : { at: '', run: [program] };
     const made = createMachine(t, release);
@@ -83,7 +83,7 @@ describe('the package repository for dnf', { skip }, () => {
     };
     return {
       setKeys: (block: string) => fs.writeFileSync(at + keyring, block),
-      /** Names and versions; none where it refuses the repository, without which Debian's dnf 4 goes on. */
+      /** Names and versions; empty if it refuses the repository, without which Debian's dnf 4 goes on. */
       query: () => (dnf('repoquery', '--qf', '%{name} %{version}\n').stdout.match(/.+/g) ?? []).sort().join(', '),
       fetch: () => dnf('install', '--downloadonly', '--setopt=strict=0', 'culvert'),
     };

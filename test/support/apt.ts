@@ -31,7 +31,7 @@ const top = join(import.meta.dirname, '../..');
 /** Directory of packed roots, with the downloads of tests. */
 export const ROOTS = join(process.env.CULVERT_TEST_CACHE ?? '/var/cache/culvert-test', 'roots');
 
-/** A packed root of a Debian release; null where none can be made. */
+/** A packed root of a Debian release; null if none can be made. */
 export function packedRoot(release: string): string | null {
   const tar = join(ROOTS, `${release}.tar`);
   if (fs.existsSync(tar)) return tar;
@@ -46,7 +46,7 @@ export function packedRoot(release: string): string | null {
   return status === 0 ? tar : null;
 }
 
-/** @param release of Debian, in a fresh root; without one it is this machine. Null where that root can't be made. */
+/** @param release of Debian, in a fresh root; without one it is this machine. Null if that root can't be made. */
 export function createMachine(t: Pick<TestContext, 'after'>, release?: string): Machine | null {
   const tar = release && packedRoot(release);
   if (tar === null) return null;

@@ -15,7 +15,7 @@ export interface Message {
   failure: string | undefined;
 }
 
-/** The messages of a line: one, several in a batch of the older protocol, or none where it is not JSON. */
+/** The messages of a line: one, several in a batch of the older protocol, or none if it is not JSON. */
 export function readMessages(line: Buffer): Message[] {
   let parsed: unknown;
   try {

@@ -95,7 +95,7 @@ export function sharedWith(
   return all.filter(other => other.identity === identity && other.name !== name).map(other => other.name);
 }
 
-/** In the provider's unit; null where no account has a figure. */
+/** In the provider's unit; null if no account has a figure. */
 export interface Total {
   remaining: number | null;
   limit: number | null;

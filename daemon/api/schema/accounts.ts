@@ -14,7 +14,7 @@ export const ToolAccount = z.object({
   sources: z.array(z.enum(['env', 'keyring', 'pass', 'command', 'file'])),
   /** Why and until when it is not tried; `until` is null: until its credential changes. */
   coolingDown: z.nullable(z.object({ class: z.enum(['quota', 'rate', 'auth']), until: z.nullable(Time) })),
-  /** In the provider's unit, as it was known at `at`; null where that is not known or there is no limit. */
+  /** In the provider's unit, as it was known at `at`; null if that is not known or there is no limit. */
   remaining: Count,
   limit: Count,
   used: Count,
@@ -35,7 +35,7 @@ export const ToolRun = z.object({
   at: Time,
   /** The leading words that are not options, such as `crawl`. */
   command: z.string(),
-  /** null where the command ran without one. */
+  /** null if the command ran without one. */
   account: z.nullable(z.string()),
   /**
    * `left`: the account was left for another one; `unobserved`: the only account, whose run was not watched; `original`: the
@@ -70,9 +70,9 @@ export const Tool = z.object({
   cli: z.string(),
   /** `replaced`: an upgrade has put the command back, so that no account is used. */
   shim: z.enum(['none', 'installed', 'replaced']),
-  /** Path of the shim, or of the command that would get one; null where there is no such command. */
+  /** Path of the shim, or of the command that would get one; null if there is no such command. */
   path: z.nullable(z.string()),
-  /** Variables whose values `add` takes, in this order; empty where an account needs more than those. */
+  /** Variables whose values `add` takes, in this order; empty if an account needs more than those. */
   variables: z.array(z.string()),
   /** Whose quota it is. */
   scope: z.enum(['key', 'project', 'team', 'ip']),

@@ -28,9 +28,9 @@ export const Change = z.object({
   value: z.nullable(z.string()),
   previous: z.nullable(z.string()),
   setAt: Time,
-  /** The previous value returns then, unless the change is confirmed; null where nothing is to be confirmed. */
+  /** The previous value returns then, unless the change is confirmed; null if nothing is to be confirmed. */
   confirmBy: z.nullable(Time),
-  /** The change ends then; null where it stays once it is confirmed. */
+  /** The change ends then; null if it stays once it is confirmed. */
   endsAt: z.nullable(Time),
   /** It ends within a minute. */
   endingSoon: z.boolean(),

@@ -36,7 +36,7 @@ const CommandFix = z.object({
   kind: z.literal('commands'),
   ...Label,
   commands: z.array(z.array(z.string())),
-  /** Commands that undo the change; empty where nothing can be undone. */
+  /** Commands that undo the change; empty if nothing can be undone. */
   undo: z.array(z.array(z.string())),
   privileged: z.boolean(),
   repair: Repair,
@@ -72,7 +72,7 @@ export const CheckResult = z.object({
   verdict: Verdict,
   /** Observations, a line each. */
   evidence: z.array(z.string()),
-  /** Meaning of the evidence; null where it speaks for itself. */
+  /** Meaning of the evidence; null if it speaks for itself. */
   explanation: z.nullable(z.string()),
   wording: Wording,
   fix: z.nullable(Fix),
@@ -144,7 +144,7 @@ export const DoctorFixRequest = z.strictObject({
 });
 export type DoctorFixRequest = z.infer<typeof DoctorFixRequest>;
 
-/** The result of the check, measured again afterwards; null where this version has no such check anymore. */
+/** The result of the check, measured again afterwards; null if this version has no such check anymore. */
 export const DoctorFixResponse = z.object({
   ok: z.literal(true),
   /** Steps of the fix, a line each. */

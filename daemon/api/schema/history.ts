@@ -15,7 +15,7 @@ export const HistoryChange = z.object({
   /** `start` and `stop`: Culvert began and ceased to record; what happened in between is not known. */
   kind: z.enum(['state', 'start', 'stop']),
   state: ConnectionState,
-  /** The tunnel CLI's own name of the reason, such as `HappyEyeballsFailed`; null where it gave none. */
+  /** The tunnel CLI's own name of the reason, such as `HappyEyeballsFailed`; null if it gave none. */
   reason: z.nullable(z.string()),
   blocked: z.nullable(Blocked),
   network: z.nullable(z.enum(['healthy', 'unstable'])),
@@ -33,7 +33,7 @@ export const HistorySample = z.object({
   at: Time,
   /** Duration of the transfer. */
   seconds: Count,
-  /** Mean, least and greatest; null where it was not reported. */
+  /** Mean, least and greatest; null if it was not reported. */
   latencyMs: z.nullable(Count),
   latencyMinMs: z.nullable(Count),
   latencyMaxMs: z.nullable(Count),

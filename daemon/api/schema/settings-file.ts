@@ -16,7 +16,7 @@ export const SettingsDiffRequest = z.strictObject({ toml: Toml });
 export type SettingsDiffRequest = z.infer<typeof SettingsDiffRequest>;
 export const SettingsDiff = z.object({
   ok: z.literal(true),
-  /** Changes in readable form; null where nothing was set. */
+  /** Changes in readable form; null if nothing was set. */
   changes: z.array(z.object({ key: z.string(), from: z.nullable(z.string()), to: z.nullable(z.string()) })),
   /** Keys that this machine or this version of the tunnel CLI doesn't support; they are left out. */
   skipped: z.array(Reason),

@@ -23,7 +23,7 @@ export const TrustCertificate = z.object({
   source: z.nullable(z.string()),
   /** `withdrawn`: WARP no longer has it, or the device has left the organization. */
   state: z.enum(['valid', 'not-yet-valid', 'expired', 'withdrawn']),
-  /** True while the account still uses it, by `warp-cli certs`; null where that is not known. */
+  /** True while the account still uses it, by `warp-cli certs`; null if that is not known. */
   inUse: z.nullable(z.boolean()),
   /** The user confirmed it by its fingerprint; WARP did not install it. */
   confirmed: z.boolean(),
@@ -61,7 +61,7 @@ export const TrustTool = z.object({
   applied: z.boolean(),
   /** Only programs that start after the next login, or from the desktop, have the change. */
   newSessions: z.boolean(),
-  /** Changes that make it trust the organization; empty where nothing is to change. */
+  /** Changes that make it trust the organization; empty if nothing is to change. */
   changes: z.array(TrustChange),
   /** Commands for an administrator, one a line. */
   administrator: z.array(z.string()),

@@ -23,7 +23,7 @@ export interface Start {
 }
 
 export interface Launched {
-  /** null where it handed over to another and ended well. */
+  /** null if it handed over to another and ended well. */
   pid: number | null;
   /** Resolves once the start has succeeded, with null, or has failed, with the reason for people. Never rejects. */
   failure: Promise<string | null>;

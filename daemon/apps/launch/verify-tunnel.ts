@@ -12,7 +12,7 @@ export interface Trace {
   answered: boolean;
   /** Observed result, without `address`. */
   seen: Message;
-  /** Address and IATA code of the data center that the page saw the request come from; null where it did not say. */
+  /** Address and IATA code of the data center that the page saw the request come from; null if it did not say. */
   address: string | null;
   dataCenter: string | null;
 }

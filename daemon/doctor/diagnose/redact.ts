@@ -263,7 +263,7 @@ function formsOf(name: string): Set<string> {
   ]);
 }
 
-/** null where nothing is encoded, or not as an address does. */
+/** null if nothing is encoded, or not as an address does. */
 function ofPercent(word: string): string | null {
   if (!word.includes('%')) return null;
   try {

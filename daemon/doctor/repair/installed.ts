@@ -10,7 +10,7 @@ export const REPAIR_JOURNAL = '/var/lib/culvert-repair/undo.json';
 /** Exit code of root's side where it says why; sudo and pkexec end with others. */
 export const REPAIR_FAILED = 3;
 
-/** The program that root runs for a repair, or null where no package installed it. */
+/** The program that root runs for a repair, or null if no package installed it. */
 export function repairProgram(): string | null {
   return REPAIR_PROGRAMS.find(isRoots) ?? null;
 }

@@ -57,7 +57,7 @@ function parse(line: string): unknown {
   }
 }
 
-/** A property as a type of zod, or null where the service gave another. */
+/** A property as a type of zod, or null if the service gave another. */
 export function as<T>(schema: z.ZodMiniType<T>, value: unknown): T | null {
   const parsed = z.safeParse(schema, value);
   return parsed.success ? parsed.data : null;

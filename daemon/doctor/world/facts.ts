@@ -50,7 +50,7 @@ export function fallbackDomains({ settings }: Snapshot): string[] {
   return Array.isArray(list) ? list.map(String) : [];
 }
 
-/** `MASQUE`, `WireGuard`, or null where neither settings nor statistics name it. */
+/** `MASQUE`, `WireGuard`, or null if neither settings nor statistics name it. */
 export function protocolOf({ settings, tunnel }: Snapshot): 'MASQUE' | 'WireGuard' | null {
   const text = String(settings['WARP tunnel protocol'] ?? tunnel.protocol ?? '');
   if (/^masque/i.test(text)) return 'MASQUE';
@@ -91,7 +91,7 @@ export function isOutsideTunnel(world: World, range: string): boolean {
   return mode === 'exclude' ? listed : !listed;
 }
 
-/** Takes ranges or addresses out of the tunnel; null where the user can't change the list. */
+/** Takes ranges or addresses out of the tunnel; null if the user can't change the list. */
 export function excludeFix(world: World, ranges: readonly string[], label: Message): Fix | null {
   const { splitTunnel, account } = tunnelOf(world);
   if (account.managed || ranges.length === 0) return null; // the organization's administrator keeps the list

@@ -51,7 +51,7 @@ const markedRoute = (host: string) => ['route', 'get', host, 'mark', '0x100cf'];
 type Part = 'addr' | 'routes' | 'rules' | 'path';
 const ROUTES = ['route', 'show', 'table', 'all'];
 
-/** All parts from one run of `ip`; null where a part fails, or prints nothing in this version. */
+/** All parts from one run of `ip`; null if a part fails, or prints nothing in this version. */
 function together(world: World): Promise<Record<Part, unknown> | null> {
   return world.once('ip', async () => {
     const commands = [['addr'], ROUTES, ['rule'], markedRoute(ingress(world))];

@@ -8,7 +8,7 @@ export interface Recorded {
   origin: Origin;
   /** null: of another machine behind this one. */
   uid: number | null;
-  /** Path of the cgroup below the root of the hierarchy; null where it is not known, or the cgroup has gone. */
+  /** Path of the cgroup below the root of the hierarchy; null if it is not known, or the cgroup has gone. */
   cgroup: string | null;
   /** Address of the machine behind this one; null for packets of this machine. */
   source: string | null;
@@ -38,7 +38,7 @@ interface Item {
   counter?: { name?: string; packets?: number };
 }
 
-/** @returns null where the text is not the table's listing */
+/** @returns null if the text is not the table's listing */
 export function parseRecording(json: string): Recording | null {
   let items: Item[];
   try {

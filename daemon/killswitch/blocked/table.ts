@@ -28,7 +28,7 @@ export function createTable(nft: RecordingNft) {
       loaded = text;
       return isNew;
     },
-    /** @returns null where another program removed the table. @throws Error */
+    /** @returns null if another program removed the table. @throws Error */
     async read(): Promise<Recording | null> {
       const lines = await nft.ask(`list table inet ${RECORDING_TABLE}`);
       const recording = lines.map(line => (line.startsWith('{') ? parseRecording(line) : null)).find(Boolean);

@@ -95,7 +95,7 @@ function runBusctl(busctl: string, argv: readonly string[], timeout: number): Pr
   });
 }
 
-/** null where it can't be parsed. */
+/** null if it can't be parsed. */
 function answerOf(stdout: string): unknown {
   try {
     const { data } = JSON.parse(stdout) as { data?: unknown };

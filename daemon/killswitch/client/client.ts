@@ -131,7 +131,7 @@ export function createKillSwitch(
   };
 }
 
-/** The promised value; null where it takes longer. */
+/** The promised value; null if it takes longer. */
 function within<T>(ms: number, promised: Promise<T>): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms, null);

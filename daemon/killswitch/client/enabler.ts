@@ -43,7 +43,7 @@ export function createEnabler({ state, settings, say }: FeatureContext, link: Se
 
   return {
     enable,
-    /** Lets the tunnel through where it is now; null where the rules do so already, or nothing is blocked. */
+    /** Lets the tunnel through where it is now; null if the rules do so already, or nothing is blocked. */
     followTunnel(): Promise<Report> | null {
       const { enabled, active, allowLan, unconfirmed } = state.snapshot().killSwitch;
       if (!enabled || active !== true) return null;

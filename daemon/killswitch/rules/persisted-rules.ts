@@ -106,7 +106,7 @@ export function parseTrial(
   }
 }
 
-/** The pause in `pause.json` of Culvert 0.2.7 and older, as a trial; null where it can't be read. */
+/** The pause in `pause.json` of Culvert 0.2.7 and older, as a trial; null if it can't be read. */
 export function parseFormerPause(text: string, setAt: number): Trial | null {
   try {
     const { bootId, until } = (JSON.parse(text) ?? {}) as { bootId?: unknown; until?: unknown };

@@ -107,7 +107,7 @@ export interface Leaving {
   forwarded(then: string): string[];
   /** Matches DNS. */
   dns: string;
-  /** Rules for the local network; none where it is not allowed. */
+  /** Rules for the local network; empty if it is not allowed. */
   lan(side: 'saddr' | 'daddr'): string[];
 }
 

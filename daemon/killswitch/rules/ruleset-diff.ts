@@ -17,7 +17,7 @@ export interface Listing {
   items: readonly Item[];
 }
 
-/** @returns null where the text is not the table's listing. */
+/** @returns null if the text is not the table's listing. */
 export function parseListing(json: string, name = TABLE): Listing | null {
   let items: Item[];
   try {

@@ -20,7 +20,7 @@ export interface Message {
 export interface Callers {
   /** null while the bus has not reported it. */
   userOf(sender: string): number | null;
-  /** Passes the message on once its user is known. @returns false where too many wait */
+  /** Passes the message on once its user is known. @returns false if too many wait */
   hold(message: Message): boolean;
 }
 

@@ -58,7 +58,7 @@ export function replaceFile(path: string, text: string, mode: number): void {
   GLib.file_set_contents_full(path, new TextEncoder().encode(text), CONSISTENT | DURABLE, mode);
 }
 
-/** @returns null where there is no such file. @throws Error when it is not a regular file of a sensible size, or unreadable */
+/** @returns null if there is no such file. @throws Error when it is not a regular file of a sensible size, or unreadable */
 export function readText(path: string): string | null {
   try {
     const info = Gio.File.new_for_path(path).query_info('standard::type,standard::size', 0, null);

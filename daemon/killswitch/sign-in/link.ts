@@ -7,7 +7,7 @@ export interface Link {
   index: string;
   /** IPv4 address. */
   gateway: string;
-  /** Hardware address of the gateway; null where it was not asked for lately. */
+  /** Hardware address of the gateway; null if it was not asked for lately. */
   hardware: string | null;
 }
 
@@ -53,7 +53,7 @@ function addressOf(word: string): string {
     .join('.');
 }
 
-/** The hardware address of a neighbor; null where it is not known. @param table text of /proc/net/arp */
+/** The hardware address of a neighbor; null if it is not known. @param table text of /proc/net/arp */
 export function hardwareOf(table: string, { device, gateway }: { device: string; gateway: string }): string | null {
   const row = table.split('\n').find(line => {
     const fields = line.split(/\s+/);

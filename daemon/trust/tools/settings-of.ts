@@ -18,7 +18,7 @@ export const named = (files: (string | null | undefined)[], fallback: string | u
 
 export const variable = (name: string, list: ListName): Wanted => ({ kind: 'variable', name, list });
 
-/** The value of a setting in a file; null where it is not set. */
+/** The value of a setting in a file; null if it is not set. */
 export const setIn = (path: string, setting: { section: string | null; key: string }): string | null =>
   valueIn(textOf(path) ?? '', setting);
 

@@ -55,13 +55,13 @@ export interface Tool {
   title: string;
   /** Names of its program, the first that is there counts; empty for what is no program. */
   programs: readonly string[];
-  /** Its list; null where the program is there and the tool is not. */
+  /** Its list; null if the program is there and the tool is not. */
   list(program: string, look: Look): Promise<List | null>;
   /** A command that connects to an address and sends a request; without one, its list is only read. */
   connect?(target: Target, look: Look): Omit<Command, 'program' | 'env'> & { env?: Record<string, string> };
   /** Has the same command use this file where it uses its list now. */
   instead?(file: string, list: List): Instead;
-  /** The change; absent or null where this user can make none. */
+  /** The change; absent or null if this user can make none. */
   wanted?(look: Look, list: List): Wanted | null;
   /** Commands for an administrator. @param file holds a certificate @param name a word for it */
   administrator?(file: string, name: string, look: Look): string[];
@@ -75,7 +75,7 @@ export interface Instead {
   args?: readonly string[];
 }
 
-/** A program as PATH finds it; null where it does not. */
+/** A program as PATH finds it; null if it does not. */
 export function findProgram(names: readonly string[], env: NodeJS.ProcessEnv): string | null {
   const directories = (env.PATH ?? '').split(':').filter(path => path.startsWith('/'));
   for (const name of names)

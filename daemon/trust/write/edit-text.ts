@@ -6,7 +6,7 @@ export interface Setting {
   key: string;
 }
 
-/** The value of a setting, without quotes; null where it is not set. The last one counts, as for the tools themselves. */
+/** The value of a setting, without quotes; null if it is not set. The last one counts, as for the tools themselves. */
 export function valueIn(text: string, setting: Setting): string | null {
   const value = linesOf(text, setting).values.at(-1);
   return value === undefined ? null : value.trim().replace(/^(["'])(.*)\1$/, '$2');

@@ -60,7 +60,7 @@ export function firstMissing(directory: string): string | null {
   return missing;
 }
 
-/** @returns a line that says what was done; null where there was nothing to do @throws TrustError changed */
+/** @returns a line that says what was done; null if there was nothing to do @throws TrustError changed */
 export function undoFile(step: FileStep, open: OpenJournal): string | null {
   const { path, copy } = step;
   const original = copy === null ? null : open.copyOf(copy);

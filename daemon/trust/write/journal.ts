@@ -12,7 +12,7 @@ import { TrustError } from '../errors.ts';
 const FileStep = z.object({
   kind: z.literal('file'),
   path: z.string(),
-  /** Name of the copy from before; null where there was no file. */
+  /** Name of the copy from before; null if there was no file. */
   copy: z.nullable(z.string()),
   /** Digest of the file afterwards. */
   after: z.string(),
@@ -32,7 +32,7 @@ const NssStep = z.object({
   made: z.nullable(z.string()),
   /** Names of the certificates in it that Culvert added. */
   names: z.array(z.string()),
-  /** Its files: the copy from before, and the digest afterwards, each null where there is no file. */
+  /** Its files: the copy from before, and the digest afterwards, each null if there is no file. */
   files: z.array(z.object({ name: z.string(), copy: z.nullable(z.string()), after: z.nullable(z.string()) })),
 });
 export type NssStep = z.infer<typeof NssStep>;

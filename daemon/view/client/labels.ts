@@ -108,7 +108,7 @@ export function setupText(blocked: Blocked, { _ }: Translator, version: string |
   return sentences[blocked];
 }
 
-/** Words for an action that is done; null where its effect is visible anyway. */
+/** Words for an action that is done; null if its effect is visible anyway. */
 export function doneText(action: ActionName, { _ }: Translator): string | null {
   const labels: Partial<Record<ActionName, string>> = {
     acceptTerms: _('Terms accepted'),
@@ -124,7 +124,7 @@ export function doneText(action: ActionName, { _ }: Translator): string | null {
   return labels[action] ?? null;
 }
 
-/** The next command to type in a terminal, for a setup step or the problem of that name; null where no command helps. */
+/** The next command to type in a terminal, for a setup step or the problem of that name; null if no command helps. */
 export function nextStep(code: ProblemCode): string | null {
   const steps: { [code in ProblemCode]?: string } = {
     'cli-missing': 'Install Cloudflare WARP (culvert doctor shows how), or try Culvert without it: culvert --demo',

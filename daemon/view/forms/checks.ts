@@ -27,7 +27,7 @@ interface ChecksClient {
 
 interface RepairWays {
   service(task: ServiceTask): Promise<unknown>;
-  /** Runs `culvert-repair` with these words; null where it can't be started. */
+  /** Runs `culvert-repair` with these words; null if it can't be started. */
   root: ((argv: readonly string[]) => Promise<unknown>) | null;
 }
 
@@ -160,7 +160,7 @@ function sourceRow({ id, title }: CheckResult, uri: string, { _ }: Translator): 
   };
 }
 
-/** The client's way to repair a finding; null where a person runs the commands. */
+/** The client's way to repair a finding; null if a person runs the commands. */
 function wayOf(fix: Fix, repair: RepairWays | undefined): (() => Promise<unknown>) | null {
   const words = repairWords(fix);
   const root = repair?.root;

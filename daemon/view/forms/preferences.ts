@@ -18,7 +18,7 @@ const LANGUAGES: readonly (readonly [tag: string, name: string])[] = [
   ['ar', 'العربية'],
 ];
 
-/** Answers of the desktop; null where it gives none. */
+/** Answers of the desktop; null if it gives none. */
 export interface DesktopFacts {
   /** It shows tray icons. */
   tray: boolean | null;

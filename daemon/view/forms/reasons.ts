@@ -8,7 +8,7 @@ export interface Reason {
   passing: boolean;
 }
 
-/** The reason that holds on every page; null where no such reason exists, or the banner about the lost daemon has it. */
+/** The reason that holds on every page; null if no such reason exists, or the banner about the lost daemon has it. */
 export function generalReason({ client, tunnel, banners }: View, tr: Translator): Reason | null {
   const { offline, snapshot, pending, killSwitchPending } = client;
   if (banners.offline) return null;

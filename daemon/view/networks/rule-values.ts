@@ -1,7 +1,7 @@
 // Names the values of a rule for networks by what they change.
 import type { DecidedEffect, NetworkEffects } from '../../api/schema/traffic/networks.ts';
 
-/** The value of each subject; undefined where the rule says nothing about it. */
+/** The value of each subject; undefined if the rule says nothing about it. */
 export function ruleValues(effects: NetworkEffects): { [S in DecidedEffect['subject']]: string | undefined } {
   const { warp, mode, protocol, killSwitch, routes } = effects;
   return {

@@ -25,7 +25,7 @@ export interface Banner {
   button: { label: string; command: Command } | null;
 }
 
-/** Each banner, or null where there is nothing to say. */
+/** Each banner, or null if there is nothing to say. */
 export function describeBanners(
   client: ClientState,
   { tunnel, update }: { tunnel: TunnelView; update: UpdateView },

@@ -7,9 +7,9 @@ import type { Translator } from '../translator.ts';
 export interface Cause {
   title: string;
   sentence: string;
-  /** The one button, or null where waiting or another person helps. */
+  /** The one button, or null if waiting or another person helps. */
   remedy: { label: string; command: Command } | null;
-  /** Checks of the doctor that look for this very cause; null where the table does not know the reason. */
+  /** Checks of the doctor that look for this very cause; null if the table does not know the reason. */
   checks: readonly string[] | null;
 }
 
@@ -282,7 +282,7 @@ export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
   };
 }
 
-/** Why a device that had a registration is not registered; null where it never was, or its user removed it. */
+/** Why a device that had a registration is not registered; null if it never was, or its user removed it. */
 export function lostRegistration({ blocked, reason }: Snapshot['status'], tr: Translator): LostRegistration | null {
   const entry = blocked === 'not-registered' && reason ? find(reason, tr) : undefined;
   if (!entry) return null;

@@ -168,7 +168,7 @@ export function decisionText({ links, effects }: NetworkDecision, tr: Translator
   return [links.some(({ rule }) => rule !== null) ? tr._('Nothing changes.') : tr._('No rule is for this network.')];
 }
 
-/** Why WARP's own settings turn it off on a network, and whether that works against a rule; null where they don't. */
+/** Why WARP's own settings turn it off on a network, and whether that works against a rule; null if they don't. */
 export function ownSettingText(
   { kind, name }: Pick<NetworkLink, 'kind' | 'name'>,
   { options, decision }: { options: Snapshot['options'] | null; decision: NetworkDecision },

@@ -12,7 +12,7 @@ export interface RemoteAccessText {
   caution: boolean;
 }
 
-/** @returns null where no other machine shall be let in. */
+/** @returns null if no other machine shall be let in. */
 export function describeRemoteAccess(remote: RemoteAccess | null, tr: Translator): RemoteAccessText | null {
   if (!remote) return null;
   const { _, ngettext } = tr;

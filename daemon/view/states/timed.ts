@@ -13,7 +13,7 @@ const EXTENSION_SECONDS = 900;
 /** A state that ends on its own, with the commands that extend and end it. */
 export interface Timed {
   text: string;
-  /** null where its end could not be brought about yet, and is tried again. */
+  /** null if its end could not be brought about yet, and is tried again. */
   span: Span | null;
   /** null as `span`. */
   extend: { label: string; command: Command } | null;

@@ -23,7 +23,7 @@ export interface TunnelView {
   sentence: string;
   /** The one thing that helps, or null. */
   remedy: { label: string; command: Command } | null;
-  /** Words of the tunnel CLI itself, for the technical details; null where they add nothing. */
+  /** Words of the tunnel CLI itself, for the technical details; null if they add nothing. */
   details: string | null;
   icon: string;
   tone: Tone;
@@ -53,7 +53,7 @@ interface Toggle {
   /** The confirmed state, never the requested one. */
   on: boolean;
   sensitive: boolean;
-  /** The action behind it; null where the state is not known, and it could mean either. */
+  /** The action behind it; null if the state is not known, and it could mean either. */
   action: 'connect' | 'disconnect' | null;
   label: string;
 }

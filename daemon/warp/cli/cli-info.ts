@@ -6,9 +6,9 @@ import { type Capabilities, capabilitiesOf, parseVersion } from './version.ts';
 
 interface CliInfo {
   path: string;
-  /** null where the output of `--version` is not understood. */
+  /** null if the output of `--version` is not understood. */
   version: string | null;
-  /** null where it is too old to be used. `json` may become false: see `refusesJson`. */
+  /** null if it is too old to be used. `json` may become false: see `refusesJson`. */
   can: Capabilities | null;
 }
 

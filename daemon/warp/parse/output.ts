@@ -15,7 +15,7 @@ export type Json = Record<string, unknown>;
 /** Why a command failed: a blocked state, a command or value this version does not know, or anything else. */
 export interface Failure {
   kind: Blocked | 'unsupported' | 'argument' | 'not-connected' | 'failed';
-  /** The CLI's own name (`MissingRegistration`), or null where only text was printed. */
+  /** The CLI's own name (`MissingRegistration`), or null if only text was printed. */
   code: string | null;
   message: string;
 }

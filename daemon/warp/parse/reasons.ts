@@ -2,7 +2,7 @@
 import { isObject } from './output.ts';
 
 export interface Reason {
-  /** The CLI's own name, or null where its English is not known to belong to one. */
+  /** The CLI's own name, or null if its English is not known to belong to one. */
   code: string | null;
   text: string;
 }

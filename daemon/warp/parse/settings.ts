@@ -7,7 +7,7 @@ export interface SettingsReading {
   settings: Settings;
   /** Port of the local proxy; null outside proxy mode. */
   proxyPort: number | null;
-  /** null where this output says nothing about split tunneling. */
+  /** null if this output says nothing about split tunneling. */
   splitTunnel: SplitTunnel | null;
 }
 

@@ -23,7 +23,7 @@ export function parseRoutes(text: string): ListReading | null {
   return { mode: modeOf(/^(exclude|include)/i.exec(lines[at] ?? '')?.[1]), routes: entries.map(routeOf) };
 }
 
-/** From the three values that JSON settings have; null where none of them is there. */
+/** From the three values that JSON settings have; null if none of them is there. */
 export function splitOf(mode: unknown, ips: unknown, hosts: unknown): SplitTunnel | null {
   if (!Array.isArray(ips) && !Array.isArray(hosts)) return null;
   return { mode: modeOf(mode), ips: routesOf(ips), hosts: routesOf(hosts) };

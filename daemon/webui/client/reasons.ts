@@ -5,7 +5,7 @@ import { useApp } from './app.ts';
 /** Ids of the texts that the shell shows: the banners, and the reason above the page. */
 export const WHY = { offline: 'why-offline', readOnly: 'why-read-only', here: 'why' } as const;
 
-/** Id of the text that says why nothing like this control can be used now; undefined where nothing of the kind holds. */
+/** Id of the text that says why nothing like this control can be used now; undefined if nothing of the kind holds. */
 export function useGeneralReason(): string | undefined {
   const { view, readOnly, tr } = useApp();
   if (view.value.banners.offline) return WHY.offline;

@@ -27,7 +27,7 @@ export function createReason(page: Gtk.Widget) {
   return {
     line: line.widget,
     over,
-    /** @param reason null where each control can be used, or something else says why not */
+    /** @param reason null if each control can be used, or something else says why not */
     show(reason: Reason | null): void {
       line.show(reason && !reason.passing ? reason.text : null, null, false);
       if (reason?.passing) {

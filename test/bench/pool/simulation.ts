@@ -61,7 +61,7 @@ function provider({ machines }: Load) {
     limit,
     left,
     resets,
-    /** Serves a request. @returns false where nothing is left */
+    /** Serves a request. @returns false if nothing is left */
     use: (name: string, at: number): boolean => {
       if (left(name, at) <= 0) return false;
       used.set(key(name, at), (used.get(key(name, at)) ?? 0) + 1);

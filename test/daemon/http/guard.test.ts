@@ -14,7 +14,7 @@ const loopback: Via = { kind: 'loopback', port: 4173, address: '127.0.0.1', peer
 const remote: Via = { kind: 'remote', port: 4173, address: '192.0.2.7', from: '192.0.2.9', access, encrypted: false };
 const remote6: Via = { ...remote, address: '2001:db8::7' };
 
-/** The code of the refusal, or null where the request is admitted. */
+/** The code of the refusal, or null if the request is admitted. */
 function code(via: Via, line: string, headers: Record<string, string> = {}, more: string[] = []): string | null {
   const [method = '', ...rest] = line.split(' ');
   const host = via.kind === 'unix' ? 'localhost' : `${via.kind === 'remote' ? via.address : '127.0.0.1'}:4173`;

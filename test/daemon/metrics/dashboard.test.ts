@@ -111,7 +111,7 @@ test('every file is YAML, and each names files that are there', () => {
     assert.match(read('README.md'), new RegExp(`\`${name}[\`{]`), `${name} is described`);
 });
 
-/** A program of Debian's package prometheus; null where it is not installed. */
+/** A program of Debian's package prometheus; null if it is not installed. */
 function programOf(name: string): string | null {
   for (const place of (process.env.PATH ?? '').split(':')) {
     try {

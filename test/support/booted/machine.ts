@@ -84,7 +84,7 @@ export type Machine = ReturnType<typeof createMachine>;
 /**
  * Boots the machine and installs packages under the running systemd.
  * @param debs their paths
- * @returns false where there can be no root of this release
+ * @returns false if there can be no root of this release
  */
 export async function setUp(machine: Machine, release: string, debs: readonly string[]): Promise<boolean> {
   const root = bootableRoot(release, machine.path('.'));

@@ -29,7 +29,7 @@ const MASKED = [
 /** The Node of Debian 12 is too old. */
 const WITHOUT_NODE = ['bookworm'];
 
-/** A packed root of the release; null where none can be made. Remove the file after a change of the packages. */
+/** A packed root of the release; null if none can be made. Remove the file after a change of the packages. */
 function packed(release: string): string | null {
   const tar = join(ROOTS, `${release}-systemd.tar`);
   if (fs.existsSync(tar)) return tar;
@@ -56,7 +56,7 @@ function unpacked(tar: string, place: string): string {
   return root;
 }
 
-/** A fresh root in an empty directory, with a Node that the packages can use; null where none can be made. */
+/** A fresh root in an empty directory, with a Node that the packages can use; null if none can be made. */
 export function bootableRoot(release: string, place: string): string | null {
   const tar = packed(release);
   if (!tar) return null;

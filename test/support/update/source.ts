@@ -28,7 +28,7 @@ export const SIDECAR = `${MANIFEST}.sig`;
 /** The keys that the tests' builds trust. */
 export const trusted: VerifyKey[] = [{ id: keyId(key), name: 'test', key: createPublicKey(pem(key)) }];
 
-/** An empty file system of 8 MiB, or null where this user may not mount one. */
+/** An empty file system of 8 MiB, or null if this user may not mount one. */
 export function smallDisk(t: Ends): string | null {
   const disk = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-update-disk-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk]).status === 0;

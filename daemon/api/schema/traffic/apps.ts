@@ -56,7 +56,7 @@ export type LaunchRequest = z.infer<typeof LaunchRequest>;
 export const LaunchResponse = z.object({
   ok: z.literal(true),
   appId: z.string(),
-  /** null where the user's systemd session started it and did not report it. */
+  /** null if the user's systemd session started it and did not report it. */
   pid: z.nullable(z.int()),
   proxy: z.object({ host: z.string(), port: z.int() }),
   shortcut: z.nullable(z.string()),
@@ -70,7 +70,7 @@ export type PlaceRequest = z.infer<typeof PlaceRequest>;
 export const PlaceResponse = z.object({
   ok: z.literal(true),
   appId: z.string(),
-  /** null where the user's systemd session started it and did not report it. */
+  /** null if the user's systemd session started it and did not report it. */
   pid: z.nullable(z.int()),
   /** Sentences on what the app lacks there, or what of it is elsewhere. */
   limits: z.array(Message),

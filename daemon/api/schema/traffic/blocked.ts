@@ -9,7 +9,7 @@ export const BlockedEntry = z.object({
   rule: z.enum(['kill-switch', 'dns', 'forwarded', 'tunnel-only']),
   /** User of the program; null for another machine behind this one. */
   uid: z.nullable(Count),
-  /** systemd unit of the program; null where it is not known or has ended. */
+  /** systemd unit of the program; null if it is not known or has ended. */
   unit: z.nullable(z.string()),
   /** Names of processes that are in that unit now, three at most. */
   programs: z.array(z.string()),

@@ -14,7 +14,7 @@ export const KillSwitch = z.object({
   protection: z.enum(['owner-persist', 'watchdog', 'none']),
   /** The rules are applied at boot before any network is. */
   bootGuard: z.boolean(),
-  /** The enforcing program, such as `nftables 1.0.6`; null where the root service is not installed. */
+  /** The enforcing program, such as `nftables 1.0.6`; null if the root service is not installed. */
   backend: z.nullable(z.string()),
   /** A sentence for people: why it does not block though it is wanted, or what could not be read. */
   detail: z.nullable(z.string()),

@@ -18,7 +18,7 @@ export const NetworkLink = z.object({
   gatewayHardware: z.nullable(z.string()),
   /** Hardware address of the Wi-Fi access point. */
   bssid: z.nullable(z.string()),
-  /** `psk` has a password that all users share, `enterprise` one for each user. Null where nothing reports it. */
+  /** `psk` has a password that all users share, `enterprise` one for each user. Null if nothing reports it. */
   security: z.nullable(z.enum(['open', 'wep', 'psk', 'enterprise'])),
   metered: z.nullable(z.boolean()),
   /** As the network service sees it. */
@@ -94,7 +94,7 @@ export const RuleEffect = z.object({
 export type RuleEffect = z.infer<typeof RuleEffect>;
 
 export const NetworkDecision = z.object({
-  /** The rule of each link; null where none is for it. */
+  /** The rule of each link; null if none is for it. */
   links: z.array(z.object({ device: z.string(), rule: z.nullable(z.string()) })),
   effects: z.array(
     z.extend(RuleEffect, {
@@ -110,7 +110,7 @@ export type DecidedEffect = NetworkDecision['effects'][number];
 
 /** The networks as they are followed now. */
 export const NetworksState = z.object({
-  /** The service that reported the links; null where none runs. */
+  /** The service that reported the links; null if none runs. */
   service: z.nullable(NetworkService),
   links: z.array(NetworkLink),
   rules: z.array(NetworkRule),
@@ -124,7 +124,7 @@ export const NetworksState = z.object({
 });
 export type NetworksState = z.infer<typeof NetworksState>;
 
-/** A line of the document that is not understood; null where that is not one line. */
+/** A line of the document that is not understood; null if that is not one line. */
 const Invalid = z.object({ line: z.nullable(z.int()), reason: z.string(), message: Message });
 export type InvalidRule = z.infer<typeof Invalid>;
 

@@ -14,7 +14,7 @@ export const Proof = z.object({
   answered: z.boolean(),
   /** Words of the page, or the reason why it could not be read. */
   seen: Message,
-  /** Public address, and IATA code of the data center, that the page saw; null where it did not say. */
+  /** Public address, and IATA code of the data center, that the page saw; null if it did not say. */
   address: z.nullable(z.string()),
   dataCenter: z.nullable(z.string()),
   at: Time,

@@ -26,7 +26,7 @@ export type Blocked = z.infer<typeof Blocked>;
 
 export const Status = z.object({
   state: ConnectionState,
-  /** `code` is the tunnel CLI's own name (`HappyEyeballsFailed`), or null where only text was printed. */
+  /** `code` is the tunnel CLI's own name (`HappyEyeballsFailed`), or null if only text was printed. */
   reason: z.nullable(z.object({ code: z.nullable(z.string()), text: z.string() })),
   network: z.nullable(z.enum(['healthy', 'unstable'])),
   blocked: z.nullable(Blocked),
@@ -49,20 +49,20 @@ export type Settings = z.infer<typeof Settings>;
 /** Access to the local network, for a while, where an organization keeps it in the tunnel. */
 export const LocalNetworkAccess = z.object({
   allowed: z.boolean(),
-  /** When it ends; null where no time is set, as in a policy that allows it until the next connection. */
+  /** When it ends; null if no time is set, as in a policy that allows it until the next connection. */
   endsAt: z.nullable(Time),
 });
 export type LocalNetworkAccess = z.infer<typeof LocalNetworkAccess>;
 
 export const VirtualNetworks = z.object({
-  /** The ID of the one in use; null where none is. */
+  /** The ID of the one in use; null if none is. */
   active: z.nullable(z.string()),
   networks: z.array(z.object({ id: z.string(), name: z.string(), default: z.boolean() })),
 });
 export type VirtualNetworks = z.infer<typeof VirtualNetworks>;
 
 /**
- * Settings, read from the output of any version of the tunnel CLI. null where the installed
+ * Settings, read from the output of any version of the tunnel CLI. null if the installed
  * version does not report it. No version is known to report the log of DNS queries or an endpoint that was set.
  */
 export const Options = z.object({
@@ -90,7 +90,7 @@ export const Options = z.object({
 });
 export type Options = z.infer<typeof Options>;
 
-/** Facts of the running tunnel; each is null where the tunnel CLI does not report it. */
+/** Facts of the running tunnel; each is null if the tunnel CLI does not report it. */
 export const Tunnel = z.object({
   /** As printed: `MASQUE (HTTPS via UDP)`. */
   protocol: z.nullable(z.string()),
@@ -104,7 +104,7 @@ export const Tunnel = z.object({
   /** Fraction of packets lost: 0.0002 is 0.02 %. */
   loss: z.nullable(Count),
   colo: z.nullable(z.string()),
-  /** When these figures were read; null where none are known. */
+  /** When these figures were read; null if none are known. */
   at: z.nullable(Time),
 });
 export type Tunnel = z.infer<typeof Tunnel>;
@@ -160,7 +160,7 @@ export const Commands = z.object({
   splitTunnelHosts: z.nullable(CommandOutput),
   registration: z.nullable(CommandOutput),
   tunnelStats: z.nullable(CommandOutput),
-  /** The settings as text, which says more; null where `settings` is text already. */
+  /** The settings as text, which says more; null if `settings` is text already. */
   settingsText: z.nullable(CommandOutput),
   trustedSsids: z.nullable(CommandOutput),
   virtualNetworks: z.nullable(CommandOutput),

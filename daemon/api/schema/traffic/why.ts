@@ -8,7 +8,7 @@ export type WhyReason = z.infer<typeof WhyReason>;
 
 export const WhyAddress = z.object({
   address: z.string(),
-  /** True for traffic through the tunnel; null where that can't be determined. */
+  /** True for traffic through the tunnel; null if that can't be determined. */
   tunnel: z.nullable(z.boolean()),
   reason: WhyReason,
   /** The entry that decided, as the list prints it. */

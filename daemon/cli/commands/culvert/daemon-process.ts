@@ -51,7 +51,7 @@ async function findByPort(env: NodeJS.ProcessEnv): Promise<OtherCulvert | null> 
   return other && stateOf(other.pid) === state ? other : null;
 }
 
-/** Directory of the state that a process has by its environment; null where that can't be known. */
+/** Directory of the state that a process has by its environment; null if that can't be known. */
 function stateOf(pid: number): string | null {
   const variables = readText(`/proc/${pid}/environ`)?.split('\0') ?? [];
   const variable = (name: string) => variables.find(text => text.startsWith(`${name}=`))?.slice(name.length + 1);

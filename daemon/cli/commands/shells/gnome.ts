@@ -98,7 +98,7 @@ function inShell({ env }: Place, method: string, argument: string): Promise<stri
   return output('gdbus', words, env);
 }
 
-/** A list of the settings of the Shell; null where it is not installed. */
+/** A list of the settings of the Shell; null if it is not installed. */
 async function setting(place: Place, key: string): Promise<string[] | null> {
   const text = await read(place, ['get', 'org.gnome.shell', key]);
   // GVariant's text format quotes such strings as they are: '@as []' or "['a@b', 'c@d']"

@@ -21,7 +21,7 @@ export interface Integration {
    * @throws Failure
    */
   install(place: Place): Promise<string[]>;
-  /** Turns it off, and removes what `install` wrote. @returns as `install`; empty where there was nothing to do */
+  /** Turns it off, and removes what `install` wrote. @returns as `install`; empty if there was nothing to do */
   remove(place: Place): Promise<string[]>;
 }
 
@@ -80,7 +80,7 @@ export function imageServices({ data }: Place, image: string): Entry[] {
   return [service('org.culvert.Client1', 'bridge'), service('org.culvert.Culvert', 'panel --gapplication-service')];
 }
 
-/** Output of a program; null where it failed or is not there. */
+/** Output of a program; null if it failed or is not there. */
 export function output(program: string, words: string[], env: NodeJS.ProcessEnv): Promise<string | null> {
   return new Promise(resolve => {
     execFile(program, words, { env, timeout: LIMIT_MS }, (error, stdout) => resolve(error ? null : stdout));

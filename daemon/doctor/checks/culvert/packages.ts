@@ -36,7 +36,7 @@ interface Subscription {
   keyring: string;
 }
 
-/** The repository as apt or dnf knows it; null where neither does. */
+/** The repository as apt or dnf knows it; null if neither does. */
 async function subscriptionOf({ files }: World): Promise<Subscription | null> {
   const apt = await files.readText(APT_SOURCE);
   const text = apt ?? (await files.readText(DNF_SOURCE));

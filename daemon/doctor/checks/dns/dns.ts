@@ -49,10 +49,10 @@ export function readResolvConf(world: World): Promise<ResolvConfFile | null> {
   });
 }
 
-/** Servers of systemd-resolved (interface, family, address); null where it does not run. */
+/** Servers of systemd-resolved (interface, family, address); null if it does not run. */
 const ServerList = z.array(z.tuple([z.int(), z.int(), z.array(z.int().check(z.gte(0), z.lte(255)))]));
 
-/** DNS servers of systemd-resolved as text, or null where it does not run. @throws Unknown */
+/** DNS servers of systemd-resolved as text, or null if it does not run. @throws Unknown */
 export function resolvedServers(world: World): Promise<string[] | null> {
   return world.once('resolve1', async () => {
     const target = {

@@ -86,7 +86,7 @@ function wordOfWireGuard(port: string, reached: Reached): Message {
 const Connectivity = z.int().check(z.gte(0), z.lte(4));
 const CONNECTIVITY = ['unknown', 'none', 'portal', 'limited', 'full'] as const;
 
-/** NetworkManager's view of the network, or null where it does not run. @throws Unknown */
+/** NetworkManager's view of the network, or null if it does not run. @throws Unknown */
 export function connectivity(world: World): Promise<(typeof CONNECTIVITY)[number] | null> {
   return world.once('connectivity', async () => {
     const target = {

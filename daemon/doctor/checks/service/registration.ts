@@ -153,7 +153,7 @@ async function unitEvidence(world: World): Promise<Message> {
   return message('%s is %s, and at start: %s', UNIT_NAME, active ?? '?', file || '?');
 }
 
-/** Number of restarts by systemd, or null where it does not say. */
+/** Number of restarts by systemd, or null if it does not say. */
 export async function restartsOf(world: World): Promise<number | null> {
   const target = { ...UNIT, interface: 'org.freedesktop.systemd1.Service' };
   const [value] = (await world.bus.properties(target, ['NRestarts']).catch(() => null)) ?? [];

@@ -111,7 +111,7 @@ function signed(growth: number): string {
   return `${growth >= 0 ? '+' : '-'}${mib(Math.abs(growth))}`;
 }
 
-/** Bytes in log files, or null where none can be seen. */
+/** Bytes in log files, or null if none can be seen. */
 async function logSize({ files }: World): Promise<number | null> {
   const sizes = await Promise.all(
     LOG_DIRECTORIES.map(async directory => {

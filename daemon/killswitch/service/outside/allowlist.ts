@@ -52,7 +52,7 @@ function identityOf(info: Gio.FileInfo | null): string | null {
   return info && `${info.get_attribute_as_string('unix::device')} ${info.get_attribute_as_string('unix::inode')}`;
 }
 
-/** null where it can't be read. */
+/** null if it can't be read. */
 function infoOf(path: string, flags: Gio.FileQueryInfoFlags): Gio.FileInfo | null {
   try {
     return Gio.File.new_for_path(path).query_info(ATTRIBUTES, flags, null);

@@ -6,7 +6,7 @@ import { runCommand } from './commands.ts';
 const MDM = '/var/lib/cloudflare-warp/mdm.xml';
 const MS = 8_000;
 
-/** @param warpCli path of WARP's program. @returns null where WARP does not say */
+/** @param warpCli path of WARP's program. @returns null if WARP does not say */
 export async function isManaged(warpCli: string): Promise<boolean | null> {
   if (GLib.file_test(MDM, GLib.FileTest.EXISTS)) return true;
   if (!GLib.file_test(warpCli, GLib.FileTest.IS_EXECUTABLE)) return false; // there is no WARP to manage

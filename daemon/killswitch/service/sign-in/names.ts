@@ -8,7 +8,7 @@ const TRIES = 2;
 const ANSWER_SECONDS = 2;
 const MOST_BYTES = 4_096;
 
-/** @returns addresses, none where no server answers or the name does not exist */
+/** @returns addresses; an empty list if no server answers or the name does not exist */
 export async function addressesOf(name: string, servers: readonly string[]): Promise<string[]> {
   if (!isName(name)) return [];
   for (let attempt = 0; attempt < TRIES; attempt++)
@@ -19,7 +19,7 @@ export async function addressesOf(name: string, servers: readonly string[]): Pro
   return [];
 }
 
-/** @returns null where what came is not the answer. @throws GLib.Error where none came in time */
+/** @returns null if what came is not the answer. @throws GLib.Error where none came in time */
 async function ask(name: string, server: string): Promise<string[] | null> {
   const { IPV4 } = Gio.SocketFamily;
   const socket = Gio.Socket.new(IPV4, Gio.SocketType.DATAGRAM, Gio.SocketProtocol.UDP);

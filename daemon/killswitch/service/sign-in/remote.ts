@@ -2,7 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import { connect } from './streams.ts';
 
-/** @param seconds for each address @returns null where none answers, or all are this machine's own */
+/** @param seconds for each address @returns null if none answers, or all are this machine's own */
 export async function connectToAny(
   addresses: readonly string[],
   port: number,

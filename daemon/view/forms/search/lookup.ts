@@ -23,7 +23,7 @@ export function targetOf(query: string): string | null {
 export interface Lookup {
   /** Follows the typed text and the state that decides the answer; asks once both rest. */
   follow(query: string, view: View): void;
-  /** The answer as rows; null where no address or host name was typed. */
+  /** The answer as rows; null if no address or host name was typed. */
   group(view: View, tr: Translator): Group | null;
 }
 

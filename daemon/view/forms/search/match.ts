@@ -23,7 +23,7 @@ export function rankRows(rows: readonly (readonly string[])[], query: string): (
 /**
  * Rank of texts: 0 for a title that is or begins with what was typed. A word matches where another one begins with it;
  * in the midst of a word it counts least.
- * @returns null where a word is missing
+ * @returns null if a word is missing
  */
 function rankOf(texts: readonly string[], words: readonly string[]): number | null {
   const phrases = [` ${words.join(' ')}`, ` ${words.join('')}`];

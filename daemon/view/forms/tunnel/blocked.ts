@@ -19,12 +19,12 @@ export interface BlockedState {
 
 export const NOT_READ: BlockedState = { list: null, failed: null };
 
-/** True if it is recorded without a reader; null where it can't be set. */
+/** True if it is recorded without a reader; null if it can't be set. */
 export function recordsBlocked({ config, offline }: ClientState): boolean | null {
   return offline ? null : (config?.config.warp.recordBlocked ?? null);
 }
 
-/** Rows of the list; none where nothing is recorded. */
+/** Rows of the list; empty if nothing is recorded. */
 export function blockedRows({ list, failed }: BlockedState, tr: Translator): Row[] {
   const { _ } = tr;
   if (failed !== null) return [note('failed', _('What was blocked can’t be shown'), failed)];
@@ -59,7 +59,7 @@ export function originOf({ programs, unit, uid, source }: BlockedEntry, tr: Tran
 }
 
 /**
- * The part of a unit's name that says which program it is, by systemd's rules for desktop apps; null where it says nothing.
+ * The part of a unit's name that says which program it is, by systemd's rules for desktop apps; null if it says nothing.
  * `app-gnome-org.mozilla.firefox-1234.scope` -> `org.mozilla.firefox`
  */
 export function unitName(unit: string): string | null {

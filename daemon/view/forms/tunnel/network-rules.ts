@@ -28,11 +28,11 @@ const UNKNOWN_WIFI = 'unknown-wifi';
 /** Further parts of the page of networks. */
 interface Means {
   snapshot: Pick<Snapshot, 'options' | 'status' | 'killSwitch'> | null;
-  /** null where no rule can be edited. */
+  /** null if no rule can be edited. */
   editor: RuleEditor | null;
 }
 
-/** @param networks null where the daemon does not follow them, or is older */
+/** @param networks null if the daemon does not follow them, or is older */
 export function networkGroups(
   networks: NetworksState | null | undefined,
   tr: Translator,

@@ -15,7 +15,7 @@ export interface CurrentNetwork {
 }
 
 /**
- * @param network null where the desktop does not report it.
+ * @param network null if the desktop does not report it.
  * @param now in ms
  * @param editor of the rules; absent where none can be edited
  */

@@ -67,7 +67,7 @@ export function buttonRow(sensitive: boolean) {
   });
 }
 
-/** The row of a present value; none where it is not set. */
+/** The row of a present value; empty if it is not set. */
 export function valueRow({ _ }: Translator, id: string, value: string | null | undefined): Row[] {
   return value ? [{ kind: 'fact', id, title: _('Now'), value }] : [];
 }

@@ -12,7 +12,7 @@ export interface Case {
   verdict: CheckResult['verdict'];
   /** Matches the lines of evidence and the explanation. */
   shows?: RegExp;
-  /** Matches the fix as JSON; null where there has to be none. */
+  /** Matches the fix as JSON; null if there has to be none. */
   fix?: RegExp | null;
   world(t: Ends): World | Promise<World>;
 }

@@ -40,7 +40,7 @@ const rich = () =>
       ],
     },
   });
-/** @param allowed whether the local network can be reached for a while; null where WARP does not say */
+/** @param allowed whether the local network can be reached for a while; null if WARP does not say */
 const managed = (allowed: boolean | null, endsAt: string | null = null) => {
   const client = clientState({ options: { localNetworkAccess: allowed === null ? null : { allowed, endsAt } } });
   client.snapshot!.account.organization = 'example-team';

@@ -90,7 +90,7 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
     }
     return '';
   },
-  /** Left, top, width and height in the surface of the window, in pixels; null where the name is not on the screen. */
+  /** Left, top, width and height in the surface of the window, in pixels; null if the name is not on the screen. */
   place({ name }) {
     const widget = named(name).next().value;
     return widget ? placeOf(widget) : null;
