@@ -84,7 +84,7 @@ async function readUpload(req: IncomingMessage): Promise<{ bytes: number; ends: 
   return { bytes, ends: hash.digest('hex') };
 }
 
-/** Answers a websocket as Firecrawl does: it repeats the key as the subprotocol, and sends what there is. */
+/** Answers a websocket as Firecrawl does: it repeats a key that came as the subprotocol, and sends what there is. */
 function watch(req: IncomingMessage, socket: Duplex, status: object): void {
   const accept = createHash('sha1')
     .update(`${req.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
@@ -92,8 +92,10 @@ function watch(req: IncomingMessage, socket: Duplex, status: object): void {
   socket.on('error', () => {});
   // the only frame of a program is its last one
   socket.once('data', () => socket.end(Buffer.from([0x88, 0])));
+  const protocol = req.headers['sec-websocket-protocol'];
+  const chosen = protocol === undefined ? '' : `Sec-WebSocket-Protocol: ${protocol}\r\n`;
   socket.write(
-    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: ${keyIn(req)}\r\n\r\n`,
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n${chosen}\r\n`,
   );
   socket.write(frame({ type: 'catchup', data: { ...status, status: 'scraping' } }));
   socket.write(frame({ type: 'document', data: { markdown: 'one more' } }));

@@ -4,7 +4,7 @@
  * Paths, bodies and headers of the SDKs are read in their public sources: tavily-python (`tavily/tavily.py`, 01d5e709), firecrawl-py
  * (`v2/utils/http_client.py`, 0241b9ac, `v2/methods/crawl.py`, 0adc66b4, and `v2/methods/parse.py`, 2d862a5e) and exa-py 1.12.1
  * (`exa_py/api.py`, d0e1c5c2, and `exa_py/research`, 2623db7c). All of them use `requests`, whose own headers, their order and the
- * multipart form are as version 2.34.2 sent them to a socket. The asynchronous clients, which use httpx, are not here.
+ * multipart form are as version 2.34.2 sent them to a socket. Asynchronous clients are in httpx.test.ts.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
