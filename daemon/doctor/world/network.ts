@@ -3,6 +3,7 @@ import { createSocket } from 'node:dgram';
 import { type RequestOptions, request } from 'node:http';
 import { connect, isIPv6 } from 'node:net';
 import type { Trace } from '../../apps/launch/verify-tunnel.ts';
+import type { Verdict } from '../../killswitch/sign-in/verdict.ts';
 import { errno, reason } from '../../system/errno.ts';
 
 /** `refused`: the other end, or a firewall that says so, rejects it. `silent`: nothing came back in time. */
@@ -15,6 +16,8 @@ export interface Network {
   connection(to: Address, limitMs: number, signal: AbortSignal): Promise<Reached>;
   /** Reads a page over plain HTTP, without following redirects. @throws Error */
   page(url: string, options: { localAddress?: string; signal: AbortSignal }): Promise<Page>;
+  /** Has the root service test the network for a login page, while the kill switch blocks. Asks for no password. @throws Error */
+  detectLogin(): Promise<Verdict>;
   /** Reports whether a request, through the local proxy if there is one, leaves through the tunnel. Never rejects. */
   trace(url: string, proxyPort: number | null, limitMs: number): Promise<Trace>;
   /** Protocols of a local proxy. Never rejects. */
@@ -39,6 +42,7 @@ export function createNetwork(env: NodeJS.ProcessEnv): Network {
     datagram,
     connection,
     page,
+    detectLogin: async () => (await import('../../networks/portal/sign-in-window.ts')).detectLogin(false),
     trace: async (url, proxyPort, limitMs) => {
       const { traceThrough } = await import('../../apps/launch/verify-tunnel.ts');
       return traceThrough(proxyPort, url, env, limitMs);

@@ -34,11 +34,12 @@ export interface SignInWindow {
 
 /**
  * Has the root service test the network for a login page while the kill switch blocks.
+ * @param interactive whether the user may be asked for a password, where there is no active session
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
  */
-export async function detectLogin(places: Places = usual): Promise<Verdict> {
+export async function detectLogin(interactive: boolean, places: Places = usual): Promise<Verdict> {
   await untilNoTunnel();
-  const verdict = verdictIn(await askService({ method: 'DetectLogin' }, true, places));
+  const verdict = verdictIn(await askService({ method: 'DetectLogin' }, interactive, places));
   if (!verdict) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
   return verdict;
 }

@@ -54,7 +54,7 @@ export const portal: Run = async (context, _, options) =>
         return openBrowser(url, context.paths.runtime, context.env, port);
       },
       openWindow,
-      detect: detectLogin,
+      detect: () => detectLogin(true),
       prove: () => untilProven(context, PROOF_SECONDS),
       betweenMs: BETWEEN_MS,
       lastMs: LAST_MS,

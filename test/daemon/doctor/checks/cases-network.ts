@@ -52,6 +52,8 @@ const networkManager = (connectivity: number): Services => ({
   },
 });
 
+const WITHOUT_WARP = snapshot({ killSwitch: BLOCKING, status: { state: 'disconnected' } });
+
 const web = async (t: Ends, answer: RequestListener) => `${await serve(t, answer)}/`;
 
 /** A server that does this with each connection. */
@@ -344,6 +346,39 @@ const REACHING: Case[] = [
     world: async t =>
       world(t, { bus: await startBus(t, networkManager(2)), tunnel: snapshot({ killSwitch: BLOCKING }) }),
   },
+  {
+    check: captivePortal,
+    how: 'bus',
+    title: 'NetworkManager whose full connection is from before the kill switch',
+    verdict: 'notice',
+    shows: /full[\s\S]*kill switch blocks the test/,
+    world: async t => world(t, { bus: await startBus(t, networkManager(4)), tunnel: WITHOUT_WARP }),
+  },
+  ...(
+    [
+      ['open', 'ok', /DetectLogin: open/],
+      ['login', 'problem', /DetectLogin: login http:\/\/login\.example\//],
+      ['unreachable', 'notice', /unreachable[\s\S]*cannot be read/],
+      [null, 'notice', /needs the permission/],
+    ] as const
+  ).map(
+    ([network, verdict, shows]): Case => ({
+      check: captivePortal,
+      how: 'snapshot',
+      title: `a network that is ${network ?? 'not tested, without permission,'} while the kill switch blocks`,
+      verdict,
+      shows,
+      world: async t => {
+        const alone = world(t, { online: true, env: onlyPrograms(t, {}), tunnel: WITHOUT_WARP });
+        const loginPage = network === 'login' ? 'http://login.example/' : null;
+        const detectLogin = async () => {
+          if (network === null) throw new Error('This needs the permission of an administrator.');
+          return { network, loginPage };
+        };
+        return { ...alone, network: { ...alone.network, detectLogin } };
+      },
+    }),
+  ),
   {
     check: captivePortal,
     how: 'bus',
