@@ -123,7 +123,7 @@ const HttpProvider = z.strictObject({
   key_prefix: z._default(z.string(), ''),
   /** Further headers that belong to an account; they are not passed on. */
   account_headers: z._default(z.array(z.string().check(z.lowercase())), []),
-  /** A larger body is sent once, to one account. */
+  /** A larger body is sent once, to one account, after what the accounts have left was asked. */
   replay_bytes: z._default(z.int().check(z.nonnegative()), 1_048_576),
   /** Time for the start of an answer. */
   answer_within: z._default(duration, '15m'),

@@ -3,10 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Turn } from '../run/turn.ts';
+import { readStart, type Start } from '../system/read-start.ts';
 import { hide, Mask } from './mask.ts';
 import { atGateway, briefly, passedOn, type Refused, readAnswer, withLength, withRest } from './messages.ts';
 import type { Room } from './room.ts';
-import { keyOf, type Passing, type Route, readStart, type Start } from './upstream.ts';
+import { keyOf, type Passing, type Route } from './upstream.ts';
 
 const ERROR_BYTES = 65_536;
 /** A page of Firecrawl has up to 10 MiB. A larger answer is passed on as it is. */

@@ -9,7 +9,7 @@ import { say } from '../system/errors.ts';
 import { sha256 } from '../system/hash.ts';
 import { deny, passAnswer, passError, readError, refusedByPool } from './answer.ts';
 import { amountIn, briefly, commandOf, entryFor, isAbout, isBilled, namedIn, partsOf, verdictOf } from './messages.ts';
-import { NoAnswer, type Route, readStart, type Start, send } from './upstream.ts';
+import { Body, NoAnswer, type Route, send } from './upstream.ts';
 
 /** Names the session of an MCP client (protocol before 2026-07-28). */
 const SESSION = 'mcp-session-id';
@@ -17,7 +17,7 @@ const SESSION = 'mcp-session-id';
 /** Parts of a request that has begun. */
 interface Asked {
   path: string;
-  body: Start;
+  body: Body;
   /** A name for it, if a program may make it again and mean the same. */
   again: string;
   hasKey: boolean;
@@ -38,7 +38,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   const asked = await readAsked(req, http);
   const { body, again, creator, session } = asked;
   if (!body.isWhole && req.destroyed) return;
-  const turn = await turnFor(route, req, asked);
+  const turn = await turnFor(route, req, { ...asked, careful: !body.isWhole });
   let started = 0;
   let used = { spent: 0, account: undefined as string | undefined };
   const hasBudget = consumers.begin(consumer, turn.cost);
@@ -91,7 +91,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
       // a client begins another session after 404, with another account
       if (session !== undefined && verdict.class !== 'rate')
         return deny(res, 404, 'The session has ended with its account. Begin another one.');
-      const following = more && body.isWhole && !isBilled(text, http) ? await turn.take() : undefined;
+      const following = more && body.isKept && !isBilled(text, http) ? await turn.take() : undefined;
       if (!following) {
         if (asked.hasKey && !turn.isOfJob) await turn.forgetJob(again);
         return await passError(answer, error, res, { using, route, rest: rest ?? 0 });
@@ -116,7 +116,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
 async function readAsked(req: IncomingMessage, http: HttpProvider): Promise<Asked> {
   const method = req.method ?? 'GET';
   const path = pathOf(req);
-  const body = await readStart(req, http.replay_bytes);
+  const body = await Body.read(req, http.replay_bytes);
   const creator = entryFor(http.creators, method, path);
   const follower = entryFor(http.followers, method, path);
   const text = body.isWhole && (creator?.wants ?? follower) ? body.bytes.toString() : '';
@@ -152,7 +152,7 @@ export function pathOf(req: IncomingMessage): string {
 export function turnFor(
   { plan, http, ledger, consumer, placeholder }: Route,
   req: IncomingMessage,
-  { again = '', named = [], wanted, given }: Partial<Pick<Asked, 'again' | 'named' | 'wanted' | 'given'>> = {},
+  { again = '', named = [], wanted, given, careful = false }: Partial<Asked & { careful: boolean }> = {},
 ): Promise<Turn> {
   const path = pathOf(req);
   const isAboutJob = isAbout(http.creators, req.method ?? 'GET', path);
@@ -166,6 +166,7 @@ export function turnFor(
     consumer: consumer.name,
     cost: isAboutJob ? 0 : given,
     wanted,
+    careful,
   });
 }
 
@@ -173,7 +174,7 @@ export function turnFor(
  * A name for what is asked, the same when a program asks again: by the key that it gives for this purpose, or by the body. What is
  * asked again goes to the account that may still work on it.
  */
-function nameOf(req: IncomingMessage, { bytes, isWhole }: Start): string {
+function nameOf(req: IncomingMessage, { bytes, isWhole }: Body): string {
   const key = idempotencyKey(req);
   if (key !== undefined) return `${REQUEST}${sha256('key ', key)}`;
   return isWhole && bytes.length > 0 ? `${BODY}${sha256(`${req.method} ${pathOf(req)} `, bytes)}` : '';

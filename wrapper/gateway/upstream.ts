@@ -15,6 +15,7 @@ import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
 import { countPassed } from '../system/buffers.ts';
 import { parseDuration } from '../system/duration.ts';
+import { readStart } from '../system/read-start.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
 import { isForMcp, keyValue, withKeyInAddress, withKeyInBody } from './key-places.ts';
@@ -24,14 +25,13 @@ import type { Room } from './room.ts';
 
 /** Idle connections are closed before most providers close them, so that few requests use one that is closing. */
 const IDLE_MS = 4_000;
+/** Time for a body whose length is not said, before its start goes out: most are whole by then. */
+const PART_MS = 250;
 /** Requests that change nothing when they are made twice (RFC 9110, 9.2.2). */
 const SAFE = /^(?:GET|HEAD|OPTIONS)$/;
 
 /** Headers that are made for each request to the provider. */
 const OWN = /^(?:content-length|sec-websocket-.*)$/i;
-
-/** Events after which a message has more to read, or nothing anymore. */
-const EVENTS = ['readable', 'end', 'close', 'error'] as const;
 
 /** Connections to a provider, by protocol. */
 type Agents = Record<string, HttpAgent>;
@@ -58,11 +58,61 @@ export interface Passing {
   route: Route;
 }
 
-/** The start of a message. */
-export interface Start {
-  bytes: Buffer;
-  /** `bytes` is the whole message, which can be sent again. */
-  isWhole: boolean;
+/** The body of a request, which goes out as it comes, with a copy of it as long as that is small enough to be sent again. */
+export class Body {
+  /** `bytes` is all of it. */
+  isWhole = false;
+  /** `bytes` is all that has come. */
+  isKept = true;
+  readonly #req: IncomingMessage;
+  readonly #limit: number;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #stop = () => {};
+
+  private constructor(req: IncomingMessage, limit: number) {
+    this.#req = req;
+    this.#limit = limit;
+  }
+
+  /** Reads a body as far as it is kept. A program that does not say how much it sends may wait for an answer to what it has sent. */
+  static async read(req: IncomingMessage, limit: number): Promise<Body> {
+    const body = new Body(req, limit);
+    const ms = req.headers['transfer-encoding'] === undefined ? undefined : PART_MS;
+    const { bytes, isWhole } = await readStart(req, limit, ms);
+    body.#chunks = [bytes];
+    body.#size = bytes.length;
+    body.isKept = body.#size <= limit;
+    body.isWhole = isWhole;
+    return body;
+  }
+
+  get bytes(): Buffer {
+    if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0]!;
+  }
+
+  /** Sends what has come and what is to come, until it is sent to another account. */
+  sendTo(upstream: ClientRequest): void {
+    this.#stop();
+    upstream.write(this.bytes);
+    if (!this.isKept) this.#chunks = [];
+    const keep = (chunk: Buffer) => this.#keep(chunk);
+    const end = () => {
+      this.isWhole = this.isKept;
+    };
+    // not `pipeline`: an early answer must still reach a program that is sending
+    this.#req.on('data', keep).once('end', end).pipe(upstream);
+    this.#stop = () => void this.#req.off('data', keep).off('end', end).unpipe(upstream).pause();
+  }
+
+  #keep(chunk: Buffer): void {
+    countPassed(chunk.length);
+    this.#size += chunk.length;
+    this.isKept = this.#size <= this.#limit;
+    if (this.isKept) this.#chunks.push(chunk);
+    else this.#chunks = [];
+  }
 }
 
 /** The provider has no answer. Whether the request reached it decides whether a program may make it again. */
@@ -127,16 +177,16 @@ export function ask(
  * Sends a request whose body has begun. It ends with the answer to the program.
  * @throws NoAnswer
  */
-export async function send(res: ServerResponse, start: Start, passing: Passing): Promise<IncomingMessage> {
+export async function send(res: ServerResponse, body: Body, passing: Passing): Promise<IncomingMessage> {
   const isSafe = SAFE.test(res.req.method ?? '');
   // the end of a kept connection may have arrived together with this request, and is read first
   if (!isSafe) await nextTurn();
   try {
-    return await sendOnce(res, start, passing);
+    return await sendOnce(res, body, passing);
   } catch (error) {
     const again = error instanceof NoAnswer && (!error.wasSent || isStale(error)) && isSafe;
-    if (!again || !start.isWhole || res.destroyed) throw error;
-    return await sendOnce(res, start, passing);
+    if (!again || !body.isKept || res.destroyed) throw error;
+    return await sendOnce(res, body, passing);
   }
 }
 
@@ -147,15 +197,15 @@ function isStale(error: NoAnswer): boolean {
   return error instanceof Stale;
 }
 
-function sendOnce(res: ServerResponse, start: Start, passing: Passing): Promise<IncomingMessage> {
+function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<IncomingMessage> {
   const { req } = res;
   const { http, placeholder } = passing.route;
   const key = keyOf(passing);
-  const body = start.isWhole ? withKeyInBody(start.bytes, http, placeholder, key).toString('latin1') : '';
+  const text = body.isWhole ? withKeyInBody(body.bytes, http, placeholder, key).toString('latin1') : undefined;
   const headers: string[] = [];
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
-  if (start.isWhole && (length !== undefined || encoding !== undefined))
-    headers.push('content-length', String(body.length));
+  if (text !== undefined && (length !== undefined || encoding !== undefined))
+    headers.push('content-length', String(text.length));
   else if (length !== undefined) headers.push('content-length', length);
   else if (encoding !== undefined) headers.push('transfer-encoding', 'chunked');
   return new Promise((resolve, reject) => {
@@ -184,44 +234,7 @@ function sendOnce(res: ServerResponse, start: Start, passing: Passing): Promise<
       const stale = upstream.reusedSocket && error.code === 'ECONNRESET';
       reject(stale ? new Stale(error, wasSent) : new NoAnswer(error, wasSent));
     });
-    if (start.isWhole) upstream.end(body, 'latin1');
-    else {
-      upstream.write(start.bytes);
-      // not `pipeline`: an early answer must still reach a program that is sending
-      req.on('data', (chunk: Buffer) => countPassed(chunk.length)).pipe(upstream);
-    }
-  });
-}
-
-/** Reads the start of a message, up to a limit and for a time, in milliseconds; the rest stays in the stream. */
-export async function readStart(message: IncomingMessage, limit: number, ms?: number): Promise<Start> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const end = ms === undefined ? undefined : Date.now() + ms;
-  for (;;) {
-    const chunk = message.read() as Buffer | null;
-    if (chunk) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > limit) break;
-    } else if (message.complete)
-      return { bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), isWhole: true };
-    else if (message.destroyed) break;
-    else if (!(await isReadable(message, end && end - Date.now()))) break;
-  }
-  return { bytes: Buffer.concat(chunks), isWhole: false };
-}
-
-/** Waits for more or the end, at most this long. */
-function isReadable(message: IncomingMessage, ms: number | undefined): Promise<boolean> {
-  return new Promise(resolve => {
-    const settle = (more: boolean) => () => {
-      clearTimeout(timer);
-      for (const event of EVENTS) message.off(event, onMore);
-      resolve(more);
-    };
-    const onMore = settle(true);
-    const timer = ms === undefined ? undefined : setTimeout(settle(false), Math.max(0, ms));
-    for (const event of EVENTS) message.once(event, onMore);
+    if (text !== undefined) upstream.end(text, 'latin1');
+    else body.sendTo(upstream);
   });
 }

@@ -45,6 +45,8 @@ interface Named {
   cost?: number | undefined;
   /** Units without which the provider would do less than the request wants. */
   wanted?: number | undefined;
+  /** No other account can take over, so what is left is asked first. */
+  careful?: boolean;
 }
 
 interface Parts {
@@ -56,6 +58,7 @@ interface Parts {
   book: Book;
   isRequest: boolean;
   wanted: number | undefined;
+  careful: boolean;
 }
 
 /** The accounts of one request, or of a server from its start to its end. */
@@ -79,6 +82,7 @@ export class Turn {
   /** @throws WrapError `unknown-account` and those of the pool */
   static async open(plan: Plan, context: Context, named: Named): Promise<Turn> {
     const { command, isRequest = false, book = bookOnDisk(plan, context), consumer, wanted } = named;
+    const careful = named.careful === true || wanted !== undefined;
     const state = { ...book.state() };
     const credentials = book.credentials();
     const ids = idsOf(named.ids ?? [], state, context.now());
@@ -87,7 +91,7 @@ export class Turn {
     const { choice, notice } = await chooseAccount(plan, { args: [...ids], command: '' }, state, context);
     if (notice && !isRequest) say(notice);
     await clearChangedCredentials(plan, state, credentials);
-    if (wanted !== undefined || (!plan.pool && needsUsage(plan)))
+    if (careful || (!plan.pool && needsUsage(plan)))
       await (await context.load()).refreshUsage(plan, state, context, { credentials });
     const cost = costIn(named, plan, remainingIn(state, book));
     const pinned = choice.by === 'default' ? undefined : choice.name;
@@ -98,7 +102,7 @@ export class Turn {
     const runState = state;
     const journal = startJournal({ plan, invocation, runState, context, cost, choice, leases, save, consumer });
     if (shared) journal.job(shared.id, shared.account);
-    const turn = new Turn(plan, context, { state, choice, leases, journal, cost, book, isRequest, wanted });
+    const turn = new Turn(plan, context, { state, choice, leases, journal, cost, book, isRequest, wanted, careful });
     const job = isRequest ? jobIn(ids, state) : undefined;
     if (job && context.now() - state.jobs[job.id]!.at > RENEW_MS) await turn.job(job.id, job.account);
     return turn;
@@ -266,9 +270,9 @@ export class Turn {
   }
 
   #candidates(patient: boolean) {
-    const { state, choice, cost, isRequest, wanted, book } = this.#parts;
+    const { state, choice, cost, isRequest, wanted, careful, book } = this.#parts;
     const { capacity, provider, accounts, pool } = this.#plan;
-    const remaining = pool && wanted === undefined ? {} : remainingIn(state, book);
+    const remaining = pool && !careful ? {} : remainingIn(state, book);
     const figures = { ...state, remaining, ...(pool && { resting: {} }) };
     const ordered = orderCandidates(accounts, figures, choice, {
       now: this.#context.now(),
@@ -277,8 +281,7 @@ export class Turn {
       sharedQuota: provider.scope !== 'key',
       onlyChosen: isBound(choice, provider),
     });
-    const asMuch =
-      wanted !== undefined && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, figures) : ordered;
+    const asMuch = careful && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, figures) : ordered;
     // figures are estimates between two answers of the provider: what seems spent is asked, unless a reserve must stay
     const leaves = ({ coolingDown, spent }: Candidate) =>
       coolingDown || (spent && (!isRequest || capacity.reserve > 0));

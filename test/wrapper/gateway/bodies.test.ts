@@ -1,0 +1,86 @@
+// Bodies of requests through a gateway: they go out as they come, and another account gets them whole.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { listen } from '../../support/listen.ts';
+import { homeFor, json, openGateway, startProvider } from '../../support/wrapper/gateway.ts';
+
+const AB = { a: 'real-a', b: 'real-b' };
+const LARGE = 'x'.repeat(1_200_000);
+
+/** A provider that is given each request when it begins, and a request of a program that goes on. */
+async function setUp(t: TestContext, respond: (key: string, req: IncomingMessage, res: ServerResponse) => void) {
+  const keys: string[] = [];
+  const server = createServer((req, res) => {
+    const key = String(req.headers.authorization).slice('Bearer '.length);
+    keys.push(key);
+    respond(key, req, res);
+  });
+  const { gateway, key } = await openGateway(t, homeFor(t, await listen(t, server), AB));
+  const begin = () => {
+    const headers = { authorization: `Bearer ${key}`, 'transfer-encoding': 'chunked' };
+    return request(`${gateway.url}/speech`, { method: 'POST', headers });
+  };
+  return { begin, keys };
+}
+
+async function textOf(message: IncomingMessage): Promise<string> {
+  return (await message.toArray()).join('');
+}
+
+test('a program may wait for the answer to a part of its body', async t => {
+  const { begin } = await setUp(t, (_key, req, res) => void req.pipe(res));
+  const asking = begin();
+  asking.write('one ');
+  const [answer] = await once(asking, 'response');
+  assert.equal(String((await once(answer, 'data'))[0]), 'one ');
+  asking.end('two');
+  assert.equal(await textOf(answer), 'two');
+});
+
+test('a body that has begun to go out is sent whole to the next account, as long as a copy is kept', async t => {
+  for (const [rest, status, text] of [
+    [' and the rest', 200, 'start and the rest'],
+    [LARGE, 402, 'none'],
+  ] as const) {
+    let refuse = () => {};
+    const { begin, keys } = await setUp(t, (key, req, res) => {
+      if (key === 'real-b') return void req.pipe(res.writeHead(200));
+      req.once('data', () => asking.end(rest));
+      refuse = () => res.writeHead(402).end('none');
+      req.resume().on('end', () => refuse());
+    });
+    const asking = begin();
+    asking.write('start');
+    const [answer] = await once(asking, 'response');
+    assert.deepEqual([answer.statusCode, await textOf(answer)], [status, text]);
+    assert.deepEqual(keys, status === 200 ? ['real-a', 'real-b'] : ['real-a']);
+  }
+});
+
+test('a body that goes on after an early refusal is sent whole to the next account', async t => {
+  const { begin, keys } = await setUp(t, (key, req, res) => {
+    if (key === 'real-a') return void res.writeHead(402).end('none');
+    req.once('data', () => asking.end(' and the rest')).pipe(res.writeHead(200));
+  });
+  const asking = begin();
+  asking.write('start');
+  const [answer] = await once(asking, 'response');
+  assert.deepEqual([answer.statusCode, await textOf(answer)], [200, 'start and the rest']);
+  assert.deepEqual(keys, ['real-a', 'real-b']);
+});
+
+test('a body that can be sent once goes to an account that has something left', async t => {
+  const left: Record<string, number> = { 'real-a': 0, 'real-b': 50 };
+  const { calls, port } = await startProvider(t, (key, req, res) => {
+    if (req.url === '/usage') return json(res, 200, { remaining: left[key] });
+    json(res, left[key] ? 200 : 402, {});
+  });
+  const usage = `usage = { url = "http://127.0.0.1:${port}/usage", remaining = "remaining" }`;
+  const { ask } = await openGateway(t, homeFor(t, port, AB, usage));
+  const parse = async (body: string) => (await ask('/parse', { method: 'POST', body })).status;
+  assert.equal(await parse(LARGE), 200);
+  assert.equal(calls.at(-1), 'real-b POST /parse');
+  assert.equal(calls.filter(call => call.endsWith('POST /parse')).length, 1);
+});
