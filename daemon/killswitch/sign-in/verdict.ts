@@ -14,6 +14,9 @@ export const TARGETS: readonly Target[] = [
   { url: 'http://nmcheck.gnome.org/check_network_status.txt', status: 200, body: 'NetworkManager is online' },
 ];
 
+/** A server with a certificate of a public authority, for a network on which nothing answers plain HTTP. */
+export const SECURE = { host: 'connectivitycheck.gstatic.com', port: 443 } as const;
+
 /** More than any expected answer; login pages are longer. */
 export const MAX_BODY_BYTES = 1_024;
 
@@ -50,6 +53,11 @@ export function judge(answers: readonly Answer[]): Verdict {
   }
   const open = answers.filter(({ result }) => result === 'open').length;
   return open >= ENOUGH ? { network: 'open', loginPage: null } : UNREACHABLE;
+}
+
+/** A network that shows a certificate of its own has a login page. @param isTrusted the certificate is the host's own */
+export function judgeCertificate(isTrusted: boolean, host: string): Verdict {
+  return isTrusted ? { network: 'open', loginPage: null } : { network: 'login', loginPage: `https://${host}/` };
 }
 
 /** Compares status and body exactly, but for the line end. */

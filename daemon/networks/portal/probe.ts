@@ -6,7 +6,9 @@ import {
   type Answer,
   answerOf,
   judge,
+  judgeCertificate,
   MAX_BODY_BYTES,
+  SECURE,
   SILENT,
   TARGETS,
   type Target,
@@ -16,9 +18,6 @@ import {
 
 const LIMIT_MS = 5_000;
 const HTTP_PORT = 80;
-const HTTPS_PORT = 443;
-/** It has a certificate of a public authority. */
-const SECURE_HOST = 'connectivitycheck.gstatic.com';
 
 /** Another way than a connection of this process. */
 type Connect = (host: string, port: number) => Promise<Socket>;
@@ -35,7 +34,7 @@ export async function probeNetwork(
 /** As `probeNetwork`; where nothing answers plain HTTP, a network that shows a certificate of its own has a login page as well. */
 export async function findLogin(connect?: Connect): Promise<Verdict> {
   const verdict = await probeNetwork(TARGETS, LIMIT_MS, connect);
-  return verdict.network === 'unreachable' ? askSecurely(SECURE_HOST, HTTPS_PORT, connect) : verdict;
+  return verdict.network === 'unreachable' ? askSecurely(SECURE.host, SECURE.port, connect) : verdict;
 }
 
 /** Never rejects. @param ca certificates to trust in place of the usual ones */
@@ -52,7 +51,7 @@ export async function askSecurely(
       secure.setTimeout(LIMIT_MS, () => secure.destroy(new Error('no answer')));
       secure.once('secureConnect', () => resolve(secure.authorized)).once('error', reject);
     }).finally(() => socket.destroy());
-    return { network: isTrusted ? 'open' : 'login', loginPage: isTrusted ? null : `https://${host}/` };
+    return judgeCertificate(isTrusted, host);
   } catch {
     return UNREACHABLE;
   }

@@ -1,14 +1,18 @@
 // Asks the fixed pages that show whether a network has a login page, by its own name servers.
-import type Gio from 'gi://Gio?version=2.0';
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
 import {
   type Answer,
   answerOf,
   judge,
+  judgeCertificate,
   MAX_BODY_BYTES,
   parseReply,
+  SECURE,
   SILENT,
   TARGETS,
   type Target,
+  UNREACHABLE,
   type Verdict,
 } from '../../sign-in/verdict.ts';
 import { addressesOf } from './names.ts';
@@ -22,9 +26,46 @@ const LIMIT_MS = 10_000;
 /** More than the fields of an expected answer. */
 const MAX_HEAD_BYTES = 8_192;
 
-/** Asks all pages at the same time. Never rejects. */
+/** Asks all pages at the same time, and where none answers, looks at a certificate. Never rejects. */
 export async function probe(servers: readonly string[]): Promise<Verdict> {
-  return judge(await Promise.all(TARGETS.map(target => Promise.race([ask(target, servers), tooLate()]))));
+  const verdict = judge(await Promise.all(TARGETS.map(target => Promise.race([ask(target, servers), tooLate()]))));
+  return verdict.network === 'unreachable' ? askSecurely(servers).catch(() => UNREACHABLE) : verdict;
+}
+
+/** @throws GLib.Error where no server speaks TLS */
+async function askSecurely(servers: readonly string[]): Promise<Verdict> {
+  if (!Gio.TlsBackend.get_default().supports_tls()) return UNREACHABLE; // glib-networking is not installed
+  const { host, port } = SECURE;
+  const connection = await connectToAny(await addressesOf(host, servers), port, CONNECT_SECONDS);
+  if (!connection) return UNREACHABLE;
+  try {
+    return judgeCertificate(await isTrusted(connection, host, port), host);
+  } finally {
+    close(connection);
+  }
+}
+
+/** @throws GLib.Error where the handshake fails, or takes too long */
+function isTrusted(connection: Gio.SocketConnection, host: string, port: number): Promise<boolean> {
+  const tls = Gio.TlsClientConnection.new(connection, Gio.NetworkAddress.new(host, port));
+  let trusted = true;
+  tls.connect('accept-certificate', () => {
+    trusted = false;
+    return true; // the handshake goes on, and nothing is sent after it
+  });
+  const patience = new Gio.Cancellable();
+  const timer = setTimeout(() => patience.cancel(), CONNECT_SECONDS * 1_000);
+  return new Promise((resolve, reject) =>
+    tls.handshake_async(GLib.PRIORITY_DEFAULT, patience, (_, result) => {
+      clearTimeout(timer);
+      try {
+        tls.handshake_finish(result);
+        resolve(trusted);
+      } catch (error) {
+        reject(error);
+      }
+    }),
+  );
 }
 
 function tooLate(): Promise<Answer> {

@@ -80,6 +80,8 @@ onNetwork(
     const found = await askSecurely('connectivitycheck.gstatic.com', 443, window.connect);
     assert.deepEqual(found, { network: 'login', loginPage: 'https://connectivitycheck.gstatic.com/' });
     await window.close();
+    await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+    assert.deepEqual(JSON.parse((await stage.call('DetectLogin')).text), found, 'the root service sees it as well');
   },
   t => {
     const { key, cert } = makeCertificate(t);
