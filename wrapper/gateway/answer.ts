@@ -4,20 +4,16 @@ import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/catalog.ts';
 import type { Turn } from '../run/turn.ts';
 import { readStart, type Start } from '../system/read-start.ts';
+import { JsonPass } from './json-pass.ts';
 import { hide, Mask } from './mask.ts';
-import { atGateway, briefly, passedOn, type Refused, readAnswer, withLength, withRest } from './messages.ts';
-import type { Room } from './room.ts';
+import { atGateway, briefly, passedOn, type Refused, withLength, without, withRest } from './messages.ts';
 import { keyOf, type Passing, type Route } from './upstream.ts';
 
+type Creator = HttpProvider['creators'][number];
+
 const ERROR_BYTES = 65_536;
-/** A page of Firecrawl has up to 10 MiB. A larger answer is passed on as it is. */
-const JSON_BYTES = 16_777_216;
-/** Size of the room in which answers are read, by all requests of a gateway together. */
-export const ROOM_BYTES = 8 * JSON_BYTES;
-/** This much of each answer needs no room, so that small answers never wait. */
+/** An answer of this size that is there as a whole is sent with its length. */
 const SMALL_BYTES = 65_536;
-/** Time for the provider to send a large answer, and for the program to take it: a stalled one may not keep its room. */
-const LARGE_MS = 300_000;
 /** Length up to which copying a body costs less than writing it on its own. */
 const ONE_WRITE_BYTES = 16_384;
 /** Time for the rest of an error's body. */
@@ -45,45 +41,49 @@ export async function passAnswer(
     route,
     creator,
     lowered,
-  }: Passing & { turn: Turn; creator: HttpProvider['creators'][number] | undefined; lowered: string | undefined },
+  }: Passing & { turn: Turn; creator: Creator | undefined; lowered: string | undefined },
 ): Promise<void> {
-  const { http, url, ledger } = route;
+  const { http } = route;
   const isJson = /^application\/json\b/i.test(answer.headers['content-type'] ?? '');
   const headers = headersOf(answer, { using, route });
   if (lowered !== undefined) headers.push('x-culvert-lowered', lowered);
   const status = answer.statusCode ?? 200;
   const isRead = isJson && res.req.method !== 'HEAD' && (creator !== undefined || http.rewrite.length > 0);
-  const read = () => (isRead ? readJson(answer, res, route.room) : readStart(answer, SMALL_BYTES));
+  const reader = isRead ? readerFor({ turn, using, route, creator }) : undefined;
   // a small answer is often there as a whole
-  const start = isRead || answer.complete ? await read() : undefined;
+  const start = isRead || answer.complete ? await readStart(answer, SMALL_BYTES) : undefined;
   if (!start?.isWhole) {
-    res.writeHead(status, headers);
-    return pass(answer, res, { using, route }, start?.bytes);
+    res.writeHead(status, http.rewrite.length > 0 && isRead ? without(headers, /^content-length$/i) : headers);
+    return pass(answer, res, { using, route, start: start?.bytes, reader });
   }
-  if (!isRead) {
-    res.writeHead(status, headers);
-    return end(res, hidden(start.bytes, { using, route }));
-  }
-  const { body, job } = readAnswer(start.bytes, { http, id: creator?.id, url });
-  if (job !== undefined) {
-    await turn.job(creator?.brief ? briefly(job) : job, using.name);
-    // the program may ask immediately, and the gateway may be killed before its next write
-    if (!creator?.brief) ledger.write();
-  }
-  const sent = hidden(body, { using, route });
-  res.writeHead(status, body === start.bytes ? headers : withLength(headers, sent.length));
-  end(res, sent);
+  const body = reader ? Buffer.concat([await reader.write(start.bytes), reader.end()]) : start.bytes;
+  res.writeHead(status, body.length === start.bytes.length ? headers : withLength(headers, body.length));
+  end(res, hidden(body, { using, route }));
 }
 
-/** Reads an answer whole, in its turn if it is large. What is too large, or takes too long, is not whole. */
-async function readJson(answer: IncomingMessage, res: ServerResponse, room: Room): Promise<Start> {
-  const start = await readStart(answer, SMALL_BYTES);
-  const length = Number(answer.headers['content-length'] ?? JSON_BYTES);
-  if (start.isWhole || length > JSON_BYTES) return start;
-  await room.take(length, res);
-  const rest = await readStart(answer, JSON_BYTES - start.bytes.length, LARGE_MS);
-  res.setTimeout(LARGE_MS).once('drain', () => res.setTimeout(0));
-  return { bytes: Buffer.concat([start.bytes, rest.bytes]), isWhole: rest.isWhole };
+/** A JSON answer that passes: its addresses of the provider are turned to the gateway, and its job is stored before it goes out. */
+interface Reader {
+  write(chunk: Buffer): Promise<Buffer>;
+  end(): Buffer;
+}
+
+function readerFor({ turn, using, route, creator }: Passing & { turn: Turn; creator: Creator | undefined }): Reader {
+  const { http, url, ledger } = route;
+  const jobs: string[] = [];
+  const json = new JsonPass([...http.rewrite, ...(creator ? [creator.id] : [])], (path, value) => {
+    if (path === creator?.id && value !== '') jobs.push(value);
+    return http.rewrite.includes(path) ? atGateway(value, http, url) : undefined;
+  });
+  const write = async (chunk: Buffer) => {
+    const passed = json.write(chunk);
+    for (const job of jobs.splice(0)) {
+      await turn.job(creator?.brief ? briefly(job) : job, using.name);
+      // the program may ask immediately, and the gateway may be killed before its next write
+      if (!creator?.brief) ledger.write();
+    }
+    return passed;
+  };
+  return { write, end: () => json.end() };
 }
 
 /** Sends an error on as it is. With `rest`, in seconds, no account is left, and asking again immediately is no use. */
@@ -96,7 +96,7 @@ export async function passError(
   const { status, headers, body } = refusedBy(answer, error, { using, route, rest });
   res.writeHead(status, headers);
   if (error.isWhole) end(res, body);
-  else await pass(answer, res, { using, route }, error.bytes);
+  else await pass(answer, res, { using, route, start: error.bytes });
 }
 
 /**
@@ -161,9 +161,19 @@ function hidden(body: Buffer, passing: Passing): Buffer {
 }
 
 /** An answer that breaks off breaks off for the program as well. */
-async function pass(answer: IncomingMessage, res: ServerResponse, passing: Passing, start?: Buffer): Promise<void> {
+async function pass(
+  answer: IncomingMessage,
+  res: ServerResponse,
+  { start, reader, ...passing }: Passing & { start?: Buffer | undefined; reader?: Reader | undefined },
+): Promise<void> {
   const mask = new Mask(keyOf(passing), passing.route.placeholder);
-  if (start) mask.write(start);
+  if (start) mask.write(reader ? await reader.write(start) : start);
   else if (answer.readableLength === 0) res.flushHeaders();
-  await pipeline(answer, mask, res).catch(() => res.destroy());
+  const source = reader ? readWith(reader, answer) : answer;
+  await pipeline(source, mask, res).catch(() => res.destroy());
+}
+
+async function* readWith(reader: Reader, answer: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of answer) yield await reader.write(chunk);
+  yield reader.end();
 }

@@ -20,12 +20,11 @@ import { EXIT, errno, reason, say, WrapError } from '../system/errors.ts';
 import { digest } from '../system/hash.ts';
 import { createPeerLookup } from '../system/peer.ts';
 import { admit, type Consumer, type Refusal } from './admit.ts';
-import { deny, ROOM_BYTES } from './answer.ts';
+import { deny } from './answer.ts';
 import { Consumers } from './consumers.ts';
 import { forward } from './forward.ts';
 import { Ledger } from './ledger.ts';
 import { urlOf } from './port.ts';
-import { Room } from './room.ts';
 import { newAgents, type Route } from './upstream.ts';
 import { end, forwardUpgrade } from './websocket.ts';
 
@@ -91,7 +90,6 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   const ledger = new Ledger(cli, context);
   const http = httpOf(await ledger.plan());
   const agents = newAgents();
-  const room = new Room(ROOM_BYTES);
   const only = given === undefined ? undefined : { name, digest: digest(Buffer.from(given)) };
   const consumers = new Consumers(cli, context, only);
   let url = '';
@@ -107,7 +105,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     const plan = await ledger.plan();
     if (!plan.accounts.some(({ enabled }) => enabled))
       return { status: 401, message: `${cli} has no enabled account.` };
-    return { plan, http: plan.provider.http ?? http, ledger, agents, url, consumers, consumer, placeholder, room };
+    return { plan, http: plan.provider.http ?? http, ledger, agents, url, consumers, consumer, placeholder };
   };
   /** Answers and websockets under way. */
   const open = new Map<ServerResponse | Duplex, Consumer | undefined>();

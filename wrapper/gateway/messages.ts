@@ -150,30 +150,9 @@ export function partsOf(path: string): string[] {
 }
 
 /**
- * Reads a JSON answer, and turns the addresses of the provider in it to the gateway. Providers name the host that was asked, with
- * `https:` whatever the protocol was.
- * @returns the body to send, and the job's id
+ * An address of the provider at the gateway instead, or `undefined` for one that is elsewhere. Providers name the host that was asked,
+ * with `https:` whatever the protocol was.
  */
-export function readAnswer(
-  body: Buffer,
-  { http, id, url }: { http: HttpProvider; id: string | undefined; url: string },
-): { body: Buffer; job?: string } {
-  const value = parseJson(body.toString());
-  const jobId = id === undefined ? undefined : at(value, id);
-  const job = typeof jobId === 'string' && jobId !== '' ? { job: jobId } : {};
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { body, ...job };
-  let changed = false;
-  for (const name of http.rewrite) {
-    const old: unknown = Reflect.get(value, name);
-    const own = typeof old === 'string' ? atGateway(old, http, url) : undefined;
-    if (own === undefined) continue;
-    Reflect.set(value, name, own);
-    changed = true;
-  }
-  return { body: changed ? Buffer.from(JSON.stringify(value)) : body, ...job };
-}
-
-/** An address of the provider at the gateway instead, or `undefined` for one that is elsewhere. */
 export function atGateway(text: string, { base, bases, mcp }: HttpProvider, url: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const { host, pathname, search } = new URL(text);

@@ -21,7 +21,6 @@ import type { Consumers } from './consumers.ts';
 import { isForMcp, keyValue, withKeyInAddress, withKeyInBody } from './key-places.ts';
 import type { Ledger } from './ledger.ts';
 import { baseOf, passedOn, without } from './messages.ts';
-import type { Room } from './room.ts';
 
 /** Idle connections are closed before most providers close them, so that few requests use one that is closing. */
 const IDLE_MS = 4_000;
@@ -48,8 +47,6 @@ export interface Route {
   placeholder: string;
   consumer: Consumer;
   consumers: Consumers;
-  /** Memory for answers that are read whole. */
-  room: Room;
 }
 
 /** A request, and the account that it goes out with. */

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { admit } from '../../../wrapper/gateway/admit.ts';
 import {
+  atGateway,
   baseOf,
   entryFor,
   isBilled,
   namedIn,
   passedOn,
-  readAnswer,
   verdictOf,
 } from '../../../wrapper/gateway/messages.ts';
 import { digest } from '../../../wrapper/system/hash.ts';
@@ -86,20 +86,17 @@ test('a failure with a charge has been billed', () => {
   assert.equal(isBilled('no JSON', http), false);
 });
 
-test('a new job is read from the answer, and addresses of the provider alone are turned to the gateway', () => {
-  const id = entryFor(http.creators, 'POST', '/v2/crawl')?.id;
+test('a request that creates a job is known by its method and path', () => {
+  assert.equal(entryFor(http.creators, 'POST', '/v2/crawl')?.id, 'id');
   assert.equal(entryFor(http.creators, 'GET', '/v2/crawl'), undefined);
+  assert.equal(entryFor(http.creators, 'POST', '/v2/crawl/x'), undefined);
+});
+
+test('addresses of the provider alone are turned to the gateway', () => {
   const url = 'http://127.0.0.1:7';
-  const read = (value: object) => {
-    const { body, job } = readAnswer(Buffer.from(JSON.stringify(value)), { http, id, url });
-    return { job, value: JSON.parse(body.toString()) };
-  };
-  const next = 'https://api.firecrawl.dev/v2/crawl/j?skip=100';
-  assert.deepEqual(read({ id: 'j', next, data: [{ next }] }), {
-    job: 'j',
-    value: { id: 'j', next: `${url}/v2/crawl/j?skip=100`, data: [{ next }] },
-  });
-  assert.deepEqual(read({ url: 'https://example.com/' }).value, { url: 'https://example.com/' });
+  assert.equal(atGateway('https://api.firecrawl.dev/v2/crawl/j?skip=100', http, url), `${url}/v2/crawl/j?skip=100`);
+  assert.equal(atGateway('https://example.com/', http, url), undefined);
+  assert.equal(atGateway('no address', http, url), undefined);
 });
 
 test('a job is named in a field of a body or a query', () => {
