@@ -117,6 +117,30 @@ probes = [{ status = 403, body = "used up", expect = "quota" }, { status = 403, 
   const drifted = await test('service');
   assert.deepEqual([drifted.exit, drifted.drift], [1, 1]);
   assert.equal(drifted.http.find(({ got, expect }) => got !== expect)?.got, 'other');
+  await box.wrap(['catalog', 'new', 'whole', ...words]);
+  const all = `account_headers = ["x-own"]
+billed = "charge.id"
+bases = [{ key_ends = ":eu", base = "https://eu.example" }]
+mcp = { base = "https://mcp.example", address = "/{key}/mcp" }
+creators = [{ request = "POST /jobs", id = "id", wants = "limit" }]
+followers = [{ request = "GET /status", id = "job" }, { request = "POST /stop", id = "job" }]\n`;
+  fs.appendFileSync(path.join(box.config, 'providers.toml'), all);
+  const whole = (await test('whole')).http;
+  const statuses = whole.filter(({ what }) => what.startsWith('status '));
+  assert.equal(statuses.length, 4);
+  assert.deepEqual(
+    whole.filter(each => each.what !== 'key' && !statuses.includes(each)).map(({ what, got }) => `${what}: ${got}`),
+    [
+      'header x-own: left out',
+      'error with charge.id: made once',
+      'job of POST /jobs: culvert-probe-a',
+      'job named in job of GET /status: culvert-probe-a',
+      'job named in job of POST /stop: culvert-probe-a',
+      'limit of POST /jobs: culvert-probe-b',
+      'key that ends with :eu: https://eu.example',
+      'MCP server: https://mcp.example/culvert-probe-a/mcp',
+    ],
+  );
   for (const cli of FULL ? ['firecrawl', 'tvly', 'exa', 'elevenlabs', 'deepl', 'openai'] : ['firecrawl', 'openai']) {
     const { drift, http } = await test(cli);
     assert.equal(drift, 0, JSON.stringify(http.filter(({ got, expect }) => got !== expect)));
