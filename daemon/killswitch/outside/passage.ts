@@ -40,9 +40,9 @@ export function createPassage(edges: PassageEdges) {
     const links = [...edges.links().keys()].sort((a, b) => a - b);
     const devices = links.map(number => addressesOf(number).device);
     const uplinkOf = (family: Family): Uplink | null => {
-      const { device, resolver } = found[family] ?? {};
-      const guarded = device ? edges.forward(family, [device, ...devices]) : null;
-      return guarded === null ? null : { device: device!, resolver: resolver ?? null, guarded };
+      const uplink = found[family];
+      const guarded = uplink && edges.forward(family, [uplink.device, ...devices]);
+      return guarded === null ? null : { ...uplink!, guarded };
     };
     const uplinks = { 4: uplinkOf(4), 6: uplinkOf(6) };
     const devicesOf = (family: Family) => uplinks[family]?.device ?? [];

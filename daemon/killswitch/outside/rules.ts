@@ -9,6 +9,8 @@ export const OUTSIDE_TABLE = 'culvert_outside';
 /** One family's way out. */
 export interface Uplink {
   device: string;
+  /** In bytes. */
+  mtu: number;
   /** Its resolver; null: none is known. */
   resolver: string | null;
   /** This service turned on forwarding there, so nothing else may use it. */
@@ -24,6 +26,8 @@ export interface OutsideRules {
 }
 
 const DNS = 'meta l4proto { 6, 17 } th dport 53';
+/** Headers of a TCP segment without options, in bytes. */
+const HEADERS = { 4: 40, 6: 60 } as const;
 const NEIGHBORS = 'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept';
 
 /** Renders the table for `nft -f -`. It replaces any table of the same name. @throws TypeError */
@@ -35,7 +39,11 @@ export function renderOutside({ links, uplinks, flags = [] }: OutsideRules): str
     const addresses = links
       .map(number => addressesOf(number))
       .map(of => [of.device, family === 4 ? of.address : of.address6]);
-    return [{ ...uplink, family, ip, device: quoted(uplink.device), addresses: addresses as [string, string][] }];
+    const largest = uplink.mtu - HEADERS[family];
+    const segments = `meta nfproto ipv${family} tcp flags & syn == syn tcp option maxseg size > ${largest} tcp option maxseg size set ${largest}`;
+    return [
+      { ...uplink, family, ip, device: quoted(uplink.device), segments, addresses: addresses as [string, string][] },
+    ];
   });
   const each = (line: (family: (typeof families)[number]) => string | null) =>
     families
@@ -63,12 +71,13 @@ ${each(({ family, guarded, device }) => (guarded ? `meta nfproto ipv${family} ii
   chain leave {
     # not translated, they would leave with an address that nobody else knows
     ct state invalid counter name refused drop
-${each(({ ip, device, addresses }) => `iifname . ${ip} saddr ${set(addresses.map(pair => `${quoted(pair[0])} . ${pair[1]}`))} oifname ${device} accept`)}    # it is sent again once our routing rules are before those of WARP
+    # a link keeps the MTU of the uplink that it was made for, and WARP drops what says that a packet is too big
+${each(({ device, segments }) => `oifname ${device} ${segments}`)}${each(({ ip, device, addresses }) => `iifname . ${ip} saddr ${set(addresses.map(pair => `${quoted(pair[0])} . ${pair[1]}`))} oifname ${device} accept`)}    # it is sent again once our routing rules are before those of WARP
     oifname ${set(TUNNEL_INTERFACES.map(quoted))} counter name refused drop
     counter name refused reject with icmpx admin-prohibited
   }
   chain arrive {
-${each(({ family, device }) => `meta nfproto ipv${family} iifname ${device} ct state established,related accept`)}    drop
+${each(({ device, segments }) => `iifname ${device} ${segments}`)}${each(({ family, device }) => `meta nfproto ipv${family} iifname ${device} ct state established,related accept`)}    drop
   }
   chain translate {
     type nat hook postrouting priority 100; policy accept;
