@@ -172,6 +172,8 @@ const HttpProvider = z.strictObject({
     z.strictObject({
       base: address,
       address: z.string().check(z.regex(/^\/[^?]*\{key\}|^\/.*\?.*\{key\}/, 'a path with {key}')),
+      /** Tools that create jobs, and the id of one in their answer, group 1. Calls with that id go to the same account. */
+      jobs: z.optional(z.strictObject({ tools: z.array(z.string()), id: pattern })),
     }),
   ),
   /** Values at the top of JSON answers that are addresses of the provider; they are turned to the gateway. */

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/catalog.ts';
+import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
 import type { Turn } from '../run/turn.ts';
 import { readStart, type Start } from '../system/read-start.ts';
 import { JsonPass } from './json-pass.ts';
@@ -14,6 +15,9 @@ type Creator = HttpProvider['creators'][number];
 const ERROR_BYTES = 65_536;
 /** An answer of this size that is there as a whole is sent with its length. */
 const SMALL_BYTES = 65_536;
+/** Most jobs of one answer of an MCP server, and most bytes in which an id and its name are found. */
+const MOST_JOBS = 20;
+const LONGEST_ID = 256;
 /** Length up to which copying a body costs less than writing it on its own. */
 const ONE_WRITE_BYTES = 16_384;
 /** Time for the rest of an error's body. */
@@ -35,21 +39,17 @@ export function deny(res: ServerResponse, status: number, message: string): void
 export async function passAnswer(
   answer: IncomingMessage,
   res: ServerResponse,
-  {
-    turn,
-    using,
-    route,
-    creator,
-    lowered,
-  }: Passing & { turn: Turn; creator: Creator | undefined; lowered: string | undefined },
+  { turn, using, route, creator, jobs, lowered }: Passing & Finding & { lowered: string | undefined },
 ): Promise<void> {
   const { http } = route;
   const isJson = /^application\/json\b/i.test(answer.headers['content-type'] ?? '');
   const headers = headersOf(answer, { using, route });
   if (lowered !== undefined) headers.push('x-culvert-lowered', lowered);
   const status = answer.statusCode ?? 200;
-  const isRead = isJson && res.req.method !== 'HEAD' && (creator !== undefined || http.rewrite.length > 0);
-  const reader = isRead ? readerFor({ turn, using, route, creator }) : undefined;
+  const isCall = jobs !== undefined;
+  const isRead = isJson && !isCall && res.req.method !== 'HEAD' && (creator !== undefined || http.rewrite.length > 0);
+  const finding = { turn, using, route, creator, jobs };
+  const reader = isCall ? callReader(finding) : isRead ? jsonReader(finding) : undefined;
   // a small answer is often there as a whole
   const start = isRead || answer.complete ? await readStart(answer, SMALL_BYTES) : undefined;
   if (!start?.isWhole) {
@@ -61,29 +61,62 @@ export async function passAnswer(
   end(res, hidden(body, { using, route }));
 }
 
-/** A JSON answer that passes: its addresses of the provider are turned to the gateway, and its job is stored before it goes out. */
+/** Means to find the jobs in an answer. */
+interface Finding {
+  turn: Turn;
+  creator: Creator | undefined;
+  /** The pattern of an id. */
+  jobs: string | undefined;
+}
+
+/** Reads an answer that passes, and stores its jobs before they go out. */
 interface Reader {
   write(chunk: Buffer): Promise<Buffer>;
   end(): Buffer;
 }
 
-function readerFor({ turn, using, route, creator }: Passing & { turn: Turn; creator: Creator | undefined }): Reader {
-  const { http, url, ledger } = route;
-  const jobs: string[] = [];
+/** Turns the provider's addresses in a JSON answer to the gateway. */
+function jsonReader(finding: Passing & Finding): Reader {
+  const { route, creator } = finding;
+  const { http, url } = route;
+  const found: string[] = [];
   const json = new JsonPass([...http.rewrite, ...(creator ? [creator.id] : [])], (path, value) => {
-    if (path === creator?.id && value !== '') jobs.push(value);
+    if (path === creator?.id && value !== '') found.push(value);
     return http.rewrite.includes(path) ? atGateway(value, http, url) : undefined;
   });
   const write = async (chunk: Buffer) => {
     const passed = json.write(chunk);
-    for (const job of jobs.splice(0)) {
-      await turn.job(creator?.brief ? briefly(job) : job, using.name);
-      // the program may ask immediately, and the gateway may be killed before its next write
-      if (!creator?.brief) ledger.write();
-    }
+    await keepJobs(found.splice(0), finding);
     return passed;
   };
   return { write, end: () => json.end() };
+}
+
+/** Looks for jobs in the start of an answer of an MCP server, which may come as events. */
+function callReader(finding: Passing & Finding): Reader {
+  const { jobs = '', route } = finding;
+  const kept = new Set<string>();
+  let last = '';
+  let bytes = 0;
+  const write = async (chunk: Buffer) => {
+    if (bytes > SMALL_BYTES || kept.size >= MOST_JOBS) return chunk;
+    bytes += chunk.length;
+    const text = `${last}${chunk.toString('latin1', 0, SMALL_BYTES)}`;
+    last = text.slice(-LONGEST_ID);
+    const find = () => [...text.matchAll(new RegExp(jobs, 'g'))].flatMap(match => match[1] ?? []);
+    const found = route.plan.ownPatterns ? withTimeLimit(USER_PATTERN_MS, find, []) : find();
+    const unknown = [...new Set(found)].filter(id => !kept.has(id)).slice(0, MOST_JOBS);
+    for (const id of unknown) kept.add(id);
+    await keepJobs(unknown, finding);
+    return chunk;
+  };
+  return { write, end: () => Buffer.alloc(0) };
+}
+
+async function keepJobs(found: readonly string[], { turn, using, route, creator }: Passing & Finding): Promise<void> {
+  for (const job of found) await turn.job(creator?.brief ? briefly(job) : job, using.name);
+  // the program may ask immediately, and the gateway may be killed before its next write
+  if (found.length > 0 && !creator?.brief) route.ledger.write();
 }
 
 /** Sends an error on as it is. With `rest`, in seconds, no account is left, and asking again immediately is no use. */

@@ -8,7 +8,19 @@ import { REQUEST } from '../store/state.ts';
 import { say } from '../system/errors.ts';
 import { sha256 } from '../system/hash.ts';
 import { deny, passAnswer, passError, readError, refusedByPool } from './answer.ts';
-import { amountIn, briefly, commandOf, entryFor, isAbout, isBilled, namedIn, partsOf, verdictOf } from './messages.ts';
+import { isForMcp } from './key-places.ts';
+import {
+  amountIn,
+  briefly,
+  commandOf,
+  entryFor,
+  isAbout,
+  isBilled,
+  namedIn,
+  partsOf,
+  toolCallIn,
+  verdictOf,
+} from './messages.ts';
 import { Body, NoAnswer, type Route, send } from './upstream.ts';
 
 /** Names the session of an MCP client (protocol before 2026-07-28). */
@@ -22,6 +34,8 @@ interface Asked {
   again: string;
   hasKey: boolean;
   creator: HttpProvider['creators'][number] | undefined;
+  /** The pattern of the id of a job, in the answer of a tool of the MCP server. */
+  jobs: string | undefined;
   /** Amount that its job wants, as it says or as the provider assumes. */
   wanted: number | undefined;
   /** Amount that it says. */
@@ -35,7 +49,7 @@ interface Asked {
 /** Forwards an admitted request, and ends its answer. */
 export async function forward(req: IncomingMessage, res: ServerResponse, route: Route): Promise<void> {
   const { http, ledger, plan, consumer, consumers } = route;
-  const asked = await readAsked(req, http);
+  const asked = await readAsked(req, route);
   const { body, again, creator, session } = asked;
   if (!body.isWhole && req.destroyed) return;
   const turn = await turnFor(route, req, { ...asked, careful: !body.isWhole });
@@ -72,7 +86,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
           await turn.job(opened, using.name);
           ledger.write();
         }
-        return await passAnswer(answer, res, { turn, using, route, creator, lowered });
+        return await passAnswer(answer, res, { turn, using, route, creator, jobs: asked.jobs, lowered });
       }
       const error = await readError(answer);
       const text = error.bytes.toString();
@@ -113,7 +127,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   }
 }
 
-async function readAsked(req: IncomingMessage, http: HttpProvider): Promise<Asked> {
+async function readAsked(req: IncomingMessage, { http, placeholder }: Route): Promise<Asked> {
   const method = req.method ?? 'GET';
   const path = pathOf(req);
   const body = await Body.read(req, http.replay_bytes);
@@ -122,13 +136,16 @@ async function readAsked(req: IncomingMessage, http: HttpProvider): Promise<Aske
   const text = body.isWhole && (creator?.wants ?? follower) ? body.bytes.toString() : '';
   const given = creator?.wants === undefined ? undefined : amountIn(text, creator.wants);
   const session = textIn(req, SESSION);
-  const named = follower ? namedIn(req.url ?? '', text, follower.id) : [];
+  const isCall = body.isWhole && method === 'POST' && isForMcp(req.url ?? '', http, placeholder);
+  const call = isCall ? toolCallIn(body.bytes.toString()) : undefined;
+  const named = follower ? namedIn(req.url ?? '', text, follower.id) : (call?.named ?? []);
   return {
     path,
     body,
     again: nameOf(req, body),
     hasKey: idempotencyKey(req) !== undefined,
     creator,
+    jobs: call && http.mcp?.jobs?.tools.includes(call.tool) ? http.mcp.jobs.id : undefined,
     wanted: given ?? creator?.wants_default,
     given,
     named: session === undefined ? named : [...named, session],

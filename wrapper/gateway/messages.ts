@@ -4,6 +4,7 @@ import type { Retry } from '../run/choose/cooldowns.ts';
 import { at, cooldownOf, parseJson } from '../run/rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
 import { REQUEST } from '../store/state.ts';
+import { isRecord, isText } from '../system/shape.ts';
 import { isKeyHeader } from './key-places.ts';
 
 /** Headers of one connection only (RFC 9110), and those that would tell the provider or the program about the other. */
@@ -130,6 +131,15 @@ export function namedIn(target: string, body: string, field: string): string[] {
   const value =
     at(parseJson(body), field) ?? new URLSearchParams(query).get(field) ?? new URLSearchParams(body).get(field);
   return typeof value === 'string' && value !== '' ? [value] : [];
+}
+
+/** The tool that a message of MCP calls, and the jobs that it may name. */
+export function toolCallIn(body: string): { tool: string; named: string[] } | undefined {
+  const message = parseJson(body);
+  const [method, tool, given] = ['method', 'params.name', 'params.arguments'].map(path => at(message, path));
+  if (method !== 'tools/call' || typeof tool !== 'string') return undefined;
+  const texts = isRecord(given) ? Object.values(given).filter(isText) : [];
+  return { tool, named: texts.filter(text => /^(?=.*\d)[\w-]{8,64}$/.test(text)) };
 }
 
 /** Amount that a job wants, by a number or a list in its body. */

@@ -57,3 +57,38 @@ test('a session stays with its account, and ends when that is used up', async t 
   assert.equal(again, 'session-of-b');
   assert.equal((await post(again)).status, 200);
 });
+
+test('a call about a job goes to the account that created it, without a session', async t => {
+  const job = '0f8fad5b-d9cb-469f-a165-70867728950e';
+  let asEvents = true;
+  const { calls, ask, box } = await openShipped(t, 'firecrawl', AB, (_key, _req, res) => {
+    const text = JSON.stringify({ success: true, id: job }, null, 2);
+    const message = { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text }] } };
+    if (!asEvents) return json(res, 200, message);
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    const event = `event: message\ndata: ${JSON.stringify(message)}\n\n`;
+    res.write(event.slice(0, event.indexOf(job) + 9));
+    setImmediate(() => res.end(event.slice(event.indexOf(job) + 9)));
+  });
+  const call = async (name: string, args: object) => {
+    const params = { name, arguments: args };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const { text } = await ask('POST /v2/mcp', body);
+    assert.ok(text.includes(job));
+    return calls.at(-1)!.split(' ')[0];
+  };
+  const use = async (account: string) =>
+    assert.equal((await box.wrap(['accounts', 'use', 'firecrawl', account])).exit, 0);
+  assert.equal(await call('firecrawl_search', { query: 'x' }), 'real-a');
+  await use('b');
+  assert.equal(await call('firecrawl_check_crawl_status', { id: job }), 'real-b', 'a search creates no job');
+  await use('a');
+  assert.equal(await call('firecrawl_crawl', { url: 'https://example.com/' }), 'real-a');
+  await use('b');
+  assert.equal(await call('firecrawl_check_crawl_status', { id: job }), 'real-a');
+  assert.equal(await call('firecrawl_check_crawl_status', { id: job.replace('0', '1') }), 'real-b');
+  asEvents = false;
+  assert.equal(await call('firecrawl_extract', { urls: [] }), 'real-b');
+  await use('a');
+  assert.equal(await call('firecrawl_check_crawl_status', { id: job }), 'real-b');
+});
