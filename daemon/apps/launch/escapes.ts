@@ -1,8 +1,8 @@
 // Finds out whether a program would leave its place in the tunnel or outside it, because another process does its work.
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { PlacedWay } from '../../api/schema.ts';
-import { findProgram } from '../inspect-binary.ts';
+import { findProgram, isElectron } from '../inspect-binary.ts';
 
 /** Programs that hand a command over to another process, each with how. */
 const HANDS_OVER: Readonly<Record<string, string>> = {
@@ -15,9 +15,36 @@ const HANDS_OVER: Readonly<Record<string, string>> = {
   gio: 'the desktop starts the app, or hands over to one that runs',
   at: 'another service starts the command later',
   batch: 'another service starts the command later',
+  crontab: 'another service starts the command later',
   docker: 'containers run in the place of their own service',
+  nerdctl: 'containers run in the place of their own service',
+  machinectl: 'systemd starts the command',
   podman: 'containers run in a scope of the user’s systemd',
+  toolbox: 'containers run in a scope of the user’s systemd',
+  distrobox: 'containers run in a scope of the user’s systemd',
+  'distrobox-enter': 'containers run in a scope of the user’s systemd',
+  'gnome-terminal': 'a service that D-Bus starts opens its windows',
+  emacsclient: 'the Emacs that runs does the work',
 };
+
+/** Programs that start the command in their own words. */
+const STARTERS = /^(?:env|exec|command|nice|ionice|nohup|setsid|stdbuf|timeout|time|chrt|taskset|sudo|doas)$/;
+const SHELLS = /^(?:ba|da|z|k|mk|a)?sh$/;
+
+/** The words of the command that a command starts: with `env` and its like, or the first one in the text of a shell. */
+export function startedBy([command = '', ...rest]: readonly string[]): readonly string[] {
+  const name = basename(command);
+  if (SHELLS.test(name)) {
+    const at = rest.findIndex(word => /^-[a-z]*c$/.test(word));
+    const words = at < 0 ? [] : (rest[at + 1] ?? '').split(/\s+/).filter(word => word !== '');
+    const first = words.findIndex(word => !/^\w+=/.test(word));
+    return first < 0 ? [command, ...rest] : startedBy(words.slice(first));
+  }
+  if (!STARTERS.test(name)) return [command, ...rest];
+  // options, variables, and numbers such as a limit of time
+  const next = rest.findIndex(word => !/^-|^\w+=|^[\d.]+[smhd]?$/.test(word));
+  return next < 0 ? [command, ...rest] : startedBy(rest.slice(next));
+}
 
 /** Why another process would start what `command` names, or null. @param path as `$PATH` */
 export function handsOver(command: string, path: string): string | null {
@@ -28,8 +55,8 @@ export function handsOver(command: string, path: string): string | null {
   return names.flatMap(name => HANDS_OVER[basename(name)] ?? [])[0] ?? null;
 }
 
-/** Families of browsers, each with the option that keeps a new instance apart from a running one. */
-const BROWSERS = [
+/** Programs that hand over to a running instance, each with the option that keeps a new one apart. */
+const APART = [
   {
     names: /^(firefox|librewolf|waterfox|thunderbird)/,
     apart: /^--?(profile|no-remote|new-instance)$/i,
@@ -40,21 +67,43 @@ const BROWSERS = [
     apart: /^--?user-data-dir(=|$)/,
     option: '--user-data-dir=DIRECTORY',
   },
+  {
+    names: /^(code|code-insiders|codium|cursor)$/,
+    apart: /^--user-data-dir(=|$)/,
+    option: '--user-data-dir=DIRECTORY',
+  },
+  { names: /^(gedit|gnome-text-editor|ptyxis)$/, apart: /^(-s|--standalone)$/, option: '--standalone' },
+  { names: /^(xfce4-terminal)$/, apart: /^--disable-server$/, option: '--disable-server' },
+  { names: /^(mate-terminal)$/, apart: /^--disable-factory$/, option: '--disable-factory' },
+  { names: /^(tmux)$/, apart: /^-[LS]/, option: '-L NAME' },
 ] as const;
+/** Programs that do so by D-Bus, and have no such option. */
+const SINGLE = /^(?:epiphany|evolution|geary|kgx|nautilus|transmission-gtk)$/;
 
-/** The option that keeps a browser apart from the instance that runs elsewhere, and would open its window; or null. */
+/** The option that keeps a program apart from the instance that runs elsewhere, and would open its window; or null. */
 export function optionAgainstRunning(
   [command = '', ...words]: readonly string[],
   way: PlacedWay,
   procfs = '/proc',
 ): string | null {
-  for (const { names, apart, option } of BROWSERS) {
+  for (const { names, apart, option } of APART) {
     const [, name] = names.exec(basename(command)) ?? [];
     if (!name || words.some(word => apart.test(word))) continue;
     const isOf = (file: string) => names.exec(basename(file))?.[1] === name;
     if (elsewhere(way, procfs).some(isOf)) return option;
   }
   return null;
+}
+
+/** True if a program without such an option runs elsewhere: one of D-Bus, or an Electron app. @param path as `$PATH` */
+export function isTakenOver(command: string, way: PlacedWay, path: string, procfs = '/proc'): boolean {
+  const file = findProgram(command, path);
+  if (!file) return false;
+  if (SINGLE.test(basename(file))) return runsElsewhere(file, way, procfs);
+  if (!isElectron(file)) return false;
+  // a launcher script is in `bin/` below the program
+  const own = dirname(real(file));
+  return elsewhere(way, procfs).some(running => [own, dirname(own)].includes(dirname(running)));
 }
 
 /** True if a program runs where a start in this way would not be. */

@@ -39,19 +39,21 @@ export const run: Run = async (context, words, options) => {
 
 /** @throws Failure where another process would do the command's work */
 async function refuseEscape(words: readonly string[], isOutside: boolean, path: string): Promise<void> {
-  const [command] = words as [string, ...string[]];
-  const { handsOver, optionAgainstRunning } = await import('../../../apps/launch/escapes.ts');
+  const { handsOver, isTakenOver, optionAgainstRunning, startedBy } = await import('../../../apps/launch/escapes.ts');
+  const started = startedBy(words);
+  const command = started[0]!;
   const why = handsOver(command, path);
   if (why && isOutside) throw new Failure(`${basename(command)} can't run outside the tunnel: ${why}.`);
   if (why)
     throw new Failure(`${basename(command)} can't be kept in the tunnel: ${why}.`, {
       hint: 'Start the program itself, or use: culvert killswitch on',
     });
-  const option = optionAgainstRunning(words, isOutside ? 'outside' : 'tunnel-only');
-  if (!option) return;
+  const way = isOutside ? 'outside' : 'tunnel-only';
+  const option = optionAgainstRunning(started, way);
+  if (!option && !isTakenOver(command, way, path)) return;
   const where = isOutside ? 'and not outside the tunnel' : "outside the tunnel's place";
   throw new Failure(`${basename(command)} runs already, and would open the window there, ${where}.`, {
-    hint: `Close it first, or give this one a profile of its own: ${command} ${option}`,
+    hint: option ? `Close it first, or start one apart from it: ${command} ${option}` : 'Close it first.',
   });
 }
 

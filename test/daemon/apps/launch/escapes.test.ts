@@ -1,9 +1,9 @@
 // Programs that would leave their place in the tunnel: programs that hand over, and where the search for a program ends.
 import assert from 'node:assert/strict';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { handsOver } from '../../../../daemon/apps/launch/escapes.ts';
+import { handsOver, isTakenOver, optionAgainstRunning, startedBy } from '../../../../daemon/apps/launch/escapes.ts';
 import { temporary } from '../../../support/temporary.ts';
 
 test('a directory of PATH that can’t be entered is passed over, as a shell does', t => {
@@ -14,4 +14,80 @@ test('a directory of PATH that can’t be entered is passed over, as a shell doe
   symlinkSync('/usr/bin/flatpak', join(directory, 'alias'));
   assert.equal(handsOver('tool', `${odd}:${directory}`), null);
   assert.match(handsOver('flatpak', `${odd}:${directory}`) ?? '', /Flatpak/);
+});
+
+test('the command counts that another one starts', () => {
+  const commands: [words: string[], started: string[]][] = [
+    [
+      ['curl', 'x'],
+      ['curl', 'x'],
+    ],
+    [
+      ['env', '-i', 'A=b', 'flatpak', 'run', 'x'],
+      ['flatpak', 'run', 'x'],
+    ],
+    [
+      ['/usr/bin/nice', '-n', '5', 'nohup', 'toolbox', 'run'],
+      ['toolbox', 'run'],
+    ],
+    [
+      ['timeout', '5s', 'gio', 'open'],
+      ['gio', 'open'],
+    ],
+    [
+      ['sh', '-c', ' A=b exec flatpak run x'],
+      ['flatpak', 'run', 'x'],
+    ],
+    [
+      ['bash', '-lc', 'env distrobox enter y'],
+      ['distrobox', 'enter', 'y'],
+    ],
+    [
+      ['sh', 'script', 'flatpak'],
+      ['sh', 'script', 'flatpak'],
+    ],
+    [
+      ['sh', '-c'],
+      ['sh', '-c'],
+    ],
+    [['env'], ['env']],
+    [[], ['']],
+  ];
+  for (const [words, started] of commands) assert.deepEqual(startedBy(words), started, words.join(' '));
+});
+
+test('a running instance of an editor, a terminal, an Electron app or one of D-Bus takes over a start', t => {
+  const directory = temporary(t);
+  const app = join(directory, 'chat');
+  mkdirSync(join(app, 'bin'), { recursive: true });
+  mkdirSync(join(app, 'resources'));
+  writeFileSync(join(app, 'resources/app.asar'), '');
+  for (const file of [join(app, 'bin/chat'), join(directory, 'nautilus'), join(directory, 'tool')])
+    writeFileSync(file, '', { mode: 0o755 });
+  const proc = join(directory, 'proc');
+  const run = (pid: string, exe: string) => {
+    mkdirSync(join(proc, pid), { recursive: true });
+    symlinkSync(exe, join(proc, pid, 'exe'));
+    writeFileSync(join(proc, pid, 'cgroup'), '0::/user.slice\n');
+  };
+  mkdirSync(proc);
+  const path = `${directory}:${join(app, 'bin')}`;
+  const taken = () => ['chat', 'nautilus', 'tool'].map(name => isTakenOver(name, 'tunnel-only', path, proc));
+  assert.deepEqual(taken(), [false, false, false]);
+  run('1', join(app, 'chat'));
+  run('2', join(directory, 'nautilus'));
+  run('3', join(directory, 'tool'));
+  assert.deepEqual(taken(), [true, true, false]);
+  for (const [i, [name, option]] of [
+    ['code', '--user-data-dir=DIRECTORY'],
+    ['gedit', '--standalone'],
+    ['tmux', '-L NAME'],
+  ].entries()) {
+    const own = option!.split(/[ =]/)[0]!;
+    assert.equal(optionAgainstRunning([name!], 'tunnel-only', proc), null, name);
+    run(String(10 + i), `/usr/bin/${name}`);
+    assert.equal(optionAgainstRunning([name!], 'tunnel-only', proc), option);
+    assert.equal(optionAgainstRunning([name!, own], 'tunnel-only', proc), null);
+  }
+  assert.equal(optionAgainstRunning(['codelite'], 'tunnel-only', proc), null);
 });
