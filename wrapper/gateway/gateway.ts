@@ -89,7 +89,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   let { port = 0 } = options;
   const ledger = new Ledger(cli, context);
   const http = httpOf(await ledger.plan());
-  const agents = newAgents();
+  const agents = newAgents(context.now);
   const only = given === undefined ? undefined : { name, digest: digest(Buffer.from(given)) };
   const consumers = new Consumers(cli, context, only);
   let url = '';

@@ -8,6 +8,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { urlToHttpOptions } from 'node:url';
 import type { HttpProvider } from '../catalog/catalog.ts';
@@ -122,10 +123,25 @@ export class NoAnswer extends Error {
   }
 }
 
+const idleSince = new WeakMap<Duplex, number>();
+
 /** Connections to a provider, none of them open. */
-export function newAgents(): Agents {
+export function newAgents(now: () => number): Agents {
   const options = { keepAlive: true, timeout: IDLE_MS };
-  return { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
+  const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
+  for (const agent of Object.values(agents)) agent.on('free', socket => idleSince.set(socket, now()));
+  return agents;
+}
+
+/** Closes connections that were idle while the machine slept: timers stood still, and the other end may be gone. */
+function closeOld({ freeSockets }: HttpAgent, now: number): void {
+  for (const sockets of Object.values(freeSockets)) {
+    // the oldest first
+    for (const socket of sockets ?? []) {
+      if (now - (idleSince.get(socket) ?? now) <= IDLE_MS) break;
+      socket.destroy();
+    }
+  }
 }
 
 /** Addresses of providers, read: there are few, and each request needs one. */
@@ -155,7 +171,7 @@ export function ask(
   more: readonly string[],
   options: Pick<RequestOptions, 'agent'> = {},
 ): ClientRequest {
-  const { http, placeholder, agents } = passing.route;
+  const { http, placeholder, agents, ledger } = passing.route;
   const key = keyOf(passing);
   const target = req.url ?? '/';
   const { host, options: address } = addressOf(baseOf(http, key, isForMcp(target, http, placeholder)));
@@ -166,6 +182,7 @@ export function ask(
   if (path === target || req.headers[http.key_header] !== undefined) headers.push(http.key_header, keyValue(http, key));
   headers.push(...more);
   const agent = agents[address.protocol!]!;
+  closeOld(agent, ledger.context.now());
   const begin = address.protocol === 'https:' ? httpsRequest : httpRequest;
   return begin({ ...address, agent, method: req.method, path, headers, ...options });
 }

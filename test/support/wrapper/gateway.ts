@@ -76,9 +76,13 @@ export function contextOf({ env, home }: Pick<Sandbox, 'env' | 'home'>): Context
 export type Ask = (path: string, init?: RequestInit) => Promise<Response>;
 
 /** A gateway, and how its program asks. */
-export async function openGateway(t: TestContext, box: Sandbox): Promise<{ gateway: Gateway; ask: Ask; key: string }> {
+export async function openGateway(
+  t: TestContext,
+  box: Sandbox,
+  now = Date.now,
+): Promise<{ gateway: Gateway; ask: Ask; key: string }> {
   const key = newPlaceholder({ key_prefix: 'fk-' });
-  const gateway = await startGateway('fake', contextOf(box), { placeholder: key });
+  const gateway = await startGateway('fake', { ...contextOf(box), now }, { placeholder: key });
   t.after(() => gateway.close());
   const ask: Ask = (path, init = {}) => {
     const headers = { authorization: `Bearer ${key}`, ...init.headers };

@@ -276,3 +276,19 @@ test('a connection that the provider has just closed is not used for a request t
   assert.equal(calls.length, 5);
   assert.equal(atProvider.length, 5);
 });
+
+test('a connection that died while the machine slept is not used', async t => {
+  const asked = new WeakSet<Socket>();
+  // the second request on a connection gets no answer, as if all its packets were lost
+  const { port, calls } = await startProvider(t, (_key, req, res) => {
+    if (!asked.has(req.socket)) json(res, 200, {});
+    asked.add(req.socket);
+  });
+  let slept = 0;
+  const { ask } = await openGateway(t, homeFor(t, port, AB), () => Date.now() + slept);
+  for (let count = 0; count < 3; count += 1) {
+    assert.equal((await ask('/scrape', { method: 'POST', body: '{}' })).status, 200);
+    slept += 3_600_000;
+  }
+  assert.equal(calls.length, 3);
+});
