@@ -16,6 +16,7 @@ import { alive } from '../../../support/daemon/fake-cli.ts';
 import { memoryTunnel } from '../../../support/daemon/memory-tunnel.ts';
 import { temporary } from '../../../support/temporary.ts';
 import { until } from '../../../support/until.ts';
+import { noBus, startBus } from './session-bus.ts';
 
 test('a Chromium gets a profile and the proxy, behind its program and before its own arguments', async t => {
   const { apps, entry, program, recorded, port, state } = await createDesktop(t, {
@@ -335,31 +336,15 @@ test('with a systemd of the user the app becomes its own unit, outside the daemo
   await assert.rejects(apps.launch({ appId: 'my app.desktop' }), problem('app-launch-failed', /transient service/));
 });
 
-test('an app that the session bus would hand to its running instance is not started', {
-  skip: ['dbus-daemon', 'gdbus', 'gjs'].every(name => existsSync(`/usr/bin/${name}`))
-    ? false
-    : 'no dbus-daemon, gdbus or gjs',
-}, async t => {
-  const bus = spawn('dbus-daemon', ['--session', '--nofork', '--print-address=1'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  t.after(() => bus.kill('SIGKILL'));
-  const [address] = await once(bus.stdout!, 'data');
-  const session = { DBUS_SESSION_BUS_ADDRESS: String(address).trim() };
-  const { apps, entry, program, started } = await createDesktop(t, session);
+test('an app that the session bus would hand to its running instance is not started', { skip: noBus }, async t => {
+  const bus = await startBus(t);
+  const { apps, entry, program, started } = await createDesktop(t, bus.env);
   program('wget');
   entry('org.example.Window', ['Name=Window', 'Exec=wget', 'DBusActivatable=true']);
-  const own = `const {Gio, GLib} = imports.gi;
-    Gio.bus_own_name(Gio.BusType.SESSION, 'org.example.Window', 0, null, () => print('owned'), null);
-    GLib.MainLoop.new(null, false).run();`;
-  const owner = spawn('gjs', ['-c', own], { env: { ...process.env, ...session }, stdio: ['ignore', 'pipe', 'ignore'] });
-  t.after(() => owner.kill('SIGKILL'));
-  await once(owner.stdout!, 'data');
+  const end = await bus.own('org.example.Window');
   const launch = () => apps.launch({ appId: 'org.example.Window.desktop' });
   await assert.rejects(launch(), problem('app-launch-failed', /is already running.*Close Window/s));
   assert.equal(started('wget'), null);
-  const gone = once(owner, 'exit');
-  owner.kill('SIGKILL');
-  await gone;
+  await end();
   assert.equal((await launch()).ok, true);
 });

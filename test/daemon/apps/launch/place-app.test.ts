@@ -1,7 +1,7 @@
 // Apps that use the tunnel only, or send nothing through it: the command line they start with, and when nothing is started.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import type { PlacedWay } from '../../../../daemon/api/schema.ts';
@@ -11,6 +11,7 @@ import { ownProfile } from '../../../../daemon/apps/launch/proxy-launch.ts';
 import type { FeatureContext } from '../../../../daemon/controls.ts';
 import { places } from '../../../../daemon/killswitch/client/published-state.ts';
 import { temporary } from '../../../support/temporary.ts';
+import { noBus, startBus } from './session-bus.ts';
 
 const OUTSIDE = '0::/user.slice/user-1000.slice/session-1.scope\n';
 const KEPT = '0::/user.slice/user-1000.slice/user-1000-culvert.slice/culvert-1.scope\n';
@@ -64,22 +65,32 @@ test('programs that hand over are known by their names, and by what their names 
 });
 
 const described = (kind: 'firefox' | 'chromium' | 'generic') =>
-  ({ id: 'a.desktop', name: 'A', icon: null, kind, method: 'none', packaging: 'native' }) as unknown as Parameters<
-    typeof ownProfile
-  >[0];
+  ({
+    id: 'org.example.A.desktop',
+    name: 'A',
+    icon: null,
+    kind,
+    method: 'none',
+    packaging: 'native',
+  }) as unknown as Parameters<typeof ownProfile>[0];
 
 test('a browser gets a profile of its own, apart from the one for the proxy', () => {
   const line = (...args: string[]) => ({ args, located: { at: 0, program: args[0]!, packaging: 'native' as const } });
   const places = { state: '/state', way: 'tunnel-only' as const };
   assert.deepEqual(ownProfile(described('firefox'), line('firefox', '-P', 'x', '--new-tab'), places), {
-    argv: ['firefox', '-profile', '/state/profiles-tunnel/a', '--new-tab'],
+    argv: ['firefox', '-profile', '/state/profiles-tunnel/org.example.A', '--new-tab'],
     env: { MOZ_NO_REMOTE: '' },
-    profile: '/state/profiles-tunnel/a',
+    profile: '/state/profiles-tunnel/org.example.A',
   });
   const { argv } = ownProfile(described('chromium'), line('chromium', '--user-data-dir=/x', '--incognito'), places);
-  assert.deepEqual(argv, ['chromium', '--user-data-dir=/state/profiles-tunnel/a', '--no-first-run', '--incognito']);
+  assert.deepEqual(argv, [
+    'chromium',
+    '--user-data-dir=/state/profiles-tunnel/org.example.A',
+    '--no-first-run',
+    '--incognito',
+  ]);
   const outside = ownProfile(described('chromium'), line('chromium'), { ...places, way: 'outside' });
-  assert.equal(outside.profile, '/state/profiles-outside/a');
+  assert.equal(outside.profile, '/state/profiles-outside/org.example.A');
   assert.deepEqual(ownProfile(described('generic'), line('x', 'y'), places), {
     argv: ['x', 'y'],
     env: {},
@@ -88,7 +99,7 @@ test('a browser gets a profile of its own, apart from the one for the proxy', ()
 });
 
 /** Starts an app with a `culvert` that is this script. */
-function stage(t: TestContext, way: PlacedWay, culvert: string) {
+function stage(t: TestContext, way: PlacedWay, culvert: string, env: NodeJS.ProcessEnv = {}) {
   const directory = temporary(t, 'place');
   const program = (name: string, text: string) =>
     writeFileSync(join(directory, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
@@ -96,13 +107,13 @@ function stage(t: TestContext, way: PlacedWay, culvert: string) {
   program('tool', ':');
   program('flatpak', ':');
   const context = {
-    env: { PATH: `${directory}:${process.env.PATH}`, HOME: directory },
+    env: { PATH: `${directory}:${process.env.PATH}`, HOME: directory, ...env },
     paths: { state: directory, runtime: directory },
   } as unknown as FeatureContext;
   const installed = [join(directory, 'tool')];
-  const place = (exec: string, activation = installed) =>
+  const place = (exec: string, activation = installed, more: [key: string, value: string][] = []) =>
     placeApp(
-      { app: described('generic'), entry: new Map([['Exec', exec]]), path: '/x.desktop' } as never,
+      { app: described('generic'), entry: new Map([['Exec', exec], ...more]), path: '/x.desktop' } as never,
       { way, launcher: join(directory, 'culvert'), places: { ...places, activation } },
       context,
     );
@@ -169,3 +180,25 @@ test('limits of an app outside the tunnel are passed on, once it has started', a
   process.kill(started.pid!, 'SIGKILL');
   assert.deepEqual(started.limits, limits);
 });
+
+for (const way of ['tunnel-only', 'outside'] as const)
+  test(`an app that the session bus would hand to its running instance is not started: ${way}`, {
+    skip: noBus,
+  }, async t => {
+    const bus = await startBus(t);
+    const { directory, place } = stage(t, way, 'echo >"$0.started"; exit 1', bus.env);
+    const installed = [join(directory, 'tool')];
+    const end = await bus.own('org.example.A');
+    const activatable = () => place('tool', installed, [['DBusActivatable', 'true']]);
+    await assert.rejects(activatable(), {
+      message: 'A is already running and would open the new window itself, outside its place. Nothing was started.',
+      extras: { hint: 'Close A, then try again.' },
+    });
+    assert.ok(!existsSync(join(directory, 'culvert.started')));
+    // the bus starts only what says so
+    await assert.rejects(place('tool'), /A did not start/);
+    rmSync(join(directory, 'culvert.started'));
+    await end();
+    await assert.rejects(activatable(), /A did not start/);
+    assert.ok(existsSync(join(directory, 'culvert.started')));
+  });
