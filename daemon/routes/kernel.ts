@@ -15,7 +15,13 @@ const LIMIT_MS = 2_000;
 const MAX_ADDRESSES = 8;
 
 const RouteGet = z.array(
-  z.object({ dev: z.optional(z.string()), gateway: z.optional(z.string()), prefsrc: z.optional(z.string()) }),
+  z.object({
+    dev: z.optional(z.string()),
+    gateway: z.optional(z.string()),
+    /** A gateway of the other family. */
+    via: z.optional(z.object({ host: z.string() })),
+    prefsrc: z.optional(z.string()),
+  }),
 );
 
 /** The answer of `ip -j route get ADDRESS` (iproute2), which needs no rights. Never rejects. */
@@ -45,7 +51,7 @@ export function parseRouteGet(text: string): KernelAnswer {
   try {
     const [route] = z.parse(RouteGet, JSON.parse(text));
     if (!route) return { problem: message('ip printed no route') };
-    const { dev = null, gateway = null, prefsrc = null } = route;
+    const { dev = null, via, gateway = via?.host ?? null, prefsrc = null } = route;
     return { route: { device: dev, gateway, source: prefsrc, tunnel: dev === TUNNEL_DEVICE } };
   } catch (error) {
     return { problem: message('the answer of ip is not understood: %s', reason(error)) };

@@ -1,9 +1,10 @@
 // Asks a beacon: a TLS server whose certificate proves a network, because its key can't be copied from outside.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { connect as connectTcp, type TcpNetConnectOpts } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { connect } from 'node:tls';
 import type { Beacon } from '../../api/schema/traffic/networks.ts';
+import { addressesOf, routeOf } from '../../routes/kernel.ts';
+import type { KernelAnswer } from '../../routes/why.ts';
 
 const LIMIT_MS = 5_000;
 
@@ -12,10 +13,9 @@ export function fingerprintOf(
   address: string,
   { localAddress, limitMs = LIMIT_MS }: { localAddress?: string | undefined; limitMs?: number } = {},
 ): Promise<string> {
-  const [, bracketed, name, port] = /^(?:\[(.*)\]|(.*)):(\d+)$/.exec(address) ?? [];
-  const host = bracketed ?? name ?? '';
+  const { host, port } = partsOf(address);
   return new Promise((resolve, reject) => {
-    const plain: TcpNetConnectOpts = { host, port: Number(port) };
+    const plain: TcpNetConnectOpts = { host, port };
     if (localAddress !== undefined) plain.localAddress = localAddress;
     const connection = connectTcp(plain);
     connection.on('error', reject);
@@ -36,12 +36,36 @@ export function fingerprintOf(
 }
 
 /**
- * True if the beacon answers with its key on a link; false also where it can't be reached.
- * @param device the link's, from whose address the request goes out
+ * True if the beacon answers with its key inside the network of a link; false also where it can't be reached.
+ * @param device the link's. The kernel has to reach the beacon directly by it: a tunnel, a router or another link might lead to
+ *   the real beacon from a network that copies the rest of the rule
  */
-export async function isProven({ address, sha256 }: Beacon, device: string): Promise<boolean> {
-  const own = networkInterfaces()[device]?.find(({ family }) => family === 'IPv4')?.address;
-  const localAddress = address.startsWith('[') ? undefined : own;
-  const fingerprint = await fingerprintOf(address, { localAddress }).catch(() => null);
-  return fingerprint !== null && timingSafeEqual(Buffer.from(fingerprint, 'hex'), Buffer.from(sha256, 'hex'));
+export async function isProven(
+  { address, sha256 }: Beacon,
+  device: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<boolean> {
+  const { host, port } = partsOf(address);
+  const [target] = (await addressesOf(host)).addresses;
+  if (target === undefined) return false;
+  const source = async () => directSource(await routeOf(target, env), device);
+  const localAddress = await source();
+  if (localAddress === null) return false;
+  const there = target.includes(':') ? `[${target}]:${port}` : `${target}:${port}`;
+  const fingerprint = await fingerprintOf(there, { localAddress }).catch(() => null);
+  const isKey = fingerprint !== null && timingSafeEqual(Buffer.from(fingerprint, 'hex'), Buffer.from(sha256, 'hex'));
+  // the tunnel may have come up meanwhile
+  return isKey && (await source()) === localAddress;
+}
+
+/** The address from which the kernel sends to a neighbor on a link; null where it sends by a router or another device. */
+export function directSource(answer: KernelAnswer, device: string): string | null {
+  if ('problem' in answer) return null;
+  const { device: actual, gateway, source } = answer.route;
+  return actual === device && gateway === null ? source : null;
+}
+
+function partsOf(address: string): { host: string; port: number } {
+  const [, bracketed, name, port] = /^(?:\[(.*)\]|(.*)):(\d+)$/.exec(address) ?? [];
+  return { host: bracketed ?? name ?? '', port: Number(port) };
 }

@@ -50,7 +50,9 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     return Promise.all(
       links.map(async link => {
         const candidates = rules.filter(rule => rule.match.beacon && isFor(rule, link));
-        const results = await Promise.all(candidates.map(({ match }) => proves(match.beacon!, link.device)));
+        const results = await Promise.all(
+          candidates.map(({ match }) => proves(match.beacon!, link.device, context.env)),
+        );
         return { link, proven: new Set(candidates.filter((_, at) => results[at]).map(({ name }) => name)) };
       }),
     );

@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createServer } from 'node:tls';
-import { fingerprintOf, isProven } from '../../../../daemon/networks/rules/beacon.ts';
+import { directSource, fingerprintOf, isProven } from '../../../../daemon/networks/rules/beacon.ts';
+import { parseRouteGet } from '../../../../daemon/routes/kernel.ts';
 import { makeCertificate } from '../../../support/networks/certificate.ts';
 
 async function listen(t: TestContext, server: Server, host = '127.0.0.1'): Promise<string> {
@@ -41,4 +42,19 @@ test('a beacon may have an IPv6 address', async t => {
   const address = await listen(t, createServer(own), '::1').catch(() => null);
   if (address === null) return t.skip('this machine has no IPv6');
   assert.equal(await isProven({ address, sha256: own.sha256 }, 'lo'), true);
+});
+
+test('a beacon that another device or a router leads to proves nothing', async t => {
+  const own = makeCertificate(t);
+  for (const host of ['127.0.0.1', '::1']) {
+    const address = await listen(t, createServer(own), host).catch(() => null);
+    if (address) assert.equal(await isProven({ address, sha256: own.sha256 }, 'wlan0'), false, host);
+  }
+  const direct = { dst: '192.0.2.1', dev: 'wlan0', prefsrc: '192.0.2.7', flags: [], uid: 1000, cache: [] };
+  const source = (...routes: unknown[]) => directSource(parseRouteGet(JSON.stringify(routes)), 'wlan0');
+  assert.equal(source(direct), '192.0.2.7');
+  assert.equal(source({ ...direct, dev: 'CloudflareWARP' }), null);
+  assert.equal(source({ ...direct, gateway: '192.0.2.254' }), null);
+  assert.equal(source({ ...direct, via: { family: 'inet6', host: 'fe80::1' } }), null);
+  assert.equal(source(), null);
 });
