@@ -46,85 +46,118 @@ interface Asked {
   session: string | undefined;
 }
 
+/** A request under way. */
+interface Work {
+  res: ServerResponse;
+  route: Route;
+  asked: Asked;
+  turn: Turn;
+  /** Start of the last attempt, in milliseconds since the epoch. */
+  started: number;
+  /** The account of the last attempt, and what it has spent. */
+  used: { spent: number; account: string | undefined };
+}
+
 /** Forwards an admitted request, and ends its answer. */
 export async function forward(req: IncomingMessage, res: ServerResponse, route: Route): Promise<void> {
-  const { http, ledger, plan, consumer, consumers } = route;
+  const { consumer, consumers } = route;
   const asked = await readAsked(req, route);
-  const { body, again, creator, session } = asked;
-  if (!body.isWhole && req.destroyed) return;
-  const turn = await turnFor(route, req, { ...asked, careful: !body.isWhole });
-  let started = 0;
-  let used = { spent: 0, account: undefined as string | undefined };
+  const { isWhole } = asked.body;
+  if (!isWhole && req.destroyed) return;
+  const turn = await turnFor(route, req, { ...asked, careful: !isWhole });
+  const work: Work = { res, route, asked, turn, started: 0, used: { spent: 0, account: undefined } };
   const hasBudget = consumers.begin(consumer, turn.cost);
-  const refuse = (why: 'budget' | 'reserve', message: string) => {
-    turn.denied(why);
-    deny(res, 402, message);
-  };
   try {
-    if (!hasBudget) return refuse('budget', `The budget of "${consumer.name}" is used up.`);
+    if (!hasBudget) return refuse('budget', `The budget of "${consumer.name}" is used up.`, work);
     let using = await turn.take();
     if (!using) {
       const { status, headers, body } = refusedByPool(route, turn);
       return void res.writeHead(status, headers).end(body);
     }
-    for (;;) {
-      const lowered = loweredFor(turn, using, asked, plan);
-      if (lowered && plan.capacity.reserve > 0)
-        return refuse('reserve', `No account has that much left above its reserve: ${lowered}.`);
-      started = ledger.context.now();
-      used = { spent: 0, account: using.name };
-      // a program that asks again with its key asks this account, even if no answer comes
-      if (asked.hasKey) await turn.job(again, using.name);
-      const answer = await send(res, body, { using, route });
-      const status = answer.statusCode ?? 500;
-      if (status < 400) {
-        used.spent = turn.cost;
-        turn.answered(using.name, true, started, lowered === undefined ? undefined : 'lowered');
-        if (lowered) say(`${plan.cli}: account "${using.name}" has too little for a job, which may be cut: ${lowered}`);
-        const opened = textIn(answer, SESSION);
-        if (opened !== undefined && opened !== session) {
-          await turn.job(opened, using.name);
-          ledger.write();
-        }
-        return await passAnswer(answer, res, { turn, using, route, creator, jobs: asked.jobs, lowered });
-      }
-      const error = await readError(answer);
-      const text = error.bytes.toString();
-      const verdict = verdictOf(
-        { status, body: text, retryAfter: answer.headers['retry-after'] },
-        http,
-        plan.ownPatterns,
-      );
-      if (!verdict) {
-        turn.answered(using.name, false, started);
-        if (status === 408 && again !== '') await turn.job(again, using.name);
-        return await passError(answer, error, res, { using, route });
-      }
-      if (verdict.class === 'auth') ledger.forgetCredentials();
-      const { more, rest } = await turn.refused(using, verdict, ledger.context.now() - started);
-      // a client begins another session after 404, with another account
-      if (session !== undefined && verdict.class !== 'rate')
-        return deny(res, 404, 'The session has ended with its account. Begin another one.');
-      const following = more && body.isKept && !isBilled(text, http) ? await turn.take() : undefined;
-      if (!following) {
-        if (asked.hasKey && !turn.isOfJob) await turn.forgetJob(again);
-        return await passError(answer, error, res, { using, route, rest: rest ?? 0 });
-      }
-      answer.destroy();
-      using = following;
-    }
+    while (using) using = await tryWith(using, work);
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
-    if (used.account !== undefined) turn.answered(used.account, false, started);
-    // programs repeat a 502, and a request that was sent may have been billed
-    const status = error.wasSent ? 500 : 502;
-    if (error.wasSent && again !== '') await turn.job(again, used.account!);
-    else if (asked.hasKey && !turn.isOfJob) await turn.forgetJob(again);
-    deny(res, status, `The provider gave no answer: ${error.message}`);
+    await endWithout(error, work);
   } finally {
-    if (hasBudget) consumers.end(consumer, turn.cost, used);
+    if (hasBudget) consumers.end(consumer, turn.cost, work.used);
     await turn.finish();
   }
+}
+
+function refuse(why: 'budget' | 'reserve', message: string, { turn, res }: Work): undefined {
+  turn.denied(why);
+  deny(res, 402, message);
+}
+
+/**
+ * Makes a request with an account, and ends its answer, unless another account may help.
+ * @returns that account
+ * @throws NoAnswer
+ */
+async function tryWith(using: Using, work: Work): Promise<Using | undefined> {
+  const { route, asked, turn, res } = work;
+  const { plan, ledger } = route;
+  const lowered = loweredFor(turn, using, asked, plan);
+  if (lowered && plan.capacity.reserve > 0)
+    return refuse('reserve', `No account has that much left above its reserve: ${lowered}.`, work);
+  work.started = ledger.context.now();
+  work.used = { spent: 0, account: using.name };
+  // a program that asks again with its key asks this account, even if no answer comes
+  if (asked.hasKey) await turn.job(asked.again, using.name);
+  const answer = await send(res, asked.body, { using, route });
+  if ((answer.statusCode ?? 500) >= 400) return await afterError(answer, using, work);
+  work.used.spent = turn.cost;
+  turn.answered(using.name, true, work.started, lowered === undefined ? undefined : 'lowered');
+  if (lowered) say(`${plan.cli}: account "${using.name}" has too little for a job, which may be cut: ${lowered}`);
+  const opened = textIn(answer, SESSION);
+  if (opened !== undefined && opened !== asked.session) {
+    await turn.job(opened, using.name);
+    ledger.write();
+  }
+  const { creator, jobs } = asked;
+  return void (await passAnswer(answer, res, { turn, using, route, creator, jobs, lowered }));
+}
+
+/** Sends an error on, unless another account may help. @returns that account */
+async function afterError(answer: IncomingMessage, using: Using, work: Work): Promise<Using | undefined> {
+  const { route, asked, turn, res, started } = work;
+  const { http, ledger, plan } = route;
+  const status = answer.statusCode ?? 500;
+  const error = await readError(answer);
+  const text = error.bytes.toString();
+  const verdict = verdictOf({ status, body: text, retryAfter: answer.headers['retry-after'] }, http, plan.ownPatterns);
+  if (!verdict) {
+    turn.answered(using.name, false, started);
+    if (status === 408 && asked.again !== '') await turn.job(asked.again, using.name);
+    return void (await passError(answer, error, res, { using, route }));
+  }
+  if (verdict.class === 'auth') ledger.forgetCredentials();
+  const { more, rest = 0 } = await turn.refused(using, verdict, ledger.context.now() - started);
+  // a client begins another session after 404, with another account
+  if (asked.session !== undefined && verdict.class !== 'rate')
+    return void deny(res, 404, 'The session has ended with its account. Begin another one.');
+  const isBilledFor = isBilled(text, http);
+  const following = more && asked.body.isKept && !isBilledFor ? await turn.take() : undefined;
+  if (following) answer.destroy();
+  else {
+    if (!isBilledFor) await forgetKey(work);
+    await passError(answer, error, res, { using, route, rest });
+  }
+  return following;
+}
+
+async function endWithout(error: NoAnswer, work: Work): Promise<void> {
+  const { asked, turn, res, started, used } = work;
+  if (used.account !== undefined) turn.answered(used.account, false, started);
+  if (!error.wasSent) await forgetKey(work);
+  else if (asked.again !== '' && used.account !== undefined) await turn.job(asked.again, used.account);
+  // programs repeat a 502, and a request that was sent may have been billed
+  deny(res, error.wasSent ? 500 : 502, `The provider gave no answer: ${error.message}`);
+}
+
+/** Any account may take a request that none has done, when it is made again with its key. */
+async function forgetKey({ asked, turn }: Work): Promise<void> {
+  if (asked.hasKey && !turn.isOfJob) await turn.forgetJob(asked.again);
 }
 
 async function readAsked(req: IncomingMessage, { http, placeholder }: Route): Promise<Asked> {

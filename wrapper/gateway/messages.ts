@@ -102,20 +102,21 @@ export function entryFor<T extends { request: string }>(
   method: string,
   path: string,
 ): T | undefined {
+  const parts = path.split('/');
   return entries.find(({ request }) => {
     const [wanted, pattern = ''] = request.split(' ');
-    return wanted === method && startsLike(path, pattern) && pattern.split('/').length === path.split('/').length;
+    return wanted === method && pattern.split('/').length === parts.length && startsLike(parts, pattern);
   });
 }
 
 /** Reports whether a request only reads or ends what one of these entries creates: it has the path of one, or a path below it. */
 export function isAbout(creators: HttpProvider['creators'], method: string, path: string): boolean {
   if (!/^(?:GET|HEAD|OPTIONS|DELETE)$/.test(method) || entryFor(creators, method, path)) return false;
-  return creators.some(({ request }) => startsLike(path, request.split(' ')[1] ?? ''));
+  const parts = path.split('/');
+  return creators.some(({ request }) => startsLike(parts, request.split(' ')[1] ?? ''));
 }
 
-function startsLike(path: string, pattern: string): boolean {
-  const parts = path.split('/');
+function startsLike(parts: readonly string[], pattern: string): boolean {
   return pattern.split('/').every((part, index) => (part === '*' ? parts[index] : parts[index] === part));
 }
 

@@ -140,6 +140,15 @@ test('an idempotency key that every account refused is free for any account', as
   assert.ok(calls.at(-1)!.startsWith('real-a '));
 });
 
+test('an idempotency key whose request was billed stays with its account', async t => {
+  const { ask, calls, box } = await setUp(t, AB, (_key, _req, res) => json(res, 402, { chargeId: 'c' }));
+  const crawl = () => ask('/crawl', { method: 'POST', headers: { 'idempotency-key': 'k' } });
+  await crawl();
+  assert.equal((await box.wrap(['accounts', 'use', 'fake', 'b'])).exit, 0);
+  await crawl();
+  assert.deepEqual(calls, ['real-a POST /crawl', 'real-a POST /crawl']);
+});
+
 test('events go out as they come, and one that breaks off breaks off for the program', async t => {
   let more: () => void = () => {};
   let cut: () => void = () => {};
