@@ -12,6 +12,8 @@ const OBJECT_END = 0x7d;
 /** Most bytes of a text that is read. A longer one passes as it is. */
 const LONGEST = 8_192;
 
+const NOTHING = Buffer.alloc(0);
+
 /** An object or a list that has begun. */
 interface Frame {
   isList: boolean;
@@ -39,8 +41,10 @@ export class JsonPass {
   readonly #frames: Frame[] = [];
   #isText = false;
   #isEscaped = false;
-  /** The text that is read, with its quotes. */
-  #held: Buffer | undefined;
+  /** Use of the text that has begun: a key is read while it passes, and a value waits for its end. */
+  #use: 'key' | 'value' | undefined;
+  /** The part of it that has come, if it is used. */
+  #held: Buffer = NOTHING;
 
   /** @param paths of texts, such as `data.0.id` */
   constructor(paths: readonly string[], edit: Edit) {
@@ -52,37 +56,52 @@ export class JsonPass {
   /** @returns what can be passed on */
   write(chunk: Buffer): Buffer {
     const out: Buffer[] = [];
+    // starts of what is to be passed on, and of the text
     let from = 0;
+    let start = 0;
     for (let at = 0; at < chunk.length; at += 1) {
       if (!this.#isText) {
         if (chunk[at] !== QUOTE) this.#step(chunk[at]!);
-        else if (this.#begin()) {
-          out.push(chunk.subarray(from, at));
-          from = at;
+        else {
+          this.#begin();
+          start = at;
         }
         continue;
       }
       at = this.#endOfText(chunk, at);
       if (at === chunk.length) break;
       this.#isText = false;
-      if (!this.#held) continue;
-      out.push(this.#read(Buffer.concat([this.#held, chunk.subarray(from, at + 1)])));
+      if (!this.#use) continue;
+      if (this.#use === 'value') out.push(chunk.subarray(from, start));
+      const text = this.#read(this.#join(chunk.subarray(start, at + 1)));
+      if (!text) continue;
+      out.push(text);
       from = at + 1;
     }
-    const rest = chunk.subarray(from);
-    if (!this.#held) out.push(rest);
-    else {
-      this.#held = Buffer.concat([this.#held, rest]);
-      if (this.#held.length > LONGEST) out.push(this.end());
-    }
+    if (this.#isText && this.#use) from = this.#hold(chunk, { from, start, out });
+    out.push(chunk.subarray(from));
     return out.length === 1 ? out[0]! : Buffer.concat(out);
   }
 
-  /** The start of a text that has not ended. */
+  /** The start of a value that has not ended. */
   end(): Buffer {
-    const held = this.#held ?? Buffer.alloc(0);
-    this.#held = undefined;
+    const held = this.#use === 'value' ? this.#held : NOTHING;
+    this.#held = NOTHING;
+    this.#use = undefined;
     return held;
+  }
+
+  /** Keeps the start of a text at the end of a chunk. @returns the start of what is left to pass on */
+  #hold(chunk: Buffer, { from, start, out }: { from: number; start: number; out: Buffer[] }): number {
+    const isValue = this.#use === 'value';
+    if (isValue) out.push(chunk.subarray(from, start));
+    this.#held = this.#join(chunk.subarray(start));
+    if (this.#held.length > LONGEST) out.push(this.end());
+    return isValue ? chunk.length : from;
+  }
+
+  #join(bytes: Buffer): Buffer {
+    return this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
   }
 
   /** The place of the quote at the end of a text, or the end of the chunk. */
@@ -98,24 +117,25 @@ export class JsonPass {
     return at;
   }
 
-  /** Begins a text. @returns whether it is read */
-  #begin(): boolean {
+  #begin(): void {
     this.#isText = true;
     const frame = this.#frame;
-    if (!frame || !(frame.isKey || this.#paths.has(this.#path))) return false;
-    this.#held = Buffer.alloc(0);
-    return true;
+    if (frame?.isKey) this.#use = 'key';
+    else this.#use = frame && this.#paths.has(this.#path) ? 'value' : undefined;
   }
 
-  /** @returns the text to pass on */
-  #read(text: Buffer): Buffer {
-    this.#held = undefined;
-    const value = parseJson(text.toString());
-    const frame = this.#frame!;
-    if (typeof value !== 'string') return text;
-    if (frame.isKey) frame.name = value;
-    const edited = frame.isKey ? undefined : this.#edit(this.#path, value);
-    return edited === undefined ? text : Buffer.from(JSON.stringify(edited));
+  /** @returns the value to pass on */
+  #read(bytes: Buffer): Buffer | undefined {
+    const text = bytes.toString();
+    // most keys need no parser
+    const value = text.includes('\\') ? parseJson(text) : text.slice(1, -1);
+    const isKey = this.#use === 'key';
+    this.#held = NOTHING;
+    this.#use = undefined;
+    if (isKey) this.#frame!.name = typeof value === 'string' ? value : '';
+    if (isKey) return undefined;
+    const edited = typeof value === 'string' ? this.#edit(this.#path, value) : undefined;
+    return edited === undefined ? bytes : Buffer.from(JSON.stringify(edited));
   }
 
   #step(byte: number): void {
