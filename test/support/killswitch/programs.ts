@@ -13,6 +13,8 @@ const root = resolve(import.meta.dirname, '../../..');
 const here = import.meta.dirname;
 const exec = promisify(execFile);
 
+/** Types steps at a shell, and waits for what it shows. */
+export const TERMINAL = join(here, 'terminal.py');
 /** A user without a session. */
 export const DAEMON = 1;
 export interface Family {

@@ -29,8 +29,10 @@ export const run: Run = async (context, words, options) => {
   const { Problem } = await import('../../../problem.ts');
   try {
     const limits = await (isOutside ? outside(env, command) : tunnelOnly());
-    if (!options.json) for (const limit of limits) context.say(`culvert: ${wordMessage(limit, english)}`);
-    else if (limits.length) context.stderr.write(`${JSON.stringify({ limits })}\n`);
+    if (options.json && limits.length) context.stderr.write(`${JSON.stringify({ limits })}\n`);
+    // elsewhere it would be taken for a line of the command
+    if (!options.json && context.stderr.isTTY)
+      for (const limit of limits) context.say(`culvert: ${wordMessage(limit, english)}`);
   } catch (error) {
     throw error instanceof Problem ? new ApiError(error.toJSON()) : error;
   }

@@ -287,7 +287,8 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       'With --outside, the command uses the network as if WARP were not there, and asks its resolver for names. This machine ' +
       'itself is not reachable, and sudo does not work in it: use sudo culvert run. It is refused while the kill switch is on, unless ' +
       'an administrator lists the path of the program in /etc/culvert/outside-programs, and ' +
-      'where an organization manages WARP.',
+      'where an organization manages WARP.\n\n' +
+      'What the command lacks there, or what is not kept in the tunnel, is said on stderr: at a terminal, or as JSON with --json.',
     arguments: [{ name: '<command...>', summary: 'the command and its arguments' }],
     options: [
       { flags: '--tunnel-only', summary: 'send nothing outside the tunnel' },

@@ -142,6 +142,13 @@ test('it has the words, environment, directory, input and exit status that it wo
   skip: later,
 }, async () => {
   await checkAsAlone(machine, machine.outside);
+  // as before Linux 6.17, which has no such key
+  const keys = '/proc/sys/net/ipv6/conf/up0';
+  await machine.script(`mount -t tmpfs none ${keys}`);
+  assert.deepEqual(await machine.run(machine.outside('true')), { code: 0, out: '', err: '' });
+  const { err } = await machine.run([machine.program, 'run', '--json', '--outside', '--', 'true']);
+  await machine.script(`umount ${keys}`);
+  assert.match(err, /^\{"limits":\[\{"text":"The program has no IPv6: [^"]*","values":\[\]\}\]\}\n$/);
 });
 
 test('it keeps its way while WARP sets its rule before all others, the link changes, and the tunnel goes', {

@@ -1,15 +1,13 @@
 // Programs at a terminal, as if typed alone: a pager, Ctrl+C, Ctrl+Z, a new size, and exit statuses.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { after, before, test } from 'node:test';
-import { type Machine, setMachine } from '../../../support/killswitch/programs.ts';
+import { type Machine, setMachine, TERMINAL } from '../../../support/killswitch/programs.ts';
 import { missing, which } from '../../../support/killswitch/stage.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 
 const skip =
   missing || (['ip', 'less', 'bash'].every(which) ? false : 'needs ip, less and bash') || (!FULL && 'only with --full');
-const TERMINAL = resolve(import.meta.dirname, '../../../support/killswitch/terminal.py');
 
 type Step = ['type' | 'see', string] | ['resize', number, number];
 

@@ -9,6 +9,7 @@ import {
   finish,
   type Machine,
   setMachine,
+  TERMINAL,
   TUNNEL,
   UPLINK,
 } from '../../../support/killswitch/programs.ts';
@@ -164,10 +165,19 @@ except OSError as error:
   servers[0]!.kill('SIGKILL');
 });
 
-test('it says which program looks names up outside the tunnel, also without a terminal', { skip: later }, async () => {
+test('it says which program looks names up outside the tunnel at a terminal, and with --json alone elsewhere', {
+  skip: later,
+}, async () => {
   await machine.script('mkdir -p /run/nscd; : >/run/nscd/socket');
   const said = 'Names are looked up by nscd, which is not kept in the tunnel.';
-  assert.deepEqual(await machine.run(machine.kept('true')), { code: 0, out: '', err: `culvert: ${said}\n` });
+  const steps = [
+    ['type', `${machine.kept('echo', 'sta""rted').join(' ')}\n`],
+    ['see', `culvert: ${said}\r\n`],
+    ['see', 'started\r\n'],
+  ];
+  const shown = await machine.run(['/usr/bin/python3', TERMINAL, JSON.stringify(steps)], { env: { TERM: 'xterm' } });
+  assert.equal(shown.code, 0, shown.err);
+  assert.deepEqual(await machine.run(machine.kept('true')), { code: 0, out: '', err: '' });
   const { err } = await machine.run([machine.program, 'run', '--json', '--tunnel-only', '--', 'true']);
   assert.deepEqual(JSON.parse(err), { limits: [{ text: said.replace('nscd', '%s'), values: ['nscd'] }] });
   await machine.script('rm -r /run/nscd');
