@@ -78,7 +78,9 @@ const APART = [
   { names: /^(tmux)$/, apart: /^-[LS]/, option: '-L NAME' },
 ] as const;
 /** Programs that do so by D-Bus, and have no such option. */
-const SINGLE = /^(?:epiphany|evolution|geary|kgx|nautilus|transmission-gtk)$/;
+const SINGLE = /^(?:epiphany|evolution|gajim|geary|kgx|nautilus|terminator|transmission-gtk|virt-manager)$/;
+/** Programs whose first word without an option is a script: the kernel starts them for a file that begins with `#!`. */
+const INTERPRETERS = /^(?:python|perl|ruby|gjs|node|lua|php|guile|(?:ba|da|z|k|mk|a)?sh$)[-\w.]*$/;
 
 /** The option that keeps a program apart from the instance that runs elsewhere, and would open its window; or null. */
 export function optionAgainstRunning(
@@ -98,40 +100,42 @@ export function optionAgainstRunning(
 /** True if a program without such an option runs elsewhere: one of D-Bus, or an Electron app. @param path as `$PATH` */
 export function isTakenOver(command: string, way: PlacedWay, path: string, procfs = '/proc'): boolean {
   const file = findProgram(command, path);
-  if (!file) return false;
-  if (SINGLE.test(basename(file))) return runsElsewhere(file, way, procfs);
-  if (!isElectron(file)) return false;
-  // a launcher script is in `bin/` below the program
-  const own = dirname(real(file));
-  return elsewhere(way, procfs).some(running => [own, dirname(own)].includes(dirname(running)));
+  return file !== null && (SINGLE.test(basename(file)) || isElectron(file)) && runsElsewhere(file, way, procfs);
 }
 
 /** True if a program runs where a start in this way would not be. */
 export function runsElsewhere(file: string, way: PlacedWay, procfs = '/proc'): boolean {
-  return elsewhere(way, procfs).includes(real(file));
+  const running = elsewhere(way, procfs);
+  if (running.includes(real(file))) return true;
+  if (!isElectron(file)) return false;
+  // a launcher script is in `bin/` below the program
+  const own = dirname(real(file));
+  return running.some(other => [own, dirname(own)].includes(dirname(other)));
 }
 
-/** Executables of the user's processes that are not kept in the tunnel; of all, for a start outside it: each has a network of its own. */
+/** Executables and scripts of the user's processes that are not kept in the tunnel; of all, for a start outside it: each has a network of its own. */
 function elsewhere(way: PlacedWay, procfs: string): string[] {
   return readdirSync(procfs).flatMap(pid => {
     if (!/^\d+$/.test(pid)) return [];
     try {
       const isThere = way === 'tunnel-only' && isKept(pid, procfs);
-      return isThere ? [] : (executableOf(`${procfs}/${pid}`) ?? []);
+      return isThere ? [] : filesOf(`${procfs}/${pid}`);
     } catch {
       return []; // it has gone
     }
   });
 }
 
-/** Null for a process of another user. */
-function executableOf(directory: string): string | null {
+/** None for a process of another user. @throws NodeJS.ErrnoException where it has gone */
+function filesOf(directory: string): string[] {
+  const [command = '', ...words] = readFileSync(`${directory}/cmdline`, 'utf8').split('\0');
+  const script = INTERPRETERS.test(basename(command)) ? words.find(word => !word.startsWith('-')) : undefined;
+  const scripts = script?.startsWith('/') ? [real(script)] : [];
   try {
-    return readlinkSync(`${directory}/exe`).replace(/ \(deleted\)$/, '');
+    return [readlinkSync(`${directory}/exe`).replace(/ \(deleted\)$/, ''), ...scripts];
   } catch {
     // from a user namespace, the kernel shows only the words of a process outside it
-    if (statSync(directory).uid !== process.getuid?.()) return null;
-    return readFileSync(`${directory}/cmdline`, 'utf8').split('\0')[0] || null;
+    return statSync(directory).uid === process.getuid?.() ? [command, ...scripts] : [];
   }
 }
 

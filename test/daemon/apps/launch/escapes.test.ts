@@ -3,8 +3,21 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { handsOver, isTakenOver, optionAgainstRunning, startedBy } from '../../../../daemon/apps/launch/escapes.ts';
+import {
+  handsOver,
+  isTakenOver,
+  optionAgainstRunning,
+  runsElsewhere,
+  startedBy,
+} from '../../../../daemon/apps/launch/escapes.ts';
 import { temporary } from '../../../support/temporary.ts';
+
+function setProcess(proc: string, pid: string, exe: string, words = [exe]): void {
+  mkdirSync(join(proc, pid), { recursive: true });
+  symlinkSync(exe, join(proc, pid, 'exe'));
+  writeFileSync(join(proc, pid, 'cgroup'), '0::/user.slice\n');
+  writeFileSync(join(proc, pid, 'cmdline'), words.map(word => `${word}\0`).join(''));
+}
 
 test('a directory of PATH that can’t be entered is passed over, as a shell does', t => {
   const directory = temporary(t);
@@ -65,11 +78,7 @@ test('a running instance of an editor, a terminal, an Electron app or one of D-B
   for (const file of [join(app, 'bin/chat'), join(directory, 'nautilus'), join(directory, 'tool')])
     writeFileSync(file, '', { mode: 0o755 });
   const proc = join(directory, 'proc');
-  const run = (pid: string, exe: string) => {
-    mkdirSync(join(proc, pid), { recursive: true });
-    symlinkSync(exe, join(proc, pid, 'exe'));
-    writeFileSync(join(proc, pid, 'cgroup'), '0::/user.slice\n');
-  };
+  const run = (pid: string, exe: string) => setProcess(proc, pid, exe);
   mkdirSync(proc);
   const path = `${directory}:${join(app, 'bin')}`;
   const taken = () => ['chat', 'nautilus', 'tool'].map(name => isTakenOver(name, 'tunnel-only', path, proc));
@@ -90,4 +99,27 @@ test('a running instance of an editor, a terminal, an Electron app or one of D-B
     assert.equal(optionAgainstRunning([name!, own], 'tunnel-only', proc), null);
   }
   assert.equal(optionAgainstRunning(['codelite'], 'tunnel-only', proc), null);
+});
+
+test('a script runs where its interpreter has it as its program, and not where an editor shows it', t => {
+  const directory = temporary(t);
+  const script = join(directory, 'gajim');
+  writeFileSync(join(directory, 'gajim.py'), '#!/usr/bin/python3 -Es\n', { mode: 0o755 });
+  symlinkSync(join(directory, 'gajim.py'), script);
+  const kinds: [words: string[], runs: boolean][] = [
+    [['/usr/bin/python3', script], true],
+    [['/usr/bin/python3', '-Es', script, '--new'], true],
+    [['python3.11', join(directory, 'gajim.py')], true],
+    [['/bin/sh', script], true],
+    [['/usr/bin/gjs-console', '-m', script], true],
+    [['/usr/bin/python3', '/usr/bin/other', script], false],
+    [['/usr/bin/python3', '-'], false],
+    [['vim', script], false],
+  ];
+  for (const [i, [words, runs]] of kinds.entries()) {
+    const proc = join(directory, `proc${i}`);
+    setProcess(proc, '1', '/usr/bin/interpreter', words);
+    assert.equal(runsElsewhere(script, 'tunnel-only', proc), runs, words.join(' '));
+    assert.equal(isTakenOver('gajim', 'outside', directory, proc), runs);
+  }
 });

@@ -24,6 +24,7 @@ function procfs(t: TestContext, processes: [exe: string, cgroup: string][]): str
     mkdirSync(directory);
     symlinkSync(exe, join(directory, 'exe'));
     writeFileSync(join(directory, 'cgroup'), cgroup);
+    writeFileSync(join(directory, 'cmdline'), `${exe}\0`);
   }
   mkdirSync(join(proc, 'self'));
   return proc;
