@@ -19,21 +19,35 @@ export const killSwitchBlocked: Run = async (context, _, options) => {
 
 /** Records from its first look on, and prints a line for each destination, and again when it is blocked further. */
 async function watch(context: Context): Promise<number> {
-  const packets = new Map<string, number>();
+  let packets: ReadonlyMap<string, number> = new Map();
   let isFirst = true;
   while (!context.signal.aborted) {
     const list = await read(context);
     if (isFirst && !context.json && !list.entries.length) context.say('Watching what is blocked. Ctrl+C ends it.');
     isFirst = false;
-    for (const entry of [...list.entries].reverse()) {
-      const key = JSON.stringify({ ...entry, packets: 0, since: '', last: '', programs: [] });
-      if (packets.get(key) === entry.packets) continue;
-      packets.set(key, entry.packets);
+    const next = compare(list.entries, packets);
+    packets = next.packets;
+    for (const entry of next.further.reverse())
       context.print(context.json ? JSON.stringify({ ok: true, ...entry }) : lineOf(entry));
-    }
     await delay(READ_BLOCKED_MS, undefined, { signal: context.signal }).catch(() => {});
   }
   return EXIT.ok;
+}
+
+/**
+ * Compares the list with the last one. A destination that left the list is new when it comes back.
+ * @param before packets of each destination
+ * @returns entries that were blocked further, and the packets of each now
+ */
+export function compare(entries: readonly BlockedEntry[], before: ReadonlyMap<string, number>) {
+  const packets = new Map<string, number>();
+  const further: BlockedEntry[] = [];
+  for (const entry of entries) {
+    const key = JSON.stringify({ ...entry, packets: 0, since: '', last: '', programs: [] });
+    packets.set(key, entry.packets);
+    if (before.get(key) !== entry.packets) further.push(entry);
+  }
+  return { further, packets };
 }
 
 /** Without a daemon, and for root, the root service itself is asked. */
