@@ -1,5 +1,6 @@
-// Finds the programs that look up names for others: what they ask for a kept program leaves from their own place.
+// Finds what a kept program lacks of names, or gets from programs that look them up for others: those ask from their own place.
 import { existsSync, readFileSync } from 'node:fs';
+import { TUNNEL_INTERFACES } from '../rules/place.ts';
 import { type Message, message, N_ } from '../wording.ts';
 
 const ANY_NAME = N_('Names are looked up by %s, which is not kept in the tunnel.');
@@ -13,8 +14,26 @@ const RESOLVERS = [
   { name: 'Avahi', module: /^mdns[46]?(_minimal)?$/, socket: '/run/avahi-daemon/socket', says: LOCAL_NAMES },
 ];
 
-/** A sentence about each of them that runs here. @param root of the system */
-export function resolversElsewhere(root = ''): Message[] {
+/** A mode of WARP leaves names to other resolvers, which a kept program does not reach on this machine. */
+const NO_NAMES = N_(
+  'WARP looks up no names now, as in the mode tunnel_only. Only name servers that the tunnel reaches can be asked.',
+);
+/** 127.0.2.2, port 53: either byte order of the machine. */
+const WARP_LISTENS = /^\s*\d+: (?:0202007F|7F000202):0035 /m;
+
+/** A sentence about each limit of names here. @param root of the system */
+export function limitsOfNames(root = ''): Message[] {
+  return [...(isWithoutNames(root) ? [message(NO_NAMES)] : []), ...resolversElsewhere(root)];
+}
+
+function isWithoutNames(root: string): boolean {
+  const devices = readText(`${root}/proc/net/dev`).split('\n');
+  const isUp = devices.some(line => TUNNEL_INTERFACES.includes(line.split(':')[0]!.trim()));
+  return isUp && !WARP_LISTENS.test(readText(`${root}/proc/net/udp`));
+}
+
+/** A sentence about each of them that runs. */
+function resolversElsewhere(root: string): Message[] {
   const modules = modulesOf(`${root}/etc/nsswitch.conf`);
   return RESOLVERS.filter(
     ({ module, socket }) =>
@@ -24,10 +43,15 @@ export function resolversElsewhere(root = ''): Message[] {
 
 /** Modules that look up the names of hosts; none without the file. */
 function modulesOf(path: string): string[] {
+  const [, hosts = ''] = /^\s*hosts:([^#\n]*)/m.exec(readText(path)) ?? [];
+  return hosts.trim().split(/\s+/);
+}
+
+/** Empty where there is no such file. */
+function readText(path: string): string {
   try {
-    const [, hosts = ''] = /^\s*hosts:([^#\n]*)/m.exec(readFileSync(path, 'utf8')) ?? [];
-    return hosts.trim().split(/\s+/);
+    return readFileSync(path, 'utf8');
   } catch {
-    return [];
+    return '';
   }
 }

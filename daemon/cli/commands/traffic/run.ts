@@ -61,12 +61,12 @@ async function refuseEscape(words: readonly string[], isOutside: boolean, path: 
 
 /** @returns what is not kept in the tunnel */
 async function tunnelOnly(): Promise<Message[]> {
-  const [{ keepInTunnel }, { resolversElsewhere }] = await Promise.all([
+  const [{ keepInTunnel }, { limitsOfNames }] = await Promise.all([
     import('../../../killswitch/client/tunnel-only.ts'),
     import('../../../killswitch/client/resolvers.ts'),
   ]);
   await keepInTunnel();
-  return resolversElsewhere();
+  return limitsOfNames();
 }
 
 /** @returns what the command lacks */

@@ -1,9 +1,9 @@
-// Programs that look up names for others.
+// Limits of names for a kept program: programs that look them up for others, and a mode of WARP without names.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { resolversElsewhere } from '../../../../daemon/killswitch/client/resolvers.ts';
+import { limitsOfNames } from '../../../../daemon/killswitch/client/resolvers.ts';
 import { wordMessage } from '../../../../daemon/view/message.ts';
 import { english } from '../../../../daemon/view/translator.ts';
 import { temporary } from '../../../support/temporary.ts';
@@ -15,8 +15,13 @@ const RUNNING = [
   '/run/avahi-daemon/socket',
 ];
 
-/** Sentences for a system with these sockets and this file. */
-function said(t: TestContext, sockets: readonly string[], nsswitch: string | null): string[] {
+/** Sentences for a system with these sockets and this file, and with more in `/proc/net`. */
+function said(
+  t: TestContext,
+  sockets: readonly string[],
+  nsswitch: string | null,
+  net: Readonly<Record<string, string>> = {},
+): string[] {
   const root = temporary(t, 'resolvers');
   const write = (path: string, text: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -24,7 +29,8 @@ function said(t: TestContext, sockets: readonly string[], nsswitch: string | nul
   };
   for (const socket of sockets) write(socket, '');
   if (nsswitch !== null) write('/etc/nsswitch.conf', nsswitch);
-  return resolversElsewhere(root).map(sentence => wordMessage(sentence, english));
+  for (const [file, text] of Object.entries(net)) write(`/proc/net/${file}`, text);
+  return limitsOfNames(root).map(sentence => wordMessage(sentence, english));
 }
 
 test('a resolver counts where it runs and the system asks it', t => {
@@ -44,4 +50,17 @@ test('a resolver counts where it runs and the system asks it', t => {
     of('SSSD'),
     local,
   ]);
+});
+
+test('while the tunnel is up and WARP looks up no names, it says so', t => {
+  const up = 'Inter-|   Receive\n face |bytes\n    lo: 1 2\nCloudflareWARP: 3 4\n';
+  const none =
+    '  sl  local_address rem_address   st\n  7: 3500007F:0035 00000000:0000 07\n  9: 00000000:0035 00000000:0000 07\n';
+  const warp = (address: string) => `${none}  12: ${address}:0035 00000000:0000 07\n`;
+  const sentence =
+    'WARP looks up no names now, as in the mode tunnel_only. Only name servers that the tunnel reaches can be asked.';
+  assert.deepEqual(said(t, [], null, { dev: up, udp: none }), [sentence]);
+  assert.deepEqual(said(t, [], null, { dev: up, udp: warp('0202007F') }), []);
+  assert.deepEqual(said(t, [], null, { dev: up, udp: warp('7F000202') }), []);
+  assert.deepEqual(said(t, [], null, { dev: up.replace('CloudflareWARP', 'eth0'), udp: none }), []);
 });
