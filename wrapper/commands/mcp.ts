@@ -93,8 +93,9 @@ function describe(changes: readonly FileChange[], put: boolean): string {
         `+ ${JSON.stringify(each.after)}`,
         ...(put ? notesOn(each) : []),
       ]);
-      const note = text === undefined ? '  It has a layout of its own: change it by hand.\n' : '';
-      return `${file}\n${lines.join('\n')}\n${note}`;
+      const why = servers.length === 0 ? 'comments' : 'a layout of its own';
+      if (text === undefined) lines.push(`  It has ${why}: change it by hand.`);
+      return `${file}\n${lines.join('\n')}\n`;
     })
     .join('\n');
 }

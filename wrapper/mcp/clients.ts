@@ -50,8 +50,9 @@ export interface Wanted {
 export interface FileChange {
   client: string;
   file: string;
+  /** None where the file can't be read, and names a server. */
   servers: ServerChange[];
-  /** The whole new text; `undefined` where the file has a layout that would be lost. */
+  /** The whole new text; `undefined` where the file has comments or a layout that would be lost. */
   text: string | undefined;
 }
 
@@ -70,7 +71,7 @@ export function planChanges(
       value = JSON.parse(text);
     } catch {
       // comments, or damage: left to its owner
-      return [];
+      return isNamedIn(text, wanted, catalog) ? [{ client, file: full, servers: [], text: undefined }] : [];
     }
     const isPlain = written(value, text) === text;
     const own = isPlain ? wanted : { ...wanted, doorOf: shownDoor };
@@ -80,6 +81,14 @@ export function planChanges(
     if (servers.length === 0) return [];
     return [{ client, file: full, servers, text: isPlain ? written(value, text) : undefined }];
   });
+}
+
+/** Reports whether a text names a server that may have to be changed. */
+function isNamedIn(text: string, { program }: Wanted, { providers }: Pick<Catalog, 'providers'>): boolean {
+  if (program === undefined) return text.includes(NAME) || text.includes('http://127.0.0.1:');
+  return Object.values(providers).some(
+    ({ mcp, http }) => mcp.some(server => text.includes(server.package)) || (http?.mcp && text.includes(http.mcp.base)),
+  );
 }
 
 /** Writes a changed file, through a symlink and with its mode. */
@@ -99,12 +108,31 @@ function change(table: Record<string, unknown>, wanted: Wanted, catalog: Pick<Ca
   return Object.entries(table).flatMap(([server, entry]) => {
     if (!isRecord(entry)) return [];
     const changed = isText(entry.command)
-      ? changeCommand(entry, entry.command, wanted, catalog)
-      : wanted.program === undefined
-        ? takeOut(entry, wanted.originals)
-        : putBehind(entry, catalog, wanted.doorOf);
+      ? (changeCommand(entry, entry.command, wanted, catalog) ?? changeArguments(entry, wanted, catalog))
+      : changeAddress(entry, wanted, catalog);
     return changed ? [{ server, ...changed }] : [];
   });
+}
+
+function changeAddress(
+  entry: Record<string, unknown>,
+  { program, originals, doorOf }: Wanted,
+  catalog: Pick<Catalog, 'providers'>,
+): AddressChange | undefined {
+  return program === undefined ? takeOut(entry, originals) : putBehind(entry, catalog, doorOf);
+}
+
+/** Changes the address that a program such as `mcp-remote` connects to. */
+function changeArguments(
+  entry: Record<string, unknown>,
+  wanted: Wanted,
+  catalog: Pick<Catalog, 'providers'>,
+): AddressChange | undefined {
+  if (!Array.isArray(entry.args)) return undefined;
+  const args: Record<string, unknown> = { ...entry.args };
+  const changed = changeAddress(args, wanted, catalog);
+  if (changed) entry.args = Object.values(args);
+  return changed;
 }
 
 function changeCommand(

@@ -5,8 +5,9 @@ import { sha256 } from '../system/hash.ts';
 import { isRecord, isText } from '../system/shape.ts';
 import type { Original, Originals } from './originals.ts';
 
-/** Names that clients give to the address of a server. */
+/** Names that clients give to the address of a server; programs such as `mcp-remote` get it as an argument. */
 const FIELDS = ['url', 'serverUrl', 'httpUrl'];
+const ARGUMENT = /^\d+$/;
 /** Texts for a key and a placeholder in what is shown. */
 const KEY = '<key>';
 const PLACEHOLDER = '<placeholder>';
@@ -46,7 +47,7 @@ interface Remote extends Original {
 }
 
 /**
- * Changes an entry, if it has an address of the catalog and a key.
+ * Changes an entry, if it has an address of the catalog and a key. The arguments of a program are an entry as well, by their places.
  * @param doorOf the gateway of a tool, with a placeholder for this entry
  */
 export function putBehind(
@@ -72,7 +73,7 @@ export function putBehind(
 /** Restores an entry that `putBehind` has changed. */
 export function takeOut(entry: Record<string, unknown>, originals: Originals): AddressChange | undefined {
   const all = headersIn(entry);
-  for (const field of FIELDS) {
+  for (const field of fieldsOf(entry)) {
     const now = entry[field];
     if (!isText(now) || !now.startsWith('http://127.0.0.1:')) continue;
     const words = [now, ...all.map(({ value }) => value)].flatMap(text => text.split(/[ /?&=]/));
@@ -89,10 +90,14 @@ export function takeOut(entry: Record<string, unknown>, originals: Originals): A
   return undefined;
 }
 
+function fieldsOf(entry: Record<string, unknown>): string[] {
+  return [...FIELDS, ...Object.keys(entry).filter(name => ARGUMENT.test(name))];
+}
+
 function find(entry: Record<string, unknown>, http: HttpProvider): Remote | undefined {
   const header = headersIn(entry).find(({ name }) => name.toLowerCase() === http.key_header);
   const inHeader = header?.value.replace(/^[A-Za-z-]+ +/, '') ?? '';
-  for (const field of FIELDS) {
+  for (const field of fieldsOf(entry)) {
     const url = entry[field];
     if (!http.mcp || !isText(url) || originOf(url).toLowerCase() !== http.mcp.base) continue;
     const inUrl = keyIn(targetOf(url), http);

@@ -59,6 +59,7 @@ const REMOTE = {
     url: 'https://mcp.firecrawl.dev/v2/mcp',
     headers: { 'X-Own': 'own', Authorization: 'Bearer fc-canary', Last: 'last' },
   },
+  argument: { command: 'npx', args: ['-y', 'mcp-remote', 'https://mcp.tavily.com/mcp/?tavilyApiKey=tvly-canary'] },
   // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the client
   variable: { httpUrl: 'https://mcp.firecrawl.dev/${FIRECRAWL_API_KEY}/v2/mcp' },
 };
@@ -97,10 +98,12 @@ test('servers over HTTP get the gateway and a placeholder, and are restored with
   assert.match(mcpServers.header.url, /^http:\/\/127\.0\.0\.1:\d+\/v2\/mcp$/);
   assert.match(mcpServers.header.headers.Authorization, /^Bearer fc-[-0-9a-f]{36}$/);
   assert.match(mcpServers.variable.httpUrl, /\/fc-[-0-9a-f]{36}\/v2\/mcp$/);
+  assert.deepEqual(mcpServers.argument.args.slice(0, 2), ['-y', 'mcp-remote']);
+  assert.match(mcpServers.argument.args[2], /^http:\/\/127\.0\.0\.1:\d+\/mcp\/\?tavilyApiKey=tvly-[-0-9a-f]{36}$/);
   for (const [name, entry] of Object.entries(prefixed(OTHERS))) assert.deepEqual(mcpServers[name], entry);
   assert.deepEqual((await tokens()).map(({ cli }: { cli: string }) => cli).sort(), [
     ...Array(3).fill('firecrawl'),
-    'tvly',
+    ...Array(2).fill('tvly'),
   ]);
   assert.match((await box.wrap(['mcp', 'install'])).stdout, /^No client uses/);
   const kept = path.join(box.state, 'mcp-originals.json');
@@ -112,6 +115,20 @@ test('servers over HTTP get the gateway and a placeholder, and are restored with
   assert.equal(fs.readFileSync(kept, 'utf8'), '{}\n');
   const printed = [shown, done, undone].map(({ stdout, stderr }) => stdout + stderr).join('');
   assert.doesNotMatch(printed, /canary|[0-9a-f]{8}-/);
+});
+
+test('a file with comments is named, and left alone', async t => {
+  const box = sandbox(t);
+  box.script('culvert-wrap', '#!/bin/sh\n');
+  const file = path.join(box.home, '.gemini/settings.json');
+  fs.mkdirSync(path.dirname(file));
+  const text = '{ "mcpServers": { "a": { "command": "npx", "args": ["tavily-mcp"] } } } // mine\n';
+  fs.writeFileSync(file, text);
+  const { stdout } = await box.wrap(['mcp', 'install', '--yes']);
+  assert.equal(stdout, `${file}\n  It has comments: change it by hand.\n`);
+  assert.equal(fs.readFileSync(file, 'utf8'), text);
+  fs.writeFileSync(file, '{} // mine\n');
+  assert.match((await box.wrap(['mcp', 'install', '--yes'])).stdout, /^No client uses/);
 });
 
 function prefixed<T>(servers: Record<string, T>): Record<string, T> {
