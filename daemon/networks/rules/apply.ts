@@ -8,6 +8,7 @@ import type { Made } from './memory.ts';
 
 /** `confirmWithin`: reverts unless the user confirms it. */
 export type Limit = { confirmWithin?: number };
+type Intend = (made: Made) => void;
 type Settable = Parameters<typeof actionsTo>[0];
 
 /** The parts that rules change. */
@@ -30,36 +31,42 @@ export function createApplier(
   }
 
   /** Adds the entries of a preset, and returns those that were not there. */
-  async function addPreset(id: string, limit: Limit): Promise<string[]> {
+  async function addPreset(id: string, limit: Limit, intend: Intend): Promise<Made | null> {
     const control = await routes();
     const { entries } = control.presets().presets.find(each => each.id === id) ?? { entries: [] };
     const { document, entries: present } = await control.read();
     const listed = new Set(present.map(({ value }) => canonical(value).value));
     const added = entries.map(({ value, source }) => ({ value: canonical(value).value, comment: `${id}, ${source}` }));
     const missing = added.filter(({ value }) => !listed.has(value));
-    if (missing.length) await control.apply({ document: addedTo(document, missing), cause: 'preset', ...limit });
-    return missing.map(({ value }) => value);
+    const set = missing.map(({ value }) => value);
+    if (!set.length) return null;
+    intend({ subject: 'routes', set });
+    await control.apply({ document: addedTo(document, missing), cause: 'preset', ...limit });
+    return { subject: 'routes', set };
   }
 
   return {
-    /** @returns what it changed; null where nothing was to change. @throws Problem as the tunnel and the kill switch */
-    async set({ subject, value }: DecidedEffect, limit: Limit): Promise<Made | null> {
+    /**
+     * @param intend called before it changes a value of the tunnel or the routes
+     * @returns what it changed; null where nothing was to change
+     * @throws Problem as the tunnel and the kill switch
+     */
+    async set({ subject, value }: DecidedEffect, limit: Limit, intend: Intend): Promise<Made | null> {
       if (subject === 'killSwitch') {
         const { enabled, allowLan, confirmable } = state.snapshot().killSwitch;
         if (enabled) return null;
         await (await killSwitch()).set({ enabled: true, allowLan, ...(confirmable ? limit : {}) });
         return { subject };
       }
-      if (subject === 'routes') {
-        const added = await addPreset(value, limit);
-        return added.length ? { subject, set: added } : null;
-      }
+      if (subject === 'routes') return addPreset(value, limit, intend);
       await tunnel.refresh('stale');
       const before = valueNow(subject);
       const set = subject === 'connection' ? value === 'on' : value;
       if (before === set || (before === null && subject !== 'protocol')) return null;
+      const made = { subject, before, set } as Made;
+      intend(made);
       await setValue({ subject, value: set } as Settable, limit);
-      return { subject, before, set } as Made;
+      return made;
     },
 
     /** True where the value of an effect is set, and nothing waits to be confirmed. Null while something does. */

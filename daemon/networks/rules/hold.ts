@@ -49,22 +49,28 @@ export function createHolder(
     save({ tried: those(null), kept: [...new Set([...memory.kept, ...those(true)])].slice(-MAX_KEPT) });
   }
 
+  function record(change: Made): void {
+    const before = memory.made.find(each => each.change.subject === change.subject && each.returns);
+    const others = memory.made.filter(each => each.change.subject !== change.subject);
+    const returns = before !== undefined || returnsAfter(change);
+    save({ made: [...others, { change: joined(before?.change, change), returns }] });
+  }
+
   /** @param limit undefined: a change that can cut off has one until it was kept once */
   async function set(effect: DecidedEffect, limit: Limit | undefined): Promise<void> {
     const trial = `${effect.rule} ${effect.subject} ${effect.value}`;
     const isTried = CUT_OFF.includes(effect.subject) && !memory.kept.includes(trial);
     const name = `${effect.subject} ${effect.value}`;
     if (memory.followed.includes(name)) return; // a change by hand since then holds
-    const change = await applier.set(effect, limit ?? (isTried ? { confirmWithin: TRIAL_SECONDS } : {}));
+    // before it is changed: a change that fails, or that the daemon does not outlive, may have taken effect
+    const intend = (made: Made) => void (returnsAfter(made) && record(made));
+    const change = await applier.set(effect, limit ?? (isTried ? { confirmWithin: TRIAL_SECONDS } : {}), intend);
     save({ followed: [...memory.followed, name] });
     if (change === null) return;
     ruled(effect);
     save({ acted: { rule: effect.rule, at: new Date().toISOString() } });
     if (isTried) save({ tried: [...memory.tried.filter(each => each !== trial), trial] });
-    const before = memory.made.find(each => each.change.subject === change.subject && each.returns);
-    const others = memory.made.filter(each => each.change.subject !== change.subject);
-    const returns = before !== undefined || returnsAfter(change);
-    save({ made: [...others, { change: joined(before?.change, change), returns }] });
+    if (!returnsAfter(change)) record(change);
   }
 
   return {

@@ -351,6 +351,24 @@ test('a failure is reported, and tried again with the next change of the network
   assert.deepEqual([memory.values.connected, (await networks().read()).problem], [true, null]);
 });
 
+test('what a rule lowered returns also where the change took effect and failed, and after a restart in between', async t => {
+  const { go, networks, memory, words, restart } = stage(t);
+  await go(home);
+  await networks().set({ document: RULES });
+  memory.before = ({ action }) => {
+    if (action !== 'disconnect') return;
+    memory.values.connected = false;
+    throw new Error('no answer');
+  };
+  await networks().answer({ rule: 'home', answer: 'always' });
+  assert.equal(memory.values.connected, false);
+  memory.before = () => {};
+  restart();
+  await go(home);
+  words();
+  assert.deepEqual(await go(other), ['connect', 'setMode warp']);
+});
+
 test('refuses a document with a mistake, or of an older revision, and follows none of it', async t => {
   const { networks, paths } = stage(t);
   const { revision } = await networks().read();
