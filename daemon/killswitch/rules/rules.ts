@@ -164,6 +164,8 @@ ${flags.length ? `  flags ${flags.join(', ')}\n` : ''}  counter blocked { }
   # rejects, so that programs fail at once instead of waiting for a timeout
   chain output {
     type filter hook output priority filter; policy ${CHAINS.output};
+    # the network may name this machine's own addresses to the browser of a sign-in
+    oifname "lo" meta skuid . oifname @${SIGN_IN.helpers} reject
 ${lines(leaving)}    # before the local network, whose router would forward DNS
     meta l4proto 6 ${DNS} counter name blocked reject with tcp reset
     meta l4proto ${WITH_PORTS} ${DNS} counter name blocked reject

@@ -292,7 +292,8 @@ function nameOf(uid: Open['uid']): string {
 function elementsOf({ helper: { uid }, link, servers }: Open): Elements {
   const device = quoted(link.device);
   return {
-    [SIGN_IN.helpers]: [`${uid} . ${device}`],
+    // by `lo` the rules refuse what is in the set
+    [SIGN_IN.helpers]: [`${uid} . ${device}`, `${uid} . "lo"`],
     [SIGN_IN.servers]: servers.map(server => `${uid} . ${device} . ${server}`),
   };
 }

@@ -48,6 +48,7 @@ function chainsOf(allowLan: boolean): [name: string, hook: string, rules: string
       'output',
       'type filter hook output priority filter; policy drop;',
       [
+        'oifname "lo" meta skuid . oifname @sign_in_helpers reject',
         ...LEAVING,
         'meta l4proto 6 th dport { 53, 853 } counter name blocked reject with tcp reset',
         `${WITH_PORTS} th dport { 53, 853 } counter name blocked reject`,

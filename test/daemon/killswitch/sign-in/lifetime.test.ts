@@ -14,7 +14,7 @@ import { until } from '../../../support/until.ts';
 const USER = 1000;
 const LINK: Link = { device: 'wlan0', index: '3', gateway: '10.0.0.1', hardware: null };
 const OPEN: Elements = {
-  sign_in_helpers: ['61999 . "wlan0"'],
+  sign_in_helpers: ['61999 . "wlan0"', '61999 . "lo"'],
   sign_in_servers: ['61999 . "wlan0" . 10.0.0.1'],
 };
 const CLOSED: Elements = { sign_in_helpers: [], sign_in_servers: [] };
@@ -188,7 +188,7 @@ test('does not begin without a block, with a tunnel, or without a network, and l
 test('the elements are one transaction, which also empties the sets', () => {
   assert.equal(
     renderElements(OPEN, 'culvert'),
-    'flush set inet culvert sign_in_helpers; add element inet culvert sign_in_helpers { 61999 . "wlan0" }; ' +
+    'flush set inet culvert sign_in_helpers; add element inet culvert sign_in_helpers { 61999 . "wlan0", 61999 . "lo" }; ' +
       'flush set inet culvert sign_in_servers; add element inet culvert sign_in_servers { 61999 . "wlan0" . 10.0.0.1 }',
   );
   assert.doesNotMatch(renderElements(CLOSED, 'culvert'), /add/);

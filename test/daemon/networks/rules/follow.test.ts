@@ -351,7 +351,7 @@ test('a failure is reported, and tried again with the next change of the network
   assert.deepEqual([memory.values.connected, (await networks().read()).problem], [true, null]);
 });
 
-test('what a rule lowered returns also where the change took effect and failed, and after a restart in between', async t => {
+test('protection that a rule lowered returns also where the change took effect and failed, and after a restart in between', async t => {
   const { go, networks, memory, words, restart } = stage(t);
   await go(home);
   await networks().set({ document: RULES });
