@@ -30,14 +30,18 @@ export function createApplier(
     for (const action of actionsTo(wanted, state.snapshot())) await changes.runWithLimit({ ...action, ...limit });
   }
 
+  /** The entries of a preset; empty where there is no such preset. */
+  async function preset(id: string): Promise<{ value: string; comment: string }[]> {
+    const { entries } = (await routes()).presets().presets.find(each => each.id === id) ?? { entries: [] };
+    return entries.map(({ value, source }) => ({ value: canonical(value).value, comment: `${id}, ${source}` }));
+  }
+
   /** Adds the entries of a preset, and returns those that were not there. */
   async function addPreset(id: string, limit: Limit, intend: Intend): Promise<Made | null> {
     const control = await routes();
-    const { entries } = control.presets().presets.find(each => each.id === id) ?? { entries: [] };
     const { document, entries: present } = await control.read();
     const listed = new Set(present.map(({ value }) => canonical(value).value));
-    const added = entries.map(({ value, source }) => ({ value: canonical(value).value, comment: `${id}, ${source}` }));
-    const missing = added.filter(({ value }) => !listed.has(value));
+    const missing = (await preset(id)).filter(({ value }) => !listed.has(value));
     const set = missing.map(({ value }) => value);
     if (!set.length) return null;
     intend({ subject: 'routes', set });
@@ -67,6 +71,15 @@ export function createApplier(
       intend(made);
       await setValue({ subject, value: set } as Settable, limit);
       return made;
+    },
+
+    /** Splits a change of the routes into entries of a preset, and others. */
+    async split(
+      { set }: Extract<Made, { subject: 'routes' }>,
+      id: string,
+    ): Promise<{ kept: string[]; others: string[] }> {
+      const values = new Set((await preset(id)).map(({ value }) => value));
+      return { kept: set.filter(value => values.has(value)), others: set.filter(value => !values.has(value)) };
     },
 
     /** True where the value of an effect is set, and nothing waits to be confirmed. Null while something does. */

@@ -37,6 +37,19 @@ export function createHolder(
       });
   }
 
+  /** Restores the routes that another preset added than the one that holds. */
+  async function endOtherRoutes(preset: string): Promise<void> {
+    for (const entry of memory.made) {
+      const { change } = entry;
+      if (change.subject !== 'routes') continue;
+      const { kept, others } = await applier.split(change, preset);
+      if (!others.length) continue;
+      await applier.restore({ subject: 'routes', set: others });
+      const rest = { ...entry, change: { subject: 'routes' as const, set: kept } };
+      save({ made: memory.made.map(each => (each === entry ? rest : each)) });
+    }
+  }
+
   /** Finds out which changes the user kept. */
   function learn(): void {
     const results = memory.tried.map(tried => {
@@ -81,6 +94,8 @@ export function createHolder(
       const holding = effects.filter(({ state }) => state === 'holds');
       const lasts = ({ subject }: Made) => holding.some(each => each.subject === subject);
       await end(made => !lasts(made), false);
+      const routes = holding.find(({ subject }) => subject === 'routes');
+      if (routes) await attempt('routes', () => endOtherRoutes(routes.value));
       for (const effect of holding) await attempt(effect.rule, () => set(effect, limit));
     },
     /** Restores everything that rules changed. Turning the kill switch off needs an administrator, unless it was not kept yet. */

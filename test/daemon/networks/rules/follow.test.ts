@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import type { NetworkLink } from '../../../../daemon/api/schema/traffic/networks.ts';
+import type { RoutesPresets } from '../../../../daemon/api/schema/traffic/routes.ts';
 import type { KillSwitch, KillSwitchRequest } from '../../../../daemon/api/schema.ts';
 import { createChanges } from '../../../../daemon/changes/changes.ts';
 import { createNetworks } from '../../../../daemon/networks/networks.ts';
@@ -55,6 +56,7 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
     killSwitch: () => killSwitch(),
   });
   const routes = createRoutes(context, changes);
+  const presets: RoutesPresets['presets'] = [];
   const killSwitches: KillSwitchRequest[] = [];
   const decided: string[] = [];
   const ruled: string[] = [];
@@ -91,7 +93,7 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
       context,
       {
         changes,
-        routes: async () => routes,
+        routes: async () => ({ ...routes, presets: () => ({ ok: true, presets }) }),
         killSwitch,
         ruled: ({ subject, rule }) => void ruled.push(`${rule} ${subject}`),
       },
@@ -120,6 +122,7 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
     decided,
     ruled,
     proven,
+    presets,
     words,
     networks: () => networks,
     /** Goes to another network, and resolves with what was done about it. */
@@ -314,7 +317,8 @@ test('an effect that can cut off reverts where the network changed, until it was
 });
 
 test('a preset of routes bypasses WARP on a network that its beacon proves, and nowhere else', async t => {
-  const { go, networks, proven, memory } = stage(t);
+  const { go, networks, proven, presets, memory } = stage(t);
+  presets.push({ id: 'lan', entries: [{ value: '192.0.2.0/24', source: 'wlan0' }] });
   const beacon = `{address = "192.0.2.1:8443", sha256 = "${'ab'.repeat(32)}"}`;
   await go(home);
   await networks().set({
@@ -332,9 +336,31 @@ test('a preset of routes bypasses WARP on a network that its beacon proves, and 
   );
   assert.equal(memory.values.connected, false);
   const before = memoryTunnel().values.split;
+  assert.equal(memory.values.split.ips.length, before.ips.length + 1);
   proven.clear();
   await networks().read();
   assert.deepEqual([memory.values.connected, memory.values.split], [true, before]);
+});
+
+test('routes of one network do not stay on another one that has routes as well', async t => {
+  const { go, networks, presets, memory } = stage(t);
+  const ips = () => memory.values.split.ips.map(({ value }) => value).slice(2);
+  const rule = (ssid: string, preset: string) =>
+    `[[network]]\nname = "${ssid}"\nssid = "${ssid}"\nroutes = "${preset}"\n`;
+  const lan = (value: string) => presets.splice(0, 1, { id: 'lan', entries: [{ value, source: 'wlan0' }] });
+  lan('192.168.1.0/24');
+  presets.push({ id: 'docker', entries: [{ value: '192.168.7.0/24', source: 'docker0' }] });
+  await networks().set({ document: rule('Home', 'lan') + rule('Café', 'lan') + rule('Lab', 'docker') });
+  for (const name of ['Home', 'Café', 'Lab']) await networks().answer({ rule: name, answer: 'always' });
+  await go(home);
+  assert.deepEqual(ips(), ['192.168.1.0/24']);
+  lan('192.168.2.0/24');
+  await go(cafe);
+  assert.deepEqual(ips(), ['192.168.2.0/24']);
+  await go({ ...home, name: 'Lab' });
+  assert.deepEqual(ips(), ['192.168.7.0/24']);
+  await go(other);
+  assert.deepEqual(ips(), []);
 });
 
 test('a failure is reported, and tried again with the next change of the network', async t => {
