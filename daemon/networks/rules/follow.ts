@@ -30,6 +30,8 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   const holder = createHolder(keeper, createApplier(context, parts), { say, ruled: parts.ruled });
   /** Answers that hold until the network changes. */
   const once = new Map<string, boolean>();
+  /** Hardware addresses of the gateways, as they were read last. */
+  let gateways: (string | null)[] = [];
   const answers = () => new Map([...Object.entries(memory.answers), ...once]);
   let last: Promise<unknown> = Promise.resolve();
 
@@ -58,9 +60,18 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     );
   }
 
+  /** Ends the answers that hold once where the network may be another one of the same name, which is not known before its gateway is. */
+  function forget(places: readonly Placed[]): void {
+    const now = places.map(({ link }) => link.gatewayHardware);
+    const isSame = now.length > 0 && gateways.every((before, at) => before === null || before === now[at]);
+    if (!isSame) once.clear();
+    gateways = now;
+  }
+
   async function follow(reading: Reading, limit: Limit | undefined): Promise<NetworksState> {
     const rules = rulesIn(documentOf(context));
     const places = await place(reading, rules);
+    forget(places);
     // without a network nothing is decided: the machine may wake up where it was
     const concerns = places.length > 0 && (rules.length > 0 || memory.made.length > 0);
     if (concerns && isReported(context)) await tunnel.refresh('stale');

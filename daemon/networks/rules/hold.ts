@@ -33,7 +33,8 @@ export function createHolder(
     for (const entry of memory.made.filter(({ change }) => subjects(change)))
       await attempt(entry.change.subject, async () => {
         if (entry.returns || returnsAll) await applier.restore(entry.change);
-        save({ made: memory.made.filter(each => each !== entry) });
+        const followed = memory.followed.filter(name => !name.startsWith(`${entry.change.subject} `));
+        save({ made: memory.made.filter(each => each !== entry), followed });
       });
   }
 

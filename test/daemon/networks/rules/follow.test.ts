@@ -181,6 +181,32 @@ test('"once" is until the network changes, and a refusal lasts', async t => {
   await assert.rejects(networks().answer({ rule: 'nowhere', answer: 'always' }), { code: 'not-found' });
 });
 
+test('"once" ends where a network of the same name has another gateway, and after a time without network', async t => {
+  const { go, networks, words } = stage(t);
+  const [own, copied] = ['02:00:00:00:00:01', '02:00:00:00:00:02'];
+  const at = (gatewayHardware: string | null) => ({ ...home, gatewayHardware });
+  await go(at(null));
+  await networks().set({ document: RULES });
+  for (const [before, after] of [
+    [[at(null), at(own)], [at(copied)]],
+    [[at(own)], [at(null)]],
+    [[at(own)], [[], at(own)]],
+  ] as const) {
+    for (const link of before) await go(link);
+    await networks().answer({ rule: 'home', answer: 'once' });
+    assert.deepEqual(words(), ['disconnect', 'setMode doh']);
+    assert.deepEqual(await go(before.at(-1)!), []);
+    const done = [];
+    for (const link of after) done.push(...(await go(...[link].flat())));
+    assert.deepEqual(done, ['connect', 'setMode warp']);
+    const { effects } = (await networks().read()).decision;
+    assert.deepEqual(
+      effects.map(({ state }) => state),
+      ['asks', 'asks'],
+    );
+  }
+});
+
 test('a rule that raises the protection asks nothing, and what it raised stays', async t => {
   const { go, networks, killSwitches, ruled, words } = stage(t, { connected: false });
   await networks().set({ document: RULES });
