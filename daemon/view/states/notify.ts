@@ -215,6 +215,14 @@ function networkDraft(client: ClientState, tr: Translator): Draft | null {
   const { _ } = tr;
   const { networks } = current(client)!;
   if (!networks) return null;
+  const { acted, reverted } = networks;
+  const unconfirmed = acted && !reverted ? keepDraft(client, tr) : null;
+  if (acted && unconfirmed) {
+    // first: it reverts after two minutes
+    const { summary, body, action: revert } = actedWords(networks, acted.rule, tr);
+    const lines = [body, unconfirmed.body].filter(Boolean).join('\n');
+    return { code: 'network', levels: NEEDED, summary, body: lines, action: unconfirmed.action, other: revert };
+  }
   const rule = askingRule(networks);
   if (rule !== null) {
     const { heading, body } = allowQuestion(rule, tr);
@@ -237,24 +245,19 @@ function networkDraft(client: ClientState, tr: Translator): Draft | null {
       body: networkTitle(login, tr),
       action: { label: _('Sign In…'), command: clientCommand('portal') },
     };
-  const { acted, reverted, decision } = networks;
   if (!acted) return unknownDraft(networks, tr);
-  if (reverted) return null;
+  return reverted ? null : { code: 'network', levels: NEWS, ...actedWords(networks, acted.rule, tr) };
+}
+
+/** What a rule changed, with a button to revert it. */
+function actedWords({ decision }: NonNullable<Snapshot['networks']>, rule: string, tr: Translator) {
   const effects = decision.effects.filter(({ state }) => state === 'holds').map(effect => effectText(effect, tr));
-  // Translators: %s is the name of a rule
-  const summary = fill(_('The rule “%s” changed settings here'), acted.rule);
-  const revert = { label: _('Revert'), command: networksCommand({ do: 'revert' }) };
-  const keep = keepDraft(client, tr);
-  if (keep)
-    return {
-      code: 'network',
-      levels: NEEDED,
-      summary,
-      body: [...effects, keep.body].join('\n'),
-      action: keep.action,
-      other: revert,
-    };
-  return { code: 'network', levels: NEWS, summary, body: effects.join('\n'), action: revert };
+  return {
+    // Translators: %s is the name of a rule
+    summary: fill(tr._('The rule “%s” changed settings here'), rule),
+    body: effects.join('\n'),
+    action: { label: tr._('Revert'), command: networksCommand({ do: 'revert' }) },
+  };
 }
 
 function unknownDraft(networks: NonNullable<Snapshot['networks']>, tr: Translator): Draft | null {

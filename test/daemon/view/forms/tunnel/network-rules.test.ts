@@ -160,7 +160,8 @@ test('a notification asks for permission once, and says what a rule changed', ()
   assert.equal(did?.body, 'WARP is paused, by the rule “home”.\nKill switch is on, by the rule “home”.');
   assert.deepEqual(did?.action?.command.ask, { kind: 'networks', change: { do: 'revert' } });
   assert.equal(presentNotification('network', at(state(RULE, true, { acted, reverted: true })), tr), null);
-  const changed = at(state(RULE, true, { acted }));
+  // also where a rule asks, and on a login page
+  const changed = at(state(RULE, null, { acted, links: [{ ...home, connectivity: 'portal' }] }));
   const times = { setAt: acted.at, confirmBy: '2026-01-01T00:02:00.000Z', endsAt: null, endingSoon: false };
   const change = { subject: 'killSwitch' as const, value: 'on', previous: 'off', ...times, problem: null };
   const trial = presentNotification(
