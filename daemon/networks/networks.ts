@@ -45,9 +45,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
 
   function begin(): void {
     if (monitor) return;
-    monitor = watch(env, settler.changed, why =>
-      say(`Changes of the network are not noticed: ${why}. It is in the package libglib2.0-bin.`),
-    );
+    monitor = watch(env, settler.changed, why => say(`Changes of the network are not noticed: ${why}.`));
     let wasReported = isReported(context);
     unsubscribe = state.subscribe(() => {
       if (!wasReported && isReported(context)) settler.changed();

@@ -1,4 +1,5 @@
 // Notices changes of the network by `gdbus monitor`, a child for each service. It only says that something changed.
+import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { signalGroup, startChild } from '../../warp/cli/child.ts';
 import { busEnvironment } from './bus.ts';
@@ -14,19 +15,24 @@ const TELLING =
 
 /** Exit status of setpriv(1) where the program is missing. */
 const NOT_FOUND = 127;
+/** Longest time until a gdbus that ended is started again; one that ran longer had not failed. */
+const LONGEST_MS = 60_000;
+const REPORTED_FAILURES = 3;
 
 export interface Monitor {
   stop(): void;
 }
 
 /**
- * Calls `changed` after each change, and when a service comes or goes.
- * @param failed called once, where gdbus can't be started
+ * Calls `changed` after each change, when a service comes or goes, and after a gdbus that ended was started again.
+ * @param failed called once, where gdbus can't be started, or ended three times in a row
+ * @param firstMs time until a gdbus that ended is started again; doubles up to a minute
  */
 export function monitorNetworks(
   env: NodeJS.ProcessEnv,
   changed: () => void,
   failed: (reason: string) => void,
+  firstMs = 1_000,
 ): Monitor {
   let isReported = false;
   let isStopped = false;
@@ -35,21 +41,54 @@ export function monitorNetworks(
     isReported = true;
     failed(reason);
   };
-  const children = [NM, NETWORKD, IWD].map(service => {
-    const child = startChild('gdbus', ['monitor', '--system', '--dest', service], busEnvironment(env));
-    child.on('error', error => report(error.message));
-    // without a system bus it ends as well, and nothing reports a network then
-    child.on('exit', code => code === NOT_FOUND && report('gdbus is not installed'));
-    child.stderr?.resume();
-    createInterface(child.stdout!).on('line', line => {
-      if (TELLING.test(line)) changed();
-    });
-    return child;
-  });
+  const stops = [NM, NETWORKD, IWD].map(service => follow(service, { env, changed, report, firstMs }));
   return {
     stop() {
       isStopped = true;
-      for (const child of children) signalGroup(child, 'SIGTERM');
+      for (const stop of stops) stop();
     },
+  };
+}
+
+interface Following {
+  env: NodeJS.ProcessEnv;
+  changed(): void;
+  report(reason: string): void;
+  firstMs: number;
+}
+
+/** Follows one service. @returns ends it */
+function follow(service: string, { env, changed, report, firstMs }: Following): () => void {
+  let failures = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let child = start();
+
+  function start(): ChildProcess {
+    const startedAt = performance.now();
+    const started = startChild('gdbus', ['monitor', '--system', '--dest', service], busEnvironment(env));
+    started.on('error', error => report(error.message));
+    started.on('exit', code => {
+      if (code === NOT_FOUND) return report('gdbus is not installed (package libglib2.0-bin)');
+      failures = performance.now() - startedAt > LONGEST_MS ? 1 : failures + 1;
+      if (failures === REPORTED_FAILURES) report('gdbus ends each time that it is started');
+      timer = setTimeout(again, Math.min(firstMs * 2 ** (failures - 1), LONGEST_MS));
+      timer.unref();
+    });
+    started.stderr?.resume();
+    createInterface(started.stdout!).on('line', line => {
+      if (TELLING.test(line)) changed();
+    });
+    return started;
+  }
+
+  function again(): void {
+    child = start();
+    changed(); // what it did not see
+  }
+
+  return () => {
+    clearTimeout(timer);
+    child.removeAllListeners('exit');
+    signalGroup(child, 'SIGTERM');
   };
 }
