@@ -1,6 +1,7 @@
 // Watches the networks of this machine while there are rules for them, or a client reads them.
 import type { Networks } from '../api/schema/traffic/networks.ts';
 import type { NetworksControl } from '../controls.ts';
+import { reason } from '../system/errno.ts';
 import { askBus } from './links/bus.ts';
 import type { Reading } from './links/links.ts';
 import { type Monitor, monitorNetworks } from './links/monitor.ts';
@@ -15,10 +16,13 @@ import { parseRules, revisionOf } from './rules/rules.ts';
 const LEASE_MS = 120_000;
 /** Quiet time after which a network is complete. */
 const SETTLE_MS = 2_000;
+const RETRY_MS = 5_000;
 
 interface Options {
   leaseMs?: number;
   settleMs?: number;
+  /** Time after which a read that failed is repeated, once. */
+  retryMs?: number;
   read?: () => Promise<Reading>;
   /** Notices changes. */
   watch?: typeof monitorNetworks;
@@ -30,12 +34,30 @@ interface Options {
 export function createNetworks(context: Context, parts: Parts, options: Options = {}): NetworksControl {
   const { env, state, say } = context;
   const { leaseMs = LEASE_MS, settleMs = SETTLE_MS, watch = monitorNetworks, proves = isProven } = options;
-  const { read = () => readLinks(askBus(env)) } = options;
+  const { read: readOnce = () => readLinks(askBus(env)), retryMs = RETRY_MS } = options;
   const follower = createFollower(context, parts, proves);
   const settler = createSettler(settleMs, read, reading => void follow(reading));
   let monitor: Monitor | null = null;
   let lease: NodeJS.Timeout | undefined;
   let unsubscribe = () => {};
+  let last: Reading = { service: null, links: [] };
+  let retry: NodeJS.Timeout | null = null;
+
+  /** Never rejects: a service that does not answer has not lost its networks. */
+  async function read(): Promise<Reading> {
+    try {
+      last = await readOnce();
+      if (retry) clearTimeout(retry);
+      retry = null;
+    } catch (error) {
+      if (!retry) {
+        say(`Networks: ${reason(error)}`);
+        retry = setTimeout(settler.changed, retryMs);
+        retry.unref();
+      }
+    }
+    return last;
+  }
 
   async function follow(reading: Reading, limit?: Limit) {
     const networks = await follower.follow(reading, limit);
@@ -55,6 +77,8 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
 
   function end(): void {
     clearTimeout(lease);
+    if (retry) clearTimeout(retry);
+    retry = null;
     settler.stop();
     unsubscribe();
     monitor?.stop();

@@ -3,6 +3,8 @@ import { execFile } from 'node:child_process';
 import * as z from 'zod/mini';
 
 const LIMIT_MS = 5_000;
+/** busctl's words about a service that runs, and does not answer. */
+const SILENT = /timed out|disconnected|did not receive a reply/i;
 const MAX_BYTES = 16_000_000;
 
 /** A value as `busctl --json=short` prints it. */
@@ -16,21 +18,24 @@ export type Objects = ReadonlyMap<string, Readonly<Record<string, Readonly<Recor
 /** Address of a method: service, object path, interface and name. */
 type Call = readonly [service: string, path: string, interfaceName: string, method: string];
 
-/** The first value that a method returns; null where the service does not run, or does not answer. */
+/** The first value that a method returns; null where the service does not run. Rejects where it does not answer. */
 export type Ask = (call: Call) => Promise<unknown>;
 
 /** @param env names the bus, in tests (DBUS_SYSTEM_BUS_ADDRESS) */
 export function askBus(env: NodeJS.ProcessEnv): Ask {
   const argv = ['--system', '--json=short', '--auto-start=no', '--timeout=4', 'call'];
   return call =>
-    new Promise(resolve => {
+    new Promise((resolve, reject) => {
       const options = {
         env: busEnvironment(env),
         timeout: LIMIT_MS,
         killSignal: 'SIGKILL',
         maxBuffer: MAX_BYTES,
       } as const;
-      execFile('busctl', [...argv, ...call], options, (error, stdout) => resolve(error ? null : firstOf(stdout)));
+      execFile('busctl', [...argv, ...call], options, (error, stdout, stderr) => {
+        if (error && (error.killed || SILENT.test(stderr))) reject(new Error(`${call[0]} does not answer`));
+        else resolve(error ? null : firstOf(stdout));
+      });
     });
 }
 

@@ -87,6 +87,7 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
     },
   });
   let notice = () => {};
+  let isSilent = () => false;
   const proven = new Set<string>();
   const create = () =>
     createNetworks(
@@ -100,7 +101,11 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
       {
         settleMs: 1,
         leaseMs: 60_000,
-        read: async () => ({ service: 'NetworkManager', links: structuredClone(links) }),
+        retryMs: 1,
+        read: async () => {
+          if (isSilent()) throw new Error('NetworkManager does not answer');
+          return { service: 'NetworkManager', links: structuredClone(links) };
+        },
         watch: (_env, changed) => {
           notice = changed;
           return { stop: () => (notice = () => {}) };
@@ -142,6 +147,10 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
             .networks?.links.map(each => each.name)
             .join() === to.map(each => each.name).join(),
       );
+    },
+    /** @param left reads that get no answer from now on */
+    silence(left: number) {
+      isSilent = () => left-- > 0;
     },
     restart() {
       networks.stop();
@@ -419,6 +428,18 @@ test('protection that a rule lowered returns also where the change took effect a
   await go(home);
   words();
   assert.deepEqual(await go(other), ['connect', 'setMode warp']);
+});
+
+test('a read without an answer keeps the networks as they were, and is repeated', async t => {
+  const { go, networks, silence, state, said, words } = stage(t);
+  await networks().set({ document: RULES });
+  await go(home);
+  await networks().answer({ rule: 'home', answer: 'always' });
+  words();
+  silence(1);
+  assert.deepEqual(await go(other), [], 'what was read last');
+  await until(() => state.snapshot().networks?.links[0]?.name === 'Wired');
+  assert.deepEqual(said, ['Networks: NetworkManager does not answer']);
 });
 
 test('refuses a document with a mistake, or of an older revision, and follows none of it', async t => {
