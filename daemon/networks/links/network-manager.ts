@@ -39,8 +39,8 @@ const KINDS: Readonly<Record<number, NetworkLink['kind']>> = {
   5: 'other', // Bluetooth
   8: 'mobile',
 };
-/** NM_DEVICE_STATE_ACTIVATED. */
-const ACTIVATED = 100;
+/** NM_DEVICE_STATE_UNMANAGED and NM_DEVICE_STATE_ACTIVATED. */
+const [UNMANAGED, ACTIVATED] = [10, 100];
 /** NMConnectivityState; 0 is unknown. */
 const CONNECTIVITY = [null, 'none', 'portal', 'limited', 'full'] as const;
 /** NMMetered: yes, no, guessed yes, guessed no. */
@@ -48,6 +48,12 @@ const METERED: Readonly<Record<number, boolean>> = { 1: true, 2: false, 3: true,
 /** NM80211ApFlags and NM80211ApSecurityFlags. */
 const PRIVACY = 0x1;
 const [PSK, ENTERPRISE, SAE, SUITE_B] = [0x100, 0x200, 0x400, 0x2000];
+
+/** Interfaces that NetworkManager manages, whatever their state. @param objects of `GetManagedObjects` */
+export function managedBy(objects: Objects): ReadonlySet<string> {
+  const devices = [...objects.keys()].map(path => propertiesOf(objects, path, `${NM}.Device`, Device));
+  return new Set(devices.flatMap(device => (device && device.State > UNMANAGED ? [device.Interface] : [])));
+}
 
 /** @param objects of `GetManagedObjects` at /org/freedesktop */
 export function linksOfNetworkManager(objects: Objects): Link[] {
