@@ -188,10 +188,16 @@ function hasNetworkNews(before: ClientState, after: ClientState): boolean {
   return (
     (asked !== null && asked !== askingRule(then)) ||
     (now.acted !== null && now.acted.at !== then?.acted?.at) ||
-    (loginLink(now) !== null && loginLink(then) === null) ||
+    (loginOf(after) !== null && loginOf(before) === null) ||
     // a client that begins to follow the networks has not changed them
     (then !== null && unknownWifi(now) !== null && unknownWifi(now)?.name !== unknownWifi(then)?.name)
   );
+}
+
+/** The network whose login page is worth a word: a network names its page also after the login, and WARP is connected then. */
+function loginOf(client: ClientState): NetworkLink | null {
+  const { networks, status } = current(client)!;
+  return status.state === 'connected' ? null : loginLink(networks);
 }
 
 /** The Wi-Fi network for which no rule of its own is; null for none. */
@@ -236,7 +242,7 @@ function networkDraft(client: ClientState, tr: Translator): Draft | null {
       other: { label: _('Always Allow'), command: answer('always') },
     };
   }
-  const login = loginLink(networks);
+  const login = loginOf(client);
   if (login)
     return {
       code: 'network',

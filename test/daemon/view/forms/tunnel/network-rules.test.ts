@@ -179,8 +179,8 @@ test('a notification asks for permission once, and says what a rule changed', ()
 });
 
 test('a notification names an unknown Wi-Fi once, and a login page with its button', () => {
-  const at = (networks: NetworksState | null) => {
-    const client = clientState({ status: { state: 'connected' } });
+  const at = (networks: NetworksState | null, state: Snapshot['status']['state'] = 'connected') => {
+    const client = clientState({ status: { state } });
     return { ...client, snapshot: { ...client.snapshot!, networks } };
   };
   const away = state(UNKNOWN, null, { links: [] });
@@ -194,8 +194,11 @@ test('a notification names an unknown Wi-Fi once, and a login page with its butt
   assert.match(notificationOf(at(away), at(state(UNKNOWN)), null, tr)!.body, /^WARP is on, by the rule/);
   assert.equal(notificationOf(at(away), at(state(RULE, true)), null, tr), null);
   const login = state(RULE, true, { links: [{ ...home, connectivity: 'portal' }] });
-  const page = notificationOf(at(away), at(login), null, tr);
+  assert.notEqual(notificationOf(at(away), at(login), null, tr)?.summary, 'This network has a login page');
+  const page = notificationOf(at(away, 'connecting'), at(login, 'connecting'), null, tr);
   assert.deepEqual([page?.summary, page?.body], ['This network has a login page', 'Wi-Fi “Home”']);
   assert.deepEqual(page?.action, { label: 'Sign In…', command: { ask: { kind: 'client', task: 'portal' } } });
-  assert.equal(notificationOf(at(login), at(login), null, tr), null);
+  assert.equal(notificationOf(at(login, 'connecting'), at(login, 'connecting'), null, tr), null);
+  // noticed while WARP had not lost its connection yet
+  assert.deepEqual(notificationOf(at(login), at(login, 'connecting'), null, tr), page);
 });
