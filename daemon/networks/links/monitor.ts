@@ -83,7 +83,7 @@ function follow(service: string, { env, changed, report, firstMs }: Following): 
 
   function again(): void {
     child = start();
-    changed(); // what it did not see
+    changed(); // it may have missed a change
   }
 
   return () => {

@@ -255,7 +255,7 @@ function networkDraft(client: ClientState, tr: Translator): Draft | null {
   return reverted ? null : { code: 'network', levels: NEWS, ...actedWords(networks, acted.rule, tr) };
 }
 
-/** What a rule changed, with a button to revert it. */
+/** Words about the effects of a rule, with a button to revert them. */
 function actedWords({ decision }: NonNullable<Snapshot['networks']>, rule: string, tr: Translator) {
   const effects = decision.effects.filter(({ state }) => state === 'holds').map(effect => effectText(effect, tr));
   return {
