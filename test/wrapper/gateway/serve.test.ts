@@ -86,3 +86,25 @@ process.stdin.on('end', () => process.exit(0)).on('data', async line => {
   const [server] = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0].consumers;
   assert.deepEqual([server.name, server.accounts], ['mcp -- fake-mcp', { b: 2 }]);
 });
+
+test('a gateway that is killed after the answer about a job still knows whose job it is', async t => {
+  const { port, calls } = await startProvider(t, (_key, _req, res) => json(res, 200, { id: 'job-12345678' }));
+  const box = homeFor(t, port, { a: 'real-a', b: 'real-b' });
+  const { url, placeholder } = JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', 'app', '--json'])).stdout);
+  const headers = { authorization: `Bearer ${placeholder}` };
+  const serve = async () => {
+    const child = box.start(process.execPath, [buildWrapper(), 'serve', 'fake']);
+    await once(child.stdout!, 'data');
+    return child;
+  };
+  const first = await serve();
+  await (await fetch(`${url}/crawl`, { method: 'POST', body: '{}', headers })).text();
+  const ended = once(first, 'exit');
+  first.kill('SIGKILL');
+  await ended;
+  assert.equal((await box.wrap(['accounts', 'use', 'fake', 'b'])).exit, 0);
+  await serve();
+  for (const where of ['/crawl/job-12345678', '/other'])
+    assert.equal((await fetch(`${url}${where}`, { headers })).status, 200);
+  assert.deepEqual(calls, ['real-a POST /crawl', 'real-a GET /crawl/job-12345678', 'real-b GET /other']);
+});
