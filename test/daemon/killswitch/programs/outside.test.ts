@@ -197,7 +197,16 @@ test('the kill switch refuses it, and blocks the programs that run', { skip: lat
   assert.match(refused.err, /The kill switch is on, so no program may send outside the tunnel/);
   assert.deepEqual([refused.code, refused.out], [1, '']);
   assert.equal((await seen()).uplink, before.uplink);
-  assert.ok((await machine.call('Disable')).ok);
+  // also while it is paused or on trial
+  const [types, ...enabling] = shippedAnd();
+  const trial = ['TryEnable', [`${types}u`, ...enabling, '60'], 'Revert'] as const;
+  for (const [method, args, end] of [['Pause', ['u', '60'], 'Disable'] as const, trial]) {
+    assert.ok((await machine.call(method, args)).ok, method);
+    const { code, err } = await machine.run(machine.outside('true'));
+    assert.match(err, /The kill switch is on, so no program may send outside the tunnel/, method);
+    assert.equal(code, 1);
+    assert.ok((await machine.call(end)).ok, end);
+  }
   assert.equal(await program.ask(), UPLINK);
   await program.end();
   await nothingLeft();
@@ -224,6 +233,12 @@ test('it is refused where an organization manages WARP, where WARP does not say,
   warpSays('{"device_id":"1","account":{"id":"2","type":"free"},"managed":false}');
   assert.equal((await machine.run(echo)).out, 'started\n');
   rmSync(machine.path('warp-cli'));
+  const parameters = '/var/lib/cloudflare-warp';
+  await machine.script(`mount -t tmpfs none /var/lib; mkdir ${parameters}; : >${parameters}/mdm.xml`);
+  await refused(echo, /An organization manages WARP/);
+  await machine.script('umount /var/lib; rmdir /run/systemd/system');
+  await refused(echo, /needs systemd, which does not run here/);
+  await machine.script('mkdir /run/systemd/system');
 
   machine.allow('tunnel-only');
   await refused(echo, /needs the permission of an administrator/);
