@@ -284,7 +284,8 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       'With --tunnel-only, the command has no network while the tunnel is down, and none where a destination is excluded from it. This ' +
       'machine itself stays reachable, and so does every proxy that runs on it: that of WARP, and one that sends outside the tunnel, such ' +
       'as Tor or ssh -D. Its names are asked of WARP alone, which looks up none in the mode tunnel_only: there it can only ask a name server that ' +
-      'the tunnel reaches. That needs version 2 of control groups. A test runs first, confined in the same way.\n\n' +
+      'the tunnel reaches. That needs version 2 of control groups. A test runs first, confined in the same way. ' +
+      'A command that means to leave can do so as its user can: by another program, or in a network namespace of that user.\n\n' +
       'With --outside, the command uses the network as if WARP were not there, and asks its resolver for names. This machine ' +
       'itself is not reachable, and sudo does not work in it: use sudo culvert run. It is refused while the kill switch is on, unless ' +
       'an administrator lists the path of the program in /etc/culvert/outside-programs, and ' +

@@ -105,6 +105,19 @@ print(c.recv(100).decode().strip())`);
   await ended;
 });
 
+test('a program enters the network of one that runs outside, as SECURITY.md says', { skip }, async () => {
+  assert.equal((await machine.run(machine.kept(...ASK_UDP))).out, 'PermissionError\n', 'the control');
+  const outside = machine.start(machine.outside('sh', '-c', 'echo ready; exec sleep 60'));
+  await line(outside);
+  const enter = ['nsenter', `--target=${outside.pid}`, '--user', '--net', '--preserve-credentials', '--'];
+  const { out, err } = await machine.run(machine.kept(...enter, ...ASK_UDP));
+  assert.equal(out, `${UPLINK}\n`, err);
+  // another user can't
+  assert.match((await machine.run([...enter, ...ASK_UDP], { uid: 2 })).err, /Permission denied|not permitted/);
+  outside.kill();
+  await finish(outside);
+});
+
 /** Asks the service from the third of three processes, of one user each. Prints what it said, and the cgroups of the others. */
 const FAMILY = (uids: readonly number[], method: string) => `
 import os
