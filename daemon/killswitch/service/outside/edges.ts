@@ -20,6 +20,7 @@ import { resolverOf } from './resolver.ts';
 const OWNER = /^culvert: program of user (\d+), process (\d+) since (\d+)$/;
 /** Changes come in crowds: WARP alone sets 200 routes. */
 const CALM_MS = 20;
+const NO_NETWORK = 'the process has no network of its own';
 /** Flag of a device that is on (linux/if.h). */
 const IFF_UP = 1;
 
@@ -61,10 +62,13 @@ export function createOutsideEdges(
       // a name in /run/netns would come before the number of a process
       if (GLib.file_test(`/run/netns/${pid}`, GLib.FileTest.EXISTS))
         throw new Error(`there is a namespace named ${pid}`);
+      // otherwise both ends would be devices of this machine for a moment, and other programs would set them up
+      if (namespaceOf(pid) === namespaceOf('self')) throw new Error(NO_NETWORK);
       const inner = ['peer', 'name', INNER_DEVICE, ...size, 'netns', String(pid)];
       await output([ip, 'link', 'add', device, ...size, 'type', 'veth', ...inner]);
       const [link] = JSON.parse(await output([ip, '-j', 'link', 'show', 'dev', device])) as Record<string, unknown>[];
-      if (link?.link_netnsid === undefined) throw new Error('the process has no network of its own');
+      // by then the number may have been that of another process
+      if (link?.link_netnsid === undefined) throw new Error(NO_NETWORK);
       await output([
         ip,
         'link',
@@ -107,6 +111,11 @@ export function createOutsideEdges(
     alarm: createAlarm(),
     watch: createMonitor(ip, changed),
   };
+}
+
+/** @throws GLib.Error where there is no such process */
+function namespaceOf(pid: number | 'self'): string {
+  return GLib.file_read_link(`/proc/${pid}/ns/net`);
 }
 
 function ownerOf(device: string): Owner | null {

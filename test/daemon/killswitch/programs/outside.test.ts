@@ -252,7 +252,14 @@ test('it is refused where an organization manages WARP, where WARP does not say,
   // a caller can't name a process: its parent is this test, which belongs to root, or lacks a network of its own
   assert.match((await machine.call('LeadOutside', [], DAEMON)).text, /Refused: Only a process of your own/);
   const busctl = 'busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 LeadOutside';
+  // and no device of this machine comes and goes with the call: the kernel numbers them one after another
+  const nextDevice = async () =>
+    Number(
+      await machine.script('ip link add q0 type veth peer name q1; cat /sys/class/net/q0/ifindex; ip link del q0'),
+    );
+  const next = await nextDevice();
   await refused(['sh', '-c', `sh -c '${busctl}; exit 1'; exit 1`], /no network of its own/);
+  assert.equal(await nextDevice(), next + 2);
   // from its namespace the kernel shows only the words of other processes
   copyFileSync('/usr/bin/sleep', machine.path('firefox'));
   chmodSync(machine.path('firefox'), 0o755);
