@@ -1,7 +1,7 @@
 // Moves this process and its parent outside the tunnel: asks the root service for a link into their network namespace, and sets up
 // the program's side of it. bin/culvert has made the namespaces before, with rights that hold in them alone.
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,10 +11,12 @@ import type { Outside } from '../outside/outside.ts';
 import { type Message, message, N_ } from '../wording.ts';
 import { askPatiently } from './ask-patiently.ts';
 import { isInstalled, type Places, places as usual } from './published-state.ts';
+import { withoutSssd } from './resolvers.ts';
 
 /** Programs that look up names for others do it over the tunnel, by sockets in these directories. */
 const RESOLVERS = ['/run/systemd/resolve', '/run/nscd'] as const;
 const RESOLV_CONF = '/etc/resolv.conf';
+const NSSWITCH_CONF = '/etc/nsswitch.conf';
 /** Limit of a program on a kernel that can't forward IPv6 for it alone. */
 const NO_IPV6 = N_('The program has no IPv6: before 6.17, Linux forwards it for all links or for none.');
 /** A question for the gateway every 20 ms, for 10 s. */
@@ -119,6 +121,10 @@ async function setNames(nameserver: string): Promise<void> {
   for (const directory of hidden) await run('mount', ['-t', 'tmpfs', '-o', 'mode=0755,size=64k', 'tmpfs', directory]);
   if (file && hidden.some(directory => file.startsWith(`${directory}/`))) writeFileSync(file, text, { mode: 0o644 });
   else if (file) await mountText(text, file);
+  // SSSD does as well, but its sockets also say who the users are
+  const modules = existsSync(NSSWITCH_CONF) ? readFileSync(NSSWITCH_CONF, 'utf8') : '';
+  const own = withoutSssd(modules);
+  if (own !== modules) await mountText(own, realpathSync(NSSWITCH_CONF));
   if (isIP(nameserver) !== 4) return;
   writeFileSync(`/proc/sys/net/ipv4/conf/${INNER_DEVICE}/route_localnet`, '1');
   const dns = 'meta l4proto { 6, 17 } th dport 53';
@@ -135,7 +141,7 @@ async function setNames(nameserver: string): Promise<void> {
 async function mountText(text: string, file: string): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-outside-'));
   try {
-    const source = join(directory, 'resolv.conf');
+    const source = join(directory, 'text');
     writeFileSync(source, text, { mode: 0o644 });
     await run('mount', ['--bind', source, file]);
   } finally {

@@ -47,6 +47,11 @@ function modulesOf(path: string): string[] {
   return hosts.trim().split(/\s+/);
 }
 
+/** The text of nsswitch.conf by which SSSD is not asked for hosts. What decides after its answer goes with it. */
+export function withoutSssd(text: string): string {
+  return text.replace(/^\s*hosts:.*/m, line => line.replace(/\s+sss(?=\s|#|$)(?:\s*\[[^\]\n]*\])?/g, ''));
+}
+
 /** Empty where there is no such file. */
 function readText(path: string): string {
   try {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { limitsOfNames } from '../../../../daemon/killswitch/client/resolvers.ts';
+import { limitsOfNames, withoutSssd } from '../../../../daemon/killswitch/client/resolvers.ts';
 import { wordMessage } from '../../../../daemon/view/message.ts';
 import { english } from '../../../../daemon/view/translator.ts';
 import { temporary } from '../../../support/temporary.ts';
@@ -63,4 +63,15 @@ test('while the tunnel is up and WARP looks up no names, it says so', t => {
   assert.deepEqual(said(t, [], null, { dev: up, udp: warp('0202007F') }), []);
   assert.deepEqual(said(t, [], null, { dev: up, udp: warp('7F000202') }), []);
   assert.deepEqual(said(t, [], null, { dev: up.replace('CloudflareWARP', 'eth0'), udp: none }), []);
+});
+
+test('SSSD is taken out of the line for hosts alone', () => {
+  const file = (hosts: string) => `passwd: files sss\n${hosts}\nnetgroup: sss\n`;
+  assert.equal(
+    withoutSssd(file('hosts:  files sss [NOTFOUND=return] mdns_sss dns')),
+    file('hosts:  files mdns_sss dns'),
+  );
+  assert.equal(withoutSssd(file(' hosts:\tsss')), file(' hosts:'));
+  for (const hosts of ['hosts: files dns # not sss-d', '# hosts: sss', 'networks: files'])
+    assert.equal(withoutSssd(file(hosts)), file(hosts));
 });

@@ -125,6 +125,16 @@ test('its packets leave by the uplink alone, its names are asked there, and noth
   dns.kill('SIGKILL');
 });
 
+test('SSSD, which asks through the tunnel, is not asked for names of hosts', { skip: later }, async () => {
+  const file = machine.path('nsswitch.conf');
+  writeFileSync(file, 'passwd: files sss\nhosts: sss files dns\n');
+  await machine.script(`mount --bind ${file} /etc/nsswitch.conf`);
+  const { out, err } = await machine.run(machine.outside('cat', '/etc/nsswitch.conf'));
+  await machine.script('umount /etc/nsswitch.conf');
+  assert.equal(out, 'passwd: files sss\nhosts: files dns\n', err);
+  await nothingLeft();
+});
+
 function start(command: string[], options: Parameters<Machine['start']>[1] = {}): ChildProcess {
   const child = machine.start(command, options);
   running.add(child);
