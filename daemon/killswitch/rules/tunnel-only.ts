@@ -81,6 +81,8 @@ ${lines(leavingProgram(tunnelInterfaces, 'counter name refused reject'))}    # f
   # a listening program answers on no other link
   chain input {
     type filter hook input priority -10; policy accept;
+    # a resolver that serves every address of this machine answers there where WARP does not, and may ask outside
+    iifname "lo" ${marked} meta l4proto ${WITH_PORTS} th dport 53 socket wildcard 1 counter name refused reject
     iifname "lo" accept
 ${programs('goto arrive')}  }
   chain arrive {

@@ -133,11 +133,14 @@ test('its names go to the resolver of WARP alone, whatever resolver of the machi
     const serve = `
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(("${address}", 53))
+# IP_PKTINFO: it answers from the address that was asked
+s.setsockopt(socket.IPPROTO_IP, 8, 1)
 print("ready", flush=True)
 while True:
-    _, peer = s.recvfrom(512)
-    s.sendto(b"${address}", peer)`;
+    _, ((_, _, info),), _, peer = s.recvmsg(512, socket.CMSG_SPACE(12))
+    s.sendmsg([b"${address}"], [(socket.IPPROTO_IP, 8, bytes(4) + info[8:] + bytes(4))], 0, peer)`;
     return machine.start(['/usr/bin/python3', '-c', serve], { uid: 0 });
   };
   const askAt = (address: string) => [
@@ -163,6 +166,18 @@ except OSError as error:
   assert.equal((await machine.run(machine.kept(...askAt('127.0.0.53')))).out, 'ConnectionRefusedError\n');
   assert.equal((await machine.run(machine.kept(...askAt('::1')))).out, 'PermissionError\n');
   servers[0]!.kill('SIGKILL');
+  await finish(servers[0]!);
+  // one for all addresses would answer at each
+  const all = resolver('0.0.0.0');
+  await new Promise(done => all.stdout!.once('data', done));
+  for (const address of ['127.0.0.53', '127.0.2.2'] as const) {
+    assert.equal((await machine.run(askAt(address))).out, '0.0.0.0\n', 'the control');
+    assert.equal((await machine.run(machine.kept(...askAt(address)))).out, 'ConnectionRefusedError\n');
+  }
+  const warp = resolver('127.0.2.2');
+  await new Promise(done => warp.stdout!.once('data', done));
+  assert.equal((await machine.run(machine.kept(...askAt('127.0.0.53')))).out, '127.0.2.2\n');
+  for (const server of [all, warp]) server.kill('SIGKILL');
 });
 
 test('it says which program looks names up outside the tunnel at a terminal, and with --json alone elsewhere', {
