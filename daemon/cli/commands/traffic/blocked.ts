@@ -75,7 +75,7 @@ function table(list: BlockedResponse, context: Context): string {
   const since = timeOfDay(recordingSince, true);
   const more = [
     ...(hidden ? [`${hidden} more of other users; root sees all: sudo culvert killswitch blocked`] : []),
-    ...(missed ? [`${missed} packets more, for which the list has no room.`] : []),
+    ...(missed ? [`${missed} packets more since ${since}, for which the list has no room.`] : []),
   ];
   if (!entries.length)
     return [`Nothing was blocked since ${since}, when the recording began. It goes on for a minute.`, ...more].join(

@@ -302,7 +302,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'apps',
-    summary: 'start apps through the local proxy',
+    summary: 'start apps through the local proxy, only through the tunnel, or outside it',
     fallback: 'list',
     commands: [
       {
@@ -312,7 +312,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'launch',
-        summary: 'start an app through the local proxy',
+        summary: 'start an app through the local proxy, only through the tunnel, or outside it',
         arguments: [{ name: '<app>', summary: 'id of the app, as listed by culvert apps', lists: 'apps' }],
         details:
           'Starts the daemon first if needed. If the local proxy is off, it asks before it changes the mode to proxy, because other traffic then bypasses WARP; without a terminal, it refuses. If the app does not start, the mode is reverted. Otherwise the mode stays, even after the app ends. culvert mode changes it.',
@@ -327,7 +327,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'shortcut',
-        summary: 'add a menu entry that starts an app through the proxy',
+        summary: 'add a menu entry that starts an app in one of these ways',
         arguments: [{ name: '[app]', summary: 'id of the app, as listed by culvert apps', lists: 'apps' }],
         options: [
           { flags: '--tunnel-only', summary: 'of the entry that starts it only through the tunnel' },

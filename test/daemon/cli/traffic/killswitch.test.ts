@@ -277,7 +277,10 @@ test('lists what was blocked: program, destination, count and rule', async t => 
   assert.match(stdout, /org\.example\.Mail +203\.0\.113\.5:993 \(TCP\) +3 .* kill switch\n/);
   assert.match(stdout, / curl.* +\[2001:db8::1\]:993 \(TCP\) +1 .* this program uses the tunnel only\n/);
   assert.doesNotMatch(stdout, /\x1b/);
-  assert.match(stdout, /2 more of other users.*sudo culvert killswitch blocked\n7 packets more/);
+  assert.match(
+    stdout,
+    /2 more of other users.*sudo culvert killswitch blocked\n7 packets more since [\d: APM]+, for which/,
+  );
   const { entries, ok } = JSON.parse((await culvert(home, ['killswitch', 'blocked', '--json'])).stdout);
   assert.deepEqual([ok, entries], [true, list.entries]);
   assert.match(
