@@ -54,7 +54,13 @@ async function measure(): Promise<boolean> {
   const starts = await compareStarts();
   const sink = machine.startFar(SINK);
   await new Promise(done => sink.stdout!.once('data', done));
-  const outside = await compare('an outside program, over another one on the link', machine.outside, 0.95);
+  let outside = await compare('an outside program, over another one on the link', machine.outside, 0.95);
+  // as fast as links that users have: a bare pair of devices costs less than the second one
+  for (const rate of which('tc') ? ['10gbit', '1gbit'] : []) {
+    await machine.script(`tc qdisc replace dev up0 root tbf rate ${rate} burst 4mb latency 50ms`);
+    outside = (await compare(`an outside program, over another one at ${rate}`, machine.outside, 0.95)) && outside;
+  }
+  if (which('tc')) await machine.script('tc qdisc del dev up0 root');
   await machine.tunnelUp();
   const kept = await compare('a tunnel-only program, over another one in the tunnel', machine.kept, 0.98);
   return starts && outside && kept;
