@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../api/client.ts';
+import type { SignInEnd } from '../../../api/schema/traffic/sign-in.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/request.ts';
 import { UNREACHABLE, type Verdict } from '../../../killswitch/sign-in/verdict.ts';
@@ -84,7 +85,7 @@ export async function signIn(context: Context, request: Request, world: World): 
   if (!isToOpen(before, request)) return report(context, before);
   const isPaused = await pause(context, snapshot, { seconds: request.seconds, until: 'login' });
   try {
-    return result(context, await untilThrough({ context, world, window: null, ...request }, before));
+    return result(context, await untilThrough({ context, world, window: null, ...request }, before), null);
   } finally {
     if (isPaused) await resume(context);
   }
@@ -111,22 +112,25 @@ async function signInThroughWindow(
   const began = Date.now();
   const isPaused = await pause(context, snapshot, { seconds, until: 'login' });
   let isThrough = false;
+  let ended: SignInEnd | null = null;
   try {
     context.say(
       'The kill switch stays on. Only the browser of the sign-in may send outside WARP, if an administrator allows it.',
     );
     const window = await world.openWindow(seconds);
     const watch = watchDaemon(context, window);
+    let network: Verdict['network'];
     try {
       const before = await world.probe(window.connect);
       if (!isToOpen(before, request)) return report(context, before);
-      isThrough = await untilThrough({ context, world, window, seconds }, before);
+      network = await untilThrough({ context, world, window, seconds }, before);
+      isThrough = network === 'open';
     } finally {
       watch.stop();
       await window.close();
-      await showPassed(context, began);
+      ended = await showPassed(context, began);
     }
-    return result(context, isThrough);
+    return result(context, network, ended);
   } finally {
     if (isPaused) await resume(context);
     if (isPaused && isThrough) await prove(context, world);
@@ -153,18 +157,36 @@ function watchDaemon({ client }: Context, window: SignInWindow): { stop(): void 
   return { stop: () => clearInterval(timer) };
 }
 
-/** Prints the hosts, which the history keeps. */
-async function showPassed({ client, say }: Context, began: number): Promise<void> {
+/** Prints the hosts, which the history keeps. @returns why the sign-in ended; null if that is not known */
+async function showPassed({ client, say }: Context, began: number): Promise<SignInEnd | null> {
   const { signIn } = await client.call('GET /api/killswitch/sign-in').catch(() => ({ signIn: null })); // the daemon may be gone
-  if (!signIn || Date.parse(signIn.endedAt) < began) return;
+  if (!signIn || Date.parse(signIn.endedAt) < began) return null;
   for (const { host, sent, received } of signIn.hosts)
     say(`Outside WARP: ${host === '*' ? 'other hosts' : host}, ${sent} bytes sent, ${received} received`);
+  return signIn.ended;
 }
 
-function result(context: Context, isThrough: boolean): number {
-  show(context, { ok: isThrough, network: isThrough ? 'open' : 'login', signedIn: isThrough }, () =>
-    isThrough ? 'You are signed in to this network.' : 'This network still asks for a login.',
-  );
+/** Ends of a sign-in that its command did not bring about. */
+const ENDS: Record<Exclude<SignInEnd, 'closed'>, string> = {
+  time: 'The time for the sign-in is over.',
+  network: 'The sign-in ended, because this machine is on another network now.',
+  tunnel: 'The sign-in ended, because WARP connected.',
+  unblocked: 'The sign-in ended, because the kill switch was turned off or paused.',
+  away: 'The sign-in ended, because the screen was locked or another user is at it.',
+  logout: 'The sign-in ended, because the user logged out.',
+  sleep: 'The sign-in ended, because the machine went to sleep.',
+  helper: 'The sign-in ended, because its helper did. See: journalctl -u culvert-killswitch-sign-in',
+  service: 'The sign-in ended, because the root service did. See: journalctl -u culvert-killswitch',
+};
+
+/** @param network as it was tested last */
+function result(context: Context, network: Verdict['network'], ended: SignInEnd | null): number {
+  const isThrough = network === 'open';
+  show(context, { ok: isThrough, network, signedIn: isThrough, ended }, () => {
+    if (isThrough) return 'You are signed in to this network.';
+    if (ended !== null && ended !== 'closed') return ENDS[ended];
+    return network === 'login' ? 'This network still asks for a login.' : RESULTS[network];
+  });
   return isThrough ? EXIT.ok : EXIT.failure;
 }
 
@@ -224,9 +246,12 @@ interface Attempt {
 
 /**
  * Opens the page, and waits until the network lets requests through twice in a row, the browser or the window is closed, or time is up.
- * A network that let them through before has nothing to wait for but the user.
+ * A network that let them through before has nothing to wait for but the user. @returns the last result
  */
-async function untilThrough({ context, world, window, seconds }: Attempt, before: Verdict): Promise<boolean> {
+async function untilThrough(
+  { context, world, window, seconds }: Attempt,
+  before: Verdict,
+): Promise<Verdict['network']> {
   const url = before.loginPage ?? PLAIN_PAGE;
   const waitsForUser = before.network === 'open';
   const browser = world.browse(url, window?.port ?? null);
@@ -244,8 +269,7 @@ async function untilThrough({ context, world, window, seconds }: Attempt, before
       const isLast = isClosed || performance.now() > until || context.signal.aborted;
       const { network } = await Promise.race([world.probe(window?.connect), tooLate]);
       passes = network === 'open' ? passes + 1 : 0;
-      if (waitsForUser ? isLast : passes >= 2) return passes > 0;
-      if (isLast && passes === 0) return false;
+      if (waitsForUser ? isLast : passes >= 2 || (isLast && passes === 0)) return network;
       const pause = delay(world.betweenMs, undefined, { signal: context.signal }).catch(() => {});
       await (window ? Promise.race([pause, ended]) : pause);
     }

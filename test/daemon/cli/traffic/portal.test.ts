@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { createClient } from '../../../../daemon/api/client.ts';
+import type { SignInEnd } from '../../../../daemon/api/schema/traffic/sign-in.ts';
 import { signIn, type World } from '../../../../daemon/cli/commands/traffic/portal.ts';
 import type { Context } from '../../../../daemon/cli/context.ts';
 import { createTransport } from '../../../../daemon/cli/transport.ts';
@@ -15,7 +16,12 @@ import { until } from '../../../support/until.ts';
 const login: Verdict = { network: 'login', loginPage: 'http://login.example/' };
 const open: Verdict = { network: 'open', loginPage: null };
 
-async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is closed' | 'is missing' = 'stays') {
+async function stage(
+  t: TestContext,
+  verdicts: Verdict[],
+  browser: 'stays' | 'is closed' | 'is missing' = 'stays',
+  ended: SignInEnd = 'closed',
+) {
   const home = createHome(t);
   const { daemon, performed } = await startDaemon(t, home, (state, action) => {
     state.set('status', { ...state.snapshot().status, state: action === 'connect' ? 'connecting' : 'disconnected' });
@@ -24,7 +30,7 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
   const { state, features } = daemon;
   const hosts = [{ host: 'login.example', sent: 10, received: 20 }];
   const killSwitch = await features.killSwitch();
-  const lastSignIn = async () => ({ ended: 'closed' as const, endedAt: new Date().toISOString(), hosts });
+  const lastSignIn = async () => ({ ended, endedAt: new Date().toISOString(), hosts });
   daemon.features = { ...features, killSwitch: async () => ({ ...killSwitch, lastSignIn }) };
   state.set('status', { ...state.snapshot().status, state: 'unable' });
   const opened: string[] = [];
@@ -72,13 +78,13 @@ async function stage(t: TestContext, verdicts: Verdict[], browser: 'stays' | 'is
     lastMs: 1,
   };
   const said: string[] = [];
-  const printed: object[] = [];
+  const printed: unknown[] = [];
   const context = {
     client: createClient(createTransport(home.socket)),
-    json: true,
+    json: ended === 'closed',
     isDemo: () => false,
     signal: new AbortController().signal,
-    print: (text: string) => void printed.push(JSON.parse(text)),
+    print: (text: string) => void printed.push(text.startsWith('{') ? JSON.parse(text) : text),
     say: (text: string) => void said.push(text),
   } as unknown as Context;
   const run = (request: { onlyChecks?: true; opens?: true } = {}) =>
@@ -105,14 +111,14 @@ test('opens the page with WARP paused, and brings WARP back once the network let
   const { run, opened, performed, printed, closed } = await stage(t, [login, login, open, login, open, open]);
   assert.equal(await run(), 0);
   assert.deepEqual([opened, actions(performed), closed()], [['http://login.example/'], ['disconnect', 'connect'], 1]);
-  assert.deepEqual(printed, [{ ok: true, network: 'open', signedIn: true }]);
+  assert.deepEqual(printed, [{ ok: true, network: 'open', signedIn: true, ended: null }]);
 });
 
 test('a browser that is closed before the login brings WARP back as well', async t => {
   const { run, performed, printed } = await stage(t, [login], 'is closed');
   assert.equal(await run(), 1);
   assert.deepEqual(actions(performed), ['disconnect', 'connect']);
-  assert.deepEqual(printed, [{ ok: false, network: 'login', signedIn: false }]);
+  assert.deepEqual(printed, [{ ok: false, network: 'login', signedIn: false, ended: null }]);
 });
 
 test('names the page where there is no browser, and leaves WARP off where it was off', async t => {
@@ -179,6 +185,31 @@ test('with the kill switch on, a browser that is killed closes the window, and s
   rmSync(alone.home.socket);
   await alone.closedWindow;
   await running;
+});
+
+test('with the kill switch on, the end of a sign-in from outside is named, and the last test in JSON', async t => {
+  const unreachable: Verdict = { network: 'unreachable', loginPage: null };
+  const ends: [SignInEnd, RegExp][] = [
+    ['time', /^The time for the sign-in is over/],
+    ['network', /another network/],
+    ['tunnel', /WARP connected/],
+    ['unblocked', /turned off or paused/],
+    ['away', /locked/],
+    ['logout', /logged out/],
+    ['sleep', /sleep/],
+    ['helper', /-u culvert-killswitch-sign-in$/],
+    ['service', /-u culvert-killswitch$/],
+  ];
+  for (const [ended, words] of ends) {
+    const { run, block, printed } = await stage(t, [login, unreachable], 'is closed', ended);
+    block();
+    assert.equal(await run(), 1);
+    assert.match(String(printed), words);
+  }
+  const { run, block, printed } = await stage(t, [login, unreachable], 'is closed');
+  block();
+  await run();
+  assert.deepEqual(printed, [{ ok: false, network: 'unreachable', signedIn: false, ended: 'closed' }]);
 });
 
 test('with the kill switch on, the root service tests the network, with WARP off and no window open', async t => {
