@@ -75,14 +75,13 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     // without a network nothing is decided: the machine may wake up where it was
     const concerns = places.length > 0 && (rules.length > 0 || memory.made.length > 0);
     if (concerns && isReported(context)) await tunnel.refresh('stale');
-    const decides = concerns && isReady(context);
     const key = placeKey(places, rules);
-    if (decides && key !== memory.place) {
+    if (concerns && key !== memory.place) {
       once.clear();
       save({ place: key, reverted: false, acted: null, followed: [] });
     }
     const decision = decide(places, rules, situation());
-    if (decides && !memory.reverted) await holder.hold(decision, limit);
+    if (concerns && !memory.reverted) await (isReady(context) ? holder.hold : holder.holdWithoutWarp)(decision, limit);
     return {
       ...reading,
       rules: rules.map(rule => describe(rule, answers())),
@@ -143,7 +142,7 @@ export function isReported({ state }: Pick<Context, 'state'>): boolean {
   return status.state !== 'unknown' && !status.blocked;
 }
 
-/** Nothing is changed before the settings are known as well, and whether an organization manages the device. */
+/** Nothing but the kill switch is changed before the settings are known as well, and whether an organization manages the device. */
 function isReady(context: Pick<Context, 'state'>): boolean {
   const { settings, account } = context.state.snapshot();
   return isReported(context) && Object.keys(settings).length > 0 && account.managed !== null;

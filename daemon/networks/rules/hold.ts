@@ -99,6 +99,12 @@ export function createHolder(
       if (routes) await attempt('routes', () => endOtherRoutes(routes.value));
       for (const effect of holding) await attempt(effect.rule, () => set(effect, limit));
     },
+    /** Holds what needs no WARP: it may have crashed, or not be registered. */
+    async holdWithoutWarp({ effects }: NetworkDecision, limit: Limit | undefined): Promise<void> {
+      problem = null;
+      const effect = effects.find(({ subject, state }) => subject === 'killSwitch' && state === 'holds');
+      if (effect) await attempt(effect.rule, () => set(effect, limit));
+    },
     /** Restores everything that rules changed. Turning the kill switch off needs an administrator, unless it was not kept yet. */
     async revert(): Promise<void> {
       problem = null;

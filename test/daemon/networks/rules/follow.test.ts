@@ -323,6 +323,18 @@ test('a kill switch that a rule turned on is reverted with the rest, and stays o
   assert.equal(state.snapshot().killSwitch.enabled, true);
 });
 
+test('a kill switch does not wait for WARP, and the rest does', async t => {
+  const { go, networks, killSwitches, state, words } = stage(t, { connected: false });
+  const { status } = state.snapshot();
+  state.set('status', { ...status, blocked: 'not-registered' });
+  await networks().set({ document: CAFES });
+  assert.deepEqual(await go(cafe), []);
+  assert.deepEqual(killSwitches, [{ enabled: true, allowLan: false, confirmWithin: 120 }]);
+  state.set('status', status);
+  await until(() => words().join() === 'setProtocol WireGuard');
+  assert.equal(killSwitches.length, 1);
+});
+
 test('an effect that can cut off reverts where the network changed, until it was kept once', async t => {
   const { go, networks, changes, killSwitches, state, memory, words, restart } = stage(t);
   const unconfirmed = () => state.snapshot().changes.map(({ subject, confirmBy }) => [subject, confirmBy !== null]);
