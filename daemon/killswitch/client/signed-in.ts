@@ -19,8 +19,8 @@ export function createSignedIn(places: Places, record: (signIn: HistorySignIn) =
   async function takeNew(): Promise<void> {
     const time = statSync(join(places.run, SIGN_INS_FILE), { throwIfNoEntry: false })?.mtimeMs ?? null;
     if (time === null || time === seen) return;
-    seen = time;
     const reports = Reports.parse(await askService({ method: 'SignedIn' }, false, places));
+    seen = time; // after a failure it asks again
     for (const report of reports) record(report);
     last = reports.at(-1) ?? last;
   }
