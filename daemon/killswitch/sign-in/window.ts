@@ -126,7 +126,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
   /** @throws SwitchError */
   async function openFor(uid: Open['uid'], seconds: number): Promise<Open> {
     try {
-      const started = await start(edges, { uid, seconds }, { beat, close });
+      const started = await start(edges, { uid, seconds }, { beat, closeOf });
       edges.alarm(SILENCE_SECONDS.first, silent);
       open = started;
       await edges.fill(elementsOf(started));
@@ -147,12 +147,12 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
   }
 
   /** Repeats the elements in the kernel, unless the window has to close. */
-  async function beat(): Promise<void> {
+  async function beat(verdict: Open['verdict']): Promise<void> {
     if (isBeating) return;
     isBeating = true;
     try {
       await inTurn(async () => {
-        if (!open) return;
+        if (open?.verdict !== verdict) return;
         const why = await reasonToClose(edges, open);
         if (why !== null) return end(why);
         open.link = { ...open.link, hardware: open.link.hardware ?? edges.link()?.hardware ?? null };
@@ -185,6 +185,12 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
 
   const close = (why: SignInEnd) => inTurn(() => end(why));
 
+  /** Ends the window of a helper; what an earlier helper still says is not for a later window. */
+  const closeOf = (verdict: Open['verdict'], why: SignInEnd) =>
+    inTurn(async () => {
+      if (open?.verdict === verdict) await end(why);
+    });
+
   async function signIn({
     uid,
     seconds,
@@ -215,9 +221,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     try {
       return await verdict;
     } finally {
-      await inTurn(async () => {
-        if (open?.verdict === verdict) await end('closed');
-      });
+      await closeOf(verdict, 'closed');
     }
   }
 
@@ -230,11 +234,17 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
   };
 }
 
+/** Effects that a helper has on its own window. */
+interface Ways {
+  beat(verdict: Open['verdict']): Promise<void>;
+  closeOf(verdict: Open['verdict'], why: SignInEnd): Promise<void>;
+}
+
 /** Starts the helper, without letting it out. @throws SwitchError, Error */
 async function start(
   edges: WindowEdges,
   { uid, seconds }: { uid: Open['uid']; seconds: number },
-  { beat, close }: { beat(): Promise<void>; close(why: SignInEnd): Promise<void> },
+  { beat, closeOf }: Ways,
 ): Promise<Open> {
   const { link, servers } = await wayOut(edges);
   let found = (_verdict: Verdict) => {};
@@ -243,14 +253,14 @@ async function start(
   });
   const passed: Open['passed'] = new Map();
   const helper = await edges.startHelper({
-    beat: () => void beat(),
+    beat: () => void beat(verdict),
     reported(value) {
       const host = passedIn(value);
       if (uid === null) found(verdictIn(value) ?? UNREACHABLE);
       else if (host && (passed.has(host.host) || passed.size < MAX_HOSTS)) passed.set(host.host, host);
     },
-    released: () => void close('closed'),
-    ended: () => void close('helper'),
+    released: () => void closeOf(verdict, 'closed'),
+    ended: () => void closeOf(verdict, 'helper'),
   });
   const openedAt = edges.now();
   const presence = uid === null ? null : await edges.presence(uid);

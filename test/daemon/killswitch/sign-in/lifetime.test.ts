@@ -126,6 +126,26 @@ for (const [what, why, change] of [
     assert.deepEqual(world.reports.at(-1), { uid: USER, hosts: [{ ...total, received: 3 }], ended: why });
   });
 
+test('the last words of a helper are not for the next window', async () => {
+  const { world, window, signIn } = play();
+  await signIn(300);
+  const first = world.events!;
+  world.lastWords = () => {
+    world.lastWords = () => {};
+    // queued behind the next window
+    void signIn(300);
+    first.released();
+    first.ended();
+  };
+  await window.close('closed');
+  await window.takeReports({ uid: USER }); // behind all of them
+  assert.deepEqual([window.isOpen(), world.stopped], [true, 1]);
+  const { fills } = world;
+  first.beat();
+  await window.takeReports({ uid: USER });
+  assert.equal(world.fills, fills);
+});
+
 test('ends where the gateway, once it is known, answers with another hardware address', async () => {
   const { world, window, beat, signIn } = play();
   await signIn(300);
