@@ -12,7 +12,7 @@ import type {
   NetworksRequest,
   NetworksTried,
   NetworksWhatIf,
-  RuleEffect,
+  RuleRecord,
 } from './api/schema/traffic/networks.ts';
 import type {
   Routes,
@@ -196,7 +196,7 @@ export interface HistoryControl {
   /** Records a sign-in to a network. */
   signedIn(signIn: HistorySignIn): void;
   /** Records what a rule for networks has set. */
-  ruled(effect: RuleEffect): void;
+  ruled(effect: RuleRecord): void;
   /** Deletes everything. @throws Problem state-not-writable */
   clear(): Promise<{ ok: true }>;
 }

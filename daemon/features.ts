@@ -1,7 +1,7 @@
 // Loads the features that no first request needs (kill switch, apps, updates, doctor) on first use.
 
 import { existsSync } from 'node:fs';
-import type { RuleEffect } from './api/schema/traffic/networks.ts';
+import type { RuleRecord } from './api/schema/traffic/networks.ts';
 import { createApps } from './apps/apps.ts';
 import { createChanges } from './changes/changes.ts';
 import type { FeatureContext, Features } from './controls.ts';
@@ -26,7 +26,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
     changes,
     routes: routes.get,
     killSwitch: killSwitch.get,
-    ruled: (effect: RuleEffect) => history.ruled(effect),
+    ruled: (effect: RuleRecord) => history.ruled(effect),
   };
   const networks = once(async () => (await import('./networks/networks.ts')).createNetworks(context, parts));
   const settingsFile = once(async () =>

@@ -111,9 +111,9 @@ export function createHistory(
       unwritten.add(state.snapshot(), tunnel.changing(), undefined, { signIn });
       void write(); // the root service has forgotten it
     },
-    ruled({ subject, value, rule }) {
-      if (recording)
-        unwritten.add(state.snapshot(), tunnel.changing(), undefined, { effect: { subject, value, rule } });
+    ruled({ subject, value, rule, ended }) {
+      const effect = { subject, value, rule, ...(ended ? { ended } : {}) };
+      if (recording) unwritten.add(state.snapshot(), tunnel.changing(), undefined, { effect });
     },
     async clear() {
       await write();

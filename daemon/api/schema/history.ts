@@ -1,7 +1,7 @@
 // Defines the wire types of the history: changes of the tunnel's state, samples of its figures, and totals.
 import * as z from 'zod/mini';
 import { DURATION } from '../duration.ts';
-import { RuleEffect } from './traffic/networks.ts';
+import { RuleRecord } from './traffic/networks.ts';
 import { HistorySignIn } from './traffic/sign-in.ts';
 import { Blocked, ConnectionState } from './traffic/tunnel.ts';
 import { Count, Time } from './values.ts';
@@ -21,8 +21,8 @@ export const HistoryChange = z.object({
   network: z.nullable(z.enum(['healthy', 'unstable'])),
   mode: z.nullable(z.string()),
   colo: z.nullable(z.string()),
-  /** A rule for networks has set this. */
-  effect: z.optional(RuleEffect),
+  /** A rule for networks has set this, or no longer holds. */
+  effect: z.optional(RuleRecord),
   /** A sign-in to a network that has ended. */
   signIn: z.optional(HistorySignIn),
 });

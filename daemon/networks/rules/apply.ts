@@ -1,5 +1,5 @@
 // Sets what a rule says, and restores previous values.
-import type { DecidedEffect, RuleEffect } from '../../api/schema/traffic/networks.ts';
+import type { DecidedEffect, RuleRecord } from '../../api/schema/traffic/networks.ts';
 import type { TunnelSubject } from '../../api/subjects.ts';
 import { actionsTo, currentValue } from '../../changes/values.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../../controls.ts';
@@ -16,8 +16,8 @@ export interface Parts {
   changes: Pick<ChangesControl, 'runWithLimit'>;
   routes(): Promise<RoutesControl>;
   killSwitch(): Promise<Pick<KillSwitchControl, 'set' | 'decide'>>;
-  /** Called with what a rule has set. */
-  ruled(effect: RuleEffect): void;
+  /** Called with what a rule has set, and with what ended. */
+  ruled(effect: RuleRecord): void;
 }
 
 export function createApplier(
@@ -90,26 +90,27 @@ export function createApplier(
       return valueNow(subject as TunnelSubject) === value;
     },
 
-    /** Sets the previous value, unless it was changed since. */
-    async restore(made: Made): Promise<void> {
+    /** Sets the previous value, unless it was changed since. @returns whether it did */
+    async restore(made: Made): Promise<boolean> {
       if (made.subject === 'killSwitch') {
         const { enabled, allowLan, unconfirmed } = state.snapshot().killSwitch;
-        if (!enabled) return;
+        if (!enabled) return false;
         const control = await killSwitch();
         await (unconfirmed ? control.decide('revert') : control.set({ enabled: false, allowLan }));
-        return;
+        return true;
       }
       if (made.subject === 'routes') {
         const control = await routes();
         const { document } = await control.read();
         const left = removedFrom(document, new Set(made.set));
-        if (parseDocument(left).lines.length < parseDocument(document).lines.length)
-          await control.apply({ document: left, cause: 'preset' });
-        return;
+        const isChanged = parseDocument(left).lines.length < parseDocument(document).lines.length;
+        if (isChanged) await control.apply({ document: left, cause: 'preset' });
+        return isChanged;
       }
       await tunnel.refresh('stale');
-      if (valueNow(made.subject) !== made.set) return;
+      if (valueNow(made.subject) !== made.set) return false;
       await setValue({ subject: made.subject, value: made.before } as Settable, {});
+      return true;
     },
   };
 }

@@ -32,7 +32,8 @@ export function createHolder(
   async function end(subjects: (made: Made) => boolean, returnsAll: boolean): Promise<void> {
     for (const entry of memory.made.filter(({ change }) => subjects(change)))
       await attempt(entry.change.subject, async () => {
-        if (entry.returns || returnsAll) await applier.restore(entry.change);
+        const isRestored = (entry.returns || returnsAll) && (await applier.restore(entry.change));
+        if (isRestored && entry.effect) ruled({ ...entry.effect, ended: true });
         const followed = memory.followed.filter(name => !name.startsWith(`${entry.change.subject} `));
         save({ made: memory.made.filter(each => each !== entry), followed });
       });
@@ -63,11 +64,11 @@ export function createHolder(
     save({ tried: those(null), kept: [...new Set([...memory.kept, ...those(true)])].slice(-MAX_KEPT) });
   }
 
-  function record(change: Made): void {
+  function record({ subject, value, rule }: DecidedEffect, change: Made): void {
     const before = memory.made.find(each => each.change.subject === change.subject && each.returns);
     const others = memory.made.filter(each => each.change.subject !== change.subject);
     const returns = before !== undefined || returnsAfter(change);
-    save({ made: [...others, { change: joined(before?.change, change), returns }] });
+    save({ made: [...others, { change: joined(before?.change, change), returns, effect: { subject, value, rule } }] });
   }
 
   /** @param limit undefined: a change that can cut off has one until it was kept once */
@@ -77,14 +78,14 @@ export function createHolder(
     const name = `${effect.subject} ${effect.value}`;
     if (memory.followed.includes(name)) return; // a change by hand since then holds
     // before it is changed: a change that fails, or that the daemon does not outlive, may have taken effect
-    const intend = (made: Made) => void (returnsAfter(made) && record(made));
+    const intend = (made: Made) => void (returnsAfter(made) && record(effect, made));
     const change = await applier.set(effect, limit ?? (isTried ? { confirmWithin: TRIAL_SECONDS } : {}), intend);
     save({ followed: [...memory.followed, name] });
     if (change === null) return;
     ruled(effect);
     save({ acted: { rule: effect.rule, at: new Date().toISOString() } });
     if (isTried) save({ tried: [...memory.tried.filter(each => each !== trial), trial] });
-    if (!returnsAfter(change)) record(change);
+    if (!returnsAfter(change)) record(effect, change);
   }
 
   return {

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import { MODES, PROTOCOLS } from '../../api/actions.ts';
+import { RuleEffect } from '../../api/schema/traffic/networks.ts';
 import { Time } from '../../api/schema/values.ts';
 import { errno, reason } from '../../system/errno.ts';
 import { replaceFile } from '../../system/files.ts';
@@ -29,7 +30,7 @@ const Memory = z.object({
   /** Effects that were set there, as `subject value`: what the user does afterwards holds. */
   followed: z.array(z.string()),
   /** Changes by rules. Only one that `returns` does so when its network is left. */
-  made: z.array(z.object({ change: Made, returns: z.boolean() })),
+  made: z.array(z.object({ change: Made, returns: z.boolean(), effect: z.optional(RuleEffect) })),
   /** Effects that can cut off, as `rule subject value`, and were set since they were last kept or reverted. */
   tried: z._default(z.array(z.string()), []),
   /** Those of them that were kept once, which are set without a limit. */

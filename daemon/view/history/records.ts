@@ -73,7 +73,13 @@ export function changeWords(change: HistoryChange, tr: Translator): { title: str
     // Translators: %s is a city, such as Frankfurt
     colo && fill(_('via %s'), placeName(colo)),
     // Translators: the first %s is the name of a rule for networks, the second what it does, such as WARP is paused
-    effect && fill(_('Rule “%s”: %s'), effect.rule, actText(effect, tr)),
+    effect &&
+      fill(
+        // Translators: the same, where the rule was left and the value before is set again
+        effect.ended ? _('Rule “%s” no longer holds: %s') : _('Rule “%s”: %s'),
+        effect.rule,
+        actText(effect, tr),
+      ),
     signIn && signInWords(signIn, tr),
     kind === 'start' && _('Recording started'),
   ];

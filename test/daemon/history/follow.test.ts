@@ -155,18 +155,20 @@ test('keeps each thing that a rule for networks did, also where the state stays'
   history.ruled({ subject: 'routes', value: 'lan', rule: 'lab' });
   status('disconnected');
   history.ruled({ subject: 'connection', value: 'off', rule: 'home' });
+  history.ruled({ subject: 'connection', value: 'off', rule: 'home', ended: true });
   enable(false);
   history.ruled({ subject: 'mode', value: 'doh', rule: 'home' });
   const { changes } = await history.read({});
   assert.deepEqual(
     changes
       .filter(({ kind }) => kind !== 'stop')
-      .map(({ state, effect }) => [state, effect && `${effect.rule} ${effect.subject}`]),
+      .map(({ state, effect }) => [state, effect && `${effect.rule} ${effect.subject}${effect.ended ? ' ended' : ''}`]),
     [
       ['connected', 'cafes protocol'],
       ['connected', 'cafes killSwitch'],
       ['connected', 'lab routes'],
       ['disconnected', 'home connection'],
+      ['disconnected', 'home connection ended'],
     ],
   );
 });

@@ -93,6 +93,10 @@ export const RuleEffect = z.object({
 });
 export type RuleEffect = z.infer<typeof RuleEffect>;
 
+/** An effect in the history; `ended`: the value before is set again. */
+export const RuleRecord = z.extend(RuleEffect, { ended: z.optional(z.literal(true)) });
+export type RuleRecord = z.infer<typeof RuleRecord>;
+
 export const NetworkDecision = z.object({
   /** The rule of each link; null if none is for it. */
   links: z.array(z.object({ device: z.string(), rule: z.nullable(z.string()) })),

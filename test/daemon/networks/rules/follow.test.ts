@@ -96,7 +96,7 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
         changes,
         routes: async () => ({ ...routes, presets: () => ({ ok: true, presets }) }),
         killSwitch,
-        ruled: ({ subject, rule }) => void ruled.push(`${rule} ${subject}`),
+        ruled: ({ subject, rule, ended }) => void ruled.push(`${rule} ${subject}${ended ? ' ended' : ''}`),
       },
       {
         settleMs: 1,
@@ -161,7 +161,7 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
 }
 
 test('a rule that lowers the protection asks, holds once it is allowed, and gives everything back elsewhere', async t => {
-  const { go, networks, state, words } = stage(t);
+  const { go, networks, state, words, ruled } = stage(t);
   assert.deepEqual(await go(home), []);
   const answer = await networks().set({ document: RULES });
   assert.deepEqual([answer.ok, answer.document, words()], [true, RULES, []]);
@@ -172,7 +172,9 @@ test('a rule that lowers the protection asks, holds once it is allowed, and give
   assert.equal((await networks().answer({ rule: 'home', answer: 'always' })).rules[0]?.allowed, true);
   assert.deepEqual(words(), ['disconnect', 'setMode doh']);
   assert.equal(state.snapshot().networks?.acted?.rule, 'home');
+  ruled.length = 0;
   assert.deepEqual(await go(other), ['connect', 'setMode warp']);
+  assert.deepEqual(ruled, ['home connection ended', 'home mode ended']);
   assert.deepEqual(await go(home), ['disconnect', 'setMode doh'], 'it asks no second time');
 });
 

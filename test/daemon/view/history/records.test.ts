@@ -44,6 +44,11 @@ test('a change is described in words', () => {
       'All traffic, via Amsterdam, Rule “cafes”: Kill switch is on',
     ],
     [
+      { effect: { subject: 'connection', value: 'off', rule: 'home', ended: true } },
+      'Connected',
+      'All traffic, via Amsterdam, Rule “home” no longer holds: WARP is paused',
+    ],
+    [
       { state: 'disconnected', colo: null, signIn: { ended: 'closed', endedAt, hosts } },
       'Disconnected',
       'Sign-in outside WARP: login.example 3.0 kB, other hosts 1 B',
