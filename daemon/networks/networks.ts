@@ -3,6 +3,7 @@ import type { Networks } from '../api/schema/traffic/networks.ts';
 import type { NetworksControl } from '../controls.ts';
 import { reason } from '../system/errno.ts';
 import { askBus } from './links/bus.ts';
+import { greetGateway } from './links/gateways.ts';
 import type { Reading } from './links/links.ts';
 import { type Monitor, monitorNetworks } from './links/monitor.ts';
 import { readLinks } from './links/read-links.ts';
@@ -16,16 +17,18 @@ import { parseRules, revisionOf } from './rules/rules.ts';
 const LEASE_MS = 120_000;
 /** Quiet time after which a network is complete. */
 const SETTLE_MS = 2_000;
-const RETRY_MS = 5_000;
+const AGAIN_MS = [1_000, 5_000];
 
 interface Options {
   leaseMs?: number;
   settleMs?: number;
-  /** Time after which a read that failed is repeated, once. */
-  retryMs?: number;
+  /** Times after which a reading that lacks something is repeated. */
+  againMs?: readonly number[];
   read?: () => Promise<Reading>;
   /** Notices changes. */
   watch?: typeof monitorNetworks;
+  /** Has the kernel ask for the hardware address of a gateway. */
+  greet?: typeof greetGateway;
   /** Asks a beacon. */
   proves?: typeof isProven;
 }
@@ -34,40 +37,58 @@ interface Options {
 export function createNetworks(context: Context, parts: Parts, options: Options = {}): NetworksControl {
   const { env, state, say } = context;
   const { leaseMs = LEASE_MS, settleMs = SETTLE_MS, watch = monitorNetworks, proves = isProven } = options;
-  const { read: readOnce = () => readLinks(askBus(env)), retryMs = RETRY_MS } = options;
+  const { read: readOnce = () => readLinks(askBus(env)), againMs = AGAIN_MS, greet = greetGateway } = options;
   const follower = createFollower(context, parts, proves);
   const settler = createSettler(settleMs, read, reading => void follow(reading));
   let monitor: Monitor | null = null;
   let lease: NodeJS.Timeout | undefined;
   let unsubscribe = () => {};
   let last: Reading = { service: null, links: [] };
-  let retry: NodeJS.Timeout | null = null;
+  /** Repetitions since the network changed. */
+  let repeated = 0;
+  let repetition: NodeJS.Timeout | undefined;
 
   /** Never rejects: a service that does not answer has not lost its networks. */
   async function read(): Promise<Reading> {
     try {
       last = await readOnce();
-      if (retry) clearTimeout(retry);
-      retry = null;
     } catch (error) {
-      if (!retry) {
-        say(`Networks: ${reason(error)}`);
-        retry = setTimeout(settler.changed, retryMs);
-        retry.unref();
-      }
+      say(`Networks: ${reason(error)}`);
+      repeat();
     }
     return last;
   }
 
+  /** Reads again soon, a few times after each change of the network. */
+  function repeat(): void {
+    const delay = againMs[repeated];
+    if (repetition || delay === undefined) return;
+    repeated += 1;
+    repetition = setTimeout(() => {
+      repetition = undefined;
+      settler.changed();
+    }, delay);
+    repetition.unref();
+  }
+
+  function changed(): void {
+    repeated = 0;
+    settler.changed();
+  }
+
   async function follow(reading: Reading, limit?: Limit) {
     const networks = await follower.follow(reading, limit);
-    if (monitor) state.set('networks', networks);
+    if (!monitor) return networks;
+    state.set('networks', networks);
+    const { gateways, hasSilentBeacon } = follower.lacks();
+    for (const gateway of gateways) greet(gateway);
+    if (gateways.length > 0 || hasSilentBeacon) repeat();
     return networks;
   }
 
   function begin(): void {
     if (monitor) return;
-    monitor = watch(env, settler.changed, why => say(`Changes of the network are not noticed: ${why}.`));
+    monitor = watch(env, changed, why => say(`Changes of the network are not noticed: ${why}.`));
     let wasReported = isReported(context);
     unsubscribe = state.subscribe(() => {
       if (!wasReported && isReported(context)) settler.changed();
@@ -77,8 +98,8 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
 
   function end(): void {
     clearTimeout(lease);
-    if (retry) clearTimeout(retry);
-    retry = null;
+    clearTimeout(repetition);
+    repetition = undefined;
     settler.stop();
     unsubscribe();
     monitor?.stop();

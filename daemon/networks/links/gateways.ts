@@ -1,10 +1,21 @@
 // Reads the IPv4 default gateways and their hardware addresses from the kernel's tables, without rights or processes.
+import { createSocket } from 'node:dgram';
 import { readText } from '../../system/files.ts';
 
 export interface Gateway {
   address: string;
   /** Null until a packet was exchanged. */
   hardware: string | null;
+}
+
+/** The discard service (RFC 863). */
+const DISCARD = 9;
+
+/** Sends an empty packet to a gateway, so that the kernel asks for its hardware address. Never throws. */
+export function greetGateway(address: string): void {
+  const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+  socket.on('error', () => {});
+  socket.send('', DISCARD, address, () => socket.close());
 }
 
 const UP_AND_GATEWAY = 0x3;

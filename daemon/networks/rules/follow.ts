@@ -32,6 +32,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   const once = new Map<string, boolean>();
   /** Hardware addresses of the gateways, as they were read last. */
   let gateways: (string | null)[] = [];
+  let lacks: Lacks = { gateways: [], hasSilentBeacon: false };
   const answers = () => new Map([...Object.entries(memory.answers), ...once]);
   let last: Promise<unknown> = Promise.resolve();
 
@@ -72,6 +73,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     const rules = rulesIn(documentOf(context));
     const places = await place(reading, rules);
     forget(places);
+    lacks = lackingIn(places, rules);
     // without a network nothing is decided: the machine may wake up where it was
     const concerns = places.length > 0 && (rules.length > 0 || memory.made.length > 0);
     if (concerns && isReported(context)) await tunnel.refresh('stale');
@@ -102,6 +104,8 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   return {
     /** True while networks have to be watched even without a client that reads them. */
     isNeeded: () => rulesIn(documentOf(context)).length > 0 || memory.made.length > 0,
+    /** Evidence that the last decision lacked. */
+    lacks: () => lacks,
     /** @param limit for what the rules change now; undefined where the network changed, and not the rules */
     follow: (reading: Reading, limit?: Limit) => inTurn(() => follow(reading, limit)),
 
@@ -134,6 +138,21 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
         save({ reverted: true });
       }),
   };
+}
+
+/** Evidence for rules that a later reading may have. */
+interface Lacks {
+  /** Addresses whose hardware address is not known, and a rule names one. */
+  gateways: string[];
+  hasSilentBeacon: boolean;
+}
+
+function lackingIn(places: readonly Placed[], rules: readonly Rule[]): Lacks {
+  const namesGateway = rules.some(({ match }) => match.gateway !== undefined);
+  const unknown = places.flatMap(({ link }) => (link.gatewayHardware === null && link.gateway ? [link.gateway] : []));
+  const isSilent = ({ link, proven }: Placed) =>
+    rules.some(rule => rule.match.beacon && isFor(rule, link) && !proven.has(rule.name));
+  return { gateways: namesGateway ? unknown : [], hasSilentBeacon: places.some(isSilent) };
 }
 
 /** WARP has reported its state, and can be used. */

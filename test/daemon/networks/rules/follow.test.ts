@@ -89,6 +89,8 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
   let notice = () => {};
   let isSilent = () => false;
   const proven = new Set<string>();
+  const greeted: string[] = [];
+  let asked = 0;
   const create = () =>
     createNetworks(
       context,
@@ -101,7 +103,8 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
       {
         settleMs: 1,
         leaseMs: 60_000,
-        retryMs: 1,
+        againMs: [1, 1],
+        greet: address => void greeted.push(address),
         read: async () => {
           if (isSilent()) throw new Error('NetworkManager does not answer');
           return { service: 'NetworkManager', links: structuredClone(links) };
@@ -110,7 +113,10 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
           notice = changed;
           return { stop: () => (notice = () => {}) };
         },
-        proves: async ({ address }) => proven.has(address),
+        proves: async ({ address }) => {
+          asked += 1;
+          return proven.has(address);
+        },
       },
     );
   let networks = create();
@@ -128,6 +134,8 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
     ruled,
     proven,
     presets,
+    greeted,
+    asked: () => asked,
     words,
     networks: () => networks,
     /** Goes to another network, and resolves with what was done about it. */
@@ -454,6 +462,28 @@ test('a read without an answer keeps the networks as they were, and is repeated'
   assert.deepEqual(await go(other), [], 'what was read last');
   await until(() => state.snapshot().networks?.links[0]?.name === 'Wired');
   assert.deepEqual(said, ['Networks: NetworkManager does not answer']);
+});
+
+test('a gateway that a rule could be for is asked for, three times at most for each change', async t => {
+  const { go, networks, greeted, state } = stage(t);
+  const unknown = { ...home, gateway: '192.0.2.1' };
+  await go(unknown);
+  await networks().set({ document: RULES });
+  assert.deepEqual(greeted, [], 'no rule names a gateway');
+  await networks().set({ document: '[[network]]\nname = "own"\ngateway = "02:00:00:00:00:01"\nwarp = "connect"\n' });
+  await until(() => greeted.length === 3);
+  await go({ ...unknown, gatewayHardware: '02:00:00:00:00:01' });
+  assert.deepEqual([greeted.length, state.snapshot().networks?.decision.links[0]?.rule], [3, 'own']);
+});
+
+test('a beacon that does not answer is asked again, three times at most for each change', async t => {
+  const { go, networks, asked, move } = stage(t);
+  const beacon = `{address = "192.0.2.1:8443", sha256 = "${'ab'.repeat(32)}"}`;
+  await go(home);
+  await networks().set({ document: `[[network]]\nname = "lab"\nbeacon = ${beacon}\nwarp = "connect"\n` });
+  await until(() => asked() === 3);
+  await move(cafe);
+  await until(() => asked() === 6);
 });
 
 test('refuses a document with a mistake, or of an older revision, and follows none of it', async t => {
