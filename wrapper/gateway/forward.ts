@@ -18,6 +18,7 @@ import {
   isBilled,
   namedIn,
   partsOf,
+  plainPath,
   toolCallIn,
   verdictOf,
 } from './messages.ts';
@@ -28,7 +29,6 @@ const SESSION = 'mcp-session-id';
 
 /** Parts of a request that has begun. */
 interface Asked {
-  path: string;
   body: Body;
   /** A name for it, if a program may make it again and mean the same. */
   again: string;
@@ -162,7 +162,7 @@ async function forgetKey({ asked, turn }: Work): Promise<void> {
 
 async function readAsked(req: IncomingMessage, { http, placeholder }: Route): Promise<Asked> {
   const method = req.method ?? 'GET';
-  const path = pathOf(req);
+  const path = plainPath(pathOf(req));
   const body = await Body.read(req, http.replay_bytes);
   const creator = entryFor(http.creators, method, path);
   const follower = entryFor(http.followers, method, path);
@@ -173,7 +173,6 @@ async function readAsked(req: IncomingMessage, { http, placeholder }: Route): Pr
   const call = isCall ? toolCallIn(body.bytes.toString()) : undefined;
   const named = follower ? namedIn(req.url ?? '', text, follower.id) : (call?.named ?? []);
   return {
-    path,
     body,
     again: nameOf(req, body),
     hasKey: idempotencyKey(req) !== undefined,
@@ -204,9 +203,9 @@ export function turnFor(
   req: IncomingMessage,
   { again = '', named = [], wanted, given, careful = false }: Partial<Asked & { careful: boolean }> = {},
 ): Promise<Turn> {
-  const path = pathOf(req);
+  const path = plainPath(pathOf(req));
   const isAboutJob = isAbout(http.creators, req.method ?? 'GET', path);
-  const jobs = [...named, ...partsOf(path).filter(part => part !== placeholder)];
+  const jobs = [...named, ...partsOf(pathOf(req)).filter(part => part !== placeholder)];
   const ids = [...jobs, ...jobs.map(briefly), ...(again === '' ? [] : [again])];
   return Turn.open(plan, ledger.context, {
     command: isAboutJob ? 'http' : commandOf({ ...plan.provider.costs, ...plan.capacity.costs }, path),

@@ -96,7 +96,20 @@ export function baseOf(
   return bases.find(({ key_ends: end }) => key.endsWith(end))?.base ?? base;
 }
 
-/** The entry whose `request` is this one, such as `POST /v2/crawl`; `*` stands for any part of a path. */
+/**
+ * A path in the one form in which paths are compared. Providers also accept others, such as `/V2/Crawl/`, and such a request must not
+ * pass for one that is cheaper or creates no job.
+ */
+export function plainPath(path: string): string {
+  const read = path.replace(/%[2-7][\da-f]/gi, escaped => {
+    const character = decodeURIComponent(escaped);
+    return /[\w.~/-]/.test(character) ? character : escaped;
+  });
+  const { pathname } = new URL(read.replace(/[\\/]+/g, '/'), 'http://localhost');
+  return pathname.toLowerCase().replace(/(?<=.)\/$/, '');
+}
+
+/** The entry whose `request` is this one, such as `POST /v2/crawl`; `*` stands for any part of a path. The path is a plain one. */
 export function entryFor<T extends { request: string }>(
   entries: readonly T[],
   method: string,
@@ -117,13 +130,14 @@ export function isAbout(creators: HttpProvider['creators'], method: string, path
 }
 
 function startsLike(parts: readonly string[], pattern: string): boolean {
-  return pattern.split('/').every((part, index) => (part === '*' ? parts[index] : parts[index] === part));
+  const wanted = pattern.toLowerCase().split('/');
+  return wanted.every((part, index) => (part === '*' ? parts[index] : parts[index] === part));
 }
 
-/** The entry of the catalog's `costs` that a request is: the last word of its path. */
+/** The entry of the catalog's `costs` that a request is: the last word of its plain path. */
 export function commandOf(costs: Record<string, number>, path: string): string {
   const last = path.slice(path.lastIndexOf('/') + 1);
-  return Object.hasOwn(costs, last) ? last : 'http';
+  return Object.keys(costs).find(command => command.toLowerCase() === last) ?? 'http';
 }
 
 /** The job that a request names in a field of its query or body, in JSON or as a form. */

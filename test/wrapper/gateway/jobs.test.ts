@@ -195,6 +195,24 @@ test('a job costs once, however often it is asked about', async t => {
   );
 });
 
+test('a job that is created by another form of its path has its cost, and keeps its account', async t => {
+  const { ask, calls, gateway, box } = await openShipped(t, 'firecrawl', AB, (_key, req, res) =>
+    json(res, 200, req.url === '/usage' ? {} : { id: 'job-12345678' }),
+  );
+  for (const form of ['/v2/crawl/', '/V2/Crawl', '//v2/crawl', '/v2/%63rawl']) {
+    await ask(`POST ${form}`, '{}');
+    assert.ok(calls.at(-1)!.endsWith(` POST ${form}`));
+  }
+  assert.equal((await box.wrap(['accounts', 'use', 'firecrawl', 'b'])).exit, 0);
+  await ask('GET /V2/crawl/job-12345678/');
+  assert.equal(calls.at(-1), 'real-a GET /V2/crawl/job-12345678/');
+  await gateway.close();
+  assert.deepEqual(
+    auditOf(box).map(({ command, cost }) => [command, cost]),
+    [...Array(4).fill(['crawl', 10]), ['http', 0]],
+  );
+});
+
 test('when all accounts of a pool are out, machines say so in the words of the provider where they know them', async t => {
   const store = await storeServer(t);
   const { calls, port, server } = await startProvider(t, (key, _req, res) =>

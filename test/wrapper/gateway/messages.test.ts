@@ -11,6 +11,7 @@ import {
   isBilled,
   namedIn,
   passedOn,
+  plainPath,
   verdictOf,
 } from '../../../wrapper/gateway/messages.ts';
 import { digest } from '../../../wrapper/system/hash.ts';
@@ -110,4 +111,18 @@ test('the end of a key says which address of the provider it is for', () => {
   const bases = [{ key_ends: ':fx', base: 'https://free.example' }];
   assert.equal(baseOf({ base: 'https://api.example', bases }, 'key:fx'), 'https://free.example');
   assert.equal(baseOf({ base: 'https://api.example', bases }, 'key'), 'https://api.example');
+});
+
+test('a path is compared in one form, however it is written', () => {
+  for (const path of [
+    '/V2/Crawl',
+    '/v2/crawl/',
+    '//v2///crawl',
+    '/v2/%63rawl',
+    '/v2%2fcrawl',
+    '/v1/../v2/./crawl',
+    '/v2\\crawl',
+  ])
+    assert.equal(plainPath(path), '/v2/crawl', path);
+  for (const path of ['/', '/v2/a%3fb', '/v2/a%', '/v2/%ff', '/v2/%20']) assert.equal(plainPath(path), path);
 });
