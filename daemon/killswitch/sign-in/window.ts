@@ -106,6 +106,8 @@ interface Open {
   until: number;
   /** At the beginning. */
   presence: Presence | null;
+  /** Answers about it that did not come, in a row. */
+  silences: number;
   verdict: Promise<Verdict>;
   found(verdict: Verdict): void;
   passed: Map<string, PassedHost>;
@@ -115,6 +117,8 @@ interface Open {
 const DETECTION_SECONDS = 20;
 /** Silence after which the helper is given up: for the command to come, and between two heartbeats. */
 const SILENCE_SECONDS = { first: 20, next: 5 };
+/** Questions about the user's session without an answer, in a row, that end a sign-in. */
+const MOST_SILENCES = 2;
 const NOTHING: Elements = { [SIGN_IN.helpers]: [], [SIGN_IN.servers]: [] };
 
 /** @param changed called when the window was opened or closed */
@@ -265,7 +269,19 @@ async function start(
   const openedAt = edges.now();
   const presence = uid === null ? null : await edges.presence(uid);
   edges.report(`${nameOf(uid)} began on ${link.device}`);
-  return { uid, helper, link, servers, openedAt, until: openedAt + seconds, presence, verdict, found, passed };
+  return {
+    uid,
+    helper,
+    link,
+    servers,
+    openedAt,
+    until: openedAt + seconds,
+    presence,
+    silences: 0,
+    verdict,
+    found,
+    passed,
+  };
 }
 
 /** The link that the helper may leave by, and its name servers. @throws SwitchError NotEnabled, Failed */
@@ -283,13 +299,16 @@ async function wayOut(edges: WindowEdges): Promise<Pick<Open, 'link' | 'servers'
 }
 
 /** Why the window has to close; null while it may stay. */
-async function reasonToClose(edges: WindowEdges, { uid, link, until, presence }: Open): Promise<SignInEnd | null> {
+async function reasonToClose(edges: WindowEdges, current: Open): Promise<SignInEnd | null> {
+  const { uid, link, until, presence } = current;
   if (!edges.isBlocking()) return 'unblocked';
   if (edges.now() >= until) return 'time';
   if (edges.hasTunnel()) return 'tunnel';
   if (hasChanged(link, edges.link())) return 'network';
   if (uid === null || presence === null || presence === 'gone') return null;
   const now = await edges.presence(uid);
+  current.silences = now === null ? current.silences + 1 : 0;
+  if (current.silences >= MOST_SILENCES) return 'logout';
   if (now === 'gone' || (now === 'elsewhere' && presence !== 'elsewhere')) return 'logout';
   return now === 'away' && presence === 'active' ? 'away' : null;
 }

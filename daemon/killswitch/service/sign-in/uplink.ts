@@ -12,7 +12,7 @@ const NM = 'org.freedesktop.NetworkManager';
 const LOGIN = 'org.freedesktop.login1';
 /** ARPHRD_ETHER, which Wi-Fi has as well. */
 const ETHERNET = '1';
-/** A bus that does not answer closes the window. */
+/** A logind that twice does not answer closes the window. */
 const ANSWER_MS = 2_000;
 
 export function createUplink(bus: Gio.DBusConnection) {

@@ -157,6 +157,18 @@ test('ends where the gateway, once it is known, answers with another hardware ad
   assert.equal(window.isOpen(), false);
 });
 
+test('ends where nobody knows twice in a row whether the user is still there', async () => {
+  const { world, window, beat, signIn } = play();
+  await signIn(300);
+  for (const presence of [null, 'active', null] as const) {
+    world.presence = presence;
+    await beat();
+    assert.equal(window.isOpen(), true);
+  }
+  await beat();
+  assert.deepEqual([window.isOpen(), (world.reports.at(-1) as { ended: string }).ended], [false, 'logout']);
+});
+
 test('a sign-in that began without a session, or at no screen, does not end with one', async () => {
   for (const [before, after, isOpen] of [
     [null, 'away', true],
