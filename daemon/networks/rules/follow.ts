@@ -83,7 +83,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
       save({ place: key, reverted: false, acted: null, followed: [] });
     }
     const decision = decide(places, rules, situation());
-    if (concerns && !memory.reverted) await (isReady(context) ? holder.hold : holder.holdWithoutWarp)(decision, limit);
+    if (concerns && !memory.reverted) await holder.hold(decision, { limit, rules, hasWarp: isReady(context) });
     return {
       ...reading,
       rules: rules.map(rule => describe(rule, answers())),

@@ -4,6 +4,7 @@ import { reason } from '../../system/errno.ts';
 import type { createApplier, Limit, Parts } from './apply.ts';
 import { strengthOfMode } from './decide.ts';
 import type { Keeper, Made } from './memory.ts';
+import { keyOf, type Rule } from './rules.ts';
 
 /** Seconds in which the user keeps what a rule changed when the network changed. Somebody has to notice first. */
 const TRIAL_SECONDS = 120;
@@ -11,6 +12,13 @@ const TRIAL_SECONDS = 120;
 const CUT_OFF: readonly DecidedEffect['subject'][] = ['mode', 'protocol', 'killSwitch'];
 /** Kept effects that are remembered. */
 const MAX_KEPT = 200;
+
+interface Holding {
+  limit: Limit | undefined;
+  rules: readonly Rule[];
+  /** Without WARP, which may have crashed or not be registered, only the kill switch holds. */
+  hasWarp: boolean;
+}
 
 export function createHolder(
   { memory, save }: Keeper,
@@ -72,8 +80,9 @@ export function createHolder(
   }
 
   /** @param limit undefined: a change that can cut off has one until it was kept once */
-  async function set(effect: DecidedEffect, limit: Limit | undefined): Promise<void> {
-    const trial = `${effect.rule} ${effect.subject} ${effect.value}`;
+  async function set(effect: DecidedEffect, limit: Limit | undefined, rules: readonly Rule[]): Promise<void> {
+    const rule = rules.find(({ name }) => name === effect.rule);
+    const trial = `${rule && keyOf(rule)} ${effect.subject} ${effect.value}`;
     const isTried = CUT_OFF.includes(effect.subject) && !memory.kept.includes(trial);
     const name = `${effect.subject} ${effect.value}`;
     if (memory.followed.includes(name)) return; // a change by hand since then holds
@@ -90,21 +99,19 @@ export function createHolder(
 
   return {
     problem: () => problem,
-    async hold({ effects }: NetworkDecision, limit: Limit | undefined): Promise<void> {
+    async hold({ effects }: NetworkDecision, { limit, rules, hasWarp }: Holding): Promise<void> {
       problem = null;
-      learn();
-      const holding = effects.filter(({ state }) => state === 'holds');
-      const lasts = ({ subject }: Made) => holding.some(each => each.subject === subject);
-      await end(made => !lasts(made), false);
-      const routes = holding.find(({ subject }) => subject === 'routes');
-      if (routes) await attempt('routes', () => endOtherRoutes(routes.value));
-      for (const effect of holding) await attempt(effect.rule, () => set(effect, limit));
-    },
-    /** Holds what needs no WARP: it may have crashed, or not be registered. */
-    async holdWithoutWarp({ effects }: NetworkDecision, limit: Limit | undefined): Promise<void> {
-      problem = null;
-      const effect = effects.find(({ subject, state }) => subject === 'killSwitch' && state === 'holds');
-      if (effect) await attempt(effect.rule, () => set(effect, limit));
+      const holding = effects.filter(
+        ({ state, subject }) => state === 'holds' && (hasWarp || subject === 'killSwitch'),
+      );
+      if (hasWarp) {
+        learn();
+        const lasts = ({ subject }: Made) => holding.some(each => each.subject === subject);
+        await end(made => !lasts(made), false);
+        const routes = holding.find(({ subject }) => subject === 'routes');
+        if (routes) await attempt('routes', () => endOtherRoutes(routes.value));
+      }
+      for (const effect of holding) await attempt(effect.rule, () => set(effect, limit, rules));
     },
     /** Restores everything that rules changed. Turning the kill switch off needs an administrator, unless it was not kept yet. */
     async revert(): Promise<void> {

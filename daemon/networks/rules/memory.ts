@@ -31,7 +31,7 @@ const Memory = z.object({
   followed: z.array(z.string()),
   /** Changes by rules. Only one that `returns` does so when its network is left. */
   made: z.array(z.object({ change: Made, returns: z.boolean(), effect: z.optional(RuleEffect) })),
-  /** Effects that can cut off, as `rule subject value`, and were set since they were last kept or reverted. */
+  /** Effects that can cut off, as `key subject value` with the key of the rule, and were set since they were last kept or reverted. */
   tried: z._default(z.array(z.string()), []),
   /** Those of them that were kept once, which are set without a limit. */
   kept: z._default(z.array(z.string()), []),

@@ -371,6 +371,12 @@ test('an effect that can cut off reverts where the network changed, until it was
   await go(cafe);
   assert.deepEqual([unconfirmed(), memory.values.protocol], [[], 'WireGuard']);
   assert.deepEqual(killSwitches.at(-1), { enabled: true, allowLan: false });
+
+  await go(other);
+  state.set('killSwitch', { ...state.snapshot().killSwitch, enabled: false });
+  await networks().set({ document: CAFES.replace('any = "unknown-wifi"', 'ssid = "Café"') });
+  await go(cafe);
+  assert.deepEqual(unconfirmed().sort(), both, 'another rule of the same name was not kept');
 });
 
 test('a preset of routes bypasses WARP on a network that its beacon proves, and nowhere else', async t => {
