@@ -21,15 +21,16 @@ import { read, write } from './streams.ts';
 
 const HTTP_PORT = 80;
 const CONNECT_SECONDS = 5;
-/** For one page, its name included. */
-const LIMIT_MS = 10_000;
+/** For a page and for the certificate after it, names included: together less than the root service waits. */
+const LIMIT_MS = { page: 10_000, certificate: 8_000 };
 /** More than the fields of an expected answer. */
 const MAX_HEAD_BYTES = 8_192;
 
 /** Asks all pages at the same time, and where none answers, looks at a certificate. Never rejects. */
 export async function probe(servers: readonly string[]): Promise<Verdict> {
-  const verdict = judge(await Promise.all(TARGETS.map(target => Promise.race([ask(target, servers), tooLate()]))));
-  return verdict.network === 'unreachable' ? askSecurely(servers).catch(() => UNREACHABLE) : verdict;
+  const verdict = judge(await Promise.all(TARGETS.map(target => within(LIMIT_MS.page, ask(target, servers), SILENT))));
+  if (verdict.network !== 'unreachable') return verdict;
+  return within(LIMIT_MS.certificate, askSecurely(servers), UNREACHABLE).catch(() => UNREACHABLE);
 }
 
 /** @throws GLib.Error where no server speaks TLS */
@@ -68,8 +69,9 @@ function isTrusted(connection: Gio.SocketConnection, host: string, port: number)
   );
 }
 
-function tooLate(): Promise<Answer> {
-  return new Promise(resolve => setTimeout(() => resolve(SILENT), LIMIT_MS));
+/** @param otherwise the result where there is none in time */
+function within<T>(ms: number, work: Promise<T>, otherwise: T): Promise<T> {
+  return Promise.race([work, new Promise<T>(resolve => setTimeout(() => resolve(otherwise), ms))]);
 }
 
 /** Never rejects. */
