@@ -39,7 +39,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
   const { leaseMs = LEASE_MS, settleMs = SETTLE_MS, watch = monitorNetworks, proves = isProven } = options;
   const { read: readOnce = () => readLinks(askBus(env)), againMs = AGAIN_MS, greet = greetGateway } = options;
   const follower = createFollower(context, parts, proves);
-  const settler = createSettler(settleMs, read, reading => void follow(reading));
+  const settler = createSettler(settleMs, read, reading => void follow(async () => reading));
   let monitor: Monitor | null = null;
   let lease: NodeJS.Timeout | undefined;
   let unsubscribe = () => {};
@@ -76,7 +76,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
     settler.changed();
   }
 
-  async function follow(reading: Reading, limit?: Limit) {
+  async function follow(reading: () => Promise<Reading>, limit?: Limit) {
     const networks = await follower.follow(reading, limit);
     if (!monitor) return networks;
     state.set('networks', networks);
@@ -112,7 +112,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
     clearTimeout(lease);
     lease = setTimeout(() => follower.isNeeded() || end(), leaseMs);
     lease.unref();
-    const networks = await follow(await read(), limit);
+    const networks = await follow(read, limit);
     const document = documentOf(context);
     const { invalid } = parseRules(document);
     return { ok: true, ...networks, document, revision: revisionOf(document), invalid };

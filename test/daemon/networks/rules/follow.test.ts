@@ -88,6 +88,8 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
   });
   let notice = () => {};
   let isSilent = () => false;
+  let slow: Promise<void> | null = null;
+  let reads = 0;
   const proven = new Set<string>();
   const greeted: string[] = [];
   let asked = 0;
@@ -106,8 +108,13 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
         againMs: [1, 1],
         greet: address => void greeted.push(address),
         read: async () => {
+          const present = structuredClone(links);
+          reads += 1;
+          const wait = slow;
+          slow = null;
+          await wait;
           if (isSilent()) throw new Error('NetworkManager does not answer');
-          return { service: 'NetworkManager', links: structuredClone(links) };
+          return { service: 'NetworkManager', links: present };
         },
         watch: (_env, changed) => {
           notice = changed;
@@ -135,6 +142,7 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
     proven,
     presets,
     greeted,
+    reads: () => reads,
     asked: () => asked,
     words,
     networks: () => networks,
@@ -155,6 +163,14 @@ function stage(t: TestContext, given: Partial<Values> = {}) {
             .networks?.links.map(each => each.name)
             .join() === to.map(each => each.name).join(),
       );
+    },
+    /** The next read resolves when the returned function is called. */
+    delay() {
+      let go = () => {};
+      slow = new Promise(resolve => {
+        go = resolve;
+      });
+      return () => go();
     },
     /** @param left reads that get no answer from now on */
     silence(left: number) {
@@ -490,6 +506,20 @@ test('a beacon that does not answer is asked again, three times at most for each
   await until(() => asked() === 3);
   await move(cafe);
   await until(() => asked() === 6);
+});
+
+test('a slow read is not followed after a later one', async t => {
+  const { go, networks, delay, reads, move, state } = stage(t);
+  await go(cafe);
+  const before = reads();
+  const release = delay();
+  const reading = networks().read();
+  await until(() => reads() === before + 1);
+  const moved = move(home);
+  await until(() => reads() === before + 2);
+  release();
+  await Promise.all([reading, moved]);
+  assert.equal(state.snapshot().networks?.links[0]?.name, 'Home');
 });
 
 test('refuses a document with a mistake, or of an older revision, and follows none of it', async t => {
