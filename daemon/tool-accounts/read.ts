@@ -1,5 +1,6 @@
 // Reads the store of culvert-wrap: accounts, their remaining quotas, shims, and the last runs. Contacts no provider.
-import { type Catalog, loadCatalog, type Provider } from '../../wrapper/catalog/catalog.ts';
+import { type Catalog, loadCatalog } from '../../wrapper/catalog/catalog.ts';
+import type { Provider } from '../../wrapper/catalog/provider.ts';
 import { type AuditEntry, readAudit } from '../../wrapper/store/audit.ts';
 import { type Account, readConfig } from '../../wrapper/store/config.ts';
 import { type AccountReport, describeAccounts, sharedWith, totalOf } from '../../wrapper/store/describe.ts';

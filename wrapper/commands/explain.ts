@@ -1,6 +1,6 @@
 // Implements `explain <cli> [args]`: what would happen, and why, without running anything.
 
-import type { Rule } from '../catalog/catalog.ts';
+import type { Rule } from '../catalog/provider.ts';
 import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/store/address.ts';
 import { type Chosen, chooseAccount } from '../run/accounts/select-account.ts';

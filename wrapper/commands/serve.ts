@@ -1,6 +1,6 @@
 // Implements `serve`: the gateway of a tool's provider, and the tokens with which programs use it.
 import { once } from 'node:events';
-import type { HttpProvider } from '../catalog/catalog.ts';
+import type { HttpProvider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { httpOf, newPlaceholder, startGateway } from '../gateway/gateway.ts';
 import { isFree, portOf, urlOf } from '../gateway/port.ts';

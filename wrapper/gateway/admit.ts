@@ -1,6 +1,6 @@
 // Decides whether a request is one of a program that was given a placeholder. Pure.
 import { timingSafeEqual } from 'node:crypto';
-import type { HttpProvider } from '../catalog/catalog.ts';
+import type { HttpProvider } from '../catalog/provider.ts';
 import { digest } from '../system/hash.ts';
 import { isKeyHeader, keyIn, keysInProtocols } from './key-places.ts';
 

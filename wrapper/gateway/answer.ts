@@ -1,7 +1,7 @@
 // Sends the provider's answer on to the program, without the key.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { HttpProvider } from '../catalog/catalog.ts';
+import type { HttpProvider } from '../catalog/provider.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
 import type { Turn } from '../run/turn.ts';
 import { readStart, type Start } from '../system/read-start.ts';

@@ -1,6 +1,6 @@
 // Forwards one request: with the account whose turn it is, and with the next one after a limit, until the first byte goes out.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HttpProvider } from '../catalog/catalog.ts';
+import type { HttpProvider } from '../catalog/provider.ts';
 import { BODY } from '../run/jobs.ts';
 import { Turn, type Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';

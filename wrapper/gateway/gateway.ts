@@ -13,7 +13,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { HttpProvider } from '../catalog/catalog.ts';
+import type { HttpProvider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
 import { EXIT, errno, reason, say, WrapError } from '../system/errors.ts';

@@ -2,7 +2,7 @@
  * Finds the places of a request in which the provider expects its key, and puts the key there. Anywhere else a placeholder stays what
  * it is: a program could otherwise have the provider send the key on, for example in an address that it asks the provider to read.
  */
-import type { HttpProvider } from '../catalog/catalog.ts';
+import type { HttpProvider } from '../catalog/provider.ts';
 import { parseJson } from '../run/rules/classify.ts';
 import { isRecord } from '../system/shape.ts';
 

@@ -11,7 +11,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { urlToHttpOptions } from 'node:url';
-import type { HttpProvider } from '../catalog/catalog.ts';
+import type { HttpProvider } from '../catalog/provider.ts';
 import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
 import { countPassed } from '../system/buffers.ts';

@@ -1,7 +1,8 @@
 // Compiles configuration and catalog into plans.
 
 import { rmSync } from 'node:fs';
-import { loadCatalog, type Provider, providerOf } from '../catalog/catalog.ts';
+import { loadCatalog, providerOf } from '../catalog/catalog.ts';
+import type { Provider } from '../catalog/provider.ts';
 import { Capacity, readConfig } from '../store/config.ts';
 import { type Plan, planFile, type Sources, shortcutFile, stampOf } from '../store/plan.ts';
 import { removeStamps, sourceStamps, writeStamps } from '../store/source-stamps.ts';

@@ -1,5 +1,5 @@
 // Asks a provider whether a credential works, by its usage endpoint or another address of the catalog.
-import type { Provider } from '../catalog/catalog.ts';
+import type { Provider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { accountEnvironment, callerEnvironment } from '../run/accounts/environment.ts';
 import type { Account } from '../store/config.ts';

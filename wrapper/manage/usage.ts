@@ -2,7 +2,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { rootCertificates } from 'node:tls';
-import type { Provider } from '../catalog/catalog.ts';
+import type { Provider } from '../catalog/provider.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import { at } from '../run/rules/classify.ts';
 import type { Remaining } from '../store/state.ts';

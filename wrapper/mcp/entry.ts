@@ -1,5 +1,6 @@
 // Says which MCP server a command line starts, and what its errors mean. Pure.
-import type { Catalog, McpServer, Provider } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { McpServer, Provider } from '../catalog/provider.ts';
 import { cooldownOf, type Verdict } from '../run/rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
 

@@ -1,5 +1,6 @@
 // Puts the gateway in place of a provider's MCP server over HTTP, in the entry of a client, or takes it out.
-import type { Catalog, HttpProvider } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { HttpProvider } from '../catalog/provider.ts';
 import { isForMcp, keyIn } from '../gateway/key-places.ts';
 import { sha256 } from '../system/hash.ts';
 import { isRecord, isText } from '../system/shape.ts';

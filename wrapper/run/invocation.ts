@@ -1,6 +1,6 @@
 // Reads a command line the way the catalog describes the CLI.
 
-import type { Provider } from '../catalog/catalog.ts';
+import type { Provider } from '../catalog/provider.ts';
 import type { Invocation } from '../context.ts';
 import { isCommandIn } from './rules/classify.ts';
 

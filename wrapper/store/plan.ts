@@ -1,7 +1,7 @@
 // Stores configuration and catalog compiled per CLI, so that a run reads one JSON file and no TOML. Holds no secret.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Provider } from '../catalog/catalog.ts';
+import type { Provider } from '../catalog/provider.ts';
 import { readText } from '../system/files.ts';
 import type { Account, Capacity, Pool } from './config.ts';
 import type { Paths } from './paths.ts';

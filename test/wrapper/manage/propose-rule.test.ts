@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { Rule } from '../../../wrapper/catalog/catalog.ts';
+import { Rule } from '../../../wrapper/catalog/provider.ts';
 import { proposeRule } from '../../../wrapper/manage/propose-rule.ts';
 import { classify } from '../../../wrapper/run/rules/classify.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';

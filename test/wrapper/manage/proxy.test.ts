@@ -7,7 +7,7 @@ import * as https from 'node:https';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Provider } from '../../../wrapper/catalog/catalog.ts';
+import { Provider } from '../../../wrapper/catalog/provider.ts';
 import { proxyFor } from '../../../wrapper/manage/proxy.ts';
 import { checkCredential, queryUsage } from '../../../wrapper/manage/usage.ts';
 import { temporary } from '../../support/temporary.ts';

@@ -1,6 +1,7 @@
 // Implements the commands that change one account, with a shim (`firecrawl login add`) or without (`accounts add`).
 import { isatty } from 'node:tty';
-import { loadCatalog, type Provider, providerOf } from '../../catalog/catalog.ts';
+import { loadCatalog, providerOf } from '../../catalog/catalog.ts';
+import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { refreshPlans } from '../../manage/compile.ts';
 import { ACCOUNT_NAME, type Account, editConfig, readConfig, SOURCE, same } from '../../store/config.ts';

@@ -1,5 +1,6 @@
 // Finds the credentials that upstream CLIs keep for themselves, for `accounts import --stored`.
-import type { Catalog, Provider } from '../../catalog/catalog.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { expand } from '../../manage/usage.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';

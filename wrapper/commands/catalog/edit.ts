@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { isatty } from 'node:tty';
 import { parse } from 'smol-toml';
-import { type Catalog, loadCatalog, Provider } from '../../catalog/catalog.ts';
+import { type Catalog, loadCatalog } from '../../catalog/catalog.ts';
+import { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { type Failure, proposeRule } from '../../manage/propose-rule.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';

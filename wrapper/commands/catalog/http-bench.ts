@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { stringify } from 'smol-toml';
-import type { HttpProvider, Provider } from '../../catalog/catalog.ts';
+import type { HttpProvider, Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { newPlaceholder, startGateway } from '../../gateway/gateway.ts';
 import { keyValue } from '../../gateway/key-places.ts';

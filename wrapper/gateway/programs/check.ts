@@ -1,6 +1,6 @@
 // Finds what is wrong with programs that use a gateway: a placeholder that is refused, a proxy in between, a key that was left.
 import { readdirSync } from 'node:fs';
-import type { HttpProvider } from '../../catalog/catalog.ts';
+import type { HttpProvider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';
 import { loadPlan } from '../../run/load-plan.ts';

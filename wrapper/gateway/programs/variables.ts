@@ -1,5 +1,5 @@
 // Says with which variables a program uses a gateway.
-import type { HttpProvider } from '../../catalog/catalog.ts';
+import type { HttpProvider } from '../../catalog/provider.ts';
 
 /**
  * Variables for a program: the address, and the placeholder in place of a key.

@@ -1,6 +1,6 @@
 // Runs the login step of a CLI that can't be switched by its environment before the upstream, and remembers it by digest.
 
-import type { Provider } from '../../catalog/catalog.ts';
+import type { Provider } from '../../catalog/provider.ts';
 import type { CliState } from '../../store/state.ts';
 import { parseDuration } from '../../system/duration.ts';
 import { sha256 } from '../../system/hash.ts';

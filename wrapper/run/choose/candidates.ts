@@ -1,5 +1,5 @@
 // Orders the accounts that a command may use. Pure, so that `explain` and a run can't disagree.
-import type { Provider } from '../../catalog/catalog.ts';
+import type { Provider } from '../../catalog/provider.ts';
 import type { Account, Capacity } from '../../store/config.ts';
 import { isBeingProbed, isCoolingDown, PROBE_MS } from '../../store/cooldown.ts';
 import type { CliState } from '../../store/state.ts';

@@ -1,6 +1,6 @@
 // Reports what a command costs, whether anything is left for it, and when to warn. Pure.
 
-import type { Provider } from '../../catalog/catalog.ts';
+import type { Provider } from '../../catalog/provider.ts';
 import type { Capacity } from '../../store/config.ts';
 import type { CliState } from '../../store/state.ts';
 import { isCommandIn } from '../rules/classify.ts';

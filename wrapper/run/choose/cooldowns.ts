@@ -1,5 +1,5 @@
 // Says how long an account cools down after a failure. Pure.
-import type { Provider } from '../../catalog/catalog.ts';
+import type { Provider } from '../../catalog/provider.ts';
 import type { Cooldown, NamedCooldown } from '../../store/cooldown.ts';
 import { formatDuration } from '../../system/duration.ts';
 import type { Verdict } from '../rules/classify.ts';

@@ -1,5 +1,5 @@
 // Decides what an attempt's end means, by the catalog's rules alone. Pure, so that recordings can be replayed through it.
-import type { Rule } from '../../catalog/catalog.ts';
+import type { Rule } from '../../catalog/provider.ts';
 import type { NamedCooldown } from '../../store/cooldown.ts';
 import { parseDuration } from '../../system/duration.ts';
 

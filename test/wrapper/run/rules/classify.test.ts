@@ -1,7 +1,7 @@
 // Cases for each part of a rule that says what the end of an attempt means.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Rule } from '../../../../wrapper/catalog/catalog.ts';
+import type { Rule } from '../../../../wrapper/catalog/provider.ts';
 import {
   at,
   classify,
