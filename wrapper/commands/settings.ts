@@ -2,10 +2,10 @@
 import * as path from 'node:path';
 import type { Context } from '../context.ts';
 import { distrust, readDirectoryFile, trust } from '../manage/directory.ts';
-import { DIRECTORY_FILE } from '../run/find-up.ts';
 import { readAudit } from '../store/audit.ts';
 import { readConfig } from '../store/config.ts';
 import { readInstalls } from '../store/installs.ts';
+import { DIRECTORY_FILE } from '../store/paths.ts';
 import { describeSource } from '../store/secrets.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { emit, table, time } from './print.ts';

@@ -1,6 +1,6 @@
 // Says what belongs to an account or a connection in a message, and what an answer means for the account. Pure.
 import type { HttpProvider } from '../catalog/provider.ts';
-import type { Retry } from '../run/choose/cooldowns.ts';
+import type { Retry } from '../run/choose/failures.ts';
 import { at, cooldownOf, parseJson } from '../run/rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
 import { REQUEST } from '../store/state.ts';

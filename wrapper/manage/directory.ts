@@ -1,8 +1,7 @@
 // Choosing an account by directory: a .culvert-wrap.toml counts only once the user has trusted it.
 import { parse } from 'smol-toml';
 import type { DirectoryChoice } from '../context.ts';
-import { directoryFile } from '../run/find-up.ts';
-import type { Paths } from '../store/paths.ts';
+import { directoryFile, type Paths } from '../store/paths.ts';
 import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
 import { readText, withLock, writeAtomic } from '../system/files.ts';
 import { sha256 } from '../system/hash.ts';

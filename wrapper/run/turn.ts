@@ -10,7 +10,7 @@ import { chooseAccount, jobIn } from './accounts/select-account.ts';
 import { type Candidate, type Choice, isBound, orderCandidates } from './choose/candidates.ts';
 import { costOf, needsUsage } from './choose/capacity.ts';
 import { afterReturning, afterTaking, begin, type Failure, next } from './choose/choose.ts';
-import { cooldownFor, describeFailure, isLimitOfAddress, type Retry } from './choose/cooldowns.ts';
+import { cooldownFor, describeFailure, isLimitOfAddress, type Retry } from './choose/failures.ts';
 import { idsOf, jobInPool, keepJob, RENEW_MS } from './jobs.ts';
 import { type Journal, type Save, startJournal } from './journal.ts';
 

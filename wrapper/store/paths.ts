@@ -1,12 +1,15 @@
 // Names the wrapper's files and directories (XDG base directories).
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 declare const __NAME__: string | undefined;
 
 /** Name of the directories and of the entries in the keyring; a development build has its own (data/build/profiles.mjs). */
 export const NAME = typeof __NAME__ === 'string' ? `${__NAME__}-wrap` : 'culvert-wrap';
+
+/** File by which a directory chooses accounts. */
+export const DIRECTORY_FILE = '.culvert-wrap.toml';
 
 export interface Paths {
   /** `~/.config/culvert-wrap`, 0700. */
@@ -68,6 +71,15 @@ export function stateDirectory(env: NodeJS.ProcessEnv): string {
 
 export function configDirectory(env: NodeJS.ProcessEnv): string {
   return join(base(env, 'XDG_CONFIG_HOME', '.config'), NAME);
+}
+
+/** The nearest `.culvert-wrap.toml` at or above `directory`. */
+export function directoryFile(directory: string): string | undefined {
+  for (let dir = resolve(directory); ; dir = dirname(dir)) {
+    const file = join(dir, DIRECTORY_FILE);
+    if (existsSync(file)) return file;
+    if (dir === dirname(dir)) return undefined;
+  }
 }
 
 function pathsIn(configDir: string, state: string): Paths {

@@ -2,10 +2,9 @@
 import { join } from 'node:path';
 import { addRun } from '../../store/active-runs.ts';
 import type { Account } from '../../store/config.ts';
-import { configDirectory, type Paths } from '../../store/paths.ts';
+import { configDirectory, directoryFile, type Paths } from '../../store/paths.ts';
 import type { Plan } from '../../store/plan.ts';
 import { readText } from '../../system/files.ts';
-import { directoryFile } from '../find-up.ts';
 import { pinForChildren } from './select-account.ts';
 
 /** Variables that the shim sets for this process only. */

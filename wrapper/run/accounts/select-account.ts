@@ -1,13 +1,13 @@
-// Selects the account that comes first. Shared by a run and by `explain`, so that they can't disagree.
+// Selects the account that comes first, unless a run around this one has. Shared by a run and by `explain`, so that they can't disagree.
 
 import type { Context, Invocation } from '../../context.ts';
-import type { Paths } from '../../store/paths.ts';
+import { innermostRun } from '../../store/active-runs.ts';
+import { directoryFile, type Paths } from '../../store/paths.ts';
 import { hadAccounts, type Plan } from '../../store/plan.ts';
 import { type CliState, readState } from '../../store/state.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
 import { expandHome, readText } from '../../system/files.ts';
 import type { Choice } from '../choose/candidates.ts';
-import { directoryFile } from '../find-up.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../rules/regex-limit.ts';
 
@@ -130,6 +130,26 @@ export async function namedAccount(
   const directory = (await load()).chooseByDirectory(cli, cwd, paths);
   if (directory.kind === 'chosen') return `the account "${directory.account}" of ${directory.file}`;
   return directory.kind === 'broken' ? `the account that ${directory.file} names` : undefined;
+}
+
+/** Reports whether this CLI was started within one of its own runs, with no other account named since. */
+export async function isNested(
+  cli: string,
+  args: readonly string[],
+  { env, cwd, paths, load }: Pick<Context, 'env' | 'cwd' | 'paths' | 'load'>,
+): Promise<boolean> {
+  const run = innermostRun(env, cli);
+  if (!run) return false;
+  const { account } = run;
+  const pinned = pinnedAccount(cli, env.CULVERT_WRAP_ACCOUNT);
+  if (pinned !== undefined) return pinned === account;
+  const job = jobIn(args, readState(paths, cli));
+  if (job) return job.account === account;
+  const file = directoryFile(cwd);
+  // After a failure another account than the one of the directory is in use.
+  if (file === undefined || encodeURIComponent(file) === run.file) return true;
+  const directory = (await load()).chooseByDirectory(cli, cwd, paths);
+  return directory.kind === 'chosen' ? directory.account === account : directory.kind !== 'broken';
 }
 
 /** The ids of what the CLI opened last, where the command continues with it. */

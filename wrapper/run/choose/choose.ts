@@ -7,7 +7,7 @@ import { type Candidate, shareQuota } from './candidates.ts';
 export interface Failure {
   account: string;
   class: 'quota' | 'rate' | 'auth';
-  /** Why no other account may make the request again; see `obstacle.ts`. */
+  /** Why no other account may make the request again; see `obstacleTo`. */
   obstacle?: string | undefined;
 }
 

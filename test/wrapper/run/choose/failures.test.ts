@@ -1,12 +1,14 @@
-// The cooldown of an account after each failure, and its wording.
+// The cooldown of an account after each failure, its wording, and why a request is not made again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   cooldownFor,
   describeFailure,
   isLimitOfAddress,
+  obstacleTo,
   type Retry,
-} from '../../../../wrapper/run/choose/cooldowns.ts';
+  type Traces,
+} from '../../../../wrapper/run/choose/failures.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const HOUR = 3_600_000;
@@ -53,4 +55,36 @@ test('a failure names account, reason and end', () => {
   );
   assert.match(describeFailure('tool', 'a', { ...until(null), class: 'auth' }), /was refused \(auth, paused until its/);
   assert.match(describeFailure('tool', 'a', { ...until(NOW + HOUR), class: 'quota' }), /has no quota left \(quota/);
+});
+
+const NONE: Traces = {
+  isShown: false,
+  isRepeatable: true,
+  silentJob: [],
+  showingOptions: [],
+  isOfAddress: false,
+  isInputKept: true,
+};
+
+const CASES: [Partial<Traces>, string | undefined][] = [
+  [{}, undefined],
+  [{ interrupted: null }, undefined],
+  [{ interrupted: 'SIGTERM', job: 'j1' }, 'SIGTERM arrived'],
+  [{ job: 'j1', isShown: true }, 'the job j1 already exists'],
+  [{ isShown: true, isRepeatable: false }, 'part of its output has been passed on'],
+  [{ isRepeatable: false, silentJob: ['quota'] }, 'the command must run once only'],
+  [{ silentJob: ['rate', 'quota'], isOfAddress: true }, 'it may have created a job without printing its id'],
+  [
+    { silentJob: ['quota'], showingOptions: ['--wait', '--json'] },
+    'it may have created a job without printing its id (--wait or --json shows it)',
+  ],
+  [{ silentJob: ['rate'] }, undefined],
+  [{ isOfAddress: true, isInputKept: false }, 'the limit is one of this network address, not of the account'],
+  [{ isInputKept: false }, 'its standard input could not be kept'],
+];
+
+test('the first reason counts', () => {
+  for (const [traces, expected] of CASES) {
+    assert.equal(obstacleTo('quota', { ...NONE, ...traces }), expected, JSON.stringify(traces));
+  }
 });

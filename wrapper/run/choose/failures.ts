@@ -1,8 +1,9 @@
-// Says how long an account cools down after a failure. Pure.
+// Says what a failure means: how long its account cools down, and why the request is not made again. Pure.
 import type { Provider } from '../../catalog/provider.ts';
 import type { Cooldown, NamedCooldown } from '../../store/cooldown.ts';
 import { formatDuration } from '../../system/duration.ts';
 import type { Verdict } from '../rules/classify.ts';
+import type { Failure } from './choose.ts';
 
 export type Retry = Verdict & { kind: 'retry' };
 
@@ -39,4 +40,39 @@ export function describeFailure(cli: string, account: string, cooldown: Cooldown
       ? 'paused until its credential changes'
       : `paused for ${formatDuration(cooldown.until - cooldown.since)}`;
   return `${cli}: account "${account}" ${CLASS_TEXT[cooldown.class]} (${cooldown.class}, ${rest})`;
+}
+
+/** Known facts about a failed request. */
+export interface Traces {
+  /** Signal that ended it from outside: `SIGTERM`. */
+  interrupted?: string | null | undefined;
+  /** The job that it created. */
+  job?: string | undefined;
+  /** Part of its answer has been passed on. */
+  isShown: boolean;
+  /** It may be made twice. */
+  isRepeatable: boolean;
+  /** Failures after which a job may exist whose id was not printed. */
+  silentJob: readonly Failure['class'][];
+  /** Options of the tool that print the id of such a job. */
+  showingOptions: readonly string[];
+  /** The limit is one of this network address. */
+  isOfAddress: boolean;
+  /** Its input was kept. */
+  isInputKept: boolean;
+}
+
+/** Why the request is not repeated, or `undefined` where it can be. */
+export function obstacleTo(failure: Failure['class'], traces: Traces): string | undefined {
+  const { interrupted, job, showingOptions } = traces;
+  if (interrupted) return `${interrupted} arrived`;
+  if (job !== undefined) return `the job ${job} already exists`;
+  if (traces.isShown) return 'part of its output has been passed on';
+  if (!traces.isRepeatable) return 'the command must run once only';
+  if (traces.silentJob.includes(failure)) {
+    const showing = showingOptions.length > 0 ? ` (${showingOptions.join(' or ')} shows it)` : '';
+    return `it may have created a job without printing its id${showing}`;
+  }
+  if (traces.isOfAddress) return 'the limit is one of this network address, not of the account';
+  return traces.isInputKept ? undefined : 'its standard input could not be kept';
 }
