@@ -99,7 +99,7 @@ function isSame(
   );
 }
 
-/** The figures of one read. Null where the tunnel CLI reported none that are kept. */
+/** The figures of one read. Null if the tunnel CLI reported none that are kept. */
 function readingOf(tunnel: Tunnel, last: Counters | null): { sample: Sample | null; counters: Counters | null } | null {
   const at = Math.floor(Date.parse(tunnel.at ?? '') / 1000);
   const { bytesReceived, bytesSent, latencyMs, loss } = tunnel;

@@ -6,7 +6,7 @@ export const OBJECT_PATH = '/org/culvert/KillSwitch1';
 /** Directory of the published state, and the file in it. */
 export const RUN_DIRECTORY = '/run/culvert-killswitch';
 export const STATE_FILE = 'state.json';
-/** Sign-ins to networks that the users' daemons have not taken yet. Root alone can read it; everybody can see that it is there. */
+/** Sign-ins to networks that the users' daemons have not taken yet. Only root can read it; every user can see that it exists. */
 export const SIGN_INS_FILE = 'signed-in.json';
 
 // the boot guard publishes it where nothing else runs yet (data/killswitch/guard.in)

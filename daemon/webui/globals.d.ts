@@ -1,4 +1,4 @@
-// Declares what the bundler understands beside TypeScript.
+// Declares what the bundler understands next to TypeScript.
 declare module '*.css' {
   const text: string;
   export default text;

@@ -42,12 +42,28 @@ const WORDS = {
   unhinder: 'clearBlocked',
   '/nonexistent\\b': 'a place that cannot exist: it is the home of a user of Debian',
 };
+/** Words of translated English, in comments and titles of tests -> what a reader expects. Quoted words don't count. */
+const TRANSLATED = {
+  '(any|every|no|some)body\\b': 'someone, or the user, program or process that is meant',
+  'at once\\b': 'immediately, or in parallel',
+  'beside\\b': 'next to',
+  'by itself\\b': 'automatically',
+  '(?<!\\bthere )(is|are|was|were) none\\b': 'is invalid, or is not one',
+  'where there (is|are|was|were) none\\b': 'if there is none',
+  '(knows?|known) of\\b': 'know about, or a noun',
+  'look(s|ed|ing)? at\\b': 'read, check or inspect',
+  '(?<=[a-z] )meanwhile\\b(?!\\s{1,9}\\w)': 'in the meantime, or the event that is meant',
+  'mend(s|ed|ing)?\\b': 'fix or repair',
+  '(take[ns]?|taking|took) (\\w+ ){0,2}back\\b': 'revert or undo',
+  'told\\b': 'reported, or passed to',
+};
 /** Start of a comment, but not its further lines, or of the title of a test or a suite. */
 const START = String.raw`(?:/\*\*?\s+(?:\* )?|(?<!^\s*//.*\n\s*)// |\b(?:test|it|describe)(?:\.\w+)?\(\s*['"\`])`;
 /** Openings of comments and titles that make a reader look for the subject. */
 const OPENINGS = [
   ['of', 'a noun, such as "Path of the file"'],
   ['what|who|whoever|whatever|which|where|how', 'a noun, such as "Options of a fetch"'],
+  ['whether(?! to)', '"True if"'],
 ].map(([words, better]) => ({ pattern: new RegExp(`${START}(?:${words})\\b(?!.*\\?)`, 'gim'), better }));
 /** Terms that sentences for users do not use, from the table in CONTRIBUTING.md -> the usual ones. */
 const TERMS = {
@@ -85,8 +101,12 @@ const MODULES = /^(daemon|gnome|wrapper|manifest|data|test)\/.*\.(ts|tsx|mjs)$/;
 const TEXT =
   /\.(ts|tsx|mjs|js|md|sh|ui|in|css|toml|c|h|py|xml|[1-8]|policy|html|yml|spec)$|^culvert-tool$|^data\/deb\/control$/;
 const patternsOf = words =>
-  Object.entries(words).map(([word, better]) => ({ pattern: new RegExp(`(?<!\\w)${word}`, 'gi'), better }));
+  Object.entries(words).map(([word, better]) => ({
+    pattern: new RegExp(`(?<!\\w)${word.replaceAll(' ', '\\s+')}`, 'gi'),
+    better,
+  }));
 const banned = patternsOf({ ...SPELLINGS, ...WORDS });
+const translated = patternsOf(TRANSLATED);
 const terms = patternsOf(TERMS);
 
 const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
@@ -104,7 +124,13 @@ for (const file of files) {
   }
   for (const { pattern, better } of /\.(ts|tsx|mjs|js)$/.test(file) ? OPENINGS : [])
     for (const { index } of text.matchAll(pattern)) {
-      console.error(`${file}:${text.slice(0, index).split('\n').length}: begin with ${better}`);
+      console.error(`${file}:${lineAt(text, index)}: begin with ${better}`);
+      faults++;
+    }
+  const remarks = /\.(ts|tsx|mjs|js)$/.test(file) ? remarksOf(file, text) : '';
+  for (const { pattern, better } of translated)
+    for (const { index, 0: words } of remarks.matchAll(pattern)) {
+      console.error(`${file}:${lineAt(text, index)}: write "${better}" instead of "${words.replaceAll(/\s+/g, ' ')}"`);
       faults++;
     }
   for (const [index, line] of lines.entries())
@@ -128,7 +154,7 @@ function sentencesOf(file, text, lines) {
   if (!SOURCES.test(file) || VENDOR.test(file)) return [];
   const sentences = [];
   const add = (value, start) => {
-    if (/\w \w/.test(value)) sentences.push({ text: value, line: text.slice(0, start).split('\n').length });
+    if (/\w \w/.test(value)) sentences.push({ text: value, line: lineAt(text, start) });
   };
   new Visitor({
     Literal: ({ value, start }) => typeof value === 'string' && add(value, start),
@@ -136,6 +162,29 @@ function sentencesOf(file, text, lines) {
     JSXText: ({ value, start }) => add(value, start),
   }).visit(parseSync(file, text).program);
   return sentences;
+}
+
+/** Comments and titles of tests, at their places; the rest of the text, and what they quote, is blank. */
+function remarksOf(file, text) {
+  const titles = [...text.matchAll(/\b(?:test|it|describe)(?:\.\w+)?\(\s*(['"`])(.+?)\1/dg)].map(({ indices }) => ({
+    start: indices[2][0],
+    end: indices[2][1],
+  }));
+  const remarks = [...parseSync(file, text).comments, ...titles].sort((a, b) => a.start - b.start);
+  const blank = part => part.replaceAll(/[^\n]/g, ' ');
+  const decoration = /`[^`]*`|"[^"]*"|^\s*(?:\*|\/\/)/gm;
+  let at = 0;
+  let result = '';
+  for (const { start, end } of remarks) {
+    if (start < at) continue; // a title in a comment
+    result += blank(text.slice(at, start)) + text.slice(start, end).replaceAll(decoration, blank);
+    at = end;
+  }
+  return result;
+}
+
+function lineAt(text, offset) {
+  return text.slice(0, offset).split('\n').length;
 }
 
 /** The text of a file that may have been deleted since it was listed. */

@@ -55,7 +55,7 @@ export class Consumers {
     return this.all.some(({ digest }) => digest.equals(consumer.digest));
   }
 
-  /** Sets the cost of a request aside. @returns false where the budget has less */
+  /** Sets the cost of a request aside. @returns false if the budget has less */
   begin(consumer: Consumer, cost: number): boolean {
     const id = consumer.digest.toString('hex');
     const token = this.#tokens.find(each => each.token.digest === id)?.token;

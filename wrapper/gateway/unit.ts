@@ -61,7 +61,7 @@ export async function installUnits(
 
 /**
  * Ends a gateway that systemd starts, and removes its units.
- * @returns false where no unit is installed
+ * @returns false if no unit is installed
  * @throws WrapError `no-systemd`
  */
 export async function removeUnits(cli: string, context: Context): Promise<boolean> {

@@ -18,7 +18,7 @@ export interface BundleInput {
   results: readonly CheckResult[];
   entries: readonly LogEntry[];
   config: ConfigResponse | null;
-  /** Null where no daemon was there to ask. */
+  /** Null if no daemon was there to ask. */
   timeline: Timeline | null;
   /** Fixes that were applied, newest first. */
   history: readonly { id: string; label: string; at: string }[];

@@ -52,7 +52,7 @@ export function withoutSssd(text: string): string {
   return text.replace(/^\s*hosts:.*/m, line => line.replace(/\s+sss(?=\s|#|$)(?:\s*\[[^\]\n]*\])?/g, ''));
 }
 
-/** Empty where there is no such file. */
+/** Empty if there is no such file. */
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');

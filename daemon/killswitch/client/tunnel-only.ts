@@ -70,7 +70,7 @@ function unixSockets(path: string): string[] {
   }
 }
 
-/** Empty where the file has just been closed. */
+/** Empty if the file has just been closed. */
 function linkOf(path: string): string {
   try {
     return readlinkSync(path);

@@ -20,7 +20,7 @@ export interface Outside {
   /** null: the uplink has no IPv6, or the kernel can't forward it. */
   address6: string | null;
   gateway6: string | null;
-  /** False where only the kernel is in the way of IPv6. */
+  /** False if only the kernel is in the way of IPv6. */
   complete: boolean;
   /** Address that names are asked of. */
   nameserver: string;

@@ -26,7 +26,7 @@ export interface SignInReports {
   take(uid: number): HistorySignIn[];
 }
 
-/** Never throws: a sign-in does not depend on its report. @param now ms since the epoch @param report told what failed */
+/** Never throws: a sign-in does not depend on its report. @param now ms since the epoch @param report called with the reason of a failure */
 export function createReports(files: ReportFiles, now: () => number, report: (trouble: string) => void): SignInReports {
   function tolerate<T>(act: () => T, otherwise: T): T {
     try {

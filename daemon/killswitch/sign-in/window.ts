@@ -45,7 +45,7 @@ export interface HelperEvents {
 }
 
 /**
- * Whether a user is at the screen: `away` while it is locked or another user is at it, `elsewhere` with sessions at no screen, such as
+ * Presence of a user at the screen: `away` while it is locked or another user is at it, `elsewhere` with sessions at no screen, such as
  * one over SSH, and `gone` without a session.
  */
 export type Presence = 'active' | 'away' | 'elsewhere' | 'gone';
@@ -62,7 +62,7 @@ export interface WindowEdges {
   hasTunnel(): boolean;
   /** The kill switch is on, and not paused. */
   isBlocking(): boolean;
-  /** Null where that is not known. */
+  /** Null if that is not known. */
   presence(uid: number): Promise<Presence | null>;
   /** Starts the helper. @throws Error */
   startHelper(events: HelperEvents): Promise<Helper>;

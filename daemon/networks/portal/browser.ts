@@ -49,7 +49,7 @@ const proxyWords = (port: number | null) =>
         '--disable-background-networking',
       ];
 
-/** @param port of a SOCKS5 proxy @returns the words that start a browser with a profile in a directory; null where none is installed */
+/** @param port of a SOCKS5 proxy @returns the words that start a browser with a profile in a directory; null if none is installed */
 export function browserWords(path: string, profile: string, url: string, port: number | null = null): string[] | null {
   const firefox = FIREFOX.find(name => isOn(path, name));
   if (firefox) return [firefox, '--no-remote', '--new-instance', '--profile', profile, url];
@@ -76,7 +76,7 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** @param parent directory for the profile @param port of a SOCKS5 proxy @returns null where there is no browser, or no display for one */
+/** @param parent directory for the profile @param port of a SOCKS5 proxy @returns null if there is no browser, or no display for one */
 export function openBrowser(
   url: string,
   parent: string,

@@ -54,11 +54,11 @@ export async function isProven(
   const there = target.includes(':') ? `[${target}]:${port}` : `${target}:${port}`;
   const fingerprint = await fingerprintOf(there, { localAddress }).catch(() => null);
   const isKey = fingerprint !== null && timingSafeEqual(Buffer.from(fingerprint, 'hex'), Buffer.from(sha256, 'hex'));
-  // the tunnel may have come up meanwhile
+  // the tunnel may have come up during the question
   return isKey && (await source()) === localAddress;
 }
 
-/** The address from which the kernel sends to a neighbor on a link; null where it sends by a router or another device. */
+/** The address from which the kernel sends to a neighbor on a link; null if it sends by a router or another device. */
 export function directSource(answer: KernelAnswer, device: string): string | null {
   if ('problem' in answer) return null;
   const { device: actual, gateway, source } = answer.route;

@@ -16,7 +16,7 @@ const SUBJECTS: readonly Subject[] = ['connection', 'mode', 'protocol', 'killSwi
 
 /** Settings without the rules, and the wishes of the user and the organization. */
 export interface Situation {
-  /** Null where that is not known yet, which counts as managed. */
+  /** Null if that is not known yet, which counts as managed. */
   managed: boolean | null;
   modeLocked: boolean;
   switchLocked: boolean;

@@ -106,7 +106,10 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     isNeeded: () => rulesIn(documentOf(context)).length > 0 || memory.made.length > 0,
     /** Evidence that the last decision lacked. */
     lacks: () => lacks,
-    /** @param read in its turn, so that a slow one is not followed after a later one @param limit for what the rules change now; undefined where the network changed, and not the rules */
+    /**
+     * @param read called in its turn, so that a slow reading is not followed after a later one
+     * @param limit for what the rules change now; undefined if the network changed, and not the rules
+     */
     follow: (read: () => Promise<Reading>, limit?: Limit) => inTurn(async () => follow(await read(), limit)),
 
     /** @throws Problem precondition-failed, document-invalid, config-not-writable */

@@ -6,7 +6,7 @@ import { strengthOfMode } from './decide.ts';
 import type { Keeper, Made } from './memory.ts';
 import { keyOf, type Rule } from './rules.ts';
 
-/** Seconds in which the user keeps what a rule changed when the network changed. Somebody has to notice first. */
+/** Seconds in which the user can keep what a rule changed when the network changed. It takes time to notice. */
 const TRIAL_SECONDS = 120;
 /** They can cut the machine off from the network. */
 const CUT_OFF: readonly DecidedEffect['subject'][] = ['mode', 'protocol', 'killSwitch'];

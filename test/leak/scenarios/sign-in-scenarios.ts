@@ -1,4 +1,4 @@
-// The time in which a user signs in to a network: the rules let one helper out, and every other sender is at work meanwhile.
+// The time in which a user signs in to a network: the rules let one helper out, while every other sender is at work.
 import { renderElements } from '../../../daemon/killswitch/rules/elements.ts';
 import { SIGN_IN, TABLE } from '../../../daemon/killswitch/rules/rules.ts';
 import { HOSTS, SENDERS, UPLINK } from '../classes.ts';
@@ -19,7 +19,7 @@ const ASKS = [
   { name: 'DNS of the link', how: 'udp', to: router4, port: 53 },
 ];
 
-/** Lets a user out as the root service does, with each heartbeat, while the body runs. The tunnel is gone meanwhile. */
+/** Lets a user out as the root service does, with each heartbeat, while the body runs and the tunnel is gone. */
 async function during<T>({ rig }: Stage, uid: number, body: () => Promise<T>): Promise<T> {
   const serve = ASKS.map(({ how, to, port }) => ({ how, at: to, port }));
   const site = await rig.router.fixture('answers.py', [], `${JSON.stringify({ serve })}\n`);

@@ -151,7 +151,7 @@ print(s.recv(2))`;
     },
     /** The network answers nothing anymore, and refuses nothing. */
     swallow: () => script(farInside, "nft 'add rule inet seen i drop'"),
-    /** True where the root service knows of bytes to a host. */
+    /** True if the root service has counted bytes to a host. */
     hasHeard: (host: string) => readFileSync(stage.path('run/sign-in.json'), 'utf8').includes(host),
     /** Why the last sign-in of a user ended, and the hosts that it reached. */
     async ended(uid = 0): Promise<HistorySignIn> {

@@ -1,4 +1,4 @@
-// JSON answers pass a gateway: texts in them are read and changed, whatever their size, and nobody waits for another one.
+// JSON answers pass a gateway: texts in them are read and changed, whatever their size, and no request waits for another one.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -51,10 +51,10 @@ test('text that is no document, ends early or is long passes as it is', () => {
     for (const size of [1, 5_000]) assert.equal(passed(text, ['next'], size).text, text);
 });
 
-/** More than a gateway could hold at once for answers of this kind. */
+/** More answers of this kind than a gateway could hold at the same time. */
 const MANY = 12;
 
-test('answers that nobody reads or that do not end delay no other', async t => {
+test('answers that are not read, or never end, delay no other', async t => {
   const large = 'x'.repeat(20_000_000);
   const { port } = await startProvider(t, (_key, req, res) => {
     if (req.url !== '/endless') return json(res, 200, { data: large, next: `https://127.0.0.1:${port}/page` });

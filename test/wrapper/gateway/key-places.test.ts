@@ -28,7 +28,7 @@ async function startRecorder(t: TestContext) {
       const [head = '', ...body] = text.split('\r\n\r\n');
       const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
       if (body.length === 0 || body.join('').length < length) return;
-      // the gateway asks what is left by itself
+      // the gateway also asks for the remaining quota
       if (!head.startsWith('GET /usage ')) bytes += text;
       socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
     });

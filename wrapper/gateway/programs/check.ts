@@ -30,7 +30,7 @@ interface Program {
 interface Gateway {
   cli: string;
   http: HttpProvider;
-  /** Address for programs with a token, or `undefined` where there is none. */
+  /** Address for programs with a token, or `undefined` without one. */
   url: string | undefined;
   file: GatewayFile;
   keys: ReadonlySet<string>;

@@ -132,7 +132,7 @@ export const RoutesPresets = z.object({
   presets: z.array(
     z.object({
       id: RoutePreset,
-      /** Empty where nothing of it was found on this machine. */
+      /** Empty if nothing of it was found on this machine. */
       entries: z.array(z.object({ value: z.string(), source: z.string() })),
     }),
   ),

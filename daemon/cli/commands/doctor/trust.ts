@@ -113,7 +113,7 @@ async function examine(context: Context, trust: Trust, { ids, host }: Examined):
 interface Change {
   consequence: string;
   question: string;
-  /** False where the command can only fail. */
+  /** False if the command can only fail. */
   isAsked: boolean;
   act(): Promise<string[]>;
   after: string | null;

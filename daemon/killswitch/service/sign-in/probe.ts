@@ -26,7 +26,7 @@ const LIMIT_MS = { page: 10_000, certificate: 8_000 };
 /** More than the fields of an expected answer. */
 const MAX_HEAD_BYTES = 8_192;
 
-/** Asks all pages at the same time, and where none answers, looks at a certificate. Never rejects. */
+/** Asks all pages at the same time; if none answers, checks a certificate. Never rejects. */
 export async function probe(servers: readonly string[]): Promise<Verdict> {
   const verdict = judge(await Promise.all(TARGETS.map(target => within(LIMIT_MS.page, ask(target, servers), SILENT))));
   if (verdict.network !== 'unreachable') return verdict;

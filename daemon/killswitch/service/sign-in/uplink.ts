@@ -52,7 +52,7 @@ export function createUplink(bus: Gio.DBusConnection) {
       const written = [...text('/etc/resolv.conf').matchAll(/^nameserver\s+(\S+)/gm)].map(([, server]) => server!);
       return serversIn([...written, gateway]);
     },
-    /** Null where logind does not answer. */
+    /** Null if logind does not answer. */
     async presence(uid: number): Promise<Presence | null> {
       try {
         const [user] = await ask(
@@ -97,7 +97,7 @@ function exists(path: string): boolean {
   return GLib.file_test(path, GLib.FileTest.EXISTS);
 }
 
-/** Empty where it can't be read. */
+/** Empty if it can't be read. */
 function text(path: string): string {
   try {
     return readText(path) ?? '';

@@ -54,7 +54,7 @@ while True:
     s.sendto(head + q[12:end] + (b"\\xc0\\x0c\\0\\1\\0\\1\\0\\0\\0\\x3c\\0\\4\\xc0\\0\\2\\7" if is_a else b""), peer)`;
 const LOOK_UP = ['/usr/bin/python3', '-c', 'import socket; print(socket.gethostbyname("name.example"))'];
 
-/** Packets to somebody, by each way, and those that came from no address of this machine. */
+/** Packets to another host, by each way, and those that came from no address of this machine. */
 const SEEN = `nft 'table inet sent {
   counter uplink { }
   counter tunnel { }

@@ -77,7 +77,7 @@ test('the parent of the process that calls is put into the place, and the parent
   assert.deepEqual([moved, released, loaded()], [[[NODE.pid, SHELL.pid]], [], { uids: [USER] }]);
 });
 
-test('nothing is moved where one of the three belongs to another user, to several, to nobody, or is init', async () => {
+test('nothing is moved if one of the three belongs to another user, to several or to none, or is init', async () => {
   const families: [who: string, processes: Process[], uid?: number][] = [
     ['the caller', [SHELL, NODE, { ...BUSCTL, uid: 0 }]],
     ['the parent', [SHELL, { ...NODE, uid: 1001 }, BUSCTL]],

@@ -17,7 +17,7 @@ const AT_ONCE = 3;
 /** About what a start takes. */
 const START_MS = 500;
 
-/** Stops the command line before a step, until somebody writes to `go`. */
+/** Stops the command line before a step, until a test writes to `go`. */
 const PAUSE = (directory: string) => `
 const fs = require('node:fs');
 const pause = () => { fs.writeFileSync('${directory}/reached', 'x'); fs.readFileSync('${directory}/go'); };

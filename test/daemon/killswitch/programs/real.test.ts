@@ -39,7 +39,7 @@ const FIREFOX_LOG = (home: string) => `${home}/log.moz_log`;
 /** As Firefox logs NS_ERROR_CONNECTION_REFUSED. */
 const REFUSED = '804b000d';
 
-/** Answers requests, those below `/git` from files, and prints who asked for what. */
+/** Answers requests, those below `/git` from files, and prints path and address of each. */
 const SERVER = (files: string) => `
 import http.server, socket, threading
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -92,7 +92,7 @@ for (const net of FAMILIES)
     );
 
 async function check(t: TestContext, name: string, command: (typeof PROGRAMS)[string], net: Family): Promise<void> {
-  /** Runs the program in a new home. @returns who asked the server, and the packets by each way */
+  /** Runs the program in a new home. @returns the requests that the server got, and the packets by each way */
   const run = async (how: 'kept' | 'outside', reaches: boolean) => {
     const home = machine.path(`${name}-${net.name}-${how}-${reaches}`);
     mkdirSync(home);
@@ -106,7 +106,7 @@ async function check(t: TestContext, name: string, command: (typeof PROGRAMS)[st
     const child = machine.start(argv, { env, cwd: home, timeout: LIMIT_MS, killSignal: 'SIGKILL' });
     const ended = finish(child);
     if (name === 'firefox' && !reaches) {
-      // it shows the error to nobody, and stays
+      // its error message is on no screen, and it keeps running
       await until(() => existsSync(FIREFOX_LOG(home)) && readFileSync(FIREFOX_LOG(home), 'utf8').includes(REFUSED));
       child.kill();
     }

@@ -27,7 +27,7 @@ before(async () => {
 });
 after(() => machine?.end());
 
-test('its packets use the tunnel, and without one it is refused at once', { skip: missing }, async () => {
+test('its packets use the tunnel, and without one it is refused immediately', { skip: missing }, async () => {
   await machine.tunnelUp();
   for (const ask of [ASK, ASK_UDP]) {
     const { out, err } = await machine.run(machine.kept(...ask));

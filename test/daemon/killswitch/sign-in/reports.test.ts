@@ -59,7 +59,7 @@ test('files that are damaged, or a full disk, end nothing', () => {
   assert.match(troubles.join(), /No space left on disk/);
 });
 
-test('totals grow, and are told again only where they changed', () => {
+test('totals grow, and are reported again only if they changed', () => {
   const passed = createPassed();
   const count = passed.begin('login.example');
   passed.begin('login.example')('received', 2);

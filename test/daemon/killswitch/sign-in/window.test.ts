@@ -143,7 +143,7 @@ onNetwork('the window closes when the command that holds it is killed', 'form', 
   t.diagnostic(`closed after ${Math.round(performance.now() - killed)} ms`);
   assert.equal(await stage.reaches(), false);
   assert.equal((await stage.ended()).ended, 'closed');
-  // another user's reports are nobody's business
+  // a user gets no reports of another one
   assert.equal((await stage.call('SignedIn', [], USER)).text, '[]');
 });
 

@@ -23,7 +23,7 @@ function ask(devices: Record<string, number>, interfaces: readonly string[]) {
   return async ([service]: readonly [string, ...string[]]) => replies[service] ?? null;
 }
 
-test('a link of systemd-networkd counts beside those of NetworkManager, unless NetworkManager manages its device', async () => {
+test('a link of systemd-networkd counts next to those of NetworkManager, unless NetworkManager manages its device', async () => {
   const [unmanaged, connecting, activated] = [10, 70, 100];
   const read = (devices: Record<string, number>, ...interfaces: string[]) =>
     readLinks(ask(devices, interfaces), () => new Map());
@@ -36,7 +36,7 @@ test('a link of systemd-networkd counts beside those of NetworkManager, unless N
   assert.equal((await read({ eth1: connecting }, 'eth1')).service, 'NetworkManager');
 });
 
-test('a service that does not answer is told from one that does not run', async t => {
+test('distinguishes a service that does not answer from one that does not run', async t => {
   const path = temporary(t, 'busctl');
   const busctl = (script: string) => {
     writeFileSync(join(path, 'busctl'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });

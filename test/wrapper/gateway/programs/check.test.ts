@@ -13,7 +13,7 @@ import { contextOf, homeFor, json, startProvider } from '../../../support/wrappe
 test('status, metrics and doctor know the programs of a gateway, and find a key that was left', async t => {
   const { port: provider } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
   const box = homeFor(t, provider, { a: 'real-a' });
-  // the doctor looks at all programs of this user, also those of other tests
+  // the doctor checks all programs of this user, also those of other tests
   const catalog = path.join(box.config, 'providers.toml');
   fs.writeFileSync(
     catalog,
