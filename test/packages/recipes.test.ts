@@ -31,7 +31,7 @@ test('every package needs the packet filter that the kill switch works with', ()
   assert.match(read('arch/PKGBUILD'), /^depends=\(.*'nftables'.*\)$/m);
 });
 
-test('each package names what the kill switch looks at certificates of login pages with', () => {
+test('each package depends on the library by which the kill switch verifies certificates of login pages', () => {
   assert.match(read('deb/control'), /^Recommends:.*\bglib-networking\b/m);
   assert.match(read('rpm/culvert.spec'), /^Recommends: +glib-networking$/m);
   assert.match(read('arch/PKGBUILD'), /^ {2}'glib-networking: /m);

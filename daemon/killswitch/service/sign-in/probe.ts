@@ -69,7 +69,7 @@ function isTrusted(connection: Gio.SocketConnection, host: string, port: number)
   );
 }
 
-/** @param otherwise the result where there is none in time */
+/** @param otherwise the result if none comes in time */
 function within<T>(ms: number, work: Promise<T>, otherwise: T): Promise<T> {
   return Promise.race([work, new Promise<T>(resolve => setTimeout(() => resolve(otherwise), ms))]);
 }

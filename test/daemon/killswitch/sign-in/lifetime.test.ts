@@ -157,7 +157,7 @@ test('ends where the gateway, once it is known, answers with another hardware ad
   assert.equal(window.isOpen(), false);
 });
 
-test('ends where nobody knows twice in a row whether the user is still there', async () => {
+test('ends if logind fails twice in a row to say whether the user is still there', async () => {
   const { world, window, beat, signIn } = play();
   await signIn(300);
   for (const presence of [null, 'active', null] as const) {
