@@ -54,7 +54,8 @@ export function without(headers: readonly string[], names: RegExp): string[] {
  */
 export function withRest(headers: readonly string[], rest: number): string[] {
   const isGiven = headers.some((name, index) => index % 2 === 0 && /^retry-after$/i.test(name));
-  return [...headers, 'x-should-retry', 'false', ...(rest > 0 && !isGiven ? ['retry-after', String(rest)] : [])];
+  const kept = without(headers, /^x-should-retry$/i);
+  return [...kept, 'x-should-retry', 'false', ...(rest > 0 && !isGiven ? ['retry-after', String(rest)] : [])];
 }
 
 /** The meaning of an error for the account, or `undefined` for none. */

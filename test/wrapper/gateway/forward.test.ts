@@ -47,7 +47,10 @@ test('each status of the ladder leads to the next account, and the program sees 
 });
 
 test('when all accounts are out, the last answer goes out and says when to ask again', async t => {
-  const { calls, ask } = await setUp(t, AB, (_key, _req, res) => json(res, 429, { error: 'slow down' }));
+  const { calls, ask } = await setUp(t, AB, (_key, _req, res) => {
+    res.setHeader('X-Should-Retry', 'true');
+    json(res, 429, { error: 'slow down' });
+  });
   const answer = await ask('/scrape');
   assert.equal(answer.status, 429);
   assert.equal(answer.headers.get('x-should-retry'), 'false');
