@@ -53,9 +53,8 @@ export function without(headers: readonly string[], names: RegExp): string[] {
  * @param rest seconds until it may be of use, or 0 where that is not known
  */
 export function withRest(headers: readonly string[], rest: number): string[] {
-  const isGiven = headers.some((name, index) => index % 2 === 0 && /^retry-after$/i.test(name));
-  const kept = without(headers, /^x-should-retry$/i);
-  return [...kept, 'x-should-retry', 'false', ...(rest > 0 && !isGiven ? ['retry-after', String(rest)] : [])];
+  const kept = without(headers, rest > 0 ? /^(?:x-should-retry|retry-after)$/i : /^x-should-retry$/i);
+  return [...kept, 'x-should-retry', 'false', ...(rest > 0 ? ['retry-after', String(rest)] : [])];
 }
 
 /** The meaning of an error for the account, or `undefined` for none. */

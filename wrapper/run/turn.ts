@@ -130,7 +130,7 @@ export class Turn {
 
   /**
    * Pauses an account after a limit.
-   * @returns whether another account may help, and the length of the pause in seconds, unless it ends with a new credential
+   * @returns whether another account may help, and the time in seconds until the first account may be of use again, where it is known
    */
   async refused({ name, credentials }: Using, verdict: Retry, ms: number): Promise<{ more: boolean; rest?: number }> {
     const { provider, cli } = this.#plan;
@@ -150,7 +150,9 @@ export class Turn {
     this.#isSettled = true;
     await leases.settle(isOfAddress ? end : { ...end, cooldown: { class: verdict.class, rest: verdict.rest } });
     const more = !isOfAddress && !isBound(choice, provider);
-    return cooldown.until === null ? { more } : { more, rest: Math.ceil((cooldown.until - now) / 1_000) };
+    const usable = more ? this.#plan.accounts.filter(({ enabled }) => enabled).map(account => account.name) : [name];
+    const ends = usable.map(each => state.resting[each]?.until ?? 0).filter(until => until > now);
+    return ends.length === 0 ? { more } : { more, rest: Math.ceil((Math.min(...ends) - now) / 1_000) };
   }
 
   /**

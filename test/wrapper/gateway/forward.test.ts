@@ -46,16 +46,16 @@ test('each status of the ladder leads to the next account, and the program sees 
   );
 });
 
-test('when all accounts are out, the last answer goes out and says when to ask again', async t => {
-  const { calls, ask } = await setUp(t, AB, (_key, _req, res) => {
-    res.setHeader('X-Should-Retry', 'true');
-    json(res, 429, { error: 'slow down' });
+test('when all accounts are out, the last answer goes out and says when the first of them is of use again', async t => {
+  const { calls, ask } = await setUp(t, AB, (key, _req, res) => {
+    res.setHeader('X-Should-Retry', 'true').setHeader('Retry-After', key === 'real-a' ? '60' : '3600');
+    json(res, key === 'real-a' ? 429 : 402, { error: 'none' });
   });
   const answer = await ask('/scrape');
-  assert.equal(answer.status, 429);
+  assert.equal(answer.status, 402);
   assert.equal(answer.headers.get('x-should-retry'), 'false');
   assert.equal(answer.headers.get('retry-after'), '60');
-  assert.deepEqual(await answer.json(), { error: 'slow down' });
+  assert.deepEqual(await answer.json(), { error: 'none' });
   assert.equal(calls.length, 2);
 });
 
