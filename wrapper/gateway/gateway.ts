@@ -26,7 +26,7 @@ import { forward } from './forward.ts';
 import { Ledger } from './ledger.ts';
 import { urlOf } from './port.ts';
 import { newAgents, type Route } from './upstream.ts';
-import { end, forwardUpgrade } from './websocket.ts';
+import { end, forwardUpgrade, isForWebsocket, withoutUpgrade } from './websocket.ts';
 
 /** A gateway that listens in this process. */
 export interface Gateway {
@@ -159,6 +159,10 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     await forwardUpgrade(req, socket, head, route);
   };
   server.on('upgrade', (req, socket, head) => {
+    if (!isForWebsocket(req)) {
+      socket.unshift(withoutUpgrade(req, head));
+      return void server.emit('connection', socket);
+    }
     enter(socket);
     upgrade(req, socket, head).catch(error => {
       say(`${cli}: a websocket failed: ${reason(error)}`);

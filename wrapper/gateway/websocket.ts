@@ -7,7 +7,7 @@ import { headersOf, readError, refusedBy, refusedByPool } from './answer.ts';
 import { turnFor } from './forward.ts';
 import { withKeyInProtocols } from './key-places.ts';
 import { Mask } from './mask.ts';
-import { type Refused, verdictOf, withLength } from './messages.ts';
+import { type Refused, verdictOf, withLength, without } from './messages.ts';
 import { ask, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
 
 /** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
@@ -21,6 +21,17 @@ interface Connection {
   /** `undefined` where the provider refuses. */
   socket?: Duplex;
   head?: Buffer;
+}
+
+/** Reports whether a request is one for a websocket (RFC 6455, 4.1), and not for another protocol such as `h2c`. */
+export function isForWebsocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && /^websocket$/i.test(headers.upgrade ?? '') && headers['sec-websocket-key'] !== undefined;
+}
+
+/** The bytes of a request that asks for another protocol, without that wish, as a server may read it (RFC 9110, 7.8). */
+export function withoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage, head: Buffer): Buffer {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`, ...linesOf(without(rawHeaders, /^upgrade$/i))];
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]);
 }
 
 /** Forwards an admitted request for a websocket, and ends with it. */
@@ -51,9 +62,10 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
       const connection = await connect(req, client, { using, route });
       const { answer, socket } = connection;
       if (client.destroyed) return void socket?.destroy();
-      if (socket) {
+      if (socket || (answer.statusCode ?? 500) < 400) {
         used.spent = turn.cost;
         turn.answered(using.name, true, started);
+        if (!socket) return await passPlain(answer, client, { using, route });
         client.write(handshake(answer, { using, route }));
         client.off('data', keep);
         return await join(client, Buffer.concat(early), connection, { using, route });
@@ -89,8 +101,12 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
 /** Refuses a websocket. */
 export function end(client: Duplex, refused: Pick<Refused, 'status'> & Partial<Refused>): void {
   const { status, headers = [], body = Buffer.alloc(0) } = refused;
-  const lines = [`HTTP/1.1 ${status} `, 'Connection: close', ...linesOf(withLength(headers, body.length))];
-  client.end(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), body]));
+  client.end(Buffer.concat([startOf(status, withLength(headers, body.length)), body]));
+}
+
+function startOf(status: number, headers: readonly string[]): Buffer {
+  const lines = [`HTTP/1.1 ${status} `, 'Connection: close', ...linesOf(headers)];
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
 function linesOf(headers: readonly string[]): string[] {
@@ -125,6 +141,13 @@ function connect(req: IncomingMessage, client: Duplex, passing: Passing): Promis
     });
     upstream.end();
   });
+}
+
+/** Passes an answer of a provider that has no websocket at this address. */
+async function passPlain(answer: IncomingMessage, client: Duplex, passing: Passing): Promise<void> {
+  client.write(startOf(answer.statusCode ?? 200, headersOf(answer, passing)));
+  const mask = new Mask(keyOf(passing), passing.route.placeholder);
+  await pipeline(answer, mask, client).catch(() => client.destroy());
 }
 
 /** The provider chooses the subprotocol that is the key, and the program expects its placeholder back. */

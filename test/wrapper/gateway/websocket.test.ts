@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
-import { request } from 'node:http';
+import { Agent, createServer, request } from 'node:http';
 import * as path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { listen } from '../../support/listen.ts';
 import { homeFor, openGateway, startProvider } from '../../support/wrapper/gateway.ts';
 
 /** A provider whose sockets take a key as a subprotocol, and repeat each byte and the key. */
@@ -27,7 +28,7 @@ async function setUp(t: TestContext, keys: Record<string, string>, refused: Reco
   });
   const box = homeFor(t, provider.port, keys);
   const { gateway, key } = await openGateway(t, box);
-  const connect = (protocol = key) => {
+  const connect = (protocol = key, where = '/crawl/job-12345678') => {
     const headers = {
       connection: 'Upgrade',
       upgrade: 'websocket',
@@ -36,7 +37,7 @@ async function setUp(t: TestContext, keys: Record<string, string>, refused: Reco
       'sec-websocket-protocol': protocol,
       'sec-websocket-extensions': 'permessage-deflate',
     };
-    return request(`${gateway.url}/crawl/job-12345678`, { headers }).end();
+    return request(`${gateway.url}${where}`, { headers }).end();
   };
   return { asked, connect, key, gateway, box, server: provider.server };
 }
@@ -82,4 +83,44 @@ test('a socket that the provider breaks off is in the audit log', async t => {
   await gateway.close();
   const { account, outcome } = JSON.parse(fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8'));
   assert.deepEqual([account, outcome], ['a', 'failed']);
+});
+
+test('a request for another protocol is forwarded with its body, without that wish, on a connection that stays', async t => {
+  const seen: unknown[] = [];
+  const server = createServer(async (req, res) => {
+    const { upgrade, 'http2-settings': settings, authorization } = req.headers;
+    seen.push([req.method, req.url, upgrade, settings, authorization]);
+    res.writeHead(200, { 'content-type': 'text/x' }).end((await req.toArray()).join(''));
+  });
+  const { gateway, key } = await openGateway(t, homeFor(t, await listen(t, server), { a: 'real-a' }));
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const wish = { connection: 'Upgrade, HTTP2-Settings', 'http2-settings': 'AAMAAABk' };
+  const large = 'x'.repeat(200_000);
+  for (const more of [
+    { upgrade: 'h2c', ...wish },
+    { upgrade: 'websocket', connection: 'Upgrade' },
+    { upgrade: 'h2c', ...wish, 'transfer-encoding': 'chunked' },
+    {},
+  ]) {
+    const headers = { authorization: `Bearer ${key}`, ...more };
+    const asking = request(`${gateway.url}/scrape`, { method: 'POST', agent, headers });
+    asking.end(large);
+    const [answer] = await once(asking, 'response');
+    assert.equal((await answer.toArray()).join(''), large);
+    assert.equal(seen.length > 1, asking.reusedSocket);
+  }
+  assert.deepEqual(seen, Array(4).fill(['POST', '/scrape', undefined, undefined, 'Bearer real-a']));
+});
+
+test('the answer of a provider without a websocket is passed whole, and has its cost', async t => {
+  const { connect, server, gateway, box, key } = await setUp(t, { a: 'real-a' });
+  const large = `real-a${'x'.repeat(300_000)}`;
+  server.removeAllListeners('upgrade').removeAllListeners('request');
+  server.on('request', (_req, res) => res.writeHead(200, { 'content-length': large.length }).end(large));
+  const [answer] = await once(connect(key, '/search'), 'response');
+  assert.equal((await answer.toArray()).join(''), large.replace('real-a', key.slice(0, 6)));
+  await gateway.close();
+  const { account, outcome, cost } = JSON.parse(fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8'));
+  assert.deepEqual([account, outcome, cost], ['a', 'ok', 1]);
 });
