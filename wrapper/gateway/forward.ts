@@ -193,7 +193,7 @@ function loweredFor(turn: Turn, { name }: Using, { wanted }: Asked, { capacity }
 }
 
 /** The path without its query. */
-export function pathOf(req: IncomingMessage): string {
+function pathOf(req: IncomingMessage): string {
   return (req.url ?? '/').split('?', 1)[0]!;
 }
 

@@ -60,6 +60,14 @@ const BLOCKED: readonly string[] = [
   'not-authorized',
 ] satisfies Blocked[];
 
+/** Text for an act of a rule for networks, or for its end, with gaps for the name of the rule and the action. */
+function effectWords({ ended }: NonNullable<HistoryChange['effect']>, { _ }: Translator): string {
+  // Translators: %s is the name of a rule for networks, then what it restores, such as WARP is paused
+  if (ended) return _('Rule “%s” no longer holds: %s');
+  // Translators: the first %s is the name of a rule for networks, the second what it does, such as WARP is paused
+  return _('Rule “%s”: %s');
+}
+
 /** A change in a few words, and what is known besides: the reason, the mode, the data center. */
 export function changeWords(change: HistoryChange, tr: Translator): { title: string; details: string } {
   const { _ } = tr;
@@ -73,13 +81,7 @@ export function changeWords(change: HistoryChange, tr: Translator): { title: str
     // Translators: %s is a city, such as Frankfurt
     colo && fill(_('via %s'), placeName(colo)),
     // Translators: the first %s is the name of a rule for networks, the second what it does, such as WARP is paused
-    effect &&
-      fill(
-        // Translators: the same, where the rule was left and the value before is set again
-        effect.ended ? _('Rule “%s” no longer holds: %s') : _('Rule “%s”: %s'),
-        effect.rule,
-        actText(effect, tr),
-      ),
+    effect && fill(effectWords(effect, tr), effect.rule, actText(effect, tr)),
     signIn && signInWords(signIn, tr),
     kind === 'start' && _('Recording started'),
   ];
