@@ -163,14 +163,15 @@ async function forgetKey({ asked, turn }: Work): Promise<void> {
 async function readAsked(req: IncomingMessage, { http, placeholder }: Route): Promise<Asked> {
   const method = req.method ?? 'GET';
   const path = plainPath(pathOf(req));
-  const body = await Body.read(req, http.replay_bytes);
   const creator = entryFor(http.creators, method, path);
   const follower = entryFor(http.followers, method, path);
+  const isOfMcp = method === 'POST' && isForMcp(req.url ?? '', http, placeholder);
+  const isNeeded = isOfMcp || (creator ?? follower ?? http.key_field) !== undefined;
+  const body = await Body.read(req, http.replay_bytes, isNeeded);
   const text = body.isWhole && (creator?.wants ?? follower) ? body.bytes.toString() : '';
   const given = creator?.wants === undefined ? undefined : amountIn(text, creator.wants);
   const session = textIn(req, SESSION);
-  const isCall = body.isWhole && method === 'POST' && isForMcp(req.url ?? '', http, placeholder);
-  const call = isCall ? toolCallIn(body.bytes.toString()) : undefined;
+  const call = isOfMcp && body.isWhole ? toolCallIn(body.bytes.toString()) : undefined;
   const named = follower ? namedIn(req.url ?? '', text, follower.id) : (call?.named ?? []);
   return {
     body,

@@ -73,10 +73,13 @@ export class Body {
     this.#limit = limit;
   }
 
-  /** Reads a body as far as it is kept. A program that does not say how much it sends may wait for an answer to what it has sent. */
-  static async read(req: IncomingMessage, limit: number): Promise<Body> {
+  /**
+   * Reads a body as far as it is kept. A program that does not say how much it sends may wait for an answer to what it has sent.
+   * @param isNeeded the gateway has to read the body, so it waits for all of it
+   */
+  static async read(req: IncomingMessage, limit: number, isNeeded: boolean): Promise<Body> {
     const body = new Body(req, limit);
-    const ms = req.headers['transfer-encoding'] === undefined ? undefined : PART_MS;
+    const ms = isNeeded || req.headers['transfer-encoding'] === undefined ? undefined : PART_MS;
     const { bytes, isWhole } = await readStart(req, limit, ms);
     body.#chunks = [bytes];
     body.#size = bytes.length;

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { listen } from '../../support/listen.ts';
-import { homeFor, json, openGateway, startProvider } from '../../support/wrapper/gateway.ts';
+import { homeFor, json, openGateway, openShipped, startProvider } from '../../support/wrapper/gateway.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
 const LARGE = 'x'.repeat(1_200_000);
@@ -83,4 +84,24 @@ test('a body that can be sent once goes to an account that has something left', 
   assert.equal(await parse(LARGE), 200);
   assert.equal(calls.at(-1), 'real-b POST /parse');
   assert.equal(calls.filter(call => call.endsWith('POST /parse')).length, 1);
+});
+
+test('a body that the gateway has to read may pause', async t => {
+  const { url, placeholder, ask, calls, box } = await openShipped(t, 'deepl', AB, (_key, _req, res) =>
+    json(res, 200, { glossary_id: 'glossary-12345678' }),
+  );
+  await ask('POST /v2/glossaries', '{}');
+  assert.equal((await box.wrap(['accounts', 'use', 'deepl', 'b'])).exit, 0);
+  const headers = { authorization: `DeepL-Auth-Key ${placeholder}`, 'transfer-encoding': 'chunked' };
+  const asking = request(`${url}/v2/translate`, { method: 'POST', headers });
+  asking.write('{"glossary_id":');
+  // longer than the gateway waits for a body that it need not read
+  await setTimeout(400);
+  asking.end('"glossary-12345678"}');
+  const [answer] = await once(asking, 'response');
+  assert.equal(answer.statusCode, 200);
+  assert.deepEqual(
+    calls.filter(call => call.includes('POST')),
+    ['real-a POST /v2/glossaries', 'real-a POST /v2/translate'],
+  );
 });
