@@ -55,10 +55,15 @@ export class Consumers {
     return this.all.some(({ digest }) => digest.equals(consumer.digest));
   }
 
+  /** Reports whether there is a limit to what a consumer may use. */
+  hasBudget(consumer: Consumer): boolean {
+    return this.#tokenOf(consumer)?.budget !== undefined;
+  }
+
   /** Sets the cost of a request aside. @returns false if the budget has less */
   begin(consumer: Consumer, cost: number): boolean {
     const id = consumer.digest.toString('hex');
-    const token = this.#tokens.find(each => each.token.digest === id)?.token;
+    const token = this.#tokenOf(consumer);
     const use = this.#useOf(id);
     const underWay = this.#underWay.get(id) ?? 0;
     if (token?.budget !== undefined && token.used + use.used + underWay + cost > token.budget) {
@@ -108,6 +113,11 @@ export class Consumers {
     }
     this.#stamp = '';
     this.#read();
+  }
+
+  #tokenOf({ digest }: Consumer): Token | undefined {
+    const id = digest.toString('hex');
+    return this.#tokens.find(({ token }) => token.digest === id)?.token;
   }
 
   #read(): void {

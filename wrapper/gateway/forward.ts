@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpProvider } from '../catalog/provider.ts';
 import { BODY } from '../run/jobs.ts';
+import { parseJson } from '../run/rules/classify.ts';
 import { Turn, type Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
 import { REQUEST } from '../store/state.ts';
@@ -40,6 +41,8 @@ interface Asked {
   wanted: number | undefined;
   /** Amount that it says. */
   given: number | undefined;
+  /** It may say an amount that the gateway can't read. */
+  isUnclear: boolean;
   /** Jobs that its body or query names, and the session that it belongs to. */
   named: string[];
   /** The session of an MCP client with the server of one account. */
@@ -69,6 +72,13 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   const hasBudget = consumers.begin(consumer, turn.cost);
   try {
     if (!hasBudget) return refuse('budget', `The budget of "${consumer.name}" is used up.`, work);
+    if (asked.isUnclear && (consumers.hasBudget(consumer) || route.plan.capacity.reserve > 0))
+      return refuse(
+        'unclear',
+        `With a budget or a reserve, a job needs a JSON body of at most ${route.http.replay_bytes} bytes.`,
+        work,
+        413,
+      );
     let using = await turn.take();
     if (!using) {
       const { status, headers, body } = refusedByPool(route, turn);
@@ -84,9 +94,11 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   }
 }
 
-function refuse(why: 'budget' | 'reserve', message: string, { turn, res }: Work): undefined {
+function refuse(why: 'budget' | 'reserve' | 'unclear', message: string, { turn, res }: Work, status = 402): undefined {
   turn.denied(why);
-  deny(res, 402, message);
+  deny(res, status, message);
+  // a program may read the answer only once its body is sent
+  res.req.resume();
 }
 
 /**
@@ -181,9 +193,16 @@ async function readAsked(req: IncomingMessage, { http, placeholder }: Route): Pr
     jobs: call && http.mcp?.jobs?.tools.includes(call.tool) ? http.mcp.jobs.id : undefined,
     wanted: given ?? creator?.wants_default,
     given,
+    isUnclear: creator?.wants !== undefined && !isClear(req, body),
     named: session === undefined ? named : [...named, session],
     session,
   };
+}
+
+/** Reports whether a provider finds in a body what the gateway finds there. */
+function isClear({ headers }: IncomingMessage, { bytes, isWhole }: Body): boolean {
+  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/)/i.test(headers['content-type'] ?? '');
+  return isWhole && (bytes.length === 0 || (!isForm && parseJson(bytes.toString()) !== undefined));
 }
 
 /** Figures of a job that wants more than there is: the provider would do less, and answer as if nothing were wrong. */

@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import { request } from 'node:http';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
 import {
   contextOf,
@@ -194,6 +195,28 @@ test('a job costs once, however often it is asked about', async t => {
     ],
   );
 });
+
+for (const limit of ['budget', 'reserve'])
+  test(`with a ${limit}, a job starts only if the gateway can read how much it wants`, async t => {
+    const { calls, port } = await startProvider(t, (_key, _req, res) => json(res, 200, { id: 'job-12345678' }));
+    const box = homeFor(t, port, AB);
+    if (limit === 'reserve') configure(box, '[capacity.fake]\nreserve = 1\n');
+    const budget = limit === 'budget' ? ['--budget', '20'] : [];
+    const added = await box.wrap(['serve', 'token', 'add', 'fake', 'app', ...budget, '--json']);
+    const gateway = await startGateway('fake', contextOf(box));
+    t.after(() => gateway.close());
+    const authorization = `Bearer ${JSON.parse(added.stdout).placeholder}`;
+    const statusOf = async (body: string | Buffer, more = {}) =>
+      (await fetch(`${gateway.url}/crawl`, { method: 'POST', headers: { authorization, ...more }, body })).status;
+    const large = JSON.stringify({ limit: 1_000, more: 'x'.repeat(1_200_000) });
+    assert.equal(await statusOf(large), 413);
+    assert.equal(await statusOf(gzipSync('{"limit":1000}'), { 'content-encoding': 'gzip' }), 413);
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    assert.equal(await statusOf('limit=1000', form), 413);
+    assert.deepEqual(calls, []);
+    assert.equal(await statusOf('{"limit":5}'), 200);
+    if (limit === 'budget') assert.equal(await statusOf(JSON.stringify({ limit: 16, more: 'x'.repeat(900_000) })), 402);
+  });
 
 test('a job that is created by another form of its path has its cost, and keeps its account', async t => {
   const { ask, calls, gateway, box } = await openShipped(t, 'firecrawl', AB, (_key, req, res) =>
