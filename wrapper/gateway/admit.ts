@@ -10,6 +10,9 @@ export interface Refusal {
   message: string;
 }
 
+/** The answer to `OPTIONS *` with a placeholder. The request names no path, so it is never forwarded: `doctor` makes it. */
+export const ACCEPTED: Refusal = { status: 200, message: 'This gateway accepts the placeholder.' };
+
 /** A program that may use the gateway. */
 export interface Consumer {
   name: string;
@@ -42,7 +45,7 @@ export function admit(target: string, headers: Headers, { consumers, port, http 
     return { status: 421, message: `This gateway has one address only: 127.0.0.1:${port}.` };
   if (origin || site?.some(value => value !== 'none'))
     return { status: 403, message: 'A web page may not use this gateway.' };
-  if (!target.startsWith('/')) return { status: 400, message: 'The request names no path.' };
+  if (!target.startsWith('/') && target !== '*') return { status: 400, message: 'The request names no path.' };
   for (const placeholder of placeholdersIn(target, headers, http)) {
     // digests have one length, as the comparison needs; all are compared, so that the time says nothing
     const own = digest(Buffer.from(placeholder));

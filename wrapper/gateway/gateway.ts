@@ -19,7 +19,7 @@ import type { Plan } from '../store/plan.ts';
 import { EXIT, errno, reason, say, WrapError } from '../system/errors.ts';
 import { digest } from '../system/hash.ts';
 import { createPeerLookup } from '../system/peer.ts';
-import { admit, type Consumer, type Refusal } from './admit.ts';
+import { ACCEPTED, admit, type Consumer, type Refusal } from './admit.ts';
 import { deny } from './answer.ts';
 import { Consumers } from './consumers.ts';
 import { forward } from './forward.ts';
@@ -101,6 +101,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
       consumers.turnAway();
       return admitted;
     }
+    if (req.url === '*') return ACCEPTED;
     const { consumer, placeholder } = admitted;
     const plan = await ledger.plan();
     if (!plan.accounts.some(({ enabled }) => enabled))

@@ -12,6 +12,7 @@ import { sha256 } from '../../system/hash.ts';
 import { listenerOf, readTable } from '../../system/peer.ts';
 import { isPlaceholder } from '../gateway.ts';
 import { urlOf } from '../port.ts';
+import { accepts } from './probe.ts';
 
 /** Result of a check. */
 export interface Checked {
@@ -51,8 +52,10 @@ export async function checkGateways(context: Context): Promise<Checked[]> {
     const gateway = { cli, http, url, file, keys, now: context.now() };
     programs ??= [{ name: 'this shell', env: context.env }, ...otherPrograms()];
     const users = programs.filter(program => usesIt(program, gateway));
+    const listener = await checkListener(gateway);
     const faults = users.flatMap(program => checkProgram(program, gateway));
-    findings.push(...(await checkListener(gateway)), ...faults);
+    if (listener.length === 0) faults.push(...(await checkPlaceholders(users, gateway)));
+    findings.push(...listener, ...faults);
     if (users.length > 0 && faults.length === 0) {
       const what = `${cli}: running programs that use the gateway and hold no key: ${users.length}`;
       findings.push({ level: 'ok', what });
@@ -72,6 +75,20 @@ async function checkListener({ cli, url, file: { port, tokens }, now }: Gateway)
   if (owner === process.getuid!()) return [];
   const what = `${cli}: another user listens at ${url}, where your programs send their requests`;
   return [{ level: 'problem', what, fix: `choose another port: \`culvert-wrap serve ${cli} --port PORT\`` }];
+}
+
+/** Asks the gateway about each placeholder that it should accept. Only after `checkListener`: no other user is to get one. */
+async function checkPlaceholders(programs: Program[], { cli, http, url, file, now }: Gateway): Promise<Checked[]> {
+  const { port } = file;
+  if (port === undefined) return [];
+  const users = new Map(programs.map(({ name, env }) => [env[http.key_variable] ?? '', name]));
+  const asked = [...users].filter(([placeholder]) => isAdmitted(placeholder, file, now));
+  const findings = asked.map(async ([placeholder, name]): Promise<Checked[]> => {
+    if (await accepts(port, placeholder, http)) return [];
+    const what = `${cli}: what listens at ${url} does not accept the placeholder of ${name}, as the gateway would`;
+    return [{ level: 'problem', what, fix: `end it, and run \`culvert-wrap serve ${cli}\`` }];
+  });
+  return (await Promise.all(findings)).flat();
 }
 
 function checkProgram(program: Program, { cli, http, url, file, keys, now }: Gateway): Checked[] {

@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
+import { createServer } from 'node:http';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { newPlaceholder, startGateway } from '../../../../wrapper/gateway/gateway.ts';
 import { portOf } from '../../../../wrapper/gateway/port.ts';
-import { updateGateway } from '../../../../wrapper/store/tokens.ts';
+import { accepts } from '../../../../wrapper/gateway/programs/probe.ts';
+import { loadPlan } from '../../../../wrapper/run/load-plan.ts';
+import { readGateway, updateGateway } from '../../../../wrapper/store/tokens.ts';
 import { contextOf, homeFor, json, startProvider } from '../../../support/wrapper/gateway.ts';
 
 test('status, metrics and doctor know the programs of a gateway, and find a key that was left', async t => {
@@ -88,6 +91,39 @@ test('status, metrics and doctor know the programs of a gateway, and find a key 
     token!.expires = 1;
   });
   assert.deepEqual(await findings({}), [], 'no token can be used');
+});
+
+test('doctor asks the gateway about a placeholder, and tells it from another program of this user', async t => {
+  const provider = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
+  const box = homeFor(t, provider.port, { a: 'real-a' });
+  const catalog = path.join(box.config, 'providers.toml');
+  fs.writeFileSync(catalog, fs.readFileSync(catalog, 'utf8').replace('"FAKE_URL"', '"PROBE_URL"'));
+  const { placeholder, url } = JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', 'app', '--json'])).stdout);
+  const port = Number(new URL(url).port);
+  const env = { PROBE_URL: url, FAKE_KEY: placeholder, NO_PROXY: '127.0.0.1' };
+  const findings = async (): Promise<[string, string][]> => {
+    const all: { level: string; what: string }[] = JSON.parse(
+      (await box.wrap(['doctor', '--json'], { env })).stdout,
+    ).findings;
+    return all
+      .filter(({ what }) => what.startsWith('fake: ') && what.includes(url))
+      .map(each => [each.level, each.what]);
+  };
+  const gateway = await startGateway('fake', contextOf(box), { port });
+  t.after(() => gateway.close());
+  assert.deepEqual(await findings(), []);
+  const { http } = (await loadPlan('fake', contextOf(box))).provider;
+  assert.equal(await accepts(port, 'fk-other', http!), false);
+  await gateway.close();
+  assert.deepEqual(provider.calls, [], 'nothing reaches the provider');
+  assert.equal(readGateway(contextOf(box).paths, 'fake').turnedAway, 1, 'the other one, and no check');
+
+  const other = createServer((_req, res) => json(res, 200, {})).listen(port, '127.0.0.1');
+  t.after(() => other.close());
+  await once(other, 'listening');
+  assert.deepEqual(await findings(), [
+    ['problem', `fake: what listens at ${url} does not accept the placeholder of this shell, as the gateway would`],
+  ]);
 });
 
 test('doctor says when another user listens where programs send their requests', {
