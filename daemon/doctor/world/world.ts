@@ -1,5 +1,8 @@
 // The machine as probes see it. Tests replace any part: a directory for `/`, a bus, a namespace, a daemon.
+import type { NetworkLink } from '../../api/schema/traffic/networks.ts';
 import type { Snapshot } from '../../api/schema.ts';
+import { askBus } from '../../networks/links/bus.ts';
+import { readLinks } from '../../networks/links/read-links.ts';
 import type { Knowledge } from '../knowledge.ts';
 import { type Bus, createBus } from './bus.ts';
 import { createFiles, type Files } from './files.ts';
@@ -45,6 +48,8 @@ export interface World {
   tools: Tools;
   bus: Bus;
   network: Network;
+  /** Links as the network services report them. @throws Error where a service that runs does not answer */
+  networkLinks(): Promise<readonly NetworkLink[]>;
   targets: Targets;
   knowledge: Knowledge;
   /** The user id whose files count as the system's. */
@@ -81,6 +86,7 @@ export function createWorld(options: WorldOptions): World {
   const { env, tunnel, culvert, knowledge } = options;
   const signal = options.signal ?? new AbortController().signal;
   const tools = createTools({ env, signal, ...(options.prefix ? { prefix: options.prefix } : {}) });
+  const busEnv = options.bus === undefined ? env : { ...env, DBUS_SYSTEM_BUS_ADDRESS: options.bus };
   const shared = new Map<string, Promise<unknown>>();
   return {
     signal,
@@ -92,6 +98,7 @@ export function createWorld(options: WorldOptions): World {
     tools,
     bus: createBus(tools, options.bus ?? null),
     network: createNetwork(env),
+    networkLinks: async () => (await readLinks(askBus(busEnv))).links,
     targets: options.targets ?? TARGETS,
     knowledge,
     owner: options.owner ?? 0,

@@ -1,7 +1,8 @@
 """Fake services on a private bus: python3 bus.py FILE. FILE is JSON: {service: {path: {interface: {property: [signature, value]}}}}.
 
 Prints "ready" when all names are owned. A line [path, interface, property, [signature, value]] on standard input changes a
-property, and tells it as services do. A property whose signature is "hang" is never answered.
+property, and tells it as services do. A property whose signature is "hang" is never answered. One whose signature begins with "()" is
+a method without arguments, which returns the value.
 """
 
 import json
@@ -22,6 +23,12 @@ def export(path, interface, properties):
     listed = "".join(
         f'<property name="{name}" type="{"s" if signature == "hang" else signature}" access="read"/>'
         for name, (signature, _) in properties.items()
+        if not signature.startswith("()")
+    )
+    listed += "".join(
+        f'<method name="{name}"><arg type="{signature[2:]}" direction="out"/></method>'
+        for name, (signature, _) in properties.items()
+        if signature.startswith("()")
     )
     node = Gio.DBusNodeInfo.new_for_xml(f'<node><interface name="{interface}">{listed}</interface></node>')
 
@@ -31,7 +38,11 @@ def export(path, interface, properties):
             GLib.MainLoop().run()
         return variant(signature, value)
 
-    bus.register_object(path, node.interfaces[0], None, get, None)
+    def call(_connection, _sender, _path, _interface, name, _parameters, invocation):
+        signature, value = properties[name]
+        invocation.return_value(GLib.Variant.new_tuple(variant(signature[2:], value)))
+
+    bus.register_object(path, node.interfaces[0], call, get, None)
 
 
 for service, paths in services.items():

@@ -114,7 +114,7 @@ export async function examine(check: Check, within: World, options: RunOptions =
   return result;
 }
 
-/** Type and value (in GVariant's text form) of each property. */
+/** Type and value (in GVariant's text form) of each property; with `()` before the type, of each method. */
 export type Services = Record<string, Record<string, Record<string, Record<string, [string, string]>>>>;
 
 /** The address of a private bus on which these services are. */

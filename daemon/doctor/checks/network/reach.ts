@@ -1,11 +1,10 @@
 // Checks what gets through: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
-import * as z from 'zod/mini';
 import type { Fix } from '../../../api/schema/doctor.ts';
 import type { Message } from '../../../api/schema/values.ts';
 import { programs } from '../../../system/install-paths.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
-import { as } from '../../world/bus.ts';
+import { connectivity, linkWithLogin } from '../../world/connectivity.ts';
 import { isConnected, modeOf, modeWord, RECONNECT, routesTraffic, tunnelOf, vendorPage } from '../../world/facts.ts';
 import { TUNNEL_LINK, uplink } from '../../world/ip.ts';
 import type { Reached } from '../../world/network.ts';
@@ -82,24 +81,6 @@ function wordOfWireGuard(port: string, reached: Reached): Message {
     : word(port, reached);
 }
 
-/** NMConnectivityState. */
-const Connectivity = z.int().check(z.gte(0), z.lte(4));
-const CONNECTIVITY = ['unknown', 'none', 'portal', 'limited', 'full'] as const;
-
-/** NetworkManager's view of the network, or null if it does not run. @throws Unknown */
-export function connectivity(world: World): Promise<(typeof CONNECTIVITY)[number] | null> {
-  return world.once('connectivity', async () => {
-    const target = {
-      service: 'org.freedesktop.NetworkManager',
-      path: '/org/freedesktop/NetworkManager',
-      interface: 'org.freedesktop.NetworkManager',
-    };
-    const [value] = (await world.bus.properties(target, ['Connectivity'])) ?? [];
-    const state = as(Connectivity, value);
-    return state === null ? null : (CONNECTIVITY[state] ?? null);
-  });
-}
-
 export const captivePortal: Check = {
   id: 'captive-portal',
   title: N_('Login page of this network'),
@@ -116,10 +97,13 @@ export const captivePortal: Check = {
     });
     if (state === 'portal') return portal(world, message('NetworkManager reports a login page.'));
     if (world.online) return isHidden ? askService(world) : askPage(world, signal);
-    if (state === null)
-      return notApplicable(message('NetworkManager does not run; with --online a page is asked instead.'));
     if (state === 'none')
       return problem([message('NetworkManager reports no connection.')], message('This machine has no network.'));
+    const isOpen = isConnected(world) || (state === 'full' && !isBlocking(world));
+    const link = isOpen ? null : await linkWithLogin(world);
+    if (link) return notice([quoted(`${link.service}: ${link.device} portal`)], explanation(world), SIGN_IN);
+    if (state === null)
+      return notApplicable(message('NetworkManager does not run; with --online a page is asked instead.'));
     // also a full connection, which NetworkManager may have seen before the kill switch was turned on
     if (isBlocking(world) && (isHidden || state !== 'full'))
       return unseen(message('NetworkManager reports: %s', state));
@@ -180,14 +164,17 @@ const SIGN_IN: Fix = {
 };
 
 function portal(world: World, evidence: Message) {
-  const explanation = isBlocking(world)
+  return problem([evidence], explanation(world), SIGN_IN);
+}
+
+function explanation(world: World): Message {
+  return isBlocking(world)
     ? message(
         'This network asks for a login before it lets you through. Sign in with a browser that the kill switch lets out.',
       )
     : message(
         'This network asks for a login before it lets you through. Disconnect, log in with a browser, and connect again.',
       );
-  return problem([evidence], explanation, SIGN_IN);
 }
 
 const STATISTICS = `/sys/class/net/${TUNNEL_LINK}/statistics`;

@@ -4,10 +4,10 @@ import { isMember } from '../../../trust/organization.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, inEnglish, message, notApplicable, notice, ok, problem, Unknown } from '../../check.ts';
 import { affects, type Condition, type Issue } from '../../knowledge.ts';
+import { connectivity } from '../../world/connectivity.ts';
 import { fallbackDomains, protocolOf, releaseNotes, tunnelOf } from '../../world/facts.ts';
 import { links, routes, uplink } from '../../world/ip.ts';
 import type { World } from '../../world/world.ts';
-import { connectivity } from '../network/reach.ts';
 import { restartsOf } from './registration.ts';
 
 export const knownIssues: Check = {

@@ -52,6 +52,37 @@ const networkManager = (connectivity: number): Services => ({
   },
 });
 
+/** NetworkManager whose lease of eth0 has DHCP option 114, and whose own test is blocked. */
+const namingManager: Services = {
+  'org.freedesktop.NetworkManager': {
+    ...networkManager(3)['org.freedesktop.NetworkManager'],
+    '/org/freedesktop': {
+      'org.freedesktop.DBus.ObjectManager': {
+        GetManagedObjects: [
+          '()a{oa{sa{sv}}}',
+          `{'/d': {'org.freedesktop.NetworkManager.Device': {'Interface': <'eth0'>, 'DeviceType': <uint32 1>, 'State': <uint32 100>,
+            'ActiveConnection': <objectpath '/a'>, 'Dhcp4Config': <objectpath '/l'>, 'Ip4Connectivity': <uint32 3>}},
+          '/a': {'org.freedesktop.NetworkManager.Connection.Active': {'Uuid': <'e0d2b7a4'>}},
+          '/l': {'org.freedesktop.NetworkManager.DHCP4Config': {'Options': <{'default_url': <'https://portal.example/'>}>}}}`,
+        ],
+      },
+    },
+  },
+};
+
+const namingNetworkd: Services = {
+  'org.freedesktop.network1': {
+    '/org/freedesktop/network1': {
+      'org.freedesktop.network1.Manager': {
+        Describe: [
+          '()s',
+          `'{"Interfaces": [{"Name": "wlan0", "Type": "wlan", "OperationalState": "routable", "CaptivePortal": "https://portal.example/"}]}'`,
+        ],
+      },
+    },
+  },
+};
+
 const WITHOUT_WARP = snapshot({ killSwitch: BLOCKING, status: { state: 'disconnected' } });
 
 const web = async (t: Ends, answer: RequestListener) => `${await serve(t, answer)}/`;
@@ -353,6 +384,40 @@ const REACHING: Case[] = [
     verdict: 'notice',
     shows: /full[\s\S]*kill switch blocks the test/,
     world: async t => world(t, { bus: await startBus(t, networkManager(4)), tunnel: WITHOUT_WARP }),
+  },
+  ...(
+    [
+      ['NetworkManager', 'eth0', namingManager],
+      ['systemd-networkd', 'wlan0', namingNetworkd],
+      ['systemd-networkd', 'wlan0', { ...networkManager(4), ...namingNetworkd }],
+    ] as const
+  ).map(
+    ([service, device, services]): Case => ({
+      check: captivePortal,
+      how: 'bus',
+      title: `a login page that the network named to ${service}, while the kill switch blocks, with ${Object.keys(services)},`,
+      verdict: 'notice',
+      shows: new RegExp(`${service}: ${device} portal\n.*that the kill switch lets out`),
+      fix: /"--user".*"portal"/,
+      world: async t => world(t, { bus: await startBus(t, services), tunnel: WITHOUT_WARP }),
+    }),
+  ),
+  {
+    check: captivePortal,
+    how: 'bus',
+    title: 'a login page that the network named, without NetworkManager and kill switch,',
+    verdict: 'notice',
+    shows: /systemd-networkd: wlan0 portal\n.*Disconnect, log in/,
+    fix: /"--user".*"portal"/,
+    world: async t =>
+      world(t, { bus: await startBus(t, namingNetworkd), tunnel: snapshot({ status: { state: 'disconnected' } }) }),
+  },
+  {
+    check: captivePortal,
+    how: 'bus',
+    title: 'a network that still names its login page while WARP is connected',
+    verdict: 'not-applicable',
+    world: async t => world(t, { bus: await startBus(t, namingNetworkd) }),
   },
   ...(
     [
