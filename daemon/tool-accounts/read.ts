@@ -117,7 +117,7 @@ function describeAccount(report: AccountReport, all: readonly AccountReport[]): 
 
 function runsOf(cli: string, log: readonly AuditEntry[]): ToolRun[] {
   return log
-    .filter(entry => entry.cli === cli)
+    .filter(entry => entry.cli === cli && entry.count === undefined)
     .slice(-RUNS)
     .reverse()
     .map(({ at, command, account, outcome, class: failure }) => ({

@@ -73,7 +73,7 @@ export function showAudit(options: Options & { last?: string }, { paths }: Conte
     entry.cli,
     entry.consumer === undefined ? entry.command : `${entry.command} (${entry.consumer})`,
     entry.account ?? '-',
-    `${entry.outcome}${entry.class || entry.why ? ` (${entry.class ?? entry.why})` : ''}${entry.degraded ? ', degraded' : ''}`,
+    `${entry.outcome}${entry.class || entry.why ? ` (${entry.class ?? entry.why})` : ''}${entry.degraded ? ', degraded' : ''}${entry.count === undefined ? '' : `, requests: ${entry.count}`}`,
     entry.ms === undefined ? '-' : `${entry.ms} ms`,
     entry.cost === undefined ? '-' : String(entry.cost),
   ]);

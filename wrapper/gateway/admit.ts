@@ -13,11 +13,19 @@ export interface Refusal {
 /** The answer to `OPTIONS *` with a placeholder. The request names no path, so it is never forwarded: `doctor` makes it. */
 export const ACCEPTED: Refusal = { status: 200, message: 'This gateway accepts the placeholder.' };
 
+/** Why a request was turned away at the door. */
+export type TurnedAway = 'other-name' | 'web-page' | 'no-path' | 'no-placeholder' | 'other-user';
+
 /** A program that may use the gateway. */
 export interface Consumer {
   name: string;
   /** Digest of the placeholder. */
   digest: Buffer;
+}
+
+/** A request that is turned away. */
+interface Stranger extends Refusal {
+  why: TurnedAway;
 }
 
 /** A program, and the placeholder with which it came. */
@@ -39,20 +47,21 @@ type Headers = NodeJS.Dict<string[]>;
  * Refuses what a web page can send (another name for this address, an origin) and what has no placeholder.
  * @param headers each with all its values
  */
-export function admit(target: string, headers: Headers, { consumers, port, http }: Door): Admitted | Refusal {
+export function admit(target: string, headers: Headers, { consumers, port, http }: Door): Admitted | Stranger {
   const { host = [], origin, 'sec-fetch-site': site } = headers;
   if (host.length !== 1 || host[0] !== `127.0.0.1:${port}`)
-    return { status: 421, message: `This gateway has one address only: 127.0.0.1:${port}.` };
+    return { why: 'other-name', status: 421, message: `This gateway has one address only: 127.0.0.1:${port}.` };
   if (origin || site?.some(value => value !== 'none'))
-    return { status: 403, message: 'A web page may not use this gateway.' };
-  if (!target.startsWith('/') && target !== '*') return { status: 400, message: 'The request names no path.' };
+    return { why: 'web-page', status: 403, message: 'A web page may not use this gateway.' };
+  if (!target.startsWith('/') && target !== '*')
+    return { why: 'no-path', status: 400, message: 'The request names no path.' };
   for (const placeholder of placeholdersIn(target, headers, http)) {
     // digests have one length, as the comparison needs; all are compared, so that the time says nothing
     const own = digest(Buffer.from(placeholder));
     const [consumer] = consumers.filter(each => timingSafeEqual(own, each.digest));
     if (consumer) return { consumer, placeholder };
   }
-  return { status: 401, message: 'The key is not a placeholder of this gateway.' };
+  return { why: 'no-placeholder', status: 401, message: 'The key is not a placeholder of this gateway.' };
 }
 
 /**

@@ -1,5 +1,6 @@
 // Keeps the programs that may use a gateway, and counts what each has used.
 import type { Context } from '../context.ts';
+import type { AuditEntry } from '../store/audit.ts';
 import {
   type GatewayFile,
   gatewayStamp,
@@ -10,15 +11,26 @@ import {
   updateGateway,
 } from '../store/tokens.ts';
 import { oncePerTurn } from '../system/once-per-turn.ts';
-import type { Consumer } from './admit.ts';
+import type { Consumer, TurnedAway } from './admit.ts';
 
 const WRITE_EVERY_MS = 1_000;
 /** Another process may write as well; this one tries again later. */
 const LOCK_MS = 50;
+/** Web pages and other users are not to fill the log. */
+const LOG_EVERY_MS = 60_000;
 /** Programs without a token that are kept. */
 const MOST_PROGRAMS = 100;
 
 type Use = Omit<Program, 'name'>;
+
+/** Adds a line about requests that were not forwarded to the audit log. */
+export type Log = (why: NonNullable<AuditEntry['why']>, more: Pick<AuditEntry, 'consumer' | 'count'>) => void;
+
+interface Options {
+  /** The program that the gateway was started for. */
+  only?: Consumer | undefined;
+  log: Log;
+}
 
 /** The programs that may use the gateway of one provider. A token that is revoked counts from the next request on. */
 export class Consumers {
@@ -26,19 +38,24 @@ export class Consumers {
   readonly #context: Pick<Context, 'paths' | 'now'>;
   /** The program that the gateway was started for. */
   readonly #only: Consumer | undefined;
+  readonly #log: Log;
   readonly #currentStamp: () => string;
   #stamp = '';
   #tokens: readonly { token: Token; consumer: Consumer }[] = [];
   #turnedAway = 0;
+  /** Those that are not in the audit log yet, by reason. */
+  readonly #unlogged = new Map<TurnedAway, number>();
+  #loggedAt = Number.NEGATIVE_INFINITY;
   /** Use that is not stored yet, and cost of requests under way, by digest. */
   readonly #uses = new Map<string, Use>();
   readonly #underWay = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(cli: string, context: Pick<Context, 'paths' | 'now'>, only?: Consumer) {
+  constructor(cli: string, context: Pick<Context, 'paths' | 'now'>, { only, log }: Options) {
     this.#cli = cli;
     this.#context = context;
     this.#only = only;
+    this.#log = log;
     this.#currentStamp = oncePerTurn(() => gatewayStamp(context.paths, cli));
   }
 
@@ -93,8 +110,9 @@ export class Consumers {
   }
 
   /** Counts a request that no program with a placeholder has made. */
-  turnAway(): void {
+  turnAway(why: TurnedAway): void {
     this.#turnedAway += 1;
+    this.#unlogged.set(why, (this.#unlogged.get(why) ?? 0) + 1);
     this.#writeSoon();
   }
 
@@ -102,6 +120,7 @@ export class Consumers {
   write(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    if (Math.abs(this.#context.now() - this.#loggedAt) >= LOG_EVERY_MS) this.#logTurnedAway();
     if (this.#uses.size === 0 && this.#turnedAway === 0) return;
     const { paths } = this.#context;
     try {
@@ -113,6 +132,19 @@ export class Consumers {
     }
     this.#stamp = '';
     this.#read();
+  }
+
+  /** Stores what is left. */
+  close(): void {
+    this.#logTurnedAway();
+    this.write();
+  }
+
+  #logTurnedAway(): void {
+    if (this.#unlogged.size === 0) return;
+    for (const [why, count] of this.#unlogged) this.#log(why, { count });
+    this.#unlogged.clear();
+    this.#loggedAt = this.#context.now();
   }
 
   #tokenOf({ digest }: Consumer): Token | undefined {

@@ -21,7 +21,7 @@ import { digest } from '../system/hash.ts';
 import { createPeerLookup } from '../system/peer.ts';
 import { ACCEPTED, admit, type Consumer, type Refusal } from './admit.ts';
 import { deny } from './answer.ts';
-import { Consumers } from './consumers.ts';
+import { Consumers, type Log } from './consumers.ts';
 import { forward } from './forward.ts';
 import { Ledger } from './ledger.ts';
 import { urlOf } from './port.ts';
@@ -91,21 +91,25 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   const http = httpOf(await ledger.plan());
   const agents = newAgents(context.now);
   const only = given === undefined ? undefined : { name, digest: digest(Buffer.from(given)) };
-  const consumers = new Consumers(cli, context, only);
+  const refused = { cli, command: 'http', account: null, outcome: 'refused' } as const;
+  const log: Log = (why, more) => ledger.save([], [{ at: context.now(), ...refused, why, ...more }]);
+  const consumers = new Consumers(cli, context, { only, log });
   let url = '';
   /** @returns how to forward a request, or why it is not forwarded */
   const routeOf = async (req: IncomingMessage): Promise<Route | Refusal> => {
     const door = { consumers: consumers.all, port, http };
     const admitted = admit(req.url ?? '', req.headersDistinct, door);
     if ('status' in admitted) {
-      consumers.turnAway();
+      consumers.turnAway(admitted.why);
       return admitted;
     }
     if (req.url === '*') return ACCEPTED;
     const { consumer, placeholder } = admitted;
     const plan = await ledger.plan();
-    if (!plan.accounts.some(({ enabled }) => enabled))
+    if (!plan.accounts.some(({ enabled }) => enabled)) {
+      log('no-account', { consumer: consumer.name });
       return { status: 401, message: `${cli} has no enabled account.` };
+    }
     return { plan, http: plan.provider.http ?? http, ledger, agents, url, consumers, consumer, placeholder };
   };
   /** Answers and websockets under way. */
@@ -147,7 +151,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     socket.once('close', () => idleSockets.delete(socket));
     isOurs(socket).then(ours => {
       if (ours || socket.destroyed) return;
-      consumers.turnAway();
+      consumers.turnAway('other-user');
       socket.destroy();
     });
   });
@@ -187,8 +191,8 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     for (const each of open.keys()) each.destroy();
     for (const agent of Object.values(agents)) agent.destroy();
     await end;
+    consumers.close();
     ledger.write();
-    consumers.write();
   };
   return { url, close };
 }

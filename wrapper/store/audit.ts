@@ -22,13 +22,15 @@ export interface AuditEntry {
    * run was not watched; `original`: the original ran without an account.
    */
   outcome: (typeof OUTCOMES)[number];
-  /** Why no account was used: for `original` one of `Why`, for `refused` one of these or the code of an error. */
+  /** Why no account was used: for `original` one of `Why`, for `refused` one of these, of `TurnedAway`, or the code of an error. */
   why?: string;
   class?: string;
   exit?: number | null;
   signal?: string;
   ms?: number;
   cost?: number;
+  /** Requests that a gateway turned away for one reason; such a line is no run. */
+  count?: number | undefined;
   /** The pool's store could not be reached: the machine's own share was used, or nothing. */
   degraded?: boolean | undefined;
 }
@@ -101,7 +103,9 @@ export function parseEntry(line: string): AuditEntry | null {
     const texts = [value.class, value.signal, value.why, value.consumer].every(
       text => text === undefined || typeof text === 'string',
     );
-    const figures = [exit ?? undefined, value.ms, value.cost].every(n => n === undefined || typeof n === 'number');
+    const figures = [exit ?? undefined, value.ms, value.cost, value.count].every(
+      n => n === undefined || typeof n === 'number',
+    );
     return named && isValid && texts && figures ? (value as AuditEntry) : null;
   } catch {
     return null;

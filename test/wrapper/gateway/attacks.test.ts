@@ -8,9 +8,10 @@ import { connect, type Socket } from 'node:net';
 import * as path from 'node:path';
 import type { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { readAudit } from '../../../wrapper/store/audit.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
-import { homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
+import { contextOf, homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
 import { buildWrapper, type Sandbox } from '../../support/wrapper/sandbox.ts';
 
 const KEY = 'real-canary';
@@ -64,6 +65,30 @@ async function raw(port: number, text: string): Promise<string> {
   await new Promise(resolve => socket.once('close', resolve));
   return answer();
 }
+
+test('the audit log says how many requests were turned away, and why, in few lines', async t => {
+  const { port } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
+  const box = homeFor(t, port, { a: KEY });
+  const { gateway, ask } = await openGateway(t, box);
+  const at = Number(new URL(gateway.url).port);
+  for (let count = 0; count < 30; count += 1)
+    await raw(at, 'GET /private HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+  await ask('/private', { headers: { origin: 'http://private.example' } });
+  await ask('/private', { headers: { authorization: 'Bearer private' } });
+  await gateway.close();
+  const { paths } = contextOf(box);
+  const lines = readAudit(paths, 100).map(({ at: _, ...line }) => line);
+  const counts: Record<string, number> = {};
+  for (const { why, count, ...rest } of lines) {
+    assert.deepEqual(rest, { cli: 'fake', command: 'http', account: null, outcome: 'refused' });
+    counts[why!] = (counts[why!] ?? 0) + count!;
+  }
+  assert.deepEqual(counts, { 'other-name': 30, 'web-page': 1, 'no-placeholder': 1 });
+  // those of the first second, and those of the end
+  assert.ok(lines.length <= 6, `${lines.length} lines`);
+  assert.match((await box.wrap(['audit'])).stdout, /refused \(web-page\), requests: 1/);
+  assert.doesNotMatch((await box.wrap(['metrics'])).stdout, /runs_total\{cli="fake",outcome="refused"\} [^0]/);
+});
 
 test('a request of an odd form neither reaches the provider nor brings a second one along', async t => {
   const { calls, key, at } = await setUp(t);

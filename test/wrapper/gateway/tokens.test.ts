@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Consumers } from '../../../wrapper/gateway/consumers.ts';
+import { Consumers, type Log } from '../../../wrapper/gateway/consumers.ts';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { readGateway } from '../../../wrapper/store/tokens.ts';
 import { contextOf, homeFor, json, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
@@ -63,7 +63,7 @@ test('a token works until it is revoked, and its placeholder is stored nowhere',
   );
   const audit = fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8').trim().split('\n');
   assert.deepEqual(
-    audit.map(line => JSON.parse(line).consumer),
+    audit.flatMap(line => JSON.parse(line).consumer ?? []),
     ['one', 'other', 'other'],
   );
 });
@@ -89,11 +89,31 @@ test('a budget holds for simultaneous requests, and over a new gateway', async t
   assert.equal(calls.length, 2);
 });
 
+test('requests that are turned away have one line a minute for each reason, and one at the end', async t => {
+  const { box } = await setUp(t, good);
+  const lines: [string, number | undefined][] = [];
+  let now = 0;
+  const log: Log = (why, { count }) => lines.push([why, count]);
+  const consumers = new Consumers('fake', { ...contextOf(box), now: () => now }, { log });
+  for (const time of [0, 1_000, 59_000, 60_000, 61_000]) {
+    now = time;
+    consumers.turnAway('web-page');
+    consumers.turnAway('web-page');
+    consumers.write();
+  }
+  consumers.close();
+  assert.deepEqual(lines, [
+    ['web-page', 2],
+    ['web-page', 6],
+    ['web-page', 2],
+  ]);
+});
+
 test('a request that no account is asked for is not counted', async t => {
   const { box } = await setUp(t, good);
   await add(box, 'one');
   const context = contextOf(box);
-  const consumers = new Consumers('fake', context);
+  const consumers = new Consumers('fake', context, { log: () => {} });
   const [consumer] = consumers.all;
   for (const account of [undefined, 'a']) {
     assert.ok(consumers.begin(consumer!, 1));

@@ -82,7 +82,8 @@ function isSame(log: Log, identity: Identity | null): boolean {
 
 function count(tally: Tally, line: string): void {
   const entry = parseEntry(line);
-  if (!entry) return;
+  // requests that a gateway turned away have a counter of their own
+  if (!entry || entry.count !== undefined) return;
   add(tally.runs, entry.cli, entry.outcome);
   if (isSwitch(entry)) add(tally.switches, entry.cli, entry.class ?? 'other');
 }
