@@ -106,6 +106,19 @@ const JOBS = [
     body: '{"websetId":"ws1"}',
   },
   {
+    cli: 'exa',
+    create: 'POST /agent/runs',
+    answer: { id: 'agent_run_1', object: 'agent_run' },
+    follow: 'GET /agent/runs/agent_run_1/events',
+  },
+  {
+    cli: 'exa',
+    create: 'POST /agent/runs',
+    answer: { id: 'agent_run_1', object: 'agent_run' },
+    follow: 'POST /agent/runs',
+    body: '{"query":"more","previousRunId":"agent_run_1"}',
+  },
+  {
     cli: 'firecrawl',
     create: 'POST /v2/scrape',
     answer: { data: { metadata: { scrapeId: 'scrape-1' } } },
