@@ -164,9 +164,8 @@ test('parts that cannot be read in time are listed with their age, until they ar
   await tunnel.runAction({ action: 'setMode', value: 'doh' });
   await until(async () => {
     await tunnel.refresh('stale');
-    // on a busy machine, another part may wait for its next attempt as well
-    const parts = tunnel.stale().map(({ part }) => part);
-    return parts.includes('settings') && parts.includes('options');
+    // another part may wait for its next attempt as well
+    return tunnel.stale().some(({ part }) => part === 'settings');
   });
   const stale = tunnel.stale();
   assert.ok(stale.every(({ ageSeconds }) => (ageSeconds ?? -1) >= 0));
