@@ -110,7 +110,7 @@ export class McpProxy {
         return false;
       }
       this.#calls.set(id, call);
-      if (method === 'tools/call') this.#learnVersion(message);
+      if (method === 'tools/call' && this.#readsErrors) this.#learnVersion(message);
       if (method === 'subscriptions/listen' && line) this.#session.listens.set(id, line);
       return true;
     }
@@ -124,6 +124,11 @@ export class McpProxy {
     if (stale > 0) this.#stale.set(id, stale - 1);
     else this.#asked.delete(id);
     return stale === 0;
+  }
+
+  /** Behind a gateway, no error of the server is read: the gateway changes the account. */
+  get #readsErrors(): boolean {
+    return this.#options.entry.server.rules.length > 0;
   }
 
   /** Asks for the version, on which the meaning of an error depends. */
@@ -213,6 +218,7 @@ export class McpProxy {
   }
 
   #verdict(failure: string) {
+    if (!this.#readsErrors) return undefined;
     const { server } = this.#options.entry;
     const version = this.#version;
     if (version !== undefined && isTested(server, version)) return verdictOf(failure, server);

@@ -66,23 +66,29 @@ process.stdin.on('end', () => process.exit(0)).on('data', async line => {
   const { readFileSync } = require('node:fs');
   const leaks = readFileSync('/proc/self/environ', 'utf8').includes('real-');
   const dumps = !/^Max core file size +1 +1 /m.test(readFileSync('/proc/' + process.ppid + '/limits', 'utf8'));
-  console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result: { status, leaks, dumps, pid: process.pid } }));
+  console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result: { isError: true, status, leaks, dumps, pid: process.pid } }));
 });
 `,
   );
   const child = box.start(process.execPath, [buildWrapper(), 'mcp', '--', 'fake-mcp'], {
     env: { FAKE_KEY: 'real-own' },
   });
+  let stderr = '';
+  child.stderr!.on('data', chunk => {
+    stderr += chunk;
+  });
   const ask = async (id: number) => {
-    child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'x' } })}\n`);
+    const params = { name: 'x', _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+    child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })}\n`);
     const [line] = await once(child.stdout!, 'data');
     return JSON.parse(String(line)).result;
   };
   const [first, second] = [await ask(1), await ask(2)];
-  assert.deepEqual(first, { status: 200, leaks: false, dumps: false, pid: second.pid });
+  assert.deepEqual(first, { isError: true, status: 200, leaks: false, dumps: false, pid: second.pid });
   assert.deepEqual(calls, ['real-a POST /scrape', 'real-b POST /scrape', 'real-b POST /scrape']);
   child.stdin!.end();
-  assert.deepEqual(await once(child, 'exit'), [0, null]);
+  assert.deepEqual(await once(child, 'close'), [0, null]);
+  assert.doesNotMatch(stderr, /not in the catalog/, 'the gateway changes the account, whatever the version');
   const [server] = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0].consumers;
   assert.deepEqual([server.name, server.accounts], ['mcp -- fake-mcp', { b: 2 }]);
 });
