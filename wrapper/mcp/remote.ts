@@ -9,6 +9,7 @@ import type { Original, Originals } from './originals.ts';
 /** Names that clients give to the address of a server; programs such as `mcp-remote` get it as an argument. */
 const FIELDS = ['url', 'serverUrl', 'httpUrl'];
 const ARGUMENT = /^\d+$/;
+const HEADER = /^([^:]+):\s*(.*)$/;
 /** Texts for a key and a placeholder in what is shown. */
 const KEY = '<key>';
 const PLACEHOLDER = '<placeholder>';
@@ -35,10 +36,11 @@ export interface AddressChange {
   digest?: string;
 }
 
-/** A header of an entry, by its name there. */
+/** A header of an entry, by its name there, and its place where it is an argument. */
 interface Header {
   name: string;
   value: string;
+  place?: string;
 }
 
 /** The address of a provider in an entry, and the keys there. */
@@ -117,9 +119,18 @@ function targetOf(url: string): string {
   return url.slice(originOf(url).length);
 }
 
-function headersIn({ headers: all }: Record<string, unknown>): Header[] {
-  if (!isRecord(all)) return [];
-  return Object.entries(all).flatMap(([name, value]) => (isText(value) ? { name, value } : []));
+function headersIn(entry: Record<string, unknown>): Header[] {
+  const all = isRecord(entry.headers) ? Object.entries(entry.headers) : [];
+  return [...all.flatMap(([name, value]) => (isText(value) ? { name, value } : [])), ...headersInArguments(entry)];
+}
+
+/** Headers of `mcp-remote`: `--header NAME:VALUE`. */
+function headersInArguments(entry: Record<string, unknown>): Header[] {
+  return Object.entries(entry).flatMap(([place, text]) => {
+    if (!ARGUMENT.test(place) || entry[Number(place) - 1] !== '--header' || !isText(text)) return [];
+    const [, name, value] = HEADER.exec(text) ?? [];
+    return name === undefined || value === undefined ? [] : { name, value, place };
+  });
 }
 
 function headers(header: Header | undefined, old: string, own: string): Pick<Address, 'headers'> {
@@ -130,6 +141,10 @@ function headers(header: Header | undefined, old: string, own: string): Pick<Add
 function assign(entry: Record<string, unknown>, field: string, { url, headers: own }: Address): void {
   entry[field] = url;
   if (isRecord(entry.headers)) Object.assign(entry.headers, own);
+  for (const { name, value, place } of headersInArguments(entry)) {
+    const text = String(entry[place!]);
+    if (own?.[name] !== undefined) entry[place!] = `${text.slice(0, text.length - value.length)}${own[name]}`;
+  }
 }
 
 function replaced(text: string, old: string, own: string): string {

@@ -60,6 +60,10 @@ const REMOTE = {
     headers: { 'X-Own': 'own', Authorization: 'Bearer fc-canary', Last: 'last' },
   },
   argument: { command: 'npx', args: ['-y', 'mcp-remote', 'https://mcp.tavily.com/mcp/?tavilyApiKey=tvly-canary'] },
+  option: {
+    command: 'npx',
+    args: ['mcp-remote', 'https://mcp.firecrawl.dev/v2/mcp', '--header', 'Authorization:Bearer fc-canary', '--debug'],
+  },
   // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the client
   variable: { httpUrl: 'https://mcp.firecrawl.dev/${FIRECRAWL_API_KEY}/v2/mcp' },
 };
@@ -100,9 +104,13 @@ test('servers over HTTP get the gateway and a placeholder, and are restored with
   assert.match(mcpServers.variable.httpUrl, /\/fc-[-0-9a-f]{36}\/v2\/mcp$/);
   assert.deepEqual(mcpServers.argument.args.slice(0, 2), ['-y', 'mcp-remote']);
   assert.match(mcpServers.argument.args[2], /^http:\/\/127\.0\.0\.1:\d+\/mcp\/\?tavilyApiKey=tvly-[-0-9a-f]{36}$/);
+  const [, url, , header, last] = mcpServers.option.args;
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/v2\/mcp$/);
+  assert.match(header, /^Authorization:Bearer fc-[-0-9a-f]{36}$/);
+  assert.equal(last, '--debug');
   for (const [name, entry] of Object.entries(prefixed(OTHERS))) assert.deepEqual(mcpServers[name], entry);
   assert.deepEqual((await tokens()).map(({ cli }: { cli: string }) => cli).sort(), [
-    ...Array(3).fill('firecrawl'),
+    ...Array(4).fill('firecrawl'),
     ...Array(2).fill('tvly'),
   ]);
   assert.match((await box.wrap(['mcp', 'install'])).stdout, /^No client uses/);
