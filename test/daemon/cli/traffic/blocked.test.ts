@@ -1,22 +1,8 @@
 // `culvert killswitch blocked --watch`: which entries of a list are news.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BlockedEntry } from '../../../../daemon/api/schema.ts';
 import { compare } from '../../../../daemon/cli/commands/traffic/blocked.ts';
-
-const ENTRY: BlockedEntry = {
-  rule: 'dns',
-  uid: 1000,
-  unit: null,
-  programs: [],
-  source: null,
-  protocol: 'udp',
-  address: '203.0.113.53',
-  port: 53,
-  packets: 1,
-  since: '2026-11-26T07:01:00Z',
-  last: '2026-11-26T07:02:00Z',
-};
+import { BLOCKED_ENTRY as ENTRY } from '../../../support/killswitch/blocked-entry.ts';
 
 test('a destination that left the list is news when it is blocked again, as often as before', () => {
   const other = { ...ENTRY, address: '203.0.113.54' };

@@ -15,6 +15,7 @@ import {
   startDaemon,
   startOnTerminal,
 } from '../../../support/daemon/command.ts';
+import { BLOCKED_ENTRY } from '../../../support/killswitch/blocked-entry.ts';
 
 const OFF: KillSwitch = { ...NO_KILL_SWITCH, active: false, installed: true, backend: 'nftables 1.0.6' };
 const ON: KillSwitch = { ...OFF, enabled: true, active: true, protection: 'watchdog', bootGuard: true };
@@ -294,19 +295,7 @@ test('lists what was blocked: program, destination, count and rule', async t => 
 test('with --watch it prints a line whenever something is blocked further', async t => {
   const home = createHome(t);
   const { lists } = await startWith(t, home, ON);
-  const entry = {
-    rule: 'dns' as const,
-    uid: 1000,
-    unit: null,
-    programs: [],
-    source: null,
-    protocol: 'udp',
-    address: '203.0.113.53',
-    port: 53,
-    packets: 1,
-    since: '2026-11-26T07:01:00Z',
-    last: '2026-11-26T07:02:00Z',
-  };
+  const entry = BLOCKED_ENTRY;
   const lines = [entry, entry, { ...entry, packets: 5 }].map(each => ({ ...NOTHING_BLOCKED, entries: [each] }));
   lists.push(NOTHING_BLOCKED, ...lines);
   const child = await startOnTerminal(home, ['killswitch', 'blocked', '--watch']);

@@ -1,8 +1,8 @@
 // Ways out of the place of a kept program: by each, a program that is not kept leaks, and one that is kept sends 0 packets.
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
 import { after, before, type TestContext, test } from 'node:test';
 import { cgroupOf } from '../../../../daemon/killswitch/rules/place.ts';
+import { line } from '../../../support/killswitch/loops.ts';
 import {
   ask,
   DAEMON,
@@ -28,13 +28,6 @@ before(async () => {
 after(() => machine?.end());
 
 const python = (text: string) => ['/usr/bin/python3', '-c', text];
-const line = (child: ChildProcess) =>
-  new Promise<string>((done, fail) => {
-    let errors = '';
-    child.stderr!.on('data', data => (errors += data));
-    child.stdout!.once('data', data => done(String(data).trim()));
-    child.once('close', code => fail(new Error(`it ended with ${code}: ${errors}`)));
-  });
 
 /** A test with the addresses of IPv4, and one with those of IPv6. */
 function inBoth(title: string, act: (net: Family, t: TestContext) => Promise<void>): void {
