@@ -3,7 +3,7 @@ import type { Snapshot } from '../api/schema.ts';
 import { printable } from '../system/printable.ts';
 import { plain, type Style } from '../system/terminal.ts';
 import { modeName, nextStep, setupText, statusLabel } from '../view/client/labels.ts';
-import { lostRegistration, reasonText } from '../view/states/causes.ts';
+import { lostRegistration, reasonText } from '../view/states/causes/causes.ts';
 import { changeText } from '../view/states/changes.ts';
 import { describeRemoteAccess } from '../view/states/remote-access.ts';
 import { SIGNS, type State, stateIn } from '../view/states/summary/state.ts';

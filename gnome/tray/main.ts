@@ -8,13 +8,8 @@ import { createModel } from '../../daemon/view/client/model.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, nextMinute } from '../../daemon/view/states/killswitch.ts';
 import { loginLink, networkLine, trustableLink } from '../../daemon/view/states/networks.ts';
-import {
-  isBetweenStates,
-  type Notification,
-  notificationOf,
-  presentNotification,
-  SLOTS,
-} from '../../daemon/view/states/notify.ts';
+import { type Notification, presentNotification, SLOTS } from '../../daemon/view/states/notification.ts';
+import { isBetweenStates, notificationOf } from '../../daemon/view/states/notify.ts';
 import { errorText } from '../../daemon/view/states/problems.ts';
 import { describeRemoteAccess } from '../../daemon/view/states/remote-access.ts';
 import { describeTimed, offCommands } from '../../daemon/view/states/timed.ts';

@@ -8,23 +8,16 @@ import { probeAccount } from '../manage/probe-account.ts';
 import { readQueue } from '../manage/queue.ts';
 import { poolStatus } from '../pool/status.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
-import { closedToOthers, describeClosed, OPEN_TO_OTHERS, unusableIn } from '../shims/other-users.ts';
+import { checkInstalls, checkShim, type Finding, foreignFinding } from '../shims/check.ts';
 import type { Programs } from '../shims/shim.ts';
-import type { Account } from '../store/config.ts';
-import { readConfig } from '../store/config.ts';
+import { type Account, readConfig } from '../store/config.ts';
 import { describeCooldown } from '../store/describe.ts';
-import { foreignShim, type Installed, isExecutable, isForeignShim, readInstalls, shimOf } from '../store/installs.ts';
+import { foreignShim, readInstalls } from '../store/installs.ts';
 import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { readState } from '../store/state.ts';
 import { EXIT, reason, WrapError } from '../system/errors.ts';
-import { expandHome, isReadableByOthers, readText } from '../system/files.ts';
+import { expandHome, isReadableByOthers } from '../system/files.ts';
 import { emit, number, resetText, restingText, wrapped } from './print.ts';
-
-interface Finding {
-  level: 'ok' | 'warning' | 'problem';
-  what: string;
-  fix?: string;
-}
 
 /** Prints findings; exit 1 when one is a problem. */
 export async function doctor(
@@ -82,87 +75,6 @@ function checkCatalog(context: Context): Finding[] {
   return broken.length > 0
     ? broken
     : [{ level: 'ok', what: `catalog: ${Object.keys(catalog.providers).length} entries` }];
-}
-
-function checkShim(cli: string, entry: Installed, { env, paths }: Context, programs: Programs): Finding[] {
-  if (isForeignShim(entry.bin, paths)) return [foreignFinding(cli, entry.bin)];
-  const repair = `run \`culvert-wrap install ${cli}\``;
-  if (!fs.existsSync(entry.bin))
-    return [
-      {
-        level: 'problem',
-        what: `${cli}: the shim ${entry.bin} is gone`,
-        fix: `${repair}, or \`culvert-wrap uninstall ${cli}\``,
-      },
-    ];
-  if (shimOf(entry.bin) !== cli) {
-    return [
-      {
-        level: 'warning',
-        what: `${cli}: ${entry.bin} has been replaced, probably by an upgrade; it runs without accounts`,
-        fix: `${repair} to adopt it`,
-      },
-    ];
-  }
-  if (!fs.existsSync(entry.original)) {
-    return [
-      {
-        level: 'problem',
-        what: `${cli}: the original ${entry.original} is missing`,
-        fix: `install ${cli} again, then ${repair}`,
-      },
-    ];
-  }
-  const first = (env.PATH ?? '')
-    .split(':')
-    .map(dir => path.join(dir || '.', path.basename(entry.bin)))
-    .find(isExecutable);
-  if (!first || fs.realpathSync(first) !== fs.realpathSync(entry.bin)) {
-    return [
-      {
-        level: 'warning',
-        what: `${cli}: PATH finds ${first ?? 'nothing'} before the shim ${entry.bin}`,
-        fix: `put ${path.dirname(entry.bin)} first on PATH`,
-      },
-    ];
-  }
-  const text = readText(entry.bin) ?? '';
-  if (!text.includes(`'${programs.bundle}'`))
-    return [{ level: 'warning', what: `${cli}: the shim starts another installation of culvert-wrap`, fix: repair }];
-  const closed = closedToOthers(entry, programs.bundle);
-  if (closed !== undefined) {
-    const kept = closed.file.startsWith(`${paths.state}/`);
-    const what = `${cli}: ${describeClosed(entry.bin, closed)}`;
-    return [{ level: 'warning', what, fix: kept ? repair : OPEN_TO_OTHERS }];
-  }
-  return [{ level: 'ok', what: `${cli}: ${entry.bin} -> ${entry.original}` }];
-}
-
-function foreignFinding(cli: string, shim: string): Finding {
-  const unusable = unusableIn(shim);
-  if (unusable !== undefined) {
-    return {
-      level: 'problem',
-      what: `${cli}: ${shim} is a shim that another user has installed, and ${unusable} is missing or not yours to run`,
-      fix: `ask that user to run \`culvert-wrap doctor\` and \`culvert-wrap install ${cli}\``,
-    };
-  }
-  return { level: 'ok', what: `${cli}: ${shim} is a shim that another user has installed; it uses your accounts` };
-}
-
-function checkInstalls(file: string): Finding[] {
-  try {
-    JSON.parse(readText(file) ?? '{}');
-    return [];
-  } catch {
-    return [
-      {
-        level: 'problem',
-        what: `${file} is damaged, so uninstall does not know what to restore`,
-        fix: 'the originals are next to it in originals/, or in .culvert-wrap next to their shims; move them back by hand, then install again',
-      },
-    ];
-  }
 }
 
 function checkModes(files: string[]): Finding[] {

@@ -3,7 +3,8 @@ import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
 import { hasChanged, type Link } from './link.ts';
 import type { Verdict } from './verdict.ts';
-import type { SignInWindow, WindowEdges } from './window.ts';
+import type { SignInWindow } from './window.ts';
+import type { WindowEdges } from './window-edges.ts';
 
 /** Seconds between two tests. */
 const APART = 30;

@@ -13,7 +13,7 @@ import { totalOf } from '../../api/totals.ts';
 import { lookOf, modeName, setupText, stateLabel } from '../client/labels.ts';
 import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
 import { placeName } from '../places.ts';
-import { causeTitle, choiceText } from '../states/causes.ts';
+import { causeTitle, choiceText } from '../states/causes/causes.ts';
 import { actText } from '../states/networks.ts';
 import { fill, type Translator } from '../translator.ts';
 

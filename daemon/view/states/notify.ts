@@ -1,47 +1,17 @@
-// Decides what is worth a notification, and what it offers: the only place that does, for the tray and for the bridge.
-import type { NetworkLink } from '../../api/schema/traffic/networks.ts';
-import type { Config, Snapshot } from '../../api/schema.ts';
+// Decides which change is worth a notification: the only place that does, for the tray and for the bridge.
 import { type ClientState, current } from '../client/client-state.ts';
-import { actionCommand, type Command, clientCommand, goTo } from '../form.ts';
-import { timeOfDay } from '../time-of-day.ts';
-import { fill, type Translator } from '../translator.ts';
-import { describeUnconfirmed, isPause } from './changes.ts';
-import { allowQuestion, decisionText, effectText, loginLink, networksCommand, networkTitle } from './networks.ts';
-import { type State, stateOf, wantsSignIn } from './summary/state.ts';
-import { describeTimed } from './timed.ts';
-import { describeTunnel } from './tunnel.ts';
-import { sourceWarning } from './updates.ts';
-
-/** Subjects: one notification of each is shown at a time, and replaced or withdrawn as its subject changes. */
-export const SLOTS = ['state', 'network', 'reminder', 'certificate', 'update', 'keep'] as const;
-export type Slot = (typeof SLOTS)[number];
-
-export interface Notification {
-  slot: Slot;
-  /** Code of the signal `Notice` (org.culvert.Client1(5)). */
-  code: 'connection' | 'blocked' | 'sign-in' | 'setup' | 'reminder' | 'update' | 'keep' | 'network';
-  /** Its icon has the shape of this state. */
-  state: State;
-  summary: string;
-  body: string;
-  action: { label: string; command: Command } | null;
-  /** A second button. */
-  other?: { label: string; command: Command };
-}
-
-type Level = Config['notifications']['level'];
-/** The levels at which a notification is shown. */
-type Draft = Omit<Notification, 'slot' | 'state'> & { levels: readonly Level[] };
-const NEEDED: readonly Level[] = ['everything', 'needs-me'];
-const NEWS: readonly Level[] = ['everything'];
-
-/** Reasons of what the user has brought about. */
-const BY_USER: readonly string[] = ['Manual', 'ManualDeletion', 'SettingsChanged'];
-
-/** A device whose tunnel was ended by hand may need its user all the same. */
-function isByUser(state: State, { reason }: Snapshot['status']): boolean {
-  return reason?.code === 'ManualDeletion' || (state !== 'needs-you' && BY_USER.includes(reason?.code ?? ''));
-}
+import type { Translator } from '../translator.ts';
+import {
+  askingRule,
+  isRemovalDue,
+  loginOf,
+  type Notification,
+  presentNotification,
+  SLOTS,
+  type Slot,
+  unknownWifi,
+} from './notification.ts';
+import { stateOf } from './summary/state.ts';
 
 /**
  * The notification about a change, or null.
@@ -69,24 +39,6 @@ export function notificationOf(
   return null;
 }
 
-/** The notification of a slot as it is now, at the user's level; null for none. */
-export function presentNotification(slot: Slot, client: ClientState, tr: Translator): Notification | null {
-  const drafts: Record<Slot, typeof stateDraft> = {
-    state: stateDraft,
-    network: networkDraft,
-    reminder: reminderDraft,
-    certificate: certificateDraft,
-    update: updateDraft,
-    keep: keepDraft,
-  };
-  const draft = current(client) && drafts[slot](client, tr);
-  if (!draft) return null;
-  const { levels, ...words } = draft;
-  // an older daemon has no level
-  const level = client.config?.config.notifications.level ?? 'everything';
-  return levels.includes(level) ? { slot, state: stateOf(client), ...words } : null;
-}
-
 /** The tunnel was lost, or something has to be done, and the user did not bring it about. */
 function isTrouble(before: ClientState, after: ClientState, wanted: string | null): boolean {
   const [then, now] = [stateOf(before), stateOf(after)];
@@ -101,42 +53,6 @@ export function isBetweenStates(client: ClientState): boolean {
   return ['connecting', 'disconnecting', 'unknown'].includes(stateOf(client));
 }
 
-function stateDraft(client: ClientState, tr: Translator): Draft | null {
-  const { state, stateText, label, sentence, remedy } = describeTunnel(client, tr);
-  const { status } = current(client)!;
-  if (state !== 'connected' && isByUser(state, status)) return null;
-  const lines = [label, sentence].filter(line => !stateText.endsWith(line));
-  const words = { summary: stateText, body: lines.join('\n') };
-  const isNew = status.blocked === 'not-registered' || status.blocked === 'terms-not-accepted';
-  const setUp = isNew ? tr._('Set Up') : tr._('Open Culvert');
-  const reconnect = { label: tr._('Reconnect'), command: actionCommand({ action: 'connect' }) };
-  switch (state) {
-    case 'needs-you':
-      return wantsSignIn(status) && status.blocked === null
-        ? { ...words, code: 'sign-in', levels: NEEDED, action: remedy }
-        : { ...words, code: 'setup', levels: NEEDED, action: { label: setUp, command: goTo('connection') } };
-    case 'blocked':
-      return { ...words, code: 'blocked', levels: NEEDED, action: remedy ?? reconnect };
-    case 'disconnected':
-      // the cause that turned it off turns it on again
-      return {
-        ...words,
-        code: 'connection',
-        levels: status.reason && remedy ? NEWS : NEEDED,
-        action: remedy ?? reconnect,
-      };
-    case 'unable':
-      return { ...words, code: 'connection', levels: NEWS, action: remedy ?? reconnect };
-    case 'connected':
-      return { ...words, code: 'connection', levels: NEWS, action: null };
-    default:
-      return null;
-  }
-}
-
-const endingOf = (client: ClientState, tr: Translator) =>
-  describeTimed(client, tr).find(({ change }) => change.endingSoon);
-
 function hasReminder(before: ClientState, after: ClientState): boolean {
   const [then, now] = [current(before)!, current(after)!];
   const soon = now.changes.filter(({ endingSoon }) => endingSoon);
@@ -144,41 +60,6 @@ function hasReminder(before: ClientState, after: ClientState): boolean {
     soon.some(({ subject }) => !then.changes.some(each => each.subject === subject && each.endingSoon)) ||
     (now.reminder !== null && then.reminder === null)
   );
-}
-
-function reminderDraft(client: ClientState, tr: Translator): Draft | null {
-  const { _ } = tr;
-  const ending = endingOf(client, tr);
-  if (ending)
-    return {
-      code: 'reminder',
-      levels: NEEDED,
-      summary: isPause(ending.change) ? _('WARP is back on in a minute') : _('Ends in a minute'),
-      body: ending.text,
-      action: ending.extend,
-      other: ending.end,
-    };
-  if (!current(client)!.reminder) return null;
-  return {
-    code: 'reminder',
-    levels: NEEDED,
-    summary: _('WARP is still off'),
-    body: _('You are not protected. Your traffic bypasses WARP.'),
-    action: { label: _('Reconnect'), command: actionCommand({ action: 'connect' }) },
-  };
-}
-
-const isRemovalDue = (client: ClientState) => current(client)?.trust?.removalDue === true;
-
-function certificateDraft(client: ClientState, { _ }: Translator): Draft | null {
-  if (!isRemovalDue(client)) return null;
-  return {
-    code: 'setup',
-    levels: NEEDED,
-    summary: _('Tools still trust a certificate that is no longer valid'),
-    body: _('It has expired, or your organization withdrew it.'),
-    action: { label: _('Show'), command: goTo('certificate') },
-  };
 }
 
 function hasNetworkNews(before: ClientState, after: ClientState): boolean {
@@ -194,126 +75,9 @@ function hasNetworkNews(before: ClientState, after: ClientState): boolean {
   );
 }
 
-/** The network whose login page is worth a word: a network names its page also after the login, and WARP is connected then. */
-function loginOf(client: ClientState): NetworkLink | null {
-  const { networks, status } = current(client)!;
-  return status.state === 'connected' ? null : loginLink(networks);
-}
-
-/** The Wi-Fi network for which no rule of its own is; null for none. */
-function unknownWifi(networks: Snapshot['networks']): NetworkLink | null {
-  if (!networks) return null;
-  const { links, rules, decision } = networks;
-  const isUnknown = ({ kind, name }: NetworkLink, at: number) => {
-    const own = rules.find(rule => rule.name === decision.links[at]?.rule);
-    return kind === 'wifi' && name !== null && (!own || own.match.any !== undefined);
-  };
-  return links.find(isUnknown) ?? null;
-}
-
-/** The rule that waits for the user's permission; null for none. */
-function askingRule(networks: Snapshot['networks']): string | null {
-  return networks?.decision.effects.find(({ state }) => state === 'asks')?.rule ?? null;
-}
-
-/** A rule asks for permission or changed something, or the network is unknown or has a login page. */
-function networkDraft(client: ClientState, tr: Translator): Draft | null {
-  const { _ } = tr;
-  const { networks } = current(client)!;
-  if (!networks) return null;
-  const { acted, reverted } = networks;
-  const unconfirmed = acted && !reverted ? keepDraft(client, tr) : null;
-  if (acted && unconfirmed) {
-    // first: it reverts after two minutes
-    const { summary, body, action: revert } = actedWords(networks, acted.rule, tr);
-    const lines = [body, unconfirmed.body].filter(Boolean).join('\n');
-    return { code: 'network', levels: NEEDED, summary, body: lines, action: unconfirmed.action, other: revert };
-  }
-  const rule = askingRule(networks);
-  if (rule !== null) {
-    const { heading, body } = allowQuestion(rule, tr);
-    const answer = (answer: 'once' | 'always') => networksCommand({ do: 'answer', rule, answer });
-    return {
-      code: 'network',
-      levels: NEEDED,
-      summary: heading,
-      body,
-      action: { label: _('Allow Once'), command: answer('once') },
-      other: { label: _('Always Allow'), command: answer('always') },
-    };
-  }
-  const login = loginOf(client);
-  if (login)
-    return {
-      code: 'network',
-      levels: NEEDED,
-      summary: _('This network has a login page'),
-      body: networkTitle(login, tr),
-      action: { label: _('Sign In…'), command: clientCommand('portal') },
-    };
-  if (!acted) return unknownDraft(networks, tr);
-  return reverted ? null : { code: 'network', levels: NEWS, ...actedWords(networks, acted.rule, tr) };
-}
-
-/** Words about the effects of a rule, with a button to revert them. */
-function actedWords({ decision }: NonNullable<Snapshot['networks']>, rule: string, tr: Translator) {
-  const effects = decision.effects.filter(({ state }) => state === 'holds').map(effect => effectText(effect, tr));
-  return {
-    // Translators: %s is the name of a rule
-    summary: fill(tr._('The rule “%s” changed settings here'), rule),
-    body: effects.join('\n'),
-    action: { label: tr._('Revert'), command: networksCommand({ do: 'revert' }) },
-  };
-}
-
-function unknownDraft(networks: NonNullable<Snapshot['networks']>, tr: Translator): Draft | null {
-  const { _ } = tr;
-  const link = unknownWifi(networks);
-  if (!link) return null;
-  return {
-    code: 'network',
-    levels: NEWS,
-    // Translators: %s is the name of a Wi-Fi network
-    summary: fill(_('Unknown Wi-Fi “%s”'), link.name!),
-    body: decisionText(networks.decision, tr).join('\n'),
-    action: { label: _('Show'), command: goTo('networks') },
-  };
-}
-
 function hasUpdateNews(before: ClientState, after: ClientState): boolean {
   const [then, now] = [before.update, after.update];
   if (!now) return false;
   const failed = now.source.state !== 'ok' && now.source.state !== (then?.source.state ?? 'ok');
   return failed || (now.updateAvailable && now.latest !== then?.latest);
-}
-
-function updateDraft({ update }: ClientState, tr: Translator): Draft | null {
-  const { _ } = tr;
-  if (!update) return null;
-  const shared = { code: 'update' as const, action: { label: _('Show'), command: goTo('updates') } };
-  const warning = sourceWarning(update, tr);
-  if (warning !== null) return { ...shared, levels: NEEDED, summary: _('The update failed.'), body: warning };
-  if (!update.updateAvailable || update.latest === null || update.progress) return null;
-  return {
-    ...shared,
-    levels: NEWS,
-    // Translators: %s is a version
-    summary: fill(_('Culvert %s is available'), update.latest),
-    body: _('Open Culvert to install it.'),
-  };
-}
-
-/** Asks about a change that was made where no bar with a countdown is seen. */
-function keepDraft(client: ClientState, tr: Translator): Draft | null {
-  const unconfirmed = describeUnconfirmed(client, tr);
-  if (!unconfirmed) return null;
-  const { text, until, keep } = unconfirmed;
-  return {
-    code: 'keep',
-    levels: NEEDED,
-    summary: tr._('Keep this change?'),
-    // Translators: the first %s is a setting such as Mode: DNS only, the second one a time of day
-    body: fill(tr._('%s. Reverts at %s.'), text, timeOfDay(new Date(until).toISOString(), true)),
-    action: { label: tr._('Keep'), command: keep },
-  };
 }

@@ -6,9 +6,9 @@ import type { Command, Tone } from '../form.ts';
 import { formatCount, formatElapsed, formatLatency, formatLoss } from '../format.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
-import { type LostRegistration, lostRegistration, phaseText } from './causes.ts';
+import { type LostRegistration, lostRegistration, phaseText } from './causes/causes.ts';
+import { explainedCause, findingWords } from './causes/diagnosis.ts';
 import { pauseLengths } from './changes.ts';
-import { explainedCause, findingWords } from './diagnosis.ts';
 import { blockedText, isBlocking, type State, stateIcon, stateOf, stateText } from './summary/state.ts';
 
 export interface TunnelView {

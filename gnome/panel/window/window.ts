@@ -24,6 +24,7 @@ import { createShell } from './create-shell.ts';
 import { createHeader, type Header } from './header.ts';
 import { createReason } from './reason.ts';
 import { createSidebar, isListed, SIDEBAR_FROM, type Sidebar } from './sidebar.ts';
+import { createTimer } from './timer.ts';
 import { addWindowActions } from './window-actions.ts';
 
 declare const __VERSION__: string;
@@ -65,8 +66,8 @@ export class Window extends Adw.ApplicationWindow {
   #before: PageName[] = [];
   #greeted = false;
   #paced: Look | null = null;
-  #tick: ReturnType<typeof setInterval> | null = null;
-  #poll: ReturnType<typeof setInterval> | null = null;
+  readonly #tick = createTimer(1000, () => this.#beat());
+  readonly #poll = createTimer(REFRESH_MS, () => void this.#model.refresh('stale'));
 
   /** @param size width and height, as the window was left. */
   constructor(
@@ -128,8 +129,8 @@ export class Window extends Adw.ApplicationWindow {
       unsubscribe();
       this.#history.close();
       for (const built of this.#pages.made()) built.close?.();
-      if (this.#tick) clearInterval(this.#tick);
-      if (this.#poll) clearInterval(this.#poll);
+      this.#tick.run(false);
+      this.#poll.run(false);
     });
     onSeenChanged(this, () => this.#pace());
     this.#page = this.#pages.get(page) ? page : 'connection';
@@ -286,20 +287,13 @@ export class Window extends Adw.ApplicationWindow {
     // a new state's first figures should not wait for the timer
     if (live && look !== this.#paced) void this.#model.refresh('stale');
     this.#paced = look;
-    const moves = (this.#current.tick && look !== 'unavailable') || this.#view.unconfirmed;
-    if (visible && moves) this.#tick ??= setInterval(() => this.#beat(), 1000);
-    else if (this.#tick) this.#tick = stop(this.#tick);
-    if (live) this.#poll ??= setInterval(() => void this.#model.refresh('stale'), REFRESH_MS);
-    else if (this.#poll) this.#poll = stop(this.#poll);
+    const moves = this.#current.tick !== undefined && look !== 'unavailable';
+    this.#tick.run(visible && (moves || this.#view.unconfirmed !== null));
+    this.#poll.run(live);
   }
 
   #beat(): void {
     this.#confirmBar.tick();
     this.#current.tick?.();
   }
-}
-
-function stop(timer: ReturnType<typeof setInterval>): null {
-  clearInterval(timer);
-  return null;
 }

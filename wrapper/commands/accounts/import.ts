@@ -1,56 +1,21 @@
 // Implements `accounts import`: adds or changes accounts from a file, or from what upstream CLIs have stored.
 import { statSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
-import { parse, TomlError } from 'smol-toml';
-import * as z from 'zod/mini';
 import { type Catalog, loadCatalog, providerOf } from '../../catalog/catalog.ts';
 import type { Context } from '../../context.ts';
 import { refreshPlans } from '../../manage/compile.ts';
 import { probeAccount } from '../../manage/probe-account.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';
-import { Account, type Change, editConfig, readConfig, same } from '../../store/config.ts';
-import {
-  assertCredential,
-  envLines,
-  resolveAccount,
-  SOURCE_TIMEOUT_MS,
-  sourceOf,
-  storeSecret,
-} from '../../store/secrets.ts';
-import { EXIT, errno, reason, say, WrapError } from '../../system/errors.ts';
-import { explainIssues } from '../../system/explain-issues.ts';
-import { expandHome, isReadableByOthers, readText } from '../../system/files.ts';
+import { type Change, editConfig, readConfig, same } from '../../store/config.ts';
+import { assertCredential, resolveAccount, SOURCE_TIMEOUT_MS, sourceOf, storeSecret } from '../../store/secrets.ts';
+import { EXIT, reason, say, WrapError } from '../../system/errors.ts';
+import { expandHome, isReadableByOthers } from '../../system/files.ts';
 import { emit } from '../print.ts';
 import { choosePlace } from './account.ts';
+import { type ImportedAccount, type ImportOptions, readImport } from './import-file.ts';
 import { findStored } from './import-stored.ts';
 
-/** The accounts of a configuration, where `secrets` may hold credentials themselves; they are stored, not copied. */
-const ImportFile = z.strictObject({
-  accounts: z
-    .array(z.extend(Account, { secrets: z._default(z.record(z.string(), z.string()), {}) }))
-    .check(z.minLength(1, 'at least one [[accounts]] table')),
-});
-type Wanted = z.infer<typeof ImportFile>['accounts'][number];
-
-export interface ImportOptions {
-  json?: boolean;
-  /** Store credentials in a 0600 file. */
-  file?: boolean;
-  /** Have the accounts refer to a `.env` file instead of storing what is in it. */
-  reference?: boolean;
-  /** Only say what would be done. */
-  check?: boolean;
-  /** Ask each credential's provider before anything is stored. */
-  probe?: boolean;
-  /** Instead of a file: the credentials that upstream CLIs keep for themselves. */
-  stored?: boolean;
-  /** For a `.env` file or `stored`: the CLI whose credentials are wanted, and the account's name. */
-  cli?: string;
-  name?: string;
-}
-
 interface Planned {
-  account: Wanted;
+  account: ImportedAccount;
   change: 'add' | 'change' | 'keep';
 }
 
@@ -105,7 +70,7 @@ async function accountsWanted(
   options: ImportOptions,
   catalog: Catalog,
   context: Context,
-): Promise<Wanted[]> {
+): Promise<ImportedAccount[]> {
   if ((file === undefined) !== (options.stored === true)) {
     throw new WrapError('usage', EXIT.usage, 'give either a file to import, or --stored', {
       hint: 'culvert-wrap accounts import keys.env, or culvert-wrap accounts import --stored --cli firecrawl',
@@ -129,7 +94,7 @@ async function accountsWanted(
 
 /** Result of importing an account. An account that exists keeps whether it is enabled. */
 async function planFor(
-  account: Wanted,
+  account: ImportedAccount,
   file: string | undefined,
   options: ImportOptions,
   { paths, env }: Context,
@@ -182,7 +147,7 @@ async function apply(plan: readonly Planned[], options: ImportOptions, context: 
 /** Remarks on the imported file. None advises removing it: other programs may read it as well. */
 function remarksOn(
   file: string,
-  accounts: readonly Wanted[],
+  accounts: readonly ImportedAccount[],
   options: ImportOptions,
   { paths, env }: Context,
 ): string[] {
@@ -205,7 +170,7 @@ function refersTo(source: string, file: string, env: NodeJS.ProcessEnv): boolean
   return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
 }
 
-function problemsOf(account: Wanted, accounts: readonly Wanted[], catalog: Catalog): string[] {
+function problemsOf(account: ImportedAccount, accounts: readonly ImportedAccount[], catalog: Catalog): string[] {
   const where = `${account.cli} "${account.name}"`;
   const problems: string[] = [];
   try {
@@ -225,95 +190,15 @@ function problemsOf(account: Wanted, accounts: readonly Wanted[], catalog: Catal
 }
 
 /** Why a source gives nothing now, as it would to a run. */
-async function sourceProblems(account: Wanted, { env }: Context): Promise<string[]> {
+async function sourceProblems(account: ImportedAccount, { env }: Context): Promise<string[]> {
   const resolved = await resolveAccount(account, callerEnvironment(env), SOURCE_TIMEOUT_MS);
   return resolved.ok ? [] : [`${account.cli} "${account.name}": ${resolved.problem}`];
 }
 
-async function probeProblems(account: Wanted, catalog: Catalog, context: Context): Promise<string[]> {
+async function probeProblems(account: ImportedAccount, catalog: Catalog, context: Context): Promise<string[]> {
   const resolved = await resolveAccount(account, callerEnvironment(context.env), SOURCE_TIMEOUT_MS);
   if (!resolved.ok) return [];
   const provider = providerOf(catalog, account.cli);
   const result = await probeAccount(provider, account, { ...resolved.env, ...account.secrets }, context);
   return result.ok === false ? [`${account.cli} "${account.name}": ${result.problem}`] : [];
-}
-
-function readImport(file: string, options: ImportOptions, catalog: Catalog): Wanted[] {
-  const text = readFile(file);
-  if (isEnvFile(file, text)) return fromEnvFile(file, text, options, catalog);
-  if (options.reference) {
-    throw new WrapError('usage', EXIT.usage, `--reference is for .env files, which ${file} is not`, {
-      hint: 'in TOML and JSON, write env = { VARIABLE = "file:PATH#KEY" }',
-    });
-  }
-  let raw: unknown;
-  try {
-    raw = text.trimStart().startsWith('{') ? JSON.parse(text) : parse(text);
-  } catch (error) {
-    // A parser's message quotes the place, which may be a key.
-    const line = error instanceof TomlError ? ` (line ${error.line})` : '';
-    throw unreadable(file, `it is neither TOML nor JSON${line}`);
-  }
-  const parsed = ImportFile.safeParse(raw);
-  if (!parsed.success) throw unreadable(file, explainIssues(parsed.error, text));
-  return parsed.data.accounts;
-}
-
-/** The text of a file without the byte order mark of some editors. */
-function readFile(file: string): string {
-  let text: string | undefined;
-  try {
-    text = readText(file);
-  } catch (error) {
-    throw unreadable(file, errno(error) === 'EISDIR' ? 'it is a directory' : reason(error));
-  }
-  if (text === undefined) throw unreadable(file, 'there is no such file');
-  return text.replace(/^\uFEFF/, '');
-}
-
-/** Nothing but `KEY=value` lines and comments, under a name such as `.env` or `keys.env`. */
-function isEnvFile(file: string, text: string): boolean {
-  const lines = text.split('\n').map(line => line.trim());
-  return (
-    /(?:^|\.)env(?:\.|$)/.test(basename(file)) &&
-    lines.every(line => line === '' || /^(?:#|(?:export\s+)?\w+\s*=)/.test(line))
-  );
-}
-
-/**
- * Accounts for the variables that the catalog knows: `FIRECRAWL_API_KEY`, and `FIRECRAWL_API_KEY_TEAM_B` for the account
- * `team-b`. On request they refer to the file, so that nothing is copied and a changed key is seen.
- */
-function fromEnvFile(file: string, text: string, options: ImportOptions, catalog: Catalog): Wanted[] {
-  const path = resolve(file);
-  const lines = envLines(text);
-  const accounts = new Map<string, Wanted>();
-  for (const [cli, provider] of Object.entries(catalog.providers)) {
-    if (options.cli !== undefined && options.cli !== cli) continue;
-    for (const variable of provider.inject) {
-      for (const [key, value] of lines) {
-        const suffix =
-          key === variable ? '' : key.startsWith(`${variable}_`) ? key.slice(variable.length + 1) : undefined;
-        if (suffix === undefined) continue;
-        if (value.trim() === '') {
-          say(`${key} in ${file} is empty and is left out`);
-          continue;
-        }
-        const name = suffix === '' ? (options.name ?? 'main') : suffix.toLowerCase().replaceAll('_', '-');
-        const account = accounts.get(`${cli} ${name}`) ?? { cli, name, enabled: true, env: {}, secrets: {} };
-        if (options.reference) account.env[variable] = `file:${path}#${key}`;
-        else account.secrets[variable] = value;
-        accounts.set(`${cli} ${name}`, account);
-      }
-    }
-  }
-  if (accounts.size > 0) return [...accounts.values()];
-  const variables = [...new Set(Object.values(catalog.providers).flatMap(({ inject }) => inject))];
-  throw unreadable(file, `it sets none of ${variables.join(', ')}`);
-}
-
-function unreadable(file: string, why: string): WrapError {
-  return new WrapError('import-unreadable', EXIT.noInput, `${file} can't be imported: ${why}`, {
-    hint: 'give a TOML or JSON file with [[accounts]] (cli, name, env or secrets), or a .env file',
-  });
 }

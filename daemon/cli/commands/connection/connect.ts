@@ -5,8 +5,8 @@ import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../
 import type { Shown } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { stateLabel } from '../../../view/client/labels.ts';
-import { reasonText } from '../../../view/states/causes.ts';
-import { explainedCause } from '../../../view/states/diagnosis.ts';
+import { reasonText } from '../../../view/states/causes/causes.ts';
+import { explainedCause } from '../../../view/states/causes/diagnosis.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { forSeconds } from '../../duration.ts';

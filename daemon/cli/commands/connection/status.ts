@@ -7,7 +7,7 @@ import { clock, dateTime } from '../../../system/terminal.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
-import { explainedCause } from '../../../view/states/diagnosis.ts';
+import { explainedCause } from '../../../view/states/causes/diagnosis.ts';
 import { describeRemoteAccess } from '../../../view/states/remote-access.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';

@@ -1,7 +1,7 @@
 // Starts the helper of a sign-in as a unit of systemd, and listens to its heartbeat.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import type { Helper, HelperEvents } from '../../sign-in/window.ts';
+import type { Helper, HelperEvents } from '../../sign-in/window-edges.ts';
 import { call } from '../authorization.ts';
 import { close } from './remote.ts';
 import { lines, listenAt, within, write } from './streams.ts';

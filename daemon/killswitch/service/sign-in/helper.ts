@@ -4,7 +4,8 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { createPassed } from '../../sign-in/passed.ts';
-import { type HelperWork, SIGN_IN_SOCKET } from '../../sign-in/window.ts';
+import { SIGN_IN_SOCKET } from '../../sign-in/window.ts';
+import type { HelperWork } from '../../sign-in/window-edges.ts';
 import { HELPER_SOCKET, RELEASED } from './helper-link.ts';
 import { addressesOf } from './names.ts';
 import { probe } from './probe.ts';

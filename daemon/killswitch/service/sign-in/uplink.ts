@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import { TUNNEL_INTERFACES } from '../../rules/place.ts';
 import { quoted } from '../../rules/rules.ts';
 import { defaultRoute, hardwareOf, hasIpv6Route, type Link, serversIn } from '../../sign-in/link.ts';
-import type { Presence } from '../../sign-in/window.ts';
+import type { Presence } from '../../sign-in/window-edges.ts';
 import { call, property } from '../authorization.ts';
 import { readText } from '../files.ts';
 

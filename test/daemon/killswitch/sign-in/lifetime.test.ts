@@ -3,12 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Elements, renderElements } from '../../../../daemon/killswitch/rules/elements.ts';
 import type { Link } from '../../../../daemon/killswitch/sign-in/link.ts';
-import {
-  createWindow,
-  type HelperEvents,
-  type HelperWork,
-  type Presence,
-} from '../../../../daemon/killswitch/sign-in/window.ts';
+import { createWindow } from '../../../../daemon/killswitch/sign-in/window.ts';
+import type { HelperEvents, HelperWork, Presence } from '../../../../daemon/killswitch/sign-in/window-edges.ts';
 import { until } from '../../../support/until.ts';
 
 const USER = 1000;

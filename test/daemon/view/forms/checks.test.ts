@@ -4,7 +4,8 @@ import { describe, test } from 'node:test';
 import type { CheckResult, Diagnosis, Fix, Verdict } from '../../../../daemon/api/schema/doctor.ts';
 import { fixText } from '../../../../daemon/view/fix.ts';
 import type { Row } from '../../../../daemon/view/form.ts';
-import { checksForm, parseReport } from '../../../../daemon/view/forms/checks.ts';
+import { checksForm } from '../../../../daemon/view/forms/checks.ts';
+import { parseReport } from '../../../../daemon/view/forms/parse-report.ts';
 import { inEnglish, message } from '../../../../daemon/view/message.ts';
 import { reportView } from '../../../../daemon/view/report.ts';
 import {

@@ -19,7 +19,7 @@ import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { networksForm } from '../../../../daemon/view/forms/tunnel/networks.ts';
 import { addRoute, describeRoutes, removal, resetRoutes } from '../../../../daemon/view/forms/tunnel/split-tunnel.ts';
 import { checks, routeKind } from '../../../../daemon/view/forms/validate.ts';
-import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes.ts';
+import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes/causes.ts';
 import { describe } from '../../../../daemon/view/view.ts';
 import { clientState, tr } from '../../../support/gnome/translator.ts';
 

@@ -4,7 +4,8 @@ import { describe, test } from 'node:test';
 import type { Change } from '../../../../daemon/api/schema/changes.ts';
 import type { Config, Snapshot } from '../../../../daemon/api/schema.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
-import { notificationOf, presentNotification, type Slot } from '../../../../daemon/view/states/notify.ts';
+import { presentNotification, type Slot } from '../../../../daemon/view/states/notification.ts';
+import { notificationOf } from '../../../../daemon/view/states/notify.ts';
 import { KILL_SWITCH, noUpdate } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/translator.ts';
 

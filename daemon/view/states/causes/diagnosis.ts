@@ -1,10 +1,10 @@
 // Joins the reason of a failure with the findings of the checks: one cause, one button, and a line for another finding.
-import type { Diagnosis } from '../../api/schema/doctor.ts';
-import type { Snapshot } from '../../api/schema.ts';
-import { type Command, goTo } from '../form.ts';
-import { fill, type Translator } from '../translator.ts';
+import type { Diagnosis } from '../../../api/schema/doctor.ts';
+import type { Snapshot } from '../../../api/schema.ts';
+import { type Command, goTo } from '../../form.ts';
+import { fill, type Translator } from '../../translator.ts';
+import { fixButton, translated } from '../findings.ts';
 import { type Cause, causeOf } from './causes.ts';
-import { fixButton, translated } from './findings.ts';
 
 /** Checks whose findings are never the cause of a failing tunnel, because they also occur with a working one. */
 const NEVER_A_CAUSE: ReadonlySet<string> = new Set([

@@ -1,0 +1,133 @@
+// Explains why there is no tunnel: finds the tunnel CLI's reason in the table of causes, and the command of its remedy.
+import type { Snapshot } from '../../../api/schema.ts';
+import { actionCommand, type Command, goTo } from '../../form.ts';
+import type { Translator } from '../../translator.ts';
+import { causeEntries, type Entry, type Remedy } from './cause-table.ts';
+
+export interface Cause {
+  title: string;
+  sentence: string;
+  /** The one button, or null if waiting or another person helps. */
+  remedy: { label: string; command: Command } | null;
+  /** Checks of the doctor that look for this very cause; null if the table does not know the reason. */
+  checks: readonly string[] | null;
+}
+
+export type LostRegistration = Pick<Cause, 'title' | 'sentence'>;
+
+/**
+ * The cause of a status; null if there is nothing to explain (connected, or disconnected by the user).
+ * An unknown code of a failure has a general cause; its text is left to the technical details.
+ */
+export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
+  const { state, reason } = snapshot.status;
+  if (state !== 'unable' && state !== 'disconnected' && state !== 'connecting') return null;
+  const entry = reason && find(reason, tr);
+  if (entry) {
+    const [, title, sentence, remedy, ...checks] = entry;
+    return { title, sentence, remedy: remedyOf(remedy, snapshot, tr), checks };
+  }
+  if (state !== 'unable') return null;
+  return {
+    title: tr._('Can’t connect'),
+    sentence: tr._('WARP keeps trying. You may be offline until it works.'),
+    remedy: remedyOf('checks', snapshot, tr),
+    checks: null,
+  };
+}
+
+/** Why a device that had a registration is not registered; null if it never was, or its user removed it. */
+export function lostRegistration({ blocked, reason }: Snapshot['status'], tr: Translator): LostRegistration | null {
+  const entry = blocked === 'not-registered' && reason ? find(reason, tr) : undefined;
+  if (!entry) return null;
+  const [, title, sentence, remedy] = entry;
+  return remedy === 'account' ? { title, sentence } : null;
+}
+
+/** Meaning of a code, in a few words; null for a code that the table lacks. */
+export function causeTitle(code: string, tr: Translator): string | null {
+  return find({ code, text: '' }, tr)?.[1] ?? null;
+}
+
+/** A reason in a few words, with the tunnel CLI's code behind those of a failure; its text where the table lacks it. */
+export function reasonText({ state, reason }: Snapshot['status'], tr: Translator): string | null {
+  if (!reason) return null;
+  const { code, text } = reason;
+  const title = find(reason, tr)?.[1];
+  if (title) return code ? `${title} (${code})` : title;
+  if (state === 'connecting') return phaseText(code, text, tr);
+  return (code && choiceText(code, tr)) || text;
+}
+
+/** Words for a state that the user chose; null for any other code. */
+export function choiceText(code: string, { _ }: Translator): string | null {
+  if (code === 'Manual') return _('Turned off by hand');
+  return code === 'SettingsChanged' ? _('Settings changed') : null;
+}
+
+/** The entry of a reason: its text says more than its code, and the end of the text more than the beginning. */
+function find({ code, text }: { code: string | null; text: string }, tr: Translator): Entry | undefined {
+  const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+  const causes = causeEntries(tr);
+  // `Registration Missing due to: Invalidated (Manual Deletion)`
+  const pieces = text.split(/due to|[:()]/).reverse();
+  for (const name of [text, ...pieces, code ?? ''].map(plain).filter(Boolean)) {
+    const entry = causes.find(([codes]) => codes.some(each => plain(each) === name));
+    if (entry) return entry;
+  }
+  // a code inside a longer text
+  return causes.find(([codes]) =>
+    codes.map(plain).some(each => each.length > 8 && [code ?? '', text].some(name => plain(name).includes(each))),
+  );
+}
+
+function remedyOf(remedy: Remedy, { settings, tunnel }: Snapshot, { _ }: Translator): Cause['remedy'] {
+  switch (remedy) {
+    case 'retry':
+      return { label: _('Try Again'), command: actionCommand({ action: 'connect' }) };
+    case 'connect':
+      return { label: _('Connect'), command: actionCommand({ action: 'connect' }) };
+    case 'portal':
+      return { label: _('Open Sign-in Page'), command: { ask: { kind: 'client', task: 'portal' } } };
+    case 'network':
+      return { label: _('Network Settings'), command: { ask: { kind: 'client', task: 'network-settings' } } };
+    case 'protocol': {
+      const masque = /masque/i.test(String(settings['WARP tunnel protocol'] ?? tunnel.protocol ?? ''));
+      return {
+        label: masque ? _('Try WireGuard') : _('Try MASQUE'),
+        command: actionCommand({ action: 'setProtocol', value: masque ? 'WireGuard' : 'MASQUE' }),
+      };
+    }
+    case 'restart':
+      return { label: _('Restart WARP'), command: { ask: { kind: 'client', task: 'restart-service' } } };
+    case 'start':
+      return { label: _('Start the Service'), command: { ask: { kind: 'client', task: 'start-service' } } };
+    case 'register':
+      return { label: _('Set Up'), command: goTo('account') };
+    case 'account':
+      return { label: _('Open Account'), command: goTo('account') };
+    case 'networks':
+      return { label: _('Trusted Networks'), command: goTo('networks') };
+    case 'tunnel-only':
+      return { label: _('Leave DNS Alone'), command: actionCommand({ action: 'setMode', value: 'tunnel_only' }) };
+    case 'proxy-port':
+      return { label: _('Change Port'), command: goTo('advanced') };
+    case 'checks':
+      return { label: _('Run Checks'), command: goTo('checks') };
+    case 'wait':
+      return null;
+  }
+}
+
+/** Meaning of a step of connecting; the tunnel CLI's own names are for its developers. */
+export function phaseText(code: string | null, text: string, { _ }: Translator): string {
+  const plain = `${code ?? ''} ${text}`.toLowerCase();
+  if (/happy.?eyeballs|ip connection/.test(plain)) return _('Looking for the fastest way to Cloudflare…');
+  if (/checkingnetwork|validating network/.test(plain)) return _('Checking your network…');
+  if (/connectivity checks|connectivitychecks|confirming tunnel/.test(plain)) return _('Testing the connection…');
+  if (/dns/.test(plain)) return _('Setting up DNS…');
+  if (/firewall|rout/.test(plain)) return _('Setting up routes and firewall…');
+  if (/proxy/.test(plain)) return _('Starting the local proxy…');
+  if (/establish/.test(plain)) return _('Connecting to the server…');
+  return _('Setting up the tunnel…');
+}
