@@ -1,34 +1,23 @@
 // Stands between an MCP client and its server: passes lines on as they are, and changes the account behind them.
-import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import type { Context, End } from '../context.ts';
 import type { Turn, Using } from '../run/turn.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
-import { type Entry, isTested, verdictOf } from './entry.ts';
-import { type Id, idOf, lineOf, type Message, readMessages, versionIn } from './messages.ts';
+import type { Entry } from './entry.ts';
+import { type Call, type Held, InFlight } from './in-flight.ts';
+import { type Id, idOf, lineOf, type Message, readMessages } from './messages.ts';
+import { OwnRequests } from './own-requests.ts';
 import { Server } from './server.ts';
-import { Session, versionRequest } from './session.ts';
-
-/** Requests that cost nothing and change nothing: they are made again when a server ended before it answered. */
-const HARMLESS =
-  /^(?:initialize|ping|server\/discover|subscriptions\/listen|(?:tools|prompts|resources)\/(?:templates\/)?list)$/;
+import { ServerErrors } from './server-errors.ts';
+import { Session, type Setup } from './session.ts';
 
 /** A longer call is not kept for another account. */
 const KEPT_BYTES = 1024 * 1024;
-/** Requests that wait for a server. The client is not read while there are more. */
-const HELD_BYTES = 8 * 1024 * 1024;
 /** Time that other calls have to end before their server changes its account. */
 const DRAIN_MS = 30_000;
-const SETUP_MS = 30_000;
 /** Most ends of a server in a row, with nothing answered in between. */
 const MOST_ENDS = 5;
 const BACK_OFF_MS = 200;
-
-interface Call {
-  message: Message;
-  line: Buffer | undefined;
-  started: number;
-}
 
 interface Options {
   command: readonly string[];
@@ -46,25 +35,15 @@ interface Options {
 export class McpProxy {
   readonly #options: Options;
   readonly #session = new Session();
-  readonly #calls = new Map<Id, Call>();
-  /** Requests of the server that the client has not answered, and how many answers belong to a process that is gone. */
-  readonly #asked = new Map<Id, number>();
-  readonly #stale = new Map<Id, number>();
-  /** The proxy's own requests. */
-  readonly #own = new Map<Id, (message: Message | undefined) => void>();
-  readonly #prefix = `culvert-wrap-${randomUUID()}-`;
-  #ownCount = 0;
-  /** Requests for the next server. */
-  #held: { id: Id; call: Call; refusal?: Buffer }[] = [];
+  readonly #inFlight = new InFlight();
+  readonly #own = new OwnRequests();
+  readonly #errors: ServerErrors;
   #state: 'running' | 'draining' | 'starting' | 'ended' = 'running';
   #server: Server;
   #using: Using;
   #next: Using | undefined;
   #drained: (() => void) | undefined;
   readonly #stopping: Promise<void>[] = [];
-  #version: string | undefined;
-  #hasAskedVersion = false;
-  #warned = false;
   #ends = 0;
   #hasAnswered = false;
   #finish!: (end: End) => void;
@@ -74,6 +53,7 @@ export class McpProxy {
   constructor(options: Options) {
     this.#options = options;
     this.#using = options.using;
+    this.#errors = new ServerErrors(options.entry.server);
     this.end = new Promise(resolve => {
       this.#finish = resolve;
     });
@@ -105,12 +85,13 @@ export class McpProxy {
     if (id !== undefined && method !== undefined) {
       const call = { message, line, started: this.#options.context.now() };
       if (this.#state === 'draining' || this.#state === 'starting') {
-        if (line) this.#hold(id, call);
+        if (line) this.#hold({ id, line });
         else this.#refuse(id, 'the server is changing its account; try again');
         return false;
       }
-      this.#calls.set(id, call);
-      if (method === 'tools/call' && this.#readsErrors) this.#learnVersion(message);
+      this.#inFlight.calls.set(id, call);
+      const request = method === 'tools/call' ? this.#errors.requestBefore(message) : undefined;
+      if (request) this.#ask(request);
       if (method === 'subscriptions/listen' && line) this.#session.listens.set(id, line);
       return true;
     }
@@ -119,39 +100,19 @@ export class McpProxy {
       this.#session.notified(method);
       return true;
     }
-    if (id === undefined) return true;
-    const stale = this.#stale.get(id) ?? 0;
-    if (stale > 0) this.#stale.set(id, stale - 1);
-    else this.#asked.delete(id);
-    return stale === 0;
+    return id === undefined || this.#inFlight.answered(id);
   }
 
-  /** Behind a gateway, no error of the server is read: the gateway changes the account. */
-  get #readsErrors(): boolean {
-    return this.#options.entry.server.rules.length > 0;
-  }
-
-  /** Asks for the version, on which the meaning of an error depends. */
-  #learnVersion(message: Message): void {
-    const request = this.#version === undefined && !this.#hasAskedVersion ? versionRequest(message) : undefined;
-    if (!request) return;
-    this.#hasAskedVersion = true;
-    this.#ask(request.method, request.params);
-  }
-
-  #hold(id: Id, call: Call, refusal?: Buffer): void {
-    this.#held.push(refusal ? { id, call, refusal } : { id, call });
-    if (this.#held.reduce((sum, held) => sum + held.call.line!.length, 0) > HELD_BYTES) this.#options.read(false);
+  #hold(held: Held): void {
+    if (!this.#inFlight.hold(held)) this.#options.read(false);
   }
 
   #cancel(id: Id | undefined): boolean {
     if (id === undefined) return true;
     this.#session.listens.delete(id);
-    const before = this.#held.length;
-    this.#held = this.#held.filter(held => held.id !== id);
     // No answer comes, or the client ignores it.
-    if (this.#calls.delete(id)) this.#checkDrained();
-    return this.#held.length === before;
+    if (this.#inFlight.calls.delete(id)) this.#checkDrained();
+    return !this.#inFlight.release(id);
   }
 
   #fromServer(line: Buffer, server: Server): void {
@@ -163,25 +124,19 @@ export class McpProxy {
   /** @returns whether the line goes to the client now */
   #deliver(message: Message, line: Buffer, isAlone: boolean): boolean {
     const { id, method, token, result } = message;
-    if (method === 'notifications/progress') return this.#isAwaited(token);
+    if (method === 'notifications/progress') return this.#inFlight.isAwaited(token);
     if (method !== undefined) {
-      if (id !== undefined) this.#asked.set(id, 1);
+      if (id !== undefined) this.#inFlight.asked(id);
       return true;
     }
     if (id === undefined) return true;
-    const own = this.#own.get(id);
-    if (own) {
-      this.#own.delete(id);
-      this.#version = versionIn(result) ?? this.#version;
-      own(message);
-      return false;
-    }
-    const call = this.#calls.get(id);
+    this.#errors.learn(message);
+    if (this.#own.settle(id, message)) return false;
+    const call = this.#inFlight.calls.get(id);
     if (!call) return true;
     this.#ends = 0;
     this.#hasAnswered = true;
-    this.#version = versionIn(result) ?? this.#version;
-    this.#calls.delete(id);
+    this.#inFlight.calls.delete(id);
     this.#session.listens.delete(id);
     if (message.failure === undefined) this.#session.answered(call.message, result);
     const isShown = call.message.method !== 'tools/call' || !this.#judge(id, call, message, isAlone ? line : undefined);
@@ -189,43 +144,26 @@ export class McpProxy {
     return isShown;
   }
 
-  /** Progress of a call that is not made anymore would be taken for that of a later one with the same token. */
-  #isAwaited(token: Id | undefined): boolean {
-    return [...this.#calls.values()].some(({ message }) => message.token === token);
-  }
-
   /** @returns whether the answer is kept back, because the call is made again */
   #judge(id: Id, call: Call, { failure }: Message, line: Buffer | undefined): boolean {
     const { accounts, entry, context } = this.#options;
     const { name } = this.#using;
-    const verdict = failure === undefined ? undefined : this.#verdict(failure);
+    const verdict = failure === undefined ? undefined : this.#errors.verdict(failure);
     if (!verdict) {
       accounts.answered(name, failure === undefined, call.started);
       return false;
     }
-    const tool = String(call.message.params?.name);
-    const repeated = call.line !== undefined && line !== undefined && !entry.server.once.includes(tool);
+    const isOnce = entry.server.once.includes(String(call.message.params?.name));
+    const held = call.line && line && !isOnce ? { id, line: call.line, refusal: line } : undefined;
+    const isFirst = this.#state === 'running';
     // Others that were on their way with the same account meet the same limit.
-    if (this.#state === 'draining') {
-      if (repeated) this.#hold(id, call, line);
-      return repeated;
+    if (!isFirst && this.#state !== 'draining') return false;
+    if (held) this.#hold(held);
+    if (isFirst) {
+      this.#state = 'draining';
+      this.#change(verdict, context.now() - call.started).catch(error => this.#fail(error));
     }
-    if (this.#state !== 'running') return false;
-    this.#state = 'draining';
-    if (repeated) this.#hold(id, call, line);
-    this.#change(verdict, context.now() - call.started).catch(error => this.#fail(error));
-    return repeated;
-  }
-
-  #verdict(failure: string) {
-    if (!this.#readsErrors) return undefined;
-    const { server } = this.#options.entry;
-    const version = this.#version;
-    if (version !== undefined && isTested(server, version)) return verdictOf(failure, server);
-    if (!this.#warned)
-      say(`the errors of ${server.package} ${version ?? ''} are not in the catalog; the account stays`);
-    this.#warned = true;
-    return undefined;
+    return held !== undefined;
   }
 
   /** Moves on to the next account, or answers with what the provider said. */
@@ -236,8 +174,7 @@ export class McpProxy {
     if (this.#isOver()) return;
     if (!this.#next) {
       say('no other account is left; the answer is passed on');
-      for (const { refusal } of this.#held) if (refusal) this.#options.out.write(refusal);
-      this.#held = this.#held.filter(({ refusal }) => !refusal);
+      for (const refusal of this.#inFlight.takeRefusals()) this.#options.out.write(refusal);
       if (this.#server.hasEnded) await this.#restart();
       else this.#resume();
       return;
@@ -267,23 +204,14 @@ export class McpProxy {
   }
 
   #checkDrained(): void {
-    const open = [...this.#calls.keys()].filter(id => !this.#session.listens.has(id));
+    const open = [...this.#inFlight.calls.keys()].filter(id => !this.#session.listens.has(id));
     if (open.length === 0) this.#drained?.();
   }
 
   /** Answers what was in flight for a process that is gone, and repeats only what costs nothing. */
   #lose(why: string): void {
-    for (const [id, call] of this.#calls) {
-      const { method = '' } = call.message;
-      if (this.#session.listens.has(id)) continue;
-      this.#calls.delete(id);
-      if (HARMLESS.test(method) && call.line) this.#held.unshift({ id, call });
-      else this.#refuse(id, why);
-    }
-    for (const id of this.#asked.keys()) this.#stale.set(id, (this.#stale.get(id) ?? 0) + 1);
-    this.#asked.clear();
-    for (const settle of this.#own.values()) settle(undefined);
-    this.#own.clear();
+    for (const id of this.#inFlight.lose(this.#session.listens)) this.#refuse(id, why);
+    this.#own.drop();
   }
 
   #refuse(id: Id, message: string): void {
@@ -291,18 +219,13 @@ export class McpProxy {
   }
 
   #start(): Server {
-    const { command, context } = this.#options;
-    const env = this.#using.environment();
-    const { signals } = context;
-    return new Server(
-      command,
-      { env, signals },
-      {
-        line: (line, server) => this.#fromServer(line, server),
-        drain: () => this.#options.read(true),
-        end: (server, end, error) => server === this.#server && this.#died(end, error),
-      },
-    );
+    const { command, context, read } = this.#options;
+    const options = { env: this.#using.environment(), signals: context.signals };
+    return new Server(command, options, {
+      line: (line, server) => this.#fromServer(line, server),
+      drain: () => read(true),
+      end: (server, end, error) => server === this.#server && this.#died(end, error),
+    });
   }
 
   /** Starts the next process, sets it up as the client had set up the last one, and gives it what waits. */
@@ -310,45 +233,33 @@ export class McpProxy {
     this.#state = 'starting';
     const server = this.#start();
     this.#server = server;
-    for (const { method, params } of this.#session.setup) {
-      const answer = await this.#ask(method, params);
+    for (const request of this.#session.setup) {
+      const answer = await this.#ask(request);
       if (!answer || this.#server !== server) return;
-      if (method === 'initialize' && this.#session.initialized) server.write(this.#session.initialized);
+      if (request.method === 'initialize' && this.#session.initialized) server.write(this.#session.initialized);
     }
     for (const line of this.#session.listens.values()) server.write(line);
     if (this.#isOver()) return;
     this.#resume();
     const tools = this.#session.toolsRequest;
-    const listed = tools && (await this.#ask(tools.method, tools.params));
+    const listed = tools && (await this.#ask(tools));
     if (!listed?.result || this.#server !== server) return;
     for (const line of this.#session.toolsChanged(listed.result)) this.#options.out.write(line);
   }
 
   /** @returns the answer of the server, or `undefined` where it ended or gave none in time */
-  #ask(method: string, params: Record<string, unknown> | undefined): Promise<Message | undefined> {
-    const id = `${this.#prefix}${this.#ownCount++}`;
+  #ask(request: Setup): Promise<Message | undefined> {
     const server = this.#server;
-    return new Promise(resolve => {
-      const timer = setTimeout(() => {
-        this.#own.delete(id);
-        // one that does not answer is ended, and started again
-        if (this.#state === 'starting') server.kill();
-        resolve(undefined);
-      }, SETUP_MS);
-      this.#own.set(id, message => {
-        clearTimeout(timer);
-        resolve(message);
-      });
-      server.write(lineOf(params ? { id, method, params } : { id, method }));
+    // one that does not answer is ended, and started again
+    return this.#own.ask(server, request, () => {
+      if (this.#state === 'starting') server.kill();
     });
   }
 
   #resume(): void {
     this.#state = 'running';
-    const held = this.#held;
-    this.#held = [];
     this.#options.read(true);
-    for (const { call } of held) this.fromClient(call.line!);
+    for (const line of this.#inFlight.takeHeld()) this.fromClient(line);
   }
 
   /** The server ended without a request to do so. */
@@ -361,8 +272,7 @@ export class McpProxy {
     if (isStopped || !this.#hasAnswered || this.#ends > MOST_ENDS) {
       this.#state = 'ended';
       if (!isStopped) say(`${command[0]} ended: ${how}`);
-      for (const id of [...this.#calls.keys(), ...this.#held.map(held => held.id)])
-        this.#refuse(id, 'the server has ended');
+      for (const id of this.#inFlight.ids) this.#refuse(id, 'the server has ended');
       this.#finish(error ? { exit: EXIT.unavailable, signal: null } : end);
       return;
     }
