@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/provider.ts';
-import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
 import type { Turn } from '../run/turn.ts';
 import { readStart, type Start } from '../system/read-start.ts';
 import { JsonPass } from './json-pass.ts';
@@ -15,9 +14,6 @@ type Creator = HttpProvider['creators'][number];
 const ERROR_BYTES = 65_536;
 /** An answer of this size that is there as a whole is sent with its length. */
 const SMALL_BYTES = 65_536;
-/** Most jobs of one answer of an MCP server, and most bytes in which an id and its name are found. */
-const MOST_JOBS = 20;
-const LONGEST_ID = 256;
 /** Length up to which copying a body costs less than writing it on its own. */
 const ONE_WRITE_BYTES = 16_384;
 /** Time for the rest of an error's body. */
@@ -39,24 +35,29 @@ export function deny(res: ServerResponse, status: number, message: string): void
 export async function passAnswer(
   answer: IncomingMessage,
   res: ServerResponse,
-  { turn, using, route, creator, jobs, lowered }: Passing & Finding & { lowered: string | undefined },
+  {
+    turn,
+    using,
+    route,
+    creator,
+    reader,
+    lowered,
+  }: Passing & Finding & { reader?: Reader; lowered?: string | undefined },
 ): Promise<void> {
   const { http } = route;
   const isJson = /^application\/json\b/i.test(answer.headers['content-type'] ?? '');
   const headers = headersOf(answer, { using, route });
   if (lowered !== undefined) headers.push('x-culvert-lowered', lowered);
   const status = answer.statusCode ?? 200;
-  const isCall = jobs !== undefined;
-  const isRead = isJson && !isCall && res.req.method !== 'HEAD' && (creator !== undefined || http.rewrite.length > 0);
-  const finding = { turn, using, route, creator, jobs };
-  const reader = isCall ? callReader(finding) : isRead ? jsonReader(finding) : undefined;
+  const isRead = isJson && !reader && res.req.method !== 'HEAD' && (creator !== undefined || http.rewrite.length > 0);
+  const reading = isRead ? jsonReader({ turn, using, route, creator }) : reader;
   // a small answer is often there as a whole
   const start = isRead || answer.complete ? await readStart(answer, SMALL_BYTES) : undefined;
   if (!start?.isWhole) {
     res.writeHead(status, http.rewrite.length > 0 && isRead ? without(headers, /^content-length$/i) : headers);
-    return pass(answer, res, { using, route, start: start?.bytes, reader });
+    return pass(answer, res, { using, route, start: start?.bytes, reader: reading });
   }
-  const body = reader ? Buffer.concat([await reader.write(start.bytes), reader.end()]) : start.bytes;
+  const body = reading ? Buffer.concat([await reading.write(start.bytes), reading.end()]) : start.bytes;
   res.writeHead(status, body.length === start.bytes.length ? headers : withLength(headers, body.length));
   end(res, hidden(body, { using, route }));
 }
@@ -64,13 +65,11 @@ export async function passAnswer(
 /** Means to find the jobs in an answer. */
 interface Finding {
   turn: Turn;
-  creator: Creator | undefined;
-  /** The pattern of an id. */
-  jobs: string | undefined;
+  creator?: Creator | undefined;
 }
 
-/** Reads an answer that passes, and stores its jobs before they go out. */
-interface Reader {
+/** Reads an answer that passes, and stores what it says before that goes out. */
+export interface Reader {
   write(chunk: Buffer): Promise<Buffer>;
   end(): Buffer;
 }
@@ -92,28 +91,11 @@ function jsonReader(finding: Passing & Finding): Reader {
   return { write, end: () => json.end() };
 }
 
-/** Looks for jobs in the start of an answer of an MCP server, which may come as events. */
-function callReader(finding: Passing & Finding): Reader {
-  const { jobs = '', route } = finding;
-  const kept = new Set<string>();
-  let last = '';
-  let bytes = 0;
-  const write = async (chunk: Buffer) => {
-    if (bytes > SMALL_BYTES || kept.size >= MOST_JOBS) return chunk;
-    bytes += chunk.length;
-    const text = `${last}${chunk.toString('latin1', 0, SMALL_BYTES)}`;
-    last = text.slice(-LONGEST_ID);
-    const find = () => [...text.matchAll(new RegExp(jobs, 'g'))].flatMap(match => match[1] ?? []);
-    const found = route.plan.ownPatterns ? withTimeLimit(USER_PATTERN_MS, find, []) : find();
-    const unknown = [...new Set(found)].filter(id => !kept.has(id)).slice(0, MOST_JOBS);
-    for (const id of unknown) kept.add(id);
-    await keepJobs(unknown, finding);
-    return chunk;
-  };
-  return { write, end: () => Buffer.alloc(0) };
-}
-
-async function keepJobs(found: readonly string[], { turn, using, route, creator }: Passing & Finding): Promise<void> {
+/** Stores the jobs of an answer with its account. */
+export async function keepJobs(
+  found: readonly string[],
+  { turn, using, route, creator }: Passing & Finding,
+): Promise<void> {
   for (const job of found) await turn.job(creator?.brief ? briefly(job) : job, using.name);
   // the program may ask immediately, and the gateway may be killed before its next write
   if (found.length > 0 && !creator?.brief) route.ledger.write();

@@ -23,6 +23,7 @@ import {
   toolCallIn,
   verdictOf,
 } from './messages.ts';
+import { ENDED, passCall, SESSION_ENDED } from './tool-call.ts';
 import { Body, NoAnswer, type Route, send } from './upstream.ts';
 
 /** Names the session of an MCP client (protocol before 2026-07-28). */
@@ -35,8 +36,8 @@ interface Asked {
   again: string;
   hasKey: boolean;
   creator: HttpProvider['creators'][number] | undefined;
-  /** The pattern of the id of a job, in the answer of a tool of the MCP server. */
-  jobs: string | undefined;
+  /** The tool of the MCP server that it calls. */
+  tool: string | undefined;
   /** Amount that its job wants, as it says or as the provider assumes. */
   wanted: number | undefined;
   /** Amount that it says. */
@@ -47,6 +48,7 @@ interface Asked {
   named: string[];
   /** The session of an MCP client with the server of one account. */
   session: string | undefined;
+  hasEnded: boolean;
 }
 
 /** A request under way. */
@@ -79,6 +81,7 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
         work,
         413,
       );
+    if (asked.hasEnded) return refuse('session', SESSION_ENDED, work, 404);
     let using = await turn.take();
     if (!using) {
       const { status, headers, body } = refusedByPool(route, turn);
@@ -94,7 +97,12 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   }
 }
 
-function refuse(why: 'budget' | 'reserve' | 'unclear', message: string, { turn, res }: Work, status = 402): undefined {
+function refuse(
+  why: 'budget' | 'reserve' | 'unclear' | 'session',
+  message: string,
+  { turn, res }: Work,
+  status = 402,
+): undefined {
   turn.denied(why);
   deny(res, status, message);
   // a program may read the answer only once its body is sent
@@ -118,16 +126,25 @@ async function tryWith(using: Using, work: Work): Promise<Using | undefined> {
   if (asked.hasKey) await turn.job(asked.again, using.name);
   const answer = await send(res, asked.body, { using, route });
   if ((answer.statusCode ?? 500) >= 400) return await afterError(answer, using, work);
-  work.used.spent = turn.cost;
-  turn.answered(using.name, true, work.started, lowered === undefined ? undefined : 'lowered');
-  if (lowered) say(`${plan.cli}: account "${using.name}" has too little for a job, which may be cut: ${lowered}`);
   const opened = textIn(answer, SESSION);
   if (opened !== undefined && opened !== asked.session) {
     await turn.job(opened, using.name);
     ledger.write();
   }
-  const { creator, jobs } = asked;
-  return void (await passAnswer(answer, res, { turn, using, route, creator, jobs, lowered }));
+  const { creator, tool, session } = asked;
+  const { started } = work;
+  if (tool !== undefined) {
+    const isRefused = await passCall(answer, res, { turn, using, route, tool, session, started });
+    return isRefused ? undefined : succeed(using, work);
+  }
+  succeed(using, work, lowered);
+  if (lowered) say(`${plan.cli}: account "${using.name}" has too little for a job, which may be cut: ${lowered}`);
+  return void (await passAnswer(answer, res, { turn, using, route, creator, lowered }));
+}
+
+function succeed({ name }: Using, work: Work, lowered?: string): undefined {
+  work.used.spent = work.turn.cost;
+  work.turn.answered(name, true, work.started, lowered === undefined ? undefined : 'lowered');
 }
 
 /** Sends an error on, unless another account may help. @returns that account */
@@ -145,9 +162,7 @@ async function afterError(answer: IncomingMessage, using: Using, work: Work): Pr
   }
   if (verdict.class === 'auth') ledger.forgetCredentials();
   const { more, rest = 0 } = await turn.refused(using, verdict, ledger.context.now() - started);
-  // a client begins another session after 404, with another account
-  if (asked.session !== undefined && verdict.class !== 'rate')
-    return void deny(res, 404, 'The session has ended with its account. Begin another one.');
+  if (asked.session !== undefined && verdict.class !== 'rate') return void deny(res, 404, SESSION_ENDED);
   const isBilledFor = isBilled(text, http);
   const following = more && asked.body.isKept && !isBilledFor ? await turn.take() : undefined;
   if (following) answer.destroy();
@@ -172,7 +187,7 @@ async function forgetKey({ asked, turn }: Work): Promise<void> {
   if (asked.hasKey && !turn.isOfJob) await turn.forgetJob(asked.again);
 }
 
-async function readAsked(req: IncomingMessage, { http, placeholder }: Route): Promise<Asked> {
+async function readAsked(req: IncomingMessage, { http, placeholder, ledger }: Route): Promise<Asked> {
   const method = req.method ?? 'GET';
   const path = plainPath(pathOf(req));
   const creator = entryFor(http.creators, method, path);
@@ -183,6 +198,7 @@ async function readAsked(req: IncomingMessage, { http, placeholder }: Route): Pr
   const text = body.isWhole && (creator?.wants ?? follower) ? body.bytes.toString() : '';
   const given = creator?.wants === undefined ? undefined : amountIn(text, creator.wants);
   const session = textIn(req, SESSION);
+  const hasEnded = session !== undefined && ledger.state().jobs[session]?.account === ENDED;
   const call = isOfMcp && body.isWhole ? toolCallIn(body.bytes.toString()) : undefined;
   const named = follower ? namedIn(req.url ?? '', text, follower.id) : (call?.named ?? []);
   return {
@@ -190,12 +206,13 @@ async function readAsked(req: IncomingMessage, { http, placeholder }: Route): Pr
     again: nameOf(req, body),
     hasKey: idempotencyKey(req) !== undefined,
     creator,
-    jobs: call && http.mcp?.jobs?.tools.includes(call.tool) ? http.mcp.jobs.id : undefined,
+    tool: call?.tool,
     wanted: given ?? creator?.wants_default,
     given,
     isUnclear: creator?.wants !== undefined && !isClear(req, body),
-    named: session === undefined ? named : [...named, session],
+    named: session === undefined || hasEnded ? named : [...named, session],
     session,
+    hasEnded,
   };
 }
 

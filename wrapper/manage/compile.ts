@@ -19,12 +19,15 @@ import { shortcutFor } from './shortcut.ts';
 export function compile(cli: string, { paths, catalog }: Sources, stamp: string): Plan {
   const config = readConfig(paths.config);
   const entries = loadCatalog(catalog, paths.userCatalog);
+  const provider = providerOf(entries, cli);
+  // only a gateway for a provider's own MCP server needs their errors
+  const mcp = provider.http?.mcp ? provider.mcp : [];
   return {
     cli,
     stamp,
     // A run needs neither probes nor the places of stored keys, and reads less without them.
-    provider: { ...providerOf(entries, cli), stored: [], mcp: [], probes: [], probe_env: {}, probe_files: {} },
-    ownPatterns: entries.overridden.includes(cli) && mayBacktrack(providerOf(entries, cli)),
+    provider: { ...provider, stored: [], mcp, probes: [], probe_env: {}, probe_files: {} },
+    ownPatterns: entries.overridden.includes(cli) && mayBacktrack(provider),
     accounts: config.accounts.filter(account => account.cli === cli),
     capacity: config.capacity[cli] ?? Capacity.parse({}),
     ...(config.pool && { pool: config.pool }),

@@ -46,7 +46,10 @@ function compare(a: string, b: string): number {
  * The verdict about the text of an error, or `undefined` where it says nothing about the account.
  * A pattern is tried at the start of the text only: what follows may quote a page.
  */
-export function verdictOf(text: string, { rules }: McpServer): (Verdict & { kind: 'retry' }) | undefined {
+export function verdictOf(
+  text: string,
+  { rules }: Pick<McpServer, 'rules'>,
+): (Verdict & { kind: 'retry' }) | undefined {
   const start = text.slice(0, 4_000);
   return withTimeLimit(
     USER_PATTERN_MS,

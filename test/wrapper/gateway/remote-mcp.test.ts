@@ -1,7 +1,7 @@
 // MCP over HTTP through a gateway: the key is in the address only behind it, and a session stays with its account.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { json, openShipped } from '../../support/wrapper/gateway.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
@@ -91,4 +91,77 @@ test('a call about a job goes to the account that created it, without a session'
   assert.equal(await call('firecrawl_extract', { urls: [] }), 'real-b');
   await use('a');
   assert.equal(await call('firecrawl_check_crawl_status', { id: job }), 'real-b');
+});
+
+const CALL = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'firecrawl_scrape' } });
+const QUOTA = "Tool 'firecrawl_scrape' execution failed: Insufficient credits to perform this request.";
+
+/** A server whose tool answers for account `a` with a result. */
+async function openTool(t: TestContext, answerOfA: () => string, type = 'application/json') {
+  const opened = await openShipped(t, 'firecrawl', AB, (key, req, res) => {
+    if (key === 'real-b' || req.url === '/usage') return json(res, 200, { jsonrpc: '2.0', id: 1, result: {} });
+    res.writeHead(200, { 'content-type': type });
+    const text = answerOfA();
+    const half = text.length >> 1;
+    res.write(text.slice(0, half));
+    setImmediate(() => res.end(text.slice(half)));
+  });
+  const call = async (headers: Record<string, string> = {}) => {
+    const answer = await opened.ask('POST /v2/mcp', CALL, headers);
+    const made = opened.calls.filter(each => each.includes(' POST '));
+    return { ...answer, by: made.at(-1)!.split(' ')[0] };
+  };
+  return { ...opened, call };
+}
+
+const resultOf = (text: string, more: object = { isError: true }) =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text }], ...more } });
+const asEvents = (message: string) => `event: message\nid: 1\ndata: ${message}\n\n`;
+
+for (const type of ['application/json', 'text/event-stream'])
+  test(`after an error about the account in an answer (${type}), the next call goes to another one`, async t => {
+    const notice = asEvents(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params: {} }));
+    const answer = type === 'application/json' ? resultOf(QUOTA) : `${notice}${asEvents(resultOf(QUOTA))}`;
+    const { call, gateway, box } = await openTool(t, () => answer, type);
+    const { status, text, by } = await call();
+    assert.deepEqual([status, text, by], [200, answer, 'real-a']);
+    assert.equal((await call()).by, 'real-b');
+    await gateway.close();
+    const lines = fs.readFileSync(`${box.state}/audit.jsonl`, 'utf8').trim().split('\n');
+    assert.deepEqual(
+      lines.map(line => JSON.parse(line)).map(({ account, outcome, class: kind }) => [account, outcome, kind]),
+      [
+        ['a', 'left', 'quota'],
+        ['b', 'ok', undefined],
+      ],
+    );
+  });
+
+test('an answer that only quotes an error leaves the account alone', async t => {
+  let answer = '';
+  const { call } = await openTool(t, () => answer);
+  const quoting = [
+    resultOf(QUOTA, {}),
+    resultOf(QUOTA, { isError: false }),
+    resultOf(`The page says: ${QUOTA}`),
+    resultOf(`\n${QUOTA}`),
+    JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: resultOf(QUOTA) }] } }),
+  ];
+  for (answer of quoting) {
+    assert.equal((await call()).text, answer);
+    assert.equal((await call()).by, 'real-a', answer.slice(0, 200));
+  }
+});
+
+test('a session ends with an account of which an answer says that it is used up', async t => {
+  let answer = resultOf('done', {});
+  const { call, calls } = await openTool(t, () => answer);
+  const session = { 'mcp-session-id': 'session-of-a' };
+  assert.equal((await call(session)).by, 'real-a');
+  answer = resultOf(QUOTA);
+  assert.equal((await call(session)).text, answer);
+  const made = calls.length;
+  assert.equal((await call(session)).status, 404);
+  assert.equal(calls.length, made);
+  assert.equal((await call()).by, 'real-b');
 });

@@ -1,0 +1,102 @@
+// Passes the answer of a tool of an MCP server, and reads its start: for jobs, and for an error that says that the account can't be used.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { McpServer } from '../catalog/provider.ts';
+import { verdictOf } from '../mcp/entry.ts';
+import { readMessages } from '../mcp/messages.ts';
+import type { Retry } from '../run/choose/failures.ts';
+import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
+import type { Turn } from '../run/turn.ts';
+import { keepJobs, passAnswer } from './answer.ts';
+import type { Passing } from './upstream.ts';
+
+/** Most bytes of an answer that are read, and most jobs of it. */
+const MOST_BYTES = 65_536;
+const MOST_JOBS = 20;
+/** Most bytes in which an id and its name are found. */
+const LONGEST_ID = 256;
+const BLANK_LINE = /\r\n\r\n|\n\n|\r\r/;
+
+/** In place of the account of a session that has ended with it: a client begins another one after 404. */
+export const ENDED = '';
+export const SESSION_ENDED = 'The session has ended with its account. Begin another one.';
+
+/** A call of a tool of the provider's MCP server. */
+interface Call extends Passing {
+  turn: Turn;
+  tool: string;
+  session: string | undefined;
+  /** In milliseconds since the epoch. */
+  started: number;
+}
+
+/**
+ * Passes the answer to `tools/call`. An error in it about the account rests that, so that the next call gets another one.
+ * @returns whether there was one
+ */
+export async function passCall(answer: IncomingMessage, res: ServerResponse, call: Call): Promise<boolean> {
+  const { turn, using, route, session, started } = call;
+  const findJobs = jobFinder(call);
+  const findError = errorFinder(answer, route.plan.provider.mcp);
+  let bytes = 0;
+  let isRefused = false;
+  const write = async (chunk: Buffer) => {
+    if (isRefused || bytes > MOST_BYTES) return chunk;
+    bytes += chunk.length;
+    const text = chunk.toString('latin1', 0, MOST_BYTES);
+    await keepJobs(findJobs(text), { turn, using, route });
+    const verdict = findError(text);
+    if (!verdict) return chunk;
+    isRefused = true;
+    if (verdict.class === 'auth') route.ledger.forgetCredentials();
+    await turn.refused(using, verdict, route.ledger.context.now() - started);
+    if (session !== undefined && verdict.class !== 'rate') await turn.job(session, ENDED);
+    return chunk;
+  };
+  await passAnswer(answer, res, { turn, using, route, reader: { write, end: () => Buffer.alloc(0) } });
+  return isRefused;
+}
+
+/** Finds an error in the parts of an answer, in Latin-1, which may come as events. */
+function errorFinder({ headers }: IncomingMessage, servers: readonly McpServer[]): (text: string) => Retry | undefined {
+  const rules = servers.flatMap(server => server.rules);
+  const isEvents = /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
+  let begun = '';
+  return text => {
+    begun += text;
+    const ended = isEvents ? begun.split(BLANK_LINE) : [begun];
+    if (isEvents) begun = ended.pop()!;
+    for (const message of isEvents ? ended.map(dataOf) : ended) {
+      // a page may quote an error, so only the text of an error is judged, from its start
+      const [read] = message.trimEnd().endsWith('}') ? readMessages(Buffer.from(message, 'latin1')) : [];
+      const verdict = read?.failure === undefined ? undefined : verdictOf(read.failure, { rules });
+      if (verdict) return verdict;
+    }
+    return undefined;
+  };
+}
+
+/** Data of an event (HTML, 9.2.6). */
+function dataOf(event: string): string {
+  return event
+    .split(/\r\n|\n|\r/)
+    .filter(line => line.startsWith('data:'))
+    .map(line => line.slice('data:'.length))
+    .join('\n');
+}
+
+/** Finds each job once, wherever chunks begin. */
+function jobFinder({ tool, route: { http, plan } }: Call): (text: string) => string[] {
+  const jobs = http.mcp?.jobs?.tools.includes(tool) ? http.mcp.jobs.id : undefined;
+  const kept = new Set<string>();
+  let last = '';
+  return part => {
+    if (jobs === undefined || kept.size >= MOST_JOBS) return [];
+    const text = `${last}${part}`;
+    last = text.slice(-LONGEST_ID);
+    const find = () => [...text.matchAll(new RegExp(jobs, 'g'))].flatMap(match => match[1] ?? []);
+    const found = plan.ownPatterns ? withTimeLimit(USER_PATTERN_MS, find, []) : find();
+    const unknown = [...new Set(found)].filter(id => !kept.has(id)).slice(0, MOST_JOBS);
+    for (const id of unknown) kept.add(id);
+    return unknown;
+  };
+}
