@@ -58,6 +58,10 @@ export const onPort = (port: number, ...more: readonly string[]) => [
   ...more,
 ];
 
+/** Options of a node of a cluster: its second port, by default 10,000 above the first, could be in use. */
+export const inCluster = (port: number, bus: number, ...more: readonly string[]) =>
+  onPort(port, '--cluster-enabled', 'yes', '--cluster-port', String(bus), ...more);
+
 /**
  * Starts a server that ends with the test.
  * @param first in place of the options that make it a store without persistence

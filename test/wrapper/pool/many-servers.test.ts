@@ -8,7 +8,7 @@ import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool-box.ts';
-import { endsOfLeases, onPort, type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
+import { endsOfLeases, inCluster, onPort, type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
 
 interface Found {
   url: string;
@@ -25,17 +25,16 @@ async function behindSentinel(t: TestContext): Promise<Found> {
   return { url: `valkey+sentinel://127.0.0.1:${sentinel}/shared`, server };
 }
 
-async function inCluster(t: TestContext): Promise<Found> {
+async function behindCluster(t: TestContext): Promise<Found> {
   const port = freePort();
   // a node that no other has met does not know its address
-  const cluster = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'];
-  const server = await storeServer(t, onPort(port, ...cluster));
+  const server = await storeServer(t, inCluster(port, freePort(), '--cluster-announce-ip', '127.0.0.1'));
   await server.client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
   await until(async () => /cluster_state:ok/.test(String(await server.client.call('CLUSTER', 'INFO'))));
   return { url: `valkey+cluster://127.0.0.1:${port}`, server };
 }
 
-const KINDS = { Sentinels: behindSentinel, cluster: inCluster };
+const KINDS = { Sentinels: behindSentinel, cluster: behindCluster };
 
 for (const [kind, begin] of Object.entries(KINDS)) {
   test(`${kind}: commands share the accounts, and one that gets none ends with the reason`, async t => {

@@ -12,7 +12,7 @@ import { openStore } from '../../../wrapper/pool/store/store.ts';
 import { freePort } from '../../support/ports.ts';
 import { missing, temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
-import { onPort, storeServer } from '../../support/wrapper/store-server.ts';
+import { inCluster, onPort, storeServer } from '../../support/wrapper/store-server.ts';
 
 const tcp = freePort();
 const plain = await storeServer({ after }, onPort(tcp));
@@ -260,14 +260,13 @@ test('Sentinels are logged in to with their own password, and with a user that m
 });
 
 test('a cluster is used through any of its nodes, and refused as a single server', async t => {
-  const ports = [freePort(), freePort()];
+  const ports = [freePort(), freePort()] as const;
+  const buses = [freePort(), freePort()] as const;
   const nodes = [];
-  for (const port of ports) {
-    nodes.push(await storeServer(t, onPort(port, '--cluster-enabled', 'yes')));
-  }
+  for (const i of [0, 1] as const) nodes.push(await storeServer(t, inCluster(ports[i], buses[i])));
   await nodes[0]!.client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '8191');
   await nodes[1]!.client.call('CLUSTER', 'ADDSLOTSRANGE', '8192', '16383');
-  await nodes[0]!.client.call('CLUSTER', 'MEET', '127.0.0.1', String(ports[1]));
+  await nodes[0]!.client.call('CLUSTER', 'MEET', '127.0.0.1', String(ports[1]), String(buses[1]));
   for (const { client } of nodes)
     await until(async () => /cluster_state:ok/.test(String(await client.call('CLUSTER', 'INFO'))));
   const store = await open(t, `valkey+cluster://127.0.0.1:${ports[0]}`);
