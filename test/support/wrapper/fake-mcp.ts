@@ -72,9 +72,14 @@ export interface Client {
 /** Puts the server on PATH and its entry into the catalog. */
 export function putServer(box: Sandbox): { log(): string[] } {
   box.script('fake-mcp', SERVER);
+  putEntry(box);
+  return { log: () => fs.readFileSync(path.join(box.home, 'mcp.log'), 'utf8').trim().split('\n') };
+}
+
+/** Puts its entry alone into the catalog. */
+export function putEntry(box: Sandbox): void {
   box.script('fake', '#!/bin/sh\n');
   box.provider('fake', ENTRY);
-  return { log: () => fs.readFileSync(path.join(box.home, 'mcp.log'), 'utf8').trim().split('\n') };
 }
 
 /** A client of a program that speaks MCP on stdio. */
