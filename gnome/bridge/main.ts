@@ -12,7 +12,7 @@ import { followLocale, tr } from '../i18n.ts';
 import { CLIENT_NAME, pkgdatadir, socketPath } from '../install-paths.ts';
 import { STATE_EVENTS } from '../state-events.ts';
 import { createTransport } from '../transport.ts';
-import { watchCallers } from './callers.ts';
+import { type Callers, watchCallers } from './callers.ts';
 import { watchForRemoval, watchForSocket } from './file-watch.ts';
 import { createMethods } from './methods.ts';
 import { exportObject } from './object.ts';
@@ -38,59 +38,24 @@ let exitCode = 0;
 
 async function serve(): Promise<void> {
   const bus = Gio.bus_get_sync(Gio.BusType.SESSION, null);
-  const own = async () => {
-    if (await ownName(bus, CLIENT_NAME)) return;
-    printerr(`culvert bridge: another process owns ${CLIENT_NAME}.`);
-    loop.quit();
-  };
   const model = createModel(createTransport(socketPath(), DEADLINE_MS), PACE, [...STATE_EVENTS, 'tunnel', 'networks']);
   const properties = () => propertiesOf(model.state(), __VERSION__, tr);
   let shown = properties();
 
-  const callers = watchCallers(bus, () => void leave().catch(fail));
-  const disown = () => disownName(bus, CLIENT_NAME);
-  /** Gives the name up first: from then on, a call starts the next bridge. */
-  const leave = async () => {
-    const calls = callers.calls();
-    await disown();
-    if (callers.calls() === calls) loop.quit();
-    else await own();
-  };
-  const giveWay = async (code: number) => {
-    exitCode = code;
-    await disown();
-    await callers.answered();
-    loop.quit();
-  };
+  const callers = watchCallers(bus, () => void name.leave().catch(fail));
+  const name = nameOn(bus, callers);
   const openWindow = windowOpener(bus);
   const methods = createMethods(model, openWindow);
   exportSearch(bus, { model, callers, openWindow });
   const object = exportObject(bus, { properties, methods, callers, retry: model.retry });
 
-  let endWatch: (() => void) | null = null;
-  const watchAbsence = () => {
-    const ends = [
-      watchForSocket(socketPath(), model.retry),
-      // Culvert is removed after its daemon was stopped
-      watchForRemoval(program, () => void giveWay(0).catch(fail)),
-    ];
-    return () => {
-      for (const end of ends) end();
-    };
-  };
-  const watchSocket = ({ offline }: ClientState) => {
-    const absent = offline !== null && offline.code !== 'starting';
-    if (absent) endWatch ??= watchAbsence();
-    else if (!offline) {
-      endWatch?.();
-      endWatch = null;
-    }
-  };
+  // Culvert is removed after its daemon was stopped
+  const watchAbsence = absenceWatch(model.retry, () => void name.giveWay(0).catch(fail));
   /** A daemon of another version comes back after an update. */
   const followUpdate = async () => {
     if (!before) return;
     const { version } = await model.call('GET /api/version');
-    if (version !== __VERSION__) await giveWay(RESTART);
+    if (version !== __VERSION__) await name.giveWay(RESTART);
   };
   let before: ClientState | null = null;
   let online = false;
@@ -114,13 +79,53 @@ async function serve(): Promise<void> {
     if (isOnline && !online) followUpdate().catch(() => {});
     online = isOnline;
     if (isOnline) before = after;
-    watchSocket(after);
+    watchAbsence(after);
     if (after.offline ? after.offline.code !== 'starting' : after.config) ready();
     collectWhenQuiet();
   });
   await isKnown;
   // the caller that had it started finds the state, not "unknown"
-  await own();
+  await name.own();
+}
+
+/** The bridge's name on the bus, which goes before the bridge does. */
+function nameOn(bus: Gio.DBusConnection, callers: Callers) {
+  const own = async () => {
+    if (await ownName(bus, CLIENT_NAME)) return;
+    printerr(`culvert bridge: another process owns ${CLIENT_NAME}.`);
+    loop.quit();
+  };
+  const disown = () => disownName(bus, CLIENT_NAME);
+  return {
+    own,
+    /** Gives the name up first: from then on, a call starts the next bridge. */
+    async leave() {
+      const calls = callers.calls();
+      await disown();
+      if (callers.calls() === calls) loop.quit();
+      else await own();
+    },
+    /** Ends with this exit status, once the calls that are under way are answered. */
+    async giveWay(code: number) {
+      exitCode = code;
+      await disown();
+      await callers.answered();
+      loop.quit();
+    },
+  };
+}
+
+/** Watches the daemon's socket, and this program's file, while there is no daemon. */
+function absenceWatch(appeared: () => void, removed: () => void): (client: ClientState) => void {
+  let ends: readonly (() => void)[] | null = null;
+  return ({ offline }) => {
+    if (offline && offline.code !== 'starting')
+      ends ??= [watchForSocket(socketPath(), appeared), watchForRemoval(program, removed)];
+    else if (!offline) {
+      for (const end of ends ?? []) end();
+      ends = null;
+    }
+  };
 }
 
 function fail(error: unknown): void {

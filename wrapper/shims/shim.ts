@@ -29,11 +29,18 @@ export interface Programs {
 /**
  * The text of a shim. Without an account it starts the original only. With one account whose credential is in a file or
  * a variable, `shortcutFile` may do the whole work; otherwise Node runs. Its here-documents are empty pipes for
- * `pipes.ts`, left out when the caller uses these descriptors. Its variables have names that no caller exports, because
- * assigning to an exported one would change the upstream's environment. They are the original (`__cw_o`), the plan (`p`), the
- * mode of the program (`m`), for which tool an account is named (`w`: its own, or any), Node (`n`) and the program (`b`). `--v8-pool-size=0` leaves out Node's helper
- * threads, which saves 3 % of its start. An option of V8 itself would cost 7 ms: Node's own modules are compiled ahead for
- * V8's default options alone.
+ * `pipes.ts`, left out when the caller uses these descriptors. `--v8-pool-size=0` leaves out Node's helper threads, which
+ * saves 3 % of its start. An option of V8 itself would cost 7 ms: Node's own modules are compiled ahead for V8's default
+ * options alone.
+ *
+ * Its variables have names that no caller exports, because assigning to an exported one would change the upstream's
+ * environment:
+ * - `__cw_o`: the original
+ * - `__cw_p`: the plan
+ * - `__cw_m`: mode of the program, `shim` or `auth`; empty where the original runs alone
+ * - `__cw_w`: an account is named for this tool (`own`) or for any (`any`)
+ * - `__cw_n`, `__cw_b`: Node and the program
+ * - `__cw_c`, `__cw_d`: directories of `shell-conditions.ts`
  * @param entry what was there before; it is also kept in the shim, for when the state directory is lost
  */
 export function shimText(

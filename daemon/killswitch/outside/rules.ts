@@ -34,22 +34,10 @@ const NEIGHBORS = 'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } ip6 h
 export function renderOutside({ links, uplinks, flags = [] }: OutsideRules): string {
   const families = ([4, 6] as const).flatMap(family => {
     const uplink = uplinks[family];
-    if (!uplink || !links.length) return [];
-    const ip = family === 4 ? 'ip' : 'ip6';
-    const addresses = links
-      .map(number => addressesOf(number))
-      .map(of => [of.device, family === 4 ? of.address : of.address6]);
-    const largest = uplink.mtu - HEADERS[family];
-    const segments = `meta nfproto ipv${family} tcp flags & syn == syn tcp option maxseg size > ${largest} tcp option maxseg size set ${largest}`;
-    return [
-      { ...uplink, family, ip, device: quoted(uplink.device), segments, addresses: addresses as [string, string][] },
-    ];
+    return uplink && links.length ? [rulesOf(family, uplink, links)] : [];
   });
-  const each = (line: (family: (typeof families)[number]) => string | null) =>
-    families
-      .flatMap(family => line(family) ?? [])
-      .map(rule => `    ${rule}\n`)
-      .join('');
+  const each = (rule: keyof FamilyRules) =>
+    families.map(rules => (rules[rule] === null ? '' : `    ${rules[rule]}\n`)).join('');
 
   return `${replacing(flags, OUTSIDE_TABLE)}
 table inet ${OUTSIDE_TABLE} {
@@ -58,7 +46,7 @@ ${flags.length ? `  flags ${flags.join(', ')}\n` : ''}  counter refused { }
   # a program asks its gateway for names, which is the uplink's resolver
   chain names {
     type nat hook prerouting priority -100; policy accept;
-${each(({ ip, family, resolver }) => resolver && `iifname ${ANY_DEVICE} ${ip} daddr ${family === 4 ? NETWORK : NETWORK_6} ${DNS} dnat ${ip} to ${checked(resolver, family)}`)}  }
+${each('names')}  }
 
   chain forward {
     type filter hook forward priority -10; policy accept;
@@ -67,21 +55,21 @@ ${each(({ ip, family, resolver }) => resolver && `iifname ${ANY_DEVICE} ${ip} da
     # answers to a program, where WARP's rule comes first for a moment
     ip daddr ${NETWORK} drop
     ip6 daddr ${NETWORK_6} drop
-${each(({ family, guarded, device }) => (guarded ? `meta nfproto ipv${family} iifname ${device} drop` : null))}  }
+${each('guard')}  }
   chain leave {
     # not translated, they would leave with an address that nobody else knows
     ct state invalid counter name refused drop
     # a link keeps the MTU of the uplink that it was made for, and WARP drops what says that a packet is too big
-${each(({ device, segments }) => `oifname ${device} ${segments}`)}${each(({ ip, device, addresses }) => `iifname . ${ip} saddr ${set(addresses.map(pair => `${quoted(pair[0])} . ${pair[1]}`))} oifname ${device} accept`)}    # it is sent again once our routing rules are before those of WARP
+${each('segmentsOut')}${each('leave')}    # it is sent again once our routing rules are before those of WARP
     oifname ${set(TUNNEL_INTERFACES.map(quoted))} counter name refused drop
     counter name refused reject with icmpx admin-prohibited
   }
   chain arrive {
-${each(({ device, segments }) => `iifname ${device} ${segments}`)}${each(({ family, device }) => `meta nfproto ipv${family} iifname ${device} ct state established,related accept`)}    drop
+${each('segmentsIn')}${each('answers')}    drop
   }
   chain translate {
     type nat hook postrouting priority 100; policy accept;
-${each(({ ip, device, addresses }) => `${ip} saddr ${set(addresses.map(pair => pair[1]))} oifname ${device} masquerade`)}  }
+${each('translate')}  }
 
   # this machine itself is on the other side of the tunnel
   chain input {
@@ -107,6 +95,41 @@ ${each(({ ip, device, addresses }) => `${ip} saddr ${set(addresses.map(pair => p
   }
 }
 `;
+}
+
+/** Rules that each family with a way out adds to the chains; null: none. */
+interface FamilyRules {
+  names: string | null;
+  guard: string | null;
+  segmentsOut: string;
+  segmentsIn: string;
+  leave: string;
+  answers: string;
+  translate: string;
+}
+
+function rulesOf(family: 4 | 6, uplink: Uplink, links: readonly number[]): FamilyRules {
+  const { resolver, guarded } = uplink;
+  const device = quoted(uplink.device);
+  const [ip, network] = family === 4 ? ['ip', NETWORK] : ['ip6', NETWORK_6];
+  const only = `meta nfproto ipv${family}`;
+  const largest = `${uplink.mtu - HEADERS[family]}`;
+  const segments = `${only} tcp flags & syn == syn tcp option maxseg size > ${largest} tcp option maxseg size set ${largest}`;
+  const programs = links.map(number => {
+    const { device, address, address6 } = addressesOf(number);
+    return { link: quoted(device), address: family === 4 ? address : address6 };
+  });
+  const sources = set(programs.map(({ link, address }) => `${link} . ${address}`));
+  const addresses = set(programs.map(({ address }) => address));
+  return {
+    names: resolver && `iifname ${ANY_DEVICE} ${ip} daddr ${network} ${DNS} dnat ${ip} to ${checked(resolver, family)}`,
+    guard: guarded ? `${only} iifname ${device} drop` : null,
+    segmentsOut: `oifname ${device} ${segments}`,
+    segmentsIn: `iifname ${device} ${segments}`,
+    leave: `iifname . ${ip} saddr ${sources} oifname ${device} accept`,
+    answers: `${only} iifname ${device} ct state established,related accept`,
+    translate: `${ip} saddr ${addresses} oifname ${device} masquerade`,
+  };
 }
 
 function checked(address: string, family: 4 | 6): string {

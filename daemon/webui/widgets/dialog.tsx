@@ -1,5 +1,5 @@
 // Renders the one dialog: a question before something is done, or a notice.
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type OpenDialog, useApp } from '../client/app.ts';
 import { CommandBox } from './command-box.tsx';
@@ -50,33 +50,7 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
         </p>
       ))}
       {secrets.length > 0 && (
-        <form
-          onSubmit={event => {
-            event.preventDefault();
-            accept();
-          }}
-        >
-          {secrets.map((name, i) => (
-            <div key={name} class="secret">
-              <label for={`${id}-${name}`}>{name}</label>
-              <input
-                id={`${id}-${name}`}
-                type="password"
-                autocomplete="new-password"
-                value={typed.value[i]}
-                onInput={({ currentTarget: { value } }) => {
-                  typed.value = typed.value.map((text, at) => (at === i ? value : text));
-                }}
-              />
-            </div>
-          ))}
-          {missing.value && !complete && (
-            <p class="problem" role="alert">
-              {_('Fill in this field first.')}
-            </p>
-          )}
-          <input type="submit" hidden />
-        </form>
+        <Secrets names={secrets} id={id} typed={typed} problem={missing.value && !complete} accept={accept} />
       )}
       <div class="buttons">
         {!content.notice && (
@@ -93,5 +67,49 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
         </button>
       </div>
     </dialog>
+  );
+}
+
+interface SecretsProps {
+  names: readonly string[];
+  /** Prefix of the fields' ids. */
+  id: string;
+  typed: Signal<readonly string[]>;
+  /** A field is empty, and was not to be. */
+  problem: boolean;
+  accept: () => void;
+}
+
+/** One field for each secret; Enter in any of them accepts the dialog. */
+function Secrets({ names, id, typed, problem, accept }: SecretsProps) {
+  const { _ } = useApp().tr.value;
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault();
+        accept();
+      }}
+    >
+      {names.map((name, i) => (
+        <div key={name} class="secret">
+          <label for={`${id}-${name}`}>{name}</label>
+          <input
+            id={`${id}-${name}`}
+            type="password"
+            autocomplete="new-password"
+            value={typed.value[i]}
+            onInput={({ currentTarget: { value } }) => {
+              typed.value = typed.value.map((text, at) => (at === i ? value : text));
+            }}
+          />
+        </div>
+      ))}
+      {problem && (
+        <p class="problem" role="alert">
+          {_('Fill in this field first.')}
+        </p>
+      )}
+      <input type="submit" hidden />
+    </form>
   );
 }
