@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { ASK, ASK_UDP, cannotBoot, createMachine, setUp } from '../support/booted/machine.ts';
 import { finish } from '../support/killswitch/programs.ts';
-import { build, version } from '../support/packages.ts';
+import { build, version } from '../support/packages/packages.ts';
 import { temporary } from '../support/temporary.ts';
 import { FULL } from '../support/thoroughness.ts';
 import { until } from '../support/until.ts';

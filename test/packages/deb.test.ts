@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { SHELL_EXTENSION } from '../../data/build/bundle.mjs';
-import { build, testPrograms, version } from '../support/packages.ts';
+import { build, testPrograms, version } from '../support/packages/packages.ts';
 import { temporary } from '../support/temporary.ts';
 import { FULL } from '../support/thoroughness.ts';
 

@@ -5,8 +5,8 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { armored, certificate, detached } from '../../data/repository/openpgp.mjs';
-import { createMachine } from '../support/apt.ts';
-import { Releases, seconds, stranger, weakKey } from '../support/repository.ts';
+import { createMachine } from '../support/packages/apt.ts';
+import { Releases, seconds, stranger, weakKey } from '../support/packages/repository.ts';
 import { temporary } from '../support/temporary.ts';
 import { FULL } from '../support/thoroughness.ts';
 

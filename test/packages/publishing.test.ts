@@ -10,7 +10,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ownerAt, releasesAt, withOwner } from '../../data/release/project.mjs';
 import { buildManifest } from '../support/manifest/bundle.ts';
-import { clone, makeKeys, PASSPHRASE } from '../support/release.ts';
+import { clone, makeKeys, PASSPHRASE } from '../support/packages/release.ts';
 import { temporary } from '../support/temporary.ts';
 import { createUpdater, script } from '../support/update/source.ts';
 import { files, pages } from './proof/serve.mjs';

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { packedRoot, ROOTS } from '../apt.ts';
+import { packedRoot, ROOTS } from '../packages/apt.ts';
 
 export const ROOT_PROGRAM = join(import.meta.dirname, 'root.sh');
 

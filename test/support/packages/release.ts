@@ -4,13 +4,13 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { TestContext } from 'node:test';
-import pinnedProject from '../../data/project.json' with { type: 'json' };
-import { pinnedKeys } from '../../manifest/signing/keys.ts';
-import { buildManifest } from './manifest/bundle.ts';
-import { temporary } from './temporary.ts';
-import { script } from './update/source.ts';
+import pinnedProject from '../../../data/project.json' with { type: 'json' };
+import { pinnedKeys } from '../../../manifest/signing/keys.ts';
+import { buildManifest } from '../manifest/bundle.ts';
+import { temporary } from '../temporary.ts';
+import { script } from '../update/source.ts';
 
-const root = path.resolve(import.meta.dirname, '../..');
+const root = path.resolve(import.meta.dirname, '../../..');
 export const PASSPHRASE = 'correct horse';
 
 const stubs = (kind: string) =>

@@ -5,11 +5,11 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
-import { certified, rawKey } from '../../data/repository/keys.mjs';
-import { armored, certificate, clearsigned, signerOf } from '../../data/repository/openpgp.mjs';
-import { freePort } from './ports.ts';
+import { certified, rawKey } from '../../../data/repository/keys.mjs';
+import { armored, certificate, clearsigned, signerOf } from '../../../data/repository/openpgp.mjs';
+import { freePort } from '../ports.ts';
+import { temporary } from '../temporary.ts';
 import { clone, makeKeys, PASSPHRASE } from './release.ts';
-import { temporary } from './temporary.ts';
 
 /** This time, in seconds since 1970, as signatures have it. */
 export const seconds = () => Math.floor(Date.now() / 1000);
@@ -52,7 +52,7 @@ export class Releases {
     const whole = { after: (end: () => void) => void ends.push(end) } as Pick<TestContext, 'after'>;
     const port = freePort();
     // a process of its own, since apt and dnf are waited for here
-    const program = join(import.meta.dirname, '../fixtures/serve-directory.mjs');
+    const program = join(import.meta.dirname, '../../fixtures/serve-directory.mjs');
     const server = spawn(process.execPath, [program, this.published, String(port)], { stdio: 'ignore' });
     before(() => {
       this.work = clone(whole, '1.0.0', `http://127.0.0.1:${port}`);

@@ -21,10 +21,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { missing } from '../support/temporary.ts';
-import { until } from '../support/until.ts';
+import { missing } from '../../support/temporary.ts';
+import { until } from '../../support/until.ts';
 
-const build = resolve(import.meta.dirname, '../../data/appimage/runtime/build.sh');
+const build = resolve(import.meta.dirname, '../../../data/appimage/runtime/build.sh');
 const usable = [
   '/usr/include/squashfuse/ll.h',
   '/usr/include/fuse3/fuse.h',

@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { temporary } from './temporary.ts';
+import { temporary } from '../temporary.ts';
 
 const KEYRING = '/usr/share/keyrings/culvert-archive-keyring.pgp';
 
@@ -26,7 +26,7 @@ export interface Machine {
   readonly sequoia: boolean;
 }
 
-const top = join(import.meta.dirname, '../..');
+const top = join(import.meta.dirname, '../../..');
 
 /** Directory of packed roots, with the downloads of tests. */
 export const ROOTS = join(process.env.CULVERT_TEST_CACHE ?? '/var/cache/culvert-test', 'roots');

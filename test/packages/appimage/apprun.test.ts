@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 
-const source = resolve(import.meta.dirname, '../../data/appimage/tree');
+const source = resolve(import.meta.dirname, '../../../data/appimage/tree');
 const SHOW = '#!/bin/sh\necho "$(basename "$0")" "$@"\nenv\n';
 const HOST = { PATH: process.env.PATH!, HOME: '/home/x' };
 

@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { build, downloads, testPrograms, Unavailable, version } from '../support/packages.ts';
+import { build, downloads, testPrograms, Unavailable, version } from '../../support/packages/packages.ts';
 
 const missing = ['/usr/include/squashfuse/ll.h', '/usr/include/fuse3/fuse.h', '/usr/bin/mksquashfs', '/usr/bin/strip']
   .concat(['/usr/bin/gcc', '/usr/lib/apt/apt-helper', '/usr/share/keyrings/debian-archive-keyring.gpg'])

@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { createHome, getJson, start } from './e2e/culvert.ts';
-import { freePort } from './ports.ts';
+import { createHome, getJson, start } from '../e2e/culvert.ts';
+import { freePort } from '../ports.ts';
 
-const root = resolve(import.meta.dirname, '../..');
+const root = resolve(import.meta.dirname, '../../..');
 export const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
 /** A build that needs a download, and reached no server. */

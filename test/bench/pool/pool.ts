@@ -1,14 +1,14 @@
 // The pool's figures: a lease against a bare EVALSHA, and a wrapped command with a pool against one without.
-// Run: node --import tsx test/bench/pool.ts [rounds]
+// Run: node --import tsx test/bench/pool/pool.ts [rounds]
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect } from '../../wrapper/pool/store/connection.ts';
-import { type LeaseReply, openStore } from '../../wrapper/pool/store/store.ts';
-import { sandbox } from '../support/wrapper/sandbox.ts';
-import { storeServer } from '../support/wrapper/store-server.ts';
-import { quiet } from './support/quiet.ts';
+import { connect } from '../../../wrapper/pool/store/connection.ts';
+import { type LeaseReply, openStore } from '../../../wrapper/pool/store/store.ts';
+import { sandbox } from '../../support/wrapper/sandbox.ts';
+import { storeServer } from '../../support/wrapper/store-server.ts';
+import { quiet } from '../support/quiet.ts';
 
 const rounds = Number(process.argv[2] ?? 200);
 const ends: (() => unknown)[] = [];

@@ -7,7 +7,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 
-const root = path.resolve(import.meta.dirname, '../..');
+const root = path.resolve(import.meta.dirname, '../../..');
 const POOL = 'pool/main/t/tiny/tiny_1.0_all.deb';
 const missing = fs.existsSync('/usr/lib/apt/apt-helper') ? false : 'apt is not installed';
 
