@@ -116,8 +116,11 @@ export interface Leases {
   next(accounts: readonly Account[], patient: boolean): Promise<Leased>;
   /** Why `next` leased nothing; empty if it says nothing. */
   readonly refusal: string;
-  /** After `next` leased nothing because every account is paused or has nothing left: in how many milliseconds one is free, if known. */
-  readonly usedUp?: { ms: number | undefined } | undefined;
+  /**
+   * After `next` leased nothing because every account is paused or has nothing left: in how many milliseconds one is free, if known,
+   * and the failures that they are paused for.
+   */
+  readonly usedUp?: { ms: number | undefined; classes: readonly string[] } | undefined;
   /** Resolves with true if the lease is for the account with this credential; otherwise the lease is returned. */
   matches(credentials: Record<string, string>): Promise<boolean>;
   /** Says how the attempt ended. */

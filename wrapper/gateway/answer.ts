@@ -2,8 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/provider.ts';
+import type { Retry } from '../run/choose/failures.ts';
+import { at, parseJson } from '../run/rules/classify.ts';
 import type { Turn } from '../run/turn.ts';
 import { readStart, type Start } from '../system/read-start.ts';
+import { isText } from '../system/shape.ts';
 import { JsonPass } from './json-pass.ts';
 import { hide, Mask } from './mask.ts';
 import { atGateway, briefly, passedOn, type Refused, withLength, without, withRest } from './messages.ts';
@@ -101,14 +104,21 @@ export async function keepJobs(
   if (found.length > 0 && !creator?.brief) route.ledger.write();
 }
 
-/** Sends an error on as it is. With `rest`, in seconds, no account is left, and asking again immediately is no use. */
+/** Why the provider makes no request with any account. */
+interface Pause {
+  class: Retry['class'];
+  /** Seconds until asking again may be of use, or 0 where that is not known. */
+  rest: number;
+}
+
+/** Sends an error on as it is. With a pause no account is left, and asking again immediately is no use. */
 export async function passError(
   answer: IncomingMessage,
   error: Start,
   res: ServerResponse,
-  { using, route, rest }: Passing & { rest?: number },
+  { using, route, pause }: Passing & { pause?: Pause },
 ): Promise<void> {
-  const { status, headers, body } = refusedBy(answer, error, { using, route, rest });
+  const { status, headers, body } = refusedBy(answer, error, { using, route, pause });
   res.writeHead(status, headers);
   if (error.isWhole) end(res, body);
   else await pass(answer, res, { using, route, start: error.bytes });
@@ -116,36 +126,46 @@ export async function passError(
 
 /**
  * An error of the provider for the program.
- * @param rest as for `passError`; the answer is then repeated when the pool has no account to ask with
+ * @param pause as for `passError`; during it, the answer is repeated when the pool has no account to ask with
  */
 export function refusedBy(
   answer: IncomingMessage,
   error: Start,
-  { using, route, rest }: Passing & { rest?: number | undefined },
+  { using, route, pause }: Passing & { pause?: Pause | undefined },
 ): Refused {
+  const { plan, ledger, consumer } = route;
   const status = answer.statusCode ?? 500;
   const headers = headersOf(answer, { using, route });
   const body = hidden(error.bytes, { using, route });
-  if (rest === undefined) return { status, headers, body };
-  if (route.plan.pool && error.isWhole) {
-    // it may be for another program, which gets no placeholder but its own
-    const kept = hide(error.bytes, Buffer.from(keyOf({ using, route })), '');
+  if (!pause) return { status, headers, body };
+  const { class: failure, rest } = pause;
+  if (plan.pool && error.isWhole) {
     const type = answer.headers['content-type'];
-    route.ledger.lastRefused = { status, headers: type === undefined ? [] : ['content-type', type], body: kept };
+    const until = rest > 0 ? ledger.context.now() + rest * 1_000 : undefined;
+    const own = type === undefined ? [] : ['content-type', type];
+    ledger.lastRefused = { status, headers: own, body, consumer, class: failure, until };
   }
   return { status, headers: withRest(headers, rest), body };
 }
 
 /** The answer to a request for which there is no account: what the provider said last, where its accounts are all used up. */
-export function refusedByPool({ ledger }: Route, { refusal, usedUp }: Turn): Refused {
-  const own = { success: false, error: refusal || 'No account can be used.' };
-  const last = usedUp === undefined ? undefined : ledger.lastRefused;
-  const { status, headers, body } = last ?? {
-    status: refusal ? 429 : 401,
-    headers: ['content-type', 'application/json'],
-    body: Buffer.from(JSON.stringify(own)),
-  };
-  return { status, headers: withRest(withLength(headers, body.length), usedUp ?? 0), body };
+export function refusedByPool({ ledger, consumer }: Route, { refusal, usedUp }: Turn): Refused {
+  const { seconds = 0, classes = [] } = usedUp ?? {};
+  const { lastRefused } = ledger;
+  const isOver = (lastRefused?.until ?? Number.POSITIVE_INFINITY) <= ledger.context.now();
+  const last = lastRefused && !isOver && classes.includes(lastRefused.class) ? lastRefused : undefined;
+  const own = { success: false, error: refusal || 'No account can be used.', code: last && codeIn(last.body) };
+  const ownAnswer = { headers: ['content-type', 'application/json'], body: Buffer.from(JSON.stringify(own)) };
+  const { headers, body } = last?.consumer.digest.equals(consumer.digest) ? last : ownAnswer;
+  const status = last?.status ?? (refusal ? 429 : 401);
+  return { status, headers: withRest(withLength(headers, body.length), seconds), body };
+}
+
+/** The one word by which an error is known: other texts may quote the request of another program. */
+function codeIn(body: Buffer): string | undefined {
+  const value = parseJson(body.toString());
+  const found = ['code', 'error.code', 'error'].map(path => at(value, path));
+  return found.filter(isText).find(text => /^[A-Za-z]\w{0,63}$/.test(text));
 }
 
 /** The first 64 KiB of an error's body, or what came of it in time. */

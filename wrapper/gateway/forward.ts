@@ -168,7 +168,7 @@ async function afterError(answer: IncomingMessage, using: Using, work: Work): Pr
   if (following) answer.destroy();
   else {
     if (!isBilledFor) await forgetKey(work);
-    await passError(answer, error, res, { using, route, rest });
+    await passError(answer, error, res, { using, route, pause: { class: verdict.class, rest } });
   }
   return following;
 }

@@ -11,6 +11,7 @@ import type { Resolved } from '../store/secrets.ts';
 import { type CliState, readState, stateStamp, updateState } from '../store/state.ts';
 import { reason, say } from '../system/errors.ts';
 import { oncePerTurn } from '../system/once-per-turn.ts';
+import type { Consumer } from './admit.ts';
 import type { Refused } from './messages.ts';
 
 const WRITE_EVERY_MS = 200;
@@ -19,6 +20,15 @@ const LOCK_MS = 50;
 /** Programs that give credentials are asked again after this time. */
 const CREDENTIALS_MS = 60_000;
 const MOST_CHANGES = 10_000;
+
+/** The provider's last answer about a limit. */
+interface LastRefused extends Refused {
+  /** It quotes the request of this consumer, perhaps. */
+  consumer: Consumer;
+  class: string;
+  /** End of the pause, in milliseconds since the epoch; `undefined` where it has none that is known. */
+  until: number | undefined;
+}
 
 /** The memory of one gateway, for all its requests. */
 export class Ledger implements Book {
@@ -35,8 +45,7 @@ export class Ledger implements Book {
   #credentials: { value: Credentials; since: number } | undefined;
   #changes: Change[] = [];
   #entries: AuditEntry[] = [];
-  /** The provider's last answer about a limit, without a key or a placeholder. */
-  lastRefused: Refused | undefined;
+  lastRefused: LastRefused | undefined;
   readonly held = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 

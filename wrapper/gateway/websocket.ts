@@ -85,7 +85,8 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
       if (verdict.class === 'auth') ledger.forgetCredentials();
       const { more, rest = 0 } = await turn.refused(using, verdict, ledger.context.now() - started);
       const following = more ? await turn.take() : undefined;
-      if (!following) return end(client, refusedBy(answer, error, { using, route, rest }));
+      const pause = { class: verdict.class, rest };
+      if (!following) return end(client, refusedBy(answer, error, { using, route, pause }));
       using = following;
     }
   } catch (error) {

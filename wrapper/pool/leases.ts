@@ -12,7 +12,7 @@ import { askProvider, type Held, keepReport, reportOf } from './report.ts';
 import { leaseRequest, noteDelivered } from './request.ts';
 import { describeAddress } from './store/address.ts';
 import { StoreUnreachable } from './store/errors.ts';
-import type { Granted, Store } from './store/store.ts';
+import type { Granted, Store, Unavailable } from './store/store.ts';
 import { describeRefusal, Patience } from './wait.ts';
 
 export { findJob, keepJob } from './jobs.ts';
@@ -26,6 +26,11 @@ const QUESTIONS = 5;
  */
 export async function openLeases(options: LeaseOptions): Promise<Leases> {
   return new PoolLeases(options, await openPool(options.plan.pool!, options.context));
+}
+
+/** The failure after which an account can't be leased. */
+function failureOf({ state, class: failure }: Unavailable): string {
+  return failure ?? (state === 'refused' ? 'auth' : 'quota');
 }
 
 class PoolLeases implements Leases {
@@ -126,7 +131,7 @@ class PoolLeases implements Leases {
       if (!(await this.#patience.wait(reply))) {
         this.refusal = describeRefusal(ids, reply);
         const isUsedUp = reply.accounts.every(({ state }) => ['refused', 'resting', 'spent'].includes(state));
-        this.usedUp = isUsedUp ? { ms: reply.ms } : undefined;
+        this.usedUp = isUsedUp ? { ms: reply.ms, classes: reply.accounts.map(failureOf) } : undefined;
         learnRefusal(ids, reply.accounts, this.#machine());
         return undefined;
       }

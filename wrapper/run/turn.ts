@@ -200,10 +200,10 @@ export class Turn {
     return this.#parts.leases.refusal;
   }
 
-  /** With a pool whose accounts are all used up: in how many seconds one is free, or 0 where that is not known. */
-  get usedUp(): number | undefined {
+  /** With a pool whose accounts are all used up: in how many seconds one is free, or 0 where that is not known, and by which failures. */
+  get usedUp(): { seconds: number; classes: readonly string[] } | undefined {
     const { usedUp } = this.#parts.leases;
-    return usedUp && Math.ceil((usedUp.ms ?? 0) / 1_000);
+    return usedUp && { seconds: Math.ceil((usedUp.ms ?? 0) / 1_000), classes: usedUp.classes };
   }
 
   /** Units that an account is known to have for this request, its reserve included. */

@@ -1,8 +1,6 @@
 // Jobs behind a gateway: their account on other machines of a pool, and those that want more than an account has.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import * as fs from 'node:fs';
-import { request } from 'node:http';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -234,51 +232,4 @@ test('a job that is created by another form of its path has its cost, and keeps 
     auditOf(box).map(({ command, cost }) => [command, cost]),
     [...Array(4).fill(['crawl', 10]), ['http', 0]],
   );
-});
-
-test('when all accounts of a pool are out, machines say so in the words of the provider where they know them', async t => {
-  const store = await storeServer(t);
-  const { calls, port, server } = await startProvider(t, (key, _req, res) =>
-    json(res, 402, { error: `none for ${key}` }),
-  );
-  server.on('upgrade', (_req, socket) => socket.end('HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n'));
-  const machine = async (name: string) => {
-    const box = homeFor(t, port, AB);
-    configure(box, `[pool]\nurl = "${store.url}"\nmachine = "${name}"\n`);
-    return await openGateway(t, box);
-  };
-  const [one, other] = [await machine('one'), await machine('other')];
-  const answerOf = async ({ ask }: typeof one) => {
-    const answer = await ask('/scrape', { method: 'POST', body: '{}' });
-    assert.equal(answer.headers.get('x-should-retry'), 'false');
-    assert.ok(Number(answer.headers.get('retry-after')) > 60);
-    return [answer.status, await answer.text()];
-  };
-  assert.deepEqual(await answerOf(one), [402, JSON.stringify({ error: `none for ${one.key.slice(0, 6)}` })]);
-  assert.deepEqual(calls, ['real-a POST /scrape', 'real-b POST /scrape']);
-  assert.deepEqual(await answerOf(one), [402, '{"error":"none for ******"}']);
-  const [status, text] = await answerOf(other);
-  assert.equal(status, 429);
-  assert.match(String(text), /\\"a\\" rests for .*\\"b\\" rests for/);
-  const headers = { connection: 'Upgrade', upgrade: 'websocket', authorization: `Bearer ${one.key}` };
-  const [refused] = await once(request(`${one.gateway.url}/socket`, { headers }).end(), 'response');
-  assert.equal(refused.statusCode, 402);
-  assert.equal(calls.length, 2);
-});
-
-test('a pool lets a program read its job when nothing is left', async t => {
-  const { url } = await storeServer(t);
-  let isOut = false;
-  const { port, calls } = await startProvider(t, (_key, req, res) =>
-    json(res, isOut && req.method === 'POST' ? 402 : 200, { id: 'job-12345678' }),
-  );
-  const box = homeFor(t, port, { a: 'real-a' });
-  configure(box, `[pool]\nurl = "${url}"\nmachine = "one"\n`);
-  const { ask } = await openGateway(t, box);
-  const crawl = async () => (await ask('/crawl', { method: 'POST', body: '{}' })).status;
-  assert.equal(await crawl(), 200);
-  isOut = true;
-  assert.deepEqual([await crawl(), await crawl()], [402, 402]);
-  assert.equal(calls.length, 2);
-  assert.equal((await ask('/crawl/job-12345678')).status, 200);
 });

@@ -1,9 +1,12 @@
 // Gateways of several machines with one pool: cooldowns and credits that they share, and a store that is gone for a while.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import * as fs from 'node:fs';
+import { request } from 'node:http';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
+import { startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { contextOf, homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
@@ -94,4 +97,86 @@ test('a gateway without its store uses its share of the reserve, and no more', a
   assert.deepEqual(statuses.slice(0, 2), [200, 200]);
   assert.notEqual(statuses[2], 200);
   assert.deepEqual(calls, ['real-b POST /scrape', 'real-b POST /scrape']);
+});
+
+test('when all accounts of a pool are out, machines say so in the words of the provider where they know them', async t => {
+  const store = await storeServer(t);
+  const { calls, port, server } = await startProvider(t, (key, _req, res) =>
+    json(res, 402, { error: `none for ${key}` }),
+  );
+  server.on('upgrade', (_req, socket) => socket.end('HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n'));
+  const machine = async (name: string) => {
+    const box = homeFor(t, port, AB);
+    fs.appendFileSync(path.join(box.config, 'config.toml'), `[pool]\nurl = "${store.url}"\nmachine = "${name}"\n`);
+    return await openGateway(t, box);
+  };
+  const [one, other] = [await machine('one'), await machine('other')];
+  const answerOf = async ({ ask }: typeof one) => {
+    const answer = await ask('/scrape', { method: 'POST', body: '{}' });
+    assert.equal(answer.headers.get('x-should-retry'), 'false');
+    assert.ok(Number(answer.headers.get('retry-after')) > 60);
+    return [answer.status, await answer.text()];
+  };
+  assert.deepEqual(await answerOf(one), [402, JSON.stringify({ error: `none for ${one.key.slice(0, 6)}` })]);
+  assert.deepEqual(calls, ['real-a POST /scrape', 'real-b POST /scrape']);
+  assert.deepEqual(await answerOf(one), [402, JSON.stringify({ error: `none for ${one.key.slice(0, 6)}` })]);
+  const [status, text] = await answerOf(other);
+  assert.equal(status, 429);
+  assert.match(String(text), /\\"a\\" rests for .*\\"b\\" rests for/);
+  const headers = { connection: 'Upgrade', upgrade: 'websocket', authorization: `Bearer ${one.key}` };
+  const [refused] = await once(request(`${one.gateway.url}/socket`, { headers }).end(), 'response');
+  assert.equal(refused.statusCode, 402);
+  assert.equal(calls.length, 2);
+});
+
+test('a refusal of the provider is repeated during its pause, whole to its own program only', async t => {
+  const store = await storeServer(t);
+  let refused = 0;
+  const { port } = await startProvider(t, (_key, _req, res) => {
+    refused += 1;
+    json(res, 402, { code: 'NO_CREDITS', error: 'No credits for https://example.com/private' });
+  });
+  const box = homeFor(t, port, AB);
+  fs.appendFileSync(path.join(box.config, 'config.toml'), `[pool]\nurl = "${store.url}"\nmachine = "one"\n`);
+  const add = async (name: string) =>
+    JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', name, '--json'])).stdout).placeholder;
+  const [own, other] = [await add('own'), await add('other')];
+  let later = 0;
+  const gateway = await startGateway('fake', { ...contextOf(box), now: () => Date.now() + later });
+  t.after(() => gateway.close());
+  const answerFor = async (placeholder: string) => {
+    const headers = { authorization: `Bearer ${placeholder}` };
+    const answer = await fetch(`${gateway.url}/scrape`, { method: 'POST', headers, body: '{}' });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const first = await answerFor(own);
+  assert.match(first.text, /private/);
+  assert.deepEqual(await answerFor(own), first);
+  const { status, text } = await answerFor(other);
+  assert.deepEqual([status, JSON.parse(text).code], [402, 'NO_CREDITS']);
+  assert.doesNotMatch(text, /private/);
+  later = 7_200_000;
+  assert.equal((await answerFor(own)).status, 429);
+  later = 0;
+  for (const account of await store.client.keys('culvert:1:{fake}:account:*'))
+    await store.client.hset(account, 'class', 'rate');
+  assert.equal((await answerFor(own)).status, 429);
+  assert.equal(refused, 2);
+});
+
+test('a pool lets a program read its job when nothing is left', async t => {
+  const { url } = await storeServer(t);
+  let isOut = false;
+  const { port, calls } = await startProvider(t, (_key, req, res) =>
+    json(res, isOut && req.method === 'POST' ? 402 : 200, { id: 'job-12345678' }),
+  );
+  const box = homeFor(t, port, { a: 'real-a' });
+  fs.appendFileSync(path.join(box.config, 'config.toml'), `[pool]\nurl = "${url}"\nmachine = "one"\n`);
+  const { ask } = await openGateway(t, box);
+  const crawl = async () => (await ask('/crawl', { method: 'POST', body: '{}' })).status;
+  assert.equal(await crawl(), 200);
+  isOut = true;
+  assert.deepEqual([await crawl(), await crawl()], [402, 402]);
+  assert.equal(calls.length, 2);
+  assert.equal((await ask('/crawl/job-12345678')).status, 200);
 });
