@@ -157,7 +157,7 @@ async function afterError(answer: IncomingMessage, using: Using, work: Work): Pr
   const verdict = verdictOf({ status, body: text, retryAfter: answer.headers['retry-after'] }, http, plan.ownPatterns);
   if (!verdict) {
     turn.answered(using.name, false, started);
-    if (status === 408 && asked.again !== '') await turn.job(asked.again, using.name);
+    if (status === 408 && asked.again !== '') await turn.mayGoOn(asked.again, using.name);
     return void (await passError(answer, error, res, { using, route }));
   }
   if (verdict.class === 'auth') ledger.forgetCredentials();
@@ -177,7 +177,7 @@ async function endWithout(error: NoAnswer, work: Work): Promise<void> {
   const { asked, turn, res, started, used } = work;
   if (used.account !== undefined) turn.answered(used.account, false, started);
   if (!error.wasSent) await forgetKey(work);
-  else if (asked.again !== '' && used.account !== undefined) await turn.job(asked.again, used.account);
+  else if (asked.again !== '' && used.account !== undefined) await turn.mayGoOn(asked.again, used.account);
   // programs repeat a 502, and a request that was sent may have been billed
   deny(res, error.wasSent ? 500 : 502, `The provider gave no answer: ${error.message}`);
 }

@@ -6,7 +6,10 @@ import { reason, say } from '../system/errors.ts';
 
 /** A job that is used is stored again after this time, so that it is kept as long as it is used. */
 export const RENEW_MS = 86_400_000;
-/** Names of requests that are recognized by their body begin with this. To ask the pool for each body would delay each request. */
+/**
+ * Names of requests that are recognized by their body begin with this. To ask the pool for each body would delay each request, so it
+ * is asked only after one took too long.
+ */
 export const BODY = `${REQUEST}body:`;
 
 /** Names of jobs without those of requests that are over. */
@@ -33,11 +36,23 @@ export async function jobInPool(
   }
 }
 
+/** The account to which a machine of the pool sent this body first, as far as known. */
+export async function firstInPool(id: string, options: JobOptions): Promise<string | undefined> {
+  const { plan, context } = options;
+  if (!plan.pool) return undefined;
+  try {
+    return (await (await context.loadPool()).findJob([id], options))?.account;
+  } catch (error) {
+    say(`${plan.cli}: whether another machine has sent this could not be asked: ${reason(error)}`);
+    return undefined;
+  }
+}
+
 /** Tells the other machines of a pool which account has a job, or that none has it. */
 export async function keepJob(id: string, account: string | undefined, options: JobOptions): Promise<void> {
   const { plan, context } = options;
   const owner = plan.accounts.find(({ name }) => name === account);
-  if (!plan.pool || (account !== undefined && !owner) || id.startsWith(BODY)) return;
+  if (!plan.pool || (account !== undefined && !owner)) return;
   await (await context.loadPool()).keepJob(id, owner, options).catch(error => {
     say(`${plan.cli}: other machines do not learn whose job this is: ${reason(error)}`);
   });

@@ -11,7 +11,7 @@ import { type Candidate, type Choice, isBound, orderCandidates } from './choose/
 import { costOf, needsUsage } from './choose/capacity.ts';
 import { afterReturning, afterTaking, begin, type Failure, next } from './choose/choose.ts';
 import { cooldownFor, describeFailure, isLimitOfAddress, type Retry } from './choose/failures.ts';
-import { idsOf, jobInPool, keepJob, RENEW_MS } from './jobs.ts';
+import { firstInPool, idsOf, jobInPool, keepJob, RENEW_MS } from './jobs.ts';
 import { type Journal, type Save, startJournal } from './journal.ts';
 
 /** An account in use. */
@@ -180,6 +180,12 @@ export class Turn {
     journal.job(id, account);
     journal.store();
     await keepJob(id, account, { plan: this.#plan, context: this.#context, credentials: book.credentials() });
+  }
+
+  /** An account may still work on a request that took too long: it goes to that one again, or to the first one of the pool. */
+  async mayGoOn(id: string, account: string): Promise<void> {
+    const options = { plan: this.#plan, context: this.#context, credentials: this.#parts.book.credentials() };
+    await this.job(id, (await firstInPool(id, options)) ?? account);
   }
 
   /** Another account may take a request that none has done. */

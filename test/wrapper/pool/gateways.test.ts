@@ -69,6 +69,20 @@ test('simultaneous requests at two gateways spend each credit once, and meet no 
   assert.equal(refused, 0, 'the pool knows that nothing is left');
 });
 
+test('a body that took too long at two gateways goes on with the account of the first one', async t => {
+  const respond: Respond = (_key, _req, res) => json(res, 408, {});
+  const { asks, calls } = await setUp(t, respond, [
+    { name: 'one', keys: { a: 'real-a', b: 'real-b' } },
+    { name: 'other', keys: { b: 'real-b', a: 'real-a' } },
+  ]);
+  const [one, other] = asks as [() => Promise<number>, () => Promise<number>];
+  for (const ask of [one, other, other, one]) assert.equal(await ask(), 408);
+  assert.deepEqual(
+    calls.map(call => call.split(' ')[0]),
+    ['real-a', 'real-b', 'real-a', 'real-a'],
+  );
+});
+
 test('a gateway without its store refuses, and goes on when the store is back', async t => {
   const { store, asks, calls } = await setUp(t, (_key, _req, res) => json(res, 200, {}), [{ name: 'one' }]);
   const [ask] = asks;
