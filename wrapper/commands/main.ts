@@ -143,13 +143,13 @@ function addMcp(program: Command, context: Context): void {
       exitLike(end.exit, end.signal);
     });
   for (const put of [true, false]) {
-    add(
+    const command = add(
       mcp,
       put ? 'install' : 'uninstall',
       put ? 'have MCP clients use their servers with accounts' : 'have MCP clients use their servers as before',
-    )
-      .option('--yes', 'change the files without asking')
-      .action(async options => (await import('./mcp.ts')).changeClients(put, options, context));
+    ).option('--yes', 'change the files without asking');
+    if (put) command.option('--file', 'store the keys of the clients in a file that only you can read');
+    command.action(async options => (await import('./mcp.ts')).changeClients(put, options, context));
   }
 }
 

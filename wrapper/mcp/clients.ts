@@ -7,6 +7,7 @@ import { NAME } from '../store/paths.ts';
 import { expandHome, readText, writeAtomic } from '../system/files.ts';
 import { isRecord, isText } from '../system/shape.ts';
 import { entryFor } from './entry.ts';
+import { accountIn, isKey } from './key-references.ts';
 import type { Original, Originals } from './originals.ts';
 import { type AddressChange, type Door, putBehind, takeOut } from './remote.ts';
 
@@ -30,7 +31,9 @@ interface CommandLine {
 interface CommandChange {
   before: CommandLine;
   after: CommandLine;
-  /** Variables with a key that the entry holds. */
+  /** The tool whose accounts the server uses. */
+  tool: string;
+  /** Variables whose key moves between the entry and an account. */
   keys: string[];
 }
 
@@ -43,6 +46,8 @@ export interface Wanted {
   program: string | undefined;
   /** The gateway for a client's server over HTTP. */
   doorOf: (cli: string, original: Original) => Door;
+  /** Replacement of a key, or of a reference, in a variable of an entry. */
+  swapKey: (text: string, cli: string) => string;
   originals: Originals;
 }
 
@@ -74,7 +79,7 @@ export function planChanges(
       return isNamedIn(text, wanted, catalog) ? [{ client, file: full, servers: [], text: undefined }] : [];
     }
     const isPlain = written(value, text) === text;
-    const own = isPlain ? wanted : { ...wanted, doorOf: shownDoor };
+    const own = isPlain ? wanted : { ...wanted, doorOf: shownDoor, swapKey: (text: string) => text };
     const servers = places
       .flatMap(place => tablesAt(value, place.split('.')))
       .flatMap(table => change(table, own, catalog));
@@ -138,18 +143,25 @@ function changeArguments(
 function changeCommand(
   entry: Record<string, unknown>,
   command: string,
-  { program }: Wanted,
+  { program, swapKey }: Wanted,
   catalog: Pick<Catalog, 'providers'>,
 ): CommandChange | undefined {
   const args = Array.isArray(entry.args) ? entry.args.filter(isText) : [];
   const before = { command, args };
   const match = entryFor([command, ...args], catalog);
   if (!match) return undefined;
-  const after = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
+  const env = isRecord(entry.env) ? entry.env : {};
+  const moves = (value: unknown) =>
+    isText(value) && (program === undefined ? accountIn(value) !== undefined : isKey(value));
+  const { inject } = match.provider;
+  // an account of a tool with several variables needs all of them
+  const keys = inject.length === 1 ? inject.filter(name => moves(env[name])) : [];
+  const changed = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
+  const after = changed ?? (keys.length > 0 ? before : undefined);
   if (!after) return undefined;
   Object.assign(entry, after);
-  const env = isRecord(entry.env) ? entry.env : {};
-  return { before, after, keys: match.provider.inject.filter(name => Object.hasOwn(env, name)) };
+  for (const name of keys) env[name] = swapKey(String(env[name]), match.cli);
+  return { before, after, tool: match.cli, keys };
 }
 
 function behind({ command, args }: CommandLine, program: string): CommandLine {

@@ -4,7 +4,7 @@ import { updateGateway } from '../store/tokens.ts';
 import { readText, withLock, writeAtomic } from '../system/files.ts';
 import { isRecord, isText, shape } from '../system/shape.ts';
 
-/** An address before, and the keys in it and in its header; `''` for none. */
+/** An address before, and the keys in it and in its header; `''` for none. References to accounts stand in the place of keys in the file. */
 export interface Original {
   url: string;
   inUrl: string;

@@ -93,6 +93,12 @@ export function takeOut(entry: Record<string, unknown>, originals: Originals): A
   return undefined;
 }
 
+/** An original with other texts in place of its keys: references to accounts, or the keys that they stand for. */
+export function withKeys<T extends Original>(original: T, swap: (text: string) => string): T {
+  const [inUrl, inHeader] = [swap(original.inUrl), swap(original.inHeader)];
+  return { ...original, url: replaced(original.url, original.inUrl, inUrl), inUrl, inHeader };
+}
+
 function fieldsOf(entry: Record<string, unknown>): string[] {
   return [...FIELDS, ...Object.keys(entry).filter(name => ARGUMENT.test(name))];
 }

@@ -13,6 +13,7 @@ import { readState } from '../store/state.ts';
 import { preventCoreDumps } from '../system/core-dumps.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { type Entry, entryFor } from './entry.ts';
+import { withoutReferences } from './key-references.ts';
 import { Lines } from './lines.ts';
 import { McpProxy } from './proxy.ts';
 
@@ -24,7 +25,8 @@ const FLUSH_MS = 5_000;
  * @param command the server's command line
  * @throws WrapError `unknown-server`, `nothing-left`, and those of accounts and pool
  */
-export async function runServer(command: readonly string[], { cli }: { cli?: string }, context: Context): Promise<End> {
+export async function runServer(command: readonly string[], { cli }: { cli?: string }, given: Context): Promise<End> {
+  const context = { ...given, env: withoutReferences(given.env) };
   const entry = findEntry(command, cli, context);
   const plan = await loadPlan(entry.cli, context);
   const [program, ...args] = command;

@@ -34,13 +34,15 @@ test('servers of the catalog are put behind the wrapper, and restored', async t 
   const shown = await box.wrap(['mcp', 'install']);
   assert.equal(shown.exit, 0, shown.stderr);
   assert.match(shown.stdout, /^- \{"command":"npx","args":\["-y","tavily-mcp@0\.2\.22"\]\}$/m);
-  assert.match(shown.stdout, /TAVILY_API_KEY is not used anymore/);
+  assert.match(shown.stdout, /TAVILY_API_KEY moves to an account of tvly/);
   assert.doesNotMatch(shown.stdout, /canary/);
   for (const { file, text } of files) assert.equal(fs.readFileSync(file, 'utf8'), text);
 
-  await box.wrap(['mcp', 'install', '--yes']);
+  const done = await box.wrap(['mcp', 'install', '--yes', '--file']);
+  assert.match(done.stderr, /added "mcp" of tvly/);
   const { mcpServers, projects } = JSON.parse(fs.readFileSync(files[0]!.file, 'utf8'));
-  const behind = { ...SERVERS.tavily, command: program, args: ['mcp', '--', 'npx', '-y', 'tavily-mcp@0.2.22'] };
+  const args = ['mcp', '--', 'npx', '-y', 'tavily-mcp@0.2.22'];
+  const behind = { command: program, args, env: { TAVILY_API_KEY: 'culvert-wrap:tvly:mcp' } };
   assert.deepEqual([mcpServers.tavily, projects['/x'].mcpServers.tavily], [behind, behind]);
   assert.deepEqual([mcpServers.other, mcpServers.own], [SERVERS.other, SERVERS.own]);
   assert.equal(fs.statSync(files[0]!.file).mode & 0o777, 0o640);
@@ -94,7 +96,7 @@ test('servers over HTTP get the gateway and a placeholder, and are restored with
   assert.equal(fs.readFileSync(file, 'utf8'), text);
   assert.deepEqual(await tokens(), []);
 
-  const done = await box.wrap(['mcp', 'install', '--yes', '--json']);
+  const done = await box.wrap(['mcp', 'install', '--yes', '--file', '--json']);
   const now = fs.readFileSync(file, 'utf8');
   const { mcpServers } = JSON.parse(now);
   assert.match(mcpServers.path.url, /^http:\/\/127\.0\.0\.1:\d+\/fc-[-0-9a-f]{36}\/v2\/mcp$/);
@@ -116,6 +118,7 @@ test('servers over HTTP get the gateway and a placeholder, and are restored with
   assert.match((await box.wrap(['mcp', 'install'])).stdout, /^No client uses/);
   const kept = path.join(box.state, 'mcp-originals.json');
   assert.equal(fs.statSync(kept).mode & 0o777, 0o600);
+  assert.doesNotMatch(fs.readFileSync(kept, 'utf8'), /canary/);
 
   const undone = await box.wrap(['mcp', 'uninstall', '--yes']);
   assert.equal(fs.readFileSync(file, 'utf8'), text);
@@ -123,6 +126,71 @@ test('servers over HTTP get the gateway and a placeholder, and are restored with
   assert.equal(fs.readFileSync(kept, 'utf8'), '{}\n');
   const printed = [shown, done, undone].map(({ stdout, stderr }) => stdout + stderr).join('');
   assert.doesNotMatch(printed, /canary|[0-9a-f]{8}-/);
+});
+
+/** A client with one server of Tavily, and how it is changed. */
+function withTavily(t: Parameters<typeof sandbox>[0]) {
+  const box = sandbox(t);
+  box.script('culvert-wrap', '#!/bin/sh\n');
+  const file = path.join(box.home, '.cursor/mcp.json');
+  fs.mkdirSync(path.dirname(file));
+  const text = JSON.stringify({ mcpServers: { tavily: SERVERS.tavily, query: REMOTE.query } }, null, 2);
+  fs.writeFileSync(file, text);
+  const change = (...args: string[]) => box.wrap(['mcp', ...args]);
+  const names = () => {
+    const config = path.join(box.config, 'config.toml');
+    const found = fs.existsSync(config) ? fs.readFileSync(config, 'utf8').matchAll(/^name = "(.*)"$/gm) : [];
+    return [...found].map(([, name]) => name);
+  };
+  return { box, file, text, change, names, now: () => fs.readFileSync(file, 'utf8') };
+}
+
+test('a key that an account has is not stored again, and its account may be removed', async t => {
+  const { box, file, text, change, names, now } = withTavily(t);
+  box.script('tvly', '#!/bin/sh\n');
+  box.accounts('tvly', { mcp: 'tvly-other', main: 'tvly-canary' }, 'TAVILY_API_KEY');
+  await change('install', '--yes');
+  assert.deepEqual(names(), ['mcp', 'main']);
+  assert.equal(JSON.parse(now()).mcpServers.tavily.env.TAVILY_API_KEY, 'culvert-wrap:tvly:main');
+  await change('uninstall', '--yes');
+  assert.equal(now(), text);
+
+  await change('install', '--yes');
+  await box.wrap(['accounts', 'remove', 'tvly', 'main']);
+  const { stderr } = await change('uninstall', '--yes');
+  assert.match(stderr, /mcp\.json: there is no account "main" of tvly anymore; .* of culvert-wrap:tvly:main/);
+  assert.ok(stderr.includes(file));
+  assert.equal(now(), text.replaceAll('tvly-canary', 'culvert-wrap:tvly:main'));
+});
+
+test('where no key can be stored, or an account can not be read, nothing is changed', async t => {
+  const { box, text, change, names, now } = withTavily(t);
+  const refused = await change('install', '--yes');
+  assert.equal(refused.exit, 69);
+  assert.match(refused.stderr, /keyring.*--file/s);
+  assert.equal(now(), text);
+  assert.deepEqual(names(), []);
+
+  assert.equal((await change('install', '--yes', '--file')).exit, 0);
+  const installed = now();
+  fs.rmSync(path.join(box.config, 'secrets'), { recursive: true });
+  const unreadable = await change('uninstall', '--yes');
+  assert.match(unreadable.stderr, /"mcp" of tvly: TAVILY_API_KEY from file:.*nothing was changed/s);
+  assert.equal(now(), installed);
+});
+
+test('a key that an account reads from a variable stays with the client, and one left by hand is taken later', async t => {
+  const { box, change, now } = withTavily(t);
+  const variable = { env: { TAVILY_API_KEY: 'tvly-canary' } };
+  await box.wrap(['accounts', 'add', 'tvly', 'shell', '--env', 'TAVILY_API_KEY=env:TAVILY_API_KEY'], variable);
+  const first = await box.wrap(['mcp', 'install', '--yes'], variable);
+  assert.match(first.stderr, /a key of tvly stays with its client: shell reads it from TAVILY_API_KEY/);
+  const key = () => JSON.parse(now()).mcpServers.tavily.env.TAVILY_API_KEY;
+  assert.equal(key(), 'tvly-canary');
+  assert.doesNotMatch(fs.readFileSync(path.join(box.state, 'mcp-originals.json'), 'utf8'), /canary/);
+  await box.wrap(['accounts', 'remove', 'tvly', 'shell']);
+  await change('install', '--yes', '--file');
+  assert.equal(key(), 'culvert-wrap:tvly:mcp');
 });
 
 test('a file with comments is named, and left alone', async t => {

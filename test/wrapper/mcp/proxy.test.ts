@@ -184,6 +184,13 @@ test('no key is in what the client gets, nor in the files of the state', async t
     assert.doesNotMatch(text, /quota-canary1|other-canary2/);
 });
 
+test('a reference to an account, which `mcp install` leaves in the place of a key, does not reach the server', async t => {
+  const { client, call, textOf } = setUp(t, {}, { FAKE_KEY: 'culvert-wrap:fake:gone' });
+  await initialize(client);
+  call(2, 'search');
+  assert.equal(await textOf(2), 'result of search by none');
+});
+
 test('without accounts the server runs as it is unless one is named, and an unknown server is refused', async t => {
   const { box, client, call, textOf, audit } = setUp(t, {});
   await initialize(client);

@@ -62,7 +62,7 @@ export function storedCredential(
 }
 
 /** The account that has these credentials already. */
-async function nameOf(
+export async function nameOf(
   cli: string,
   credentials: Record<string, string>,
   { paths, env }: Pick<Context, 'paths' | 'env'>,

@@ -14,7 +14,10 @@ import { choosePlace } from './account.ts';
 import { type ImportedAccount, type ImportOptions, readImport } from './import-file.ts';
 import { findStored } from './import-stored.ts';
 
-interface Planned {
+const ELSEWHERE = 'store credentials in a 0600 file with --file, or have accounts read a .env file with --reference';
+
+/** An account, and what happens to it. */
+export interface Planned {
   account: ImportedAccount;
   change: 'add' | 'change' | 'keep';
 }
@@ -49,7 +52,7 @@ export async function importAccounts(
   for (const account of accounts) silent.push(...(await sourceProblems(account, context)));
   const plan: Planned[] = [];
   for (const account of accounts) plan.push(await planFor(account, given, options, context));
-  if (!options.check) await apply(plan, options, context);
+  if (!options.check) await storeAccounts(plan, options, context, ELSEWHERE);
   if (given !== undefined) for (const line of remarksOn(given, accounts, options, context)) say(line);
   const names = plan.map(({ account: { cli, name }, change }) => ({ cli, name, change }));
   const verbs = options.check
@@ -117,16 +120,21 @@ async function planFor(
   return { account, change: isSame ? 'keep' : 'change' };
 }
 
-async function apply(plan: readonly Planned[], options: ImportOptions, context: Context): Promise<void> {
+/**
+ * Stores accounts with their secrets.
+ * @param otherwise see `choosePlace`
+ * @throws WrapError `keyring-unavailable`, `not-stored`
+ */
+export async function storeAccounts(
+  plan: readonly Planned[],
+  options: Pick<ImportOptions, 'file' | 'json'>,
+  context: Context,
+  otherwise: string,
+): Promise<void> {
   const { paths } = context;
   const due = plan.filter(({ change }) => change !== 'keep');
   const stores = due.some(({ account }) => Object.keys(account.secrets).length > 0);
-  const place = stores
-    ? await choosePlace(
-        options,
-        'store credentials in a 0600 file with --file, or have accounts read a .env file with --reference',
-      )
-    : 'file';
+  const place = stores ? await choosePlace(options, otherwise) : 'file';
   const changes: Change[] = [];
   for (const { account, change } of due) {
     const { cli, name, enabled } = account;
