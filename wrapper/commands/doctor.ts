@@ -15,6 +15,7 @@ import { describeCooldown } from '../store/describe.ts';
 import { foreignShim, readInstalls } from '../store/installs.ts';
 import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { readState } from '../store/state.ts';
+import { limitCoreDumps } from '../system/core-dumps.ts';
 import { EXIT, reason, WrapError } from '../system/errors.ts';
 import { expandHome, isReadableByOthers } from '../system/files.ts';
 import { emit, number, resetText, restingText, wrapped } from './print.ts';
@@ -45,7 +46,7 @@ export async function doctor(
   ];
   try {
     findings.push(...(await checkAccounts(context, options.probe === true)));
-    findings.push(...(await checkGateways(context)));
+    findings.push(...(await checkGateways(context)), ...(await checkCoreDumps(context)));
     findings.push(...(await checkPool(context)));
   } catch (error) {
     findings.push(asFinding(error));
@@ -61,6 +62,15 @@ export async function doctor(
     text || 'No tool is installed and there is no account.\nStart with: culvert-wrap install firecrawl',
   );
   if (problems > 0) process.exitCode = EXIT.failure;
+}
+
+/** Tries on this process what gateways and MCP servers do to theirs. */
+async function checkCoreDumps({ paths }: Context): Promise<Finding[]> {
+  if (readConfig(paths.config).accounts.length === 0) return [];
+  const problem = await limitCoreDumps();
+  if (problem === undefined) return [];
+  const what = `a core dump of a gateway, or of culvert-wrap before an MCP server, would hold keys: ${problem}`;
+  return [{ level: 'warning', what, fix: 'install util-linux, which has prlimit' }];
 }
 
 function checkCatalog(context: Context): Finding[] {

@@ -114,3 +114,18 @@ test('a gateway that is killed after the answer about a job still knows whose jo
     assert.equal((await fetch(`${url}${where}`, { headers })).status, 200);
   assert.deepEqual(calls, ['real-a POST /crawl', 'real-a GET /crawl/job-12345678', 'real-b GET /other']);
 });
+
+test('a gateway says once that core dumps cannot be prevented, and so does doctor', async t => {
+  const box = homeFor(t, 1, { a: 'real-a' });
+  const without = { PATH: box.bin };
+  const run = await box.run(process.execPath, [buildWrapper(), 'serve', 'fake', '--', '/bin/true'], { env: without });
+  assert.equal(run.exit, 0, run.stderr);
+  assert.deepEqual(run.stderr.match(/core dump.*/g), [
+    'core dump of this process would hold keys: prlimit is not installed',
+  ]);
+  box.script('prlimit', '#!/bin/sh\nexit 1\n');
+  const doctor = async (env = {}) => (await box.wrap(['doctor'], { env })).stdout.replace(/\s+/g, ' ');
+  assert.match(await doctor(), /warning a core dump of a gateway, .* would hold keys: prlimit .*exit status 1/);
+  fs.rmSync(path.join(box.bin, 'prlimit'));
+  assert.doesNotMatch(await doctor(), /core dump/);
+});

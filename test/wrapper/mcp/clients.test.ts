@@ -163,7 +163,7 @@ test('a key that an account has is not stored again, and its account may be remo
   assert.equal(now(), text.replaceAll('tvly-canary', 'culvert-wrap:tvly:main'));
 });
 
-test('where no key can be stored, or an account can not be read, nothing is changed', async t => {
+test('nothing is changed while no key can be stored, or an account cannot be read', async t => {
   const { box, text, change, names, now } = withTavily(t);
   const refused = await change('install', '--yes');
   assert.equal(refused.exit, 69);

@@ -10,7 +10,7 @@ import { type Planned, storeAccounts } from './import.ts';
 import type { ImportOptions } from './import-file.ts';
 import { nameOf } from './import-stored.ts';
 
-/** Where a key is now. */
+/** Place of a key that was taken. */
 export interface TakenKey {
   reference: string;
   reads?: string;
