@@ -111,6 +111,8 @@ const HttpProvider = z.strictObject({
   /** Variables from which the provider's programs take address and key. */
   base_variable: z.optional(variable),
   key_variable: variable,
+  /** Code that reads the address from that variable, for libraries that do not read it themselves: a line for each. */
+  in_code: z._default(z.array(z.string()), []),
   /** A key is sent in this header; in `authorization` behind the scheme. */
   key_header: z._default(z.string().check(z.lowercase()), 'authorization'),
   key_scheme: z._default(z.string(), 'Bearer'),

@@ -68,7 +68,7 @@ export async function serve(
   process.stdout.write(`${cli}: programs reach it at ${gateway.url}, with a placeholder in place of the key.
 For a shell:    eval "$(culvert-wrap serve ${cli} --env)"
 For a program:  culvert-wrap serve token add ${cli} NAME
-Ctrl+C ends it.
+${http.in_code.map(line => `In its code:    ${line}\n`).join('')}Ctrl+C ends it.
 `);
   await untilSignal();
   await gateway.close();
@@ -129,7 +129,8 @@ export async function newToken(cli: string, name: string, options: TokenOptions,
   const port = await portOf(cli, undefined, context);
   const placeholder = addToken(cli, name, options, { http, context });
   const variables = variablesOf({ http, port, placeholder }, context);
-  const address = http.base_variable ? '' : `\n\nThe address is an option of the program: ${urlOf(port)}`;
+  const inCode = http.in_code.map(line => `\nIn the code: ${line}`).join('');
+  const address = http.base_variable ? inCode : `\n\nThe address is an option of the program: ${urlOf(port)}`;
   const mcp = http.mcp && `${urlOf(port)}${http.mcp.address.replace('{key}', placeholder)}`;
   emit(
     options.json,

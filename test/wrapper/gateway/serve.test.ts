@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { homeFor, json, startProvider } from '../../support/wrapper/gateway.ts';
+import { homeFor, json, shippedHome, startProvider } from '../../support/wrapper/gateway.ts';
 import { buildWrapper } from '../../support/wrapper/sandbox.ts';
 
 test('a program gets an address and a placeholder, and no variable of it holds a key', async t => {
@@ -128,4 +128,20 @@ test('a gateway says once that core dumps cannot be prevented, and so does docto
   assert.match(await doctor(), /warning a core dump of a gateway, .* would hold keys: prlimit .*exit status 1/);
   fs.rmSync(path.join(box.bin, 'prlimit'));
   assert.doesNotMatch(await doctor(), /core dump/);
+});
+
+test('the line of code for a library that reads no variable is printed, also after a program that has sent no request', async t => {
+  const { port } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
+  const { box } = shippedHome(t, 'exa', { a: 'real-a' }, port);
+  const line = 'new Exa(process.env.EXA_API_KEY, process.env.EXA_BASE_URL)';
+  const serve = (...args: string[]) => [buildWrapper(), 'serve', ...args];
+  const run = async (code: string) =>
+    (await box.run(process.execPath, serve('exa', '--', process.execPath, '-e', code))).stderr;
+  assert.ok((await run('')).includes(`no request came; the code gives the address: ${line}, or Exa(`));
+  const headers = "{ headers: { 'x-api-key': process.env.EXA_API_KEY } }";
+  assert.doesNotMatch(await run(`fetch(process.env.EXA_BASE_URL + '/x', ${headers})`), /no request/);
+  assert.ok((await box.wrap(['serve', 'token', 'add', 'exa', 'app'])).stdout.includes(`In the code: ${line}\n`));
+  const child = box.start(process.execPath, serve('exa'));
+  const [text] = await once(child.stdout!, 'data');
+  assert.ok(String(text).includes(`In its code:    ${line}\n`));
 });

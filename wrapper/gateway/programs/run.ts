@@ -6,7 +6,9 @@ import { callerEnvironment } from '../../run/accounts/environment.ts';
 import { loadPlan } from '../../run/load-plan.ts';
 import { cannotStart } from '../../run/pass-through.ts';
 import type { Plan } from '../../store/plan.ts';
+import { readGateway } from '../../store/tokens.ts';
 import { preventCoreDumps } from '../../system/core-dumps.ts';
+import { say } from '../../system/errors.ts';
 import { httpOf, newPlaceholder, startGateway } from '../gateway.ts';
 import { variablesFor } from './variables.ts';
 
@@ -22,6 +24,7 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
   const gateway = await startGateway(cli, context, { placeholder, name });
   const env = environmentBehind(plan, { url: gateway.url, placeholder }, context);
   const [program, ...args] = command;
+  const before = requestsOf(name, cli, context);
   try {
     const child = context.signals.forwardTo(() => spawn(program!, args, { stdio: 'inherit', env }));
     const ended = new Promise<End>((resolve, reject) => {
@@ -35,7 +38,13 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
     return end;
   } finally {
     await gateway.close();
+    if (http.in_code.length > 0 && requestsOf(name, cli, context) === before)
+      say(`${cli}: no request came; the code gives the address: ${http.in_code.join(', or ')}`);
   }
+}
+
+function requestsOf(name: string, cli: string, { paths }: Pick<Context, 'paths'>): number {
+  return readGateway(paths, cli).programs.find(program => program.name === name)?.requests ?? 0;
 }
 
 /** The environment of a program that uses a gateway: the address and the placeholder, and no variable that carries a key. */
