@@ -1,5 +1,5 @@
 // A temporary HOME with the wrapper's bundle, executable fakes on PATH, and ways to run them as a user would.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -16,6 +16,8 @@ import { runInProcess } from '../in-process.ts';
 import { removeTree } from '../temporary.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+const STATE = '.local/state/culvert-wrap';
 
 export interface Run {
   exit: number | null;
@@ -37,6 +39,16 @@ export function buildWrapper(): string {
     fs.copyFileSync(path.join(root, 'wrapper/catalog/providers.toml'), path.join(directory, 'providers.toml'));
   });
   return path.join(share, 'main.cjs');
+}
+
+/** The directory of compiled code that the first run of a wrapped command fills, which takes half of that run. */
+function compiledCode(): string {
+  const home = builtOnce('wrap-code', directory => {
+    fs.mkdirSync(path.join(directory, STATE), { recursive: true, mode: 0o700 });
+    const env = { HOME: directory, CULVERT_WRAP_SHIM: '1' };
+    spawnSync(process.execPath, ['--v8-pool-size=0', buildWrapper(), 'shim', 'none', '/bin/true'], { env });
+  });
+  return path.join(home, STATE, 'code');
 }
 
 export interface Sandbox {
@@ -130,7 +142,7 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
   const box: Sandbox = {
     home,
     bin,
-    state: path.join(home, '.local/state/culvert-wrap'),
+    state: path.join(home, STATE),
     config,
     env,
     run,
@@ -156,6 +168,8 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
     accounts: (cli, keys, variable = 'FAKE_KEY') => {
       putShim(cli);
       unplanned.add(cli);
+      fs.mkdirSync(box.state, { recursive: true, mode: 0o700 });
+      fs.cpSync(compiledCode(), path.join(box.state, 'code'), { recursive: true });
       fs.mkdirSync(config, { recursive: true, mode: 0o700 });
       const file = path.join(config, 'keys.env');
       for (const [name, key] of Object.entries(keys)) {
