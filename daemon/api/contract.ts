@@ -29,12 +29,7 @@ const CheckIds = z.string().check(z.regex(/^[a-z0-9-]{1,64}(,[a-z0-9-]{1,64}){0,
 /** A mutation of the tunnel: what a blocked state, a failing or a hanging tunnel CLI answers. */
 const tunnelProblems = [
   'argument-rejected',
-  'cli-missing',
-  'cli-too-old',
-  'service-stopped',
-  'terms-not-accepted',
-  'not-registered',
-  'not-authorized',
+  ...s.Blocked.options,
   'unsupported-by-cli',
   'tunnel-cli-failed',
   'tunnel-cli-timeout',

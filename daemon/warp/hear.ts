@@ -3,12 +3,12 @@ import { type CommandLog, redact } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
 import type { CliTracker } from './cli/cli-info.ts';
 import { blockedBy } from './cli/failures.ts';
+import { LISTS } from './cli/read-commands.ts';
 import type { Ended } from './listen/listener.ts';
 import { failureOf, isObject, jsonOf } from './parse/output.ts';
 import { parseStatusText, type StatusReading, UNKNOWN } from './parse/status.ts';
 import type { ChangedParts } from './read/changed-parts.ts';
 import type { Reader } from './read/reader.ts';
-import { LISTS } from './reads.ts';
 import type { TunnelStore } from './tunnel-store.ts';
 
 /** The callbacks of the watch. */

@@ -6,7 +6,7 @@ import type { EventName } from '../../api/events.ts';
 import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { ActionRequest, UpdateCheck } from '../../api/schema.ts';
 import { createArrivals } from './arrivals.ts';
-import type { ClientState } from './client-state.ts';
+import { type ClientState, shownState } from './client-state.ts';
 import { follow } from './follow.ts';
 import { withIdleTimeout } from './idle-timeout.ts';
 import { connectionOf, isSameConnection, type ProofState } from './proof.ts';
@@ -59,19 +59,7 @@ export interface Pace {
 }
 const PACE: Pace = { backOffMs: [250, 5000], idleTimeoutMs: 45_000, settleMs: 8000, slowMs: 1000 };
 
-const INITIAL: ClientState = {
-  snapshot: null,
-  offline: { code: 'starting', detail: '' },
-  config: null,
-  pending: null,
-  slow: false,
-  killSwitchPending: false,
-  update: null,
-  refusal: null,
-  proxyProblem: null,
-  last: null,
-  proof: null,
-};
+const INITIAL: ClientState = { ...shownState(null), offline: { code: 'starting', detail: '' } };
 
 /**
  * Follows the daemon behind `transport` until closed.

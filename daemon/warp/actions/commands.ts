@@ -2,8 +2,8 @@
 import { ACTIONS, type ActionName, type ActionRequest, argumentOf } from '../../api/actions.ts';
 import type { CommandName } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
+import { LISTS } from '../cli/read-commands.ts';
 import type { Capabilities } from '../cli/version.ts';
-import { LISTS } from '../reads.ts';
 import { checkArgument } from './grammar.ts';
 
 /** One command, ready to run. */

@@ -5,10 +5,10 @@ import type { CommandOutput, SplitTunnel, StalePart } from '../../api/schema.ts'
 import type { State } from '../../state/store.ts';
 import type { CliTracker } from '../cli/cli-info.ts';
 import { blockedBy, failureIn, outputText } from '../cli/failures.ts';
+import { isExtra, LISTS, READ_LIMIT_MS, type Read, readArgv } from '../cli/read-commands.ts';
 import type { Finished, Runner } from '../cli/run.ts';
 import type { Form } from '../listen/watch.ts';
 import { parseStatus } from '../parse/status.ts';
-import { isExtra, LISTS, READ_LIMIT_MS, type Read, readArgv } from '../reads.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import { createParts, SNAPSHOT_READS, ttlOf } from './parts.ts';
 

@@ -1,7 +1,7 @@
 // Reads what is outdated before an answer, for a limited time.
 import { setTimeout as delay } from 'node:timers/promises';
+import { READ_LIMIT_MS } from '../cli/read-commands.ts';
 import type { Watch } from '../listen/watch.ts';
-import { READ_LIMIT_MS } from '../reads.ts';
 import type { Reader } from './reader.ts';
 
 const STALE_MS = 1000;

@@ -9,8 +9,8 @@ import { problemText } from '../../../daemon/emulator/command-line/problems.ts';
 import { ROOT } from '../../../daemon/emulator/commands/root.ts';
 import { type CliGeneration, generationOf } from '../../../daemon/emulator/version.ts';
 import { planAction } from '../../../daemon/warp/actions/commands.ts';
+import { readArgv } from '../../../daemon/warp/cli/read-commands.ts';
 import { capabilitiesOf } from '../../../daemon/warp/cli/version.ts';
-import { readArgv } from '../../../daemon/warp/reads.ts';
 import { type Emulator, emulator } from '../../support/daemon/emulator.ts';
 
 const VERSIONS = ['2024.9.346', '2025.9.558', '2026.7.1377.0'];

@@ -1,6 +1,6 @@
 // Lists the commands that read.
-import type { CommandName } from '../api/schema.ts';
-import type { Capabilities } from './cli/version.ts';
+import type { CommandName } from '../../api/schema.ts';
+import type { Capabilities } from './version.ts';
 
 export type Read = CommandName | 'devices';
 
