@@ -145,3 +145,25 @@ test('the line of code for a library that reads no variable is printed, also aft
   const [text] = await once(child.stdout!, 'data');
   assert.ok(String(text).includes(`In its code:    ${line}\n`));
 });
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  test(`${signal} reaches the program of a gateway, and ends both`, async t => {
+    const box = homeFor(t, 1, { a: 'real-a' });
+    const start = async (handler: string) => {
+      const script = `${handler} setInterval(() => {}, 1e9); console.log(process.pid, process.env.FAKE_URL);`;
+      const command = [buildWrapper(), 'serve', 'fake', '--', process.execPath, '-e', script];
+      const child = box.start(process.execPath, command);
+      const [line] = await once(child.stdout!, 'data');
+      const [pid, url] = String(line).trim().split(' ');
+      return { child, pid: Number(pid), url: url! };
+    };
+    const own = await start(`process.on('${signal}', () => process.exit(3));`);
+    const plain = await start('');
+    for (const [{ child, pid, url }, end] of [[own, [3, null]] as const, [plain, [null, signal]] as const]) {
+      const ended = once(child, 'exit');
+      child.kill(signal);
+      assert.deepEqual(await ended, end);
+      assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+      await assert.rejects(fetch(url));
+    }
+  });

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { sandbox } from '../../support/wrapper/sandbox.ts';
+import { buildWrapper, sandbox } from '../../support/wrapper/sandbox.ts';
+import { atTerminal } from '../../support/wrapper/terminal.ts';
 
 const SERVERS = {
   tavily: { command: 'npx', args: ['-y', 'tavily-mcp@0.2.22'], env: { TAVILY_API_KEY: 'tvly-canary' } },
@@ -191,6 +192,31 @@ test('a key that an account reads from a variable stays with the client, and one
   await box.wrap(['accounts', 'remove', 'tvly', 'shell']);
   await change('install', '--yes', '--file');
   assert.equal(key(), 'culvert-wrap:tvly:mcp');
+});
+
+test('at a terminal a question comes first, and one about the file where there is no keyring', async t => {
+  const { box, text, now } = withTavily(t);
+  box.script('culvert-wrap', `#!/bin/sh\nexec ${process.execPath} ${buildWrapper()} "$@"\n`);
+  const install = async (answers: string[]) => {
+    const left = [...answers];
+    let read = 0;
+    return atTerminal(box, 'culvert-wrap mcp install', {
+      answer: screen => {
+        const asked = screen.lastIndexOf('[y/N]');
+        if (asked < read) return undefined;
+        read = asked + 1;
+        return left.shift();
+      },
+    });
+  };
+  const refused = await install(['n\r']);
+  assert.match(refused.screen, /\+ .*Change it\? \[y\/N\] .*nothing was changed/s);
+  assert.equal(now(), text);
+  assert.match((await install(['y\r', 'n\r'])).screen, /keyring can't be used.*could not be stored/s);
+  assert.equal(now(), text);
+  const done = await install(['y\r', 'y\r']);
+  assert.match(done.screen, /added "mcp" of tvly.*changed; restart the clients/s);
+  assert.doesNotMatch(now() + done.screen, /canary/);
 });
 
 test('a file with comments is named, and left alone', async t => {
