@@ -155,6 +155,8 @@ interface PoolModule {
   keepJob(id: string, account: Account | undefined, options: JobOptions): Promise<void>;
   /** The first of these jobs whose account this machine has. */
   findJob(ids: readonly string[], options: JobOptions): Promise<{ id: string; account: string } | undefined>;
+  /** Closes the store of a gateway that ends. */
+  closeShared(context: Context): void;
 }
 
 /** The command of `commands/` that the line prompt needs. */
@@ -181,4 +183,6 @@ export interface Context {
   loadCommands(): Promise<CommandsModule>;
   /** More commands will run in this process. */
   staysAlive?: boolean;
+  /** Requests share one connection to the store of a pool, which `closeShared` ends. */
+  sharesStore?: boolean;
 }

@@ -99,7 +99,11 @@ export async function keepJobs(
   found: readonly string[],
   { turn, using, route, creator }: Passing & Finding,
 ): Promise<void> {
-  for (const job of found) await turn.job(creator?.brief ? briefly(job) : job, using.name);
+  for (const job of found) {
+    if (!creator?.brief) await turn.job(job, using.name);
+    // an answer does not wait for what matters for minutes
+    else void turn.job(briefly(job), using.name);
+  }
   // the program may ask immediately, and the gateway may be killed before its next write
   if (found.length > 0 && !creator?.brief) route.ledger.write();
 }

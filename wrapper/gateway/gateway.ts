@@ -192,7 +192,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     for (const agent of Object.values(agents)) agent.destroy();
     await end;
     consumers.close();
-    ledger.write();
+    await ledger.close();
   };
   return { url, close };
 }

@@ -63,7 +63,7 @@ export class Ledger implements Book {
       return { ...lazy, refreshUsage };
     };
     const findDirectory = oncePerTurn(() => directoryFile(context.cwd));
-    this.context = { ...context, load, directoryFile: findDirectory, staysAlive: true };
+    this.context = { ...context, load, directoryFile: findDirectory, staysAlive: true, sharesStore: true };
     this.#planStamp = oncePerTurn(() => stampOf(context));
     this.#stateStamp = oncePerTurn(() => stateStamp(context.paths, cli));
   }
@@ -125,6 +125,12 @@ export class Ledger implements Book {
     if (this.#plan?.audit) this.#entries.push(...entries);
     if (this.#changes.length + this.#entries.length > 0) this.#timer ??= setTimeout(() => this.write(), WRITE_EVERY_MS);
   };
+
+  /** Writes what waits, and ends the connection to the pool. */
+  async close(): Promise<void> {
+    this.write();
+    if (this.#plan?.pool) (await this.context.loadPool()).closeShared(this.context);
+  }
 
   /** Writes what waits. */
   write(): void {

@@ -5,7 +5,7 @@ import { readLocal } from '../store/pool-file.ts';
 import { REQUEST, REQUEST_MS } from '../store/state.ts';
 import { sha256 } from '../system/hash.ts';
 import { identification } from './identify.ts';
-import { openPool } from './open.ts';
+import { useStore } from './shared.ts';
 import type { Store } from './store/store.ts';
 
 /** Stores which account created a job, for the other machines of the pool, or that none did. */
@@ -22,12 +22,8 @@ export async function findJob(
   options: JobOptions,
 ): Promise<{ id: string; account: string } | undefined> {
   const owners = await withStore(options, async (store, cli) => {
-    const held: { id: string; fp: string }[] = [];
-    for (const id of ids) {
-      const fp = await store.findJob(cli, nameOf(id));
-      if (fp !== undefined) held.push({ id, fp });
-    }
-    return held;
+    const found = await Promise.all(ids.map(id => store.findJob(cli, nameOf(id))));
+    return ids.flatMap((id, index) => (found[index] === undefined ? [] : { id, fp: found[index] }));
   });
   if (owners.length === 0) return undefined;
   const accounts = await identify(options.plan.accounts, options);
@@ -46,7 +42,7 @@ async function withStore<T>(
   { plan, context }: JobOptions,
   work: (store: Store, cli: string) => Promise<T>,
 ): Promise<T> {
-  const store = await openPool(plan.pool!, context);
+  const store = await useStore(plan.pool!, context);
   try {
     return await work(store, plan.cli);
   } finally {

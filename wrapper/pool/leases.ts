@@ -7,15 +7,16 @@ import { EXIT, reason, say, WrapError } from '../system/errors.ts';
 import { type Identified, identification } from './identify.ts';
 import { learnLease, learnRefusal } from './learn.ts';
 import { returnShare, takeShare } from './offline.ts';
-import { openPool } from './open.ts';
 import { askProvider, type Held, keepReport, reportOf } from './report.ts';
 import { leaseRequest, noteDelivered } from './request.ts';
+import { useStore } from './shared.ts';
 import { describeAddress } from './store/address.ts';
 import { StoreUnreachable } from './store/errors.ts';
 import type { Granted, Store, Unavailable } from './store/store.ts';
 import { describeRefusal, Patience } from './wait.ts';
 
 export { findJob, keepJob } from './jobs.ts';
+export { closeShared } from './shared.ts';
 
 /** Most rounds of questions. A store that was flushed asks for the same accounts again; one that asks more often is broken. */
 const QUESTIONS = 5;
@@ -25,7 +26,7 @@ const QUESTIONS = 5;
  * @throws WrapError when the address or the password can't be used
  */
 export async function openLeases(options: LeaseOptions): Promise<Leases> {
-  return new PoolLeases(options, await openPool(options.plan.pool!, options.context));
+  return new PoolLeases(options, await useStore(options.plan.pool!, options.context));
 }
 
 /** The failure after which an account can't be leased. */

@@ -1,4 +1,5 @@
 // Finds out whose job a request is about, and tells the other machines of a pool.
+import { setTimeout } from 'node:timers/promises';
 import type { Context, Credentials, JobOptions } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
 import { type CliState, REQUEST, REQUEST_MS } from '../store/state.ts';
@@ -11,6 +12,9 @@ export const RENEW_MS = 86_400_000;
  * is asked only after one took too long.
  */
 export const BODY = `${REQUEST}body:`;
+
+/** An answer in hand does not wait longer for a store that is gone. */
+const ANSWER_MS = 250;
 
 /** Names of jobs without those of requests that are over. */
 export function idsOf(ids: readonly string[], { jobs }: Pick<CliState, 'jobs'>, now: number): string[] {
@@ -41,7 +45,8 @@ export async function firstInPool(id: string, options: JobOptions): Promise<stri
   const { plan, context } = options;
   if (!plan.pool) return undefined;
   try {
-    return (await (await context.loadPool()).findJob([id], options))?.account;
+    const { findJob: find } = await context.loadPool();
+    return (await Promise.race([find([id], options), soon()]))?.account;
   } catch (error) {
     say(`${plan.cli}: whether another machine has sent this could not be asked: ${reason(error)}`);
     return undefined;
@@ -53,7 +58,13 @@ export async function keepJob(id: string, account: string | undefined, options: 
   const { plan, context } = options;
   const owner = plan.accounts.find(({ name }) => name === account);
   if (!plan.pool || (account !== undefined && !owner)) return;
-  await (await context.loadPool()).keepJob(id, owner, options).catch(error => {
+  const { keepJob: keep } = await context.loadPool();
+  const kept = keep(id, owner, options).catch(error => {
     say(`${plan.cli}: other machines do not learn whose job this is: ${reason(error)}`);
   });
+  await Promise.race([kept, soon()]);
+}
+
+async function soon(): Promise<undefined> {
+  await setTimeout(ANSWER_MS, undefined, { ref: false });
 }

@@ -83,6 +83,33 @@ test('a body that took too long at two gateways goes on with the account of the 
   );
 });
 
+test('requests at a gateway share one connection to the store', async t => {
+  const respond: Respond = (_key, _req, res) => json(res, 408, {});
+  const { store, asks } = await setUp(t, respond, [{ name: 'one' }]);
+  const connections = async () => Number(/total_connections_received:(\d+)/.exec(await store.client.info('stats'))![1]);
+  const before = await connections();
+  for (let count = 0; count < 5; count += 1) assert.equal(await asks[0]!(), 408);
+  assert.equal((await connections()) - before, 1);
+});
+
+test('an answer about a job does not wait for a store that hangs', async t => {
+  const store = await storeServer(t);
+  const { port } = await startProvider(t, (_key, _req, res) => {
+    process.kill(store.pid(), 'SIGSTOP');
+    json(res, 200, { id: 'job-12345678' });
+  });
+  const box = homeFor(t, port, AB);
+  fs.appendFileSync(
+    path.join(box.config, 'config.toml'),
+    `[pool]\nurl = "${store.url}"\nmachine = "one"\ntimeout = "30s"\n`,
+  );
+  const { ask } = await openGateway(t, box);
+  const began = Date.now();
+  assert.equal((await ask('/crawl', { method: 'POST', body: '{}' })).status, 200);
+  assert.ok(Date.now() - began < 15_000);
+  process.kill(store.pid(), 'SIGCONT');
+});
+
 test('a gateway without its store refuses, and goes on when the store is back', async t => {
   const { store, asks, calls } = await setUp(t, (_key, _req, res) => json(res, 200, {}), [{ name: 'one' }]);
   const [ask] = asks;

@@ -1,0 +1,61 @@
+// Keeps the store of a pool open between the requests of a gateway: each run of a tool connects for itself.
+import type { Context } from '../context.ts';
+import type { Pool } from '../store/config.ts';
+import { openPool } from './open.ts';
+import type { Store } from './store/store.ts';
+
+/** A password may change, and a connection may have died while the machine slept. */
+const SHARED_MS = 60_000;
+
+interface Shared {
+  pool: string;
+  since: number;
+  opened: Promise<Store>;
+  /** Requests that use it, and the gateway while it is the newest. */
+  users: number;
+}
+
+const newest = new WeakMap<Context, Shared>();
+
+/**
+ * The store of a pool for one run or request, which closes it.
+ * @throws WrapError as `openPool`
+ */
+export async function useStore(pool: Pool, context: Context): Promise<Store> {
+  if (!context.sharesStore) return await openPool(pool, context);
+  const shared = sharedFor(pool, context);
+  shared.users += 1;
+  try {
+    return { ...(await shared.opened), close: () => letGo(shared) };
+  } catch (error) {
+    if (newest.get(context) === shared) closeShared(context);
+    throw error;
+  }
+}
+
+/** Closes the store of a gateway that ends. */
+export function closeShared(context: Context): void {
+  const shared = newest.get(context);
+  newest.delete(context);
+  if (shared) letGo(shared);
+}
+
+function sharedFor(pool: Pool, context: Context): Shared {
+  const text = JSON.stringify(pool);
+  const now = context.now();
+  const current = newest.get(context);
+  if (current?.pool === text && Math.abs(now - current.since) < SHARED_MS) return current;
+  closeShared(context);
+  const shared = { pool: text, since: now, opened: openPool(pool, context), users: 1 };
+  newest.set(context, shared);
+  return shared;
+}
+
+function letGo(shared: Shared): void {
+  shared.users -= 1;
+  if (shared.users === 0)
+    shared.opened.then(
+      store => store.close(),
+      () => {},
+    );
+}
