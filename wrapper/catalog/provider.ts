@@ -124,7 +124,7 @@ const HttpProvider = z.strictObject({
   account_headers: z._default(z.array(z.string().check(z.lowercase())), []),
   /** A larger body is sent once, to one account, after what the accounts have left was asked. */
   replay_bytes: z._default(z.int().check(z.nonnegative()), 1_048_576),
-  /** Time for the start of an answer. */
+  /** Time for the start of an answer, from the last byte of the request on. */
   answer_within: z._default(duration, '15m'),
   /** Answers after which another account takes over, besides 401, 402 and 429. Every condition that is given must hold. */
   retry: z._default(

@@ -93,12 +93,18 @@ export class Body {
     return this.#chunks[0]!;
   }
 
-  /** Sends what has come and what is to come, until it is sent to another account. */
-  sendTo(upstream: ClientRequest): void {
+  /**
+   * Sends what has come and what is to come, until it is sent to another account.
+   * @param onMore called for each part that goes up
+   */
+  sendTo(upstream: ClientRequest, onMore: () => void): void {
     this.#stop();
     upstream.write(this.bytes);
     if (!this.isKept) this.#chunks = [];
-    const keep = (chunk: Buffer) => this.#keep(chunk);
+    const keep = (chunk: Buffer) => {
+      onMore();
+      this.#keep(chunk);
+    };
     const end = () => {
       this.isWhole = this.isKept;
     };
@@ -232,6 +238,9 @@ function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<In
     res.once('close', leave);
     upstream.once('close', () => res.off('close', leave));
     const limit = setTimeout(() => upstream.destroy(new Error('it took too long')), parseDuration(http.answer_within));
+    // the time begins with the last byte that goes up
+    const goOn = () => void limit.refresh();
+    upstream.once('finish', goOn);
     upstream.on('response', answer => {
       clearTimeout(limit);
       // an answer that breaks off before it is read ends nothing else
@@ -252,6 +261,6 @@ function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<In
       reject(stale ? new Stale(error, wasSent) : new NoAnswer(error, wasSent));
     });
     if (text !== undefined) upstream.end(text, 'latin1');
-    else body.sendTo(upstream);
+    else body.sendTo(upstream, goOn);
   });
 }

@@ -1,7 +1,9 @@
 // Bodies of requests through a gateway: they go out as they come, and another account gets them whole.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import * as fs from 'node:fs';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { listen } from '../../support/listen.ts';
@@ -38,6 +40,20 @@ test('a program may wait for the answer to a part of its body', async t => {
   assert.equal(String((await once(answer, 'data'))[0]), 'one ');
   asking.end('two');
   assert.equal(await textOf(answer), 'two');
+});
+
+test('the time for an answer begins with the last byte of the body', async t => {
+  const server = createServer((req, res) => void req.resume().on('end', () => res.end('all')));
+  const box = homeFor(t, await listen(t, server), AB);
+  fs.appendFileSync(path.join(box.config, 'providers.toml'), '\nanswer_within = "2s"\n');
+  const { gateway, key } = await openGateway(t, box);
+  const asking = request(`${gateway.url}/speech`, { method: 'POST', headers: { authorization: `Bearer ${key}` } });
+  for (let count = 0; count < 10; count += 1) {
+    asking.write('part');
+    await setTimeout(250);
+  }
+  const [answer] = await once(asking.end(), 'response');
+  assert.deepEqual([answer.statusCode, await textOf(answer)], [200, 'all']);
 });
 
 test('a body that has begun to go out is sent whole to the next account, as long as a copy is kept', async t => {
