@@ -5,6 +5,7 @@
 import type { HttpProvider } from '../catalog/provider.ts';
 import { parseJson } from '../run/rules/classify.ts';
 import { isRecord } from '../system/shape.ts';
+import { JsonPass } from './json-pass.ts';
 
 /** The value of the key's header. */
 export function keyValue({ key_header, key_scheme }: HttpProvider, key: string): string {
@@ -54,9 +55,9 @@ export function withKeyInAddress(target: string, http: HttpProvider, placeholder
 /** The body with a key in place of the placeholder, if that is the value of the field at its top that the provider reads. */
 export function withKeyInBody(body: Buffer, { key_field: field }: HttpProvider, placeholder: string, key: string) {
   if (field === undefined || !body.includes(placeholder)) return body;
-  const value = parseJson(body.toString());
-  if (!isRecord(value) || value[field] !== placeholder) return body;
-  return Buffer.from(JSON.stringify({ ...value, [field]: key }));
+  if (!isRecord(parseJson(body.toString()))) return body;
+  const json = new JsonPass([field], (_path, value) => (value === placeholder ? key : undefined));
+  return Buffer.concat([json.write(body), json.end()]);
 }
 
 /** The subprotocols of a websocket with a key in place of the placeholder, alone or behind a word and a dot. */

@@ -105,6 +105,9 @@ test('a field at the top of a body has the key, and the rest of the body stays',
     replaced('{"api_key":"tvly-1","query":"tvly-1 é 中"}'),
     '{"api_key":"key \\"1\\"","query":"tvly-1 é 中"}',
   );
+  const exact = (key: string) =>
+    `{ "n": 12345678901234567890, "a": 1, "a": 2, "\\u0061pi_key" : "${key}",\n "in": {"api_key": "tvly-1"} }`;
+  assert.equal(replaced(exact('tvly-1')), exact('key \\"1\\"'));
   for (const same of ['{"api_key":["tvly-1"]}', '{"api_key":"tvly-12"}', '["tvly-1"]', 'tvly-1'])
     assert.equal(replaced(same), same);
 });
