@@ -119,7 +119,7 @@ async function tryWith(using: Using, work: Work): Promise<Using | undefined> {
   const { plan, ledger } = route;
   const lowered = loweredFor(turn, using, asked, plan);
   if (lowered && plan.capacity.reserve > 0)
-    return refuse('reserve', `No account has that much left above its reserve: ${lowered}.`, work);
+    return refuse('reserve', `No account has that much left above its reserve: ${lowered}.${adviceFor(asked)}`, work);
   work.started = ledger.context.now();
   work.used = { spent: 0, account: using.name };
   // a program that asks again with its key asks this account, even if no answer comes
@@ -223,10 +223,16 @@ function isClear({ headers }: IncomingMessage, { bytes, isWhole }: Body): boolea
 }
 
 /** Figures of a job that wants more than there is: the provider would do less, and answer as if nothing were wrong. */
-function loweredFor(turn: Turn, { name }: Using, { wanted }: Asked, { capacity }: Plan): string | undefined {
+function loweredFor(turn: Turn, { name }: Using, { wanted, given }: Asked, { capacity }: Plan): string | undefined {
   const left = turn.left(name);
   if (wanted === undefined || left === undefined || left - capacity.reserve >= wanted) return undefined;
-  return `wanted=${wanted}, left=${Math.max(0, left - capacity.reserve)}`;
+  const figures = `wanted=${wanted}, left=${Math.max(0, left - capacity.reserve)}`;
+  return given === undefined ? `${figures}, no limit given` : figures;
+}
+
+/** A job that says less than the provider assumes may fit. */
+function adviceFor({ creator, given }: Asked): string {
+  return given === undefined ? ` Give the job a smaller "${creator?.wants}".` : '';
 }
 
 /** The path without its query. */

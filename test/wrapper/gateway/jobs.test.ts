@@ -150,9 +150,14 @@ test('a job without a limit wants what the provider assumes, and counts at its u
   assert.equal((await ask('POST /v2/crawl', '{}')).headers.get('x-culvert-lowered'), null);
   assert.equal(calls.at(-1), 'real-b POST /v2/crawl');
   assert.equal((await box.wrap(['accounts', 'disable', 'firecrawl', 'b'])).exit, 0);
-  assert.equal((await ask('POST /v2/crawl', '{}')).headers.get('x-culvert-lowered'), 'wanted=10000, left=700');
+  assert.equal(
+    (await ask('POST /v2/crawl', '{}')).headers.get('x-culvert-lowered'),
+    'wanted=10000, left=700, no limit given',
+  );
   configure(box, '[capacity.firecrawl]\nreserve = 100\n');
-  assert.match((await ask('POST /v2/crawl', '{}')).text, /wanted=10000, left=590/);
+  const { text } = await ask('POST /v2/crawl', '{}');
+  assert.match(text, /wanted=10000, left=590, no limit given\. Give the job a smaller \\"limit\\"\./);
+  assert.equal((await ask('POST /v2/crawl', '{"limit":500}')).status, 200);
   await gateway.close();
   assert.deepEqual(
     auditOf(box).map(({ account, cost, why }) => [account, cost, why]),
@@ -160,6 +165,7 @@ test('a job without a limit wants what the provider assumes, and counts at its u
       ['b', 10, undefined],
       ['a', 10, undefined],
       [null, undefined, 'reserve'],
+      ['a', 500, undefined],
     ],
   );
 });
