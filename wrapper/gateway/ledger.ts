@@ -21,6 +21,8 @@ const LOCK_MS = 50;
 const CREDENTIALS_MS = 60_000;
 const MOST_CHANGES = 10_000;
 
+type Lazy = Awaited<ReturnType<Context['load']>>;
+
 /** The provider's last answer about a limit. */
 interface LastRefused extends Refused {
   /** It quotes the request of this consumer, perhaps. */
@@ -51,14 +53,17 @@ export class Ledger implements Book {
 
   constructor(cli: string, context: Context) {
     this.#cli = cli;
-    let asking: ReturnType<Awaited<ReturnType<Context['load']>>['refreshUsage']> | undefined;
+    let asking: { state: CliState; problems: ReturnType<Lazy['refreshUsage']> } | undefined;
     const load: Context['load'] = async () => {
       const lazy = await context.load();
-      const refreshUsage: typeof lazy.refreshUsage = (...given) => {
-        asking ??= lazy.refreshUsage(...given).finally(() => {
-          asking = undefined;
-        });
-        return asking;
+      const refreshUsage: typeof lazy.refreshUsage = async (plan, state, ...given) => {
+        const ask = () => lazy.refreshUsage(plan, state, ...given).finally(() => (asking = undefined));
+        asking ??= { state, problems: ask() };
+        const { state: asked, problems } = asking;
+        await problems;
+        // the answers are in the state of the request that asked
+        Object.assign(state, { remaining: asked.remaining, history: asked.history, salt: asked.salt });
+        return problems;
       };
       return { ...lazy, refreshUsage };
     };

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { Ledger } from '../../../wrapper/gateway/ledger.ts';
 import {
   contextOf,
   homeFor,
@@ -140,6 +142,25 @@ test('simultaneous jobs of a pool do not count on the same units', async t => {
     ],
   );
   assert.deepEqual(made().sort(), ['real-a POST /crawl', 'real-b POST /crawl']);
+});
+
+test('requests that ask for the figures together get the same', async t => {
+  const box = homeFor(t, (await startProvider(t, () => {})).port, AB);
+  const context = contextOf(box);
+  const lazy = await context.load();
+  let asked = 0;
+  const refreshUsage: typeof lazy.refreshUsage = async (_plan, state) => {
+    asked += 1;
+    await setImmediate();
+    state.remaining = { a: { remaining: 5, limit: 5, used: 0, resets: null, at: 1 } };
+    return {};
+  };
+  const ledger = new Ledger('fake', { ...context, load: async () => ({ ...lazy, refreshUsage }) });
+  const plan = await ledger.plan();
+  const shared = await ledger.context.load();
+  const states = [{ ...ledger.state() }, { ...ledger.state() }];
+  await Promise.all(states.map(state => shared.refreshUsage(plan, state, ledger.context)));
+  assert.deepEqual([asked, ...states.map(({ remaining }) => remaining.a?.remaining)], [1, 5, 5]);
 });
 
 test('a job without a limit wants what the provider assumes, and counts at its usual cost', async t => {
