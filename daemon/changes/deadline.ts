@@ -19,11 +19,10 @@ export interface Deadline {
   at: string;
 }
 
-/** @param proc where /proc is */
-export function readClock(proc = '/proc'): Clock {
-  const uptime = Number(readText(`${proc}/uptime`)?.split(' ')[0]);
+export function readClock(): Clock {
+  const uptime = Number(readText('/proc/uptime')?.split(' ')[0]);
   return {
-    bootId: readText(`${proc}/sys/kernel/random/boot_id`)?.trim() ?? '',
+    bootId: readText('/proc/sys/kernel/random/boot_id')?.trim() ?? '',
     // without /proc the process's own clock serves, which stands still while the machine sleeps
     uptimeMs: Number.isFinite(uptime) ? uptime * 1000 : performance.timeOrigin + performance.now(),
     wallMs: Date.now(),

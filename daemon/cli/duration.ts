@@ -14,10 +14,10 @@ export const UNTIL: readonly OptionSpec[] = [
 const A_WEEK = 604_800;
 
 /** The seconds that `--for` or `--until` mean; undefined without either. @throws Failure for what they can't mean */
-export function forSeconds({ for: duration, until }: Options, now = new Date()): number | undefined {
+export function forSeconds({ for: duration, until }: Options): number | undefined {
   if (duration !== undefined && until !== undefined) throw usage("--for and --until can't be used together.");
   if (until !== undefined) {
-    const seconds = secondsUntil(String(until), now);
+    const seconds = secondsUntil(String(until), new Date());
     if (seconds === null) throw usage(`--until takes a time of day such as 18:00, not "${until}".`);
     return seconds;
   }

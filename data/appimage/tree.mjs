@@ -40,7 +40,7 @@ function take(file, to) {
   copyFileSync(join(root, real), to);
 }
 
-function takeTree(directory, to, wanted = () => true) {
+function takeTree(directory, to, wanted) {
   for (const entry of readdirSync(join(root, directory), { recursive: true, withFileTypes: true })) {
     const file = join(relative(root, entry.parentPath), entry.name);
     if (entry.isDirectory() || !wanted(file)) continue;

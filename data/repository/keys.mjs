@@ -57,7 +57,8 @@ export const commandSigner = command => bytes => {
  * @param {string} pem private keys, or a public one where a command signs
  * @param {string} [command]
  */
-export function signingKeys(pem, command, pinned = certified()) {
+export function signingKeys(pem, command) {
+  const pinned = certified();
   const keys = command
     ? [{ raw: rawKey(createPublicKey(pem)), signer: commandSigner(command) }]
     : privateKeys(pem).map(key => ({ raw: rawKey(key), signer: signerOf(key) }));
@@ -71,7 +72,8 @@ export function signingKeys(pem, command, pinned = certified()) {
 }
 
 /** The certificates of all pinned keys: as apt reads them, and as dnf and gpg import them. */
-export function keyrings(pinned = certified()) {
+export function keyrings() {
+  const pinned = certified();
   return {
     binary: Buffer.concat(pinned.map(({ certificate }) => certificate)),
     text: pinned.map(({ certificate }) => armored('PUBLIC KEY BLOCK', certificate)).join(''),

@@ -3,20 +3,20 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 
 /** True if a process of this program runs without our switch; `file` is its executable. For Electron apps. */
-export function runsWithoutProxy(file: string, procfs = '/proc'): boolean {
+export function runsWithoutProxy(file: string): boolean {
   let real: string;
   try {
     real = realpathSync(file);
   } catch {
     return false;
   }
-  return readdirSync(procfs).some(pid => {
+  return readdirSync('/proc').some(pid => {
     if (!/^\d+$/.test(pid)) return false;
     try {
       // its helpers (--type=renderer) inherit nothing that shows it; the first process does
-      const words = readFileSync(`${procfs}/${pid}/cmdline`, 'utf8').split('\0');
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
       if (words.some(word => word.startsWith('--type=') || word.startsWith('--proxy-server='))) return false;
-      return realpathSync(`${procfs}/${pid}/exe`) === real || words[0] === file || words[1] === file;
+      return realpathSync(`/proc/${pid}/exe`) === real || words[0] === file || words[1] === file;
     } catch {
       return false; // ended, or of another user
     }

@@ -5,11 +5,11 @@ import { ALLOWLIST, parseAllowlist } from '../outside/allowlist.ts';
 import { message } from '../wording.ts';
 
 /** @param file path of the program; null if it was not found. @throws Problem killswitch-failed */
-export function requireAllowed(file: string | null, list = ALLOWLIST): void {
+export function requireAllowed(file: string | null): void {
   if (!file || !existsSync(file)) return; // the shell says so
   const real = realpathSync(file);
   const script = startOf(real) === '#!';
-  const text = readable(() => readFileSync(list, 'utf8'));
+  const text = readable(() => readFileSync(ALLOWLIST, 'utf8'));
   // the root service knows a list that only root may read
   if (!script && (text === null || parseAllowlist(text).includes(real))) return;
   throw new Problem(
@@ -17,7 +17,7 @@ export function requireAllowed(file: string | null, list = ALLOWLIST): void {
     script
       ? message('The kill switch is on, and %s is a script: only the program that it starts can be allowed.', real)
       : message('The kill switch is on, and no administrator has allowed %s outside the tunnel.', real),
-    { hint: `An administrator can add the path of the program to ${list}` },
+    { hint: `An administrator can add the path of the program to ${ALLOWLIST}` },
   );
 }
 

@@ -10,7 +10,7 @@ import { INNER_DEVICE } from '../outside/addresses.ts';
 import type { Outside } from '../outside/outside.ts';
 import { type Message, message, N_ } from '../wording.ts';
 import { askPatiently } from './ask-patiently.ts';
-import { isInstalled, type Places, places as usual } from './published-state.ts';
+import { isInstalled, type Places, places } from './published-state.ts';
 import { withoutSssd } from './resolvers.ts';
 
 /** Programs that look up names for others do it over the tunnel, by sockets in these directories. */
@@ -27,10 +27,7 @@ const PATIENCE = 'retrans 20 mcast_probes 500';
  * @returns what the program lacks, and whether it has to be one that an administrator allowed
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no program then
  */
-export async function leadOutside(
-  outer: string | undefined,
-  places = usual,
-): Promise<{ limits: Message[]; waits: boolean }> {
+export async function leadOutside(outer: string | undefined): Promise<{ limits: Message[]; waits: boolean }> {
   if (!existsSync('/run/systemd/system'))
     throw new Problem(
       'killswitch-failed',

@@ -6,13 +6,13 @@ import { Problem } from '../../problem.ts';
 import { ALL_HOSTS, cgroupOf, PROBE, THIS_NODE, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { message } from '../wording.ts';
 import { askPatiently } from './ask-patiently.ts';
-import { isInstalled, type Places, places as usual } from './published-state.ts';
+import { isInstalled, type Places, places } from './published-state.ts';
 
 /**
  * Puts this process and its parent, which becomes the program, into the place of programs that use the tunnel only.
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no program then
  */
-export async function keepInTunnel(places = usual): Promise<void> {
+export async function keepInTunnel(): Promise<void> {
   if (!existsSync('/run/systemd/system'))
     throw new Problem(
       'killswitch-failed',

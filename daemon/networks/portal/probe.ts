@@ -37,17 +37,12 @@ export async function findLogin(connect?: Connect): Promise<Verdict> {
   return verdict.network === 'unreachable' ? askSecurely(SECURE.host, SECURE.port, connect) : verdict;
 }
 
-/** Never rejects. @param ca certificates to trust in place of the usual ones */
-export async function askSecurely(
-  host: string,
-  port: number,
-  connect: Connect = connectTo,
-  ca?: string,
-): Promise<Verdict> {
+/** Never rejects. */
+export async function askSecurely(host: string, port: number, connect: Connect = connectTo): Promise<Verdict> {
   try {
     const socket = await connect(host, port);
     const isTrusted = await new Promise<boolean>((resolve, reject) => {
-      const secure = startTls({ socket, servername: host, rejectUnauthorized: false, ca });
+      const secure = startTls({ socket, servername: host, rejectUnauthorized: false });
       secure.setTimeout(LIMIT_MS, () => secure.destroy(new Error('no answer')));
       secure.once('secureConnect', () => resolve(secure.authorized)).once('error', reject);
     }).finally(() => socket.destroy());

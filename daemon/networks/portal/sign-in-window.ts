@@ -37,9 +37,9 @@ export interface SignInWindow {
  * @param interactive whether the user may be asked for a password, where there is no active session
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
  */
-export async function detectLogin(interactive: boolean, places: Places = usual): Promise<Verdict> {
+export async function detectLogin(interactive: boolean): Promise<Verdict> {
   await untilNoTunnel();
-  const verdict = verdictIn(await askService({ method: 'DetectLogin' }, interactive, places));
+  const verdict = verdictIn(await askService({ method: 'DetectLogin' }, interactive, usual));
   if (!verdict) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
   return verdict;
 }

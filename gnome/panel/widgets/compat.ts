@@ -13,7 +13,7 @@ import { mendTree, setName, within } from './a11y/accessible.ts';
 const A = Adw as unknown as Partial<typeof Adw>;
 
 /** Bars above and below `content`. */
-export function toolbarView(bars: Gtk.Widget[], content: Gtk.Widget, below: Gtk.Widget[] = []): Gtk.Widget {
+export function toolbarView(bars: Gtk.Widget[], content: Gtk.Widget, below: Gtk.Widget[]): Gtk.Widget {
   if (A.ToolbarView) {
     // 1.4
     const view = new A.ToolbarView({ content });

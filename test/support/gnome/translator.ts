@@ -1,6 +1,6 @@
 // English, and facts of a daemon that answers, for tests of what is shown.
 import type { Snapshot } from '../../../daemon/api/schema.ts';
-import type { ClientState } from '../../../daemon/view/client/client-state.ts';
+import { type ClientState, shownState } from '../../../daemon/view/client/client-state.ts';
 import type { Translator } from '../../../daemon/view/translator.ts';
 import { initialConfig, initialSnapshot } from './initial.ts';
 
@@ -17,17 +17,8 @@ export function clientState(
     { ...(snapshot[part as keyof Snapshot] as object), ...(change as object) },
   ]);
   return {
-    snapshot: { ...snapshot, ...Object.fromEntries(changed) },
-    offline: null,
+    ...shownState({ ...snapshot, ...Object.fromEntries(changed) }),
     config: initialConfig(),
-    pending: null,
-    slow: false,
-    killSwitchPending: false,
-    update: null,
-    refusal: null,
-    proxyProblem: null,
-    proof: null,
-    last: null,
     ...more,
   };
 }

@@ -153,7 +153,7 @@ function createDetails(copied: () => void) {
   return { details, text, copy };
 }
 
-function centered(css_classes: string[] = []): Gtk.Label {
+function centered(css_classes: string[]): Gtk.Label {
   return new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, max_width_chars: 40, css_classes });
 }
 
