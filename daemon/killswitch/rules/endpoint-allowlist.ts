@@ -77,6 +77,7 @@ export function isReported({ cidr, protocol, ports }: Endpoint): boolean {
 }
 
 function within(inner: string, outer: string): boolean {
+  if (inner === outer) return true;
   const [a, b] = [parseCidr(inner), parseCidr(outer)];
   return typeof a === 'object' && typeof b === 'object' && contains(b, a);
 }
