@@ -360,7 +360,7 @@ test('the shortcut leaves everything that needs care to the whole program', asyn
   fs.writeFileSync(config, text.replace('#fake_a', '#fake_b'));
   fs.utimesSync(config, 1, 1);
   assert.equal(await out(['x']), 'k6');
-  await box.run('fake', ['auth', 'disable', 'a']);
+  await box.auth('fake', ['disable', 'a']);
   assert.equal(await out(['x'], { env }), 'mine');
   assert.ok(!fs.existsSync(shortcut));
 });

@@ -67,10 +67,10 @@ test('M3: a pin is never overridden silently: not by blanks, disabled accounts, 
   const pinned = (value: string) => box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
   for (const value of ['npm=ci, fake=b', ' b ', 'fake = b']) assert.equal((await pinned(value)).exit, 0, value);
   assert.deepEqual(calls(), ['k2 x', 'k2 x', 'k2 x']);
-  for (const name of ['a', 'b']) await box.run('fake', ['auth', 'disable', name]);
+  for (const name of ['a', 'b']) await box.auth('fake', ['disable', name]);
   for (const value of ['fake=b', 'b', 'fake=c']) assert.equal((await pinned(value)).exit, 2, value);
   assert.equal((await pinned('c')).exit, 0, 'it may be meant for another CLI');
-  for (const name of ['a', 'b']) await box.run('fake', ['auth', 'remove', name]);
+  for (const name of ['a', 'b']) await box.auth('fake', ['remove', name]);
   const gone = await pinned('npm=ci, fake=b');
   assert.equal(gone.exit, 2);
   assert.match(gone.stderr, /"b" of CULVERT_WRAP_ACCOUNT does not exist\n.*fake has no accounts/);
@@ -131,11 +131,11 @@ test('M10: a banner on stdout does not start the commit window', async t => {
 test('L1: names that are paths or keys of their own are refused, and never get in the way', async t => {
   const { box } = setUp(t, FAILS_BY_KEY, { a: 'good' });
   for (const name of ['.', '..', '...', '__proto__', 'a/b', '']) {
-    const result = await box.run('fake', ['auth', 'add', name, '--env', 'FAKE_KEY=env:X']);
+    const result = await box.auth('fake', ['add', name, '--env', 'FAKE_KEY=env:X']);
     assert.equal(result.exit, 2, name);
   }
   for (const name of ['constructor', 'toString', '.hidden']) {
-    const result = await box.run('fake', ['auth', 'add', name, '--env', 'FAKE_KEY=env:BAD']);
+    const result = await box.auth('fake', ['add', name, '--env', 'FAKE_KEY=env:BAD']);
     assert.equal(result.exit, 0, result.stderr);
     const run = await box.run('fake', ['constructor'], { env: { CULVERT_WRAP_ACCOUNT: name, BAD: 'bad' } });
     assert.equal(run.stdout, 'ok good\n', run.stderr);
@@ -241,15 +241,15 @@ test('L13: an account chosen for one command does not change the default when it
   const pinned = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
   assert.equal(pinned.stdout, 'ok good-c\n');
   assert.match(pinned.stderr, /trying "c"/);
-  assert.equal((await box.run('fake', ['auth', 'default'])).stdout, 'a\n');
+  assert.equal((await box.auth('fake', ['default'])).stdout, 'a\n');
   const { box: other } = setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
   await other.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
-  assert.equal((await other.run('fake', ['auth', 'default'])).stdout, 'b\n');
+  assert.equal((await other.auth('fake', ['default'])).stdout, 'b\n');
 });
 
 test('the last account that fails says which accounts are disabled', async t => {
   const { box } = setUp(t, FAILS_BY_KEY, { a: 'bad-a', b: 'bad-b', c: 'good' });
-  await box.run('fake', ['auth', 'disable', 'c']);
+  await box.auth('fake', ['disable', 'c']);
   assert.match((await box.run('fake', ['x'])).stderr, /no account is left \(disabled: "c"\)\n$/);
 });
 

@@ -56,7 +56,7 @@ test('a command that waits goes on as soon as a person ends the cooldown', async
   const end = finished(child);
   await until(() => told.includes('waiting 60 min'), 'the wrapper to wait');
   fs.writeFileSync(path.join(box.home, 'back'), '');
-  await box.run('fake', ['auth', 'wake', 'a']);
+  await box.auth('fake', ['wake', 'a']);
   assert.equal((await end).stdout, 'ok k1\n');
 });
 

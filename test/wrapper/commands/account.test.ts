@@ -27,14 +27,14 @@ test('M4: accounts are managed without a shim, and leave nothing behind', async 
 
 test('M6: the default that is shown is the one that runs use', async t => {
   const box = setUp(t, { a: 'k1', b: 'k2' });
-  await box.run('fake', ['auth', 'use', 'a']);
-  assert.match((await box.run('fake', ['auth', 'disable', 'a'])).stdout, /disabled; fake now uses "b"/);
-  assert.equal((await box.run('fake', ['auth', 'default'])).stdout, 'b\n');
-  assert.match((await box.run('fake', ['auth', 'list'])).stdout, /^\* +b /m);
+  await box.auth('fake', ['use', 'a']);
+  assert.match((await box.auth('fake', ['disable', 'a'])).stdout, /disabled; fake now uses "b"/);
+  assert.equal((await box.auth('fake', ['default'])).stdout, 'b\n');
+  assert.match((await box.auth('fake', ['list'])).stdout, /^\* +b /m);
   await box.run('fake', ['x']);
   assert.deepEqual(calls(box), ['k2 x']);
-  assert.match((await box.run('fake', ['auth', 'disable', 'b'])).stdout, /runs without an account/);
-  assert.match((await box.run('fake', ['auth', 'default'])).stdout, /no enabled account/);
+  assert.match((await box.auth('fake', ['disable', 'b'])).stdout, /runs without an account/);
+  assert.match((await box.auth('fake', ['default'])).stdout, /no enabled account/);
 });
 
 test('L4: a secret never outlives its account unseen', async t => {

@@ -37,12 +37,8 @@ test('an account added with its key from stdin works immediately, and its key is
   const added = await box.run('fake', ['auth', 'add', 'a', '--file'], { input: `${canary}\n` });
   assert.equal(added.exit, 0, added.stderr);
   assert.equal((await box.run('fake', ['x'])).stdout, 'ok\n');
-  for (const args of [
-    ['auth', 'list'],
-    ['auth', 'list', '--json'],
-    ['auth', 'default'],
-  ]) {
-    assert.doesNotMatch(JSON.stringify(await box.run('fake', args)), /canary/);
+  for (const args of [['list'], ['list', '--json'], ['default']]) {
+    assert.doesNotMatch(JSON.stringify(await box.auth('fake', args)), /canary/);
   }
   for (const args of [
     ['doctor', '--json'],
@@ -68,11 +64,11 @@ test('an account added with its key from stdin works immediately, and its key is
 
 test('an account that is not there is refused with those that are, or with how to add it', async t => {
   const box = setUp(t);
-  const none = await box.run('fake', ['auth', 'wake', 'a']);
+  const none = await box.auth('fake', ['wake', 'a']);
   assert.deepEqual([none.exit, none.stdout], [2, '']);
   assert.match(none.stderr, /fake has no account "a"\n.*`culvert-wrap accounts add fake a` adds it\n$/);
   box.accounts('fake', { b: 'kb', c: 'kc' });
-  assert.match((await box.run('fake', ['auth', 'wake', 'a'])).stderr, /fake has no account "a"\n.*accounts: b, c\n$/);
+  assert.match((await box.auth('fake', ['wake', 'a'])).stderr, /fake has no account "a"\n.*accounts: b, c\n$/);
 });
 
 test('no secret is in an argument list while an account is added, prepared or used', async t => {
@@ -90,7 +86,7 @@ test('no secret is in an argument list while an account is added, prepared or us
 
 test('a key given as an argument or written into the configuration is refused without being repeated', async t => {
   const box = setUp(t);
-  const argument = await box.run('fake', ['auth', 'add', 'a', '--env', 'FAKE_KEY=canary-99']);
+  const argument = await box.auth('fake', ['add', 'a', '--env', 'FAKE_KEY=canary-99']);
   assert.equal(argument.exit, 2);
   assert.doesNotMatch(argument.stderr, /canary/);
   fs.writeFileSync(
@@ -105,11 +101,11 @@ test('a key given as an argument or written into the configuration is refused wi
 
 test('a credential with a line break, an empty one and a bad name are refused', async t => {
   const box = setUp(t);
-  const broken = await box.run('fake', ['auth', 'add', 'a', '--file'], { input: 'one\ntwo\n' });
+  const broken = await box.auth('fake', ['add', 'a', '--file'], { input: 'one\ntwo\n' });
   assert.equal(broken.exit, 65);
   assert.match(broken.stderr, /contains a line break/);
-  assert.equal((await box.run('fake', ['auth', 'add', 'a', '--file'], { input: '\n' })).exit, 66);
-  assert.equal((await box.run('fake', ['auth', 'add', 'a/b', '--file'], { input: 'k\n' })).exit, 2);
+  assert.equal((await box.auth('fake', ['add', 'a', '--file'], { input: '\n' })).exit, 66);
+  assert.equal((await box.auth('fake', ['add', 'a/b', '--file'], { input: 'k\n' })).exit, 2);
   assert.ok(!fs.existsSync(path.join(box.config, 'config.toml')));
 });
 
@@ -130,9 +126,9 @@ test('every kind of source gives its credential, and one that fails skips its ac
     bad5: 'command:kill -9 $$',
   };
   for (const [name, source] of Object.entries(sources)) {
-    assert.equal((await box.run('fake', ['auth', 'add', name, '--env', `FAKE_KEY=${source}`])).exit, 0);
+    assert.equal((await box.auth('fake', ['add', name, '--env', `FAKE_KEY=${source}`])).exit, 0);
   }
-  await box.run('fake', ['auth', 'add', 'k'], { input: 'from-keyring\n' });
+  await box.auth('fake', ['add', 'k'], { input: 'from-keyring\n' });
   for (const name of ['e', 'f', 'c', 'p', 'k']) {
     await box.run('fake', [name], { env: { CULVERT_WRAP_ACCOUNT: name, SPARE_KEY: 'from-env' } });
   }
@@ -143,7 +139,7 @@ test('every kind of source gives its credential, and one that fails skips its ac
     'from-pass p',
     'from-keyring k',
   ]);
-  await box.run('fake', ['auth', 'default', 'bad1']);
+  await box.auth('fake', ['default', 'bad1']);
   const skipping = await box.run('fake', ['x']);
   assert.match(skipping.stderr, /skipping account "bad1": FAKE_KEY from command:exit …: sh failed with exit status 4/);
   assert.match(skipping.stderr, /skipping account "bad5": FAKE_KEY from command:kill …: sh was ended by SIGKILL/);
@@ -158,13 +154,13 @@ test('a locked, hanging or absent keyring says so and names the ways around it',
   const env = { PATH: `${box.bin}:${path.dirname(process.execPath)}:/bin` };
   box.script('secret-tool', SECRET_TOOL);
   fs.writeFileSync(path.join(box.home, 'locked'), '');
-  const locked = await box.run('fake', ['auth', 'add', 'a'], { input: 'k\n' });
+  const locked = await box.auth('fake', ['add', 'a'], { input: 'k\n' });
   assert.equal(locked.exit, 69);
   assert.match(locked.stderr, /locked or not running[\s\S]*--file/);
   fs.renameSync(path.join(box.home, 'locked'), path.join(box.home, 'hangs'));
-  assert.match((await box.run('fake', ['auth', 'add', 'a'], { input: 'k\n' })).stderr, /gave no answer within 3 s/);
+  assert.match((await box.auth('fake', ['add', 'a'], { input: 'k\n' })).stderr, /gave no answer within 3 s/);
   box.script('secret-tool', '#!/bin/sh\nexit 127\n');
-  assert.equal((await box.run('fake', ['auth', 'add', 'a'], { input: 'k\n', env })).exit, 69);
+  assert.equal((await box.auth('fake', ['add', 'a'], { input: 'k\n', env })).exit, 69);
 });
 
 test('a real Secret Service stores, gives and forgets a key', async t => {
@@ -211,18 +207,18 @@ env.FAKE_KEY = "command:echo '#' \\"x\\""
 reserve = 3 # credits
 `;
   fs.writeFileSync(config, text, { mode: 0o600 });
-  await box.run('fake', ['auth', 'disable', 'two']);
+  await box.auth('fake', ['disable', 'two']);
   assert.equal(fs.readFileSync(config, 'utf8'), text.replace('enabled = true # for now', 'enabled = false # for now'));
-  await box.run('fake', ['auth', 'enable', 'two']);
-  await box.run('fake', ['auth', 'rename', 'one', 'uno']);
+  await box.auth('fake', ['enable', 'two']);
+  await box.auth('fake', ['rename', 'one', 'uno']);
   assert.equal(
     fs.readFileSync(config, 'utf8'),
     text.replace("name  = 'one' # quoted oddly", 'name  = "uno" # quoted oddly').replace('env = {', 'env = {'),
   );
-  await box.run('fake', ['auth', 'add', 'three', '--env', 'FAKE_KEY=env:THREE']);
-  await box.run('fake', ['auth', 'remove', 'three']);
+  await box.auth('fake', ['add', 'three', '--env', 'FAKE_KEY=env:THREE']);
+  await box.auth('fake', ['remove', 'three']);
   assert.equal(fs.readFileSync(config, 'utf8').trimEnd(), text.replace("'one'", '"uno"').trimEnd());
-  await box.run('fake', ['auth', 'remove', 'two']);
+  await box.auth('fake', ['remove', 'two']);
   const left = fs.readFileSync(config, 'utf8');
   assert.match(left, /^# mine[\s\S]*"uno"[\s\S]*reserve = 3 # credits\n$/);
   assert.doesNotMatch(left, /two/);
@@ -230,8 +226,8 @@ reserve = 3 # credits
 
 test('the terms are shown when a second account is added', async t => {
   const box = setUp(t);
-  const first = await box.run('fake', ['auth', 'add', 'a', '--env', 'FAKE_KEY=env:A']);
-  const second = await box.run('fake', ['auth', 'add', 'b', '--env', 'FAKE_KEY=env:B']);
+  const first = await box.auth('fake', ['add', 'a', '--env', 'FAKE_KEY=env:A']);
+  const second = await box.auth('fake', ['add', 'b', '--env', 'FAKE_KEY=env:B']);
   assert.doesNotMatch(first.stderr, /terms/);
   assert.match(second.stderr, /Mind the terms/);
   assert.match((await box.wrap(['explain', 'fake', 'x'])).stdout, /Mind the terms/);

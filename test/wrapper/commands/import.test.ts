@@ -36,11 +36,11 @@ test('L14: an import reports what it did, and can be repeated', async t => {
   assert.match(check.stderr, /"b": FAKE_KEY from file:~\/none#X: the file .*none does not exist/);
   assert.equal((await importing()).exit, 0);
   assert.match((await importing()).stdout, /^has already "a" of fake\nhas already "b" of fake\n$/);
-  await box.run('fake', ['auth', 'disable', 'a']);
+  await box.auth('fake', ['disable', 'a']);
   write('k2');
   assert.match((await importing('--check')).stdout, /would change "a"/);
   assert.match((await importing()).stdout, /^changed "a" of fake\nhas already "b"/);
-  const { accounts } = JSON.parse((await box.run('fake', ['auth', 'list', '--json'])).stdout);
+  const { accounts } = JSON.parse((await box.auth('fake', ['list', '--json'])).stdout);
   assert.deepEqual(
     accounts.map((account: { name: string; enabled: boolean }) => [account.name, account.enabled]),
     [
@@ -210,7 +210,7 @@ test('a list says where a credential is without repeating the path of its own fi
   const all = (await box.wrap(['accounts', 'list'])).stdout.split('\n');
   assert.match(all[1]!, /file:.*keys\.env#fake_a$/);
   assert.match(all[2]!, /enabled +its own file$/);
-  const own = (await box.run('fake', ['auth', 'list'])).stdout;
+  const own = (await box.auth('fake', ['list'])).stdout;
   assert.match(own, /FAKE_KEY from its own file/);
   assert.match((await box.wrap(['accounts', 'list', '--json'])).stdout, /secrets\/fake\.env#b\/FAKE_KEY/);
 });

@@ -250,7 +250,7 @@ test('the audit log has a line for each run without an account, with the reason'
   assert.deepEqual(await run(['x'], { CULVERT_WRAP_BYPASS: '0' }), ['ka', 'unobserved', undefined]);
   assert.deepEqual(await run(['x'], { CULVERT_WRAP_ACCOUNT: 'ghost' }), ['', 'refused', 'unknown-account']);
   assert.deepEqual(await run(['x'], { XDG_CONFIG_HOME: missing(t) }), ['machine', 'original', 'hidden']);
-  await box.run('fake', ['accounts', 'disable', 'a']);
+  await box.auth('fake', ['disable', 'a']);
   assert.deepEqual(await run(['x']), ['machine', 'original', 'no-account']);
   edit(config(box), text => `${text}[[[`);
   assert.deepEqual(await run(['x']), ['machine', 'original', 'configuration']);

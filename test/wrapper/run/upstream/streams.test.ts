@@ -293,9 +293,9 @@ test('an account is chosen by environment, by a trusted directory, and by `use -
   assert.equal((await box.run('fake', ['3'], { cwd: project })).stderr, '');
   fs.appendFileSync(path.join(box.home, 'project/.culvert-wrap.toml'), '# changed\n');
   assert.match((await box.run('fake', ['4'], { cwd: project })).stderr, /not trusted/);
-  await box.run('fake', ['auth', 'use', 'b']);
-  await box.run('fake', ['auth', 'use', 'c']);
-  assert.match((await box.run('fake', ['auth', 'use', '-'])).stdout, /now uses "b"/);
+  await box.auth('fake', ['use', 'b']);
+  await box.auth('fake', ['use', 'c']);
+  assert.match((await box.auth('fake', ['use', '-'])).stdout, /now uses "b"/);
   await box.run('fake', ['5']);
   assert.deepEqual(calls(), ['k2 1', 'k1 2', 'k3 3', 'k1 4', 'k2 5']);
   const unknown = await box.run('fake', ['6'], { env: { CULVERT_WRAP_ACCOUNT: 'nobody' } });

@@ -61,7 +61,7 @@ for (const [place, run] of Object.entries(places)) {
   test(`H2: in a ${place}, follow-ups to a job go to the account that created it`, async t => {
     const { box, calls } = setUp(t, 'echo "Job ID: j-$FAKE_KEY"\n', { a: 'k1', b: 'k2' });
     await run(box, ['crawl', 'u']);
-    await box.run('fake', ['accounts', 'use', 'b']);
+    await box.auth('fake', ['use', 'b']);
     await run(box, ['crawl', 'j-k1']);
     assert.deepEqual(calls(), ['k1 crawl u', 'k1 crawl j-k1']);
   });
