@@ -1,9 +1,9 @@
 // Passes the answer of a tool of an MCP server, and reads its start: for jobs, and for an error that says that the account can't be used.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { McpServer } from '../catalog/provider.ts';
-import { verdictOf } from '../mcp/entry.ts';
-import { readMessages } from '../mcp/messages.ts';
 import type { Retry } from '../run/choose/failures.ts';
+import { verdictOf } from '../run/rules/mcp-errors.ts';
+import { readMessages } from '../run/rules/mcp-messages.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
 import type { Turn } from '../run/turn.ts';
 import { keepJobs, passAnswer } from './answer.ts';

@@ -1,8 +1,6 @@
-// Says which MCP server a command line starts, and what its errors mean. Pure.
+// Says which MCP server a command line starts, and which versions of it the catalog knows. Pure.
 import type { Catalog } from '../catalog/catalog.ts';
 import type { McpServer, Provider } from '../catalog/provider.ts';
-import { cooldownOf, type Verdict } from '../run/rules/classify.ts';
-import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
 
 export interface Entry {
   cli: string;
@@ -40,28 +38,4 @@ function compare(a: string, b: string): number {
     if (difference !== 0 || Number.isNaN(difference)) return Number.isNaN(difference) ? -1 : difference;
   }
   return 0;
-}
-
-/**
- * The verdict about the text of an error, or `undefined` where it says nothing about the account.
- * A pattern is tried at the start of the text only: what follows may quote a page.
- */
-export function verdictOf(
-  text: string,
-  { rules }: Pick<McpServer, 'rules'>,
-): (Verdict & { kind: 'retry' }) | undefined {
-  const start = text.slice(0, 4_000);
-  return withTimeLimit(
-    USER_PATTERN_MS,
-    () => {
-      for (const rule of rules) {
-        const match = new RegExp(rule.text).exec(start);
-        if (!match) continue;
-        const rest = cooldownOf(rule, rule.class, match, '');
-        return { kind: 'retry', class: rule.class, rest, text: match[0].slice(0, 200), scope: rule.scope };
-      }
-      return undefined;
-    },
-    undefined,
-  );
 }

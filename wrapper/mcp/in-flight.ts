@@ -1,5 +1,5 @@
 // Keeps what an MCP client and its server have asked each other and not answered, and what waits for the next server. Pure.
-import type { Id, Message } from './messages.ts';
+import type { Id, Message } from '../run/rules/mcp-messages.ts';
 
 /** Requests that cost nothing and change nothing: they are made again when a server ended before it answered. */
 const HARMLESS =

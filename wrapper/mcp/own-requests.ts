@@ -1,6 +1,6 @@
 // Makes requests of the proxy itself to an MCP server, whose answers are not for the client.
 import { randomUUID } from 'node:crypto';
-import { type Id, lineOf, type Message } from './messages.ts';
+import { type Id, lineOf, type Message } from '../run/rules/mcp-messages.ts';
 import type { Server } from './server.ts';
 import type { Setup } from './session.ts';
 

@@ -1,11 +1,11 @@
 // Stands between an MCP client and its server: passes lines on as they are, and changes the account behind them.
 import type { Writable } from 'node:stream';
 import type { Context, End } from '../context.ts';
+import { type Id, idOf, lineOf, type Message, readMessages } from '../run/rules/mcp-messages.ts';
 import type { Turn, Using } from '../run/turn.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import type { Entry } from './entry.ts';
 import { type Call, type Held, InFlight } from './in-flight.ts';
-import { type Id, idOf, lineOf, type Message, readMessages } from './messages.ts';
 import { OwnRequests } from './own-requests.ts';
 import { Server } from './server.ts';
 import { ServerErrors } from './server-errors.ts';

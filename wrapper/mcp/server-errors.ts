@@ -1,8 +1,9 @@
 // Reads the errors of an MCP server, whose meaning the catalog knows for some of its versions only.
 import type { McpServer } from '../catalog/provider.ts';
+import { verdictOf } from '../run/rules/mcp-errors.ts';
+import { type Message, versionIn } from '../run/rules/mcp-messages.ts';
 import { say } from '../system/errors.ts';
-import { isTested, verdictOf } from './entry.ts';
-import { type Message, versionIn } from './messages.ts';
+import { isTested } from './entry.ts';
 import { type Setup, versionRequest } from './session.ts';
 
 /** The errors of one server. Where it has no rules, they are not read: behind a gateway, that changes the account. */

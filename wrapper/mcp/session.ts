@@ -1,6 +1,7 @@
 // Remembers what a client has set up with a server, so that the next process of the server can be set up the same way. Pure.
+
+import { type Id, lineOf, type Message } from '../run/rules/mcp-messages.ts';
 import { sha256 } from '../system/hash.ts';
-import { type Id, lineOf, type Message } from './messages.ts';
 
 type Params = Record<string, unknown>;
 

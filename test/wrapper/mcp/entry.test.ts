@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
-import { entryFor, isTested, verdictOf } from '../../../wrapper/mcp/entry.ts';
+import { entryFor, isTested } from '../../../wrapper/mcp/entry.ts';
+import { verdictOf } from '../../../wrapper/run/rules/mcp-errors.ts';
 import { missing } from '../../support/temporary.ts';
 
 const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));

@@ -1,5 +1,5 @@
 // Reads the few fields of an MCP message that the proxy acts on. Both eras of the protocol have them. Pure.
-import { at } from '../run/rules/classify.ts';
+import { at } from './classify.ts';
 
 export type Id = string | number;
 
