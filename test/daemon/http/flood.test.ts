@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { flooding, residentMegabytes, type Server } from '../../support/daemon/flooding.ts';
 import { open, raw, request, startListeners } from '../../support/daemon/listeners.ts';
 import { temporary } from '../../support/temporary.ts';
-import { sample } from '../../support/thoroughness.ts';
+import { FULL, sample } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
 const isRoot = process.getuid!() === 0;
@@ -12,11 +12,12 @@ const { start, attack } = flooding(temporary({ after }));
 /** A request of the owner; the defect took up to 80 seconds on a machine with less to do. */
 const LIMIT_MS = 20_000;
 const MEGABYTES = 120;
+const ROUNDS = FULL ? 4 : 2;
 
 /** Asks as the owner, over both listeners, while clients send. */
 async function ask({ pid, port, socket }: Server, shape: string): Promise<void> {
   const before = residentMegabytes(pid);
-  for (let round = 0; round < 4; round++)
+  for (let round = 0; round < ROUNDS; round++)
     for (const [target, host] of [
       [{ port }, `127.0.0.1:${port}`],
       [{ path: socket }, 'localhost'],

@@ -10,7 +10,7 @@ import { FULL, spread } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
 /** Injections for each process: nft makes thousands of calls, most of them reads of the same files. */
-const MOST = FULL ? 400 : 5;
+const MOST = FULL ? 400 : 3;
 const ENDPOINT = ['1', '162.159.193.0/24', 'udp', '1', '2408'];
 const NARROW = ['ba(ssaq)', 'false', ...ENDPOINT];
 const WIDE = ['ba(ssaq)', 'true', ...ENDPOINT];

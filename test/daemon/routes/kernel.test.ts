@@ -1,4 +1,4 @@
-// For a thousand random documents the forecast equals what a kernel does whose routes were made from the document.
+// For random documents the forecast equals what a kernel does whose routes were made from the document.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -8,8 +8,9 @@ import { parseRouteGet } from '../../../daemon/routes/kernel.ts';
 import { tunneled } from '../../../daemon/routes/preview.ts';
 import { forecast } from '../../../daemon/routes/why.ts';
 import { createState } from '../../../daemon/state/store.ts';
+import { FULL } from '../../support/thoroughness.ts';
 
-const DOCUMENTS = 1000;
+const DOCUMENTS = FULL ? 1000 : 200;
 const namespace = ['-rn', 'sh', '-c', 'ip link set lo up'];
 const skip = spawnSync('unshare', namespace).status === 0 ? false : 'no network namespaces here';
 

@@ -88,7 +88,7 @@ for (const kind of kinds) {
       const all = await moments(t, home, updating(kind, source), { env: environment(home) });
       assert.ok(all.length >= 20, `${all.length} moments`);
       const seen = new Set<string>();
-      const tried = sample(all, 12);
+      const tried = sample(all, 6);
       const updatedAgain = sample(tried, 2);
       for (const moment of tried) {
         const { after } = moment;
@@ -154,7 +154,7 @@ describe('an installation by hand', { concurrency: 2 }, () => {
     const argv = [process.execPath, INSTALL, 'install', tree, '1.0.0'];
     const all = await moments(t, home, argv, { env: environment(home) });
     const seen = new Set<string | null>();
-    const tried = sample(all, 12);
+    const tried = sample(all, 6);
     const installedAgain = sample(tried, 2);
     for (const moment of tried) {
       const { after } = moment;
@@ -177,7 +177,7 @@ describe('an installation by hand', { concurrency: 2 }, () => {
     const home = temporary(t);
     await installInto(home, tree);
     const all = await moments(t, home, [process.execPath, INSTALL, 'uninstall'], { env: environment(home) });
-    for (const { after, restore } of sample(all, 12)) {
+    for (const { after, restore } of sample(all, 6)) {
       restore();
       const now = version(home);
       assert.ok(now === null || now === 'culvert 1.0.0', `${after}: ${now}`);

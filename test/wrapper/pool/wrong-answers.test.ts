@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../../wrapper/pool/store/store.ts';
-import { FULL } from '../../support/thoroughness.ts';
+import { FULL, third } from '../../support/thoroughness.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool-box.ts';
 
@@ -46,7 +46,8 @@ test('a store that answers wrongly is named, and no command waits for it or ends
     `{"accounts":[${row}],"held":1}`,
   ];
   const commands = [['status'], ['leases'], ['reset', 'a']];
-  for (const [i, wrong] of answers.entries()) {
+  const kind = (text: string) => /^\{"(\w+)/.exec(text)?.[1] ?? '';
+  for (const [i, wrong] of third(answers, kind).entries()) {
     answer = wrong;
     const refused = await box.tool();
     assert.equal(refused.exit, 69, `${answer}: ${refused.stderr}`);
