@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { skipWithout, ZSH_DRIVER } from '../../support/shells.ts';
+import { inTurn } from '../../support/thoroughness.ts';
 import { buildWrapper, type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 
 /** Text before the Tab key, and the words that are then offered; a line without any is completed by file names. */
@@ -53,16 +54,17 @@ end`;
   },
 );
 
-for (const [way, set] of [
-  ['a line in .zshrc', 'compinit -D -u; eval "$(culvert-wrap completion zsh)"'],
-  ['a file in fpath', 'culvert-wrap completion zsh > _culvert-wrap; fpath=($PWD $fpath); compinit -D -u'],
+for (const [way, turn, set] of [
+  ['a line in .zshrc', 0, 'compinit -D -u; eval "$(culvert-wrap completion zsh)"'],
+  ['a file in fpath', 1, 'culvert-wrap completion zsh > _culvert-wrap; fpath=($PWD $fpath); compinit -D -u'],
 ] as const) {
   test(`zsh offers the same, with ${way}`, skipWithout('zsh'), async t => {
     const { box, cwd } = await machine(t);
-    const args = ['120', 'zsh', '-f', '-c', ZSH_DRIVER, 'zsh', set, ...LINES.map(([line]) => line)];
+    const lines = inTurn(LINES, turn);
+    const args = ['120', 'zsh', '-f', '-c', ZSH_DRIVER, 'zsh', set, ...lines.map(([line]) => line)];
     const { stdout, stderr } = await box.run('/usr/bin/timeout', args, { cwd });
     const rows = stdout.split('\n').map(row => row.split(',').filter(Boolean));
-    for (const [i, [line, words]] of LINES.entries()) {
+    for (const [i, [line, words]] of lines.entries()) {
       if (words.length > 0) assert.deepEqual(rows[i], words, `${line}: ${stdout}${stderr}`);
       else assert.equal(rows[i]?.includes('a-file'), !line.includes('--'), `${line}: ${stdout}${stderr}`);
     }

@@ -13,7 +13,7 @@ import { namesOf } from '../../../../daemon/doctor/diagnose/names.ts';
 import { createRedactor } from '../../../../daemon/doctor/diagnose/redact.ts';
 import { readTimeline } from '../../../../daemon/doctor/diagnose/timeline.ts';
 import { runChecks } from '../../../../daemon/doctor/engine.ts';
-import { createHome, ended, start, startDaemon, status } from '../../../support/daemon/command.ts';
+import { createHome, culvert, ended, start, startDaemon, status } from '../../../support/daemon/command.ts';
 import { memoryTunnel } from '../../../support/daemon/memory-tunnel.ts';
 import { KNOWLEDGE, snapshot, tree, world } from '../../../support/doctor/world.ts';
 import { link } from '../../../support/networks/mocks.ts';
@@ -217,17 +217,17 @@ test('culvert diagnose lists what it writes before it writes, and explains its o
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('status', status('connected'));
-  // a process of its own, whose directory is that of the files
-  const run = async (words: string[]) => ended(await start(home, words));
-  const written = await run(['diagnose', '--out', 'report.zip']);
+  // a process of its own, whose directory is that of the file
+  const written = await ended(await start(home, ['diagnose', '--out', 'report.zip']));
   assert.equal(written.code, 0, written.stderr);
   assert.match(written.stderr, /Inside:\n {2}contents\.txt[^\n]*\n {2}doctor\.json/);
-  assert.equal((await run(['diagnose', '--out', 'report.zip'])).code, 1);
-  assert.equal((await run(['diagnose'])).code, 2);
-  assert.equal((await run(['diagnose', '--out', 'other.zip', '--dry-run'])).code, 0);
-  assert.ok(!existsSync(join(home.path, 'other.zip')));
-  assert.ok(!readFileSync(join(home.path, 'report.zip')).includes(home.path));
-  assert.equal((await run(['diagnose', 'read', 'report.zip'])).code, 0);
+  const [report, other] = ['report.zip', 'other.zip'].map(name => join(home.path, name)) as [string, string];
+  assert.equal((await culvert(home, ['diagnose', '--out', report])).code, 1);
+  assert.equal((await culvert(home, ['diagnose'])).code, 2);
+  assert.equal((await culvert(home, ['diagnose', '--out', other, '--dry-run'])).code, 0);
+  assert.ok(!existsSync(other));
+  assert.ok(!readFileSync(report).includes(home.path));
+  assert.equal((await culvert(home, ['diagnose', 'read', report])).code, 0);
 });
 
 test('directories in the configuration are replaced', () => {
