@@ -13,11 +13,11 @@ import { SIGN_IN_SCENARIOS } from './scenarios/sign-in-scenarios.ts';
 import type { Scenario } from './stage.ts';
 
 /**
- * Variants of other scenarios, what test/daemon/killswitch/crash.test.ts tries as well, and all but one proof that a foreign
- * program's packets would leak: a full run has them.
+ * Variants of other scenarios, what test/daemon/killswitch/crash.test.ts tries as well, proofs that a change of the rules in two
+ * steps would leak, and all but one that a foreign program's packets would: a full run has them.
  */
 const VARIANTS =
-  /^((imposter-ipvlan|vrf|flowtable|advertisement-global|better-uplink)(-control)?|(imposter|advertisement|edges)-control|(reroute|edges)-lan|torn|service-killed)$/;
+  /^((imposter-ipvlan|vrf|flowtable|advertisement-global|better-uplink)(-control)?|(imposter|advertisement|edges|swap|flush)-control|(reroute|edges)-lan|torn|service-killed)$/;
 const isTried = ({ name, quick }: Scenario) => quick && (FULL || !VARIANTS.test(name));
 
 describe('the kill switch in a network with a real tunnel', { skip: missing }, () => {
