@@ -17,6 +17,7 @@ import {
   pem,
   type Release,
   run,
+  runHere,
   STATEMENT,
   snapshot,
   temporary,
@@ -50,7 +51,7 @@ describe('help', () => {
 
   test('lists the options of a command', async () => {
     for (const command of ['create', 'sign', 'verify', 'schema', 'keygen']) {
-      const { exit, stdout } = await run([command, '--help']);
+      const { exit, stdout } = await runHere([command, '--help']);
       assert.equal(exit, 0);
       assert.match(stdout, new RegExp(`Usage: culvert-manifest ${command} .*--json`, 's'));
     }
@@ -154,7 +155,7 @@ describe('a release from keygen to verify', () => {
     const { exit, stdout, stderr } = await run(args, { input: privatePem });
     assert.equal(exit, 0, stderr);
     assert.equal(`${stdout}${stderr}`.includes(privatePem.split('\n')[1]!), false);
-    assert.equal((await run(['verify', release.manifest, '--key', release.publicKey])).exit, 0);
+    assert.equal((await runHere(['verify', release.manifest, '--key', release.publicKey])).exit, 0);
   });
 
   test('can be signed by a program that holds the key, such as one for a token', async t => {
@@ -167,7 +168,7 @@ describe('a release from keygen to verify', () => {
     assert.equal(exit, 0, stderr);
     const { serial } = JSON.parse(stdout);
     assert.ok(serial >= before && serial <= before + 600, 'the serial is the time in seconds');
-    assert.equal((await run(['verify', release.manifest, '--key', release.publicKey])).exit, 0);
+    assert.equal((await runHere(['verify', release.manifest, '--key', release.publicKey])).exit, 0);
   });
 
   test('can be signed by two keys, one after the other', async t => {
@@ -202,7 +203,7 @@ describe('a release from keygen to verify', () => {
   test('is reminded of when its manifest is made again', async t => {
     const release = makeRelease(t);
     const file = path.join(release.directory, 'culvert-amd64.deb');
-    const { stderr } = await run(['create', '--out', release.manifest, file]);
+    const { stderr } = await runHere(['create', '--out', release.manifest, file]);
     assert.match(stderr, /signs the previous manifest\. Sign again/);
   });
 });
@@ -285,12 +286,12 @@ describe('sign refuses, and writes nothing', () => {
       ['--minimum-version', '2.0.0'],
     ];
     for (const mistake of mistakes) {
-      const { exit, stderr } = await run(['sign', release.manifest, ...usual(release), ...mistake]);
+      const { exit, stderr } = await runHere(['sign', release.manifest, ...usual(release), ...mistake]);
       assert.ok((exit ?? 0) > 2, mistake.join(' '));
       assert.match(stderr, /Nothing was signed/, mistake.join(' '));
       assert.doesNotMatch(stderr, /report it|newer release|[Ff]etch|do not use/i, mistake.join(' '));
     }
-    const unknown = await run(['sign', release.manifest, ...usual(release), '--revoke', '1d6dc99c3a03a336']);
+    const unknown = await runHere(['sign', release.manifest, ...usual(release), '--revoke', '1d6dc99c3a03a336']);
     assert.match(unknown.stderr, /key 1d6dc99c3a03a336 is not pinned\. Pinned: .*--force/s);
   });
 
@@ -298,7 +299,7 @@ describe('sign refuses, and writes nothing', () => {
     const release = makeRelease(t);
     fs.writeFileSync(release.manifest, '{}');
     const old = fs.readFileSync(release.sidecar);
-    const { exit } = await run(['sign', release.manifest, ...usual(release)]);
+    const { exit } = await runHere(['sign', release.manifest, ...usual(release)]);
     assert.equal(exit, REFUSALS['manifest-invalid'][0]);
     assert.deepEqual(fs.readFileSync(release.sidecar), old);
   });
@@ -308,17 +309,17 @@ describe('verify', () => {
   test('says that an unsigned manifest is not signed, and still compares the files', async t => {
     const release = makeRelease(t);
     fs.rmSync(release.sidecar);
-    const { exit, stdout } = await run(['verify', release.manifest]);
+    const { exit, stdout } = await runHere(['verify', release.manifest]);
     assert.equal(exit, 0);
     assert.match(stdout, /not signed, so it is unknown who made it\n3 of 3 artifacts/);
-    assert.equal(JSON.parse((await run(['verify', release.manifest, '--json'])).stdout).signature, null);
+    assert.equal(JSON.parse((await runHere(['verify', release.manifest, '--json'])).stdout).signature, null);
   });
 
   test('goes by the real time, whatever a build claims', async t => {
     const release = makeRelease(t);
     write(release, JSON.stringify(release.object), { ...STATEMENT, expires_at: day(-0.5) });
     const env = { SOURCE_DATE_EPOCH: String(Math.floor(Date.parse(day(-0.7)) / 1000)) };
-    const { exit } = await run(['verify', release.manifest, '--key', release.publicKey], { env });
+    const { exit } = await runHere(['verify', release.manifest, '--key', release.publicKey], env);
     assert.equal(exit, REFUSALS.expired[0]);
   });
 
@@ -326,7 +327,7 @@ describe('verify', () => {
     const release = makeRelease(t);
     fs.writeFileSync(release.sidecar, 'damaged');
     fs.rmSync(path.join(release.directory, 'culvert-amd64.deb'));
-    const { exit, stdout } = await run(['verify', release.manifest, '--no-signature', '--no-artifacts']);
+    const { exit, stdout } = await runHere(['verify', release.manifest, '--no-signature', '--no-artifacts']);
     assert.equal(exit, 0);
     assert.match(stdout, /signature not verified, as asked\n$/);
   });

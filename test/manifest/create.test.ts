@@ -5,7 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
 import { REFUSALS, type RefusalCode } from '../../manifest/errors.ts';
-import { CONTENTS, run, snapshot, temporary } from '../support/manifest/release.ts';
+import { CONTENTS, firstStarts, run, snapshot, temporary } from '../support/manifest/release.ts';
 
 const EPOCH = { SOURCE_DATE_EPOCH: '1763726400' };
 
@@ -103,13 +103,15 @@ describe('files that cannot be listed are refused, and nothing is written', () =
     ['a line break', 'name-unsafe', d => make(`${d}/culvert-a\nb`, file => fs.writeFileSync(file, 'x'))],
     ['a name twice', 'name-duplicate', d => [`${d}/culvert-amd64.deb`, make(`${d}/sub/culvert-amd64.deb`, twin)]],
   ];
+  const runner = firstStarts();
   for (const [what, code, spoil] of cases) {
+    const create = runner(code);
     test(`${what}: ${code}`, async t => {
       const { directory, out, paths } = files(t);
       fs.writeFileSync(out, 'the old one');
       const more = [spoil(directory)].flat();
       const before = snapshot(directory);
-      const { exit, stdout, stderr } = await run(['create', '--out', out, ...paths.slice(0, 1), ...more]);
+      const { exit, stdout, stderr } = await create(['create', '--out', out, ...paths.slice(0, 1), ...more]);
       assert.equal(exit, REFUSALS[code][0], stderr);
       assert.match(stderr, new RegExp(`\\[${code}\\]\n$`));
       assert.equal(stdout, '');

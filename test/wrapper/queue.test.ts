@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { sample } from '../support/thoroughness.ts';
 import { until } from '../support/until.ts';
 import { calls } from '../support/wrapper/fake-cli.ts';
 import { buildWrapper, finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
@@ -67,7 +68,7 @@ async function running(box: Sandbox, first: string, env: Record<string, string> 
   return { child, end };
 }
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+for (const signal of sample<NodeJS.Signals>(['SIGINT', 'SIGTERM', 'SIGHUP'], 1))
   test(`H6: ${signal} to \`queue run\` reaches the command, and its entry stays in sight`, async t => {
     const box = setUp(t);
     const { child, end } = await running(box, 'crawl');
