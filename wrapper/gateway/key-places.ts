@@ -19,9 +19,10 @@ export function isKeyHeader(name: string): boolean {
 
 /** Reports whether an address is the one of the provider's MCP server, with or without a key in it. */
 export function isForMcp(target: string, { mcp }: Pick<HttpProvider, 'mcp'>, key: string): boolean {
-  const own = mcp && partsIn(mcp.address).filter(part => part !== '{key}');
+  if (!mcp) return false;
+  const own = partsIn(mcp.address).filter(part => part !== '{key}');
   const asked = partsIn(target).filter(part => part !== key);
-  return own?.length === asked.length && own.every((part, index) => part === asked[index]);
+  return own.length === asked.length && own.every((part, index) => part === asked[index]);
 }
 
 /** The text in place of `{key}` in an address of the MCP server, or `''` for none. */

@@ -101,6 +101,8 @@ export function baseOf(
  * pass for one that is cheaper or creates no job.
  */
 export function plainPath(path: string): string {
+  // most paths need no parser
+  if (/^(?:\/[\w-]+)+$/.test(path)) return path.toLowerCase();
   const read = path.replace(/%[2-7][\da-f]/gi, escaped => {
     const character = decodeURIComponent(escaped);
     return /[\w.~/-]/.test(character) ? character : escaped;

@@ -9,13 +9,14 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { urlToHttpOptions } from 'node:url';
 import type { HttpProvider } from '../catalog/provider.ts';
 import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
 import { countPassed } from '../system/buffers.ts';
 import { parseDuration } from '../system/duration.ts';
+import { oncePerTurn } from '../system/once-per-turn.ts';
 import { readStart } from '../system/read-start.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
@@ -132,6 +133,9 @@ export class NoAnswer extends Error {
   }
 }
 
+/** Requests that arrive together wait together. */
+const nextTurn = oncePerTurn(() => setImmediate());
+
 const idleSince = new WeakMap<Duplex, number>();
 
 /** Connections to a provider, none of them open. */
@@ -154,13 +158,21 @@ function closeOld({ freeSockets }: HttpAgent, now: number): void {
 }
 
 /** Addresses of providers, read: there are few, and each request needs one. */
-const addresses = new Map<string, { host: string; options: ReturnType<typeof urlToHttpOptions> }>();
+const addresses = new Map<string, Address>();
 
-function addressOf(base: string) {
+interface Address {
+  /** With the port, for the header. */
+  host: string;
+  /** Nothing else, because `request` copies them more than once. */
+  options: Pick<RequestOptions, 'protocol' | 'hostname' | 'port'>;
+}
+
+function addressOf(base: string): Address {
   const cached = addresses.get(base);
   if (cached) return cached;
   const url = new URL(base);
-  const address = { host: url.host, options: urlToHttpOptions(url) };
+  const { protocol, hostname, port } = urlToHttpOptions(url);
+  const address = { host: url.host, options: { protocol, hostname, port } };
   addresses.set(base, address);
   return address;
 }
