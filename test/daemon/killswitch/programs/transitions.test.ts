@@ -18,8 +18,8 @@ import { FULL } from '../../../support/thoroughness.ts';
 import { until } from '../../../support/until.ts';
 
 const skip = missing || (which('ip') ? false : 'needs ip');
-/** Each kind of them twice, or five times. */
-const TRANSITIONS = FULL ? 45 : 18;
+/** Each kind of them once, or five times. */
+const TRANSITIONS = FULL ? 45 : 9;
 /** With `--full`, 1,035 transitions. */
 const ROUNDS = FULL ? 23 : 1;
 /** Ports tell the programs' packets apart. The last one's program is placed nowhere: the control. */
