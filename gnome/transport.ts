@@ -35,7 +35,7 @@ export function createTransport(socket: string, deadlineMs?: number): Transport 
   return {
     async request(method, path, headers, body) {
       const cancel = new Gio.Cancellable();
-      return within(deadlineOf(path, deadlineMs), cancel, async () => {
+      return within(deadlineOf(method, path, deadlineMs), cancel, async () => {
         const { connection, input, status, fields } = await exchange(cancel, `${method} ${path}`, headers, body);
         const bytes = await readAll(input, cancel);
         connection.close(null);

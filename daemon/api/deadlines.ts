@@ -1,32 +1,66 @@
 // Sets how long a client with a window waits for an answer before it gives a request up.
+import type { RequestLine } from './contract.ts';
+import { TOOL_CHANGE_MS, TOOL_CHANGES_WAITING } from './limits.ts';
 
-/** In ms. */
-const DEADLINE_MS = 60_000;
-/** Limits of requests that wait for a password or a whole download. */
-const SLOW: Record<string, number> = {
-  '/api/killswitch': 300_000,
-  '/api/killswitch/pause': 300_000,
-  '/api/update/apply': 3_600_000,
-  '/api/update/rollback': 300_000,
-  // a list of thousands of entries is set by as many runs of the tunnel CLI
-  '/api/routes': 3_600_000,
-  '/api/routes/undo': 3_600_000,
-  '/api/settings/apply': 3_600_000,
-  '/api/settings/undo': 3_600_000,
-  '/api/changes/revert': 3_600_000,
+/** The time for most requests, in ms. */
+const USUAL_MS = 60_000;
+/** A person may have to type a password, or a dozen programs start, in ms. */
+const MINUTES_MS = 300_000;
+/** A download, or as many runs of the tunnel CLI as a list has entries, in ms. */
+const HOUR_MS = 3_600_000;
+
+/** Requests that change or try something, and the one read that takes long. Each needs a row, so that none is forgotten. */
+type Timed = Extract<RequestLine, `POST ${string}` | 'GET /api/trust'>;
+
+/** In ms; null for the usual time. */
+const LIMITS: Record<Timed, number | null> = {
+  'POST /api/restart': null,
+  'POST /api/pair/code': null,
+  'POST /api/pair': null,
+  'POST /api/devices/revoke': null,
+  'POST /api/account/sign-in': null,
+  'POST /api/action': null,
+  'POST /api/killswitch': MINUTES_MS,
+  'POST /api/killswitch/pause': MINUTES_MS,
+  'POST /api/config/session': null,
+  'POST /api/config/user': null,
+  'POST /api/apps/proxy-launcher': null,
   // the root service may ask for a password, and others may be in front
-  '/api/apps/tunnel-launcher': 300_000,
-  '/api/apps/outside-launcher': 300_000,
-  // a dozen programs start, each three times
-  '/api/trust': 300_000,
-  '/api/trust/apply': 300_000,
+  'POST /api/apps/tunnel-launcher': MINUTES_MS,
+  'POST /api/apps/outside-launcher': MINUTES_MS,
+  'POST /api/apps/shortcut': null,
+  'POST /api/update/apply': HOUR_MS,
+  'POST /api/update/rollback': MINUTES_MS,
+  'POST /api/proof': null,
+  'POST /api/routes/preview': null,
+  'POST /api/routes': HOUR_MS,
+  'POST /api/routes/undo': HOUR_MS,
+  'POST /api/networks': null,
+  'POST /api/networks/what-if': null,
+  'POST /api/networks/answer': null,
+  'POST /api/networks/revert': null,
+  'POST /api/settings/diff': null,
+  'POST /api/settings/apply': HOUR_MS,
+  'POST /api/settings/undo': HOUR_MS,
+  // those in front come first, and the daemon's own answer says more than a client that gave up
+  'POST /api/accounts': (TOOL_CHANGES_WAITING + 1) * TOOL_CHANGE_MS + USUAL_MS,
+  'GET /api/trust': MINUTES_MS,
+  'POST /api/trust/apply': MINUTES_MS,
+  'POST /api/trust/undo': null,
+  'POST /api/history/clear': null,
+  'POST /api/changes/confirm': null,
+  'POST /api/changes/revert': HOUR_MS,
+  'POST /api/changes/extend': null,
+  'POST /api/doctor/fix': null,
+  'POST /api/doctor/undo': null,
 };
 
 /**
  * The deadline of a request, in ms.
  * @param path with or without its query
- * @param others in place of 60 s for what is not slow
+ * @param usual in place of 60 s for what is not slow
  */
-export function deadlineOf(path: string, others = DEADLINE_MS): number {
-  return SLOW[path.replace(/\?.*/, '')] ?? others;
+export function deadlineOf(method: string, path: string, usual = USUAL_MS): number {
+  const line = `${method} ${path.replace(/\?.*/, '')}`;
+  return (LIMITS as Record<string, number | null>)[line] ?? usual;
 }

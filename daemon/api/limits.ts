@@ -13,6 +13,11 @@ const LARGE_BODIES: ReadonlyMap<string, number> = new Map([
   ['/api/settings/apply', DOCUMENT_BODY],
 ]);
 
+/** Longest run of culvert-wrap for a change of accounts, in ms: a keyring may ask its user for a password. */
+export const TOOL_CHANGE_MS = 60_000;
+/** Changes of accounts that may wait for the one under way. */
+export const TOOL_CHANGES_WAITING = 16;
+
 /** @param target of a request, such as `/api/action` @returns bytes that its body has at most */
 export function bodyLimit(target: string): number {
   return LARGE_BODIES.get(target) ?? BODY_BYTES;

@@ -1,11 +1,9 @@
 // Runs culvert-wrap as a child for one change. Credentials go to its standard input, never onto its command line.
 import * as z from 'zod/mini';
 import { runHelper } from '../../wrapper/system/run-helper.ts';
+import { TOOL_CHANGE_MS } from '../api/limits.ts';
 import type { ToolAccountsChange } from '../api/schema/accounts.ts';
 import { Problem } from '../problem.ts';
-
-/** A keyring may ask its user for a password; several providers may be slow. */
-const LIMIT_MS = 60_000;
 
 const Refused = z.object({
   ok: z.literal(false),
@@ -33,13 +31,17 @@ export async function runWrapper(
 ): Promise<unknown> {
   const input = change.change === 'add' ? change.credentials.map(line => `${line}\n`).join('') : '';
   const argv: [string, ...string[]] = [program, ...wordsFor(change)];
-  const { exit, stdout, timedOut, error } = await runHelper(argv, { env: childEnv(env), input, timeoutMs: LIMIT_MS });
+  const { exit, stdout, timedOut, error } = await runHelper(argv, {
+    env: childEnv(env),
+    input,
+    timeoutMs: TOOL_CHANGE_MS,
+  });
   if (error)
     throw new Problem('wrapper-failed', `culvert-wrap could not be started: ${error.message}.`, {
       hint: 'Install Culvert again.',
     });
   if (timedOut)
-    throw new Problem('wrapper-failed', `culvert-wrap did not end within ${LIMIT_MS / 1000} s, and was ended.`, {
+    throw new Problem('wrapper-failed', `culvert-wrap did not end within ${TOOL_CHANGE_MS / 1000} s, and was ended.`, {
       hint: 'Try it in a terminal: culvert-wrap doctor',
     });
   const printed = parse(stdout);

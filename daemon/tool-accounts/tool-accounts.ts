@@ -1,6 +1,7 @@
 // Shows the accounts that culvert-wrap holds for command-line tools, and has culvert-wrap change them.
 import { join } from 'node:path';
 import { pathsFor } from '../../wrapper/store/paths.ts';
+import { TOOL_CHANGES_WAITING } from '../api/limits.ts';
 import type { ToolAccounts } from '../api/schema/accounts.ts';
 import type { FeatureContext, ToolAccountsControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
@@ -13,8 +14,6 @@ import { watchWhileWanted } from './watch-while-wanted.ts';
 
 /** Time for which changes are published after a client has read. Clients read again before, while someone looks. */
 const LEASE_MS = 120_000;
-/** Changes that may wait for the one under way. */
-const WAITING = 16;
 
 interface Options {
   /** Absolute path of culvert-wrap. */
@@ -71,7 +70,7 @@ export function createToolAccounts(
       return publish();
     },
     async change(request) {
-      if (waiting >= WAITING)
+      if (waiting >= TOOL_CHANGES_WAITING)
         throw new Problem('busy', message('Too many changes of accounts are waiting. Try again in a few seconds.'));
       waiting += 1;
       const turn = last.then(() => (request.change === 'refresh' ? refresh() : runWrapper(program, request, env)));

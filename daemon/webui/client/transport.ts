@@ -12,7 +12,7 @@ const ACTION_MS = 180_000;
 export function createTransport(): Transport {
   return {
     async request(method, path, headers, body) {
-      const limit = path === '/api/action' ? ACTION_MS : deadlineOf(path);
+      const limit = path === '/api/action' ? ACTION_MS : deadlineOf(method, path);
       try {
         const response = await send(path, { method, headers, signal: AbortSignal.timeout(limit), body: body ?? null });
         return { status: response.status, etag: response.headers.get('etag'), body: await response.text() };
