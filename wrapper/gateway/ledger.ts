@@ -1,9 +1,9 @@
 // Keeps what a gateway knows about the accounts of a provider in memory, and writes what its requests learn a few times a second.
 import type { Context, Credentials } from '../context.ts';
 import { openCredentials } from '../run/accounts/credentials.ts';
+import type { Book } from '../run/book.ts';
 import type { Change } from '../run/journal.ts';
 import { loadPlan } from '../run/load-plan.ts';
-import type { Book } from '../run/turn.ts';
 import { type AuditEntry, writeAudit } from '../store/audit.ts';
 import { directoryFile } from '../store/paths.ts';
 import { type Plan, stampOf } from '../store/plan.ts';

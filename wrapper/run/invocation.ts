@@ -53,6 +53,20 @@ export function readInvocation(args: readonly string[], provider: Rules): Invoca
   };
 }
 
+/** A request, which has a command but no arguments. */
+export function invocationOfRequest(command: string): Invocation {
+  return {
+    args: [],
+    command,
+    passthrough: false,
+    ownCredential: false,
+    once: false,
+    silentJob: [],
+    readsStdin: false,
+    machineReadable: false,
+  };
+}
+
 /** `--key value`, `--key=value`, and for one letter `-kvalue`. */
 export function isOption(arg: string, option: string): boolean {
   if (arg === option || arg.startsWith(`${option}=`)) return true;

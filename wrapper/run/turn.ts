@@ -1,18 +1,19 @@
 // Gives requests an account, and the next one after a limit: with the chooser, cooldowns and audit of a wrapped command.
-import type { Context, Credentials, Invocation, Leases } from '../context.ts';
+import type { Context, Leases } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
-import { type CliState, readState } from '../store/state.ts';
+import type { CliState } from '../store/state.ts';
 import { reason, say } from '../system/errors.ts';
-import { openCredentials } from './accounts/credentials.ts';
 import { LocalLeases } from './accounts/local-leases.ts';
 import { clearChangedCredentials, makeReady } from './accounts/ready.ts';
 import { chooseAccount, jobIn } from './accounts/select-account.ts';
-import { type Candidate, type Choice, isBound, orderCandidates } from './choose/candidates.ts';
-import { costOf, needsUsage } from './choose/capacity.ts';
+import { type Book, bookOnDisk, costIn, Holding, remainingIn } from './book.ts';
+import { byMost, type Candidate, type Choice, isBound, isLate, orderCandidates } from './choose/candidates.ts';
+import { needsUsage } from './choose/capacity.ts';
 import { afterReturning, afterTaking, begin, type Failure, next } from './choose/choose.ts';
 import { cooldownFor, describeFailure, isLimitOfAddress, type Retry } from './choose/failures.ts';
+import { invocationOfRequest } from './invocation.ts';
 import { firstInPool, idsOf, jobInPool, keepJob, RENEW_MS } from './jobs.ts';
-import { type Journal, type Save, startJournal } from './journal.ts';
+import { type Journal, startJournal } from './journal.ts';
 
 /** An account in use. */
 export interface Using {
@@ -20,15 +21,6 @@ export interface Using {
   /** The environment for a program that uses it. */
   environment(): NodeJS.ProcessEnv;
   credentials: Record<string, string>;
-}
-
-/** Source of what is known, and the place for what turns learn. */
-export interface Book {
-  state(): CliState;
-  credentials(): Credentials;
-  save?: Save;
-  /** Cost of requests under way, by account: it is not there for others. */
-  held?: Map<string, number>;
 }
 
 interface Named {
@@ -70,13 +62,13 @@ export class Turn {
   #spent = 0;
   /** The account in use has been settled, with its pause. */
   #isSettled = false;
-  /** The account whose cost is set aside. */
-  #holding: string | undefined;
+  readonly #holding: Holding;
 
   private constructor(plan: Plan, context: Context, parts: Parts) {
     this.#plan = plan;
     this.#context = context;
     this.#parts = parts;
+    this.#holding = new Holding(parts.book, parts.cost);
   }
 
   /** @throws WrapError `unknown-account` and those of the pool */
@@ -93,11 +85,11 @@ export class Turn {
     await clearChangedCredentials(plan, state, credentials);
     if (careful || (!plan.pool && needsUsage(plan)))
       await (await context.load()).refreshUsage(plan, state, context, { credentials });
-    const cost = costIn(named, plan, remainingIn(state, book));
+    const cost = costIn(remainingIn(state, book), command, named.cost, plan);
     const pinned = choice.by === 'default' ? undefined : choice.name;
     const options = { plan, state, context, credentials, cost, pinned };
     const leases = plan.pool ? await (await context.loadPool()).openLeases(options) : new LocalLeases(options);
-    const invocation = invocationOf(command);
+    const invocation = invocationOfRequest(command);
     const { save } = book;
     const runState = state;
     const journal = startJournal({ plan, invocation, runState, context, cost, choice, leases, save, consumer });
@@ -136,7 +128,7 @@ export class Turn {
     const { provider, cli } = this.#plan;
     const { state, journal, leases, choice } = this.#parts;
     this.#refresh();
-    this.#letGo();
+    this.#holding.end();
     const now = this.#context.now();
     const cooldown = cooldownFor(verdict, state.remaining[name]?.resets, now);
     journal.coolDown(name, cooldown, credentials, { account: name, class: verdict.class, ms });
@@ -162,7 +154,7 @@ export class Turn {
   answered(name: string, ok: boolean, started: number, note?: 'lowered'): void {
     const { journal, cost } = this.#parts;
     const ms = this.#context.now() - started;
-    this.#letGo();
+    this.#holding.end();
     if (ok) {
       this.#spent += cost;
       journal.success(name, this.#failures.length > 0, started, {
@@ -206,7 +198,7 @@ export class Turn {
     return this.#parts.leases.refusal;
   }
 
-  /** With a pool whose accounts are all used up: in how many seconds one is free, or 0 where that is not known, and by which failures. */
+  /** Set when all accounts of a pool are used up: seconds until one is free, 0 if unknown, and classes of their failures. */
   get usedUp(): { seconds: number; classes: readonly string[] } | undefined {
     const { usedUp } = this.#parts.leases;
     return usedUp && { seconds: Math.ceil((usedUp.ms ?? 0) / 1_000), classes: usedUp.classes };
@@ -216,7 +208,7 @@ export class Turn {
   left(account: string): number | undefined {
     const { state, book } = this.#parts;
     const left = remainingIn(state, book)[account]?.remaining ?? undefined;
-    return left !== undefined && this.#holding === account ? left + this.cost : left;
+    return left === undefined ? undefined : left + this.#holding.on(account);
   }
 
   /** Notes that the request is not made. */
@@ -229,7 +221,7 @@ export class Turn {
   /** Gives the account back. */
   async finish(): Promise<void> {
     const { leases, journal } = this.#parts;
-    this.#letGo();
+    this.#holding.end();
     if (!this.#isSettled) await leases.settle({ spent: this.#spent });
     await leases.finish();
     journal.store();
@@ -250,15 +242,15 @@ export class Turn {
     for (;;) {
       const step = next(choosing, state);
       if (step.kind === 'end') {
-        this.#letGo();
+        this.#holding.end();
         return undefined;
       }
       // before the first await: another request must not choose the same units
-      this.#hold(step.accounts[0]?.name);
+      this.#holding.move(step.accounts[0]?.name);
       const leased = await leases.next(step.accounts, patient);
       choosing = { ...afterTaking(step.choosing, step.accounts, leased), failures };
       const { account } = leased;
-      this.#hold(account?.name);
+      this.#holding.move(account?.name);
       if (!account) continue;
       const ready = await makeReady(account, { plan, state, context, credentials });
       if (!ready.ok) {
@@ -297,77 +289,8 @@ export class Turn {
     return asMuch.filter(candidate => !failed.has(candidate.account.name) && !(patient && leaves(candidate)));
   }
 
-  #hold(account: string | undefined): void {
-    const { held } = this.#parts.book;
-    if (account === this.#holding) return;
-    this.#letGo();
-    if (!held || account === undefined) return;
-    held.set(account, (held.get(account) ?? 0) + this.cost);
-    this.#holding = account;
-  }
-
-  #letGo(): void {
-    const { held } = this.#parts.book;
-    const account = this.#holding;
-    this.#holding = undefined;
-    if (!held || account === undefined) return;
-    const rest = (held.get(account) ?? 0) - this.cost;
-    if (rest > 0) held.set(account, rest);
-    else held.delete(account);
-  }
-
   /** Others learn as well. */
   #refresh(): void {
     Object.assign(this.#parts.state, this.#parts.book.state());
   }
-}
-
-/** Figures without what requests under way may use. */
-function remainingIn({ remaining }: CliState, { held }: Book): CliState['remaining'] {
-  if (!held || held.size === 0) return remaining;
-  return Object.fromEntries(
-    Object.entries(remaining).map(([name, figures]) => [
-      name,
-      { ...figures, remaining: figures.remaining === null ? null : figures.remaining - (held.get(name) ?? 0) },
-    ]),
-  );
-}
-
-/** Expected use of a request. A pool would refuse one that wants more than any account has, so that is not reserved there. */
-function costIn({ command, cost }: Named, plan: Plan, remaining: CliState['remaining']): number {
-  const usual = costOf(command, plan.provider, plan.capacity);
-  if (cost === undefined || cost === 0) return cost ?? usual;
-  const most = Math.max(0, ...plan.accounts.map(({ name, enabled }) => (enabled && remaining[name]?.remaining) || 0));
-  return plan.pool && most - plan.capacity.reserve < cost ? usual : Math.max(usual, cost);
-}
-
-function isLate({ spent, coolingDown }: Candidate): boolean {
-  return spent || coolingDown;
-}
-
-/** Candidates by the figures that are left: where none has enough for a job, the one with the most does the most of it. */
-function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 'remaining'>): Candidate[] {
-  const left = ({ account, coolingDown }: Candidate) =>
-    coolingDown ? -1 : (remaining[account.name]?.remaining ?? Number.POSITIVE_INFINITY);
-  return candidates.toSorted((a, b) => left(b) - left(a) || 0);
-}
-
-function bookOnDisk(plan: Plan, context: Context): Book {
-  return {
-    state: () => readState(context.paths, plan.cli),
-    credentials: () => openCredentials(plan, context),
-  };
-}
-
-function invocationOf(command: string): Invocation {
-  return {
-    args: [],
-    command,
-    passthrough: false,
-    ownCredential: false,
-    once: false,
-    silentJob: [],
-    readsStdin: false,
-    machineReadable: false,
-  };
 }

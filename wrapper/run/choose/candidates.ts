@@ -71,7 +71,6 @@ export function orderCandidates(
   if (onlyChosen) return ring.slice(0, 1);
   const pinned = named ? ring.slice(0, 1) : [];
   const others = ring.slice(pinned.length);
-  const isLate = (candidate: Candidate) => candidate.coolingDown || candidate.spent;
   const ready = byStrategy(
     others.filter(candidate => !isLate(candidate)),
     state,
@@ -85,6 +84,18 @@ export function orderCandidates(
   ];
   const usable = order.filter(candidate => candidate.availableAt !== null || pinned.includes(candidate));
   return usable.length > 0 ? usable : order.slice(0, 1);
+}
+
+/** Reports whether an account comes after the others, because it cools down or has too little left. */
+export function isLate({ spent, coolingDown }: Candidate): boolean {
+  return spent || coolingDown;
+}
+
+/** Candidates by the figures that are left: where none has enough for a job, the one with the most does the most of it. */
+export function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 'remaining'>): Candidate[] {
+  const left = ({ account, coolingDown }: Candidate) =>
+    coolingDown ? -1 : (remaining[account.name]?.remaining ?? Number.POSITIVE_INFINITY);
+  return candidates.toSorted((a, b) => left(b) - left(a) || 0);
 }
 
 /** The earliest time at which one of the candidates is available again, or `undefined` when each waits for the user. */
