@@ -33,7 +33,8 @@ function certificate(t: TestContext, names = 'DNS:localhost,IP:127.0.0.1,IP:::1'
   const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
   const trusted = join(directory, 'trusted.pem');
   const subject = names.slice(4).split(',')[0];
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', `/CN=${subject}`];
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+  const request = ['req', '-x509', ...newKey, '-nodes', '-days', '2', '-subj', `/CN=${subject}`];
   const alternatives = `subjectAltName=${names}`;
   execFileSync('openssl', [...request, '-keyout', key, '-out', cert, '-addext', alternatives], { stdio: 'ignore' });
   const before = process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
