@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { createClient } from '../../../../daemon/api/client.ts';
 import { signIn } from '../../../../daemon/cli/commands/traffic/portal.ts';
 import type { Context } from '../../../../daemon/cli/context.ts';
@@ -14,25 +14,30 @@ import { findLogin } from '../../../../daemon/networks/portal/probe.ts';
 import { createHome } from '../../../support/daemon/command.ts';
 import { type LoginPageStage, setLoginPage } from '../../../support/killswitch/login-page.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
+import { bundleScript } from '../../../support/script.ts';
 import { signal } from '../../../support/signal.ts';
+import { temporary } from '../../../support/temporary.ts';
 import { until } from '../../../support/until.ts';
 
 /** Five seconds are promised; a busy machine takes some to look. */
 const CLOSES = { limitMs: 8_000, pollMs: 100 };
 
-/** A daemon in a process of its own, which says that the kill switch is on. */
+/** Listens at the socket that it is given, and says that the kill switch is on. */
+const DAEMON = `
+  import { symlinkSync } from 'node:fs';
+  import { startListeners } from '${resolve('test/support/daemon/listeners.ts')}';
+  import { NO_KILL_SWITCH } from '${resolve('daemon/state/store.ts')}';
+  const { daemon, socket } = await startListeners({ after() {} });
+  symlinkSync(socket, process.argv[2]);
+  daemon.state.set('status', { ...daemon.state.snapshot().status, state: 'disconnected' });
+  daemon.state.set('killSwitch', { ...NO_KILL_SWITCH, enabled: true, active: true });
+  console.log('ready');`;
+const program = bundleScript({ text: DAEMON }, temporary({ after }, 'daemon'));
+
+/** A daemon in a process of its own. */
 async function startDaemon(t: TestContext) {
   const home = createHome(t);
-  const program = `
-    import { startDaemon } from '${resolve('test/support/daemon/command.ts')}';
-    import { NO_KILL_SWITCH } from '${resolve('daemon/state/store.ts')}';
-    const { daemon } = await startDaemon({ after() {} }, ${JSON.stringify(home)});
-    daemon.state.set('status', { ...daemon.state.snapshot().status, state: 'disconnected' });
-    daemon.state.set('killSwitch', { ...NO_KILL_SWITCH, enabled: true, active: true });
-    console.log('ready');`;
-  const daemon = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const daemon = spawn(process.execPath, [program, home.socket], { stdio: ['ignore', 'pipe', 'inherit'] });
   t.after(() => daemon.kill('SIGKILL'));
   await once(daemon.stdout, 'data');
   return { home, daemon };
