@@ -16,25 +16,32 @@ interface Shared {
 }
 
 const newest = new WeakMap<Context, Shared>();
+const ended = new WeakSet<Context>();
 
 /**
  * The store of a pool for one run or request, which closes it.
  * @throws WrapError as `openPool`
  */
 export async function useStore(pool: Pool, context: Context): Promise<Store> {
-  if (!context.sharesStore) return await openPool(pool, context);
+  // a request may end after its gateway, when it is too late to close a shared one
+  if (!context.sharesStore || ended.has(context)) return await openPool(pool, context);
   const shared = sharedFor(pool, context);
   shared.users += 1;
   try {
     return { ...(await shared.opened), close: () => letGo(shared) };
   } catch (error) {
-    if (newest.get(context) === shared) closeShared(context);
+    if (newest.get(context) === shared) forget(context);
     throw error;
   }
 }
 
 /** Closes the store of a gateway that ends. */
 export function closeShared(context: Context): void {
+  ended.add(context);
+  forget(context);
+}
+
+function forget(context: Context): void {
   const shared = newest.get(context);
   newest.delete(context);
   if (shared) letGo(shared);
@@ -45,7 +52,7 @@ function sharedFor(pool: Pool, context: Context): Shared {
   const now = context.now();
   const current = newest.get(context);
   if (current?.pool === text && Math.abs(now - current.since) < SHARED_MS) return current;
-  closeShared(context);
+  forget(context);
   const shared = { pool: text, since: now, opened: openPool(pool, context), users: 1 };
   newest.set(context, shared);
   return shared;

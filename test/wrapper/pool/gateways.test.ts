@@ -6,6 +6,9 @@ import { request } from 'node:http';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { Ledger } from '../../../wrapper/gateway/ledger.ts';
+import { useStore } from '../../../wrapper/pool/shared.ts';
+import { until } from '../../support/until.ts';
 import { contextOf, homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 
@@ -90,6 +93,24 @@ test('requests at a gateway share one connection to the store', async t => {
   const before = await connections();
   for (let count = 0; count < 5; count += 1) assert.equal(await asks[0]!(), 408);
   assert.equal((await connections()) - before, 1);
+});
+
+test('a request that ends after its gateway leaves no connection open', async t => {
+  const store = await storeServer(t);
+  const box = homeFor(t, 1, AB);
+  fs.appendFileSync(path.join(box.config, 'config.toml'), `[pool]\nurl = "${store.url}"\nmachine = "one"\n`);
+  const ledger = new Ledger('fake', contextOf(box));
+  const { pool } = await ledger.plan();
+  await ledger.close();
+  const late = await useStore(pool!, ledger.context);
+  await late.status('fake');
+  const connections = async () =>
+    String(await store.client.client('LIST'))
+      .trim()
+      .split('\n').length;
+  assert.equal(await connections(), 2);
+  late.close();
+  await until(async () => (await connections()) === 1);
 });
 
 test('an answer about a job does not wait for a store that hangs', async t => {
