@@ -6,6 +6,7 @@ import type { FakeDaemon } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';
 import { app, logEntry } from '../support/gnome/initial.ts';
 import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
+import { FULL } from '../support/thoroughness.ts';
 import { until } from '../support/until.ts';
 
 describe('long lists', { skip: missing('xdotool'), concurrency: false }, () => {
@@ -114,7 +115,7 @@ describe('long lists', { skip: missing('xdotool'), concurrency: false }, () => {
     };
     for (let i = 0; i < 3; i++) await refill();
     const before = memory();
-    for (let i = 0; i < 6; i++) await refill();
+    for (let i = 0; i < (FULL ? 6 : 3); i++) await refill();
     // 200 rows of the log and as many of the apps are about 20 MB
     assert.ok(memory() < before + 40_000, `${before} kB, then ${memory()} kB`);
     assert.doesNotMatch(stage.panel.output(), /Attempting to call back/);
