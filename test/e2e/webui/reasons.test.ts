@@ -5,10 +5,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { PAGE_NAMES } from '../../../daemon/view/form.ts';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
 import { emulate, openTab, SETUP_STATES, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
 import { createHome, getJson, start } from '../../support/e2e/culvert.ts';
-import { PAGES } from '../../support/e2e/steps.ts';
 import { freePort } from '../../support/ports.ts';
 import { inTurn } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
@@ -65,13 +64,13 @@ const READ_FAINT = `(() => {
     .map(([ratio, element]) => ratio.toFixed(1) + ': ' + element.outerHTML);
 })()`;
 
-async function turn(page: Page, name: keyof typeof PAGES): Promise<void> {
+async function turn(page: Page, name: PageName): Promise<void> {
   await page.evaluate(`location.hash = '#/${name}'`);
-  await page.getByRole('heading', { level: 1, name: PAGES[name], exact: true }).waitFor();
+  await page.locator(`main[data-page="${name}"]`).waitFor();
 }
 
 /** The controls of pages that can't be used, those behind "Advanced" among them. */
-async function survey(page: Page, names: readonly (keyof typeof PAGES)[] = PAGE_NAMES): Promise<Inert[]> {
+async function survey(page: Page, names: readonly PageName[] = PAGE_NAMES): Promise<Inert[]> {
   const inert: Inert[] = [];
   for (const name of names) {
     await turn(page, name);
@@ -98,7 +97,7 @@ function assertReasons(inert: readonly Inert[], what: string, ids: readonly stri
 }
 
 /** A button that appears a moment after the page can't be used, and says why. */
-async function assertInert(page: Page, name: keyof typeof PAGES, button: string): Promise<void> {
+async function assertInert(page: Page, name: PageName, button: string): Promise<void> {
   await turn(page, name);
   await page.getByRole('button', { name: button, exact: true }).waitFor();
   const inert = await page.evaluate<Omit<Inert, 'page'>[]>(READ_INERT);
@@ -140,7 +139,7 @@ test('each control that can’t be used has its reason in sight', async t => {
   await getJson(web.port, '/api/snapshot?fresh=1');
   await turn(page, 'connection');
   await page.getByText('WARP can’t be turned off here.').first().waitFor();
-  const managed = await survey(page);
+  const managed = await survey(page, inTurn(PAGE_NAMES, PAGE_NAMES.indexOf('mode')));
   assertReasons(managed, 'managed');
   const texts = managed.flatMap(({ page, reasons }) => (page === 'mode' ? reasons.map(([, text]) => text) : []));
   assert.ok(texts.includes('Your organization decides the mode.'), texts.join('\n'));

@@ -104,8 +104,9 @@ export const STEPS: readonly Step[] = [
   ['mode', fill('Virtual network', 'f00d')],
   ['mode', press('FedRAMP High environment: Use')],
   ['mode', press('Normal environment: Use')],
-  ['advanced', confirmed('Reset all settings of WARP: Reset…', 'Reset')],
+  // in proxy mode each answer of the emulator takes a start of Node
   ['apps', confirmed('Tunnel Only Chosen Apps', 'Tunnel Chosen Apps')],
+  ['advanced', confirmed('Reset all settings of WARP: Reset…', 'Reset')],
   ['account', fill('License key', 'abcd1234-abcd1234-abcd1234')],
   ['account', press('Replace keys: Replace')],
   // on a machine that is too slow for the local proxy, its change was reverted, and nothing is connected
