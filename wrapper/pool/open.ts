@@ -19,9 +19,15 @@ export type Passwords = { [key in keyof typeof PASSWORD_SLOTS]?: string | undefi
 /**
  * The store of a pool; connected to with the first operation.
  * @param asked the passwords that are not stored yet
+ * @param onUnreachable called when an operation failed because the store can't be reached
  * @throws WrapError `pool-address`, `pool-password`, `pool-authorities`
  */
-export async function openPool(pool: Pool, context: Pick<Context, 'env'>, asked: Passwords = {}): Promise<Store> {
+export async function openPool(
+  pool: Pool,
+  context: Pick<Context, 'env'>,
+  asked: Passwords = {},
+  onUnreachable?: () => void,
+): Promise<Store> {
   const { url, user } = pool;
   const password = asked.password ?? (await passwordOf('password', pool, context));
   const ofSentinels = asked.sentinel_password ?? (await passwordOf('sentinel_password', pool, context));
@@ -29,7 +35,7 @@ export async function openPool(pool: Pool, context: Pick<Context, 'env'>, asked:
   const ca = pool.ca === undefined ? undefined : authoritiesIn(pool.ca);
   // the client library takes 25 ms to load
   const { openStore } = await import('./store/store.ts');
-  return openStore({ url, user, password, sentinel, ca, timeoutMs: parseDuration(pool.timeout) });
+  return openStore({ url, user, password, sentinel, ca, timeoutMs: parseDuration(pool.timeout), onUnreachable });
 }
 
 /** @throws WrapError `pool-authorities` */

@@ -4,7 +4,7 @@ import type { Pool } from '../store/config.ts';
 import { openPool } from './open.ts';
 import type { Store } from './store/store.ts';
 
-/** A password may change, and a connection may have died while the machine slept. */
+/** A password may change. */
 const SHARED_MS = 60_000;
 
 interface Shared {
@@ -30,7 +30,7 @@ export async function useStore(pool: Pool, context: Context): Promise<Store> {
   try {
     return { ...(await shared.opened), close: () => letGo(shared) };
   } catch (error) {
-    if (newest.get(context) === shared) forget(context);
+    replace(shared, context);
     throw error;
   }
 }
@@ -47,13 +47,20 @@ function forget(context: Context): void {
   if (shared) letGo(shared);
 }
 
+/** Has the next request open the store again. */
+function replace(shared: Shared, context: Context): void {
+  if (newest.get(context) === shared) forget(context);
+}
+
 function sharedFor(pool: Pool, context: Context): Shared {
   const text = JSON.stringify(pool);
   const now = context.now();
   const current = newest.get(context);
   if (current?.pool === text && Math.abs(now - current.since) < SHARED_MS) return current;
   forget(context);
-  const shared = { pool: text, since: now, opened: openPool(pool, context), users: 1 };
+  // a connection may be dead without a sign, after sleep or a change of network: the next request opens another one
+  const opened = openPool(pool, context, {}, () => replace(shared, context));
+  const shared: Shared = { pool: text, since: now, opened, users: 1 };
   newest.set(context, shared);
   return shared;
 }

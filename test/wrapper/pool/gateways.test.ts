@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { request } from 'node:http';
+import { connect, createServer, type Socket } from 'node:net';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
@@ -140,6 +141,31 @@ test('a gateway without its store refuses, and goes on when the store is back', 
   assert.equal(calls.length, 1);
   await store.start();
   assert.equal(await ask!(), 200);
+});
+
+test('one request fails on a connection to the store that is dead without a sign, and the next one goes on', async t => {
+  const store = await storeServer(t);
+  const { port } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
+  const sockets: Socket[] = [];
+  const proxy = createServer(client => {
+    const upstream = connect(store.socket);
+    sockets.push(client, upstream);
+    for (const socket of [client, upstream]) socket.on('error', () => {});
+    client.pipe(upstream).pipe(client);
+  });
+  await once(proxy.listen(path.join(store.directory, 'proxy')), 'listening');
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+  const box = homeFor(t, port, AB);
+  const pool = `[pool]\nurl = "valkey+unix://${store.directory}/proxy"\nmachine = "one"\n`;
+  fs.appendFileSync(path.join(box.config, 'config.toml'), pool);
+  const { ask } = await openGateway(t, box);
+  const statusOf = async () => (await ask('/scrape', { method: 'POST', body: '{}' })).status;
+  assert.equal(await statusOf(), 200);
+  for (const socket of sockets) socket.unpipe().resume();
+  assert.deepEqual([await statusOf(), await statusOf()], [500, 200]);
 });
 
 test('a gateway without its store uses its share of the reserve, and no more', async t => {

@@ -26,6 +26,8 @@ export interface ConnectOptions {
   ca?: string | undefined;
   timeoutMs: number;
   script: Script;
+  /** Called when an operation failed because the store can't be reached. */
+  onUnreachable?: (() => void) | undefined;
 }
 
 export interface Script {
@@ -86,7 +88,9 @@ export function connect(options: ConnectOptions): Connection {
       try {
         [, reply] = await within(Promise.all([login, evaluated]), timeoutMs);
       } catch (error) {
-        throw error instanceof StoreUnreachable ? error : failure(error, last, address, options);
+        const failed = error instanceof StoreUnreachable ? error : failure(error, last, address, options);
+        if (failed instanceof StoreUnreachable) options.onUnreachable?.();
+        throw failed;
       }
       if (typeof reply !== 'string') throw new StoreUnreachable(NOT_A_REPLY);
       return reply;
