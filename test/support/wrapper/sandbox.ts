@@ -95,6 +95,7 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
   const unplanned = new Set<string>();
   const start = (program: string, args: readonly string[] = [], options: RunOptions = {}) => {
     compilePlans();
+    putCode();
     const own = Object.fromEntries(
       Object.entries({ ...env, ...options.env }).filter(([, value]) => value !== undefined),
     );
@@ -135,7 +136,6 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
   const putShim = (cli: string) => {
     const { bin, auth_command: authCommand, sources, programs } = installing(cli);
     install({ cli, bin, authCommand, paths: sources.paths, programs, search: env.PATH });
-    fs.cpSync(compiledCode(), path.join(box.state, 'code'), { recursive: true });
   };
   /** As the commands that change the configuration do: a first run that does so takes three times as long. */
   const compilePlans = () => {
@@ -146,6 +146,11 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
     } catch {
       // the program says what is wrong with the configuration
     }
+  };
+  const putCode = () => {
+    const code = path.join(box.state, 'code');
+    if (fs.existsSync(path.join(box.state, 'plans')) && !fs.existsSync(code))
+      fs.cpSync(compiledCode(), code, { recursive: true });
   };
   const box: Sandbox = {
     home,
