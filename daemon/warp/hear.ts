@@ -1,5 +1,6 @@
 // Records the messages of the listening tunnel CLI in the tunnel store.
-import { type CommandLog, redact } from '../state/command-log.ts';
+import type { CommandLog } from '../state/command-log.ts';
+import { redact } from '../state/redact.ts';
 import type { State } from '../state/store.ts';
 import type { CliTracker } from './cli/cli-info.ts';
 import { blockedBy } from './cli/failures.ts';

@@ -1,6 +1,6 @@
 // Replaces what identifies a person, a machine or a network by placeholders that stay the same within one bundle.
 import { isIP } from 'node:net';
-import { redact as blankSecrets } from '../../state/command-log.ts';
+import { redact as blankSecrets } from '../../state/redact.ts';
 import { covers } from '../world/facts.ts';
 
 export interface Redactor {

@@ -1,6 +1,6 @@
 // Parses the registration of this device: the account, and the devices that share it.
 import type { Account, Device } from '../../api/schema.ts';
-import { maskLicense } from '../../state/command-log.ts';
+import { maskLicense } from '../../state/redact.ts';
 import { isObject, type Json, jsonOf, linesOf, stringOf } from './output.ts';
 
 export type RegistrationReading = Omit<Account, 'ok' | 'devices'>;

@@ -1,7 +1,7 @@
 // Every parser of the tunnel CLI's output takes linear time: no output, however made, can hold the event loop.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { redact } from '../../../../daemon/state/command-log.ts';
+import { redact } from '../../../../daemon/state/redact.ts';
 import { parseVersion } from '../../../../daemon/warp/cli/version.ts';
 import { createSplitter } from '../../../../daemon/warp/listen/messages.ts';
 import { failureOf, jsonOf, linesOf } from '../../../../daemon/warp/parse/output.ts';
