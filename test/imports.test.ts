@@ -131,7 +131,12 @@ const WALLS: [importer: RegExp, imported: RegExp, reason: string][] = [
   [/^daemon\/view\//, /^(?!\.\/daemon\/(?:api|view)\/)/, 'what clients share has the contract and itself only'],
   [/^daemon\/system\//, /^\.\/(?!daemon\/(?:api|system)\/)/, 'primitives are below everything else'],
   [/^daemon\/emulator\//, /^\.\/(?!daemon\/(?:emulator|system)\/)/, 'it shares nothing with what reads warp-cli'],
-  [/^daemon\/killswitch\/(?:service|rules)\//, NODE, 'root runs it on GJS'],
+  [/^daemon\/killswitch\/(?!client\/)/, NODE, 'root runs it on GJS'],
+  [
+    /^daemon\/killswitch\/(?!client\/)/,
+    /^\.\/daemon\/killswitch\/client\//,
+    'root runs it without the daemon’s client',
+  ],
   [
     /^daemon\/killswitch\/service\//,
     /^\.\/(?!daemon\/killswitch\/(?!client\/))/,
