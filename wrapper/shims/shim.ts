@@ -29,9 +29,8 @@ export interface Programs {
 /**
  * The text of a shim. Without an account it starts the original only. With one account whose credential is in a file or
  * a variable, `shortcutFile` may do the whole work; otherwise Node runs. Its here-documents are empty pipes for
- * `pipes.ts`, left out when the caller uses these descriptors. `--v8-pool-size=0` leaves out Node's helper threads, which
- * saves 3 % of its start. An option of V8 itself would cost 7 ms: Node's own modules are compiled ahead for V8's default
- * options alone.
+ * `pipes.ts`, left out when the caller uses these descriptors. `--v8-pool-size=0` leaves out Node's helper threads. An
+ * option of V8 itself would cost 7 ms: Node's own modules are compiled ahead for V8's default options alone.
  *
  * Its variables have names that no caller exports, because assigning to an exported one would change the upstream's
  * environment:

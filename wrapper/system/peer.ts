@@ -1,9 +1,5 @@
 // Finds the user at the other end of a loopback connection in the kernel's socket tables.
-import { close, open, read } from 'node:fs';
-import { promisify } from 'node:util';
-
-/** Loading node:fs/promises, which nothing else in a start needs, takes 2 ms. */
-const [openAsync, readAsync] = [promisify(open), promisify(read)];
+import { open } from 'node:fs/promises';
 
 export interface Ends {
   /** Our end. */
@@ -104,18 +100,18 @@ const MAX_READS = 16;
  * @throws NodeJS.ErrnoException when the kernel has the table and does not give it (EMFILE).
  */
 export async function readTable(table: Table): Promise<string> {
-  const fd = await openAsync(`/proc/net/${table}`, 'r').catch((error: NodeJS.ErrnoException) => {
+  const file = await open(`/proc/net/${table}`, 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null; // no IPv6
     throw error;
   });
-  if (fd === null) return '';
+  if (file === null) return '';
   try {
     let text = '';
     for (const pages: Buffer[] = []; ; ) {
       const more = Math.min(Math.max(1, pages.length), MAX_READS - pages.length);
       for (let i = 0; i < more; i++) pages.push(Buffer.allocUnsafe(PAGE_BYTES));
       // none may be under way when the file is closed
-      const reads = await Promise.allSettled(pages.map(page => readAsync(fd, page, 0, PAGE_BYTES, null)));
+      const reads = await Promise.allSettled(pages.map(page => file.read(page, 0, PAGE_BYTES, null)));
       const rows = reads.map((read, i) => {
         if (read.status === 'rejected') throw read.reason;
         return pages[i]!.toString('latin1', 0, read.value.bytesRead);
@@ -125,7 +121,7 @@ export async function readTable(table: Table): Promise<string> {
       if (rows.some(row => row === '')) return text;
     }
   } finally {
-    close(fd, () => {});
+    await file.close();
   }
 }
 
