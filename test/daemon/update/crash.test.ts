@@ -237,7 +237,7 @@ const environment = (home: string) => ({
   APPIMAGE: image(home),
 });
 
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 120_000;
 
 function run(home: string, kind: Kind, source: Source, prefix: string[] = []) {
   const [program, ...words] = [...prefix, ...updating(kind, source)];
