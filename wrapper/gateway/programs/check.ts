@@ -4,6 +4,7 @@ import type { HttpProvider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';
 import { loadPlan } from '../../run/load-plan.ts';
+import type { Finding } from '../../shims/check.ts';
 import type { Plan } from '../../store/plan.ts';
 import { resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
 import { type GatewayFile, gatewayClis, isValid, readGateway } from '../../store/tokens.ts';
@@ -13,13 +14,6 @@ import { listenerOf, readTable } from '../../system/peer.ts';
 import { isPlaceholder } from '../gateway.ts';
 import { urlOf } from '../port.ts';
 import { accepts } from './probe.ts';
-
-/** Result of a check. */
-export interface Checked {
-  level: 'ok' | 'warning' | 'problem';
-  what: string;
-  fix?: string;
-}
 
 /** A program that is started with variables. */
 interface Program {
@@ -39,8 +33,8 @@ interface Gateway {
 }
 
 /** Checks the gateways of this user, and the programs that run with their variables. */
-export async function checkGateways(context: Context): Promise<Checked[]> {
-  const findings: Checked[] = [];
+export async function checkGateways(context: Context): Promise<Finding[]> {
+  const findings: Finding[] = [];
   let programs: Program[] | undefined;
   for (const cli of gatewayClis(context.paths)) {
     const file = readGateway(context.paths, cli);
@@ -65,7 +59,7 @@ export async function checkGateways(context: Context): Promise<Checked[]> {
 }
 
 /** Looks whose the port is for which programs have a token. */
-async function checkListener({ cli, url, file: { port, tokens }, now }: Gateway): Promise<Checked[]> {
+async function checkListener({ cli, url, file: { port, tokens }, now }: Gateway): Promise<Finding[]> {
   if (port === undefined || !tokens.some(token => isValid(token, now))) return [];
   const owner = listenerOf(await readTable('tcp'), port);
   if (owner === undefined) {
@@ -78,12 +72,12 @@ async function checkListener({ cli, url, file: { port, tokens }, now }: Gateway)
 }
 
 /** Asks the gateway about each placeholder that it should accept. Only after `checkListener`: no other user is to get one. */
-async function checkPlaceholders(programs: Program[], { cli, http, url, file, now }: Gateway): Promise<Checked[]> {
+async function checkPlaceholders(programs: Program[], { cli, http, url, file, now }: Gateway): Promise<Finding[]> {
   const { port } = file;
   if (port === undefined) return [];
   const users = new Map(programs.map(({ name, env }) => [env[http.key_variable] ?? '', name]));
   const asked = [...users].filter(([placeholder]) => isAdmitted(placeholder, file, now));
-  const findings = asked.map(async ([placeholder, name]): Promise<Checked[]> => {
+  const findings = asked.map(async ([placeholder, name]): Promise<Finding[]> => {
     if (await accepts(port, placeholder, http)) return [];
     const what = `${cli}: what listens at ${url} does not accept the placeholder of ${name}, as the gateway would`;
     return [{ level: 'problem', what, fix: `end it, and run \`culvert-wrap serve ${cli}\`` }];
@@ -91,9 +85,9 @@ async function checkPlaceholders(programs: Program[], { cli, http, url, file, no
   return (await Promise.all(findings)).flat();
 }
 
-function checkProgram(program: Program, { cli, http, url, file, keys, now }: Gateway): Checked[] {
+function checkProgram(program: Program, { cli, http, url, file, keys, now }: Gateway): Finding[] {
   const { name, env } = program;
-  const findings: Checked[] = [];
+  const findings: Finding[] = [];
   const left = Object.entries(env).find(([, value]) => value !== undefined && keys.has(value))?.[0];
   const fix = `start it with variables of \`culvert-wrap serve ${cli} --env\``;
   if (left !== undefined)
