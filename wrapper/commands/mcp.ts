@@ -5,12 +5,14 @@ import type { Context } from '../context.ts';
 import { httpOf } from '../gateway/gateway.ts';
 import { portOf, urlOf } from '../gateway/port.ts';
 import { applyChange, type FileChange, planChanges, shownDoor, type Wanted } from '../mcp/clients.ts';
+import { describe } from '../mcp/describe.ts';
 import { accountIn, isKey } from '../mcp/key-references.ts';
-import { forgetOriginals, keepOriginal, type Original, readOriginals } from '../mcp/originals.ts';
+import { digestOf, forgetRestored, type Kept, keepOriginal, readOriginals } from '../mcp/originals.ts';
 import { type Door, withKeys } from '../mcp/remote.ts';
 import { findOnPath } from '../store/installs.ts';
 import { NAME } from '../store/paths.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
+import { takeLock } from '../system/files.ts';
 import { randomHex, sha256 } from '../system/hash.ts';
 import { readKeys, takeKeys } from './accounts/client-keys.ts';
 import { emit } from './print.ts';
@@ -39,7 +41,7 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
   const originals = readOriginals(context.paths);
   /** Keys to take, or references to keys that return, with their tools. */
   const found = new Map<string, string>();
-  const swapKey: Wanted['swapKey'] = (text, cli) => {
+  const swapKey = (text: string, cli: string) => {
     if (put ? isKey(text) : accountIn(text)) found.set(text, cli);
     return text;
   };
@@ -54,11 +56,20 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
   const isWanted =
     options.yes || (possible.length > 0 && isatty(0) && isatty(2) && (await confirm('Change it? [y/N] ')));
   const plan = { wanted, possible, found, catalog };
-  if (isWanted) await (put ? putIn(plan, options, context) : restore(plan, context));
-  const files = changes.map(({ client, file, servers, text }) => ({
+  if (isWanted) {
+    // two at a time would choose the same name for their accounts, and one key would replace the other
+    const release = takeLock(context.paths.mcpOriginals.replace('.json', ''));
+    try {
+      await (put ? putIn(plan, options, context) : restore(plan, context));
+    } finally {
+      release();
+    }
+  }
+  const files = changes.map(({ client, file, servers, left, text }) => ({
     client,
     file,
     servers: servers.map(({ server, before, after }) => ({ server, before, after })),
+    left,
     changed: isWanted === true && text !== undefined,
   }));
   if (options.json) emit(true, { files }, '');
@@ -79,42 +90,47 @@ async function putIn(
   options: ClientOptions,
   context: Context,
 ): Promise<void> {
-  const keys = await takeKeys(found, options, catalog, context);
+  const references = await takeKeys(found, options, catalog, context);
   const ports = await portsFor(possible, context);
-  const doorOf: Wanted['doorOf'] = (cli, original) => {
-    const kept = withKeys(original, text => keys.get(text)?.reference ?? text);
-    return openDoor(cli, kept, ports[cli]!, { catalog, context });
+  const doorOf: Wanted['doorOf'] = (cli, original, file) => {
+    if ([original.inUrl, original.inHeader].some(text => isKey(text) && !references.has(text))) return undefined;
+    const kept = withKeys(original, text => references.get(text) ?? text);
+    return openDoor({ ...kept, cli, file }, ports[cli]!, { catalog, context });
   };
-  const swapKey: Wanted['swapKey'] = (text, cli) => {
-    const { reference = text, reads } = keys.get(text) ?? {};
-    if (reads === undefined) return reference;
-    say(
-      `a key of ${cli} stays with its client: ${accountIn(reference)!.name} reads it from ${reads}, which the client sets`,
-    );
-    return text;
+  const swapKey: Wanted['swapKey'] = (text, cli, place) => {
+    const reference = references.get(text);
+    if (reference !== undefined && place)
+      keepOriginal(context.paths, digestOf(place), {
+        file: place[0]!,
+        cli,
+        token: '',
+        url: '',
+        inUrl: '',
+        inHeader: reference,
+      });
+    return reference;
   };
   for (const change of planChanges({ ...wanted, doorOf, swapKey }, catalog, context)) applyChange(change);
 }
 
 /** Restores the files, with the keys that accounts hold. */
-async function restore({ wanted, possible, found, catalog }: Plan, context: Context): Promise<void> {
-  const restored = possible.flatMap(({ servers }) =>
-    servers.flatMap(each => ('cli' in each ? (each.digest ?? []) : [])),
-  );
-  const inOriginals = restored.flatMap(digest => [wanted.originals[digest]!.inUrl, wanted.originals[digest]!.inHeader]);
-  const references = new Set([...found.keys(), ...inOriginals.filter(text => accountIn(text))]);
-  const keys = await readKeys(references, catalog, context);
+async function restore({ wanted, found, catalog }: Plan, context: Context): Promise<void> {
+  const keys = await readKeys(found.keys(), catalog, context);
   const swapKey = (text: string) => keys.get(text) ?? text;
-  const entries = Object.entries(wanted.originals).map(([digest, kept]) => [digest, withKeys(kept, swapKey)] as const);
-  for (const change of planChanges({ ...wanted, originals: Object.fromEntries(entries), swapKey }, catalog, context)) {
+  for (const change of planChanges({ ...wanted, swapKey }, catalog, context)) {
     applyChange(change);
-    for (const reference of references) {
+    for (const reference of found.keys()) {
       if (keys.has(reference) || !change.text?.includes(reference)) continue;
       const { cli, name } = accountIn(reference)!;
       say(`${change.file}: there is no account "${name}" of ${cli} anymore; write its key in place of ${reference}`);
     }
   }
-  forgetOriginals(context.paths, restored);
+  const left = forgetRestored(context.paths);
+  if (left.length === 0) return;
+  process.exitCode = EXIT.data;
+  say(
+    `still without their keys: ${left.join(', ')}; write the keys there by hand, or remove the servers, then repeat this`,
+  );
 }
 
 /** The ports of the gateways that servers over HTTP get. */
@@ -127,43 +143,14 @@ async function portsFor(changes: readonly FileChange[], context: Context): Promi
 
 /** Makes a token for a server over HTTP, and keeps what it replaces. */
 function openDoor(
-  cli: string,
-  original: Original,
+  original: Omit<Kept, 'token'>,
   port: number,
   { catalog, context }: { catalog: Catalog; context: Context },
 ): Door {
+  const { cli } = original;
   const token = `mcp-${randomHex(3)}`;
   const http = httpOf({ cli, provider: providerOf(catalog, cli) });
   const placeholder = addToken(cli, token, {}, { http, context });
-  keepOriginal(context.paths, sha256(placeholder), { ...original, cli, token });
+  keepOriginal(context.paths, sha256(placeholder), { ...original, token });
   return { url: urlOf(port), placeholder };
-}
-
-/** The differences, as lines of a diff. */
-function describe(changes: readonly FileChange[], put: boolean): string {
-  if (changes.length === 0)
-    return `No client uses a server ${put ? 'of the catalog directly' : 'through culvert-wrap'}.\n`;
-  return changes
-    .map(({ file, servers, text }) => {
-      const lines = servers.flatMap(each => [
-        `  ${each.server}`,
-        `- ${JSON.stringify(each.before)}`,
-        `+ ${JSON.stringify(each.after)}`,
-        ...(put ? notesOn(each) : []),
-      ]);
-      const why = servers.length === 0 ? 'comments' : 'a layout of its own';
-      if (text === undefined) lines.push(`  It has ${why}: change it by hand.`);
-      return `${file}\n${lines.join('\n')}\n`;
-    })
-    .join('\n');
-}
-
-function notesOn(change: FileChange['servers'][number]): string[] {
-  if ('cli' in change)
-    return [
-      `  It needs the gateway: culvert-wrap serve ${change.cli} --install`,
-      `  Its key moves to an account of ${change.cli}, and back with \`mcp uninstall\`.`,
-    ];
-  if (change.keys.length === 0) return [];
-  return [`  Its ${change.keys.join(', ')} moves to an account of ${change.tool}, and back with \`mcp uninstall\`.`];
 }

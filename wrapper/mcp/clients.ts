@@ -1,14 +1,15 @@
 // Finds the servers of the catalog in the configuration of MCP clients, and puts `culvert-wrap mcp` or a gateway in front of them.
 import { realpathSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { NAME } from '../store/paths.ts';
 import { expandHome, readText, writeAtomic } from '../system/files.ts';
 import { isRecord, isText } from '../system/shape.ts';
-import { entryFor } from './entry.ts';
+import { behind, type CommandLine, isOurs, keyVariableIn, shown, without } from './command-line.ts';
+import { type Entry, entryFor } from './entry.ts';
 import { accountIn, isKey } from './key-references.ts';
-import type { Original, Originals } from './originals.ts';
+import { digestOf, type Original, type Originals } from './originals.ts';
 import { type AddressChange, type Door, putBehind, takeOut } from './remote.ts';
 
 /** Files of clients, and where in them the servers are; `*` stands for each key. */
@@ -22,12 +23,7 @@ const CLIENTS: readonly { client: string; file: string; places: readonly string[
   { client: 'project', file: '.mcp.json', places: ['mcpServers'] },
 ];
 
-/** A command line in a configuration. */
-interface CommandLine {
-  command: string;
-  args: string[];
-}
-
+/** A change of a command line, for people: what may be a key is left out. */
 interface CommandChange {
   before: CommandLine;
   after: CommandLine;
@@ -37,17 +33,27 @@ interface CommandChange {
   keys: string[];
 }
 
+/** Why a key or a reference stays. */
+const SHARED = 'a project shares this file, so keys neither leave it nor get into it';
+const UNRECORDED = '`mcp install` did not put this reference there; write the key by hand if it is yours';
+
 /** A server whose command line or address changes. */
 type ServerChange = { server: string } & (CommandChange | AddressChange);
+
+/** A key or a reference that stays in an entry, and why. */
+interface Left {
+  server: string;
+  why: string;
+}
 
 /** The change that is asked for. */
 export interface Wanted {
   /** Path of `culvert-wrap`, or `undefined` to take it out. */
   program: string | undefined;
-  /** The gateway for a client's server over HTTP. */
-  doorOf: (cli: string, original: Original) => Door;
-  /** Replacement of a key, or of a reference, in a variable of an entry. */
-  swapKey: (text: string, cli: string) => string;
+  /** The gateway for a client's server over HTTP in this file; `undefined` where its key stays. */
+  doorOf: (cli: string, original: Original, file: string) => Door | undefined;
+  /** Replacement of a key, or of a reference, in an entry of this file; `undefined` where it stays. */
+  swapKey: (text: string, cli: string, place?: readonly string[]) => string | undefined;
   originals: Originals;
 }
 
@@ -55,10 +61,23 @@ export interface Wanted {
 export interface FileChange {
   client: string;
   file: string;
-  /** None where the file can't be read, and names a server. */
   servers: ServerChange[];
-  /** The whole new text; `undefined` where the file has comments or a layout that would be lost. */
+  left: Left[];
+  /** The whole new text, if it changes. */
   text: string | undefined;
+  /** Why a file that should be changed can't be: what would be lost. */
+  byHand?: 'comments' | 'a layout of its own';
+}
+
+/** Context of a change to the entries of one table. */
+interface Table extends Wanted {
+  catalog: Pick<Catalog, 'providers'>;
+  file: string;
+  /** The names down to the table. */
+  path: readonly string[];
+  /** Others have the file as well, so no key leaves it and none gets there. */
+  isShared: boolean;
+  leave(server: string, why: string): void;
 }
 
 /** The files that would change. A gateway is asked for where the whole new text is known. */
@@ -67,25 +86,50 @@ export function planChanges(
   catalog: Pick<Catalog, 'providers'>,
   { env, cwd }: Pick<Context, 'env' | 'cwd'>,
 ): FileChange[] {
-  return CLIENTS.flatMap(({ client, file, places }) => {
-    const full = file.startsWith('~') ? expandHome(file, env) : join(cwd, file);
-    const text = readText(full);
-    if (text === undefined) return [];
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      // comments, or damage: left to its owner
-      return isNamedIn(text, wanted, catalog) ? [{ client, file: full, servers: [], text: undefined }] : [];
-    }
-    const isPlain = written(value, text) === text;
-    const own = isPlain ? wanted : { ...wanted, doorOf: shownDoor, swapKey: (text: string) => text };
-    const servers = places
-      .flatMap(place => tablesAt(value, place.split('.')))
-      .flatMap(table => change(table, own, catalog));
-    if (servers.length === 0) return [];
-    return [{ client, file: full, servers, text: isPlain ? written(value, text) : undefined }];
-  });
+  const known = CLIENTS.map(each => ({
+    ...each,
+    file: each.file.startsWith('~') ? expandHome(each.file, env) : join(cwd, each.file),
+  }));
+  const recorded = wanted.program === undefined ? Object.values(wanted.originals).map(({ file }) => file) : [];
+  const others = [...new Set(recorded)].filter(file => !known.some(each => each.file === file));
+  const files = [...known, ...others.map(file => ({ ...known.at(-1)!, file }))];
+  return files.flatMap(each => planChange(each, wanted, catalog));
+}
+
+function planChange(
+  { client, file, places }: (typeof CLIENTS)[number],
+  wanted: Wanted,
+  catalog: Pick<Catalog, 'providers'>,
+): FileChange[] {
+  const text = readText(file);
+  if (text === undefined) return [];
+  const left: Left[] = [];
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // comments, or damage: left to its owner
+    return isNamedIn(text, wanted, catalog)
+      ? [{ client, file, servers: [], left, text: undefined, byHand: 'comments' }]
+      : [];
+  }
+  const isPlain = written(value, text) === text;
+  const table = {
+    ...(isPlain ? wanted : { ...wanted, doorOf: shownDoor, swapKey: (key: string) => key }),
+    catalog,
+    file,
+    isShared: client === 'project',
+    leave: (server: string, why: string) => void left.push({ server, why }),
+  };
+  const servers = places
+    .flatMap(place => tablesAt(value, place.split('.')))
+    .flatMap(({ path, entries }) => change(entries, { ...table, path }));
+  if (servers.length === 0) return left.length > 0 ? [{ client, file, servers, left, text: undefined }] : [];
+  return [
+    isPlain
+      ? { client, file, servers, left, text: written(value, text) }
+      : { client, file, servers, left, text: undefined, byHand: 'a layout of its own' },
+  ];
 }
 
 /** Reports whether a text names a server that may have to be changed. */
@@ -109,80 +153,107 @@ export function shownDoor(): Door {
 }
 
 /** Changes the servers of one table, in place. */
-function change(table: Record<string, unknown>, wanted: Wanted, catalog: Pick<Catalog, 'providers'>): ServerChange[] {
-  return Object.entries(table).flatMap(([server, entry]) => {
+function change(entries: Record<string, unknown>, table: Table): ServerChange[] {
+  return Object.entries(entries).flatMap(([server, entry]) => {
     if (!isRecord(entry)) return [];
     const changed = isText(entry.command)
-      ? (changeCommand(entry, entry.command, wanted, catalog) ?? changeArguments(entry, wanted, catalog))
-      : changeAddress(entry, wanted, catalog);
+      ? changeProgram(server, entry, entry.command, table)
+      : changeAddress(server, entry, table);
     return changed ? [{ server, ...changed }] : [];
   });
 }
 
 function changeAddress(
+  server: string,
   entry: Record<string, unknown>,
-  { program, originals, doorOf }: Wanted,
-  catalog: Pick<Catalog, 'providers'>,
+  { program, file, isShared, originals, ...table }: Table,
 ): AddressChange | undefined {
-  return program === undefined ? takeOut(entry, originals) : putBehind(entry, catalog, doorOf);
+  if (program === undefined) {
+    const own = Object.entries(originals).filter(([, kept]) => kept.file === file);
+    return takeOut(entry, Object.fromEntries(own), text => table.swapKey(text, '') ?? text);
+  }
+  return putBehind(entry, table.catalog, (cli, original) => {
+    if (!isShared || !(isKey(original.inUrl) || isKey(original.inHeader))) return table.doorOf(cli, original, file);
+    table.leave(server, `its key stays: ${SHARED}`);
+    return undefined;
+  });
+}
+
+function changeProgram(
+  server: string,
+  entry: Record<string, unknown>,
+  command: string,
+  table: Table,
+): CommandChange | AddressChange | undefined {
+  const line = { command, args: Array.isArray(entry.args) ? entry.args.filter(isText) : [] };
+  const variable = table.program === undefined ? undefined : keyVariableIn(line, table.catalog);
+  if (variable === undefined) return changeCommand(server, entry, line, table) ?? changeArguments(server, entry, table);
+  table.leave(server, `its ${variable} is in the command line: move it to "env", then repeat this`);
+  return undefined;
 }
 
 /** Changes the address that a program such as `mcp-remote` connects to. */
-function changeArguments(
-  entry: Record<string, unknown>,
-  wanted: Wanted,
-  catalog: Pick<Catalog, 'providers'>,
-): AddressChange | undefined {
+function changeArguments(server: string, entry: Record<string, unknown>, table: Table): AddressChange | undefined {
   if (!Array.isArray(entry.args)) return undefined;
   const args: Record<string, unknown> = { ...entry.args };
-  const changed = changeAddress(args, wanted, catalog);
+  const changed = changeAddress(server, args, table);
   if (changed) entry.args = Object.values(args);
   return changed;
 }
 
 function changeCommand(
+  server: string,
   entry: Record<string, unknown>,
-  command: string,
-  { program, swapKey }: Wanted,
-  catalog: Pick<Catalog, 'providers'>,
+  before: CommandLine,
+  table: Table,
 ): CommandChange | undefined {
-  const args = Array.isArray(entry.args) ? entry.args.filter(isText) : [];
-  const before = { command, args };
-  const match = entryFor([command, ...args], catalog);
+  const match = entryFor([before.command, ...before.args], table.catalog);
   if (!match) return undefined;
-  const env = isRecord(entry.env) ? entry.env : {};
-  const moves = (value: unknown) =>
-    isText(value) && (program === undefined ? accountIn(value) !== undefined : isKey(value));
-  const { inject } = match.provider;
-  // an account of a tool with several variables needs all of them
-  const keys = inject.length === 1 ? inject.filter(name => moves(env[name])) : [];
+  const keys = moveKeys(server, isRecord(entry.env) ? entry.env : {}, match, table);
+  const { program } = table;
   const changed = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
   const after = changed ?? (keys.length > 0 ? before : undefined);
   if (!after) return undefined;
   Object.assign(entry, after);
-  for (const name of keys) env[name] = swapKey(String(env[name]), match.cli);
-  return { before, after, tool: match.cli, keys };
+  const name = match.server.package;
+  return { before: shown(before, name), after: shown(after, name), tool: match.cli, keys };
 }
 
-function behind({ command, args }: CommandLine, program: string): CommandLine {
-  return { command: program, args: ['mcp', '--', command, ...args] };
+/** Replaces keys in the variables of an entry. Only what was recorded for this very place is restored. */
+function moveKeys(
+  server: string,
+  env: Record<string, unknown>,
+  { cli, provider: { inject } }: Entry,
+  { program, file, path, isShared, originals, swapKey, leave }: Table,
+): string[] {
+  // an account of a tool with several variables needs all of them
+  if (inject.length !== 1) return [];
+  return inject.filter(name => {
+    const text = env[name];
+    if (!isText(text) || !(program === undefined ? accountIn(text) : isKey(text))) return false;
+    const place = [file, ...path, server, name];
+    const kept = originals[digestOf(place)];
+    const isRecorded = kept?.inHeader === text && kept.cli === cli;
+    if (program === undefined ? !isRecorded : isShared) {
+      leave(server, `its ${name} stays: ${program === undefined ? UNRECORDED : SHARED}`);
+      return false;
+    }
+    const swapped = swapKey(text, cli, place);
+    if (swapped !== undefined) env[name] = swapped;
+    return swapped !== undefined;
+  });
 }
 
-function without(line: CommandLine): CommandLine | undefined {
-  if (!isOurs(line) || line.args[1] !== '--') return undefined;
-  const [command, ...args] = line.args.slice(2);
-  return command === undefined ? undefined : { command, args };
-}
-
-function isOurs({ command, args }: CommandLine): boolean {
-  return basename(command) === NAME && args[0] === 'mcp';
-}
-
-function tablesAt(value: unknown, [key, ...rest]: readonly string[]): Record<string, unknown>[] {
+/** Tables of servers, with the names down to them. */
+function tablesAt(
+  value: unknown,
+  [key, ...rest]: readonly string[],
+  path: readonly string[] = [],
+): { path: readonly string[]; entries: Record<string, unknown> }[] {
   if (!isRecord(value)) return [];
-  if (key === undefined) return [value];
-  if (key === '*') return Object.values(value).flatMap(each => tablesAt(each, rest));
-  return tablesAt(value[key], rest);
+  if (key === undefined) return [{ path, entries: value }];
+  const names = key === '*' ? Object.keys(value) : [key];
+  return names.flatMap(name => tablesAt(value[name], rest, [...path, name]));
 }
 
 /** JSON as the file writes it. */

@@ -21,7 +21,8 @@ export function entryFor(command: readonly string[], { providers }: Pick<Catalog
   return undefined;
 }
 
-function names(word: string, name: string): boolean {
+/** Reports whether a word of a command line starts a package. */
+export function names(word: string, name: string): boolean {
   if (word === name || word.startsWith(`${name}@`)) return true;
   return word.startsWith('-') ? word.endsWith(`=${name}`) : word.endsWith(`/${name}`) || word.includes(`/${name}/`);
 }

@@ -1,7 +1,8 @@
-// Keeps what `mcp install` has replaced in the address of an MCP server, until `mcp uninstall` restores it.
+// Keeps what `mcp install` has replaced in the entries of MCP clients: `mcp uninstall` restores that, and nothing else.
 import type { Paths } from '../store/paths.ts';
 import { updateGateway } from '../store/tokens.ts';
 import { readText, withLock, writeAtomic } from '../system/files.ts';
+import { sha256 } from '../system/hash.ts';
 import { isRecord, isText, shape } from '../system/shape.ts';
 
 /** An address before, and the keys in it and in its header; `''` for none. References to accounts stand in the place of keys in the file. */
@@ -11,16 +12,22 @@ export interface Original {
   inHeader: string;
 }
 
-/** An original, and the token that stands in its place. */
-interface Kept extends Original {
+/** An original, its file, and the token that stands in its place. A variable has neither address nor token: its key is `inHeader`. */
+export interface Kept extends Original {
+  file: string;
   cli: string;
   token: string;
 }
 
-/** By the digest of the placeholder. */
+/** By the digest of the placeholder, or of the place of a variable. */
 export type Originals = Record<string, Kept>;
 
-const isKept = shape<Kept>({ url: isText, inUrl: isText, inHeader: isText, cli: isText, token: isText });
+const isKept = shape<Kept>({ file: isText, url: isText, inUrl: isText, inHeader: isText, cli: isText, token: isText });
+
+/** Digest of a variable's place: the file, the names down to the entry, and the variable. */
+export function digestOf(place: readonly string[]): string {
+  return sha256(JSON.stringify(place));
+}
 
 /** All originals. Damaged ones are left out. */
 export function readOriginals({ mcpOriginals: file }: Paths): Originals {
@@ -40,8 +47,27 @@ export function keepOriginal(paths: Paths, digest: string, original: Kept): void
   });
 }
 
-/** Forgets originals that have been restored, and revokes their tokens. */
-export function forgetOriginals(paths: Paths, digests: readonly string[]): void {
+/**
+ * Forgets the originals that their files don't need anymore, and revokes their tokens.
+ * @returns the files that need the others
+ */
+export function forgetRestored(paths: Paths): string[] {
+  const all = Object.entries(readOriginals(paths));
+  const needed = all.filter(([digest, kept]) => isNeeded(digest, kept));
+  forget(
+    paths,
+    all.filter(each => !needed.includes(each)).map(([digest]) => digest),
+  );
+  return [...new Set(needed.map(([, { file }]) => file))];
+}
+
+/** Reports whether a file still has what stands in the place of an original. */
+function isNeeded(digest: string, { file, url, inHeader }: Kept): boolean {
+  const text = readText(file) ?? '';
+  return url === '' ? text.includes(inHeader) : text.split(/[^\w-]+/).some(word => sha256(word) === digest);
+}
+
+function forget(paths: Paths, digests: readonly string[]): void {
   if (digests.length === 0) return;
   const ended = update(paths, originals => {
     for (const digest of digests) delete originals[digest];

@@ -4,6 +4,7 @@ import type { HttpProvider } from '../catalog/provider.ts';
 import { isForMcp, keyIn } from '../gateway/key-places.ts';
 import { sha256 } from '../system/hash.ts';
 import { isRecord, isText } from '../system/shape.ts';
+import { accountIn, isKey } from './key-references.ts';
 import type { Original, Originals } from './originals.ts';
 
 /** Names that clients give to the address of a server; programs such as `mcp-remote` get it as an argument. */
@@ -32,8 +33,8 @@ export interface AddressChange {
   after: Address;
   /** The tool whose gateway it is. */
   cli: string;
-  /** Digest of the placeholder that is taken out. */
-  digest?: string;
+  /** `['key']` where one moves, and not only a variable of the client. */
+  keys: string[];
 }
 
 /** A header of an entry, by its name there, and its place where it is an argument. */
@@ -51,30 +52,43 @@ interface Remote extends Original {
 
 /**
  * Changes an entry, if it has an address of the catalog and a key. The arguments of a program are an entry as well, by their places.
- * @param doorOf the gateway of a tool, with a placeholder for this entry
+ * @param doorOf the gateway of a tool, with a placeholder for this entry; `undefined` where its key stays
  */
 export function putBehind(
   entry: Record<string, unknown>,
   { providers }: Pick<Catalog, 'providers'>,
-  doorOf: (cli: string, original: Original) => Door,
+  doorOf: (cli: string, original: Original) => Door | undefined,
 ): AddressChange | undefined {
   for (const [cli, { http }] of Object.entries(providers)) {
     const remote = http && find(entry, http);
     if (!remote) continue;
     const { field, header, url, inUrl, inHeader } = remote;
     const door = doorOf(cli, { url, inUrl, inHeader });
+    if (!door) return undefined;
     const at = (base: string, text: string): Address => ({
       url: replaced(`${base}${targetOf(url)}`, inUrl, text),
       ...headers(header, inHeader, text),
     });
     assign(entry, field, at(door.url, door.placeholder));
-    return { before: at(originOf(url), KEY), after: at(door.url, PLACEHOLDER), cli };
+    return {
+      before: at(originOf(url), KEY),
+      after: at(door.url, PLACEHOLDER),
+      cli,
+      keys: isKey(inUrl || inHeader) ? ['key'] : [],
+    };
   }
   return undefined;
 }
 
-/** Restores an entry that `putBehind` has changed. */
-export function takeOut(entry: Record<string, unknown>, originals: Originals): AddressChange | undefined {
+/**
+ * Restores an entry that `putBehind` has changed.
+ * @param swapKey the key of a reference
+ */
+export function takeOut(
+  entry: Record<string, unknown>,
+  originals: Originals,
+  swapKey: (text: string) => string,
+): AddressChange | undefined {
   const all = headersIn(entry);
   for (const field of fieldsOf(entry)) {
     const now = entry[field];
@@ -82,13 +96,18 @@ export function takeOut(entry: Record<string, unknown>, originals: Originals): A
     const words = [now, ...all.map(({ value }) => value)].flatMap(text => text.split(/[ /?&=]/));
     const placeholder = words.find(word => Object.hasOwn(originals, sha256(word)));
     if (placeholder === undefined) continue;
-    const digest = sha256(placeholder);
-    const { cli, url, inUrl, inHeader } = originals[digest]!;
+    const kept = originals[sha256(placeholder)]!;
+    const { cli, url, inUrl, inHeader } = withKeys(kept, swapKey);
     const header = all.find(({ value }) => value.includes(placeholder));
     const at = (text: string, own: string): Address => ({ url: text, ...headers(header, placeholder, own) });
     assign(entry, field, at(url, inHeader));
     const before = at(replaced(now, placeholder, PLACEHOLDER), PLACEHOLDER);
-    return { before, after: at(replaced(url, inUrl, KEY), KEY), cli, digest };
+    return {
+      before,
+      after: at(replaced(url, inUrl, KEY), KEY),
+      cli,
+      keys: accountIn(kept.inUrl || kept.inHeader) ? ['key'] : [],
+    };
   }
   return undefined;
 }

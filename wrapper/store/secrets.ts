@@ -85,6 +85,11 @@ export function sourceOf(slot: Slot, place: SecretPlace, paths: Paths): string {
   return place === 'keyring' ? 'keyring:' : `file:${secretFile(paths, slot.cli)}#${fileKey(slot)}`;
 }
 
+/** Reports whether a source reads what `storeSecret` has stored. */
+export function isStored(source: string, slot: Slot, paths: Paths): boolean {
+  return (['keyring', 'file'] as const).some(place => source === sourceOf(slot, place, paths));
+}
+
 /**
  * Stores a credential.
  * @throws WrapError `keyring-unavailable`, `not-stored`

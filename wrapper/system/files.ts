@@ -183,6 +183,17 @@ export function syncDirectory(dir: string): void {
  * @throws WrapError `locked` when the owner keeps it for longer, `not-stored`
  */
 export function withLock<T>(file: string, work: () => T, timeoutMs = 15_000): T {
+  const release = takeLock(file, timeoutMs);
+  try {
+    sweep(file);
+    return work();
+  } finally {
+    release();
+  }
+}
+
+/** The lock of `withLock`, for work that waits. @returns what ends it */
+export function takeLock(file: string, timeoutMs = 15_000): () => void {
   createDirectory(dirname(file));
   const lock = `${file}.lock`;
   const owner = thisProcess();
@@ -196,12 +207,7 @@ export function withLock<T>(file: string, work: () => T, timeoutMs = 15_000): T 
     }
     pause(2 + Math.random() * 8);
   }
-  try {
-    sweep(file);
-    return work();
-  } finally {
-    rmSync(lock, { force: true });
-  }
+  return () => rmSync(lock, { force: true });
 }
 
 function tryLock(lock: string, owner: string): boolean {

@@ -3,23 +3,17 @@ import { type Catalog, providerOf } from '../../catalog/catalog.ts';
 import type { Context } from '../../context.ts';
 import { accountIn, referenceTo } from '../../mcp/key-references.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';
-import { readConfig, same } from '../../store/config.ts';
-import { resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
+import { type Account, readConfig, same } from '../../store/config.ts';
+import { describeSource, isStored, resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { type Planned, storeAccounts } from './import.ts';
 import type { ImportOptions } from './import-file.ts';
-import { nameOf } from './import-stored.ts';
-
-/** Place of a key that was taken. */
-export interface TakenKey {
-  reference: string;
-  reads?: string;
-}
+import { namesOf } from './import-stored.ts';
 
 /**
- * Stores keys as accounts, unless an account has them.
+ * Stores keys as accounts, unless an account has them. A key that an account reads from elsewhere, perhaps from the client, stays.
  * @param keys the tool of each key
- * @returns the reference to each key, and the variable from which its account reads it
+ * @returns the reference to each key that an account holds
  * @throws WrapError `keyring-unavailable`, before anything is stored
  */
 export async function takeKeys(
@@ -27,20 +21,27 @@ export async function takeKeys(
   options: Pick<ImportOptions, 'file' | 'json'>,
   catalog: Catalog,
   context: Context,
-): Promise<Map<string, TakenKey>> {
-  const taken = new Map<string, TakenKey>();
+): Promise<Map<string, string>> {
+  const taken = new Map<string, string>();
   const { accounts } = readConfig(context.paths.config);
   const plan: Planned[] = [];
   for (const [key, cli] of keys) {
     const variable = providerOf(catalog, cli).inject[0]!;
     const secrets = { [variable]: key };
-    const known = await nameOf(cli, secrets, context);
-    const names = [...accounts, ...plan.map(({ account }) => account)].filter(account => account.cli === cli);
-    const name = known ?? freeName(names.map(account => account.name));
-    if (known === undefined) plan.push({ account: { cli, name, enabled: true, env: {}, secrets }, change: 'add' });
-    const source = names.find(account => account.name === known)?.env[variable];
-    const reads = source?.startsWith('env:') ? { reads: source.slice('env:'.length) } : {};
-    taken.set(key, { reference: referenceTo({ cli, name }), ...reads });
+    const known = await namesOf(cli, secrets, context);
+    const having = accounts.filter(account => account.cli === cli && known.includes(account.name));
+    const holder = having.find(({ name, env }) =>
+      isStored(env[variable] ?? '', { cli, account: name, variable }, context.paths),
+    );
+    if (!holder && having.length > 0) {
+      const [{ name, env }] = having as [Account];
+      say(`a key of ${cli} stays with its client: "${name}" reads it from ${describeSource(env[variable] ?? '')}`);
+      continue;
+    }
+    const others = [...accounts, ...plan.map(({ account }) => account)].filter(account => account.cli === cli);
+    const name = holder?.name ?? freeName(others.map(account => account.name));
+    if (!holder) plan.push({ account: { cli, name, enabled: true, env: {}, secrets }, change: 'add' });
+    taken.set(key, referenceTo({ cli, name }));
   }
   await storeAccounts(plan, options, context, 'store the keys of the clients in a 0600 file with --file');
   for (const { account } of plan) say(`added "${account.name}" of ${account.cli}`);

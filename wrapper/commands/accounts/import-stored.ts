@@ -37,7 +37,8 @@ export async function findStored(
     looked.push(...files);
     if (value === undefined) continue;
     const secrets = { [variable]: value };
-    accounts.push({ cli, name: (await nameOf(cli, secrets, context)) ?? name, enabled: true, env: {}, secrets });
+    const [known = name] = await namesOf(cli, secrets, context);
+    accounts.push({ cli, name: known, enabled: true, env: {}, secrets });
   }
   if (accounts.length > 0) return accounts;
   const where = looked.length > 0 ? `there is no key in ${looked.join(', ')}` : `the catalog names no file of ${only}`;
@@ -61,19 +62,20 @@ export function storedCredential(
   return { value: undefined, files };
 }
 
-/** The account that has these credentials already. */
-export async function nameOf(
+/** The accounts that have these credentials already. */
+export async function namesOf(
   cli: string,
   credentials: Record<string, string>,
   { paths, env }: Pick<Context, 'paths' | 'env'>,
-): Promise<string | undefined> {
+): Promise<string[]> {
+  const names: string[] = [];
   for (const account of readConfig(paths.config).accounts.filter(each => each.cli === cli)) {
     const resolved = await resolveAccount(account, callerEnvironment(env), SOURCE_TIMEOUT_MS);
     if (resolved.ok && Object.entries(credentials).every(([variable, value]) => resolved.env[variable] === value)) {
-      return account.name;
+      names.push(account.name);
     }
   }
-  return undefined;
+  return names;
 }
 
 /** A file that can't be read holds nothing for us. */

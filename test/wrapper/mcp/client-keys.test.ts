@@ -1,0 +1,160 @@
+// Keys of MCP clients: none is lost, none is printed, and each returns only to the place that it came from.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { FULL } from '../../support/thoroughness.ts';
+import { buildWrapper, sandbox } from '../../support/wrapper/sandbox.ts';
+
+const REFERENCE = 'culvert-wrap:tvly:mcp';
+
+function tavily(key: string) {
+  return { command: 'npx', args: ['-y', 'tavily-mcp@0.2.22'], env: { TAVILY_API_KEY: key } };
+}
+
+/** A home where clients can be changed, and files with servers in it. */
+function clients(t: TestContext) {
+  const box = sandbox(t);
+  box.script('culvert-wrap', '#!/bin/sh\n');
+  const write = (name: string, servers: object) => {
+    const file = path.join(box.home, name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, JSON.stringify({ mcpServers: servers }, null, 2));
+    return { file, cwd: path.dirname(file), servers: () => JSON.parse(fs.readFileSync(file, 'utf8')).mcpServers };
+  };
+  const install = (cwd = box.home) => box.wrap(['mcp', 'install', '--yes', '--file'], { cwd });
+  const uninstall = (cwd = box.home) => box.wrap(['mcp', 'uninstall', '--yes'], { cwd });
+  return { box, write, install, uninstall };
+}
+
+test('a reference that was not put there never becomes a key', async t => {
+  const { box, write, install, uninstall } = clients(t);
+  const own = write('.cursor/mcp.json', { tavily: tavily('tvly-canary'), other: tavily(REFERENCE) });
+  const firecrawl = { ...tavily(''), args: ['firecrawl-mcp'], env: { FIRECRAWL_API_KEY: REFERENCE } };
+  const forged = { tavily: tavily(REFERENCE), firecrawl };
+  const foreign = write('repository/.mcp.json', forged);
+  await install();
+  const { mcpServers } = JSON.parse(fs.readFileSync(own.file, 'utf8'));
+  // the record is of the file, the entry and the variable
+  const moved = { ...own.servers(), tavily: { ...tavily('tvly-own'), command: 'other-mcp', args: [] } };
+  assert.equal(mcpServers.tavily.env.TAVILY_API_KEY, REFERENCE);
+  write('.cursor/mcp.json', { ...moved, renamed: mcpServers.tavily });
+
+  const undone = await uninstall(foreign.cwd);
+  assert.deepEqual(foreign.servers(), forged);
+  assert.match(undone.stdout, /repository\/\.mcp\.json\n {2}tavily\n.*its TAVILY_API_KEY stays: .*by hand/);
+  assert.equal(own.servers().renamed.env.TAVILY_API_KEY, REFERENCE);
+  assert.equal(undone.exit, 65);
+  assert.match(undone.stderr, /still without their keys: .*cursor\/mcp\.json/);
+
+  write('.cursor/mcp.json', { tavily: mcpServers.tavily });
+  fs.mkdirSync(path.join(box.home, '.git'));
+  const restored = await uninstall(foreign.cwd);
+  assert.match(
+    restored.stdout,
+    /Its TAVILY_API_KEY is written back into this file, which others can read, .*repository/,
+  );
+  assert.deepEqual([restored.exit, own.servers()], [0, { tavily: tavily('tvly-canary') }]);
+  assert.deepEqual(foreign.servers(), forged);
+});
+
+test('a placeholder that was copied into another file does not become a key there', async t => {
+  const { write, install, uninstall } = clients(t);
+  const remote = { query: { url: 'https://mcp.tavily.com/mcp/?tavilyApiKey=tvly-canary' } };
+  const own = write('.cursor/mcp.json', remote);
+  await install();
+  const copy = write('repository/.mcp.json', own.servers());
+  await uninstall(copy.cwd);
+  assert.deepEqual(own.servers(), remote);
+  assert.match(copy.servers().query.url, /^http:\/\/127\.0\.0\.1:/);
+});
+
+test('the keys of a project stay in its file', async t => {
+  const { box, write, install, uninstall } = clients(t);
+  const remote = { url: 'https://mcp.tavily.com/mcp/?tavilyApiKey=tvly-canary' };
+  const project = write('repository/.mcp.json', { tavily: tavily('tvly-canary'), remote });
+  const { stdout } = await install(project.cwd);
+  assert.match(stdout, / {2}tavily\n.*its TAVILY_API_KEY stays: a project shares this file/);
+  assert.match(stdout, / {2}remote\n.*its key stays: a project shares this file/);
+  assert.doesNotMatch(stdout, /canary/);
+  assert.equal(fs.existsSync(path.join(box.config, 'config.toml')), false);
+  assert.equal(project.servers().tavily.args[0], 'mcp');
+  assert.deepEqual([project.servers().tavily.env, project.servers().remote], [tavily('tvly-canary').env, remote]);
+  await uninstall(project.cwd);
+  assert.deepEqual(project.servers(), { tavily: tavily('tvly-canary'), remote });
+});
+
+test('a key stays where an account reads it from elsewhere, perhaps from that very file', async t => {
+  const { box, write, install } = clients(t);
+  const remote = { url: 'https://mcp.tavily.com/mcp/?tavilyApiKey=tvly-canary' };
+  const { file, servers } = write('.cursor/mcp.json', { tavily: tavily('tvly-canary'), remote });
+  const reader = box.script('read-key', `#!/bin/sh\nsed -n 's/.*"TAVILY_API_KEY": "\\(.*\\)".*/\\1/p' ${file}\n`);
+  await box.wrap(['accounts', 'add', 'tvly', 'reader', '--env', `TAVILY_API_KEY=command:${reader}`]);
+  const { stderr } = await install();
+  assert.match(stderr, /a key of tvly stays with its client: "reader" reads it from command:/);
+  assert.deepEqual([servers().tavily.env, servers().remote], [tavily('tvly-canary').env, remote]);
+
+  // an account that holds it as well counts
+  await box.wrap(['accounts', 'add', 'tvly', 'mcp', '--file'], { input: 'tvly-canary' });
+  await install();
+  assert.equal(servers().tavily.env.TAVILY_API_KEY, REFERENCE);
+});
+
+test('installs at the same time lose no key', async t => {
+  const homes = FULL ? 20 : 2;
+  for (let count = 0; count < homes; count++) {
+    const { box, write } = clients(t);
+    const keys = ['tvly-canary-1', 'tvly-canary-2', 'tvly-canary-3'];
+    const places = ['.cursor/mcp.json', '.codeium/windsurf/mcp_config.json', '.gemini/settings.json'];
+    // each run takes one key: the configuration of the others is elsewhere when it starts
+    const runs = keys.map((key, index) => {
+      const home = path.join(box.home, String(index));
+      write(path.join(String(index), places[index]!), { tavily: tavily(key) });
+      const env = {
+        HOME: home,
+        XDG_CONFIG_HOME: path.join(box.home, '.config'),
+        XDG_STATE_HOME: path.join(box.home, '.local/state'),
+      };
+      return box.run(process.execPath, [buildWrapper(), 'mcp', 'install', '--yes', '--file'], { env });
+    });
+    for (const { exit, stderr } of await Promise.all(runs)) assert.equal(exit, 0, stderr);
+    const stored = fs.readFileSync(path.join(box.config, 'secrets/tvly.env'), 'utf8');
+    for (const key of keys) assert.match(stored, new RegExp(`=${key}$`, 'm'));
+  }
+});
+
+test('an entry with a key in its command line is named and left whole', async t => {
+  const { box, write, install, uninstall } = clients(t);
+  const key = 'FIRECRAWL_API_KEY=fc-canary';
+  const entries = {
+    env: { command: 'env', args: [key, 'npx', '-y', 'firecrawl-mcp'] },
+    shell: { command: 'sh', args: ['-c', `${key} exec npx -y firecrawl-mcp`] },
+    quoted: { command: 'sh', args: ['-c', 'export FIRECRAWL_API_KEY="fc-canary"; npx -y firecrawl-mcp'] },
+    docker: { command: 'docker', args: ['run', '-i', '-e', key, 'mcp/firecrawl'] },
+    option: { command: 'docker', args: ['run', `--env=${key}`, 'mcp/firecrawl-mcp'] },
+    own: { command: 'culvert-wrap', args: ['mcp', '--', 'env', key, 'npx', 'firecrawl-mcp'] },
+  };
+  const others = {
+    passed: {
+      command: 'docker',
+      args: ['run', '-e', 'FIRECRAWL_API_KEY', 'mcp/firecrawl-mcp', '--api-key', 'fc-canary'],
+    },
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the client
+    variable: { command: 'env', args: ['FIRECRAWL_API_KEY=${KEY}', 'npx', 'firecrawl-mcp'] },
+  };
+  const { servers } = write('.cursor/mcp.json', { ...entries, ...others });
+  const done = await install();
+  for (const name of Object.keys(entries))
+    assert.match(done.stdout, new RegExp(`^  ${name}\\n.*its FIRECRAWL_API_KEY is in the command line`, 'm'));
+  const { passed, variable, ...left } = servers();
+  assert.deepEqual(left, entries);
+  assert.deepEqual([passed.args[0], variable.args[0]], ['mcp', 'mcp']);
+  const shown = [
+    done,
+    await uninstall(),
+    await box.wrap(['mcp', 'install', '--json']),
+    await install(),
+    await box.wrap(['mcp', 'uninstall', '--json']),
+  ];
+  assert.doesNotMatch(shown.map(({ stdout, stderr }) => stdout + stderr).join(''), /canary/);
+});
