@@ -242,6 +242,34 @@ test('installing over a running daemon starts it again as the new version, and c
   assert.ok(!fs.existsSync(path.join(user.directory, '.local/bin')));
 });
 
+test('a purge gives the clients of MCP their keys back first, or removes nothing', async t => {
+  const user = createUser(t);
+  const tree = makeTree(fs.mkdtempSync(path.join(user.directory, 'built-')), '1.0.0');
+  await user.run(path.join(tree, 'bin/culvert'), '__install', tree);
+  const client = path.join(user.directory, '.cursor/mcp.json');
+  const secrets = path.join(user.directory, '.config/culvert-wrap/secrets/tvly.env');
+  const env = { TAVILY_API_KEY: 'tvly-canary' };
+  const text = JSON.stringify({ mcpServers: { tavily: { command: 'npx', args: ['tavily-mcp'], env } } }, null, 2);
+  fs.mkdirSync(path.dirname(client));
+  fs.writeFileSync(client, text);
+  const wrap = path.join(user.directory, '.local/bin/culvert-wrap');
+  assert.equal((await user.run(wrap, 'mcp', 'install', '--yes', '--file')).code, 0);
+  assert.doesNotMatch(fs.readFileSync(client, 'utf8'), /canary/);
+
+  fs.appendFileSync(client, ' // mine');
+  const refused = await user.culvert('__uninstall', '--purge');
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /nothing was removed: .*still without their keys: .*mcp\.json/);
+  assert.match(fs.readFileSync(secrets, 'utf8'), /canary/);
+
+  fs.writeFileSync(client, fs.readFileSync(client, 'utf8').replace(' // mine', ''));
+  const removed = await user.culvert('__uninstall', '--purge');
+  assert.equal(removed.code, 0, removed.stderr);
+  assert.match(removed.stdout, /MCP clients no longer use culvert-wrap:\n.*mcp\.json\n/);
+  assert.equal(fs.readFileSync(client, 'utf8'), text);
+  assert.ok(!fs.existsSync(secrets));
+});
+
 test('under systemd the daemon ends with the status on which its unit starts it again, after the reply', async t => {
   const user = createUser(t);
   const built = fs.mkdtempSync(path.join(user.directory, 'built-'));

@@ -1,5 +1,5 @@
 // `culvert __install` and `__uninstall`, which ./culvert-tool calls: Culvert for this user, and all of it away again.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { setAutostart } from '../../../system/autostart.ts';
@@ -49,7 +49,10 @@ export async function installCommand(words: readonly string[], env: NodeJS.Proce
   return EXIT.ok;
 }
 
-/** Removes what install wrote, and nothing else; with `--purge` configuration and state as well. */
+/**
+ * Removes what install wrote, and nothing else; with `--purge` configuration and state as well.
+ * @throws Failure before anything is removed, while a client of MCP or an original needs what would go
+ */
 export async function uninstallCommand(words: readonly string[], env: NodeJS.ProcessEnv, say: Say): Promise<number> {
   const purge = words.includes('--purge');
   if (words.some(word => word !== '--purge')) throw usage('__uninstall takes --purge, or nothing.');
@@ -60,7 +63,9 @@ export async function uninstallCommand(words: readonly string[], env: NodeJS.Pro
     for (const directory of own) rmSync(directory, { recursive: true, force: true });
   };
 
-  if (currentOf(layout) === null && !existsSync(layout.record)) {
+  const isInstalled = currentOf(layout) !== null || existsSync(layout.record);
+  if (isInstalled || purge) restoreClients(layout, { env, say, purge });
+  if (!isInstalled) {
     say('Culvert is not installed for this user.');
     const { pendingChanges, stayingText } = await import('../../pending.ts');
     if (purge) for (const line of stayingText(await pendingChanges(env), purge)) say(line);
@@ -114,6 +119,28 @@ function adviseOnPath({ bin, data }: UserLayout, env: NodeJS.ProcessEnv, say: Sa
       );
   }
   if (shell === 'zsh') say(`For completions in zsh, before compinit:  fpath+=(${join(data, 'zsh/site-functions')})`);
+}
+
+/** Accounts may hold the only copy of a client's key, and clients start the tree's `culvert-wrap`. */
+function restoreClients(
+  { current }: UserLayout,
+  { env, say, purge }: { env: NodeJS.ProcessEnv; say: Say; purge: boolean },
+): void {
+  const wrap = [current, prefix].map(tree => join(tree, 'bin/culvert-wrap')).find(file => existsSync(file));
+  if (wrap === undefined) return;
+  const options = { env, encoding: 'utf8', timeout: 60_000 } as const;
+  const { status, stdout, stderr, error } = spawnSync(wrap, ['mcp', 'uninstall', '--yes'], options);
+  if (status === 0) {
+    if (stderr !== '') say(`MCP clients no longer use culvert-wrap:\n${stdout.trimEnd()}`);
+    return;
+  }
+  const why = stderr.trim() || error?.message;
+  if (purge) {
+    throw new Failure(`Not all MCP clients have their keys back, so nothing was removed: ${why}`, {
+      hint: 'Correct that, then run: culvert-wrap mcp uninstall',
+    });
+  }
+  say(`Not all MCP clients have their keys back: ${why}`);
 }
 
 /** Shims name files of the tree, so they go first: the commands behind them have to go on working. */
