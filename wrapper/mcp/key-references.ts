@@ -18,9 +18,9 @@ export function accountIn(text: string): Reference | undefined {
   return cli === undefined || name === undefined ? undefined : { cli, name };
 }
 
-/** Reports whether a text can be a key, and neither a variable of the client (`${NAME}`) nor a reference. */
+/** Reports whether a text can be a key: neither a variable of the client (`${NAME}`) nor a reference, ours or such as `op://`. */
 export function isKey(text: string): boolean {
-  return /^[\x21-\x7e]+$/.test(text) && !text.includes('${') && accountIn(text) === undefined;
+  return /^[\x21-\x7e]+$/.test(text) && !/\$\{|:\/\//.test(text) && accountIn(text) === undefined;
 }
 
 /** An environment without the variables that hold a reference: a program would take one for a key. */

@@ -139,6 +139,7 @@ test('an entry with a key in its command line is named and left whole', async t 
       command: 'docker',
       args: ['run', '-e', 'FIRECRAWL_API_KEY', 'mcp/firecrawl-mcp', '--api-key', 'fc-canary'],
     },
+    vault: { command: 'op', args: ['run', '--', 'npx', 'firecrawl-mcp'], env: { FIRECRAWL_API_KEY: 'op://vault/key' } },
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the client
     variable: { command: 'env', args: ['FIRECRAWL_API_KEY=${KEY}', 'npx', 'firecrawl-mcp'] },
   };
@@ -146,9 +147,10 @@ test('an entry with a key in its command line is named and left whole', async t 
   const done = await install();
   for (const name of Object.keys(entries))
     assert.match(done.stdout, new RegExp(`^  ${name}\\n.*its FIRECRAWL_API_KEY is in the command line`, 'm'));
-  const { passed, variable, ...left } = servers();
+  const { passed, vault, variable, ...left } = servers();
   assert.deepEqual(left, entries);
   assert.deepEqual([passed.args[0], variable.args[0]], ['mcp', 'mcp']);
+  assert.deepEqual([vault.args[0], vault.env], ['mcp', others.vault.env]);
   const shown = [
     done,
     await uninstall(),
