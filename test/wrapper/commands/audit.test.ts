@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
-import { poolBox } from '../../support/wrapper/pool-box.ts';
+import { poolBox } from '../../support/wrapper/pool/pool-box.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 

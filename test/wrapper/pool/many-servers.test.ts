@@ -7,7 +7,7 @@ import { freePort } from '../../support/ports.ts';
 import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
-import { poolBox } from '../../support/wrapper/pool-box.ts';
+import { poolBox } from '../../support/wrapper/pool/pool-box.ts';
 import { endsOfLeases, inCluster, onPort, type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
 
 interface Found {

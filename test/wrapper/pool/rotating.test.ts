@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type PoolBox, poolBox } from '../../support/wrapper/pool-box.ts';
+import { type PoolBox, poolBox } from '../../support/wrapper/pool/pool-box.ts';
 import { type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
 
 /** A provider that must not be asked: the tool of these tests prints its credential. */

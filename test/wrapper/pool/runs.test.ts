@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { readMetrics, valueIn } from '../../support/metrics/openmetrics.ts';
 import { until } from '../../support/until.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
-import { poolBox } from '../../support/wrapper/pool-box.ts';
+import { poolBox } from '../../support/wrapper/pool/pool-box.ts';
 import { buildWrapper, finished, type Sandbox } from '../../support/wrapper/sandbox.ts';
 import { endsOfLeases, type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
 

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { openStore } from '../../../wrapper/pool/store/store.ts';
 import { FULL, third } from '../../support/thoroughness.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
-import { poolBox } from '../../support/wrapper/pool-box.ts';
+import { poolBox } from '../../support/wrapper/pool/pool-box.ts';
 
 /** A server that answers everything with the same text. @returns its address */
 async function fakeStore(t: TestContext, answer: () => string): Promise<string> {

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { CountingApi } from './counting-api.ts';
-import { type Sandbox, sandbox } from './sandbox.ts';
+import type { CountingApi } from '../counting-api.ts';
+import { type Sandbox, sandbox } from '../sandbox.ts';
 
 export interface PoolBox extends Sandbox {
   /** Runs the tool. */

@@ -1,10 +1,10 @@
 // Pools on one real store, whose script has a clock that the test sets.
 import assert from 'node:assert/strict';
-import { type LeaseReply, type LeaseRequest, openStore } from '../../../wrapper/pool/store/store.ts';
-import type { Done } from '../../../wrapper/store/pool-file.ts';
-import type { Ends } from '../temporary.ts';
-import { storeServer } from './store-server.ts';
-import { scriptWithClock, setClock } from './virtual-clock.ts';
+import { type LeaseReply, type LeaseRequest, openStore } from '../../../../wrapper/pool/store/store.ts';
+import type { Done } from '../../../../wrapper/store/pool-file.ts';
+import type { Ends } from '../../temporary.ts';
+import { storeServer } from '../store-server.ts';
+import { scriptWithClock, setClock } from '../virtual-clock.ts';
 
 /** The time at the start of each test, in ms since the epoch. */
 export const START = Date.UTC(2026, 10, 22);
