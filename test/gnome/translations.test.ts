@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../daemon/view/forms/preferences.ts';
 import { english } from '../../daemon/view/translator.ts';
 import { checkCatalog, languages } from '../../data/build/catalogs.ts';
-import { clientState } from '../support/gnome/translator.ts';
+import { clientState } from '../support/gnome/view/translator.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const template = readFileSync(join(ROOT, 'po/culvert.pot'), 'utf8');

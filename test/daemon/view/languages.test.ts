@@ -32,7 +32,7 @@ import { chosenLanguage, english, fill, type Translator } from '../../../daemon/
 import { type Entry, menuOf, tooltipOf } from '../../../gnome/tray/menu.ts';
 import { initialConfig, KILL_SWITCH, noUpdate } from '../../support/gnome/initial.ts';
 import { foreign, pseudo } from '../../support/gnome/pseudo.ts';
-import { clientState } from '../../support/gnome/translator.ts';
+import { clientState } from '../../support/gnome/view/translator.ts';
 
 /** A language in which every text has a mark. */
 const marked: Translator = { _: text => `<${text}>`, ngettext: (one, many, n) => (n === 1 ? one : many), locale: 'de' };

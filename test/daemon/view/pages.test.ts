@@ -29,7 +29,7 @@ import type { KillSwitchLook } from '../../../daemon/view/states/killswitch.ts';
 import { describeUpdate } from '../../../daemon/view/states/updates.ts';
 import { problem } from '../../support/gnome/daemon.ts';
 import { app, initialConfig, logEntry, noUpdate } from '../../support/gnome/initial.ts';
-import { clientState, tr } from '../../support/gnome/translator.ts';
+import { clientState, tr } from '../../support/gnome/view/translator.ts';
 
 test('apps can be started only while the mode is the proxy, and the page says why not', () => {
   const proxy = (Mode: string, state: 'connected' | 'disconnected' = 'connected', more = {}) =>

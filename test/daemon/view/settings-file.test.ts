@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SETTINGS_TASKS } from '../../../daemon/view/settings-file.ts';
-import { scripted } from '../../support/gnome/forms.ts';
-import { tr } from '../../support/gnome/translator.ts';
+import { scripted } from '../../support/gnome/view/forms.ts';
+import { tr } from '../../support/gnome/view/translator.ts';
 
 const DIFF = { ok: true, changes: [{ key: 'tunnel.mode', from: 'warp', to: 'doh' }], skipped: [], invalid: [] };
 

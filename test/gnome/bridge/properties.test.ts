@@ -6,7 +6,7 @@ import type { ClientState } from '../../../daemon/view/client/client-state.ts';
 import { english } from '../../../daemon/view/translator.ts';
 import { changesBetween, propertiesOf } from '../../../gnome/bridge/properties.ts';
 import { change, type initialSnapshot, KILL_SWITCH } from '../../support/gnome/initial.ts';
-import { clientState } from '../../support/gnome/translator.ts';
+import { clientState } from '../../support/gnome/view/translator.ts';
 
 type Snapshot = ReturnType<typeof initialSnapshot>;
 type Parts = { [P in keyof Snapshot]?: Partial<Snapshot[P]> };

@@ -8,7 +8,7 @@ import type { FakeDaemon } from '../../support/gnome/daemon.ts';
 import { missing } from '../../support/gnome/desktop.ts';
 import { app, richTool } from '../../support/gnome/initial.ts';
 import { closeStage, openStage, type Stage } from '../../support/gnome/stage.ts';
-import { clientState, tr } from '../../support/gnome/translator.ts';
+import { clientState, tr } from '../../support/gnome/view/translator.ts';
 import { inTurn } from '../../support/thoroughness.ts';
 
 interface Inert {

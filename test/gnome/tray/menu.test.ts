@@ -11,7 +11,7 @@ import { describeTunnel as describe } from '../../../daemon/view/states/tunnel.t
 import { describe as describeAll } from '../../../daemon/view/view.ts';
 import { menuOf, type Shown, tooltipOf } from '../../../gnome/tray/menu.ts';
 import { change } from '../../support/gnome/initial.ts';
-import { clientState, tr } from '../../support/gnome/translator.ts';
+import { clientState, tr } from '../../support/gnome/view/translator.ts';
 
 const facts = (status: Partial<Snapshot['status']> = {}, more: Partial<ClientState> = {}) =>
   clientState({ status }, more);

@@ -7,7 +7,7 @@ import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../../daem
 import { type ClientState, shownState } from '../../../../daemon/view/client/client-state.ts';
 import { STATES, stateOf } from '../../../../daemon/view/states/summary/state.ts';
 import { change, KILL_SWITCH } from '../../../support/gnome/initial.ts';
-import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const HOSTILE = 'a <b> & "c" %{A1:reboot:} %%{x}\nd\te\u001b[0m';
 const line = (client: ClientState, format: BarFormat, inArray = true) => barLine(client, format, inArray, tr);

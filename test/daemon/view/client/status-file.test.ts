@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatStatusFile, lookInStatusFile } from '../../../../daemon/view/client/status-file.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
-import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 /** A status file whose JSON holds `status`. */
 const file = (status: unknown, warning: string | null = null) =>

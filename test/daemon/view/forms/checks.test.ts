@@ -15,7 +15,7 @@ import {
   receiveReport,
 } from '../../../../daemon/view/states/findings.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
-import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const FIXES = {
   action: {

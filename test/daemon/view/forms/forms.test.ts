@@ -21,7 +21,7 @@ import { addRoute, describeRoutes, removal, resetRoutes } from '../../../../daem
 import { checks, routeKind } from '../../../../daemon/view/forms/validate.ts';
 import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes/causes.ts';
 import { describe } from '../../../../daemon/view/view.ts';
-import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const unregistered = () => {
   const client = clientState({ status: { state: 'unable', blocked: 'not-registered' } });

@@ -5,7 +5,7 @@ import { UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
 import { seenCommand, welcomeStep } from '../../../../daemon/view/forms/welcome.ts';
 import { describe } from '../../../../daemon/view/view.ts';
 import { initialConfig, KILL_SWITCH } from '../../../support/gnome/initial.ts';
-import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 function stepOf(step: number, state: Parameters<typeof clientState>[0] = {}, emulated = false) {
   const client = clientState(state, { config: initialConfig() });

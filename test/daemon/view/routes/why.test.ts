@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Why } from '../../../../daemon/api/schema.ts';
 import { whyForm } from '../../../../daemon/view/routes/why.ts';
-import { rowsOf } from '../../../support/gnome/forms.ts';
-import { tr } from '../../../support/gnome/translator.ts';
+import { rowsOf } from '../../../support/gnome/view/forms.ts';
+import { tr } from '../../../support/gnome/view/translator.ts';
 
 test('forecast and fact are side by side, and a contradiction leads to the doctor', () => {
   const why: Why = {

@@ -8,7 +8,7 @@ import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
 import { causeOf, causeTitle } from '../../../../daemon/view/states/causes/causes.ts';
 import { canBeCause, explainedCause } from '../../../../daemon/view/states/causes/diagnosis.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
-import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const list = parse(readFileSync(new URL('../../../../data/knowledge/codes.toml', import.meta.url), 'utf8'));
 const entries = list.code as unknown as { code: string; also: string[]; kind: string }[];

@@ -17,7 +17,7 @@ import {
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
 import { type Entry, menuOf, tooltipOf } from '../../../../gnome/tray/menu.ts';
 import { KILL_SWITCH } from '../../../support/gnome/initial.ts';
-import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const ON: KillSwitch = { ...KILL_SWITCH, enabled: true, active: true };
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');

@@ -7,7 +7,7 @@ import type { ClientState } from '../../../../daemon/view/client/client-state.ts
 import { presentNotification, type Slot } from '../../../../daemon/view/states/notification.ts';
 import { notificationOf } from '../../../../daemon/view/states/notify.ts';
 import { KILL_SWITCH, noUpdate } from '../../../support/gnome/initial.ts';
-import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 type Level = Config['notifications']['level'];
 const LEVELS: readonly Level[] = ['everything', 'needs-me', 'nothing'];

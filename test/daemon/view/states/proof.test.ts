@@ -5,7 +5,7 @@ import type { Proof } from '../../../../daemon/api/schema.ts';
 import { connectionOf } from '../../../../daemon/view/client/proof.ts';
 import { message } from '../../../../daemon/view/message.ts';
 import { describeProof } from '../../../../daemon/view/states/proof.ts';
-import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const AT = Date.parse('2026-01-01T10:00:00.000Z');
 

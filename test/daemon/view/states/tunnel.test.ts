@@ -20,7 +20,7 @@ import { fill } from '../../../../daemon/view/translator.ts';
 import { describe as describeAll, describe as describeView } from '../../../../daemon/view/view.ts';
 import { createDaemon } from '../../../support/gnome/daemon.ts';
 import { change } from '../../../support/gnome/initial.ts';
-import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 import { missing } from '../../../support/temporary.ts';
 
 const ICONS = new URL('../../../../data/icons/', import.meta.url);

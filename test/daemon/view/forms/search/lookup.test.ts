@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Why, WhyAddress } from '../../../../../daemon/api/schema.ts';
 import { answerRows, createLookup, targetOf } from '../../../../../daemon/view/forms/search/lookup.ts';
 import { describe, type View } from '../../../../../daemon/view/view.ts';
-import { clientState, tr } from '../../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
 
 const address = (parts: Partial<WhyAddress>): WhyAddress => ({
   address: '192.0.2.7',

@@ -8,7 +8,7 @@ import { type Hit, hitsForm, searchedPages, searchPages } from '../../../../../d
 import { NOTHING_GATHERED } from '../../../../../daemon/view/forms/search/searched-rows.ts';
 import { describe } from '../../../../../daemon/view/view.ts';
 import { app, logEntry } from '../../../../support/gnome/initial.ts';
-import { clientState, tr } from '../../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
 import { FURTHER_WORDS } from '../further-words.ts';
 import { ASKED_WORDS } from './asked-words.ts';
 import { PLAIN_WORDS } from './plain-words.ts';

@@ -10,7 +10,7 @@ import { formatIn } from '../../../../../daemon/view/format.ts';
 import { NO_TOOL_ACCOUNTS, toolAccountsForm } from '../../../../../daemon/view/forms/tools/tool-accounts.ts';
 import { problem } from '../../../../support/gnome/daemon.ts';
 import { richTool, tool, toolAccount } from '../../../../support/gnome/initial.ts';
-import { tr } from '../../../../support/gnome/translator.ts';
+import { tr } from '../../../../support/gnome/view/translator.ts';
 
 const now = Date.parse('2026-11-22T12:00:00Z');
 const later = (seconds: number) => new Date(now + seconds * 1000).toISOString();

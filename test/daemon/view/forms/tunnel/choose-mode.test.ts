@@ -5,7 +5,7 @@ import type { ClientState } from '../../../../../daemon/view/client/client-state
 import { describeModeChoice, modeLink } from '../../../../../daemon/view/forms/tunnel/choose-mode.ts';
 import { modeForm } from '../../../../../daemon/view/forms/tunnel/modes.ts';
 import { describeTunnel } from '../../../../../daemon/view/states/tunnel.ts';
-import { clientState, tr } from '../../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
 
 const choiceOf = (client: ClientState) => describeModeChoice({ client, tunnel: describeTunnel(client, tr) }, tr);
 

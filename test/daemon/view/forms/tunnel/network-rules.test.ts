@@ -11,7 +11,7 @@ import { networkGroups } from '../../../../../daemon/view/forms/tunnel/network-r
 import { networkLine, trustableLink } from '../../../../../daemon/view/states/networks.ts';
 import { presentNotification } from '../../../../../daemon/view/states/notification.ts';
 import { notificationOf } from '../../../../../daemon/view/states/notify.ts';
-import { clientState, tr } from '../../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
 import { link } from '../../../../support/networks/mocks.ts';
 
 const home = link('wlan0', { name: 'Home', security: 'psk' });

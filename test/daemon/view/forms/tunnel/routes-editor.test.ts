@@ -6,8 +6,8 @@ import type { Routes, RoutesPreview } from '../../../../../daemon/api/schema/tra
 import { createRoutesEditor } from '../../../../../daemon/view/client/routes-editor.ts';
 import { editorForm } from '../../../../../daemon/view/forms/tunnel/routes-editor.ts';
 import { differenceLines, differenceText, differenceTotal } from '../../../../../daemon/view/routes/document.ts';
-import { named, rowsOf, scripted } from '../../../../support/gnome/forms.ts';
-import { tr } from '../../../../support/gnome/translator.ts';
+import { named, rowsOf, scripted } from '../../../../support/gnome/view/forms.ts';
+import { tr } from '../../../../support/gnome/view/translator.ts';
 
 const entry = (value: string) => ({ kind: 'range' as const, value });
 const PREVIEW: RoutesPreview = {

@@ -7,7 +7,7 @@ import { parseRules } from '../../../../../daemon/networks/rules/rules.ts';
 import { createRuleEditor } from '../../../../../daemon/view/client/rule-editor.ts';
 import type { Command, Row } from '../../../../../daemon/view/form.ts';
 import { networkGroups } from '../../../../../daemon/view/forms/tunnel/network-rules.ts';
-import { tr } from '../../../../support/gnome/translator.ts';
+import { tr } from '../../../../support/gnome/view/translator.ts';
 import { link } from '../../../../support/networks/mocks.ts';
 
 const home = link('wlan0', { name: 'Home', security: 'psk' });

@@ -5,7 +5,7 @@ import { ConnectionState, type Snapshot } from '../../../../../daemon/api/schema
 import { STATES, stateIcon, stateOf } from '../../../../../daemon/view/states/summary/state.ts';
 import { describeTunnel } from '../../../../../daemon/view/states/tunnel.ts';
 import { change, KILL_SWITCH } from '../../../../support/gnome/initial.ts';
-import { clientState, tr } from '../../../../support/gnome/translator.ts';
+import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
 
 const BLOCKING = { ...KILL_SWITCH, enabled: true, active: true };
 const PAUSE = change('connection', { value: 'off', endsAt: '2030-01-01T00:00:00.000Z' });

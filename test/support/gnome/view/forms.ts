@@ -1,6 +1,6 @@
 // Rows of forms, and a daemon that they ask.
-import type { Client } from '../../../daemon/api/client.ts';
-import type { Form, Row } from '../../../daemon/view/form.ts';
+import type { Client } from '../../../../daemon/api/client.ts';
+import type { Form, Row } from '../../../../daemon/view/form.ts';
 
 export const rowsOf = ({ groups }: Form): Row[] => groups.flatMap(({ rows }) => rows);
 export const named = (rows: Row[], id: string) => rows.find(row => row.id === id)!;

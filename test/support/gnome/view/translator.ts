@@ -1,8 +1,8 @@
 // English, and facts of a daemon that answers, for tests of what is shown.
-import type { Snapshot } from '../../../daemon/api/schema.ts';
-import { type ClientState, shownState } from '../../../daemon/view/client/client-state.ts';
-import type { Translator } from '../../../daemon/view/translator.ts';
-import { initialConfig, initialSnapshot } from './initial.ts';
+import type { Snapshot } from '../../../../daemon/api/schema.ts';
+import { type ClientState, shownState } from '../../../../daemon/view/client/client-state.ts';
+import type { Translator } from '../../../../daemon/view/translator.ts';
+import { initialConfig, initialSnapshot } from '../initial.ts';
 
 export const tr: Translator = { _: text => text, ngettext: (one, many, n) => (n === 1 ? one : many) };
 
