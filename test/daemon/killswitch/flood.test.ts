@@ -6,12 +6,12 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { memoryLimit, peakMemory } from '../../support/killswitch/memory.ts';
+import { memoryLimit, peakMemory } from '../../support/killswitch/load/memory.ts';
 import { missing, type Stage, shippedAnd, stageFor, which } from '../../support/killswitch/stage.ts';
 import { FULL, third } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
-const FLOOD = resolve(import.meta.dirname, '../../support/killswitch/flood.py');
+const FLOOD = resolve(import.meta.dirname, '../../support/killswitch/load/flood.py');
 const NARROW = ['ba(ssaq)', 'false', '1', '162.159.193.0/24', 'udp', '1', '2408'];
 const NOBODY = 65534;
 /** Duration of an attack, in seconds; all cores are busy. */

@@ -113,7 +113,7 @@ const FURTHER: typeof ENDPOINTS = [
   ['enable', 'ba(ssaq)', 'false', '0'],
 ];
 
-const FLOOD = resolve(import.meta.dirname, '../../support/killswitch/flood.py');
+const FLOOD = resolve(import.meta.dirname, '../../support/killswitch/load/flood.py');
 /** Users of every Debian; the bus takes no others. */
 const USERS = [1, 2, 3, 6, 7, 8, 9, 10, 13, 33, 34];
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join, resolve } from 'node:path';
 import { shippedEndpoints } from '../../../daemon/killswitch/rules/endpoints.ts';
 import { type Endpoint, render } from '../../../daemon/killswitch/rules/rules.ts';
-import { memoryLimit, peakMemory } from '../../support/killswitch/memory.ts';
+import { memoryLimit, peakMemory } from '../../support/killswitch/load/memory.ts';
 import { spread } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 import { SENDERS } from '../classes.ts';
@@ -30,7 +30,7 @@ export const missingForService: string | false = (() => {
   return lacking.length ? `needs ${lacking.join(', ')}` : false;
 })();
 
-const FLOOD = resolve(import.meta.dirname, '../../support/killswitch/flood.py');
+const FLOOD = resolve(import.meta.dirname, '../../support/killswitch/load/flood.py');
 /** Kind, bytes and connections of floods of messages: from a thousand empty endpoints to the limit of the bus. */
 const ATTACKS = [
   'Enable 24000 4',

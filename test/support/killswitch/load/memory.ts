@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-const UNIT = resolve(import.meta.dirname, '../../../data/killswitch/culvert-killswitch.service.in');
+const UNIT = resolve(import.meta.dirname, '../../../../data/killswitch/culvert-killswitch.service.in');
 
 /** Kilobytes that the unit allows the service and its children. */
 export function memoryLimit(): number {

@@ -1,6 +1,6 @@
 // Attaches strace to a process on the stage, to record its system calls or to end it at one.
 import { once } from 'node:events';
-import type { Stage } from './stage.ts';
+import type { Stage } from '../stage.ts';
 
 /** @returns a function that detaches it */
 export async function attachStrace(
