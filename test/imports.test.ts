@@ -179,7 +179,8 @@ for (const part of ['daemon', 'gnome', 'wrapper', 'manifest', 'test']) {
   test(`no folder of ${part} has more than ${MAX_FILES} source files`, () => {
     const counts = new Map<string, number>();
     for (const file of readdirSync(part, { recursive: true, encoding: 'utf8' }))
-      if (/(?<!\.d)\.(?:tsx?|py)$/.test(file)) counts.set(path.dirname(file), (counts.get(path.dirname(file)) ?? 0) + 1);
+      if (/(?<!\.d)\.(?:tsx?|py)$/.test(file))
+        counts.set(path.dirname(file), (counts.get(path.dirname(file)) ?? 0) + 1);
     assert.ok(counts.size > 0, 'no files were read');
     assert.deepEqual(
       [...counts].filter(([, count]) => count > MAX_FILES),

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { alive } from '../../support/daemon/fake-cli.ts';
-import { missing, type Stage, stageFor, which } from '../../support/killswitch/stage.ts';
 import { attachStrace, killingAt } from '../../support/killswitch/load/strace.ts';
+import { missing, type Stage, stageFor, which } from '../../support/killswitch/stage.ts';
 import { FULL, spread } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 

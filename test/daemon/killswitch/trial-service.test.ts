@@ -5,8 +5,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { alive } from '../../support/daemon/fake-cli.ts';
 import { FILE_CALLS, type FileOperation, fileOperations } from '../../support/file-operations.ts';
-import { missing, onStage, type Stage, shippedAnd, stageFor, which } from '../../support/killswitch/stage.ts';
 import { attachStrace, killingAt } from '../../support/killswitch/load/strace.ts';
+import { missing, onStage, type Stage, shippedAnd, stageFor, which } from '../../support/killswitch/stage.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 

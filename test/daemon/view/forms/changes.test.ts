@@ -18,8 +18,8 @@ import {
   timeLeftText,
 } from '../../../../daemon/view/states/timed.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
-import { scripted } from '../../../support/gnome/view/forms.ts';
 import { change } from '../../../support/gnome/initial.ts';
+import { scripted } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const CONFIRM_BY = '2026-01-01T10:00:30.000Z';

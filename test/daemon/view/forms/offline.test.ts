@@ -13,8 +13,8 @@ import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { networksForm } from '../../../../daemon/view/forms/tunnel/networks.ts';
 import { updatesForm } from '../../../../daemon/view/forms/updates.ts';
 import { describe as describeAll } from '../../../../daemon/view/view.ts';
-import { rowsOf } from '../../../support/gnome/view/forms.ts';
 import { KILL_SWITCH } from '../../../support/gnome/initial.ts';
+import { rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const CODES: OfflineReason['code'][] = ['not-running', 'stopped', 'not-responding', 'refused'];
