@@ -9,7 +9,7 @@ import { REQUEST } from '../store/state.ts';
 import { say } from '../system/errors.ts';
 import { sha256 } from '../system/hash.ts';
 import { deny, passAnswer, passError, readError, refusedByPool } from './answer.ts';
-import { isForMcp } from './key-places.ts';
+import { isForMcp, isForm } from './key-places.ts';
 import {
   amountIn,
   briefly,
@@ -24,7 +24,7 @@ import {
   verdictOf,
 } from './messages.ts';
 import { ENDED, passCall, SESSION_ENDED } from './tool-call.ts';
-import { Body, NoAnswer, type Route, send } from './upstream.ts';
+import { Body, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
 
 /** Names the session of an MCP client (protocol before 2026-07-28). */
 const SESSION = 'mcp-session-id';
@@ -134,7 +134,8 @@ async function tryWith(using: Using, work: Work): Promise<Using | undefined> {
   const { creator, tool, session } = asked;
   const { started } = work;
   if (tool !== undefined) {
-    const isRefused = await passCall(answer, res, { turn, using, route, tool, session, started });
+    const isOurs = !hasOtherKey(res.req, { using, route }, asked.body);
+    const isRefused = await passCall(answer, res, { turn, using, route, tool, session, started, isOurs });
     return isRefused ? undefined : succeed(using, work);
   }
   succeed(using, work, lowered);
@@ -155,7 +156,7 @@ async function afterError(answer: IncomingMessage, using: Using, work: Work): Pr
   const error = await readError(answer);
   const text = error.bytes.toString();
   const verdict = verdictOf({ status, body: text, retryAfter: answer.headers['retry-after'] }, http, plan.ownPatterns);
-  if (!verdict) {
+  if (!verdict || hasOtherKey(res.req, { using, route }, asked.body)) {
     turn.answered(using.name, false, started);
     if (status === 408 && asked.again !== '') await turn.mayGoOn(asked.again, using.name);
     return void (await passError(answer, error, res, { using, route }));
@@ -218,8 +219,7 @@ async function readAsked(req: IncomingMessage, { http, placeholder, ledger }: Ro
 
 /** Reports whether a provider finds in a body what the gateway finds there. */
 function isClear({ headers }: IncomingMessage, { bytes, isWhole }: Body): boolean {
-  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/)/i.test(headers['content-type'] ?? '');
-  return isWhole && (bytes.length === 0 || (!isForm && parseJson(bytes.toString()) !== undefined));
+  return isWhole && (bytes.length === 0 || (!isForm(headers) && parseJson(bytes.toString()) !== undefined));
 }
 
 /** Figures of a job that wants more than there is: the provider would do less, and answer as if nothing were wrong. */

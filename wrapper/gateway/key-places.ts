@@ -2,6 +2,7 @@
  * Finds the places of a request in which the provider expects its key, and puts the key there. Anywhere else a placeholder stays what
  * it is: a program could otherwise have the provider send the key on, for example in an address that it asks the provider to read.
  */
+import type { IncomingMessage } from 'node:http';
 import type { HttpProvider } from '../catalog/provider.ts';
 import { parseJson } from '../run/rules/classify.ts';
 import { isRecord } from '../system/shape.ts';
@@ -37,28 +38,78 @@ export function keyIn(target: string, { mcp }: Pick<HttpProvider, 'mcp'>): strin
   return isForMcp(target, { mcp }, key) ? key : '';
 }
 
-/** The address with a key in place of the placeholder, if that is where the MCP server's address has it. */
+/**
+ * The address with a key where the MCP server's address has it: in a path in place of the placeholder, in a parameter in place of any
+ * text, which may be an old key.
+ */
 export function withKeyInAddress(target: string, http: HttpProvider, placeholder: string, key: string): string {
-  if (!target.includes(placeholder) || keyIn(target, http) !== placeholder) return target;
   const [path = ''] = target.split('?', 1);
-  const name = parameterOf(http.mcp!.address);
-  const replaced = (text: string, own: string) => (text === `${own}${placeholder}` ? `${own}${key}` : text);
-  if (name === '')
-    return `${path
-      .split('/')
-      .map(part => replaced(part, ''))
-      .join('/')}${target.slice(path.length)}`;
-  return `${path}?${queryOf(target)
-    .map(text => replaced(text, name))
-    .join('&')}`;
+  const name = parameterOf(http.mcp?.address ?? '');
+  if (name !== '') {
+    if (path === target || !isForMcp(target, http, placeholder)) return target;
+    return `${path}?${queryOf(target)
+      .map(text => (text.startsWith(name) ? `${name}${key}` : text))
+      .join('&')}`;
+  }
+  if (!path.includes(placeholder) || keyIn(target, http) !== placeholder) return target;
+  const parts = path.split('/').map(part => (part === placeholder ? key : part));
+  return `${parts.join('/')}${target.slice(path.length)}`;
 }
 
-/** The body with a key in place of the placeholder, if that is the value of the field at its top that the provider reads. */
-export function withKeyInBody(body: Buffer, { key_field: field }: HttpProvider, placeholder: string, key: string) {
-  if (field === undefined || !body.includes(placeholder)) return body;
-  if (!isRecord(parseJson(body.toString()))) return body;
-  const json = new JsonPass([field], (_path, value) => (value === placeholder ? key : undefined));
+/** The body with a key in the field at its top that the provider reads, in place of any text, which may be an old key. */
+export function withKeyInBody(body: Buffer, { key_field: field }: HttpProvider, key: string): Buffer {
+  if (field === undefined || !isRecord(documentIn(body))) return body;
+  const json = new JsonPass([field], () => key);
   return Buffer.concat([json.write(body), json.end()]);
+}
+
+/** Parameters in which a key is sent, whatever the provider. */
+const KEY_PARAMETER = /^(?:key|token)$|authorization$|(?:api|auth|access).?(?:key|token)$/i;
+
+/** A request of a program, and the key with which it goes out. */
+interface Keyed {
+  /** `undefined` where it was not read whole. */
+  body: Buffer | undefined;
+  http: HttpProvider;
+  placeholder: string;
+  key: string;
+}
+
+/**
+ * Reports whether a provider may find another key in a request than the one of the account: its refusal then says nothing about that
+ * account, and one program must not stop the others with it.
+ */
+export function mayHoldOtherKey({ url = '/', headers }: IncomingMessage, keyed: Keyed): boolean {
+  const { http, placeholder, key } = keyed;
+  const encoded = encodeURIComponent(key);
+  const inAddress = new URLSearchParams(queryOf(withKeyInAddress(url, http, placeholder, encoded)).join('&'));
+  if ([...inAddress].some(([name, value]) => KEY_PARAMETER.test(name) && value !== key)) return true;
+  const protocols = headers.upgrade ? (headers['sec-websocket-protocol'] ?? '') : '';
+  return isOtherInBody(headers, keyed) || protocolsIn(protocols).some(text => isOtherKey(text, keyed));
+}
+
+function isOtherInBody(headers: IncomingMessage['headers'], { body, http, key }: Keyed): boolean {
+  const { key_field: field } = http;
+  if (field === undefined || body?.length === 0) return false;
+  const value = body && !isForm(headers) ? documentIn(withKeyInBody(body, http, key)) : undefined;
+  return !isRecord(value) || (Object.hasOwn(value, field) && value[field] !== key);
+}
+
+/** Reports whether a subprotocol is a key by its form, and not the placeholder. */
+function isOtherKey(protocol: string, { http: { key_prefix: prefix }, placeholder }: Keyed): boolean {
+  const texts = textsIn(protocol);
+  const isKey = texts.some(text => prefix !== '' && text.startsWith(prefix)) || isKeyHeader(protocol.split('.', 1)[0]!);
+  return isKey && !texts.includes(placeholder);
+}
+
+/** Reports whether a body is a form, whatever it looks like. */
+export function isForm(headers: IncomingMessage['headers']): boolean {
+  return /^(?:application\/x-www-form-urlencoded|multipart\/)/i.test(headers['content-type'] ?? '');
+}
+
+/** A JSON document, which some programs begin with a byte order mark. */
+function documentIn(body: Buffer): unknown {
+  return parseJson(body.toString().replace(/^\uFEFF/, ''));
 }
 
 /** The subprotocols of a websocket with a key in place of the placeholder, alone or behind a word and a dot. */

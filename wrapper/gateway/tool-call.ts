@@ -25,6 +25,8 @@ interface Call extends Passing {
   turn: Turn;
   tool: string;
   session: string | undefined;
+  /** The provider can have found no other key than the account's. */
+  isOurs: boolean;
   /** In milliseconds since the epoch. */
   started: number;
 }
@@ -34,7 +36,7 @@ interface Call extends Passing {
  * @returns whether there was one
  */
 export async function passCall(answer: IncomingMessage, res: ServerResponse, call: Call): Promise<boolean> {
-  const { turn, using, route, session, started } = call;
+  const { turn, using, route, session, isOurs, started } = call;
   const findJobs = jobFinder(call);
   const findError = errorFinder(answer, route.plan.provider.mcp);
   let bytes = 0;
@@ -45,7 +47,7 @@ export async function passCall(answer: IncomingMessage, res: ServerResponse, cal
     const text = chunk.toString('latin1', 0, MOST_BYTES);
     await keepJobs(findJobs(text), { turn, using, route });
     const verdict = findError(text);
-    if (!verdict) return chunk;
+    if (!verdict || !isOurs) return chunk;
     isRefused = true;
     if (verdict.class === 'auth') route.ledger.forgetCredentials();
     await turn.refused(using, verdict, route.ledger.context.now() - started);

@@ -20,7 +20,7 @@ import { oncePerTurn } from '../system/once-per-turn.ts';
 import { readStart } from '../system/read-start.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
-import { isForMcp, keyValue, withKeyInAddress, withKeyInBody } from './key-places.ts';
+import { isForMcp, keyValue, mayHoldOtherKey, withKeyInAddress, withKeyInBody } from './key-places.ts';
 import type { Ledger } from './ledger.ts';
 import { baseOf, passedOn, without } from './messages.ts';
 
@@ -30,6 +30,8 @@ const IDLE_MS = 4_000;
 const PART_MS = 250;
 /** Requests that change nothing when they are made twice (RFC 9110, 9.2.2). */
 const SAFE = /^(?:GET|HEAD|OPTIONS)$/;
+
+const NO_BODY = Buffer.alloc(0);
 
 /** Headers that are made for each request to the provider. */
 const OWN = /^(?:content-length|sec-websocket-.*)$/i;
@@ -182,6 +184,18 @@ export function keyOf({ using, route }: Passing): string {
   return using.credentials[route.http.key_variable] ?? '';
 }
 
+/** Reports whether the provider may have found another key in a request than the account's. */
+export function hasOtherKey(req: IncomingMessage, passing: Passing, body?: Body): boolean {
+  const { http, placeholder } = passing.route;
+  const bytes = body ? body.bytes : NO_BODY;
+  return mayHoldOtherKey(req, {
+    body: body?.isWhole === false ? undefined : bytes,
+    http,
+    placeholder,
+    key: keyOf(passing),
+  });
+}
+
 /**
  * Begins a request, with the key of an account and without the headers that are not the provider's.
  * @param more headers of this request only, names and values in turn
@@ -234,9 +248,9 @@ function isStale(error: NoAnswer): boolean {
 
 function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<IncomingMessage> {
   const { req } = res;
-  const { http, placeholder } = passing.route;
+  const { http } = passing.route;
   const key = keyOf(passing);
-  const text = body.isWhole ? withKeyInBody(body.bytes, http, placeholder, key).toString('latin1') : undefined;
+  const text = body.isWhole ? withKeyInBody(body.bytes, http, key).toString('latin1') : undefined;
   const headers: string[] = [];
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
   if (text !== undefined && (length !== undefined || encoding !== undefined))

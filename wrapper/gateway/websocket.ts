@@ -8,7 +8,7 @@ import { turnFor } from './forward.ts';
 import { withKeyInProtocols } from './key-places.ts';
 import { Mask } from './mask.ts';
 import { type Refused, verdictOf, withLength, without } from './messages.ts';
-import { ask, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
+import { ask, hasOtherKey, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
 
 /** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
@@ -78,7 +78,7 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
         retryAfter: answer.headers['retry-after'],
       };
       const verdict = verdictOf(seen, http, plan.ownPatterns);
-      if (!verdict) {
+      if (!verdict || hasOtherKey(req, { using, route })) {
         turn.answered(using.name, false, started);
         return end(client, refusedBy(answer, error, { using, route }));
       }

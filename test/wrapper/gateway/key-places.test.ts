@@ -1,7 +1,7 @@
 // A key replaces the placeholder where the provider expects a key, and nowhere else in a request.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { createServer as createProvider, request } from 'node:http';
 import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
@@ -11,7 +11,8 @@ import {
   withKeyInBody,
   withKeyInProtocols,
 } from '../../../wrapper/gateway/key-places.ts';
-import { contextOf, openShippedAt } from '../../support/wrapper/gateway.ts';
+import { listen } from '../../support/listen.ts';
+import { contextOf, json, openShippedAt } from '../../support/wrapper/gateway.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
 
 const KEY = 'real-canary-key';
@@ -94,21 +95,23 @@ test('the address of an MCP server has one place for the key', t => {
   for (const elsewhere of ['/v2/mcp/fc-1', '/fc-1/fc-1/v2/mcp', '/fc-12/v2/mcp', '/fc-1/v2/mcp/more', '/?fc-1/v2/mcp'])
     assert.equal(replaced(elsewhere), elsewhere);
   assert.equal(replaced('/mcp/?x=fc-1&tavilyApiKey=fc-1', tvly), '/mcp/?x=fc-1&tavilyApiKey=a$$b$&');
-  for (const elsewhere of ['/mcp/?x=fc-1', '/search?tavilyApiKey=fc-1', '/mcp/?tavilyApiKey=fc-1x', '/fc-1/mcp'])
+  assert.equal(replaced('/mcp/?tavilyApiKey=old&tavilyApiKey=', tvly), '/mcp/?tavilyApiKey=a$$b$&&tavilyApiKey=a$$b$&');
+  for (const elsewhere of ['/mcp/?x=fc-1', '/search?tavilyApiKey=fc-1', '/fc-1/mcp'])
     assert.equal(replaced(elsewhere, tvly), elsewhere);
 });
 
 test('a field at the top of a body has the key, and the rest of the body stays', t => {
-  const replaced = (text: string) =>
-    withKeyInBody(Buffer.from(text), shipped(t, 'tvly'), 'tvly-1', 'key "1"').toString();
+  const replaced = (text: string) => withKeyInBody(Buffer.from(text), shipped(t, 'tvly'), 'key "1"').toString();
   assert.equal(
     replaced('{"api_key":"tvly-1","query":"tvly-1 é 中"}'),
     '{"api_key":"key \\"1\\"","query":"tvly-1 é 中"}',
   );
   const exact = (key: string) =>
     `{ "n": 12345678901234567890, "a": 1, "a": 2, "\\u0061pi_key" : "${key}",\n "in": {"api_key": "tvly-1"} }`;
-  assert.equal(replaced(exact('tvly-1')), exact('key \\"1\\"'));
-  for (const same of ['{"api_key":["tvly-1"]}', '{"api_key":"tvly-12"}', '["tvly-1"]', 'tvly-1'])
+  for (const other of ['tvly-1', 'tvly-old', '\\u0074vly-1', ''])
+    assert.equal(replaced(exact(other)), exact('key \\"1\\"'));
+  assert.equal(replaced('\uFEFF{"api_key":"tvly-1"}'), '\uFEFF{"api_key":"key \\"1\\""}');
+  for (const same of ['{"api_key":["tvly-1"]}', '{"key":"tvly-1"}', '["tvly-1"]', 'tvly-1'])
     assert.equal(replaced(same), same);
 });
 
@@ -118,4 +121,37 @@ test('a subprotocol is the key, or ends with it', () => {
   assert.equal(replaced('sk-1'), 'key');
   assert.equal(replaced('sk-1x, xsk-1'), 'sk-1x, xsk-1');
   assert.ok(keysInProtocols('realtime, openai-insecure-api-key.sk-1, v1').includes('sk-1'));
+});
+
+/** A body with its key, as a provider may read it: in JSON, also in UTF-16, and as a form. */
+function keyInBody(body: Buffer): unknown {
+  const text = body.toString(body[0] === 0xff ? 'utf16le' : 'utf8').replace(/^\uFEFF/, '');
+  return text.startsWith('{') ? JSON.parse(text).api_key : new URLSearchParams(text).get('api_key');
+}
+
+test('a program with a wrong key in another place stops no account', async t => {
+  const server = createProvider(async (req, res) => {
+    const body = Buffer.concat(await req.toArray());
+    const own = String(req.headers.authorization).slice('Bearer '.length);
+    const { searchParams } = new URL(req.url!, 'http://localhost');
+    const sent = keyInBody(body) ?? searchParams.get('tavilyApiKey') ?? searchParams.get('api_key') ?? own;
+    json(res, sent === KEY ? 200 : 401, { detail: { error: 'Unauthorized: missing or invalid API key.' } });
+  });
+  const { url, placeholder } = await openShippedAt(t, 'tvly', { a: KEY, b: 'real-b' }, await listen(t, server));
+  const post = async (body: string | Buffer, where = '/search', type = 'application/json') => {
+    const headers = { authorization: `Bearer ${placeholder}`, 'content-type': type };
+    return (await fetch(`${url}${where}`, { method: 'POST', headers, body })).status;
+  };
+  const old = JSON.stringify({ query: 'x', api_key: 'tvly-old' });
+  assert.deepEqual(
+    [await post(old), await post(`\uFEFF${old}`), await post('{}', '/mcp?tavilyApiKey=old')],
+    [200, 200, 200],
+  );
+  const form = 'application/x-www-form-urlencoded';
+  assert.equal(await post('api_key=old', '/search', form), 401);
+  assert.equal(await post(Buffer.from(`\uFEFF${old}`, 'utf16le')), 401);
+  assert.equal(await post(JSON.stringify({ api_key: placeholder, text: 'x'.repeat(1_100_000) })), 401);
+  assert.equal(await post('{"api_key":["old"]}'), 401);
+  assert.equal(await post('{}', '/search?api_key=old'), 401);
+  assert.equal(await post('{}'), 200);
 });

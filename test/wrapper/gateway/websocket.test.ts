@@ -124,3 +124,18 @@ test('the answer of a provider without a websocket is passed whole, and has its 
   const { account, outcome, cost } = JSON.parse(fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8'));
   assert.deepEqual([account, outcome, cost], ['a', 'ok', 1]);
 });
+
+test('a wrong key as a further subprotocol stops no account', async t => {
+  const { connect, asked, key, server } = await setUp(t, { a: 'real-a', b: 'real-b' });
+  server.removeAllListeners('upgrade').on('upgrade', (req, socket: Duplex) => {
+    asked.push(String(req.headers.authorization));
+    socket.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n');
+  });
+  for (const wrong of ['insecure-api-key.other', 'fk-other']) {
+    const [answer] = await once(connect(`${key}, ${wrong}`), 'response');
+    assert.equal(answer.statusCode, 401);
+  }
+  assert.deepEqual(asked, ['Bearer real-a', 'Bearer real-a']);
+  await once(connect(key), 'response');
+  assert.deepEqual(asked.slice(2), ['Bearer real-a', 'Bearer real-b']);
+});
