@@ -173,6 +173,22 @@ const HttpProvider = z.strictObject({
       address: z.string().check(z.regex(/^\/[^?]*\{key\}|^\/.*\?.*\{key\}/, 'a path with {key}')),
       /** Tools that create jobs, and the id of one in their answer, group 1. Calls with that id go to the same account. */
       jobs: z.optional(z.strictObject({ tools: z.array(z.string()), id: pattern })),
+      /**
+       * Cost of calls of tools: that of a command, or a number. `wants` is an argument, as for `creators`. With a budget or a reserve,
+       * other tools are not called.
+       */
+      tools: z._default(
+        z.array(
+          z.strictObject({
+            names: z.array(z.string()),
+            command: z._default(z.string(), 'http'),
+            cost: z.optional(z.number()),
+            wants: z.optional(z.string()),
+            wants_default: z.optional(z.int().check(z.positive())),
+          }),
+        ),
+        [],
+      ),
     }),
   ),
   /** Values at the top of JSON answers that are addresses of the provider; they are turned to the gateway. */

@@ -2,14 +2,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpProvider } from '../catalog/provider.ts';
 import { BODY } from '../run/jobs.ts';
-import { parseJson } from '../run/rules/classify.ts';
 import { Turn, type Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
 import { REQUEST } from '../store/state.ts';
 import { say } from '../system/errors.ts';
 import { sha256 } from '../system/hash.ts';
 import { deny, passAnswer, passError, readError, refusedByPool } from './answer.ts';
-import { isForMcp, isForm } from './key-places.ts';
+import { isForMcp } from './key-places.ts';
 import {
   amountIn,
   briefly,
@@ -21,6 +20,7 @@ import {
   partsOf,
   plainPath,
   toolCallIn,
+  unclearIn,
   verdictOf,
 } from './messages.ts';
 import { ENDED, passCall, SESSION_ENDED } from './tool-call.ts';
@@ -29,6 +29,8 @@ import { Body, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
 /** Names the session of an MCP client (protocol before 2026-07-28). */
 const SESSION = 'mcp-session-id';
 
+type McpTool = NonNullable<HttpProvider['mcp']>['tools'][number];
+
 /** Parts of a request that has begun. */
 interface Asked {
   body: Body;
@@ -36,14 +38,17 @@ interface Asked {
   again: string;
   hasKey: boolean;
   creator: HttpProvider['creators'][number] | undefined;
-  /** The tool of the MCP server that it calls. */
+  /** The tool of the MCP server that it calls, and what the catalog says about it. */
   tool: string | undefined;
+  listed: McpTool | undefined;
+  /** Field or argument with the amount that its job wants. */
+  wants: string | undefined;
   /** Amount that its job wants, as it says or as the provider assumes. */
   wanted: number | undefined;
   /** Amount that it says. */
   given: number | undefined;
-  /** It may say an amount that the gateway can't read. */
-  isUnclear: boolean;
+  /** Why the gateway can't read what it costs. */
+  unclear: string | undefined;
   /** Jobs that its body or query names, and the session that it belongs to. */
   named: string[];
   /** The session of an MCP client with the server of one account. */
@@ -74,13 +79,8 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   const hasBudget = consumers.begin(consumer, turn.cost);
   try {
     if (!hasBudget) return refuse('budget', `The budget of "${consumer.name}" is used up.`, work);
-    if (asked.isUnclear && (consumers.hasBudget(consumer) || route.plan.capacity.reserve > 0))
-      return refuse(
-        'unclear',
-        `With a budget or a reserve, a job needs a JSON body of at most ${route.http.replay_bytes} bytes.`,
-        work,
-        413,
-      );
+    if (asked.unclear !== undefined && (consumers.hasBudget(consumer) || route.plan.capacity.reserve > 0))
+      return refuse('unclear', `With a budget or a reserve, ${asked.unclear}.`, work, 413);
     if (asked.hasEnded) return refuse('session', SESSION_ENDED, work, 404);
     let using = await turn.take();
     if (!using) {
@@ -136,7 +136,7 @@ async function tryWith(using: Using, work: Work): Promise<Using | undefined> {
   if (tool !== undefined) {
     const isOurs = !hasOtherKey(res.req, { using, route }, asked.body);
     const isRefused = await passCall(answer, res, { turn, using, route, tool, session, started, isOurs });
-    return isRefused ? undefined : succeed(using, work);
+    return isRefused ? undefined : succeed(using, work, lowered);
   }
   succeed(using, work, lowered);
   if (lowered) say(`${plan.cli}: account "${using.name}" has too little for a job, which may be cut: ${lowered}`);
@@ -196,11 +196,14 @@ async function readAsked(req: IncomingMessage, { http, placeholder, ledger }: Ro
   const isOfMcp = method === 'POST' && isForMcp(req.url ?? '', http, placeholder);
   const isNeeded = isOfMcp || (creator ?? follower ?? http.key_field) !== undefined;
   const body = await Body.read(req, http.replay_bytes, isNeeded);
-  const text = body.isWhole && (creator?.wants ?? follower) ? body.bytes.toString() : '';
-  const given = creator?.wants === undefined ? undefined : amountIn(text, creator.wants);
+  const text = body.isWhole && (isOfMcp || (creator?.wants ?? follower)) ? body.bytes.toString() : '';
+  const call = isOfMcp ? toolCallIn(text) : undefined;
+  const listed = http.mcp?.tools.find(({ names }) => call !== undefined && names.includes(call.tool));
+  const job = listed ?? creator;
+  const place = listed ? `params.arguments.${listed.wants}` : job?.wants;
+  const given = job?.wants === undefined ? undefined : amountIn(text, place!);
   const session = textIn(req, SESSION);
   const hasEnded = session !== undefined && ledger.state().jobs[session]?.account === ENDED;
-  const call = isOfMcp && body.isWhole ? toolCallIn(body.bytes.toString()) : undefined;
   const named = follower ? namedIn(req.url ?? '', text, follower.id) : (call?.named ?? []);
   return {
     body,
@@ -208,18 +211,20 @@ async function readAsked(req: IncomingMessage, { http, placeholder, ledger }: Ro
     hasKey: idempotencyKey(req) !== undefined,
     creator,
     tool: call?.tool,
-    wanted: given ?? creator?.wants_default,
+    listed,
+    wants: job?.wants,
+    wanted: given ?? job?.wants_default,
     given,
-    isUnclear: creator?.wants !== undefined && !isClear(req, body),
+    unclear: unclearIn(req.headers, body, {
+      http,
+      creator,
+      isOfMcp,
+      isListed: call === undefined || listed !== undefined,
+    }),
     named: session === undefined || hasEnded ? named : [...named, session],
     session,
     hasEnded,
   };
-}
-
-/** Reports whether a provider finds in a body what the gateway finds there. */
-function isClear({ headers }: IncomingMessage, { bytes, isWhole }: Body): boolean {
-  return isWhole && (bytes.length === 0 || (!isForm(headers) && parseJson(bytes.toString()) !== undefined));
 }
 
 /** Figures of a job that wants more than there is: the provider would do less, and answer as if nothing were wrong. */
@@ -231,8 +236,8 @@ function loweredFor(turn: Turn, { name }: Using, { wanted, given }: Asked, { cap
 }
 
 /** A job that says less than the provider assumes may fit. */
-function adviceFor({ creator, given }: Asked): string {
-  return given === undefined ? ` Give the job a smaller "${creator?.wants}".` : '';
+function adviceFor({ wants, given }: Asked): string {
+  return given === undefined ? ` Give the job a smaller "${wants}".` : '';
 }
 
 /** The path without its query. */
@@ -244,19 +249,21 @@ function pathOf(req: IncomingMessage): string {
 export function turnFor(
   { plan, http, ledger, consumer, placeholder }: Route,
   req: IncomingMessage,
-  { again = '', named = [], wanted, given, careful = false }: Partial<Asked & { careful: boolean }> = {},
+  { again = '', named = [], listed, wanted, given, careful = false }: Partial<Asked & { careful: boolean }> = {},
 ): Promise<Turn> {
   const path = plainPath(pathOf(req));
   const isAboutJob = isAbout(http.creators, req.method ?? 'GET', path);
   const jobs = [...named, ...partsOf(pathOf(req)).filter(part => part !== placeholder)];
   const ids = [...jobs, ...jobs.map(briefly), ...(again === '' ? [] : [again])];
   return Turn.open(plan, ledger.context, {
-    command: isAboutJob ? 'http' : commandOf({ ...plan.provider.costs, ...plan.capacity.costs }, path),
+    command: isAboutJob
+      ? 'http'
+      : (listed?.command ?? commandOf({ ...plan.provider.costs, ...plan.capacity.costs }, path)),
     ids,
     isRequest: true,
     book: ledger,
     consumer: consumer.name,
-    cost: isAboutJob ? 0 : given,
+    cost: isAboutJob ? 0 : (listed?.cost ?? given),
     wanted,
     careful,
   });

@@ -1,11 +1,12 @@
 // Says what belongs to an account or a connection in a message, and what an answer means for the account. Pure.
+import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpProvider } from '../catalog/provider.ts';
 import type { Retry } from '../run/choose/failures.ts';
 import { at, cooldownOf, parseJson } from '../run/rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
 import { REQUEST } from '../store/state.ts';
 import { isRecord, isText } from '../system/shape.ts';
-import { isKeyHeader } from './key-places.ts';
+import { isForm, isKeyHeader } from './key-places.ts';
 
 /** Headers of one connection only (RFC 9110), and those that would tell the provider or the program about the other. */
 const OF_CONNECTION = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'host'];
@@ -157,6 +158,29 @@ export function toolCallIn(body: string): { tool: string; named: string[] } | un
   if (method !== 'tools/call' || typeof tool !== 'string') return undefined;
   const texts = isRecord(given) ? Object.values(given).filter(isText) : [];
   return { tool, named: texts.filter(text => /^(?=.*\d)[\w-]{8,64}$/.test(text)) };
+}
+
+interface Priced {
+  http: HttpProvider;
+  creator: HttpProvider['creators'][number] | undefined;
+  isOfMcp: boolean;
+  /** It calls no tool, or one whose cost the catalog names. */
+  isListed: boolean;
+}
+
+/** Why what a request costs can't be read, where it may be more than usual. */
+export function unclearIn(
+  headers: IncomingHttpHeaders,
+  { bytes, isWhole }: { bytes: Buffer; isWhole: boolean },
+  { http, creator, isOfMcp, isListed }: Priced,
+): string | undefined {
+  if (!isListed) return 'a tool of an MCP server is called only if the catalog says what it costs';
+  if (!isOfMcp && creator?.wants === undefined) return undefined;
+  // a provider finds in a form, and in what is compressed, something else than the gateway
+  const value = isWhole && !isForm(headers) ? parseJson(bytes.toString()) : undefined;
+  const needs = `needs a JSON body of at most ${http.replay_bytes} bytes`;
+  if (isOfMcp) return isRecord(value) ? undefined : `a message to an MCP server ${needs}, with one call`;
+  return value !== undefined || (isWhole && bytes.length === 0) ? undefined : `a job ${needs}`;
 }
 
 /** Amount that a job wants, by a number or a list in its body. */

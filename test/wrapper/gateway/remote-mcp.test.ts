@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { json, openShipped } from '../../support/wrapper/gateway.ts';
+import { startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { contextOf, json, openShipped, shippedHome, startProvider } from '../../support/wrapper/gateway.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
 const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} };
@@ -165,3 +166,38 @@ test('a session ends with an account of which an answer says that it is used up'
   assert.equal(calls.length, made);
   assert.equal((await call()).by, 'real-b');
 });
+
+for (const limit of ['budget', 'reserve'])
+  test(`a ${limit} also limits what tools of a remote MCP server may cost`, async t => {
+    const { calls, port } = await startProvider(t, (_key, req, res) =>
+      json(res, 200, req.url === '/usage' ? { data: { remainingCredits: 60 } } : { jsonrpc: '2.0', id: 1, result: {} }),
+    );
+    const { box } = shippedHome(t, 'firecrawl', { a: 'real-a' }, port);
+    if (limit === 'reserve') fs.appendFileSync(`${box.config}/config.toml`, '[capacity.firecrawl]\nreserve = 50\n');
+    const budget = limit === 'budget' ? ['--budget', '10'] : [];
+    const added = await box.wrap(['serve', 'token', 'add', 'firecrawl', 'app', ...budget, '--json']);
+    const gateway = await startGateway('firecrawl', contextOf(box));
+    t.after(() => gateway.close());
+    const authorization = `Bearer ${JSON.parse(added.stdout).placeholder}`;
+    const post = async (body: unknown) => {
+      const init = { method: 'POST', headers: { authorization }, body: JSON.stringify(body) };
+      const answer = await fetch(`${gateway.url}/v2/mcp`, init);
+      return { status: answer.status, text: await answer.text() };
+    };
+    const call = (name: string, given: object = {}) => ({ ...JSON.parse(CALL), params: { name, arguments: given } });
+    const statusOf = async (body: unknown) => (await post(body)).status;
+    assert.equal(await statusOf(call('firecrawl_crawl', { limit: 10_000 })), 402);
+    assert.equal(await statusOf(call('firecrawl_batch_scrape', { urls: Array(11).fill('https://example.com/') })), 402);
+    if (limit === 'reserve')
+      assert.match((await post(call('firecrawl_crawl'))).text, /Give the job a smaller \\"limit/);
+    assert.equal(await statusOf(Array(3).fill(call('firecrawl_crawl', { limit: 1 }))), 413);
+    assert.equal(await statusOf(call('firecrawl_scrape', { more: 'x'.repeat(1_200_000) })), 413);
+    const { status, text } = await post(call('firecrawl_unknown'));
+    assert.deepEqual([status, /only if the catalog says what it costs/.test(text)], [413, true]);
+    assert.deepEqual(
+      calls.filter(made => made.includes('POST')),
+      [],
+    );
+    assert.equal(await statusOf(call('firecrawl_crawl', { limit: 5 })), 200);
+    assert.equal(await statusOf(call('firecrawl_check_crawl_status', { id: 'x' })), 200);
+  });
