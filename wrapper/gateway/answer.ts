@@ -105,7 +105,7 @@ export async function keepJobs(
     else void turn.job(briefly(job), using.name);
   }
   // the program may ask immediately, and the gateway may be killed before its next write
-  if (found.length > 0 && !creator?.brief) route.ledger.write();
+  if (found.length > 0 && !creator?.brief) await route.ledger.stored();
 }
 
 /** Why the provider makes no request with any account. */

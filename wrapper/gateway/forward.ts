@@ -129,7 +129,7 @@ async function tryWith(using: Using, work: Work): Promise<Using | undefined> {
   const opened = textIn(answer, SESSION);
   if (opened !== undefined && opened !== asked.session) {
     await turn.job(opened, using.name);
-    ledger.write();
+    await ledger.stored();
   }
   const { creator, tool, session } = asked;
   const { started } = work;

@@ -1,4 +1,5 @@
 // Keeps what a gateway knows about the accounts of a provider in memory, and writes what its requests learn a few times a second.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Credentials } from '../context.ts';
 import { openCredentials } from '../run/accounts/credentials.ts';
 import type { Book } from '../run/book.ts';
@@ -9,7 +10,7 @@ import { directoryFile } from '../store/paths.ts';
 import { type Plan, stampOf } from '../store/plan.ts';
 import type { Resolved } from '../store/secrets.ts';
 import { type CliState, readState, stateStamp, updateState } from '../store/state.ts';
-import { reason, say } from '../system/errors.ts';
+import { reason, say, WrapError } from '../system/errors.ts';
 import { oncePerTurn } from '../system/once-per-turn.ts';
 import type { Consumer } from './admit.ts';
 import type { Refused } from './messages.ts';
@@ -17,6 +18,11 @@ import type { Refused } from './messages.ts';
 const WRITE_EVERY_MS = 200;
 /** Another process may write as well. Nothing is served while this one waits, so it tries again later. */
 const LOCK_MS = 50;
+/** Pause before a write that failed is made again. */
+const RETRY_MS = 1_000;
+/** Time for which an answer about a job waits for another process that writes, and the pause between two attempts. */
+const STORED_MS = 2_000;
+const PAUSE_MS = 100;
 /** Programs that give credentials are asked again after this time. */
 const CREDENTIALS_MS = 60_000;
 const MOST_CHANGES = 10_000;
@@ -50,6 +56,7 @@ export class Ledger implements Book {
   lastRefused: LastRefused | undefined;
   readonly held = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
+  #waiting: Promise<void> | undefined;
 
   constructor(cli: string, context: Context) {
     this.#cli = cli;
@@ -133,18 +140,34 @@ export class Ledger implements Book {
 
   /** Writes what waits, and ends the connection to the pool. */
   async close(): Promise<void> {
-    this.write();
+    await this.stored();
+    clearTimeout(this.#timer);
     if (this.#plan?.pool) (await this.context.loadPool()).closeShared(this.context);
   }
 
-  /** Writes what waits. */
-  write(): void {
+  /** Writes what waits, at most 2 s later if another process writes. */
+  async stored(): Promise<void> {
+    if (this.write()) return;
+    this.#waiting ??= this.#writeAfterOthers().finally(() => {
+      this.#waiting = undefined;
+    });
+    await this.#waiting;
+  }
+
+  async #writeAfterOthers(): Promise<void> {
+    const end = Date.now() + STORED_MS;
+    do await sleep(PAUSE_MS);
+    while (!this.write() && Date.now() < end);
+  }
+
+  /** Writes what waits. @returns false while another process keeps it from that */
+  write(): boolean {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const { paths } = this.context;
     writeAudit(paths, this.#entries);
     this.#entries = [];
-    if (this.#changes.length === 0) return;
+    if (this.#changes.length === 0) return true;
     const changes = this.#changes;
     const changeAll = (state: CliState) => {
       for (const change of changes) change(state);
@@ -153,12 +176,14 @@ export class Ledger implements Book {
       this.#state = updateState(paths, this.#cli, changeAll, LOCK_MS);
       this.#stamp = stateStamp(paths, this.#cli);
       this.#changes = [];
+      return true;
     } catch (error) {
-      // a change that is not stored counts here, and is tried again with the next request
+      // a change that is not stored counts here, and is tried again
       if (changes.length > MOST_CHANGES) {
         say(`${this.#cli}: the state could not be stored: ${reason(error)}`);
         this.#changes = [];
-      }
+      } else this.#timer = setTimeout(() => this.write(), RETRY_MS);
+      return !(error instanceof WrapError && error.code === 'locked');
     }
   }
 }

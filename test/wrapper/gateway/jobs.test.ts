@@ -7,6 +7,8 @@ import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { Ledger } from '../../../wrapper/gateway/ledger.ts';
+import { takeLock } from '../../../wrapper/system/files.ts';
+import { until } from '../../support/until.ts';
 import {
   contextOf,
   homeFor,
@@ -259,4 +261,31 @@ test('a job that is created by another form of its path has its cost, and keeps 
     auditOf(box).map(({ command, cost }) => [command, cost]),
     [...Array(4).fill(['crawl', 10]), ['http', 0]],
   );
+});
+
+test('an answer about a job waits a while for another process that writes, and the job is on disk in the end', async t => {
+  let created = 0;
+  let onCreated = () => {};
+  const { port } = await startProvider(t, (_key, _req, res) => {
+    created += 1;
+    onCreated();
+    json(res, 200, { id: `job-1234567${created}` });
+  });
+  const box = homeFor(t, port, AB);
+  const { ask } = await openGateway(t, box);
+  const file = path.join(box.state, 'accounts', 'fake.json');
+  const isStored = () => fs.existsSync(file) && fs.readFileSync(file, 'utf8').includes(`job-1234567${created}`);
+  const create = async () => {
+    await (await ask('/crawl', { method: 'POST', body: '{}' })).text();
+    return isStored();
+  };
+  let release = takeLock(file);
+  onCreated = () => setTimeout(release, 400);
+  assert.equal(await create(), true);
+  onCreated = () => {};
+  release = takeLock(file);
+  t.after(release);
+  assert.equal(await create(), false);
+  release();
+  await until(isStored, () => 'the job to be stored');
 });
