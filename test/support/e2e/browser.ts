@@ -18,7 +18,8 @@ const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 /** The rules of axe-core that depend on colors; the others have the same result in each color scheme. */
 export const COLOR_RULES: readonly string[] = ['color-contrast', 'link-in-text-block'];
 
-interface Ends {
+/** The end of a test, a suite or a file. */
+export interface Ends {
   after(end: () => Promise<void>): unknown;
 }
 
@@ -44,7 +45,7 @@ export async function launchBrowser(t: Ends, flags: string[] = [], executablePat
 
 /**
  * One browser for all tests of a file, which have their own contexts: call it at the top of the file.
- * @returns what gives a test the browser; its contexts are closed with the test
+ * @returns what gives a test the browser; contexts that it opens are closed with the test
  */
 export function shareBrowser(flags: string[] = []): (t: Ends) => Promise<Browser> {
   let launched: Promise<Browser> | undefined;
@@ -52,8 +53,9 @@ export function shareBrowser(flags: string[] = []): (t: Ends) => Promise<Browser
   return async t => {
     launched ??= launchBrowser({ after() {} }, flags);
     const browser = await launched;
+    const earlier = new Set(browser.contexts());
     t.after(async () => {
-      for (const context of browser.contexts()) {
+      for (const context of browser.contexts().filter(each => !earlier.has(each))) {
         // the runner prints it where a test of the file failed
         for (const page of context.pages()) console.log(`${page.url()} showed in the end: ${await textOf(page)}`);
         await context.close();
