@@ -130,7 +130,9 @@ function keyInBody(body: Buffer): unknown {
 }
 
 test('a program with a wrong key in another place stops no account', async t => {
+  let asked = 0;
   const server = createProvider(async (req, res) => {
+    if (req.url !== '/usage') asked += 1;
     const body = Buffer.concat(await req.toArray());
     const own = String(req.headers.authorization).slice('Bearer '.length);
     const { searchParams } = new URL(req.url!, 'http://localhost');
@@ -153,5 +155,6 @@ test('a program with a wrong key in another place stops no account', async t => 
   assert.equal(await post(JSON.stringify({ api_key: placeholder, text: 'x'.repeat(1_100_000) })), 401);
   assert.equal(await post('{"api_key":["old"]}'), 401);
   assert.equal(await post('{}', '/search?api_key=old'), 401);
+  assert.equal(asked, 8, 'no other account was tried');
   assert.equal(await post('{}'), 200);
 });
