@@ -6,6 +6,7 @@ import { endAll, type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
 import { longestFirst, readSeconds, schedule, writeSeconds } from './schedule.ts';
 import { groupOf, select } from './select.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
 const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A PATH…]
 
@@ -52,6 +53,7 @@ async function main(argv: string[]): Promise<number> {
   const results: FileResult[] = [];
   const options = { name: values.name, stallMs };
   process.env.CULVERT_TEST_BUILDS = makeBuilds();
+  if (!values.full) process.env.TMPDIR ??= temporaryDirectory();
   const bundleOf = await bundleFiles(files.map(({ file }) => file));
   const run = async ({ file }: { file: string }) => {
     if (interrupted) return;
