@@ -122,8 +122,11 @@ async function tryWith(using: Using, work: Work): Promise<Using | undefined> {
     return refuse('reserve', `No account has that much left above its reserve: ${lowered}.${adviceFor(asked)}`, work);
   work.started = ledger.context.now();
   work.used = { spent: 0, account: using.name };
-  // a program that asks again with its key asks this account, even if no answer comes
-  if (asked.hasKey) await turn.job(asked.again, using.name);
+  // a program that asks again with its key asks this account, even if no answer comes or the gateway is killed
+  if (asked.hasKey) {
+    await turn.job(asked.again, using.name);
+    ledger.write();
+  }
   const answer = await send(res, asked.body, { using, route });
   if ((answer.statusCode ?? 500) >= 400) return await afterError(answer, using, work);
   const opened = textIn(answer, SESSION);

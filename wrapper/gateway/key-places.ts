@@ -92,7 +92,7 @@ function isOtherInBody(headers: IncomingMessage['headers'], { body, http, key }:
   const { key_field: field } = http;
   if (field === undefined || body?.length === 0) return false;
   const value = body && !isForm(headers) ? documentIn(withKeyInBody(body, http, key)) : undefined;
-  return !isRecord(value) || (Object.hasOwn(value, field) && value[field] !== key);
+  return value === undefined || (isRecord(value) && Object.hasOwn(value, field) && value[field] !== key);
 }
 
 /** Reports whether a subprotocol is a key by its form, and not the placeholder. */

@@ -56,6 +56,8 @@ export class Ledger implements Book {
   lastRefused: LastRefused | undefined;
   readonly held = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
+  /** The last write failed, and that was said. */
+  #isFailing = false;
   #waiting: Promise<void> | undefined;
 
   constructor(cli: string, context: Context) {
@@ -142,12 +144,13 @@ export class Ledger implements Book {
   async close(): Promise<void> {
     await this.stored();
     clearTimeout(this.#timer);
+    if (this.#changes.length > 0) say(`${this.#cli}: the state could not be stored before the end`);
     if (this.#plan?.pool) (await this.context.loadPool()).closeShared(this.context);
   }
 
   /** Writes what waits, at most 2 s later if another process writes. */
   async stored(): Promise<void> {
-    if (this.write()) return;
+    if (!this.#waiting && this.write()) return;
     this.#waiting ??= this.#writeAfterOthers().finally(() => {
       this.#waiting = undefined;
     });
@@ -176,14 +179,16 @@ export class Ledger implements Book {
       this.#state = updateState(paths, this.#cli, changeAll, LOCK_MS);
       this.#stamp = stateStamp(paths, this.#cli);
       this.#changes = [];
+      this.#isFailing = false;
       return true;
     } catch (error) {
       // a change that is not stored counts here, and is tried again
-      if (changes.length > MOST_CHANGES) {
-        say(`${this.#cli}: the state could not be stored: ${reason(error)}`);
-        this.#changes = [];
-      } else this.#timer = setTimeout(() => this.write(), RETRY_MS);
-      return !(error instanceof WrapError && error.code === 'locked');
+      const isLocked = error instanceof WrapError && error.code === 'locked';
+      if (!isLocked && !this.#isFailing) say(`${this.#cli}: the state could not be stored: ${reason(error)}`);
+      this.#isFailing = !isLocked;
+      if (changes.length > MOST_CHANGES) this.#changes = [];
+      else this.#timer = setTimeout(() => this.write(), RETRY_MS);
+      return !isLocked;
     }
   }
 }
