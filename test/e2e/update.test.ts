@@ -260,12 +260,20 @@ test('a purge gives the clients of MCP their keys back first, or removes nothing
   const refused = await user.culvert('__uninstall', '--purge');
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /nothing was removed: .*still without their keys: .*mcp\.json/);
+  assert.match(refused.stdout, /culvert-wrap mcp uninstall reports:\n.*mcp\.json\n.*comments: change it by hand/);
   assert.match(fs.readFileSync(secrets, 'utf8'), /canary/);
+
+  const program = fs.realpathSync(wrap);
+  fs.renameSync(program, `${program}.away`);
+  const without = await user.culvert('__uninstall', '--purge');
+  assert.match(without.stderr, /there is no culvert-wrap: nothing was removed/);
+  assert.match(fs.readFileSync(secrets, 'utf8'), /canary/);
+  fs.renameSync(`${program}.away`, program);
 
   fs.writeFileSync(client, fs.readFileSync(client, 'utf8').replace(' // mine', ''));
   const removed = await user.culvert('__uninstall', '--purge');
   assert.equal(removed.code, 0, removed.stderr);
-  assert.match(removed.stdout, /MCP clients no longer use culvert-wrap:\n.*mcp\.json\n/);
+  assert.match(removed.stdout, /culvert-wrap mcp uninstall reports:\n.*mcp\.json\n/);
   assert.equal(fs.readFileSync(client, 'utf8'), text);
   assert.ok(!fs.existsSync(secrets));
 });

@@ -117,19 +117,28 @@ async function putIn(
 async function restore({ wanted, found, catalog }: Plan, context: Context): Promise<void> {
   const keys = await readKeys(found.keys(), catalog, context);
   const swapKey = (text: string) => keys.get(text) ?? text;
-  for (const change of planChanges({ ...wanted, swapKey }, catalog, context)) {
+  const changes = planChanges({ ...wanted, swapKey }, catalog, context);
+  for (const change of changes) {
     applyChange(change);
     for (const reference of found.keys()) {
       if (keys.has(reference) || !change.text?.includes(reference)) continue;
+      process.exitCode = EXIT.data;
       const { cli, name } = accountIn(reference)!;
       say(`${change.file}: there is no account "${name}" of ${cli} anymore; write its key in place of ${reference}`);
     }
   }
-  const left = forgetRestored(context.paths);
-  if (left.length === 0) return;
+  // anyone may write a reference into the file of a project
+  const own = changes.filter(({ client }) => client !== 'project');
+  const needing = forgetRestored(
+    context.paths,
+    own.map(({ file }) => file),
+  );
+  const unrecorded = own.filter(({ left }) => left.length > 0).map(({ file }) => file);
+  const files = [...new Set([...needing, ...unrecorded])];
+  if (files.length === 0) return;
   process.exitCode = EXIT.data;
   say(
-    `still without their keys: ${left.join(', ')}; write the keys there by hand, or remove the servers, then repeat this`,
+    `still without their keys: ${files.join(', ')}; write the keys there by hand, or remove the servers, then repeat this`,
   );
 }
 

@@ -35,7 +35,7 @@ interface CommandChange {
 
 /** Why a key or a reference stays. */
 const SHARED = 'a project shares this file, so keys neither leave it nor get into it';
-const UNRECORDED = '`mcp install` did not put this reference there; write the key by hand if it is yours';
+const UNRECORDED = '`mcp install` did not put it there; write the key by hand if it is yours';
 
 /** A server whose command line or address changes. */
 type ServerChange = { server: string } & (CommandChange | AddressChange);
@@ -170,7 +170,10 @@ function changeAddress(
 ): AddressChange | undefined {
   if (program === undefined) {
     const own = Object.entries(originals).filter(([, kept]) => kept.file === file);
-    return takeOut(entry, Object.fromEntries(own), text => table.swapKey(text, '') ?? text);
+    const changed = takeOut(entry, Object.fromEntries(own), text => table.swapKey(text, '') ?? text);
+    if (!changed && takeOut(structuredClone(entry), originals, text => text))
+      table.leave(server, `its placeholder stays: ${UNRECORDED}`);
+    return changed;
   }
   return putBehind(entry, table.catalog, (cli, original) => {
     if (!isShared || !(isKey(original.inUrl) || isKey(original.inHeader))) return table.doorOf(cli, original, file);

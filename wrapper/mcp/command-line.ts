@@ -25,11 +25,17 @@ export function isOurs({ command, args }: CommandLine): boolean {
   return basename(command) === NAME && args[0] === 'mcp';
 }
 
-/** A command line for people: what follows the package, or a `=`, may be a key. */
+/** A command line for people: what follows the package, an option or a `=` may be a key, and so may a part of a script. */
 export function shown({ command, args }: CommandLine, packageName: string): CommandLine {
   const end = args.findIndex(word => names(word, packageName)) + 1;
-  const known = args.slice(0, end).map(word => (names(word, packageName) ? word : word.replace(/=.*/s, '=…')));
-  return { command, args: end < args.length ? [...known, '…'] : known };
+  const known = args.slice(0, end).map((word, index) => shownWord(word, packageName, args[index - 1]));
+  return { command: shownWord(command, packageName), args: end < args.length ? [...known, '…'] : known };
+}
+
+function shownWord(word: string, packageName: string, before = ''): string {
+  if (/\s/.test(word)) return '…';
+  if (names(word, packageName)) return word;
+  return /^-(?!-$)[^=]*$/.test(before) ? '…' : word.replace(/=.*/s, '=…');
 }
 
 /** The variable of an MCP server's key that a command line sets itself: `env KEY=… npx`, `sh -c 'KEY=… npx'`, `docker run -e KEY=…`. */

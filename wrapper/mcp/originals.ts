@@ -48,23 +48,28 @@ export function keepOriginal(paths: Paths, digest: string, original: Kept): void
 }
 
 /**
- * Forgets the originals that their files don't need anymore, and revokes their tokens.
+ * Forgets the originals that no file needs anymore, and revokes their tokens.
+ * @param own other files of the user, into which an entry may have been moved
  * @returns the files that need the others
  */
-export function forgetRestored(paths: Paths): string[] {
-  const all = Object.entries(readOriginals(paths));
-  const needed = all.filter(([digest, kept]) => isNeeded(digest, kept));
+export function forgetRestored(paths: Paths, own: readonly string[]): string[] {
+  const all = Object.entries(readOriginals(paths)).map(([digest, kept]) => ({
+    digest,
+    files: [...new Set([kept.file, ...own])].filter(file => isNeededIn(file, digest, kept)),
+  }));
   forget(
     paths,
-    all.filter(each => !needed.includes(each)).map(([digest]) => digest),
+    all.filter(({ files }) => files.length === 0).map(({ digest }) => digest),
   );
-  return [...new Set(needed.map(([, { file }]) => file))];
+  return all.flatMap(({ files }) => files);
 }
 
 /** Reports whether a file still has what stands in the place of an original. */
-function isNeeded(digest: string, { file, url, inHeader }: Kept): boolean {
+function isNeededIn(file: string, digest: string, { url, inHeader }: Kept): boolean {
   const text = readText(file) ?? '';
-  return url === '' ? text.includes(inHeader) : text.split(/[^\w-]+/).some(word => sha256(word) === digest);
+  // in quotes: the name of another account may begin with this one
+  if (url === '') return text.includes(JSON.stringify(inHeader));
+  return text.split(/[^\w-]+/).some(word => sha256(word) === digest);
 }
 
 function forget(paths: Paths, digests: readonly string[]): void {

@@ -69,6 +69,44 @@ test('a placeholder that was copied into another file does not become a key ther
   assert.match(copy.servers().query.url, /^http:\/\/127\.0\.0\.1:/);
 });
 
+test('an entry that was moved to another file of the user gets no key there, and is named until it has one', async t => {
+  const { box, write, install, uninstall } = clients(t);
+  const remote = { url: 'https://mcp.tavily.com/mcp/?tavilyApiKey=tvly-canary' };
+  for (const entry of [tavily('tvly-canary'), remote]) {
+    const from = write('.cursor/mcp.json', { entry });
+    await install();
+    const moved = from.servers();
+    write('.cursor/mcp.json', {});
+    const to = write('.codeium/windsurf/mcp_config.json', moved);
+    const originals = () => fs.readFileSync(path.join(box.state, 'mcp-originals.json'), 'utf8');
+    const whole = fs.readFileSync(to.file, 'utf8');
+    for (const text of [whole, `${whole} // mine`, whole]) {
+      fs.writeFileSync(to.file, text);
+      const left = await uninstall();
+      assert.equal(left.exit, 65);
+      assert.match(left.stderr, /still without their keys: \S*windsurf\/mcp_config\.json;/);
+      assert.doesNotMatch(fs.readFileSync(to.file, 'utf8'), /canary/);
+      if (text === whole) assert.match(left.stdout, /^ {2}entry$(.|\n)* stays: .*by hand/m);
+      assert.notEqual(originals(), '{}\n');
+    }
+    write('.codeium/windsurf/mcp_config.json', {});
+    write('.cursor/mcp.json', moved);
+    assert.equal((await uninstall()).exit, 0);
+    assert.deepEqual(from.servers(), { entry });
+    assert.equal(originals(), '{}\n');
+  }
+  write('.cursor/mcp.json', { own: tavily(REFERENCE) });
+  assert.equal((await uninstall()).exit, 65);
+});
+
+test('a reference with a longer name keeps no original', async t => {
+  const { write, install, uninstall } = clients(t);
+  const own = write('.cursor/mcp.json', { tavily: tavily('tvly-canary') });
+  await install();
+  write('.cursor/mcp.json', { ...own.servers(), other: { command: 'other', args: [`${REFERENCE}-2`] } });
+  assert.equal((await uninstall()).exit, 0);
+});
+
 test('the keys of a project stay in its file', async t => {
   const { box, write, install, uninstall } = clients(t);
   const remote = { url: 'https://mcp.tavily.com/mcp/?tavilyApiKey=tvly-canary' };
@@ -139,6 +177,9 @@ test('an entry with a key in its command line is named and left whole', async t 
       command: 'docker',
       args: ['run', '-e', 'FIRECRAWL_API_KEY', 'mcp/firecrawl-mcp', '--api-key', 'fc-canary'],
     },
+    script: { command: 'sh', args: ['-c', 'TOKEN=fc-canary node /x/firecrawl-mcp/dist/index.js --api-key fc-canary'] },
+    separate: { command: 'smithery', args: ['run', '--key', 'canary', '@x/firecrawl-mcp'] },
+    whole: { command: 'node /x/firecrawl-mcp/index.js --api-key fc-canary', args: [] },
     vault: { command: 'op', args: ['run', '--', 'npx', 'firecrawl-mcp'], env: { FIRECRAWL_API_KEY: 'op://vault/key' } },
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the client
     variable: { command: 'env', args: ['FIRECRAWL_API_KEY=${KEY}', 'npx', 'firecrawl-mcp'] },
@@ -147,9 +188,10 @@ test('an entry with a key in its command line is named and left whole', async t 
   const done = await install();
   for (const name of Object.keys(entries))
     assert.match(done.stdout, new RegExp(`^  ${name}\\n.*its FIRECRAWL_API_KEY is in the command line`, 'm'));
-  const { passed, vault, variable, ...left } = servers();
+  assert.match(done.stdout, /"command":"smithery","args":\["run","--key","…","@x\/firecrawl-mcp"\]/);
+  const { passed, script, separate, whole, vault, variable, ...left } = servers();
   assert.deepEqual(left, entries);
-  assert.deepEqual([passed.args[0], variable.args[0]], ['mcp', 'mcp']);
+  for (const { args } of [passed, script, separate, whole, variable]) assert.equal(args[0], 'mcp');
   assert.deepEqual([vault.args[0], vault.env], ['mcp', others.vault.env]);
   const shown = [
     done,

@@ -159,7 +159,8 @@ test('a key that an account has is not stored again, and its account may be remo
 
   await change('install', '--yes');
   await box.wrap(['accounts', 'remove', 'tvly', 'main']);
-  const { stderr } = await change('uninstall', '--yes');
+  const { exit, stderr } = await change('uninstall', '--yes');
+  assert.equal(exit, 65);
   assert.match(stderr, /mcp\.json: there is no account "main" of tvly anymore; .* of culvert-wrap:tvly:main/);
   assert.ok(stderr.includes(file));
   assert.equal(now(), text.replaceAll('tvly-canary', 'culvert-wrap:tvly:main'));

@@ -123,17 +123,20 @@ function adviseOnPath({ bin, data }: UserLayout, env: NodeJS.ProcessEnv, say: Sa
 
 /** Accounts may hold the only copy of a client's key, and clients start the tree's `culvert-wrap`. */
 function restoreClients(
-  { current }: UserLayout,
+  { current, own }: UserLayout,
   { env, say, purge }: { env: NodeJS.ProcessEnv; say: Say; purge: boolean },
 ): void {
   const wrap = [current, prefix].map(tree => join(tree, 'bin/culvert-wrap')).find(file => existsSync(file));
-  if (wrap === undefined) return;
+  if (wrap === undefined) {
+    if (!purge || !own.some(hasOriginals)) return;
+    throw new Failure('MCP clients may lack their keys, and there is no culvert-wrap: nothing was removed.', {
+      hint: 'Install Culvert again, then run: culvert-wrap mcp uninstall',
+    });
+  }
   const options = { env, encoding: 'utf8', timeout: 60_000 } as const;
   const { status, stdout, stderr, error } = spawnSync(wrap, ['mcp', 'uninstall', '--yes'], options);
-  if (status === 0) {
-    if (stderr !== '') say(`MCP clients no longer use culvert-wrap:\n${stdout.trimEnd()}`);
-    return;
-  }
+  if (stdout && !stdout.startsWith('No client uses ')) say(`culvert-wrap mcp uninstall reports:\n${stdout.trimEnd()}`);
+  if (status === 0) return;
   const why = stderr.trim() || error?.message;
   if (purge) {
     throw new Failure(`Not all MCP clients have their keys back, so nothing was removed: ${why}`, {
@@ -141,6 +144,11 @@ function restoreClients(
     });
   }
   say(`Not all MCP clients have their keys back: ${why}`);
+}
+
+/** Reports whether the state of culvert-wrap has what `mcp install` replaced. */
+function hasOriginals(directory: string): boolean {
+  return !['', '{}'].includes((readText(join(directory, 'mcp-originals.json')) ?? '').trim());
 }
 
 /** Shims name files of the tree, so they go first: the commands behind them have to go on working. */
