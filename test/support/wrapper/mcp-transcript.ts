@@ -24,12 +24,12 @@ export function readTranscript(name: string): Exchange[] {
 
 /**
  * It logs what it reads, by process. A line that was not recorded gets the answer to the first of its method. A key that ends in
- * "b" meets no limit: it gets the answer to the first call. A call with "die" ends the process.
+ * "-b" meets no limit: it gets the answer to the first call. A call with "die" ends the process.
  */
 const SERVER = `#!${process.execPath}
 const fs = require('fs');
 const exchanges = EXCHANGES;
-const hasCredits = Object.entries(process.env).some(([name, value]) => name.endsWith('_KEY') && value.endsWith('b'));
+const hasCredits = Object.entries(process.env).some(([name, value]) => name.endsWith('_KEY') && value.endsWith('-b'));
 const methodOf = line => JSON.parse(line).method;
 const write = line => process.stdout.write(line + '\\n');
 require('readline').createInterface({ input: process.stdin }).on('line', line => {
