@@ -34,7 +34,7 @@ interface LastRefused extends Refused {
   /** It quotes the request of this consumer, perhaps. */
   consumer: Consumer;
   class: string;
-  /** End of the pause, in milliseconds since the epoch; `undefined` where it has none that is known. */
+  /** End of the pause, in milliseconds since the epoch; `undefined` where that is unknown. */
   until: number | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface Call {
   started: number;
 }
 
-/** A request that waits for the next server, and the answer that it gets if there is none. */
+/** A request that waits for the next server, and the answer if that does not start. */
 export interface Held {
   id: Id;
   line: Buffer;

@@ -159,7 +159,7 @@ test('a program with a wrong key in another place stops no account', async t => 
   assert.equal(await post('{}'), 200);
 });
 
-test('a body without a place for a key, as a list has none, leaves the account to blame', async t => {
+test('a refusal of a body that can hold no key, such as a list, pauses the account', async t => {
   const server = createProvider((req, res) => json(res, req.headers.authorization === `Bearer ${KEY}` ? 200 : 401, {}));
   const { url, placeholder } = await openShippedAt(t, 'tvly', { a: 'real-b', b: KEY }, await listen(t, server));
   const headers = { authorization: `Bearer ${placeholder}`, 'content-type': 'application/json' };
