@@ -107,7 +107,7 @@ function testRelease(release: string, debs: readonly string[]): void {
     const [hasLock] = /\+BPF_FRAMEWORK/.exec(await machine.script('systemctl --version')) ?? [];
     assert.equal(release === 'bookworm', hasLock === undefined);
     if (hasLock) assert.deepEqual([out, uplink], ['PermissionError\n', before.uplink]);
-    else assert.deepEqual([out, uplink], ['sent\n', before.uplink + 1]); // as SECURITY.md says
+    else assert.deepEqual([out, uplink], ['sent\n', before.uplink + 1]); // as for the kill switch, in culvert-killswitch(8)
   });
 
   onMachine('a person runs a program outside the tunnel, and with the kill switch on only a listed one', async () => {

@@ -38,4 +38,5 @@ test('every installed program has a manual, which is formatted without a warning
   // a system-wide build alone installs it
   await t.test('org.culvert.Client1', t => formatted(t, 'man/man5/org.culvert.Client1.5'));
   await t.test('culvert-killswitch-remove', t => formatted(t, resolve('data/killswitch/culvert-killswitch-remove.8')));
+  for (const page of readdirSync('data/man')) await t.test(page, t => formatted(t, resolve('data/man', page)));
 });

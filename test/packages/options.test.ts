@@ -1,7 +1,7 @@
 // The paths of a package are options of meson: what is configured, and where the files go.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { temporary } from '../support/temporary.ts';
@@ -41,6 +41,7 @@ test('by default programs and services are where Debian has them', { skip }, t =
   assert.ok(read('../repair/configured.policy').includes(path));
   has('/usr/sbin/culvert-killswitch-remove');
   has('/usr/share/man/man8/culvert-killswitch-remove.8');
+  for (const page of readdirSync('data/man')) has(`/usr/share/man/man${page.at(-1)}/${page}`);
   has('/usr/share/culvert/bridge.js');
   has('/usr/share/dbus-1/interfaces/org.culvert.Client1.xml');
   has('/usr/share/dbus-1/services/org.culvert.Client1.service');

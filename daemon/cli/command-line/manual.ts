@@ -71,7 +71,13 @@ export function manual(version: string): string {
     '.SH EXAMPLES',
     ...EXAMPLES.flatMap(([line, summary]) => ['.TP', `.B ${text(line)}`, text(summary)]),
     '.SH SEE ALSO',
+    '.BR culvert\\-doctor (1),',
+    '.BR culvert\\-network (1),',
+    '.BR culvert\\-portal (1),',
+    '.BR culvert\\-run (1),',
+    '.BR culvert\\-trust (1),',
     '.BR culvert-wrap (1),',
+    '.BR culvert\\-killswitch (8),',
     '.BR warp-cli (1)',
   ].join('\n')}\n`;
 }

@@ -96,7 +96,7 @@ test('a bundle keeps what only looks like something private', () => {
     assert.equal(redactor.text(plain), plain);
 });
 
-test('a bundle leaves what no pattern can tell, as SECURITY.md and its first lines say', () => {
+test('a bundle leaves what no pattern can tell, as culvert-doctor(1) and its first lines say', () => {
   for (const left of [
     'hunter2',
     'xK7canary9qP2',

@@ -72,7 +72,7 @@ test('a user can’t move a program out of its place by the files of cgroups, no
   assert.deepEqual(await machine.seen(), before);
 });
 
-test('a socket that is handed in gets out, and so does a process outside that does its work, as SECURITY.md says', {
+test('a socket that is handed in gets out, and so does a process outside that does its work, as culvert-run(1) says', {
   skip,
 }, async () => {
   const helper = `
@@ -105,7 +105,7 @@ print(c.recv(100).decode().strip())`);
   await ended;
 });
 
-test('a program enters the network of one that runs outside, as SECURITY.md says', { skip }, async () => {
+test('a program enters the network of one that runs outside, as culvert-run(1) says', { skip }, async () => {
   assert.equal((await machine.run(machine.kept(...ASK_UDP))).out, 'PermissionError\n', 'the control');
   const outside = machine.start(machine.outside('sh', '-c', 'echo ready; exec sleep 60'));
   await line(outside);

@@ -1,4 +1,4 @@
-// The limits of a packet filter that SECURITY.md names, in a kernel: what leaves although the rules are in force.
+// The limits of a packet filter that culvert-killswitch(8) names, in a kernel: what leaves although the rules are in force.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
