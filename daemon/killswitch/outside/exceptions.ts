@@ -1,5 +1,6 @@
 // Lets programs outside the tunnel through the kill switch where an administrator allowed exactly them: a link is turned on once the process
-// that it was made for has become such a program, and its packets are blocked again when that process ends.
+// that it was made for has become such a program. Its packets are blocked again when that process ends, and while any other program shares
+// its network.
 import type { Elements } from '../rules/elements.ts';
 import { EXCEPTIONS, quoted } from '../rules/rules.ts';
 import { addressesOf } from './addresses.ts';
@@ -14,8 +15,11 @@ export interface Owner {
 export interface ExceptionEdges {
   /** The links that there are, by number; null: one that was not finished. */
   links(): ReadonlyMap<number, Owner | null>;
-  /** True where the process has become one of the programs that an administrator allowed. */
-  isAllowed(owner: Owner): boolean;
+  /**
+   * Words for the log that say why the link of a process is blocked. null: the process, and every other one in its network, runs a
+   * program that an administrator allowed.
+   */
+  refusalOf(owner: Owner): string | null;
   /** The kill switch is on, paused or on trial. */
   isGuarded(): boolean;
   /** Its rules are in force. */
@@ -49,6 +53,8 @@ const EVERY = { waiting: 0.02, running: 1 };
 export function createExceptions(edges: ExceptionEdges): Exceptions {
   /** Links that wait for their program, each with the time when it was first seen. */
   const waiting = new Map<number, number>();
+  /** Last report about each link that was let through before. */
+  const reported = new Map<number, string>();
   let isFilled = false;
 
   async function fill(numbers: readonly number[], uplinks: readonly string[]): Promise<void> {
@@ -59,26 +65,43 @@ export function createExceptions(edges: ExceptionEdges): Exceptions {
     isFilled = elements.length > 0;
   }
 
-  async function giveUp(number: number, since: number): Promise<void> {
+  async function giveUp(number: number, since: number, refusal: string): Promise<void> {
     if (edges.now() - since < WAIT_SECONDS) return;
     waiting.delete(number);
-    edges.report(`link ${number} is removed: its program is not one that an administrator allowed`);
+    edges.report(`link ${number} is removed: ${refusal}`);
     await edges.removeLink(number);
+  }
+
+  /** Reports links that were let through before, each once for a reason. */
+  function reportBlocked(refusals: ReadonlyMap<number, string>): void {
+    for (const number of reported.keys()) if (!refusals.has(number)) reported.delete(number);
+    for (const [number, refusal] of refusals) {
+      if (!edges.isStarted(number) || reported.get(number) === refusal) continue;
+      reported.set(number, refusal);
+      edges.report(`link ${number} is blocked: ${refusal}`);
+    }
   }
 
   async function check(uplinks: readonly string[]): Promise<number | null> {
     const links = [...edges.links()].flatMap(([number, owner]) => (owner ? [{ number, owner }] : []));
     const isFree = !edges.isGuarded();
-    const allowed = isFree ? [] : links.filter(({ owner }) => edges.isAllowed(owner)).map(({ number }) => number);
-    await fill(allowed, uplinks);
+    const refusals = new Map<number, string>();
+    if (!isFree)
+      for (const { number, owner } of links) {
+        const refusal = edges.refusalOf(owner);
+        if (refusal !== null) refusals.set(number, refusal);
+      }
+    const isAllowed = (number: number) => !refusals.has(number);
+    await fill(isFree ? [] : links.map(({ number }) => number).filter(isAllowed), uplinks);
+    reportBlocked(refusals);
     for (const { number } of links) {
       if (edges.isStarted(number)) continue;
-      if (isFree || allowed.includes(number)) await edges.startLink(number);
+      if (isAllowed(number)) await edges.startLink(number);
       else waiting.set(number, waiting.get(number) ?? edges.now());
     }
     for (const [number, since] of waiting) {
       if (!links.some(link => link.number === number) || edges.isStarted(number)) waiting.delete(number);
-      else await giveUp(number, since);
+      else await giveUp(number, since, refusals.get(number)!);
     }
     return links.length ? (waiting.size ? EVERY.waiting : EVERY.running) : null;
   }

@@ -288,7 +288,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       'A command that means to leave can do so as its user can: by another program, or in a network namespace of that user.\n\n' +
       'With --outside, the command uses the network as if WARP were not there, and asks its resolver for names. This machine ' +
       'itself is not reachable, and sudo does not work in it: use sudo culvert run. It is refused while the kill switch is on, unless ' +
-      'an administrator lists the path of the program in /etc/culvert/outside-programs, and ' +
+      'an administrator lists the path of the program, and of each one that it starts, in /etc/culvert/outside-programs, and ' +
       'where an organization manages WARP.\n\n' +
       'What the command lacks there, or what is not kept in the tunnel, is said on stderr: at a terminal, or as JSON with --json.',
     arguments: [{ name: '<command...>', summary: 'the command and its arguments' }],

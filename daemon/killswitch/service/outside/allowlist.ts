@@ -1,9 +1,11 @@
 // Reads which programs an administrator allowed outside the tunnel while the kill switch is on, and recognizes them by their files.
 import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
 import { parseAllowlist } from '../../outside/allowlist.ts';
 import type { ExceptionEdges, Owner } from '../../outside/exceptions.ts';
 import type { OutsideEdges } from '../../outside/outside.ts';
 import { readText } from '../files.ts';
+import { childrenOf } from '../programs.ts';
 
 const MAX_BYTES = 64 * 1024;
 /** Rights of the group and of others to write. */
@@ -14,7 +16,7 @@ const ATTRIBUTES = 'standard::type,standard::size,unix::uid,unix::mode,unix::dev
 export function createAllowlist(
   file: string,
   processOf: OutsideEdges['processOf'],
-): Pick<ExceptionEdges, 'isAllowed'> & Pick<OutsideEdges, 'allowsAny'> {
+): Pick<ExceptionEdges, 'refusalOf'> & Pick<OutsideEdges, 'allowsAny'> {
   const listed = () => {
     const info = onlyRoots(file);
     return info && info.get_size() <= MAX_BYTES ? parseAllowlist(readText(file) ?? '') : [];
@@ -25,13 +27,47 @@ export function createAllowlist(
   };
   return {
     allowsAny: () => listed().length > 0,
-    isAllowed(owner) {
-      if (!isAlive(owner)) return false;
-      const running = identityOf(infoOf(`/proc/${owner.pid}/exe`, Gio.FileQueryInfoFlags.NONE));
+    refusalOf(owner) {
+      const ended = `process ${owner.pid} has ended`;
+      if (!isAlive(owner)) return ended;
+      const allowed = new Set(listed().map(path => identityOf(onlyRoots(path))));
+      const isAllowed = (pid: number) => {
+        const running = identityOf(infoOf(`/proc/${pid}/exe`, Gio.FileQueryInfoFlags.NONE));
+        return running !== null && allowed.has(running);
+      };
+      const space = namespaceOf(owner.pid);
+      if (space === null) return ended;
+      // who shares the network is looked for only once the process is the program: until then it is asked for often
+      const pids = isAllowed(owner.pid)
+        ? childrenOf('/proc')
+            .filter(name => /^\d+$/.test(name))
+            .map(Number)
+        : [owner.pid];
+      // one that has ended by now has no program, and no network either
+      const other = pids.find(pid => namespaceOf(pid) === space && !isAllowed(pid) && namespaceOf(pid) === space);
       // by now the number may be that of another process
-      return isAlive(owner) && running !== null && listed().some(path => identityOf(onlyRoots(path)) === running);
+      if (!isAlive(owner)) return ended;
+      return other === undefined ? null : `${programOf(other)} (process ${other}) is not in ${file}`;
     },
   };
+}
+
+/** null: there is no such process. */
+function namespaceOf(pid: number): string | null {
+  return linkOf(`/proc/${pid}/ns/net`);
+}
+
+/** Path of a program, quoted, since any user can name one. */
+function programOf(pid: number): string {
+  return JSON.stringify(linkOf(`/proc/${pid}/exe`));
+}
+
+function linkOf(path: string): string | null {
+  try {
+    return GLib.file_read_link(path);
+  } catch {
+    return null;
+  }
 }
 
 /** A regular file that root alone can change or replace, without a link on its way; else null. */

@@ -1,6 +1,7 @@
 // Programs outside the tunnel while the kill switch is on: those that an administrator allowed, and no others.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -28,6 +29,31 @@ while True:
     s.sendto(b"x", ("203.0.113.5", 8080))
     print(os.getpid(), flush=True)
     time.sleep(0.05)`;
+
+/** Sends a packet each 10 ms, and says with each which process it is. */
+const SEND = `import os, socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    s.sendto(b"x", ("203.0.113.5", 8080))
+    print(os.getpid(), file=sys.stderr, flush=True)
+    time.sleep(0.01)`;
+/**
+ * Ways by which a program that nobody listed gets into the network of a listed one: code of the listed one before it asks the far end,
+ * and a command of the same user that enters from elsewhere.
+ */
+const STRANGERS: Record<string, { code?: string; enter?: (pid: number) => string[] }> = {
+  'its child': { code: 'import subprocess, sys; subprocess.Popen(["/opt/copy", "-c", sys.argv[1]], stdin=-3)' },
+  'a child whose parent has ended': {
+    code: `import os, sys
+if not os.fork():
+    if not os.fork(): os.execv("/opt/copy", ["copy", "-c", sys.argv[1]])
+    os._exit(0)
+os.wait()`,
+  },
+  'one that entered': {
+    enter: pid => ['nsenter', '--preserve-credentials', '-U', '-n', '-t', `${pid}`, '/opt/copy', '-c', SEND],
+  },
+};
 
 let machine: Machine;
 const running = new Set<ChildProcess>();
@@ -172,6 +198,53 @@ test('its way is closed when it is taken from the list, becomes another program,
   process.kill(pid, 'SIGKILL');
   await until(async () => (await links()).length === 0);
 });
+
+for (const [who, { code = '', enter }] of Object.entries(STRANGERS))
+  test(`a program that is not listed closes the way of a listed one while it shares its network: ${who}`, {
+    skip,
+  }, async t => {
+    const isThrough = async () => /culv\d/.test(await machine.nft('list', 'set', 'inet', 'culvert', 'exceptions'));
+    const program = async () => {
+      const listed = await startLoop(machine.outside(PYTHON, '-c', `${code}\n${LOOP[2]}`, SEND));
+      const entered = enter && machine.start(enter(listed.child.pid!), { stdio: ['ignore', 'ignore', 'pipe'] });
+      const { stderr } = entered ?? listed.child;
+      const sent = () => once(stderr!, 'data').then(([data]) => Number(String(data).trim().split('\n')[0]));
+      return { listed, sent };
+    };
+    const end = async ({ listed, sent }: Awaited<ReturnType<typeof program>>) => {
+      process.kill(await sent(), 'SIGKILL');
+      await listed.end();
+      await until(async () => (await links()).length === 0);
+    };
+    await allow(`${PYTHON}\n/opt/copy`);
+    const control = await program();
+    const start = await uplink();
+    await until(async () => (await uplink()) > start + 200, 'the control');
+    assert.equal(await isThrough(), true);
+
+    // from now on it is not listed
+    await allow(PYTHON);
+    const [from, before] = [performance.now(), await uplink()];
+    await until(async () => !(await isThrough()), 'the way to be closed');
+    t.diagnostic(`${(await uplink()) - before} packets in ${Math.round(performance.now() - from)} ms`);
+    const closed = await uplink();
+    for (let i = 0; i < 20; i++) await control.sent();
+    assert.notEqual(await control.listed.ask('udp'), UPLINK);
+    assert.equal(await uplink(), closed);
+    process.kill(await control.sent(), 'SIGKILL');
+    await until(async () => (await control.listed.ask('udp')) === UPLINK, 'the way to be open again');
+    await control.listed.end();
+    await until(async () => (await links()).length === 0);
+
+    // a new one: at most what it sends until the next look
+    const later = await program();
+    await later.sent();
+    await until(async () => !(await isThrough()), 'the way to be closed');
+    const now = await uplink();
+    for (let i = 0; i < 20; i++) await later.sent();
+    assert.equal(await uplink(), now);
+    await end(later);
+  });
 
 test('the way closes when the root service dies, and a new one opens it again; a program from before is let through too', {
   skip: later,
