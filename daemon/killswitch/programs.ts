@@ -33,6 +33,8 @@ export interface ProgramEdges {
   isSupported(): boolean;
   /** null: there is no such process. */
   processOf(pid: number): Process | null;
+  /** True for a process that asked for a place itself: `culvert run` marks the one that becomes the program when it starts it. */
+  hasAsked(pid: number): boolean;
   /** Number of programs of a user. */
   count(uid: number): number;
   /** The users who have programs, each with a number that is never given to another cgroup. */
@@ -51,8 +53,8 @@ export interface Programs {
   start(): Promise<void>;
   /**
    * Puts the parent of the calling process, and its parent, into their place: the process that prepares a program, and the shell that
-   * becomes the program. No caller names a process.
-   * @throws SwitchError InvalidArgument, LimitsExceeded, Failed
+   * becomes the program. No caller names a process, and none takes its parents along that did not ask for it.
+   * @throws SwitchError InvalidArgument, Refused, LimitsExceeded, Failed
    */
   place(caller: { uid: number; pid: number }): Promise<{ placed: true }>;
   /** Brings the rules in step with the programs. Never throws. */
@@ -137,6 +139,7 @@ export function createPrograms(edges: ProgramEdges): Programs {
         );
       const processes = ancestorsOf(edges.processOf, caller);
       if (!processes) throw notOwn();
+      requireAsked(edges, processes);
       if (edges.count(caller.uid) >= MAX_PROGRAMS)
         throw new SwitchError(
           'LimitsExceeded',
@@ -166,6 +169,15 @@ export function ancestorsOf(
   const grandparent = parent && processOf(parent.parent);
   for (const process of [caller, parent, grandparent]) if (process?.uid !== uid || process.pid <= 1) return null;
   return [parent!, grandparent!];
+}
+
+/** @param processes of `ancestorsOf`. @throws SwitchError where the one that would become the program did not ask for it */
+export function requireAsked({ hasAsked }: Pick<ProgramEdges, 'hasAsked'>, [, shell]: readonly Process[]): void {
+  if (!hasAsked(shell!.pid))
+    throw new SwitchError(
+      'Refused',
+      N_('Only culvert run can ask for this. If it did, it is older than the root service: update it.'),
+    );
 }
 
 function isEqual<K, V>(a: ReadonlyMap<K, V>, b: ReadonlyMap<K, V>): boolean {

@@ -1,7 +1,7 @@
 // Lets chosen programs bypass the tunnel: gives the network namespace that a program made for itself a link to the uplink, and keeps
 // the links and their passage in step with the programs. It knows no bus, files or processes; they come in as `OutsideEdges`.
 import { messageOf } from '../effects.ts';
-import { ancestorsOf, type Process } from '../programs.ts';
+import { ancestorsOf, type Process, type ProgramEdges, requireAsked } from '../programs.ts';
 import { createQueue, createShared } from '../switch.ts';
 import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
@@ -28,10 +28,10 @@ export interface Outside {
   waits: boolean;
 }
 
-export interface OutsideEdges extends ExceptionEdges, PassageEdges {
-  isSupported(): boolean;
-  /** null: there is no such process. */
-  processOf(pid: number): Process | null;
+export interface OutsideEdges
+  extends ExceptionEdges,
+    PassageEdges,
+    Pick<ProgramEdges, 'isSupported' | 'processOf' | 'hasAsked'> {
   /** True for a program that is kept in the tunnel. */
   isKept(pid: number): boolean;
   /** Anything of the kill switch is in force. */
@@ -140,6 +140,7 @@ async function checkRequest(
   if (!processes) throw new SwitchError('Refused', N_('Only a process of your own can bypass the tunnel.'));
   if ([pid, ...processes.map(process => process.pid)].some(edges.isKept))
     throw new SwitchError('Refused', N_('A program that uses the tunnel only can’t start one outside it.'));
+  requireAsked(edges, processes);
   const waits = await edges.switchOn();
   if (waits && !edges.allowsAny())
     throw new SwitchError('Refused', N_('The kill switch is on, so no program may send outside the tunnel.'));

@@ -122,7 +122,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
   });
   const outside = createOutside({
     ...createOutsideEdges(bus, outsidePlaces(), {
-      processOf: programEdges.processOf,
+      ...programEdges,
       changed: () => void outside.check(),
     }),
     kernel: createKernel<OutsideRules>(

@@ -50,6 +50,8 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
   return {
     isSupported: () => GLib.file_test(`${root}/cgroup.controllers`, GLib.FileTest.EXISTS),
     processOf,
+    // the kernel keeps the environment that a process was started with, which no other process can give it
+    hasAsked: pid => (textOf(`/proc/${pid}/environ`) ?? '').split('\0').includes(`CULVERT_RUN=${pid}`),
     count: uid => scopesOf(uid).length,
     cgroups() {
       const uids = childrenOf(`${root}/user.slice`).flatMap(name => /^user-(\d+)\.slice$/.exec(name)?.[1] ?? []);

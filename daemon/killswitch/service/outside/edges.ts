@@ -39,11 +39,12 @@ type OfSwitch = 'kernel' | 'report' | 'switchOn' | 'isGuarded' | 'isBlocking' | 
 export function createOutsideEdges(
   bus: Gio.DBusConnection,
   { ip, warpCli, run, allowlist }: OutsidePlaces,
-  { processOf, changed }: Pick<OutsideEdges, 'processOf'> & { changed: () => void },
+  { processOf, hasAsked, changed }: Pick<OutsideEdges, 'processOf' | 'hasAsked'> & { changed: () => void },
 ): Omit<OutsideEdges, OfSwitch> {
   const family = (of: 4 | 6) => `-${of}`;
   return {
     processOf,
+    hasAsked,
     ...createAllowlist(allowlist, processOf),
     isSupported: () =>
       GLib.file_test('/run/systemd/system', GLib.FileTest.IS_DIR) && GLib.file_test(ip, GLib.FileTest.IS_EXECUTABLE),

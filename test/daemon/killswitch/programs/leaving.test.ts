@@ -141,9 +141,31 @@ else:
     words = "busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 ${method}".split()
     os.execvp(words[0], words)`;
 
+/** A command whose process is marked as `culvert run` marks its own. */
+const marked = (...command: string[]) => ['sh', '-c', 'CULVERT_RUN=$$ exec "$@"', 'sh', ...command];
+/** Shells that a program runs in, which asks the service. Each then prints its cgroup, and uses the network. */
+const SHELLS: Record<string, (...script: string[]) => string[]> = {
+  'without a mark': (...script) => ['sh', '-c', ...script],
+  'that took the mark later': (text, ...words) => ['sh', '-c', `export CULVERT_RUN=$$; ${text}`, ...words],
+  'with the mark of another process': (...script) => [...marked('sh', '-c', '"$@"; exit', 'sh'), 'sh', '-c', ...script],
+};
+const CALL_AND_GO_ON = `/usr/bin/python3 -c '
+import subprocess, sys
+call = "busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1".split()
+sys.exit(subprocess.run([*call, sys.argv[1]], stderr=1).returncode)' "$1"; cat /proc/$$/cgroup; shift; "$@"`;
+
+for (const method of ['KeepInTunnel', 'LeadOutside'])
+  for (const [which, shell] of Object.entries(SHELLS))
+    test(`a call of ${method} takes no shell along ${which}`, { skip }, async () => {
+      const { out, err } = await machine.run(shell(CALL_AND_GO_ON, 'sh', method, ...ask('DGRAM')));
+      assert.match(out, /Refused: Only culvert run can ask for this/, err);
+      assert.doesNotMatch(out, /culvert\.slice/);
+      assert.match(out, new RegExp(`^${UPLINK}$`, 'm'));
+    });
+
 test('a user’s call concerns no process of another user', { skip }, async () => {
   const OTHER = 2;
-  const ask = (method: string, ...uids: number[]) => machine.run(python(FAMILY(uids, method)), { uid: 0 });
+  const ask = (method: string, ...uids: number[]) => machine.run(marked(...python(FAMILY(uids, method))), { uid: 0 });
   assert.equal((await ask('KeepInTunnel', OTHER, OTHER, OTHER)).out.match(/user-2-culvert\.slice/g)?.length, 2);
   for (const method of ['KeepInTunnel', 'LeadOutside'])
     for (const uids of [

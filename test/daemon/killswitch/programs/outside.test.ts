@@ -268,7 +268,8 @@ test('it is refused where an organization manages WARP, where WARP does not say,
       await machine.script('ip link add q0 type veth peer name q1; cat /sys/class/net/q0/ifindex; ip link del q0'),
     );
   const next = await nextDevice();
-  await refused(['sh', '-c', `sh -c '${busctl}; exit 1'; exit 1`], /no network of its own/);
+  const asked = ['sh', '-c', 'CULVERT_RUN=$$ exec "$@"', 'sh', 'sh', '-c', `sh -c '${busctl}; exit 1'; exit 1`];
+  await refused(asked, /no network of its own/);
   assert.equal(await nextDevice(), next + 2);
   // from its namespace the kernel shows only the words of other processes
   copyFileSync('/usr/bin/sleep', machine.path('firefox'));

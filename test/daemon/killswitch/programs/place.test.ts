@@ -11,7 +11,11 @@ const BUSCTL: Process = { pid: 12, uid: USER, startTime: '102', parent: 11 };
 const INIT: Process = { pid: 1, uid: 0, startTime: '0', parent: 0 };
 
 /** @param duringMove what happens to the processes while systemd moves them */
-function play(processes: readonly Process[], duringMove: (all: Map<number, Process>) => void = () => {}) {
+function play(
+  processes: readonly Process[],
+  duringMove: (all: Map<number, Process>) => void = () => {},
+  asked: readonly number[] = [SHELL.pid],
+) {
   const all = new Map([INIT, ...processes].map(process => [process.pid, process]));
   const moved: number[][] = [];
   const released: number[] = [];
@@ -32,6 +36,7 @@ function play(processes: readonly Process[], duringMove: (all: Map<number, Proce
     } as unknown as Parameters<typeof createPrograms>[0]['kernel'],
     isSupported: () => true,
     processOf: pid => all.get(pid) ?? null,
+    hasAsked: pid => asked.includes(pid),
     count: () => 0,
     cgroups: () => new Map(moved.length ? [[USER, '7']] : []),
     async startScope(_, pids) {
@@ -107,6 +112,12 @@ test('nothing is moved if one of the three belongs to another user, to several o
     await assert.rejects(programs.place({ uid, pid: BUSCTL.pid }), NOT_OWN, who);
     assert.deepEqual(moved, [], who);
   }
+});
+
+test('nothing is moved if the process that would become the program did not ask for it', async () => {
+  const { programs, moved } = play([SHELL, NODE, BUSCTL], () => {}, [NODE.pid, BUSCTL.pid]);
+  await assert.rejects(programs.place({ uid: USER, pid: BUSCTL.pid }), { code: 'Refused', message: /Only culvert run/ });
+  assert.deepEqual(moved, []);
 });
 
 test('a process that got the number of another during the move is taken out again', async () => {
