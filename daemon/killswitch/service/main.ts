@@ -48,9 +48,7 @@ if (mode === '--fallback') print(render(FALLBACK).trimEnd());
 else {
   const loop = new GLib.MainLoop(null, false);
   const started = isHelper
-    ? runHelper(parse(system.programArgs.slice(1), { '--run': options['--run'], '--own': SIGN_IN_DIRECTORY }), () =>
-        loop.quit(),
-      )
+    ? runHelper(parse(system.programArgs.slice(1), { '--own': SIGN_IN_DIRECTORY })['--own'], () => loop.quit())
     : startService(loop);
   started.catch(error => {
     printerr(`culvert-killswitch: ${error}`);

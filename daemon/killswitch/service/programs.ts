@@ -79,7 +79,8 @@ async function arrival(pids: readonly number[], place: string): Promise<void> {
   }
 }
 
-function processOf(pid: number): Process | null {
+/** null: there is no such process, or it has just ended. */
+export function processOf(pid: number): Process | null {
   const stat = () => textOf(`/proc/${pid}/stat`);
   const before = stat();
   const [, uids = ''] = /^Uid:\t(.*)$/m.exec(textOf(`/proc/${pid}/status`) ?? '') ?? [];

@@ -145,7 +145,7 @@ export async function setStage(
   chownSync(path('own'), SIGN_IN_USER, SIGN_IN_USER);
   const asHelper = `setpriv --reuid=${SIGN_IN_USER} --regid=${SIGN_IN_USER} --clear-groups`;
   copyFileSync(bundled(), path('killswitch.js')); // its directory is closed to other users
-  const helper = `gjs -m ${path('killswitch.js')} --sign-in --run ${path('run')} --own ${path('own')}`;
+  const helper = `gjs -m ${path('killswitch.js')} --sign-in --own ${path('own')}`;
   script('sign-in', `exec ${inside.join(' ')} ${asHelper} ${helper} 2>>${path('helper.log')}`);
   const players = start(
     [

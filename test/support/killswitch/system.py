@@ -8,6 +8,8 @@ DIRECTORY/sign-in is run as the helper of a sign-in.
 """
 
 import os
+import re
+import socket
 import subprocess
 import sys
 
@@ -23,9 +25,11 @@ SYSTEMD = """<node><interface name="org.freedesktop.systemd1.Manager">
 <method name="RestartUnit"><arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="o" direction="out"/></method>
 <method name="StopUnit"><arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="o" direction="out"/></method>
 </interface></node>"""
-SERVICE = """<node><interface name="org.freedesktop.systemd1.Service"><property name="MainPID" type="u" access="read"/>
-</interface></node>"""
 SIGN_IN = "culvert-killswitch-sign-in.service"
+with open(os.path.join(os.path.dirname(__file__), "../../../data/killswitch", SIGN_IN + ".in")) as unit:
+    # the first one connects in both directions where the second one names the same file
+    HELPER_SOCKET = re.search(r"^StandardInput=file:/run/culvert-killswitch/(.+)\nStandardOutput=file:/run/culvert-killswitch/\1$",
+                              unit.read(), re.MULTILINE)[1]
 here = sys.argv[1]
 helper = None
 timers = {}
@@ -88,10 +92,17 @@ def stop_helper():
     helper = None
 
 
+def connect_as_unit():
+    link = socket.socket(socket.AF_UNIX)
+    link.connect(os.path.join(here, "run", HELPER_SOCKET))
+    for stream in (0, 1):
+        os.dup2(link.fileno(), stream)
+
+
 def restart_helper():
     global helper
     stop_helper()
-    helper = subprocess.Popen([os.path.join(here, "sign-in")])
+    helper = subprocess.Popen([os.path.join(here, "sign-in")], preexec_fn=connect_as_unit)
     note("helpers", str(helper.pid))
 
 
@@ -134,9 +145,6 @@ bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, None)
 for xml, path, handler in ((POLKIT, "/org/freedesktop/PolicyKit1/Authority", decide),
                            (SYSTEMD, "/org/freedesktop/systemd1", manage)):
     bus.register_object(path, Gio.DBusNodeInfo.new_for_xml(xml).interfaces[0], handler, None, None)
-bus.register_object("/org/freedesktop/systemd1/unit/culvert_2dkillswitch_2dsign_2din_2eservice",
-                    Gio.DBusNodeInfo.new_for_xml(SERVICE).interfaces[0], None,
-                    lambda *_: GLib.Variant("u", helper.pid if helper else 0), None)
 for name in ("org.freedesktop.PolicyKit1", "org.freedesktop.systemd1"):
     if name.endswith("PolicyKit1") and len(sys.argv) > 2:
         continue

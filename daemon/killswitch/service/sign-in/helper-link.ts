@@ -3,16 +3,21 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { Helper, HelperEvents } from '../../sign-in/window-edges.ts';
 import { call } from '../authorization.ts';
+import { processOf } from '../programs.ts';
 import { close } from './remote.ts';
-import { lines, listenAt, within, write } from './streams.ts';
+import { lines, listenAt, readExactly, within, write } from './streams.ts';
 
 const UNIT = 'culvert-killswitch-sign-in.service';
-const PATH = '/org/freedesktop/systemd1/unit/culvert_2dkillswitch_2dsign_2din_2eservice';
-/** In the directory of the root service. */
-export const HELPER_SOCKET = 'sign-in';
+/**
+ * In the directory of the root service. systemd connects the helper's input and output to it (StandardInput=file:), as root and in the
+ * process that becomes the helper: so no other user can connect, or keep the helper from it.
+ */
+const SOCKET = { name: 'sign-in', mode: 0o600 };
 const START_MS = 10_000;
 /** Time for the helper to say what it still has to say. */
 const LAST_WORDS_MS = 500;
+/** First line of the helper. */
+export const READY = 'ready';
 /** Line of the helper: the command let go of it. */
 export const RELEASED = 'released';
 /** Users that systemd makes up (DynamicUser=). */
@@ -20,42 +25,23 @@ const DYNAMIC_USERS = { first: 61_184, last: 65_519 };
 
 /** @param run the directory of the socket, in which only root can make files */
 export function createHelperLink(bus: Gio.DBusConnection, run: string) {
-  const systemd = (method: string, body: GLib.Variant, path = '/org/freedesktop/systemd1') =>
-    call(bus, { name: 'org.freedesktop.systemd1', path, method, body, reply: null, ms: START_MS });
   const manage = (method: string) =>
-    systemd(`org.freedesktop.systemd1.Manager.${method}`, new GLib.Variant('(ss)', [UNIT, 'replace']));
-
-  async function mainProcess(): Promise<unknown> {
-    const body = new GLib.Variant('(ss)', ['org.freedesktop.systemd1.Service', 'MainPID']);
-    const [pid] = (await systemd('org.freedesktop.DBus.Properties.Get', body, PATH)) as [unknown];
-    return pid;
-  }
-
-  /** The first connection of the unit's process; those of other processes are refused. @throws Error */
-  async function arrival(listener: Gio.SocketListener): Promise<{ connection: Gio.SocketConnection; uid: number }> {
-    const patience = new Gio.Cancellable();
-    const timer = setTimeout(() => patience.cancel(), START_MS);
-    try {
-      for (;;) {
-        const connection = await accept(listener, patience);
-        const credentials = connection.get_socket().get_credentials();
-        const uid = credentials.get_unix_user();
-        const isMadeUp = uid >= DYNAMIC_USERS.first && uid <= DYNAMIC_USERS.last;
-        if (isMadeUp && credentials.get_unix_pid() === (await mainProcess())) return { connection, uid };
-        connection.close(null);
-      }
-    } finally {
-      clearTimeout(timer);
-    }
-  }
+    call(bus, {
+      name: 'org.freedesktop.systemd1',
+      path: '/org/freedesktop/systemd1',
+      method: `org.freedesktop.systemd1.Manager.${method}`,
+      body: new GLib.Variant('(ss)', [UNIT, 'replace']),
+      reply: null,
+      ms: START_MS,
+    });
 
   /** @throws Error where systemd does not start it, or it does not answer in time */
   async function startHelper({ beat, reported, released, ended }: HelperEvents): Promise<Helper> {
-    const path = GLib.build_filenamev([run, HELPER_SOCKET]);
+    const path = GLib.build_filenamev([run, SOCKET.name]);
     const listener = new Gio.SocketListener();
     let arrived: Awaited<ReturnType<typeof arrival>>;
     try {
-      listenAt(path, listener);
+      listenAt(path, listener, SOCKET.mode);
       await manage('RestartUnit');
       arrived = await arrival(listener);
     } catch (error) {
@@ -93,6 +79,30 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
   }
 
   return { startHelper };
+}
+
+/** The connection of the helper, and the user that systemd made up for it. @throws Error */
+async function arrival(listener: Gio.SocketListener): Promise<{ connection: Gio.SocketConnection; uid: number }> {
+  const patience = new Gio.Cancellable();
+  let connection: Gio.SocketConnection | null = null;
+  const timer = setTimeout(() => {
+    patience.cancel();
+    if (connection) close(connection);
+  }, START_MS);
+  try {
+    connection = await accept(listener, patience);
+    // the process was still systemd's when it connected
+    await readExactly(connection.get_input_stream(), READY.length + 1);
+    const uid = processOf(connection.get_socket().get_credentials().get_unix_pid())?.uid ?? 0;
+    if (uid < DYNAMIC_USERS.first || uid > DYNAMIC_USERS.last)
+      throw new Error(`the helper has no user of its own: ${uid}`);
+    return { connection, uid };
+  } catch (error) {
+    if (connection) close(connection);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function accept(listener: Gio.SocketListener, patience: Gio.Cancellable): Promise<Gio.SocketConnection> {

@@ -6,11 +6,11 @@ import GLib from 'gi://GLib?version=2.0';
 import { createPassed } from '../../sign-in/passed.ts';
 import { SIGN_IN_SOCKET } from '../../sign-in/window.ts';
 import type { HelperWork } from '../../sign-in/window-edges.ts';
-import { HELPER_SOCKET, RELEASED } from './helper-link.ts';
+import { READY, RELEASED } from './helper-link.ts';
 import { addressesOf } from './names.ts';
 import { probe } from './probe.ts';
 import { close, connectToAny, isLocal } from './remote.ts';
-import { connect, createLineWriter, lines, listenAt, read, readExactly, within, write } from './streams.ts';
+import { createLineWriter, lines, listenAt, read, readExactly, within, write } from './streams.ts';
 
 const BEAT_MS = 1_000;
 /** Time for the root service to hear the last totals, and to close the window. */
@@ -20,16 +20,23 @@ const PATIENCE_MS = { first: 15_000, next: 4_000 };
 const MAX_CONNECTIONS = 200;
 const CONNECT_SECONDS = 15;
 const PIECE_BYTES = 32 << 10;
+const INPUT = 0;
+/** Mode of a socket that the user can connect to: whose a connection is, the helper sees by its credentials. */
+const ANYBODY = 0o666;
+/** Connections that wait, as many as Linux allows (somaxconn): GIO's usual 10 are full while another user connects without end. */
+const BACKLOG = 4096;
 /** First byte of the connection that holds the helper. */
 const HOLD = 0x48;
 
 const SOCKS = { version: 5, connect: 1, ipv4: 1, name: 3, noMethod: 255 } as const;
 const REPLY = { ok: 0, refused: 2, unreachable: 4, noCommand: 7, noAddress: 8 } as const;
 
-/** @param places directory of the root service, and of this helper's socket @param quit ends the process */
-export async function runHelper(places: { '--run': string; '--own': string }, quit: () => void): Promise<void> {
-  const root = await connect(Gio.UnixSocketAddress.new(GLib.build_filenamev([places['--run'], HELPER_SOCKET])), 5);
+/** @param own directory of this helper's socket @param quit ends the process. @throws GLib.Error unless the input is a socket */
+export async function runHelper(own: string, quit: () => void): Promise<void> {
+  // systemd has connected it to the root service
+  const root = Gio.Socket.new_from_fd(INPUT).connection_factory_create_connection();
   const send = createLineWriter(root.get_output_stream(), quit);
+  void send(READY);
   const passed = createPassed();
   const sendTotals = () => passed.news().map(total => send(JSON.stringify(total)));
   /** The root service hears the last totals, and closes the window now. */
@@ -87,7 +94,7 @@ export async function runHelper(places: { '--run': string; '--own': string }, qu
       count -= 1;
     }
   };
-  listen(GLib.build_filenamev([places['--own'], SIGN_IN_SOCKET]), connection => {
+  listen(GLib.build_filenamev([own, SIGN_IN_SOCKET]), connection => {
     void serve(connection)
       .catch(() => {})
       .finally(() => close(connection));
@@ -97,7 +104,8 @@ export async function runHelper(places: { '--run': string; '--own': string }, qu
 
 function listen(path: string, came: (connection: Gio.SocketConnection) => void): void {
   const service = new Gio.SocketService();
-  listenAt(path, service);
+  service.set_backlog(BACKLOG);
+  listenAt(path, service, ANYBODY);
   service.connect('incoming', (_, connection) => {
     came(connection);
     return true;

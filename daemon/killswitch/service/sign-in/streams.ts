@@ -86,11 +86,11 @@ export function createLineWriter(stream: Gio.OutputStream, failed: () => void): 
   };
 }
 
-/** Listens at a path to which every user may connect. @throws GLib.Error */
-export function listenAt(path: string, listener: Gio.SocketListener): void {
+/** Listens at a path. @param mode of the socket: to connect needs the right to write. @throws GLib.Error */
+export function listenAt(path: string, listener: Gio.SocketListener, mode: number): void {
   GLib.unlink(path);
   listener.add_address(Gio.UnixSocketAddress.new(path), Gio.SocketType.STREAM, Gio.SocketProtocol.DEFAULT, null);
-  Gio.File.new_for_path(path).set_attribute_uint32('unix::mode', 0o666, Gio.FileQueryInfoFlags.NONE, null);
+  Gio.File.new_for_path(path).set_attribute_uint32('unix::mode', mode, Gio.FileQueryInfoFlags.NONE, null);
 }
 
 /** @throws GLib.Error */

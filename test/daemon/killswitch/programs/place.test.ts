@@ -116,7 +116,10 @@ test('nothing is moved if one of the three belongs to another user, to several o
 
 test('nothing is moved if the process that would become the program did not ask for it', async () => {
   const { programs, moved } = play([SHELL, NODE, BUSCTL], () => {}, [NODE.pid, BUSCTL.pid]);
-  await assert.rejects(programs.place({ uid: USER, pid: BUSCTL.pid }), { code: 'Refused', message: /Only culvert run/ });
+  await assert.rejects(programs.place({ uid: USER, pid: BUSCTL.pid }), {
+    code: 'Refused',
+    message: /Only culvert run/,
+  });
   assert.deepEqual(moved, []);
 });
 

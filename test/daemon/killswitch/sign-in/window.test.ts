@@ -267,6 +267,46 @@ onNetwork('a test finds the login page, and none runs with the tunnel or during 
   assert.equal(await stage.isOpen(), false);
 });
 
+/** Connects without end to each socket of these directories that it may connect to. Says so once for each. */
+const FLOOD = `
+import os, socket, stat, sys
+reached = set()
+while True:
+    for path in (os.path.join(place, name) for place in sys.argv[1:] for name in os.listdir(place)):
+        try:
+            if not stat.S_ISSOCK(os.stat(path).st_mode): continue
+            s = socket.socket(socket.AF_UNIX)
+            s.connect(path)
+            s.close()
+        except OSError: continue
+        if path not in reached: print(os.path.basename(path), flush=True)
+        reached.add(path)`;
+
+onNetwork(
+  'another user who floods every socket keeps nobody from a sign-in or a test',
+  'redirect',
+  async (stage, t) => {
+    const reached = new Set<string>();
+    const as = ['setpriv', '--reuid=2', '--regid=2', '--clear-groups', '--'];
+    for (let i = 0; i < 4; i++) {
+      const flood = stage.start([...as, '/usr/bin/python3', '-c', FLOOD, stage.path('run'), stage.path('own')]);
+      flood.stdout!.on('data', data => {
+        for (const name of String(data).split('\n').filter(Boolean)) reached.add(name);
+      });
+    }
+    for (let i = 0; i < 3; i++) {
+      const from = performance.now();
+      const window = await stage.open();
+      t.diagnostic(`open after ${Math.round(performance.now() - from)} ms`);
+      await window.close();
+      await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+    }
+    assert.equal(JSON.parse((await stage.call('DetectLogin')).text).network, 'login');
+    // that of the helper, which ends each connection of another user; none of the root service
+    assert.deepEqual([...reached], ['socket']);
+  },
+);
+
 const IPV6 = 'ip -6 addr add 2001:db8::1/64 dev up0 nodad; ip -6 route add default via 2001:db8::2 dev up0';
 
 onNetwork(
