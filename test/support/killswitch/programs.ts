@@ -98,7 +98,10 @@ ip addr add ${IPV6.tunnel}/128 dev CloudflareWARP nodad
 ip link set CloudflareWARP up
 ip route add default dev CloudflareWARP table 65743
 ip -6 route add default dev CloudflareWARP table 65743`;
-/** `up1` is the wire of the uplink: every packet on it is counted, but for those by which the kernel looks for routers and neighbors that exist. */
+/**
+ * `up1` is the wire of the uplink: every packet on it is counted. Those that the kernel itself makes have counters of their own: reports of
+ * multicast membership, and what looks for routers and neighbors that exist.
+ */
 const FAR_UP = `
 ip link set lo up
 ip addr add ${FAR.address}/32 dev lo
@@ -109,11 +112,14 @@ ip link set up1 up
 nft 'table inet seen {
   counter seen_uplink { }
   counter seen_tunnel { }
+  counter seen_reports { }
+  counter seen_neighbors { }
   chain i {
     type filter hook prerouting priority -300;
-    meta l4proto igmp return
-    icmpv6 type nd-neighbor-solicit ip6 daddr != ${questionsFor(IPV6.nobody)} return
-    icmpv6 type { nd-router-solicit, nd-neighbor-advert, mld-listener-report, mld-listener-done, mld2-listener-report } return
+    iifname "up1" meta l4proto igmp counter name seen_reports return
+    iifname "up1" icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } counter name seen_reports return
+    iifname "up1" icmpv6 type nd-neighbor-solicit ip6 daddr != ${questionsFor(IPV6.nobody)} counter name seen_neighbors return
+    iifname "up1" icmpv6 type { nd-router-solicit, nd-neighbor-advert } counter name seen_neighbors return
     iifname "up1" counter name seen_uplink
     iifname "far0" counter name seen_tunnel
   }
@@ -221,6 +227,12 @@ export async function setMachine() {
       const text = await script(farInside, 'nft list counters');
       const count = (name: string) => Number(new RegExp(`counter seen_${name} \\{\\s+packets (\\d+)`).exec(text)![1]);
       return { uplink: count('uplink') + count('question'), tunnel: count('tunnel') };
+    },
+    /** Packets on the uplink that the kernel itself made so far: reports of multicast membership, and neighbor discovery. */
+    async seenOfKernel(): Promise<{ reports: number; neighbors: number }> {
+      const text = await script(farInside, 'nft list counters table inet seen');
+      const count = (name: string) => Number(new RegExp(`counter seen_${name} \\{\\s+packets (\\d+)`).exec(text)![1]);
+      return { reports: count('reports'), neighbors: count('neighbors') };
     },
     /** Removes the user's cgroup, as systemd does with a slice whose last program has ended. */
     removePlace(uid = DAEMON) {

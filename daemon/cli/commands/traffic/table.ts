@@ -285,6 +285,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       'machine itself stays reachable, and so does every proxy that runs on it: that of WARP, and one that sends outside the tunnel, such ' +
       'as Tor or ssh -D. Its names are asked of WARP alone, which looks up none in the mode tunnel_only: there it can only ask a name server that ' +
       'the tunnel reaches. That needs version 2 of control groups. A test runs first, confined in the same way. ' +
+      'A command that joins a multicast group, as for mDNS or casting, has the kernel report the address of the group on the link itself. ' +
       'A command that means to leave can do so as its user can: by another program, or in a network namespace of that user.\n\n' +
       'With --outside, the command uses the network as if WARP were not there, and asks its resolver for names. This machine ' +
       'itself is not reachable, and sudo does not work in it: use sudo culvert run. It is refused while the kill switch is on, unless ' +

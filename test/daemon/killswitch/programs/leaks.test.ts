@@ -27,6 +27,9 @@ before(async () => {
 });
 after(() => machine?.end());
 
+/** Reports of one membership: two when a program joins a group, and two when it leaves (the kernel's robustness variable). */
+const REPORTS = 4;
+
 const python = (text: string) => ['/usr/bin/python3', '-c', text];
 
 /** A test with the addresses of IPv4, and one with those of IPv6. */
@@ -244,6 +247,51 @@ s.send(b"x")`);
     await leaked(async () => assert.match((await machine.run(machine.kept(...call))).err, /PermissionError/)),
     0,
   );
+});
+
+/** A group that nobody else joins, and what matches the first group of a report (RFC 3376, 4.2, and RFC 3810, 5.2). */
+const GROUPS = {
+  IPv4: { group: '239.83.69.67', names: 'meta l4proto igmp @th,96,32 0xef534543' },
+  IPv6: {
+    group: 'ff0e::5345:4352:4554',
+    names: 'icmpv6 type mld2-listener-report @th,96,128 0xff0e0000000000000000534543524554',
+  },
+} as const;
+
+// the kernel makes these packets: they belong to no socket, and the packet filter can't tell whose they are
+inBoth('joining a multicast group leaves reports of membership on the uplink, and nothing else', async (net, t) => {
+  const { group, names } = GROUPS[net.name];
+  const table = `groups_${net.name}`;
+  await machine.scriptFar(
+    `nft 'table inet ${table} { counter named { }; chain i { type filter hook prerouting priority -400; iifname "up1" ${names} counter name named; }; }'`,
+  );
+  const named = async () =>
+    Number(/packets (\d+)/.exec(await machine.scriptFar(`nft list counter inet ${table} named`))![1]);
+  const join = python(`
+import socket, struct
+s = socket.socket(socket.${net.af}, socket.SOCK_DGRAM)
+link = socket.if_nametoindex("up0")
+to = socket.inet_pton(socket.${net.af}, "${group}")
+if s.family == socket.AF_INET: s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, to + struct.pack("=4xi", link))
+else: s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, to + struct.pack("=I", link))
+try: s.sendto(b"x", ("${group}", 5353))
+except OSError as error: print(type(error).__name__, flush=True)
+input()`);
+  const reports = async (command: string[]) => {
+    const before = await named();
+    const program = machine.start(command);
+    await until(async () => (await named()) >= before + REPORTS / 2, 'the reports that it joins');
+    const { out } = await finish(program, '\n');
+    await until(async () => (await named()) >= before + REPORTS, 'the reports that it leaves');
+    return { out, reports: (await named()) - before };
+  };
+  assert.deepEqual(await reports(join), { out: '', reports: REPORTS }, 'the control');
+  const [before, kernel] = [await machine.seen(), await machine.seenOfKernel()];
+  assert.deepEqual(await reports(machine.kept(...join)), { out: 'PermissionError\n', reports: REPORTS });
+  assert.deepEqual(await machine.seen(), before);
+  const { reports: all } = await machine.seenOfKernel();
+  t.diagnostic(`${all - kernel.reports} reports, ${REPORTS} of them with the group`);
+  await machine.scriptFar(`nft delete table inet ${table}`);
 });
 
 inBoth('a cgroup that was made again is unknown to the old rules, and known when a program starts', async net => {

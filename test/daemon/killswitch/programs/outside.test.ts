@@ -54,13 +54,14 @@ while True:
     s.sendto(head + q[12:end] + (b"\\xc0\\x0c\\0\\1\\0\\1\\0\\0\\0\\x3c\\0\\4\\xc0\\0\\2\\7" if is_a else b""), peer)`;
 const LOOK_UP = ['/usr/bin/python3', '-c', 'import socket; print(socket.gethostbyname("name.example"))'];
 
-/** Packets to another host, by each way, and those that came from no address of this machine. */
+/** Packets by each way, and those that came from no address of this machine. What the kernel makes for a link itself has no counter. */
 const SEEN = `nft 'table inet sent {
   counter uplink { }
   counter tunnel { }
   counter strange { }
   chain i { type filter hook prerouting priority -300;
-    ip daddr 224.0.0.0/4 return; ip6 daddr ff00::/8 return; meta l4proto ipv6-icmp return;
+    meta l4proto igmp return; icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } return;
+    icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } return;
     iifname "up1" counter name uplink; iifname "far0" counter name tunnel;
     iifname "up1" ip saddr != ${UPLINK} counter name strange;
   }
