@@ -37,7 +37,7 @@ export function createAllowlist(
       };
       const space = namespaceOf(owner.pid);
       if (space === null) return ended;
-      // who shares the network is looked for only once the process is the program: until then it is asked for often
+      // the network is searched only once the process is the program: until then it is asked for often
       const pids = isAllowed(owner.pid)
         ? childrenOf('/proc')
             .filter(name => /^\d+$/.test(name))

@@ -38,7 +38,7 @@ while True:
     print(os.getpid(), file=sys.stderr, flush=True)
     time.sleep(0.01)`;
 /**
- * Ways by which a program that nobody listed gets into the network of a listed one: code of the listed one before it asks the far end,
+ * Ways by which a program that is not listed gets into the network of a listed one: code of the listed one before it asks the far end,
  * and a command of the same user that enters from elsewhere.
  */
 const STRANGERS: Record<string, { code?: string; enter?: (pid: number) => string[] }> = {

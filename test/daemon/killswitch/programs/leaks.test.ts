@@ -249,7 +249,7 @@ s.send(b"x")`);
   );
 });
 
-/** A group that nobody else joins, and what matches the first group of a report (RFC 3376, 4.2, and RFC 3810, 5.2). */
+/** A group of this test alone, and what matches the first group of a report (RFC 3376, 4.2, and RFC 3810, 5.2). */
 const GROUPS = {
   IPv4: { group: '239.83.69.67', names: 'meta l4proto igmp @th,96,32 0xef534543' },
   IPv6: {
