@@ -80,6 +80,11 @@ export function checkRequest({ method, target, rawHeaders, via }: RequestInfo): 
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && !(site === 'none' && (method === 'GET' || method === 'HEAD')))
     return new Problem('fetch-site-not-allowed', 'A web page of another site may not use this API.');
+  // a link, a redirect or a login page can have the browser open any address; the page itself only fetches
+  if (headers['sec-fetch-mode'] === 'navigate' && isApi(target))
+    return new Problem('fetch-site-not-allowed', 'A browser may not open an address of this API.', {
+      hint: 'Open the page of Culvert in place of it, or read it with: curl',
+    });
   const refusal = via.kind === 'remote' && checkRemote(method, target, remoteRights(headers, via.access));
   if (refusal) return refusal;
   if (method === 'POST') {
@@ -129,6 +134,11 @@ export function remoteRights(
   { token, rightsOf }: RemoteAccess,
 ): Rights | null {
   return token(/^Bearer (\S+)$/.exec(authorization ?? '')?.[1] ?? '') ? 'manage' : rightsOf(cookie);
+}
+
+/** True for a path that the API answers, and not the browser page. */
+export function isApi(target: string): boolean {
+  return /^\/api(?:[/?]|$)/.test(target);
 }
 
 /** Paths about remote access: only this machine grants it. */

@@ -5,7 +5,7 @@ import type { Assets } from './assets.ts';
 import { cachedResponses } from './cached-responses.ts';
 import type { Connection } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
-import { CLOSING, checkRequest, type RequestInfo, type Via } from './guard.ts';
+import { CLOSING, checkRequest, isApi, type RequestInfo, type Via } from './guard.ts';
 import type { Daemon } from './handlers.ts';
 import { INTERNAL_ERROR, refuse, refuseRaw } from './refusals.ts';
 import type { RoutedHandler } from './server.ts';
@@ -40,7 +40,7 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
       return pipeline.refuse(() => refuseRaw(request.socket, problem, request.method === 'HEAD'));
     }
     if (problem) return refuse(request, response, problem);
-    if (!/^\/api(?:[/?]|$)/.test(request.url!)) return servePage(request, response);
+    if (!isApi(request.url!)) return servePage(request, response);
     if (request.method === 'GET') {
       if (answeredFromCache(request, response)) return;
       // the two that clients of ours open, without the router and its schemas

@@ -1,6 +1,7 @@
 // The guard as a pure function: each check at its limit, for each kind of connection.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { endpoints } from '../../../daemon/api/contract.ts';
 import type { RemoteAccess } from '../../../daemon/http/access/remote-access.ts';
 import { checkRequest, LIMITS, remoteRights, tooLarge, type Via } from '../../../daemon/http/guard.ts';
 
@@ -117,6 +118,19 @@ test('a browser may fetch from the page itself, or read what a person typed', ()
     ['cross-site', 'GET /', false],
   ] as const)
     assert.equal(code(unix, line, { ...POST, 'sec-fetch-site': site }), admitted ? null : 'fetch-site-not-allowed');
+});
+
+test('a browser opens the page at an address, and nothing of the API', () => {
+  const opened = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+  const lines = Object.keys(endpoints).flatMap(line => [line, `${line}?x=y`]);
+  for (const site of ['none', 'same-origin'])
+    for (const line of [...lines, 'GET /api', 'HEAD /api/health', 'GET /api?x', 'GET /api/nope']) {
+      const refusal = code(loopback, line, { ...POST, ...opened, 'sec-fetch-site': site });
+      assert.equal(refusal, 'fetch-site-not-allowed', `${line} ${site}`);
+    }
+  for (const line of ['GET /', 'GET /?lang=de', 'GET /main.js', 'GET /apiary'])
+    assert.equal(code(loopback, line, { ...opened, 'sec-fetch-site': 'none' }), null, line);
+  assert.equal(code(loopback, 'GET /api/health', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' }), null);
 });
 
 test('a mutation needs JSON in UTF-8, without content encoding, of a limited length', () => {
