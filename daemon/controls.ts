@@ -3,7 +3,13 @@ import type { ServerResponse } from 'node:http';
 import type { ActionRequest } from './api/actions.ts';
 import type { ToolAccounts, ToolAccountsChange } from './api/schema/accounts.ts';
 import type { ChangeOptions, ChangeRequest, Changes, ExtendRequest } from './api/schema/changes.ts';
-import type { DoctorBundle, DoctorFixRequest, DoctorFixResponse, DoctorReport } from './api/schema/doctor.ts';
+import type {
+  DoctorBundle,
+  DoctorFixRequest,
+  DoctorFixResponse,
+  DoctorReport,
+  DoctorRequest,
+} from './api/schema/doctor.ts';
 import type { History, HistoryQuery } from './api/schema/history.ts';
 import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from './api/schema/settings-file.ts';
 import type {
@@ -40,6 +46,7 @@ import type {
   ShortcutRequest,
   ShortcutResponse,
   TrustReport,
+  TrustReportRequest,
   TrustRequest,
   TrustResponse,
   UpdateCheck,
@@ -126,7 +133,7 @@ export interface DoctorControl {
   start(): void;
   stop(): Promise<void>;
   /** Each result is published as `doctor` when it is there. @throws Problem not-found */
-  run(request: { only?: readonly string[]; online?: boolean }): Promise<DoctorReport>;
+  run(request: DoctorRequest): Promise<DoctorReport>;
   /** @throws Problem not-found, precondition-failed, fix-needs-administrator, fix-failed */
   fix(request: DoctorFixRequest): Promise<DoctorFixResponse>;
   /** @throws Problem fix-failed */
@@ -224,8 +231,8 @@ export interface SettingsFileControl {
 
 /** The organization's certificate for tools. Each method throws Problem trust-refused and busy. */
 export interface TrustControl {
-  /** @param tools only these, by their ids; all without it @param host that they connect to as well */
-  report(tools?: readonly string[], host?: string): Promise<TrustReport>;
+  /** @param request `host` is one that the tools connect to as well */
+  report(request: TrustReportRequest): Promise<TrustReport>;
   apply(request: TrustRequest): Promise<TrustResponse>;
   undo(request: TrustRequest): Promise<TrustResponse>;
   stop(): void;

@@ -3,7 +3,6 @@ import * as z from 'zod/mini';
 import { events } from './events.ts';
 import * as d from './schema/doctor.ts';
 import * as p from './schema/pairing.ts';
-import { TrustHost } from './schema/trust.ts';
 import * as s from './schema.ts';
 
 export interface Endpoint {
@@ -24,7 +23,6 @@ export interface Endpoint {
 
 const Digits = z.string().check(z.regex(/^\d{1,15}$/));
 const Flag = z.enum(['0', '1']);
-const CheckIds = z.string().check(z.regex(/^[a-z0-9-]{1,64}(,[a-z0-9-]{1,64}){0,63}$/));
 
 /** A mutation of the tunnel: what a blocked state, a failing or a hanging tunnel CLI answers. */
 const tunnelProblems = [
@@ -246,10 +244,10 @@ export const endpoints = {
     response: s.UpdateResponse,
     problems: updateProblems,
   },
-  'GET /api/why': {
+  'POST /api/why': {
     summary:
-      'Whether an address, a host or a URL would go through the tunnel, what decides that, and what the kernel says',
-    query: z.strictObject({ target: z.string().check(z.minLength(1), z.maxLength(2048)) }),
+      'Whether an address, a host or a URL would go through the tunnel, what decides that, and what the kernel says. A name is looked up',
+    body: s.WhyRequest,
     response: s.Why,
   },
   'POST /api/proof': {
@@ -355,16 +353,16 @@ export const endpoints = {
     response: s.ToolAccounts,
     problems: ['wrapper-refused', 'wrapper-failed'],
   },
-  'GET /api/trust': {
+  'POST /api/trust': {
     summary:
-      "The organization's certificates, and whether each tool of this machine trusts them, which it shows by connecting to this machine. `tools` takes identifiers separated by commas. Nothing leaves this machine without `host`, to which each connects as well",
-    query: z.strictObject({ tools: z.optional(CheckIds), host: z.optional(TrustHost) }),
+      "The organization's certificates, and whether each tool of this machine trusts them, which it shows by connecting to this machine. Nothing leaves this machine without `host`, to which each connects as well, with the user's certificates and none of the user's other settings",
+    body: s.TrustReportRequest,
     response: s.TrustReport,
     problems: ['trust-refused', 'busy'],
   },
   'POST /api/trust/apply': {
     summary:
-      'Make tools trust the certificates, as `changes` of `GET /api/trust` shows it; without `tools`, all that can be changed',
+      'Make tools trust the certificates, as `changes` of `POST /api/trust` shows it; without `tools`, all that can be changed',
     body: s.TrustRequest,
     response: s.TrustResponse,
     problems: ['trust-refused', 'busy'],
@@ -413,10 +411,10 @@ export const endpoints = {
     response: s.Changes,
     problems: ['nothing-pending', 'state-not-writable'],
   },
-  'GET /api/doctor': {
+  'POST /api/doctor': {
     summary:
-      'Run the checks; each result also comes as a `doctor` event. `only` takes identifiers separated by commas; nothing leaves this machine without `online=1`',
-    query: z.strictObject({ only: z.optional(CheckIds), online: z.optional(Flag) }),
+      'Run the checks; each result also comes as a `doctor` event. Nothing leaves this machine without `online`',
+    body: d.DoctorRequest,
     response: d.DoctorReport,
     problems: ['not-found'],
   },
@@ -432,9 +430,10 @@ export const endpoints = {
     response: d.DoctorFixResponse,
     problems: ['fix-failed', ...tunnelProblems],
   },
-  'GET /api/doctor/bundle': {
+  'POST /api/doctor/bundle': {
     summary:
       'A report to share: results of the checks, versions, state, configuration and command log, redacted. Nothing is sent anywhere',
+    body: s.Empty,
     response: d.DoctorBundle,
   },
   'GET /api/openapi.json': { summary: 'This contract as OpenAPI 3.1', response: z.record(z.string(), z.unknown()) },

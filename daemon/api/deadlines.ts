@@ -9,8 +9,8 @@ const MINUTES_MS = 300_000;
 /** A download, or as many runs of the tunnel CLI as a list has entries, in ms. */
 const HOUR_MS = 3_600_000;
 
-/** Requests that change or try something, and the one read that takes long. Each needs a row, so that none is forgotten. */
-type Timed = Extract<RequestLine, `POST ${string}` | 'GET /api/trust'>;
+/** Requests that change or try something. Each needs a row, so that none is forgotten. */
+type Timed = Extract<RequestLine, `POST ${string}`>;
 
 /** In ms; null for the usual time. */
 const LIMITS: Record<Timed, number | null> = {
@@ -31,6 +31,7 @@ const LIMITS: Record<Timed, number | null> = {
   'POST /api/apps/shortcut': null,
   'POST /api/update/apply': HOUR_MS,
   'POST /api/update/rollback': MINUTES_MS,
+  'POST /api/why': null,
   'POST /api/proof': null,
   'POST /api/routes/preview': null,
   'POST /api/routes': HOUR_MS,
@@ -44,13 +45,15 @@ const LIMITS: Record<Timed, number | null> = {
   'POST /api/settings/undo': HOUR_MS,
   // those in front come first, and the daemon's own answer says more than a client that gave up
   'POST /api/accounts': (TOOL_CHANGES_WAITING + 1) * TOOL_CHANGE_MS + USUAL_MS,
-  'GET /api/trust': MINUTES_MS,
+  'POST /api/trust': MINUTES_MS,
   'POST /api/trust/apply': MINUTES_MS,
   'POST /api/trust/undo': null,
   'POST /api/history/clear': null,
   'POST /api/changes/confirm': null,
   'POST /api/changes/revert': HOUR_MS,
   'POST /api/changes/extend': null,
+  'POST /api/doctor': null,
+  'POST /api/doctor/bundle': null,
   'POST /api/doctor/fix': null,
   'POST /api/doctor/undo': null,
 };

@@ -9,6 +9,7 @@ import type {
   DoctorFixRequest,
   DoctorFixResponse,
   DoctorReport,
+  DoctorRequest,
 } from '../api/schema/doctor.ts';
 import type { LogEntry } from '../api/schema.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
@@ -28,15 +29,9 @@ import { undoJournal, worldWithDaemon } from './gather.ts';
 import { undoableByAnyone } from './repair/installed.ts';
 import type { World } from './world/world.ts';
 
-export interface RunRequest {
-  /** Identifiers of checks; all of them without it. */
-  only?: readonly string[];
-  online?: boolean;
-}
-
 export interface DoctorService {
-  /** @throws Problem invalid-query for a check that does not exist */
-  run(request: RunRequest): Promise<DoctorReport>;
+  /** @throws Problem not-found for a check that does not exist */
+  run(request: DoctorRequest): Promise<DoctorReport>;
   /** @throws Problem not-found, precondition-failed, fix-needs-administrator, fix-failed */
   fix(request: DoctorFixRequest): Promise<DoctorFixResponse>;
   /** @throws Problem fix-failed, fix-needs-administrator */
@@ -63,7 +58,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
     return { ...world, targets: { ...world.targets, trace: settings.config.warp.traceUrl } };
   }
 
-  async function start({ only, online = false }: RunRequest): Promise<DoctorReport> {
+  async function start({ only, online = false }: DoctorRequest): Promise<DoctorReport> {
     const checks = choose(only);
     const started = performance.now();
     let completed = 0;

@@ -141,10 +141,10 @@ export const handlers: Handlers = {
     const lost = oldestId === null ? 0 : Math.max(0, oldestId - 1 - since);
     return { ok: true, entries, next, oldest: oldestId, lost, capacity };
   },
-  'GET /api/why': async ({ env, state, tunnel }, { query }) => {
+  'POST /api/why': async ({ env, state, tunnel }, { body }) => {
     await tunnel.refresh('stale');
     const { explain } = await import('../routes/explain.ts');
-    return explain(query.target, state.snapshot(), env);
+    return explain(body.target, state.snapshot(), env);
   },
   'POST /api/proof': async ({ env, state, settings }, { body }) => {
     const { traceThrough } = await import('../apps/launch/verify-tunnel.ts');
@@ -173,8 +173,7 @@ export const handlers: Handlers = {
   'POST /api/settings/undo': async ({ features }, { body }) => (await features.settingsFile()).undo(body.confirmWithin),
   'GET /api/accounts': async ({ features }) => (await features.toolAccounts()).read(),
   'POST /api/accounts': async ({ features }, { body }) => (await features.toolAccounts()).change(body),
-  'GET /api/trust': async ({ features }, { query }) =>
-    (await features.trust()).report(query?.tools?.split(','), query?.host),
+  'POST /api/trust': async ({ features }, { body }) => (await features.trust()).report(body),
   'POST /api/trust/apply': async ({ features }, { body }) => (await features.trust()).apply(body),
   'POST /api/trust/undo': async ({ features }, { body }) => (await features.trust()).undo(body),
   'GET /api/history': async ({ features }, { query }) => (await features.history()).read(query),
@@ -213,14 +212,10 @@ export const handlers: Handlers = {
   'POST /api/apps/shortcut': async ({ features }, { body }) => (await features.apps()).setShortcut(body),
   'GET /api/update/check': async ({ features }, { query }) => (await features.updates()).check(query?.fresh === '1'),
   'POST /api/update/apply': async ({ features }) => (await features.updates()).apply(),
-  'GET /api/doctor': async ({ features }, { query }) =>
-    (await features.doctor()).run({
-      online: query?.online === '1',
-      ...(query?.only ? { only: query.only.split(',') } : {}),
-    }),
+  'POST /api/doctor': async ({ features }, { body }) => (await features.doctor()).run(body),
   'POST /api/doctor/fix': async ({ features }, { body }) => (await features.doctor()).fix(body),
   'POST /api/doctor/undo': async ({ features }) => (await features.doctor()).undo(),
-  'GET /api/doctor/bundle': async ({ features, log }) => {
+  'POST /api/doctor/bundle': async ({ features, log }) => {
     const [doctor, history] = [await features.doctor(), await features.history()];
     return doctor.bundle(log.since(0, LOG_PAGE), history.read);
   },

@@ -1,4 +1,4 @@
-// Answers `GET /api/why`: forecast and fact for one target.
+// Answers `POST /api/why`: forecast and fact for one target.
 import type { Snapshot, Why } from '../api/schema.ts';
 import { Problem } from '../problem.ts';
 import { message, wordMessage } from '../view/message.ts';
@@ -8,12 +8,12 @@ import { forecast, parseTarget } from './why.ts';
 
 /**
  * @param text an address, a host name or a URL
- * @throws Problem invalid-query for any other text
+ * @throws Problem invalid-body for any other text
  */
 export async function explain(text: string, snapshot: Snapshot, env: NodeJS.ProcessEnv): Promise<Why> {
   const target = parseTarget(text);
   if (!target)
-    throw new Problem('invalid-query', message('The target is not an address, a host name or a URL.'), {
+    throw new Problem('invalid-body', message('The target is not an address, a host name or a URL.'), {
       hint: 'Ask for something like 192.0.2.1, 2001:db8::1, www.example.com or https://www.example.com/.',
     });
   const { addresses, problem } =

@@ -14,7 +14,7 @@ export const VERSION = typeof __VERSION__ === 'string' ? __VERSION__ : '0.0.0-so
 export const COMMIT = typeof __COMMIT__ === 'string' && __COMMIT__ ? __COMMIT__ : null;
 
 /** Raised when an answer changes so that an older client can't read it. */
-export const API_VERSION = 1;
+export const API_VERSION = 2;
 
 /** Kind of installation; a build option. */
 export const INSTALL_FORMAT = typeof __FORMAT__ === 'string' ? (__FORMAT__ as Version['installFormat']) : 'source';

@@ -1,5 +1,5 @@
 // The organization's certificate for the API: one report at a time, and changes that are published to every client.
-import type { TrustReport, TrustRequest } from '../api/schema/trust.ts';
+import type { TrustReport, TrustReportRequest, TrustRequest } from '../api/schema/trust.ts';
 import type { FeatureContext, TrustControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { TrustError } from './errors.ts';
@@ -25,7 +25,7 @@ export function createTrustService(
   };
 
   return {
-    report(tools, host) {
+    report({ tools, host }: TrustReportRequest) {
       const key = JSON.stringify([tools, host]);
       const report = reports.get(key) ?? asProblem(() => open().report(tools, host)).finally(() => reports.delete(key));
       reports.set(key, report);

@@ -137,6 +137,13 @@ export const Diagnosis = z.object({
 });
 export type Diagnosis = z.infer<typeof Diagnosis>;
 
+/** Checks by their `id`; all of them without it. */
+export const DoctorRequest = z.strictObject({
+  only: z.optional(z.array(z.string().check(z.regex(/^[a-z0-9-]{1,64}$/))).check(z.minLength(1), z.maxLength(64))),
+  online: z.optional(z.boolean()),
+});
+export type DoctorRequest = z.infer<typeof DoctorRequest>;
+
 /** `fixId` is that of the result that the user was shown. */
 export const DoctorFixRequest = z.strictObject({
   id: z.string().check(z.minLength(1), z.maxLength(64)),

@@ -94,10 +94,14 @@ export const TrustReport = z.object({
 });
 export type TrustReport = z.infer<typeof TrustReport>;
 
+const ToolIds = z.array(z.string().check(z.regex(/^[a-z0-9-]{1,40}$/))).check(z.maxLength(64));
+
 /** Tools by their `id`; all of them without it. */
-export const TrustRequest = z.strictObject({
-  tools: z.optional(z.array(z.string().check(z.regex(/^[a-z0-9-]{1,40}$/))).check(z.maxLength(64))),
-});
+export const TrustReportRequest = z.strictObject({ tools: z.optional(ToolIds), host: z.optional(TrustHost) });
+export type TrustReportRequest = z.infer<typeof TrustReportRequest>;
+
+/** Tools by their `id`; all of them without it. */
+export const TrustRequest = z.strictObject({ tools: z.optional(ToolIds) });
 export type TrustRequest = z.infer<typeof TrustRequest>;
 
 export const TrustResponse = z.object({

@@ -16,7 +16,7 @@ export function createTrustPage(model: Model, show: (state: TrustState) => void,
     if (state.running) return;
     set({ running: true, failed: null });
     try {
-      const report: TrustReport = await model.call('GET /api/trust');
+      const report: TrustReport = await model.call('POST /api/trust', { body: {} });
       set({ running: false, report });
     } catch (error) {
       set({ running: false, failed: errorText(error, tr()) });

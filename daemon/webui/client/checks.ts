@@ -16,7 +16,7 @@ export function followChecks(model: Model): { checks: ReadonlySignal<ChecksState
     async runChecks() {
       if (checks.value.running) return;
       try {
-        checks.value = receiveReport(await model.call('GET /api/doctor'));
+        checks.value = receiveReport(await model.call('POST /api/doctor', { body: {} }));
       } catch (error) {
         const failed = error instanceof Error ? error.message : String(error);
         checks.value = { ...checks.value, running: null, failed };

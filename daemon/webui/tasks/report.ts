@@ -7,7 +7,7 @@ import { saveBytes } from './files.ts';
 export async function showReport(app: App): Promise<void> {
   const { _ } = app.tr.value;
   app.toast(_('Preparing the report…'));
-  const bundle = await app.model.call('GET /api/doctor/bundle');
+  const bundle = await app.model.call('POST /api/doctor/bundle', { body: {} });
   const { redacted, files, fileName } = reportView(bundle, app.tr.value);
   const agreed = await app.ask({
     heading: _('Report a problem'),

@@ -144,7 +144,7 @@ export function checksPage(shell: Shell): ChecksPage {
     if (event === 'doctor') show(receiveProgress(state, data));
   });
   const read = async () => {
-    if (!shell.view().client.offline) return receiveReport(await model.call('GET /api/doctor'));
+    if (!shell.view().client.offline) return receiveReport(await model.call('POST /api/doctor', { body: {} }));
     show({ ...state, running: { completed: 0, total: 0 } });
     const program = culvertProgram();
     if (!program) throw new Error(_('The program “culvert” was not found. Install Culvert again.'));

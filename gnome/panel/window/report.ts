@@ -21,7 +21,7 @@ export async function showReport(shell: Shell): Promise<void> {
     );
   }
   shell.toast(_('Preparing the report…'));
-  const bundle = await shell.model.call('GET /api/doctor/bundle');
+  const bundle = await shell.model.call('POST /api/doctor/bundle', { body: {} });
   const view = reportView(bundle, tr);
   const answer = await shell.ask({
     heading: _('Report a problem'),

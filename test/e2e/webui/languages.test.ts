@@ -155,7 +155,16 @@ describe('the page in other languages', { concurrency: false }, () => {
     await page.getByText('der eingebaute Emulator: Nichts wird getunnelt').waitFor();
     await until(async () => (await page.locator('main [aria-busy=true]').count()) === 0, 'the checks end');
     const shown = (await page.locator('main').innerText()).split('\n');
-    const report = z.parse(DoctorReport, await (await fetch(`${address}api/doctor`)).json());
+    const report = z.parse(
+      DoctorReport,
+      await (
+        await fetch(`${address}api/doctor`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: '{}',
+        })
+      ).json(),
+    );
     const seen = report.results.filter(({ verdict }) => verdict !== 'not-applicable');
     assert.ok(seen.length > 10, String(seen.length));
     const english = seen.flatMap(({ title, verdict, evidence, explanation, wording, fix }) => [

@@ -43,7 +43,7 @@ export interface FakeDaemon {
   history: History;
   /** Results of the doctor, in the order in which they come. */
   checks: CheckResult[];
-  /** Answers of further reads, by request line such as `GET /api/why`. */
+  /** Answers of further reads, by request line such as `POST /api/why`. */
   answers: Record<string, unknown>;
   /** Number of `GET /api/snapshot` so far. */
   reads: number;
@@ -254,7 +254,7 @@ export function createDaemon(socket: string): FakeDaemon {
 function read(daemon: FakeDaemon, line: string, since: number): unknown {
   if (line in daemon.answers) return daemon.answers[line];
   if (line === 'GET /api/snapshot') return daemon.snapshot;
-  if (line === 'GET /api/trust') return TRUST;
+  if (line === 'POST /api/trust') return TRUST;
   // the panel asks for the event that follows
   if (line === 'GET /api/networks') return { ok: true };
   if (line === 'GET /api/killswitch') return { ok: true, ...daemon.snapshot.killSwitch };
@@ -280,8 +280,8 @@ function read(daemon: FakeDaemon, line: string, since: number): unknown {
       tunnelCli: { version: null },
     };
   if (line === 'GET /api/history') return daemon.history;
-  if (line === 'GET /api/doctor') return runChecks(daemon);
-  if (line === 'GET /api/doctor/bundle') return BUNDLE;
+  if (line === 'POST /api/doctor') return runChecks(daemon);
+  if (line === 'POST /api/doctor/bundle') return BUNDLE;
   if (line === 'GET /api/accounts') return { ok: true, tools: daemon.tools, refreshing: false, problem: null };
   if (line === 'GET /api/apps') return { ok: true, apps: daemon.apps };
   if (line !== 'GET /api/logs') return null;

@@ -219,7 +219,7 @@ export const ROUTE_ANSWERS = {
       { id: 1, at: '2026-01-01T10:00:00.000Z', cause: 'outside', entries: 12, current: false, undo: true },
     ],
   },
-  'GET /api/why': {
+  'POST /api/why': {
     ok: true,
     target: { kind: 'host', value: 'example.com' },
     mode: 'warp',

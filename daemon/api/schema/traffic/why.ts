@@ -1,6 +1,9 @@
-// Defines the wire types of `GET /api/why`: whether a target would go through the tunnel, and what the kernel says.
+// Defines the wire types of `POST /api/why`: whether a target would go through the tunnel, and what the kernel says.
 import * as z from 'zod/mini';
 import { Message } from '../values.ts';
+
+/** An address, a host or a URL. */
+export const WhyRequest = z.strictObject({ target: z.string().check(z.minLength(1), z.maxLength(2048)) });
 
 /** Reason for the way; `entry`: an entry of the list, `default`: no entry matched, `own`: this machine's address. */
 export const WhyReason = z.enum(['own', 'disconnected', 'dns-only', 'proxy-only', 'entry', 'default', 'unknown']);

@@ -8,7 +8,7 @@ import { EXIT, usage } from '../../errors.ts';
 
 export const why: Run = async (context, [target]) => {
   if (!target?.trim()) throw usage('The target is empty.', 'Name an address, a host name or a URL.');
-  const answer = await context.client.call('GET /api/why', { query: { target } });
+  const answer = await context.client.call('POST /api/why', { body: { target } });
   show(context, answer, why => describe(context, why));
   return answer.addresses.length > 0 ? EXIT.ok : EXIT.failure;
 };

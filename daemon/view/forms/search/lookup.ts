@@ -38,7 +38,7 @@ export function createLookup(model: Pick<Model, 'call'>, changed: () => void): L
     let why: Why | null = null;
     let error: unknown = null;
     try {
-      why = await model.call('GET /api/why', { query: { target: host } });
+      why = await model.call('POST /api/why', { body: { target: host } });
     } catch (problem) {
       error = problem;
     }

@@ -10,7 +10,7 @@ export function WhyField() {
   const answer = useSignal<Why | null>(null);
   const ask = async (target: string) => {
     answer.value = null;
-    answer.value = await model.call('GET /api/why', { query: { target } });
+    answer.value = await model.call('POST /api/why', { body: { target } });
   };
   return (
     <div role="status">

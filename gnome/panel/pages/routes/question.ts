@@ -58,7 +58,7 @@ export class Question {
   async #ask(target: string): Promise<void> {
     this.#answer = null;
     this.show();
-    this.#answer = await this.#shell.model.call('GET /api/why', { query: { target } });
+    this.#answer = await this.#shell.model.call('POST /api/why', { body: { target } });
     this.show();
   }
 

@@ -109,7 +109,7 @@ test('an answer belongs to what is typed now, and is asked for once the keys res
   t.mock.timers.tick(1000);
   await Promise.resolve();
   await Promise.resolve();
-  assert.deepEqual(asked, [{ query: { target: 'example.com' } }]);
+  assert.deepEqual(asked, [{ body: { target: 'example.com' } }]);
   assert.ok(changed > 0);
   assert.equal(lookup.group(view, tr)!.rows[0]!.title, 'example.com uses WARP');
   lookup.follow('wifi', view);
