@@ -1,5 +1,5 @@
 // Judges a tool by its connections: to a server that no tool should trust, and with a list that adds its authority.
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TrustVerdict } from '../api/schema/trust.ts';
 import type { Message } from '../api/schema/values.ts';
@@ -7,6 +7,7 @@ import { readText } from '../system/files.ts';
 import { message } from '../view/message.ts';
 import { type Certificate, fingerprintsIn, parseCertificates } from './certificates.ts';
 import { bundleFile, extraFile } from './lists.ts';
+import { withoutSettings } from './no-settings.ts';
 import type { Site } from './online.ts';
 import type { Probe, Target } from './probe.ts';
 import type { Instead, List, Look, Tool } from './tools/tool.ts';
@@ -16,6 +17,8 @@ export interface Judgment {
   reasons: Message[];
   /** Its list where that lacks certificates, so that a change would help; otherwise null. */
   lacks: List | null;
+  /** The list that it verifies with; null where it verifies nothing, or reads another list. */
+  list: List | null;
 }
 
 /** The organization's certificates. */
@@ -37,16 +40,20 @@ interface Judging {
 /** A list with fewer authorities than this part of the system's was replaced. */
 const SHORT = 0.5;
 
-/** The verdict on a tool; null if it is not there. With a host, it connects there as well. */
+/** The verdict on a tool; null if it is not there. With a host, it connects there as well, with its list and no other setting. */
 export async function judge(tool: Tool, program: string, judging: Judging): Promise<Judgment | null> {
   const judgment = await judgeHere(tool, program, judging);
   const { site, look, probe } = judging;
   const { connect } = tool;
-  if (!judgment || !site || !connect) return judgment;
-  const { accepts, wording } = await site.judge(
-    target => commandOf(connect, program, { look, target, extra: {} }),
-    probe.directory,
-  );
+  const list = judgment?.list;
+  if (!judgment || !site || !connect || !list) return judgment;
+  const extra = list.files.length > 0 ? (tool.instead?.(copyOfList(tool.id, list, probe), list) ?? {}) : {};
+  const home = join(probe.directory, 'home');
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const { accepts, wording } = await site.judge(target => {
+    const command = commandOf(connect, program, { look: { ...look, env: withoutSettings(look, home) }, target, extra });
+    return { ...command, args: [...(tool.noSettings ?? []), ...command.args] };
+  }, probe.directory);
   const verdict = accepts === false && judgment.verdict === 'trusts' ? 'does-not-trust' : judgment.verdict;
   return { ...judgment, verdict, reasons: [...judgment.reasons, wording] };
 }
@@ -56,19 +63,23 @@ async function judgeHere(tool: Tool, program: string, judging: Judging): Promise
   const { connect } = tool;
   const connects = (extra: Instead) =>
     connect ? probe.connects(target => commandOf(connect, program, { look, target, extra })) : null;
+  const list = await tool.list(program, look);
+  if (!list) return null;
   const verdict = (verdict: TrustVerdict, reasons: Message[], lacks: List | null = null): Judgment => ({
     verdict,
     reasons,
     lacks,
+    list,
   });
 
-  const list = await tool.list(program, look);
-  if (!list) return null;
   if (await connects({}))
-    return verdict('trusts-too-much', [
-      message('It verifies no certificates: anyone on the way can read and change what it sends.'),
-      ...(tool.offHint ? [tool.offHint] : []),
-    ]);
+    return {
+      ...verdict('trusts-too-much', [
+        message('It verifies no certificates: anyone on the way can read and change what it sends.'),
+        ...(tool.offHint ? [tool.offHint] : []),
+      ]),
+      list: null,
+    };
   const has = fingerprintsOf(list);
   const some = fingerprintsOf({ ...list, text: `${list.text ?? ''}${list.someText ?? ''}` });
   const gone = organization.gone.filter(({ fingerprint }) => some.has(fingerprint));
@@ -91,7 +102,10 @@ async function judgeHere(tool: Tool, program: string, judging: Judging): Promise
       list,
     );
   if (tool.instead && !(await connects(tool.instead(copyOfList(tool.id, list, probe), list))))
-    return verdict('does-not-trust', [message('It does not read its list of authorities: %s', shown)]);
+    return {
+      ...verdict('does-not-trust', [message('It does not read its list of authorities: %s', shown)]),
+      list: null,
+    };
   if (isShort(list, has, { look, directory }))
     return verdict('trusts-too-much', [
       message(

@@ -86,7 +86,14 @@ function runAndRead(
   signal: AbortSignal,
 ): Promise<{ code: number | null; output: string }> {
   return new Promise(resolve => {
-    const options = { env: { ...env, LC_ALL: 'C' }, signal, timeout: TOOL_MS, killSignal: 'SIGKILL' } as const;
+    // settings of the directory that this process runs in count for npm, uv and Cargo
+    const options = {
+      env: { ...env, LC_ALL: 'C' },
+      cwd: '/',
+      signal,
+      timeout: TOOL_MS,
+      killSignal: 'SIGKILL',
+    } as const;
     const child = execFile(program, args, options, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code) || null, output: `${stdout}\n${stderr}` }),
     );

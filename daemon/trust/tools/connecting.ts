@@ -37,6 +37,8 @@ const curl: Tool = {
       look.system?.path,
     ),
   connect: ({ url }) => ({ args: ['-sS', '-o', '/dev/null', '--max-time', '10', url] }),
+  // it looks in the home directory of the user's account as well
+  noSettings: ['-q'],
   instead: file => ({ args: ['--cacert', file] }),
   wanted: look => setting(curlrc(look), { key: 'cacert' }, path => `cacert = "${path}"`),
   offHint: message('Remove %s from %s.', 'insecure', '~/.curlrc'),

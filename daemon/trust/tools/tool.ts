@@ -59,6 +59,8 @@ export interface Tool {
   list(program: string, look: Look): Promise<List | null>;
   /** A command that connects to an address and sends a request; without one, its list is only read. */
   connect?(target: Target, look: Look): Omit<Command, 'program' | 'env'> & { env?: Record<string, string> };
+  /** Words that come first, for a tool that looks for the user's settings in more places than its environment names. */
+  noSettings?: readonly string[];
   /** Has the same command use this file where it uses its list now. */
   instead?(file: string, list: List): Instead;
   /** The change; absent or null if this user can make none. */

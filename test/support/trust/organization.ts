@@ -18,6 +18,8 @@ const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 export interface Site {
   /** Its name and port. */
   host: string;
+  /** Requests that came, each with its headers. */
+  heard: string[];
   /** Runs a program with an address of the site. @returns whether its request came */
   isReachedBy(env: NodeJS.ProcessEnv, program: string, args: (url: URL) => string[]): Promise<boolean>;
 }
@@ -99,15 +101,19 @@ export function authority(
       );
       const text = (name: string) => readFileSync(file(name), 'utf8');
       const asked: string[] = [];
+      const heard: string[] = [];
       const server = createServer({ key: text('leaf.key'), cert: text('leaf.pem') }, (request, reply) => {
         asked.push(request.url!);
-        reply.writeHead(404, { connection: 'close' }).end();
+        heard.push([request.url!, ...request.rawHeaders].join('\n'));
+        // whoever has credentials for the site sends them then
+        reply.writeHead(401, { 'www-authenticate': 'Basic realm="site"', connection: 'close' }).end();
       });
       server.on('tlsClientError', () => {});
       const port = await listen(t, server);
       let count = 0;
       return {
         host: `localhost:${port}`,
+        heard,
         async isReachedBy(env, program, args) {
           const url = new URL(`https://localhost:${port}/n${++count}/`);
           await runToEnd(env, program, args(url), `GET ${url.pathname} HTTP/1.0\r\n\r\n`);
