@@ -5,7 +5,7 @@ import { BUNDLES } from '../system/ca-certificates.ts';
 import { message } from '../view/message.ts';
 import { bundleFile, extraFile, type SystemList } from './lists.ts';
 import type { List, ListName, Wanted } from './tools/tool.ts';
-import { valueIn, withLine } from './write/edit-text.ts';
+import { shownPath, valueIn, withLine } from './write/edit-text.ts';
 import { environmentDiffs, type Session, variablesOf } from './write/environment.ts';
 import { changeFile, diffOf, type FileChange, textOf, undoFile } from './write/files.ts';
 import type { Journal, OpenJournal } from './write/journal.ts';
@@ -39,20 +39,24 @@ export function planChange(wanted: Wanted, list: List, planning: Planning): Plan
     const variables = variablesOf(journal);
     const value = variables[wanted.name] ?? session.env[wanted.name];
     if (value && value !== path)
-      return { occupied: message('%s is set to %s, which Culvert does not replace.', wanted.name, value) };
+      return { occupied: message('%s is set to %s, which Culvert does not replace.', wanted.name, shownPath(value)) };
     return { changes: environmentDiffs(session, { ...variables, [wanted.name]: path }) };
   }
   const text = textOf(wanted.path) ?? '';
   const value = valueIn(text, wanted);
   if (value !== null && value !== path)
     return {
-      occupied: message('%s is set to %s, which Culvert does not replace.', `${wanted.key} (${wanted.path})`, value),
+      occupied: message(
+        '%s is set to %s, which Culvert does not replace.',
+        `${wanted.key} (${wanted.path})`,
+        shownPath(value),
+      ),
     };
   if (value !== null) return { changes: [] };
   // by a variable, or by a file that this one includes
   const replaceable = [planning.system?.path, ...BUNDLES, bundleFile(directory), extraFile(directory)];
   const other = list.ownList ? undefined : list.files.find(file => !replaceable.includes(file));
-  if (other) return { occupied: message('It is set to read %s, which Culvert does not replace.', other) };
+  if (other) return { occupied: message('It is set to read %s, which Culvert does not replace.', shownPath(other)) };
   return { changes: [{ target: wanted.path, diff: diffOf(settingChange(wanted, path)) }] };
 }
 

@@ -11,6 +11,7 @@ import { withoutSettings } from './no-settings.ts';
 import type { Site } from './online.ts';
 import type { Probe, Target } from './probe.ts';
 import type { Instead, List, Look, Tool } from './tools/tool.ts';
+import { shownPath } from './write/edit-text.ts';
 
 export interface Judgment {
   verdict: TrustVerdict;
@@ -89,7 +90,7 @@ async function judgeHere(tool: Tool, program: string, judging: Judging): Promise
     ]);
   if (organization.valid.length === 0)
     return verdict('unknown', [message('There is no valid certificate of an organization.')]);
-  const shown = list.files.join(', ');
+  const shown = list.files.map(shownPath).join(', ');
   const missing = organization.valid.filter(({ fingerprint }) => !has.has(fingerprint));
   if (missing.length > 0)
     return verdict(

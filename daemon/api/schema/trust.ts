@@ -42,7 +42,7 @@ export type TrustVerdict = z.infer<typeof TrustVerdict>;
 export const TrustChange = z.object({
   /** The file, or what else is changed. */
   target: z.string(),
-  /** The difference as a patch. */
+  /** The difference as a patch of what Culvert adds: no line of the file is in it, and a line that goes is `-…`. */
   diff: z.string(),
 });
 export type TrustChange = z.infer<typeof TrustChange>;

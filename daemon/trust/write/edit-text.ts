@@ -1,4 +1,5 @@
 // Sets one key in a text of settings, and changes nothing else of it: sections in brackets, one key a line.
+import { existsSync } from 'node:fs';
 
 /** Place of a setting: in a section, or outside all of them. */
 export interface Setting {
@@ -10,6 +11,16 @@ export interface Setting {
 export function valueIn(text: string, setting: Setting): string | null {
   const value = linesOf(text, setting).values.at(-1);
   return value === undefined ? null : value.trim().replace(/^(["'])(.*)\1$/, '$2');
+}
+
+/**
+ * The value of a setting for certificates as it may be shown: a path. Whatever else stands there is not shown, because it is a
+ * text of the user's file.
+ */
+export function shownPath(value: string): string {
+  if (existsSync(value)) return value;
+  const [path] = /^(?:~|\$\w+)?\.{0,2}\/[^\s:@]*(?=\s|$)/.exec(value) ?? [];
+  return path === value ? path : `${path ?? ''}…`;
 }
 
 /** The text with one more line, in its section. The setting must not be there yet. */

@@ -5,7 +5,7 @@ import { applyPatch } from 'diff';
 import { replaceFile } from '../../system/files.ts';
 import { restoreFile, rewriteFile } from '../../whole-file/copy.ts';
 import { digestOf, textDigest } from '../../whole-file/digest.ts';
-import { patchOf } from '../../whole-file/patch.ts';
+import { addedLines, differenceOf, patchOf, withoutRemoved } from '../../whole-file/patch.ts';
 import { TrustError } from '../errors.ts';
 import type { FileStep, OpenJournal } from './journal.ts';
 
@@ -25,9 +25,9 @@ export function textOf(path: string): string | null {
   }
 }
 
-/** The difference that a person is shown first. */
+/** The difference that a person is shown first: what Culvert adds, and no text of the file. */
 export function diffOf({ path, content }: FileChange): string {
-  return patchOf(path, textOf(path), content);
+  return withoutRemoved(differenceOf(path, textOf(path), content));
 }
 
 /** Writes a file. @param remember puts the step into the journal, which is saved before the write */
@@ -77,7 +77,7 @@ export function undoFile(step: FileStep, open: OpenJournal): string | null {
     throw new TrustError(
       'changed',
       `${path} was changed since, so it was left as it is.`,
-      `Undo this by hand:\n${step.undo}`,
+      `Undo it by hand. Culvert added:\n${addedLines(step.undo).join('\n')}`,
     );
   rewriteFile(path, text);
   return `undid the change of ${path}`;
