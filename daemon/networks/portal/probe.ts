@@ -1,6 +1,7 @@
 // Finds out whether a network has a login page, by plain requests to servers of three operators.
 import { get, type RequestOptions } from 'node:http';
-import { connect as connectSocket, type Socket } from 'node:net';
+import { BlockList, connect as connectSocket, isIPv6, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { connect as startTls } from 'node:tls';
 import {
   type Answer,
@@ -15,6 +16,7 @@ import {
   UNREACHABLE,
   type Verdict,
 } from '../../killswitch/sign-in/verdict.ts';
+import { addressesOf } from '../../routes/kernel.ts';
 
 const LIMIT_MS = 5_000;
 const HTTP_PORT = 80;
@@ -59,7 +61,40 @@ function connectTo(host: string, port: number): Promise<Socket> {
   });
 }
 
-function askPage(target: Target, limitMs: number, connect?: Connect): Promise<Answer> {
+/** Asks a page. A redirect to this machine names no login page. */
+async function askPage(target: Target, limitMs: number, connect?: Connect): Promise<Answer> {
+  const answer = await answerFrom(target, limitMs, connect);
+  if (answer.location === null || !(await leadsHere(answer.location, connect === undefined))) return answer;
+  return { ...answer, location: null };
+}
+
+/**
+ * True where a page that a network names is one of this machine: programs here trust what the user opens in a browser.
+ * Addresses of the local network are none, because routers have login pages.
+ * @param url http or https, which a browser may read in many ways @param looksUp whether a name may be looked up
+ */
+export async function leadsHere(url: string, looksUp: boolean): Promise<boolean> {
+  if (!URL.canParse(url)) return true;
+  const host = new URL(url).hostname.replace(/^\[|\]$|\.$/g, '');
+  if (/^(.*\.)?localhost$/.test(host)) return true;
+  const own = ownAddresses();
+  const isHere = (address: string) => own.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  if (isIPv6(host) || /^[\d.]+$/.test(host)) return isHere(host);
+  return looksUp && (await addressesOf(host)).addresses.some(isHere);
+}
+
+/** Loopback, addresses that mean no other machine, and those of every link. IPv4 inside IPv6 is included. */
+function ownAddresses(): BlockList {
+  const own = new BlockList();
+  own.addSubnet('127.0.0.0', 8);
+  own.addSubnet('0.0.0.0', 8);
+  own.addSubnet('::', 127, 'ipv6');
+  for (const { address, family } of Object.values(networkInterfaces()).flatMap(each => each ?? []))
+    own.addAddress(address.replace(/%.*/, ''), family === 'IPv6' ? 'ipv6' : 'ipv4');
+  return own;
+}
+
+function answerFrom(target: Target, limitMs: number, connect?: Connect): Promise<Answer> {
   return new Promise(resolve => {
     const signal = AbortSignal.timeout(limitMs);
     // no cookies, no proxy, and no connection that an earlier answer left open

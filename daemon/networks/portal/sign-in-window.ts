@@ -12,6 +12,7 @@ import { type Verdict, verdictIn } from '../../killswitch/sign-in/verdict.ts';
 import { SIGN_IN_DIRECTORY, SIGN_IN_SOCKET } from '../../killswitch/sign-in/window.ts';
 import { Problem } from '../../problem.ts';
 import { message } from '../../view/message.ts';
+import { leadsHere } from './probe.ts';
 
 const ALIVE_MS = 500;
 /** Time for the device of a tunnel that was just disconnected to go. */
@@ -41,6 +42,8 @@ export async function detectLogin(interactive: boolean): Promise<Verdict> {
   await untilNoTunnel();
   const verdict = verdictIn(await askService({ method: 'DetectLogin' }, interactive, usual));
   if (!verdict) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
+  // names can't be looked up here while the kill switch blocks
+  if (verdict.loginPage !== null && (await leadsHere(verdict.loginPage, false))) return { ...verdict, loginPage: null };
   return verdict;
 }
 

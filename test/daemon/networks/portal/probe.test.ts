@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { judge, type Target } from '../../../../daemon/killswitch/sign-in/verdict.ts';
 import { probeNetwork } from '../../../../daemon/networks/portal/probe.ts';
@@ -48,6 +49,22 @@ test('a network that lets one page through is not taken for open, and an address
     network: 'login',
     loginPage: null,
   });
+});
+
+test('a network names no page of this machine, however it is written, and a page of the router', async t => {
+  const own = Object.values(networkInterfaces()).flatMap(each => each ?? []);
+  const here = [
+    ...['127.0.0.1', '127.1', '127.0.0.2', '0x7f.1', '2130706433', '017700000001', '0', '0.0.0.0', '127.0.0.1.'],
+    ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', 'localhost', 'LOCALHOST.', 'a.localhost', '%6cocalhost'],
+    ...['login.example@127.0.0.1', 'login.example:80@[::1]'],
+    ...own.map(({ address, family }) => (family === 'IPv6' ? `[${address.replace(/%.*/, '')}]` : address)),
+  ];
+  for (const host of here) {
+    const page = redirect(`http://${host}:4173/api/trust?host=collect.example`);
+    assert.deepEqual(await verdict(t, page, page, page), { network: 'login', loginPage: null }, host);
+  }
+  for (const host of ['192.168.231.254', '10.231.254.1', '[fd00:231::254]'])
+    assert.equal((await verdict(t, redirect(`http://${host}/`), good, good)).loginPage, `http://${host}/`);
 });
 
 test('a network that answers nothing, or not in HTTP, is unreachable', async t => {
