@@ -292,7 +292,7 @@ export const endpoints = {
   },
   'GET /api/networks': {
     summary:
-      'The physical links that are up, each with what identifies its network; the rules for networks, and what they do here. For two minutes after each request, changes come as `networks` events; nothing but beacons of the rules is contacted',
+      'The physical links that are up, each with what identifies its network; the rules for networks, and what they do here. For two minutes after each request, changes come as `networks` events. Beacons of the rules are asked when the network or the rules change, and not for this request',
     response: s.Networks,
   },
   'POST /api/networks': {

@@ -8,9 +8,9 @@ import type { Reading } from './links/links.ts';
 import { type Monitor, monitorNetworks } from './links/monitor.ts';
 import { readLinks } from './links/read-links.ts';
 import { createSettler } from './links/settle.ts';
-import type { Limit, Parts } from './rules/apply.ts';
+import type { Parts } from './rules/apply.ts';
 import { isProven } from './rules/beacon.ts';
-import { type Context, createFollower, documentOf, isReported } from './rules/follow.ts';
+import { type Context, createFollower, documentOf, type Following, isReported } from './rules/follow.ts';
 import { parseRules, revisionOf } from './rules/rules.ts';
 
 /** Time for which changes are published after a client has read. */
@@ -76,8 +76,8 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
     settler.changed();
   }
 
-  async function follow(reading: () => Promise<Reading>, limit?: Limit) {
-    const networks = await follower.follow(reading, limit);
+  async function follow(reading: () => Promise<Reading>, how?: Following) {
+    const networks = await follower.follow(reading, how);
     if (!monitor) return networks;
     state.set('networks', networks);
     const { gateways, hasSilentBeacon } = follower.lacks();
@@ -107,12 +107,12 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
     state.set('networks', null);
   }
 
-  async function respond(limit?: Limit): Promise<Networks> {
+  async function respond(how?: Following): Promise<Networks> {
     begin();
     clearTimeout(lease);
     lease = setTimeout(() => follower.isNeeded() || end(), leaseMs);
     lease.unref();
-    const networks = await follow(read, limit);
+    const networks = await follow(read, how);
     const document = documentOf(context);
     const { invalid } = parseRules(document);
     return { ok: true, ...networks, document, revision: revisionOf(document), invalid };
@@ -125,10 +125,10 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
       settler.changed();
     },
     stop: end,
-    read: () => respond(),
+    read: () => respond({ asks: false }),
     async set({ document, ifRevision, confirmWithin }) {
       follower.setDocument(document, ifRevision);
-      return respond(confirmWithin === undefined ? {} : { confirmWithin });
+      return respond({ limit: confirmWithin === undefined ? {} : { confirmWithin } });
     },
     whatIf: request => follower.whatIf(request, read),
     async answer(request) {

@@ -32,6 +32,8 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   const once = new Map<string, boolean>();
   /** Hardware addresses of the gateways, as they were read last. */
   let gateways: (string | null)[] = [];
+  /** The last answers of the beacons. */
+  let placed: { key: string; places: Placed[] } | null = null;
   let lacks: Lacks = { gateways: [], hasSilentBeacon: false };
   const answers = () => new Map([...Object.entries(memory.answers), ...once]);
   let last: Promise<unknown> = Promise.resolve();
@@ -49,8 +51,11 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     };
   }
 
-  async function place({ links }: Reading, rules: readonly Rule[]): Promise<Placed[]> {
-    return Promise.all(
+  /** @param asks has each beacon asked even if the same links and rules were placed before */
+  async function place({ links }: Reading, rules: readonly Rule[], asks = true): Promise<Placed[]> {
+    const key = JSON.stringify([links, rules]);
+    if (!asks && placed?.key === key) return placed.places;
+    const places = await Promise.all(
       links.map(async link => {
         const candidates = rules.filter(rule => rule.match.beacon && isFor(rule, link));
         const results = await Promise.all(
@@ -59,6 +64,8 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
         return { link, proven: new Set(candidates.filter((_, at) => results[at]).map(({ name }) => name)) };
       }),
     );
+    placed = { key, places };
+    return places;
   }
 
   /** Ends the answers that hold once where the network may be another one of the same name, which is not known before its gateway is. */
@@ -69,9 +76,9 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     gateways = now;
   }
 
-  async function follow(reading: Reading, limit: Limit | undefined): Promise<NetworksState> {
+  async function follow(reading: Reading, { limit, asks }: Following): Promise<NetworksState> {
     const rules = rulesIn(documentOf(context));
-    const places = await place(reading, rules);
+    const places = await place(reading, rules, asks);
     forget(places);
     lacks = lackingIn(places, rules);
     // without a network nothing is decided: the machine may wake up where it was
@@ -108,9 +115,8 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     lacks: () => lacks,
     /**
      * @param read called in its turn, so that a slow reading is not followed after a later one
-     * @param limit for what the rules change now; undefined if the network changed, and not the rules
      */
-    follow: (read: () => Promise<Reading>, limit?: Limit) => inTurn(async () => follow(await read(), limit)),
+    follow: (read: () => Promise<Reading>, how: Following = {}) => inTurn(async () => follow(await read(), how)),
 
     /** @throws Problem precondition-failed, document-invalid, config-not-writable */
     setDocument(text: string, ifRevision: string | undefined): void {
@@ -141,6 +147,13 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
         save({ reverted: true });
       }),
   };
+}
+
+export interface Following {
+  /** For what the rules change now; absent if the network changed, and not the rules. */
+  limit?: Limit;
+  /** False for a mere look: beacons are asked only where the network or the rules have changed. */
+  asks?: boolean;
 }
 
 /** Evidence for rules that a later reading may have. */
