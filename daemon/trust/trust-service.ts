@@ -2,19 +2,21 @@
 import type { TrustReport, TrustReportRequest, TrustRequest } from '../api/schema/trust.ts';
 import type { FeatureContext, TrustControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
+import type { Place } from './certificates.ts';
 import { TrustError } from './errors.ts';
 import { isMember } from './organization.ts';
 import { createTrust } from './trust.ts';
 
-/** @param changed called after a change, so that the state shows it */
+/** @param changed called after a change, so that the state shows it @param place stands for the machine, in tests */
 export function createTrustService(
   { env, paths, state }: Pick<FeatureContext, 'env' | 'paths' | 'state'>,
   changed: () => Promise<void>,
+  place?: Place,
 ): TrustControl {
   const ended = new AbortController();
   /** Reports under way, by their tools: a second client waits for the same one. */
   const reports = new Map<string, Promise<TrustReport>>();
-  const open = () => createTrust({ env, paths, signal: ended.signal, isMember: isMember(state.snapshot()) });
+  const open = () => createTrust({ env, paths, signal: ended.signal, isMember: isMember(state.snapshot()), place });
 
   const change = async ({ tools }: TrustRequest, act: (tools?: readonly string[]) => Promise<string[]>) => {
     try {

@@ -51,21 +51,13 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     };
   }
 
+  const ask = (reading: Reading, rules: readonly Rule[]) => askBeacons(reading, rules, { proves, env: context.env });
+
   /** @param asks has each beacon asked even if the same links and rules were placed before */
-  async function place({ links }: Reading, rules: readonly Rule[], asks = true): Promise<Placed[]> {
-    const key = JSON.stringify([links, rules]);
-    if (!asks && placed?.key === key) return placed.places;
-    const places = await Promise.all(
-      links.map(async link => {
-        const candidates = rules.filter(rule => rule.match.beacon && isFor(rule, link));
-        const results = await Promise.all(
-          candidates.map(({ match }) => proves(match.beacon!, link.device, context.env)),
-        );
-        return { link, proven: new Set(candidates.filter((_, at) => results[at]).map(({ name }) => name)) };
-      }),
-    );
-    placed = { key, places };
-    return places;
+  async function place(reading: Reading, rules: readonly Rule[], asks = true): Promise<Placed[]> {
+    const key = JSON.stringify([reading.links, rules]);
+    if (asks || placed?.key !== key) placed = { key, places: await ask(reading, rules) };
+    return placed.places;
   }
 
   /** Ends the answers that hold once where the network may be another one of the same name, which is not known before its gateway is. */
@@ -127,7 +119,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
 
     async whatIf({ network, document }: NetworksWhatIf, read: () => Promise<Reading>): Promise<NetworksTried> {
       const { rules, invalid } = parseRules(document ?? documentOf(context));
-      const places = network ? [suppose(network, rules)] : await place(await read(), rules);
+      const places = network ? [suppose(network, rules)] : await ask(await read(), rules);
       const described = rules.map(rule => describe(rule, answers()));
       return { ok: true, rules: described, decision: decide(places, rules, situation()), invalid };
     },
@@ -147,6 +139,21 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
         save({ reverted: true });
       }),
   };
+}
+
+interface Asking {
+  proves: typeof isProven;
+  env: NodeJS.ProcessEnv;
+}
+
+async function askBeacons({ links }: Reading, rules: readonly Rule[], { proves, env }: Asking): Promise<Placed[]> {
+  return Promise.all(
+    links.map(async link => {
+      const candidates = rules.filter(rule => rule.match.beacon && isFor(rule, link));
+      const results = await Promise.all(candidates.map(({ match }) => proves(match.beacon!, link.device, env)));
+      return { link, proven: new Set(candidates.filter((_, at) => results[at]).map(({ name }) => name)) };
+    }),
+  );
 }
 
 export interface Following {

@@ -191,6 +191,9 @@ test('without rights only the files of the page and pairing are open to other ma
     ['GET /api/snapshot', 'reader', null],
     ['HEAD /api/snapshot', 'reader', null],
     ['POST /api/action', 'reader', 'device-read-only'],
+    ...Object.keys(endpoints)
+      .filter(line => line.startsWith('POST ') && !/code$|revoke$/.test(line))
+      .map((line): [string, 'reader', string] => [line, 'reader', 'device-read-only']),
     ['POST /api/action', 'full', null],
     ['POST /api/action', 'token', null],
     ...(['/api/pair/code', '/api/devices', '/api/devices/revoke'] as const).flatMap(

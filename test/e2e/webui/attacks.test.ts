@@ -7,6 +7,7 @@ import { networkInterfaces } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { checkAccessibility, openTab, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
 import { culvert, getJson } from '../../support/e2e/culvert.ts';
+import { serve } from '../../support/listen.ts';
 
 /** Every name of this site leads to this machine, as after a rebinding of its DNS. */
 const EVIL = 'evil.example';
@@ -135,6 +136,41 @@ test('a link on another site opens nothing of the page, and typing its address d
   assert.match(await page.content(), /fetch-site-not-allowed/);
   const { page: typed } = await openTab(browser, address);
   await typed.locator('main .state').waitFor();
+});
+
+test('a link, a typed address and a redirect have the API start nothing, and show a refusal', async t => {
+  const { address, port } = await startWeb(t);
+  const asked: string[] = [];
+  const away = await serve(t, (request, response) => {
+    asked.push(request.url!);
+    const to = new URL(request.url!, 'http://localhost').searchParams.get('to');
+    if (to) response.writeHead(302, { location: to }).end();
+    else response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>elsewhere</title>');
+  });
+  const browser = await openBrowser(t);
+  const collector = new URL(away).host;
+  const targets = ['api/snapshot', `api/trust?host=${collector}`, 'api/doctor?online=1', `api/why?target=${collector}`];
+  for (const target of targets) {
+    const { page } = await openTab(browser, away);
+    // as a chat, a mail or `culvert portal` opens it: nothing opened it before
+    await page.goto(address + target);
+    assert.match(await page.content(), /fetch-site-not-allowed/, `typed: ${target}`);
+    await page.goto(away);
+    await page.evaluate(`location.href = ${JSON.stringify(address + target)}`);
+    await page.waitForURL(address + target);
+    assert.match(await page.content(), /fetch-site-not-allowed/, `link: ${target}`);
+    await page.goto(`${away}/?to=${encodeURIComponent(address + target)}`);
+    assert.match(await page.content(), /fetch-site-not-allowed/, `redirect: ${target}`);
+  }
+  assert.deepEqual(
+    asked.filter(url => !url.startsWith('/?to=') && url !== '/' && url !== '/favicon.ico'),
+    [],
+  );
+  const logs = (await getJson(port, '/api/logs')) as { entries?: { source: string }[] };
+  assert.deepEqual(
+    logs.entries!.filter(({ source }) => source === 'action'),
+    [],
+  );
 });
 
 test('a device on another machine sees nothing until it has the code, then reads, and is revoked', async t => {

@@ -4,6 +4,14 @@ import path from 'node:path';
 
 export const SECRET = 'canary-5e81d0c7';
 
+/** Files in which clients of MCP keep servers with their keys. */
+const MCP_CLIENTS = [
+  '.claude.json',
+  '.config/Claude/claude_desktop_config.json',
+  '.cursor/mcp.json',
+  '.gemini/settings.json',
+];
+
 /**
  * Files below the home, for a host. No file ends its last line, so that a difference touches it; the secrets are around the
  * places where a setting is added.
@@ -22,6 +30,7 @@ export const FILES = (host: string): Record<string, string> => ({
   '.bash_profile': `export A_TOKEN=${SECRET}`,
   '.zprofile': `export A_TOKEN=${SECRET}`,
   '.config/fish/config.fish': `set -gx A_TOKEN ${SECRET}`,
+  ...Object.fromEntries(MCP_CLIENTS.map(file => [file, JSON.stringify({ mcpServers: { a: { env: { A: SECRET } } } })])),
 });
 
 /** Variables of the same kind. */
