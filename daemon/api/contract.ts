@@ -412,8 +412,7 @@ export const endpoints = {
     problems: ['nothing-pending', 'state-not-writable'],
   },
   'POST /api/doctor': {
-    summary:
-      'Run the checks; each result also comes as a `doctor` event. Nothing leaves this machine without `online`',
+    summary: 'Run the checks; each result also comes as a `doctor` event. Nothing leaves this machine without `online`',
     body: d.DoctorRequest,
     response: d.DoctorReport,
     problems: ['not-found'],

@@ -27,7 +27,7 @@ const NONE = {
 };
 
 /**
- * The environment of a tool that connects to a host which somebody else named: `.curlrc`, `.netrc`, `.gitconfig` and the
+ * The environment of a tool that connects to a host that someone else named: `.curlrc`, `.netrc`, `.gitconfig` and the
  * like may hold credentials for every host, and so may variables.
  * @param home an empty directory in the place of the user's
  */

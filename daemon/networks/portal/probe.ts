@@ -70,7 +70,7 @@ async function askPage(target: Target, limitMs: number, connect?: Connect): Prom
 
 /**
  * True where a page that a network names is one of this machine: programs here trust what the user opens in a browser.
- * Addresses of the local network are none, because routers have login pages.
+ * Addresses of the local network stay possible, because routers have login pages.
  * @param url http or https, which a browser may read in many ways @param looksUp whether a name may be looked up
  */
 export async function leadsHere(url: string, looksUp: boolean): Promise<boolean> {

@@ -1,5 +1,5 @@
-// What a GET may not do, for each of the contract with each of its parameters: start programs of the user, open
-// connections, show texts of the user's files.
+// Side effects and disclosures that no GET of the contract may have, with each of its parameters: programs, connections,
+// texts of the user's files.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -158,12 +158,12 @@ test('no answer, event or report of a program shows a text of the user’s files
   for (const tool of report.tools)
     for (const { target, diff } of tool.changes) assert.match(diff, /^\+(?!\+\+).+$/m, `what is added to ${target}`);
   assert.equal((await post('POST /api/trust/apply')).status, 200);
-  // what was changed since can't be undone, and what Culvert added is named
+  // an edited line can't be undone, and the lines of Culvert are named
   for (const file of files)
     writeFileSync(file, readFileSync(file, 'utf8').replace(/^(.*culvert.*)$/gm, `$1 # ${SECRET}`));
   const refused = await post('POST /api/trust/undo', { tools: ['curl'] });
   assert.match(refused.json.hint, /Culvert added:\ncacert = /);
-  // a setting that is none
+  // a value that is no path
   for (const [name, text] of Object.entries(FILES('localhost:9')))
     writeFileSync(
       path.join(home, name),

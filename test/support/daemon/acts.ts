@@ -13,11 +13,11 @@ type Ends = { after(end: () => void): unknown };
 type Methods = Record<string, (...args: unknown[]) => unknown>;
 
 export interface Acts {
-  /** Whatever happened since the last call, a line each: `connect 192.0.2.1:443`. */
+  /** Acts since the last call, a line each: `connect 192.0.2.1:443`. */
   take(): string[];
 }
 
-/** Records connections over the network, datagrams, and look-ups of this process until the test ends. Unix sockets are none. */
+/** Records connections over the network, datagrams, and look-ups of this process until the test ends. Unix sockets are left out. */
 export function recordConnections(t: Ends): Acts {
   const seen: string[] = [];
   const patch = (object: object, name: string, note: (args: unknown[]) => string | null) => {

@@ -105,7 +105,7 @@ export function authority(
       const server = createServer({ key: text('leaf.key'), cert: text('leaf.pem') }, (request, reply) => {
         asked.push(request.url!);
         heard.push([request.url!, ...request.rawHeaders].join('\n'));
-        // whoever has credentials for the site sends them then
+        // a client that has credentials for the site sends them then
         reply.writeHead(401, { 'www-authenticate': 'Basic realm="site"', connection: 'close' }).end();
       });
       server.on('tlsClientError', () => {});

@@ -91,7 +91,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
         summary: 'list the certificates and whether each tool trusts them',
         arguments: [{ name: '[tool...]', summary: 'only these tools; default: all' }],
         details:
-          'Exit status 1 if a tool does not trust them, or trusts too much. Without a certificate, only tools that you name are tested.',
+          'Exit status 1 if a tool does not trust them, or trusts too much. Without a certificate, only tools that you name are tested. With --online, each tool connects with its certificates and without your other settings, so that the host gets none of your credentials.',
         options: [
           {
             flags: '--online <host>',

@@ -54,9 +54,25 @@ test('a network that lets one page through is not taken for open, and an address
 test('a network names no page of this machine, however it is written, and a page of the router', async t => {
   const own = Object.values(networkInterfaces()).flatMap(each => each ?? []);
   const here = [
-    ...['127.0.0.1', '127.1', '127.0.0.2', '0x7f.1', '2130706433', '017700000001', '0', '0.0.0.0', '127.0.0.1.'],
-    ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', 'localhost', 'LOCALHOST.', 'a.localhost', '%6cocalhost'],
-    ...['login.example@127.0.0.1', 'login.example:80@[::1]'],
+    '127.0.0.1',
+    '127.1',
+    '127.0.0.2',
+    '0x7f.1',
+    '2130706433',
+    '017700000001',
+    '0',
+    '0.0.0.0',
+    '127.0.0.1.',
+    '[::1]',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    'localhost',
+    'LOCALHOST.',
+    'a.localhost',
+    '%6cocalhost',
+    'login.example@127.0.0.1',
+    'login.example:80@[::1]',
     ...own.map(({ address, family }) => (family === 'IPv6' ? `[${address.replace(/%.*/, '')}]` : address)),
   ];
   for (const host of here) {
