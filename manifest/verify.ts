@@ -52,9 +52,10 @@ const DAY = 86_400_000;
 /** Allowed difference between the clocks of the signer and of this machine. */
 const CLOCK_TOLERANCE = DAY;
 
-/** The keys that this build trusts to sign a release, and how many of them have to. */
+/** The keys that this build trusts to sign a release, how many of them have to, and those that were revoked before it was built. */
 export function releaseTrust(): Trust {
-  return { keys: pinnedKeys(RELEASE_KEYS), threshold: RELEASE_THRESHOLD };
+  const revoked = pinnedKeys(RELEASE_KEYS.filter(pin => pin.revoked)).map(({ id }) => id);
+  return { keys: pinnedKeys(RELEASE_KEYS), threshold: RELEASE_THRESHOLD, revoked };
 }
 
 /**

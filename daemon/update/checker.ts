@@ -70,7 +70,14 @@ export function createChecker(context: FeatureContext, options: CheckerOptions, 
     }
     const key = cacheKey();
     const { serials, revoked } = loadUpdateState(paths);
-    const expected = { ...trust(), revoked, now: now(), lastSerial: serials[source().channel], installed: version };
+    const trusted = trust();
+    const expected = {
+      ...trusted,
+      revoked: [...(trusted.revoked ?? []), ...revoked],
+      now: now(),
+      lastSerial: serials[source().channel],
+      installed: version,
+    };
     const release = await fetchRelease(source(), expected, fetching());
     // even if the release is never installed, its revoked keys must not be trusted
     if (release.revoked.length > 0) recordRelease(paths, release);

@@ -2,16 +2,21 @@
 # Makes the two release keys, encrypted, and pins them: data/release/key.sh DIRECTORY [NAME] [--passphrase-file FILE]
 # "current" signs releases; "next" stays locked away, signs when "current" is lost, and can revoke it. NAME is one further key.
 # A key on a token is pinned by its public part: data/release/key.sh --public NAME FILE.pub [--signer COMMAND]
+# A stolen or lost key is revoked by its name or id: data/release/key.sh --revoke NAME
 # The command signs the certificate by which apt, dnf and makepkg know the key; without one it signs no repository.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 die() { printf '%s\n' "release-key: $*" >&2; exit 1; }
-usage() { die 'usage: ./culvert-tool release-key DIRECTORY [NAME] [--passphrase-file FILE] | --public NAME FILE.pub [--signer COMMAND]'; }
+usage() { die 'usage: ./culvert-tool release-key DIRECTORY [NAME] [--passphrase-file FILE] | --public NAME FILE.pub [--signer COMMAND] | --revoke NAME'; }
 
 if [ "${1-}" = --public ]; then
   case $#:${4-} in 3: | 5:--signer) ;; *) usage ;; esac
   shift
   exec node "$top/data/release/pin.mjs" "$@"
+fi
+if [ "${1-}" = --revoke ]; then
+  [ $# -eq 2 ] || usage
+  exec node "$top/data/release/pin.mjs" --revoke "$2"
 fi
 directory=${1-}
 case $directory in '' | -*) usage ;; esac

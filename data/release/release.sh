@@ -42,6 +42,8 @@ while [ "$count" -gt 0 ]; do
   count=$((count - 1))
   case $option in
     --sources) sources=yes ;;
+    # packages of a release bring its keys, so they have to know before they are built
+    --revoke | --revoke=*) die 'Revoke the key first: ./culvert-tool release-key --revoke NAME; then ./culvert-tool version, which commits that.' ;;
     --key) signing=yes; [ "$count" -gt 0 ] && [ -r "$1" ] || die "The key ${1-} can't be read."; set -- "$@" "$option" ;;
     --key=*) signing=yes; [ -r "${option#*=}" ] || die "The key ${option#*=} can't be read."; set -- "$@" "$option" ;;
     *) set -- "$@" "$option" ;;

@@ -17,10 +17,10 @@ export const rawKey = key =>
 
 const read = () => JSON.parse(readFileSync(join(top, 'data/project.json'), 'utf8'));
 
-/** The pinned keys that have a certificate. */
+/** The pinned keys that have a certificate and were not revoked. Packages and repositories know these alone. */
 export function certified(project = read()) {
   return project.releaseKeys.pinned
-    .filter(({ certificate }) => certificate)
+    .filter(({ certificate, revoked }) => certificate && !revoked)
     .map(({ name, key, created, expires, certificate }) => {
       const time = Date.parse(created) / 1000;
       const raw = Buffer.from(key, 'base64');
@@ -66,7 +66,9 @@ export function signingKeys(pem, command) {
   return keys.map(({ raw, signer }) => {
     const known = pinned.find(({ key }) => key.equals(raw));
     if (!known)
-      throw new Error('The key is not pinned with a certificate in data/project.json: see RELEASING.md, "Keys".');
+      throw new Error(
+        'The key is not pinned with a certificate in data/project.json, or it was revoked: see RELEASING.md, "Keys".',
+      );
     return { key: raw, created: known.created, signer };
   });
 }

@@ -114,7 +114,6 @@ write() {
   # shellcheck disable=SC2086,SC2154 # words, set by eval
   { write_suite stable $stable && write_suite beta $beta; }
   rm "$out"/pool/*/*.rpm
-  node "$top/data/repository/keyring.mjs" "$out/culvert-archive-keyring" >/dev/null
   cat >"$out/culvert.sources" <<F
 # Packages of Culvert: $homepage
 Types: deb
@@ -142,5 +141,6 @@ if [ $renew = yes ] && [ -d "$out" ]; then
 else
   write
 fi
+node "$top/data/repository/keyring.mjs" "$out/culvert-archive-keyring" >/dev/null
 node "$top/data/repository/sign.mjs" "$@" "$out/dists/stable/Release" "$out/dists/beta/Release" \
   "$out/rpm/stable/repodata/repomd.xml" "$out/rpm/beta/repodata/repomd.xml"

@@ -30,6 +30,7 @@ while [ "$count" -gt 0 ]; do
       esac
       shift
       count=$((count - 1)) ;;
+    --revoke | --revoke=*) die 'Revoke the key first: ./culvert-tool release-key --revoke NAME.' ;;
     *) set -- "$@" "$option" ;;
   esac
 done
@@ -62,15 +63,21 @@ done 4<<E
 $keys
 E
 
-if [ -n "$renew" ]; then
-  # its channel, what it revokes, and from which version on it is installed stay
-  options=$(node -p '
-    const { channel, minimum_version, revoked = [] } = JSON.parse(/\{[^]*/.exec(require("fs").readFileSync(process.argv[1], "utf8"))[0]);
-    ["--channel", channel, "--minimum-version", minimum_version, ...revoked.flatMap(id => ["--force", "--revoke", id])].join(" ")' \
-    "$manifest.sig")
-  # shellcheck disable=SC2086 # words
-  set -- $options "$@"
-fi
+# each release revokes what was ever revoked, for installations that saw none of those before;
+# a renewed one keeps its channel, what it revokes, and from which version on it is installed
+options=$(node -p '
+  const [project, sidecar] = process.argv.slice(1);
+  const text = file => require("fs").readFileSync(file, "utf8");
+  const idOf = ({ key }) => require("crypto").createHash("sha256").update(Buffer.from(key, "base64")).digest("hex").slice(0, 16);
+  const ids = JSON.parse(text(project)).releaseKeys.pinned.filter(pin => pin.revoked).map(idOf);
+  const { channel, minimum_version, revoked = [] } = sidecar ? JSON.parse(/\{[^]*/.exec(text(sidecar))[0]) : {};
+  if (sidecar && ids.some(id => !revoked.includes(id)))
+    console.error("release: The packages of this release were built before a key was revoked, and bring that key. Make a new release.");
+  [...(sidecar ? ["--channel", channel, "--minimum-version", minimum_version] : []),
+    ...[...new Set([...ids, ...revoked])].flatMap(id => ["--force", "--revoke", id])].join(" ")' \
+  "$top/data/project.json" ${renew:+"$manifest.sig"})
+# shellcheck disable=SC2086 # words
+set -- $options "$@"
 # serial and expiry count from now, not from the commit
 sign() { env -u SOURCE_DATE_EPOCH node "$program" sign "$manifest" "$@"; }
 key=${keys%%"$line"*}
@@ -94,5 +101,8 @@ if [ -z "$(node -p 'require(process.argv[1]).packages' "$top/data/project.json")
   exit
 fi
 say 'package repositories'
+threshold=$(node -p 'require(process.argv[1]).releaseKeys.threshold' "$top/data/project.json")
+[ "$threshold" = 1 ] ||
+  say "Installations ask for $threshold signatures, but apt, dnf and makepkg for one: a single stolen key is enough there. See RELEASING.md."
 # shellcheck disable=SC2086 # a word or none
 printf '%s\n' "$all" | "$top/data/repository/repository.sh" $renew "$release" ${signer:+--signer "$signer"}

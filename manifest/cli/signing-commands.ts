@@ -72,7 +72,10 @@ async function signRelease(file: string, options: SignOptions, context: Context)
   // read back as an updater would, before anyone else can see it
   const trust = releaseTrust();
   const pinned = trust.keys.some(({ id }) => id === key.id);
-  const release = verifySidecar(manifest, bytes, { ...(pinned ? { ...trust, threshold: 1 } : { keys: [key] }), now });
+  const expected = { ...(pinned ? { ...trust, threshold: 1 } : { keys: [key] }), now };
+  verifySidecar(manifest, bytes, expected);
+  // an installation that does not know of a revocation yet asks for a signer of a higher rank
+  const release = verifySidecar(manifest, bytes, { ...expected, revoked: [] });
   writeWhole(out, bytes, { mode: 0o644, replace: true });
   if (options.json) printJson(context, { ok: true, out, ...describeRelease(release) });
   else print(context, `${out}: ${release.version}, ${releaseSentence(release)}`);

@@ -5,6 +5,8 @@ import project from '../../data/project.json' with { type: 'json' };
 export interface PinnedKey {
   readonly name: string;
   readonly key: string;
+  /** True once it was stolen or lost: it keeps its rank, and signs nothing anymore. */
+  readonly revoked?: boolean;
 }
 
 declare const __RELEASE_KEYS__: readonly PinnedKey[] | undefined;

@@ -149,6 +149,29 @@ describe('a release from keygen to verify', () => {
     assert.equal(again.stderr, '');
   });
 
+  test('is refused for a key that was revoked before the build, which keeps its rank', async t => {
+    const release = makeRelease(t);
+    const cwd = release.directory;
+    const keys = [];
+    for (const name of ['current', 'next'])
+      keys.push(JSON.parse((await run(['keygen', name, '--json'], { cwd })).stdout));
+    const pinned = (revoked: string) => keys.map(({ pinned }) => ({ ...pinned, revoked: pinned.name === revoked }));
+    const build = (revoked: string) => buildManifest({ __RELEASE_KEYS__: JSON.stringify(pinned(revoked)) });
+    const sign = (name: string, revoked: string) => {
+      const { id } = keys.find(each => each.pinned.name === revoked);
+      const words = ['sign', release.manifest, '--key', `${name}.key`, '--revoke', id];
+      return run(words, { cwd, bundle: build(revoked) });
+    };
+    const signed = ['sign', release.manifest, '--key', 'current.key'];
+    assert.equal((await run(signed, { cwd, bundle: build('') })).exit, 0);
+    const verified = await run(['verify', release.manifest], { cwd, bundle: build('current') });
+    assert.equal(verified.exit, REFUSALS['key-revoked'][0]);
+    assert.equal((await run(signed, { cwd, bundle: build('current') })).exit, REFUSALS['key-revoked'][0]);
+    assert.equal((await sign('next', 'current')).exit, 0);
+    const lower = await sign('current', 'next');
+    assert.match(lower.stderr, /its signers do not outrank that key/, 'which other installations would refuse');
+  });
+
   test('can take the private key from a pipe, for instance from openssl that decrypts it', async t => {
     const release = makeRelease(t);
     const args = ['sign', release.manifest, '--key', '-', '--serial', '7', '--expires', day(10)];

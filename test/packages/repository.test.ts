@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { armored, certificate, detached } from '../../data/repository/openpgp.mjs';
+import { armored, certificate, clearsigned, detached } from '../../data/repository/openpgp.mjs';
 import { createMachine, type Machine } from '../support/packages/apt.ts';
 import { Releases, seconds, stranger, weakKey } from '../support/packages/repository.ts';
 import { temporary } from '../support/temporary.ts';
@@ -280,6 +280,23 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       assert.equal(made.candidate('culvert'), '1.0.1', 'an older index changes nothing');
     });
 
+    // RELEASING.md, "What packages can't promise"
+    on('takes one signature of any key, and asks for its suite', (_, made) => {
+      subscribe(made, '1.0.1');
+      resign(['next']);
+      assert.equal(made.update(), null, 'the threshold of the manifest is unknown to apt');
+      const beta = fs.readFileSync(join(at('1.0.1'), 'dists/beta/InRelease'));
+      put('dists/stable/InRelease', beta);
+      assert.match(made.update() ?? '', /changed its '(Suite|Codename)' value from 'stable' to 'beta'/);
+      const past = 'Valid-Until: Sun, 01 Nov 2020 00:00:00 UTC';
+      publish('1.0.1');
+      resign(
+        ['current', 'next'],
+        index(text => text.replace(/^Valid-Until: .*$/m, past)),
+      );
+      assert.match(made.update() ?? '', /expired/i);
+    });
+
     inFull('during an upload everyone sees the repository before or the one after it', (_, made) => {
       subscribe(made, '1.0.1');
       const to = at('1.1.0');
@@ -304,4 +321,61 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       assert.deepEqual([...seen], ['1.0.1', '1.1.0']);
     });
   }
+
+  // the last one, since it revokes a key of the clone
+  test('a key that a release revokes is in none of its packages, and signs none', t => {
+    const thief = signing('current');
+    const [current, next] = releases.pinned().map(each => each.fingerprint);
+    const { work, keys } = releases;
+    assert.equal(work.run('data/release/key.sh', '--revoke', 'current').status, 0);
+    releases.release('1.2.0', '--key', join(keys, 'next.key'));
+    const dist = join(work.at, 'dist/1.2.0');
+    const place = temporary(t, 'revoked');
+    const unpack = (script: string) =>
+      execFileSync('sh', ['-euc', script], { cwd: place, env: { ...process.env, dist } });
+    unpack('dpkg-deb -x "$dist"/culvert-1.2.0-archive-keyring.deb deb');
+    unpack('mkdir recipes; tar -xzf "$dist"/culvert-1.2.0-recipes.tar.gz -C recipes --strip-components=1');
+    const rpm = join(dist, 'culvert-1.2.0-archive-keyring.rpm');
+    unpack(`mkdir rpm; bsdtar -xf '${rpm}' -C rpm 2>/dev/null || { cd rpm; rpm2cpio '${rpm}' | cpio -idm --quiet; }`);
+    const keyrings = {
+      'Debian package': 'deb/usr/share/keyrings/culvert-archive-keyring.pgp',
+      rpm: 'rpm/etc/pki/rpm-gpg/RPM-GPG-KEY-culvert',
+      recipes: 'recipes/culvert-archive-keyring.asc',
+      'repository for apt': join(at('1.2.0'), 'culvert-archive-keyring.pgp'),
+      'repository for dnf': join(at('1.2.0'), 'culvert-archive-keyring.asc'),
+    };
+    publish('1.2.0');
+    const own = fs.readFileSync(join(published, 'dists/stable/InRelease'));
+    const stolen = clearsigned(index(), [thief], seconds());
+    for (const [where, file] of Object.entries(keyrings)) {
+      const bytes = fs.readFileSync(resolve(place, file));
+      const binary = join(place, 'keyring.pgp');
+      fs.writeFileSync(binary, bytes[0]! & 0x80 ? bytes : execFileSync('gpg', ['--dearmor'], { input: bytes }));
+      const verify = (signed: string | Buffer) => {
+        fs.writeFileSync(join(place, 'InRelease'), signed);
+        return spawnSync('gpgv', ['--keyring', binary, join(place, 'InRelease')], { encoding: 'utf8' });
+      };
+      assert.equal(verify(own).status, 0, where);
+      assert.match(verify(stolen).stderr, /No public key/, where);
+    }
+    const recipe = fs.readFileSync(join(place, 'recipes/PKGBUILD'), 'utf8');
+    assert.match(recipe, new RegExp(`^validpgpkeys=\\('${next}'\\)$`, 'im'));
+    assert.ok(!recipe.includes(current!));
+    const made = createMachine(t)!;
+    made.subscribe(published);
+    assert.equal(made.update(), null);
+    put('dists/stable/InRelease', stolen);
+    assert.match(made.update() ?? '', /NO_PUBKEY|public key is not available|isn't signed/i);
+    const again = releases.work.run(
+      'data/repository/sign.sh',
+      '--renew',
+      dist,
+      work.manifest,
+      '--key',
+      join(keys, 'current.key'),
+      '--passphrase-file',
+      join(keys, 'passphrase'),
+    );
+    assert.match(again.stderr, /it was revoked|do not outrank/);
+  });
 });

@@ -71,6 +71,13 @@ test('a revocation is kept even where the release itself cannot be installed', a
   assert.deepEqual(kept.revoked, [daily.id]);
 });
 
+test('a new installation does not trust a key that was revoked before it was built', async t => {
+  const trust = () => ({ keys: [daily, locked], revoked: [daily.id] });
+  const { source, updater } = await setUp(t, { trust });
+  publish(source, '2.0.0', deb);
+  assert.equal((await updater.updates.check(true)).problem?.code, 'key-revoked');
+});
+
 test('with a threshold of two, one stolen key releases nothing', async t => {
   const { source, updater } = await setUp(t, { trust: () => ({ keys: [daily, locked], threshold: 2 }) });
   publish(source, '2.0.0', deb);
