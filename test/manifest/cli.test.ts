@@ -8,6 +8,7 @@ import { describe, test } from 'node:test';
 import { progressLine } from '../../manifest/cli/progress.ts';
 import { REFUSALS, type RefusalCode } from '../../manifest/errors.ts';
 import { jsonSchema } from '../../manifest/schema.ts';
+import type { PinnedKey } from '../../manifest/signing/release-keys.ts';
 import { buildManifest } from '../support/manifest/bundle.ts';
 import {
   day,
@@ -152,13 +153,13 @@ describe('a release from keygen to verify', () => {
   test('is refused for a key that was revoked before the build, which keeps its rank', async t => {
     const release = makeRelease(t);
     const cwd = release.directory;
-    const keys = [];
+    const keys: { id: string; pinned: PinnedKey }[] = [];
     for (const name of ['current', 'next'])
       keys.push(JSON.parse((await run(['keygen', name, '--json'], { cwd })).stdout));
     const pinned = (revoked: string) => keys.map(({ pinned }) => ({ ...pinned, revoked: pinned.name === revoked }));
     const build = (revoked: string) => buildManifest({ __RELEASE_KEYS__: JSON.stringify(pinned(revoked)) });
     const sign = (name: string, revoked: string) => {
-      const { id } = keys.find(each => each.pinned.name === revoked);
+      const { id } = keys.find(each => each.pinned.name === revoked)!;
       const words = ['sign', release.manifest, '--key', `${name}.key`, '--revoke', id];
       return run(words, { cwd, bundle: build(revoked) });
     };

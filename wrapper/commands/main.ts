@@ -148,7 +148,10 @@ function addMcp(program: Command, context: Context): void {
       put ? 'install' : 'uninstall',
       put ? 'have MCP clients use their servers with accounts' : 'have MCP clients use their servers as before',
     ).option('--yes', 'change the files without asking');
-    if (put) command.option('--file', 'store the keys of the clients in a file that only you can read');
+    if (put) {
+      command.option('--file', 'store the keys of the clients in a file that only you can read');
+      command.option('--server <name...>', "give accounts to this server of a project's .mcp.json as well");
+    }
     command.action(async options => (await import('./mcp.ts')).changeClients(put, options, context));
   }
 }

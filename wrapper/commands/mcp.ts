@@ -9,6 +9,7 @@ import { describe } from '../mcp/describe.ts';
 import { accountIn, isKey } from '../mcp/key-references.ts';
 import { digestOf, forgetRestored, type Kept, keepOriginal, readOriginals } from '../mcp/originals.ts';
 import { type Door, withKeys } from '../mcp/remote.ts';
+import { printable } from '../pool/store/errors.ts';
 import { findOnPath } from '../store/installs.ts';
 import { NAME } from '../store/paths.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
@@ -24,6 +25,8 @@ export interface ClientOptions {
   yes?: boolean;
   /** Store the keys of the clients in a 0600 file. */
   file?: boolean;
+  /** Servers in the file of a project that get accounts without a question. */
+  server?: string[];
 }
 
 /**
@@ -49,14 +52,21 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
     withKeys(original, text => swapKey(text, cli));
     return shownDoor();
   };
-  const wanted = { program: put ? program : undefined, doorOf, swapKey, originals };
+  const wanted = { program: put ? program : undefined, doorOf, swapKey, originals, isAllowed: () => true };
   const changes = planChanges(wanted, catalog, context);
   const possible = changes.filter(({ text }) => text !== undefined);
   if (!options.json) process.stdout.write(describe(changes, put));
-  const isWanted =
-    options.yes || (possible.length > 0 && isatty(0) && isatty(2) && (await confirm('Change it? [y/N] ')));
-  const plan = { wanted, possible, found, catalog };
-  if (isWanted) {
+  const { isWanted, servers: allowed } = await answerFor(possible, put, options);
+  const isToChange = ({ isShared, servers }: FileChange) =>
+    put && isShared ? servers.some(({ server }) => allowed.has(server)) : isWanted;
+  const plan = {
+    wanted: { ...wanted, isAllowed: (server: string) => allowed.has(server) },
+    possible: possible.filter(isToChange),
+    found: isWanted ? found : new Map<string, string>(),
+    catalog,
+  };
+  const isAny = isWanted || plan.possible.length > 0;
+  if (isAny) {
     // two at a time would choose the same name for their accounts, and one key would replace the other
     const release = takeLock(context.paths.mcpOriginals.replace('.json', ''));
     try {
@@ -65,16 +75,38 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
       release();
     }
   }
-  const files = changes.map(({ client, file, servers, left, text }) => ({
-    client,
-    file,
-    servers: servers.map(({ server, before, after }) => ({ server, before, after })),
-    left,
-    changed: isWanted === true && text !== undefined,
+  const files = changes.map(change => ({
+    client: change.client,
+    file: change.file,
+    servers: change.servers.map(({ server, before, after }) => ({ server, before, after })),
+    left: change.left,
+    changed: change.text !== undefined && isToChange(change),
   }));
   if (options.json) emit(true, { files }, '');
-  else if (possible.length > 0)
-    say(isWanted ? 'changed; restart the clients' : 'nothing was changed; --yes changes it');
+  else if (plan.possible.length > 0) say('changed; restart the clients');
+  else if (possible.some(({ isShared }) => !put || !isShared)) say('nothing was changed; --yes changes it');
+}
+
+/** The answer for the user's own files, and the servers of a project that get accounts. */
+async function answerFor(possible: readonly FileChange[], put: boolean, options: ClientOptions) {
+  const canAsk = options.yes !== true && isatty(0) && isatty(2);
+  const own = possible.filter(({ isShared }) => !put || !isShared);
+  const isWanted = options.yes === true || (own.length > 0 && canAsk && (await confirm('Change it? [y/N] ')));
+  const servers = new Set(options.server);
+  // whoever wrote the file of a project chose what each of its servers starts
+  for (const { file, servers: foreign } of put ? possible.filter(({ isShared }) => isShared) : []) {
+    for (const each of foreign.filter(({ server }) => !servers.has(server))) {
+      const tool = 'cli' in each ? each.cli : each.tool;
+      const name = printable(each.server);
+      const question = `Give "${name}" of ${file}, as the project starts it, the accounts of ${tool}? [y/N] `;
+      if (canAsk && (await confirm(question))) servers.add(each.server);
+      else if (!canAsk) {
+        say(`"${name}" of ${file} gets no accounts; --server ${name} gives it those of ${tool}`);
+        process.exitCode = EXIT.data;
+      }
+    }
+  }
+  return { isWanted, servers };
 }
 
 interface Plan {
@@ -110,7 +142,9 @@ async function putIn(
       });
     return reference;
   };
-  for (const change of planChanges({ ...wanted, doorOf, swapKey }, catalog, context)) applyChange(change);
+  const chosen = new Set(possible.map(({ file }) => file));
+  for (const change of planChanges({ ...wanted, doorOf, swapKey }, catalog, context))
+    if (chosen.has(change.file)) applyChange(change);
 }
 
 /** Restores the files, with the keys that accounts hold. */

@@ -1,13 +1,14 @@
 // Finds the servers of the catalog in the configuration of MCP clients, and puts `culvert-wrap mcp` or a gateway in front of them.
 import { realpathSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { NAME } from '../store/paths.ts';
 import { expandHome, readText, writeAtomic } from '../system/files.ts';
+import { redact } from '../system/redact.ts';
 import { isRecord, isText } from '../system/shape.ts';
-import { behind, type CommandLine, isOurs, keyVariableIn, shown, without } from './command-line.ts';
-import { type Entry, entryFor } from './entry.ts';
+import { behind, type CommandLine, isOurs, keyVariableIn, serverIn, shown, without } from './command-line.ts';
+import { type Entry, entryFor, entryNamedIn, packageAt } from './entry.ts';
 import { accountIn, isKey } from './key-references.ts';
 import { digestOf, type Original, type Originals } from './originals.ts';
 import { type AddressChange, type Door, putBehind, takeOut } from './remote.ts';
@@ -23,15 +24,18 @@ const CLIENTS: readonly { client: string; file: string; places: readonly string[
   { client: 'project', file: '.mcp.json', places: ['mcpServers'] },
 ];
 
-/** A change of a command line, for people: what may be a key is left out. */
+/** A change of a command line, for people: what may be a key is left out, or in the file of a project replaced. */
 interface CommandChange {
-  before: CommandLine;
-  after: CommandLine;
+  before: Shown;
+  after: Shown;
   /** The tool whose accounts the server uses. */
   tool: string;
   /** Variables whose key moves between the entry and an account. */
   keys: string[];
 }
+
+/** A command line, and in the file of a project all that its entry says. */
+type Shown = CommandLine | Record<string, unknown>;
 
 /** Why a key or a reference stays. */
 const SHARED = 'a project shares this file, so keys neither leave it nor get into it';
@@ -55,12 +59,16 @@ export interface Wanted {
   /** Replacement of a key, or of a reference, in an entry of this file; `undefined` where it stays. */
   swapKey: (text: string, cli: string, place?: readonly string[]) => string | undefined;
   originals: Originals;
+  /** Whether a server in the file of a project gets accounts: whoever wrote that file chose what it starts. */
+  isAllowed(server: string): boolean;
 }
 
 /** Changes of one file. */
 export interface FileChange {
   client: string;
   file: string;
+  /** Others have the file as well, such as the authors of a repository. */
+  isShared: boolean;
   servers: ServerChange[];
   left: Left[];
   /** The whole new text, if it changes. */
@@ -104,13 +112,14 @@ function planChange(
   const text = readText(file);
   if (text === undefined) return [];
   const left: Left[] = [];
+  const isShared = client === 'project';
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     // comments, or damage: left to its owner
     return isNamedIn(text, wanted, catalog)
-      ? [{ client, file, servers: [], left, text: undefined, byHand: 'comments' }]
+      ? [{ client, file, isShared, servers: [], left, text: undefined, byHand: 'comments' }]
       : [];
   }
   const isPlain = written(value, text) === text;
@@ -118,17 +127,17 @@ function planChange(
     ...(isPlain ? wanted : { ...wanted, doorOf: shownDoor, swapKey: (key: string) => key }),
     catalog,
     file,
-    isShared: client === 'project',
+    isShared,
     leave: (server: string, why: string) => void left.push({ server, why }),
   };
   const servers = places
     .flatMap(place => tablesAt(value, place.split('.')))
     .flatMap(({ path, entries }) => change(entries, { ...table, path }));
-  if (servers.length === 0) return left.length > 0 ? [{ client, file, servers, left, text: undefined }] : [];
+  if (servers.length === 0) return left.length > 0 ? [{ client, file, isShared, servers, left, text: undefined }] : [];
   return [
     isPlain
-      ? { client, file, servers, left, text: written(value, text) }
-      : { client, file, servers, left, text: undefined, byHand: 'a layout of its own' },
+      ? { client, file, isShared, servers, left, text: written(value, text) }
+      : { client, file, isShared, servers, left, text: undefined, byHand: 'a layout of its own' },
   ];
 }
 
@@ -155,7 +164,7 @@ export function shownDoor(): Door {
 /** Changes the servers of one table, in place. */
 function change(entries: Record<string, unknown>, table: Table): ServerChange[] {
   return Object.entries(entries).flatMap(([server, entry]) => {
-    if (!isRecord(entry)) return [];
+    if (!isRecord(entry) || (table.isShared && table.program !== undefined && !table.isAllowed(server))) return [];
     const changed = isText(entry.command)
       ? changeProgram(server, entry, entry.command, table)
       : changeAddress(server, entry, table);
@@ -198,6 +207,9 @@ function changeProgram(
 /** Changes the address that a program such as `mcp-remote` connects to. */
 function changeArguments(server: string, entry: Record<string, unknown>, table: Table): AddressChange | undefined {
   if (!Array.isArray(entry.args)) return undefined;
+  // the placeholder is good for the gateway, so a project does not choose which program gets it
+  const line = [String(entry.command), ...entry.args.filter(isText)];
+  if (table.isShared && table.program !== undefined && packageAt(line, 'mcp-remote') === undefined) return undefined;
   const args: Record<string, unknown> = { ...entry.args };
   const changed = changeAddress(server, args, table);
   if (changed) entry.args = Object.values(args);
@@ -210,16 +222,32 @@ function changeCommand(
   before: CommandLine,
   table: Table,
 ): CommandChange | undefined {
-  const match = entryFor([before.command, ...before.args], table.catalog);
+  const { program, isShared } = table;
+  const started = serverIn(before);
+  const match = program === undefined ? entryNamedIn(started, table.catalog) : entryFor(started, table.catalog);
   if (!match) return undefined;
+  const named = started.slice(0, (packageAt(started, match.server.package) ?? 0) + 1);
+  // a path in the file of a project may lead to a file of the project
+  if (isShared && program !== undefined && named.some(word => isAbsolute(word))) return undefined;
+  const original = isShared ? withoutKeys(entry, match) : undefined;
   const keys = moveKeys(server, isRecord(entry.env) ? entry.env : {}, match, table);
-  const { program } = table;
   const changed = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
   const after = changed ?? (keys.length > 0 ? before : undefined);
   if (!after) return undefined;
   Object.assign(entry, after);
   const name = match.server.package;
+  if (original) return { before: original, after: withoutKeys(entry, match), tool: match.cli, keys };
   return { before: shown(before, name), after: shown(after, name), tool: match.cli, keys };
+}
+
+/** An entry as it is, but for the keys in its variables. */
+function withoutKeys(entry: Record<string, unknown>, { provider: { inject, http } }: Entry): Shown {
+  const env = isRecord(entry.env) ? Object.entries(entry.env) : [];
+  const keys = env.flatMap(([name, value]) => (inject.includes(name) && isText(value) && isKey(value) ? [value] : []));
+  const text = JSON.stringify(entry);
+  const prefix = http?.key_prefix ?? '';
+  const others = prefix === '' ? [] : text.split(/[^\w-]/).filter(word => word.startsWith(prefix));
+  return JSON.parse(text, (_, value) => (isText(value) ? redact(value, [...keys, ...others]) : value));
 }
 
 /** Replaces keys in the variables of an entry. Only what was recorded for this very place is restored. */

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import { NAME } from '../store/paths.ts';
-import { names } from './entry.ts';
+import { packageAt } from './entry.ts';
 
 /** A command line in a configuration. */
 export interface CommandLine {
@@ -25,17 +25,25 @@ export function isOurs({ command, args }: CommandLine): boolean {
   return basename(command) === NAME && args[0] === 'mcp';
 }
 
-/** A command line for people: what follows the package, an option or a `=` may be a key, and so may a part of a script. */
-export function shown({ command, args }: CommandLine, packageName: string): CommandLine {
-  const end = args.findIndex(word => names(word, packageName)) + 1;
-  const known = args.slice(0, end).map((word, index) => shownWord(word, packageName, args[index - 1]));
-  return { command: shownWord(command, packageName), args: end < args.length ? [...known, '…'] : known };
+/** The command line of the server itself: without `culvert-wrap mcp --`, whoever has put that there. */
+export function serverIn(line: CommandLine): string[] {
+  return words(line).slice(startOf(line));
 }
 
-function shownWord(word: string, packageName: string, before = ''): string {
-  if (/\s/.test(word)) return '…';
-  if (names(word, packageName)) return word;
-  return /^-(?!-$)[^=]*$/.test(before) ? '…' : word.replace(/=.*/s, '=…');
+/** A command line for people: what follows the package may be a key. */
+export function shown(line: CommandLine, packageName: string): CommandLine {
+  const end = startOf(line) + (packageAt(serverIn(line), packageName) ?? 0) + 1;
+  const all = words(line);
+  const [command, ...args] = end < all.length ? [...all.slice(0, end), '…'] : all;
+  return { command: command!, args };
+}
+
+function words({ command, args }: CommandLine): string[] {
+  return [command, ...args];
+}
+
+function startOf(line: CommandLine): number {
+  return isOurs(line) ? words(line).indexOf('--') + 1 : 0;
 }
 
 /** The variable of an MCP server's key that a command line sets itself: `env KEY=… npx`, `sh -c 'KEY=… npx'`, `docker run -e KEY=…`. */

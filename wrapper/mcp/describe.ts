@@ -1,6 +1,7 @@
 // Describes the changes of `mcp install` and `mcp uninstall` for people. No key is in it.
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { printable } from '../pool/store/errors.ts';
 import type { FileChange } from './clients.ts';
 
 /** The differences, as lines of a diff. */
@@ -14,7 +15,7 @@ export function describe(changes: readonly FileChange[], put: boolean): string {
         ...left.flatMap(({ server, why }) => [`  ${server}`, `  Not all is changed: ${why}.`]),
         ...(byHand ? [`  It has ${byHand}: change it by hand.`] : []),
       ];
-      return `${file}\n${lines.join('\n')}\n`;
+      return `${file}\n${lines.map(printable).join('\n')}\n`;
     })
     .join('\n');
 }

@@ -1,4 +1,5 @@
 // Says which MCP server a command line starts, and which versions of it the catalog knows. Pure.
+import { basename, isAbsolute, normalize } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { McpServer, Provider } from '../catalog/provider.ts';
 
@@ -8,23 +9,55 @@ export interface Entry {
   server: McpServer;
 }
 
+/** Programs that fetch a package and start it, as one word or two. */
+const RUNNERS = /^(?:(?:npx|pnpx|bunx|uvx)|(?:npm (?:exec|x)|pnpm dlx|yarn dlx|bun x|uv tool run))$/;
+/** Their options that change neither the package nor what runs in its place. */
+const HARMLESS =
+  /^(?:-y|--yes|-q|--quiet|-s|--silent|--bun|--no-install|--prefer-offline|--prefer-online|--offline|--)$/;
+/** A version or a tag: no alias, address or path, by which another package would be fetched. */
+const VERSION = /^@[\w.^~+-]+$/;
+
 /**
- * The catalog's entry for a server: `npx -y tavily-mcp@latest`, `/usr/bin/tavily-mcp`, or `node …/tavily-mcp/build/index.js`.
- * The name of the package must be a word, or a part of a path, of its own.
+ * The catalog's entry for the server that a command line starts: `npx -y tavily-mcp@latest`, `tavily-mcp`,
+ * `/usr/bin/tavily-mcp`, or `node /…/node_modules/tavily-mcp/build/index.js`. A word anywhere else proves nothing: `sh -c '…' tavily-mcp`.
  */
 export function entryFor(command: readonly string[], { providers }: Pick<Catalog, 'providers'>): Entry | undefined {
+  return findEntry(providers, name => packageAt(command, name) !== undefined);
+}
+
+/** The entry that a word of a command line names: to take out what an earlier version has put there. */
+export function entryNamedIn(command: readonly string[], { providers }: Pick<Catalog, 'providers'>): Entry | undefined {
+  return findEntry(providers, name =>
+    command.some(word => `/${word.replace(/^-.*=/, '')}/`.replace(/@[^@/]*\/$/, '/').includes(`/${name}/`)),
+  );
+}
+
+function findEntry(providers: Catalog['providers'], isStarted: (name: string) => boolean): Entry | undefined {
   for (const [cli, provider] of Object.entries(providers)) {
-    for (const server of provider.mcp) {
-      if (command.some(word => names(word, server.package))) return { cli, provider, server };
-    }
+    const server = provider.mcp.find(each => isStarted(each.package));
+    if (server) return { cli, provider, server };
   }
   return undefined;
 }
 
-/** Reports whether a word of a command line starts a package. */
-export function names(word: string, name: string): boolean {
-  if (word === name || word.startsWith(`${name}@`)) return true;
-  return word.startsWith('-') ? word.endsWith(`=${name}`) : word.endsWith(`/${name}`) || word.includes(`/${name}/`);
+/** The place of the word that names the package which a command line starts; `undefined` where it starts something else. */
+export function packageAt(command: readonly string[], name: string): number | undefined {
+  const [program = '', ...args] = command;
+  // a relative path is a file of the directory in which a client happens to be
+  if (program.includes('/') && !isAbsolute(program)) return undefined;
+  const base = basename(program);
+  if (base === name) return 0;
+  for (const words of [1, 2, 3]) {
+    if (!RUNNERS.test([base, ...args.slice(0, words - 1)].join(' '))) continue;
+    const at = command.findIndex((word, index) => index >= words && !HARMLESS.test(word));
+    const word = command[at] ?? '';
+    const isNamed = word === name || (word.startsWith(`${name}@`) && VERSION.test(word.slice(name.length)));
+    return isNamed ? at : undefined;
+  }
+  const [script = ''] = args;
+  const isScript =
+    /^(?:node|bun)$/.test(base) && isAbsolute(script) && normalize(script).includes(`/node_modules/${name}/`);
+  return isScript ? 1 : undefined;
 }
 
 /** Reports whether the catalog knows the errors of this version. */

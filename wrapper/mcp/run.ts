@@ -127,6 +127,6 @@ function findEntry(command: readonly string[], cli: string | undefined, context:
   if (entry) return entry;
   const names = Object.values(chosen).flatMap(({ mcp }) => mcp.map(server => server.package));
   throw new WrapError('unknown-server', EXIT.usage, `${command.join(' ')} is no MCP server of the catalog`, {
-    hint: `known: ${names.join(', ')}`,
+    hint: `known: ${names.join(', ')}, started directly or by npx, bunx or another runner; not by a shell or from a relative path`,
   });
 }

