@@ -97,6 +97,7 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
     writeFileSync(join(directory, file.replace(/js$/, 'cjs')), code);
   }
   const sources = [...copyBeside(name, directory), ...Object.keys(metafile.inputs).map(file => resolve(root, file))];
+  ignoreDebugSignal(join(directory, 'main.cjs'));
   if (loaders[name]) sources.push(...putLoaderBefore(join(directory, 'main.cjs'), loaders[name], define));
   return sources;
 }
@@ -120,7 +121,19 @@ function putLoaderBefore(main, loader, define) {
     entryPoints: [loader],
     outfile: main,
   });
+  ignoreDebugSignal(main);
   return Object.keys(metafile.inputs).map(file => resolve(root, file));
+}
+
+/**
+ * Has a program ignore SIGUSR1 from its first line: Node opens a debugger on it, to which every user of the machine can connect.
+ * Development builds keep theirs.
+ */
+function ignoreDebugSignal(main) {
+  const code = readFileSync(main, 'utf8');
+  const ignored = 'if(process.listenerCount("SIGUSR1")===0)process.on("SIGUSR1",()=>{});';
+  // behind the directive, which has to be first
+  writeFileSync(main, code.replace(/^("use strict";)?/, `$1${ignored}`));
 }
 
 /** Export name of a file that became part of another, for the chunks that are loaded later. */

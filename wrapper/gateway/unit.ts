@@ -99,8 +99,9 @@ Description=Gateway of culvert-wrap for ${cli}
 
 [Service]
 ExecStart=${[node, bundle, 'serve', cli].map(word).join(' ')}
-# no core dump, which would hold keys, also where dumps go to a program
+# no core dump, which would hold keys, also where dumps go to a program; no debugger, and no requests in the journal
 LimitCORE=1
+UnsetEnvironment=NODE_OPTIONS NODE_DEBUG
 `;
 }
 

@@ -98,6 +98,10 @@ if [ "$__cw_m" ]; then
       export CULVERT_WRAP_KEPT_NODE_OPTIONS="$NODE_OPTIONS"
       unset NODE_OPTIONS
     fi
+    if [ "$NODE_DEBUG" ]; then
+      export CULVERT_WRAP_KEPT_NODE_DEBUG="$NODE_DEBUG"
+      unset NODE_DEBUG
+    fi
     export CULVERT_WRAP_CONFIG_DIR=${quote(paths.configDir)} CULVERT_WRAP_STATE_DIR=${quote(paths.state)}
     export CULVERT_WRAP_SHIM=${WITH_PIPES} CULVERT_WRAP_FDS=
     for __cw_f in 0 1 2 3 4 5 6 7 8 9; do

@@ -20,6 +20,7 @@ test('units are installed and removed, and none stays where there is no user man
   assert.match(read('socket'), /^ListenStream=127\.0\.0\.1:23456$/m);
   assert.match(read('service'), /^ExecStart="\/.*" "\/.*main\.cjs" "serve" "fake"$/m);
   assert.match(read('service'), /^LimitCORE=1$/m);
+  assert.match(read('service'), /^UnsetEnvironment=NODE_OPTIONS NODE_DEBUG$/m);
   assert.equal((await box.wrap(['serve', 'fake', '--install', '--port', '23457'])).exit, 0);
   assert.match(read('socket'), /^ListenStream=127\.0\.0\.1:23457$/m);
   assert.equal((await box.wrap(['serve', 'fake', '--uninstall'])).stdout, 'fake: the units are removed\n');

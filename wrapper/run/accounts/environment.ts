@@ -31,7 +31,7 @@ function trustVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
  */
 export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const result = { ...env };
-  for (const name of ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS']) {
+  for (const name of ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'NODE_DEBUG']) {
     const variable = `CULVERT_WRAP_KEPT_${name}`;
     if (result[variable] !== undefined) result[name] = result[variable];
     delete result[variable];

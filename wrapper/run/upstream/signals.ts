@@ -13,7 +13,7 @@ export function signalForwarding(): SignalForwarding {
     if (signal !== 'SIGUSR1' && signal !== 'SIGUSR2') forwarding.received ??= signal;
     if (child?.exitCode === null && child.signalCode === null) {
       if (!((signal === 'SIGINT' || signal === 'SIGQUIT') && ownsTerminal())) child.kill(signal);
-    } else if (!child || !isEndedBy(child, signal)) {
+    } else if (signal !== 'SIGUSR1' && (!child || !isEndedBy(child, signal))) {
       forwarding.stop();
       process.kill(process.pid, signal);
     }
@@ -51,7 +51,8 @@ function ownsTerminal(): boolean {
 
 /** Ends this process as the upstream ended: by the same signal or with the same status. Never returns. */
 export function exitLike(exit: number | null, signal: NodeJS.Signals | null): never {
-  if (signal) {
+  // on SIGUSR1 Node would open a debugger
+  if (signal && signal !== 'SIGUSR1') {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   }
@@ -59,7 +60,14 @@ export function exitLike(exit: number | null, signal: NodeJS.Signals | null): ne
   process.exit(exit ?? 128 + (SIGNAL_NUMBERS[signal ?? ''] ?? 1));
 }
 
-const SIGNAL_NUMBERS: Record<string, number> = { SIGPIPE: 13, SIGTERM: 15, SIGKILL: 9, SIGINT: 2, SIGHUP: 1 };
+const SIGNAL_NUMBERS: Record<string, number> = {
+  SIGUSR1: 10,
+  SIGPIPE: 13,
+  SIGTERM: 15,
+  SIGKILL: 9,
+  SIGINT: 2,
+  SIGHUP: 1,
+};
 
 /** Sends a signal to a process and everything it started that is still its descendant. */
 export function killTree(pid: number, signal: NodeJS.Signals): void {
