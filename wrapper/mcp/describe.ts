@@ -1,7 +1,7 @@
 // Describes the changes of `mcp install` and `mcp uninstall` for people. No key is in it.
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { printable } from '../pool/store/errors.ts';
+import { printable } from '../system/redact.ts';
 import type { FileChange } from './clients.ts';
 
 /** The differences, as lines of a diff. */

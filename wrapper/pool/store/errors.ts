@@ -1,10 +1,6 @@
 // Separates two kinds of failure of a pool's store: it does not answer, or it refuses.
 import { EXIT, WrapError } from '../../system/errors.ts';
-
-/** Other machines write to the store, and it may be another program: what it says must not move a terminal's cursor. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?');
-}
+import { printable } from '../../system/redact.ts';
 
 /** There is no store that could answer now; `pool.offline` says what to do. */
 export class StoreUnreachable extends Error {
