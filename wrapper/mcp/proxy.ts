@@ -1,7 +1,7 @@
 // Stands between an MCP client and its server: passes lines on as they are, and changes the account behind them.
 import type { Writable } from 'node:stream';
 import type { Context, End } from '../context.ts';
-import { type Id, idOf, lineOf, type Message, readMessages } from '../run/rules/mcp-messages.ts';
+import { type Id, idOf, lineOf, type Message, readFromServer, readMessages } from '../run/rules/mcp-messages.ts';
 import type { Turn, Using } from '../run/turn.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import type { Entry } from './entry.ts';
@@ -116,7 +116,7 @@ export class McpProxy {
   }
 
   #fromServer(line: Buffer, server: Server): void {
-    const messages = readMessages(line);
+    const messages = readFromServer(line);
     for (const message of messages) if (!this.#deliver(message, line, messages.length === 1)) return;
     if (!this.#options.out.write(line)) server.pause();
   }

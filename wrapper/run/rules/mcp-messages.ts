@@ -15,6 +15,13 @@ export interface Message {
   failure: string | undefined;
 }
 
+/** Longer lines are not parsed, which would take up to 48 times their size. */
+const PARSED_BYTES = 1024 * 1024;
+/** Where the SDKs write the id of an answer: before the result, or as the last word. */
+const ID_FIRST = /^\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{1,100}")[,}]/;
+const ID_LAST = /,"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{1,100}")\}\s*$/;
+const ID_BYTES = 200;
+
 /** The messages of a line: one, several in a batch of the older protocol, or none if it is not JSON. */
 export function readMessages(line: Buffer): Message[] {
   let parsed: unknown;
@@ -24,6 +31,14 @@ export function readMessages(line: Buffer): Message[] {
     return [];
   }
   return (Array.isArray(parsed) ? parsed : [parsed]).flatMap(each => (isRecord(each) ? [readMessage(each)] : []));
+}
+
+/** The same for a line of a server. Of one over 1 MiB only the id is read, so that its call counts as answered. */
+export function readFromServer(line: Buffer): Message[] {
+  if (line.length <= PARSED_BYTES) return readMessages(line);
+  const first = ID_FIRST.exec(line.toString('utf8', 0, ID_BYTES));
+  const [, id] = first ?? ID_LAST.exec(line.toString('utf8', line.length - ID_BYTES)) ?? [];
+  return id === undefined ? [] : [readMessage({ id: JSON.parse(id) as unknown })];
 }
 
 function readMessage(message: Record<string, unknown>): Message {
