@@ -6,6 +6,7 @@ import type { Retry } from '../run/choose/failures.ts';
 import { at, parseJson } from '../run/rules/classify.ts';
 import type { Turn } from '../run/turn.ts';
 import { readStart, type Start } from '../system/read-start.ts';
+import { formsOf } from '../system/redact.ts';
 import { isText } from '../system/shape.ts';
 import { JsonPass } from './json-pass.ts';
 import { hide, Mask } from './mask.ts';
@@ -181,8 +182,8 @@ export function readError(answer: IncomingMessage): Promise<Start> {
 export function headersOf(answer: IncomingMessage, { using, route }: Passing): string[] {
   const { http, placeholder, url } = route;
   const key = keyOf({ using, route });
-  const encoded = encodeURIComponent(key);
-  const shown = (text: string) => (key ? text.replaceAll(key, placeholder).replaceAll(encoded, placeholder) : text);
+  const forms = key ? formsOf(key) : [];
+  const shown = (text: string) => forms.reduce((rest, form) => rest.replaceAll(form, placeholder), text);
   return passedOn(answer.rawHeaders, http).map((text, index, all) => {
     const own = shown(text);
     return index % 2 === 1 && /^location$/i.test(all[index - 1]!) ? (atGateway(own, http, url) ?? own) : own;
@@ -196,7 +197,7 @@ function end(res: ServerResponse, body: Buffer): void {
 }
 
 function hidden(body: Buffer, passing: Passing): Buffer {
-  return hide(body, Buffer.from(keyOf(passing)), passing.route.placeholder);
+  return hide(body, keyOf(passing), passing.route.placeholder);
 }
 
 /** An answer that breaks off breaks off for the program as well. */

@@ -24,7 +24,7 @@ import {
   verdictOf,
 } from './messages.ts';
 import { ENDED, passCall, SESSION_ENDED } from './tool-call.ts';
-import { Body, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
+import { Body, BrokenAnswer, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
 
 /** Names the session of an MCP client (protocol before 2026-07-28). */
 const SESSION = 'mcp-session-id';
@@ -183,6 +183,7 @@ async function endWithout(error: NoAnswer, work: Work): Promise<void> {
   if (!error.wasSent) await forgetKey(work);
   else if (asked.again !== '' && used.account !== undefined) await turn.mayGoOn(asked.again, used.account);
   // programs repeat a 502, and a request that was sent may have been billed
+  if (error instanceof BrokenAnswer) return deny(res, 502, `The provider gave a broken answer: ${error.message}.`);
   deny(res, error.wasSent ? 500 : 502, `The provider gave no answer: ${error.message}`);
 }
 

@@ -1,30 +1,36 @@
 // Hides the key of an account in what goes to a program: a text of the same length stands in its place.
 import { Transform, type TransformCallback } from 'node:stream';
 import { countPassed } from '../system/buffers.ts';
+import { formsOf } from '../system/redact.ts';
 
 /** Time for which the start of what may be a key waits for the rest of it. */
 const HOLD_MS = 100;
+/** The same for a start that is longer than chance makes it: a provider or a network may pause there. */
+const LONG_HOLD_MS = 5_000;
+const CHANCE_BYTES = 4;
 
-/** Hides a key in a stream, wherever its chunks begin. */
+/** Hides a key in a stream, wherever its chunks begin, in each form in which programs write one. */
 export class Mask extends Transform {
-  readonly #key: Buffer;
+  readonly #forms: readonly Buffer[];
   readonly #placeholder: string;
   #held: Buffer = Buffer.alloc(0);
   #timer: NodeJS.Timeout | undefined;
 
   constructor(key: string, placeholder: string) {
     super();
-    this.#key = Buffer.from(key);
+    this.#forms = formsIn(key);
     this.#placeholder = placeholder;
   }
 
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     clearTimeout(this.#timer);
     countPassed(chunk.length);
-    const data = hide(this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk, this.#key, this.#placeholder);
-    const end = data.length - startOf(this.#key, data);
+    const whole = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk;
+    const data = hideForms(whole, this.#forms, this.#placeholder);
+    const end = data.length - Math.max(0, ...this.#forms.map(form => startOf(form, data)));
     this.#held = data.subarray(end);
-    if (this.#held.length > 0) this.#timer = setTimeout(() => this.#release(), HOLD_MS);
+    const holdMs = this.#held.length > CHANCE_BYTES ? LONG_HOLD_MS : HOLD_MS;
+    if (this.#held.length > 0) this.#timer = setTimeout(() => this.#release(), holdMs);
     if (end > 0) this.push(data.subarray(0, end));
     done();
   }
@@ -43,14 +49,24 @@ export class Mask extends Transform {
 }
 
 /** The same bytes, or a copy in which the placeholder, cut or filled to the length of the key, is in the place of each key. */
-export function hide(bytes: Buffer, key: Buffer, placeholder: string): Buffer {
-  const { length } = key;
-  let place = length === 0 ? -1 : bytes.indexOf(key);
-  if (place < 0) return bytes;
-  const copy = Buffer.from(bytes);
-  const mask = Buffer.from(placeholder.padEnd(length, '*'));
-  for (; place >= 0; place = copy.indexOf(key, place + length)) mask.copy(copy, place, 0, length);
-  return copy;
+export function hide(bytes: Buffer, key: string, placeholder: string): Buffer {
+  return hideForms(bytes, formsIn(key), placeholder);
+}
+
+function formsIn(key: string): Buffer[] {
+  return key === '' ? [] : formsOf(key).map(form => Buffer.from(form));
+}
+
+function hideForms(bytes: Buffer, forms: readonly Buffer[], placeholder: string): Buffer {
+  let data = bytes;
+  for (const form of forms) {
+    let place = data.indexOf(form);
+    if (place < 0) continue;
+    if (data === bytes) data = Buffer.from(bytes);
+    const mask = Buffer.from(placeholder.padEnd(form.length, '*'));
+    for (; place >= 0; place = data.indexOf(form, place + form.length)) mask.copy(data, place, 0, form.length);
+  }
+  return data;
 }
 
 /** Length of the longest end of the bytes that is the start of a key. */

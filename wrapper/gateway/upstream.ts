@@ -135,6 +135,21 @@ export class NoAnswer extends Error {
   }
 }
 
+/** The provider answered a request with what can't be read, or must not be passed on unread. */
+export class BrokenAnswer extends NoAnswer {}
+
+/** @throws BrokenAnswer for an answer that is compressed although that was not asked for: it could hide a key */
+export function checkEncoding({ headers }: IncomingMessage): void {
+  const encoding = headers['content-encoding']?.trim();
+  if (encoding && !/^identity$/i.test(encoding))
+    throw new BrokenAnswer(new Error(`it is compressed, though "identity" was asked for`), true);
+}
+
+/** An answer that breaks the protocol, such as one with two lengths or too many headers, ends in an error of the parser. */
+function failed(error: NodeJS.ErrnoException, wasSent: boolean): NoAnswer {
+  return error.code?.startsWith('HPE_') ? new BrokenAnswer(error, true) : new NoAnswer(error, wasSent);
+}
+
 /** Requests that arrive together wait together. */
 const nextTurn = oncePerTurn(() => setImmediate());
 
@@ -271,7 +286,13 @@ function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<In
       clearTimeout(limit);
       // an answer that breaks off before it is read ends nothing else
       answer.on('error', () => {});
-      resolve(answer);
+      try {
+        checkEncoding(answer);
+        resolve(answer);
+      } catch (error) {
+        answer.destroy();
+        reject(error);
+      }
     });
     upstream.on('socket', socket => {
       const connected = () => {
@@ -284,7 +305,7 @@ function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<In
     upstream.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(limit);
       const stale = upstream.reusedSocket && error.code === 'ECONNRESET';
-      reject(stale ? new Stale(error, wasSent) : new NoAnswer(error, wasSent));
+      reject(stale ? new Stale(error, wasSent) : failed(error, wasSent));
     });
     if (text !== undefined) upstream.end(text, 'latin1');
     else body.sendTo(upstream, goOn);

@@ -8,7 +8,7 @@ import { turnFor } from './forward.ts';
 import { withKeyInProtocols } from './key-places.ts';
 import { Mask } from './mask.ts';
 import { type Refused, verdictOf, withLength, without } from './messages.ts';
-import { ask, hasOtherKey, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
+import { ask, checkEncoding, hasOtherKey, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
 
 /** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
@@ -134,7 +134,14 @@ function connect(req: IncomingMessage, client: Duplex, passing: Passing): Promis
     upstream.on('upgrade', (answer, socket, head) => settle({ answer, socket, head }));
     upstream.on('response', answer => {
       answer.on('error', () => {});
-      settle({ answer });
+      try {
+        checkEncoding(answer);
+        settle({ answer });
+      } catch (error) {
+        clearTimeout(limit);
+        answer.destroy();
+        reject(error);
+      }
     });
     upstream.on('error', error => {
       clearTimeout(limit);

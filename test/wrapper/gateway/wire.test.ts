@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { homeFor, json, openGateway, openShipped, startProvider } from '../../support/wrapper/gateway.ts';
 
 const KEY = 'real-canary-0123456789';
@@ -50,6 +51,90 @@ for (const cli of ['firecrawl', 'tvly', 'exa', 'openai', 'elevenlabs', 'deepl'])
     }
     assert.ok(!(await bytesOf(url, ['GET /json HTTP/1.1'])).includes(KEY), 'without a placeholder');
   });
+
+/** Ways in which honest programs write a key that has signs of its own. */
+const FORMS: Record<string, (key: string) => string> = {
+  plain: key => key,
+  'JSON with escaped slashes': key => JSON.stringify(key).slice(1, -1).replaceAll('/', '\\/'),
+  'percent-encoded': key => encodeURIComponent(key),
+  'percent-encoded in small letters': key => encodeURIComponent(key).replace(/%../g, code => code.toLowerCase()),
+  Base64: key => Buffer.from(key).toString('base64'),
+  'Base64 behind a name': key => Buffer.from(`user:${key}`).toString('base64'),
+  'Base64 for addresses': key => Buffer.from(key).toString('base64url'),
+};
+
+const PLACES: Record<string, (text: string, res: ServerResponse) => unknown> = {
+  header: (text, res) => res.writeHead(200, { 'x-seen': `k=${text};` }).end('{}'),
+  body: (text, res) => res.writeHead(200, { 'content-type': 'application/json' }).end(`{"key":"${text}"}`),
+  error: (text, res) => res.writeHead(400, { 'content-type': 'application/json' }).end(`{"error":"${text}"}`),
+  events: (text, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.write(`data: ${text.slice(0, 9)}`);
+    setImmediate(() => res.end(`${text.slice(9)}\n\n`));
+  },
+  trailer: (text, res) => {
+    res.writeHead(200, { trailer: 'x-key', 'transfer-encoding': 'chunked' });
+    res.addTrailers({ 'x-key': text });
+    res.end('x');
+  },
+};
+
+test('a key is hidden in each form in which programs write one, wherever it stands', async t => {
+  const key = 'real/canary+0123456789/x==';
+  const { url, placeholder, http } = await openShipped(t, 'tvly', { a: key }, (_key, req, res) => {
+    const [, place, form] = req.url!.split('/').map(decodeURIComponent);
+    PLACES[place!]!(FORMS[form!]!(key), res);
+  });
+  for (const place of Object.keys(PLACES))
+    for (const form of Object.keys(FORMS)) {
+      const target = `/${place}/${encodeURIComponent(form)}`;
+      const text = await bytesOf(url, [
+        `GET ${target} HTTP/1.1`,
+        `${http.key_header}: ${http.key_scheme} ${placeholder}`,
+      ]);
+      assert.match(text, /^HTTP\/1\.1 [24]00/, `${place}, ${form}: ${text}`);
+      // the ends of Base64 mix with what is around
+      assert.ok(!text.includes(FORMS[form]!(key).slice(8, -8)), `${place}, ${form}: ${text}`);
+    }
+});
+
+const HEADERS = (bytes: number) => `x: ${'x'.repeat(bytes)}\r\n`;
+/** Answers that break the protocol, or that could hide a key. */
+const BROKEN: Record<string, string | Buffer> = {
+  'two lengths': 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc',
+  'length and chunks': 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  'a bare CR': 'HTTP/1.1 200 OK\r\nx: a\rb\r\nContent-Length: 0\r\n\r\n',
+  'headers of 20 kB': `HTTP/1.1 200 OK\r\n${HEADERS(20_000)}\r\n`,
+  'headers of 3 MB': `HTTP/1.1 200 OK\r\n${HEADERS(1_000).repeat(3_000)}\r\n`,
+  'no HTTP': 'hello\r\n\r\n',
+  compressed: Buffer.concat([
+    Buffer.from('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n'),
+    gzipSync(KEY),
+  ]),
+  'a compressed error': Buffer.concat([
+    Buffer.from('HTTP/1.1 400 x\r\nContent-Encoding: br\r\nConnection: close\r\n\r\n'),
+    gzipSync(KEY),
+  ]),
+};
+
+test('a broken answer of the provider is 502 with a sentence, and the next request is answered', async t => {
+  const { url, placeholder, http } = await openShipped(t, 'tvly', { a: KEY }, (_key, req, res) => {
+    const broken = BROKEN[decodeURIComponent(req.url!.slice(1))];
+    if (broken === undefined) return json(res, 200, {});
+    req.socket.on('error', () => {});
+    req.socket.end(broken);
+  });
+  const ask = (target: string) =>
+    bytesOf(url, [
+      `GET /${encodeURIComponent(target)} HTTP/1.1`,
+      `${http.key_header}: ${http.key_scheme} ${placeholder}`,
+    ]);
+  for (const what of Object.keys(BROKEN)) {
+    const text = await ask(what);
+    assert.match(text, /^HTTP\/1\.1 502 .*The provider gave a broken answer: /s, `${what}: ${text}`);
+    assert.match(await ask('good'), /^HTTP\/1\.1 200 /, what);
+  }
+});
 
 /** A gateway in front of a provider that keeps what it reads. */
 async function setUp(t: Parameters<typeof startProvider>[0], keys: Record<string, string> = { a: KEY }) {

@@ -21,6 +21,25 @@ test('a key is hidden wherever a chunk ends, and nothing else changes', async ()
   assert.equal(await masked([...text]), expected);
 });
 
+test('a key is hidden although the provider pauses in the middle of it', t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const mask = new Mask('fc-real', 'fc-1');
+  let text = '';
+  mask.on('readable', () => {});
+  const read = () => {
+    text += (mask.read() as Buffer | null)?.toString() ?? '';
+    return text;
+  };
+  mask.write('x fc-re');
+  t.mock.timers.tick(4_000);
+  assert.equal(read(), 'x ');
+  mask.write('al y');
+  assert.equal(read(), 'x fc-1*** y');
+  mask.write(' fc-re');
+  t.mock.timers.tick(60_000);
+  assert.equal(read(), 'x fc-1*** y fc-re', 'it waits no longer than that');
+});
+
 test('a text that could be the start of a key is not kept for long', async () => {
   const mask = new Mask('fc-real', 'fc-1');
   mask.write('event fc-');
