@@ -17,7 +17,7 @@ import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/sec
 import { readState } from '../store/state.ts';
 import { limitCoreDumps } from '../system/core-dumps.ts';
 import { EXIT, reason, WrapError } from '../system/errors.ts';
-import { expandHome, isReadableByOthers } from '../system/files.ts';
+import { expandHome, isReadableByOthers, isWritableByOthers } from '../system/files.ts';
 import { emit, number, resetText, restingText, wrapped } from './print.ts';
 
 /** Prints findings; exit 1 when one is a problem. */
@@ -41,6 +41,7 @@ export async function doctor(
       paths.audit,
     ]),
     ...checkSecretFiles(paths.secrets),
+    ...checkWriters([paths.configDir, paths.config, paths.userCatalog]),
     ...checkQueue(paths),
     ...attempt(() => checkConfiguration(context)),
   ];
@@ -91,6 +92,15 @@ function checkModes(files: string[]): Finding[] {
   return files
     .filter(isReadableByOthers)
     .map(file => ({ level: 'warning' as const, what: `others can read ${file}`, fix: `chmod go= ${file}` }));
+}
+
+/** Whoever changes these files decides what is started with which account. */
+function checkWriters(files: string[]): Finding[] {
+  return files.filter(isWritableByOthers).map(file => ({
+    level: 'problem' as const,
+    what: `others can change ${file}`,
+    fix: `chown and chmod go-w ${file}`,
+  }));
 }
 
 function checkSecretFiles(dir: string): Finding[] {

@@ -46,6 +46,14 @@ export function isReadableByOthers(file: string): boolean {
   return stat !== undefined && (stat.mode & 0o077) !== 0;
 }
 
+/** Reports whether another user may change a file: by its mode, but for the user's own group, or as its owner, but for root. */
+export function isWritableByOthers(file: string): boolean {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (!stat) return false;
+  const isOthers = stat.uid !== 0 && stat.uid !== process.getuid?.();
+  return isOthers || (stat.mode & (stat.gid === process.getgid?.() ? 0o002 : 0o022)) !== 0;
+}
+
 /**
  * Replaces a file as a whole: a reader sees the old or the new text and nothing else, also after a kill. Parent
  * directories are created 0700.

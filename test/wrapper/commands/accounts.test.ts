@@ -313,6 +313,13 @@ test('doctor finds what is wrong and says what to do', async t => {
   const box = setUp(t);
   box.accounts('fake', { a: 'k' });
   assert.equal((await box.wrap(['doctor'])).exit, 0);
+  for (const name of ['config.toml', 'providers.toml']) {
+    const file = path.join(box.config, name);
+    const { mode } = fs.statSync(file);
+    fs.chmodSync(file, 0o646);
+    assert.match((await box.wrap(['doctor'])).stdout, new RegExp(`PROBLEM others can change .*${name}`));
+    fs.chmodSync(file, mode);
+  }
   fs.chmodSync(path.join(box.config, 'keys.env'), 0o644);
   assert.match((await box.wrap(['doctor'])).stdout, /warning .*others can read .*keys\.env/);
   const config = path.join(box.config, 'config.toml');

@@ -95,8 +95,15 @@ export const configuration: Check = {
   title: N_('Configuration'),
   group: 'culvert',
   source: null,
-  async probe({ culvert }) {
+  async probe({ culvert, files }) {
     const { configuration: read, userConfig } = culvert;
+    const info = await files.stat(userConfig);
+    // root may be the owner: an administrator provides the file
+    if (info && info.kind !== 'link' && ((info.mode & 0o002) !== 0 || ![0, process.getuid?.()].includes(info.uid)))
+      return problem(
+        [message('%s can be changed by others (owner %s, mode %s)', userConfig, String(info.uid), modeOf(info.mode))],
+        message('Check what it says, and take the right from them: %s', `chmod go-w ${userConfig}`),
+      );
     if (read === null) return notApplicable(message('It was not read.'));
     if ('error' in read)
       return problem([quoted(read.error)], message('The daemon does not start until this is corrected.'));
@@ -107,6 +114,8 @@ export const configuration: Check = {
     return ok(message('no problem in %s', userConfig));
   },
 };
+
+const modeOf = (mode: number) => (mode & 0o777).toString(8);
 
 export const pendingChanges: Check = {
   id: 'pending-changes',

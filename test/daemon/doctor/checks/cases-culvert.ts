@@ -209,6 +209,18 @@ export const CULVERT_CASES: Case[] = [
     world: t =>
       own(t, { configuration: { problems: ['/x/config.json, line 2: a comma is missing'], restartRequired: [] } }),
   },
+  {
+    check: configuration,
+    how: 'files',
+    title: 'a file that others may change',
+    verdict: 'problem',
+    shows: /config\.json can be changed by others \(owner \d+, mode 646\)/,
+    world: t => {
+      const root = tree(t, { [CULVERT.userConfig]: '{}' });
+      chmodSync(`${root}${CULVERT.userConfig}`, 0o646);
+      return world(t, { root });
+    },
+  },
   { check: configuration, how: 'snapshot', title: 'a good file', verdict: 'ok', world: t => own(t, {}) },
   {
     check: pendingChanges,
