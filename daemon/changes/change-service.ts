@@ -10,7 +10,7 @@ import { createChangeStore } from './change-store.ts';
 import type { Pending } from './changes-file.ts';
 import { type Clock, deadlineIn, readClock } from './deadline.ts';
 import { createMaker, isLimited, limitsOf } from './make-change.ts';
-import { actionsTo, currentValue, settingOf, textOf, type Value } from './values.ts';
+import { actionsTo, currentValue, knownNow, settingOf, textOf, type Value, valueNotRead } from './values.ts';
 
 interface Options {
   context: Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'say'>;
@@ -37,6 +37,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
 
   async function revertOne(subject: Subject, entry: Pending): Promise<void> {
     if (stopped || store.get(subject) !== entry) return; // confirmed, extended or replaced since
+    say(`Reverting the change of ${subject}.`);
     try {
       await restore(entry.previous);
       store.note(subject, null);
@@ -94,13 +95,22 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
       }
     },
 
-    /** @throws Problem nothing-pending, and what the tunnel CLI answers */
+    /**
+     * @throws Problem nothing-pending, and what the tunnel CLI answers; the change is then over, and is reverted as soon as
+     *   that succeeds
+     */
     async revert(subject?: Subject): Promise<void> {
       for (const name of requireSome(subjectsOf(subject, () => true)))
         await exclusively(name, async () => {
           const entry = store.get(name);
           if (!entry || entry.making) return;
-          await restore(entry.previous);
+          try {
+            await restore(entry.previous);
+          } catch (error) {
+            store.note(name, { ...entry, endsAt: deadlineIn(0, clock()) });
+            store.fail(name, error);
+            throw error;
+          }
           store.set(name, null);
         });
     },
@@ -140,21 +150,32 @@ function createQueues() {
   };
 }
 
-/** Sets a previous value again. */
-async function restoreValue(
-  previous: Value,
-  { tunnel, state }: Options['context'],
-  routes: Options['routes'],
-): Promise<void> {
+/**
+ * Sets a previous value again, without comparing it with what seems to be set: that may be from before the change where it
+ * can't be read. Only the entries of a list are compared.
+ */
+async function restoreValue(previous: Value, context: Options['context'], routes: Options['routes']): Promise<void> {
   if (previous.subject === 'routes') return (await routes()).restore(previous.value);
+  const isList = previous.subject === 'fallback';
+  const now = isList ? await readValue(previous.subject, context) : null;
+  if (isList && !now) throw valueNotRead();
+  for (const action of actionsTo(previous, now)) await context.tunnel.runAction(action);
+}
+
+/** Reads the value that is set; null where that is not known. */
+async function readValue(subject: Subject, context: Options['context']): Promise<Value | null> {
+  const { tunnel } = context;
   await tunnel.refresh('stale');
-  for (const action of actionsTo(previous, state.snapshot())) await tunnel.runAction(action);
+  const value = currentValue(subject, knownNow(context));
+  if (value || tunnel.stale().length === 0) return value;
+  // on a busy machine, that gives up early
+  await tunnel.refresh('all');
+  return currentValue(subject, knownNow(context));
 }
 
 /** Reads the value before a change. @throws Problem previous-unknown */
-async function readPrevious(subject: Subject, { tunnel, state }: Options['context']): Promise<Value> {
-  await tunnel.refresh('stale');
-  const value = currentValue(subject, state.snapshot());
+async function readPrevious(subject: Subject, context: Options['context']): Promise<Value> {
+  const value = await readValue(subject, context);
   if (value) return value;
   throw new Problem(
     'previous-unknown',

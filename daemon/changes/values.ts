@@ -1,9 +1,12 @@
-// Values of the tunnel that can be read and set again when a change reverts. Pure.
+// Values of the tunnel that can be read and set again when a change reverts. Pure, but for knownNow.
 import * as z from 'zod/mini';
 import { type ActionRequest, ARGUMENTS, actionRequest, MODES, PROTOCOLS, subjectOf } from '../api/actions.ts';
-import type { Snapshot } from '../api/schema.ts';
+import type { Snapshot, StalePart } from '../api/schema.ts';
 import type { TunnelSubject as Subject } from '../api/subjects.ts';
+import type { FeatureContext } from '../controls.ts';
+import { Problem } from '../problem.ts';
 import { canonical } from '../routes/document.ts';
+import { message } from '../view/message.ts';
 
 const MASQUE = ARGUMENTS.masqueOptions.values;
 
@@ -24,13 +27,28 @@ export const Value = z.discriminatedUnion('subject', [
 ]);
 export type Value = z.infer<typeof Value>;
 
-/** The value that is set now; null if the tunnel CLI did not report it. */
-export function currentValue(subject: Subject, snapshot: Snapshot): Value | null {
+/** A snapshot with its parts that may be older than the tunnel CLI's present state: their values are not known. */
+export type Known = Snapshot & { stale: StalePart[] };
+
+export function knownNow({ state, tunnel }: Pick<FeatureContext, 'state' | 'tunnel'>): Known {
+  return { ...state.snapshot(), stale: tunnel.stale() };
+}
+
+/** The part of a snapshot that has a subject's value. The status has none that could be stale: a listener reports it. */
+const partOf = (subject: Subject): StalePart['part'] => (subject === 'routes' ? 'splitTunnel' : 'settings');
+
+export function valueNotRead(): Problem {
+  return new Problem('tunnel-cli-failed', message('The tunnel client does not report the current value.'));
+}
+
+/** The value that is set now; null if the tunnel CLI did not report it, or may have another one by now. */
+export function currentValue(subject: Subject, snapshot: Known): Value | null {
   const { status, settings, splitTunnel } = snapshot;
   if (subject === 'connection') {
     if (status.blocked || status.state === 'unknown') return null;
     return { subject, value: status.state !== 'disconnected' && status.state !== 'disconnecting' };
   }
+  if (snapshot.stale.some(({ part }) => part === partOf(subject))) return null;
   if (subject === 'routes') {
     const { mode, ips, hosts } = splitTunnel;
     // the lists are empty before they were ever read, too
@@ -65,11 +83,10 @@ export function currentValue(subject: Subject, snapshot: Snapshot): Value | null
 }
 
 /**
- * The actions that set a value again; empty if it is set already. What is not known is set without asking.
- * Routes have their own way (daemon/routes/apply.ts).
+ * The actions that set a value; empty if it is set already. Routes have their own way (daemon/routes/apply.ts).
+ * @param now the value that is set; null sets the wanted one in any case, which a list can't be
  */
-export function actionsTo(wanted: Exclude<Value, { subject: 'routes' }>, snapshot: Snapshot): ActionRequest[] {
-  const now = currentValue(wanted.subject, snapshot);
+export function actionsTo(wanted: Exclude<Value, { subject: 'routes' }>, now: Value | null): ActionRequest[] {
   if (wanted.subject === 'fallback') {
     const set = now?.subject === 'fallback' ? now.value : [];
     return [

@@ -3,6 +3,7 @@ import type { ActionRequest } from '../api/actions.ts';
 import { ApiError } from '../api/client.ts';
 import type { Change, Subject } from '../api/schema/changes.ts';
 import type { ActionResponse } from '../api/schema.ts';
+import { printable } from '../system/printable.ts';
 import { CONFIRM_SECONDS } from '../view/form.ts';
 import { changeText } from '../view/states/changes.ts';
 import { english } from '../view/translator.ts';
@@ -99,8 +100,8 @@ export async function askToKeep(
     return EXIT.ok;
   }
   if (answer === 'revert') await context.client.call('POST /api/changes/revert', { body });
-  else await returned(context, subject);
-  context.say('The change was reverted.');
+  const left = answer === 'revert' ? null : await returned(context, subject);
+  context.say(left ? `${printable(changeText(left, english))} It is tried again.` : 'The change was reverted.');
   return EXIT.failure;
 }
 
@@ -114,18 +115,19 @@ async function pendingChange({ client }: Context, subject: Subject): Promise<Cha
   return (await client.call('GET /api/snapshot')).changes.find(change => change.subject === subject);
 }
 
-/** Waits until the daemon has reverted a change. */
-async function returned(context: Context, subject: Subject | undefined): Promise<void> {
+/** Waits until the daemon has reverted a change. @returns the change where that failed */
+async function returned(context: Context, subject: Subject | undefined): Promise<Change | null> {
   const stream = await context.client.events(undefined, ['changes']);
   const close = () => stream.close();
   context.signal.addEventListener('abort', close, { once: true });
   try {
-    for await (const { event, data } of stream.events)
-      if (
-        event === 'changes' &&
-        !data.some(change => (subject ? change.subject === subject : change.confirmBy !== null))
-      )
-        return;
+    for await (const { event, data } of stream.events) {
+      if (event !== 'changes') continue;
+      const left = data.filter(change => (subject ? change.subject === subject : change.confirmBy !== null));
+      const failed = left.find(({ problem }) => problem !== null);
+      if (failed || left.length === 0) return failed ?? null;
+    }
+    return null;
   } finally {
     context.signal.removeEventListener('abort', close);
     close();

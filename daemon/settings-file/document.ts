@@ -4,8 +4,8 @@ import * as z from 'zod/mini';
 import { ARGUMENTS, MODES, PROTOCOLS } from '../api/actions.ts';
 import type { SettingsDiff } from '../api/schema/settings-file.ts';
 import type { Message } from '../api/schema/values.ts';
-import { Config, type ConfigPatch, type ConfigResponse, type Snapshot, type SplitTunnel } from '../api/schema.ts';
-import { currentValue, type Value } from '../changes/values.ts';
+import { Config, type ConfigPatch, type ConfigResponse, type SplitTunnel } from '../api/schema.ts';
+import { currentValue, type Known, type Value } from '../changes/values.ts';
 import { formatDocument, parseLine } from '../routes/document.ts';
 import { reason } from '../system/errno.ts';
 import { quoted, wordMessage } from '../view/message.ts';
@@ -52,7 +52,7 @@ export interface SettingsFile {
  * @param also dotted keys of that configuration that are written although they are defaults
  */
 export function writeSettings(
-  snapshot: Snapshot,
+  snapshot: Known,
   { config, sources }: ConfigResponse,
   also: ReadonlySet<string> = new Set(),
 ): string {

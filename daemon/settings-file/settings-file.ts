@@ -5,7 +5,7 @@ import type { ActionRequest } from '../api/actions.ts';
 import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from '../api/schema/settings-file.ts';
 import type { Message } from '../api/schema/values.ts';
 import type { TunnelSubject as Subject } from '../api/subjects.ts';
-import { actionsTo, currentValue, textOf, type Value } from '../changes/values.ts';
+import { actionsTo, currentValue, knownNow, textOf, type Value } from '../changes/values.ts';
 import type { ChangesControl, FeatureContext, RoutesControl, SettingsFileControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { errno, reason } from '../system/errno.ts';
@@ -45,12 +45,12 @@ export function createSettingsFile(
   async function plan(toml: string) {
     await tunnel.refresh('stale');
     const file = readSettings(toml);
-    const snapshot = state.snapshot();
+    const snapshot = knownNow(context);
     const skipped = file.unknown.map(key => reasonFor(key, message('is not known to this version of Culvert')));
     const steps: Step[] = [];
     for (const { key, wanted } of file.tunnel) {
       const now = currentValue(wanted.subject, snapshot);
-      const actions = actionsTo(wanted, snapshot);
+      const actions = actionsTo(wanted, now);
       const supported = await Promise.all(actions.map(({ action }) => tunnel.supports(action)));
       if (!now) skipped.push(reasonFor(key, message('is not reported by the tunnel client')));
       else if (!supported.every(Boolean))
@@ -94,7 +94,7 @@ export function createSettingsFile(
     }
     if (diff.changes.length === 0) return diff;
     const also = new Set(planned.culvert.map(({ key }) => key));
-    keep(writeSettings(state.snapshot(), settings.response(), also));
+    keep(writeSettings(knownNow(context), settings.response(), also));
     const made: Subject[] = [];
     const limit = { confirmWithin: confirmWithin ?? STEPS_SECONDS };
     try {
@@ -134,7 +134,7 @@ export function createSettingsFile(
   return {
     async export(): Promise<SettingsExport> {
       await tunnel.refresh('stale');
-      return { ok: true, toml: writeSettings(state.snapshot(), settings.response()) };
+      return { ok: true, toml: writeSettings(knownNow(context), settings.response()) };
     },
     diff: async (toml: string): Promise<SettingsDiff> => toDiff(await plan(toml)),
     apply,

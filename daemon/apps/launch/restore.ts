@@ -10,7 +10,9 @@ import type { FeatureContext } from '../../controls.ts';
 export async function restore(before: BeforeProxy, { tunnel, state }: FeatureContext): Promise<boolean> {
   await tunnel.refresh('stale');
   const { settings, status } = state.snapshot();
-  if (settings.Mode !== 'proxy' || before.mode === 'proxy') return false;
+  // where the mode can't be read, the failed start may have set it
+  const isKnown = !tunnel.stale().some(({ part }) => part === 'settings');
+  if ((isKnown && settings.Mode !== 'proxy') || before.mode === 'proxy') return false;
   const act = (action: ActionName, value?: string) => tunnel.runAction(actionRequest(action, value));
   await act('setMode', before.mode);
   if (before.protocol === 'WireGuard') await act('setProtocol', before.protocol); // proxy mode needs MASQUE

@@ -1,7 +1,7 @@
 // Sets what a rule says, and restores previous values.
 import type { DecidedEffect, RuleRecord } from '../../api/schema/traffic/networks.ts';
 import type { TunnelSubject } from '../../api/subjects.ts';
-import { actionsTo, currentValue } from '../../changes/values.ts';
+import { actionsTo, currentValue, knownNow, valueNotRead } from '../../changes/values.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../../controls.ts';
 import { addedTo, canonical, parseDocument, removedFrom } from '../../routes/document.ts';
 import type { Made } from './memory.ts';
@@ -21,13 +21,25 @@ export interface Parts {
 }
 
 export function createApplier(
-  { state, tunnel }: Pick<FeatureContext, 'state' | 'tunnel'>,
+  context: Pick<FeatureContext, 'state' | 'tunnel'>,
   { changes, routes, killSwitch }: Parts,
 ) {
-  const valueNow = (subject: TunnelSubject) => currentValue(subject, state.snapshot())?.value ?? null;
+  const { state, tunnel } = context;
+  const valueNow = (subject: TunnelSubject) => currentValue(subject, knownNow(context));
+
+  /**
+   * The value that is set; null where the tunnel client reports none.
+   * @throws Problem tunnel-cli-failed where it can't be read; the rule is then followed later
+   */
+  async function readValue(subject: TunnelSubject) {
+    await tunnel.refresh('stale');
+    const now = valueNow(subject);
+    if (!now && tunnel.stale().length > 0) throw valueNotRead();
+    return now?.value ?? null;
+  }
 
   async function setValue(wanted: Settable, limit: Limit): Promise<void> {
-    for (const action of actionsTo(wanted, state.snapshot())) await changes.runWithLimit({ ...action, ...limit });
+    for (const action of actionsTo(wanted, null)) await changes.runWithLimit({ ...action, ...limit });
   }
 
   /** The entries of a preset; empty where there is no such preset. */
@@ -63,8 +75,7 @@ export function createApplier(
         return { subject };
       }
       if (subject === 'routes') return addPreset(value, limit, intend);
-      await tunnel.refresh('stale');
-      const before = valueNow(subject);
+      const before = await readValue(subject);
       const set = subject === 'connection' ? value === 'on' : value;
       if (before === set || (before === null && subject !== 'protocol')) return null;
       const made = { subject, before, set } as Made;
@@ -82,15 +93,20 @@ export function createApplier(
       return { kept: set.filter(value => values.has(value)), others: set.filter(value => !values.has(value)) };
     },
 
-    /** True where the value of an effect is set, and nothing waits to be confirmed. Null while something does. */
+    /** True where the value of an effect is set, and nothing waits to be confirmed. Null while something does, or it is not known. */
     isKept({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>): boolean | null {
       const { changes, killSwitch } = state.snapshot();
       if (changes.some(change => change.subject === subject && change.confirmBy !== null)) return null;
       if (subject === 'killSwitch') return killSwitch.enabled;
-      return valueNow(subject as TunnelSubject) === value;
+      const now = valueNow(subject as TunnelSubject);
+      return now && now.value === value;
     },
 
-    /** Sets the previous value, unless it was changed since. @returns whether it did */
+    /**
+     * Sets the previous value, unless it was changed since.
+     * @returns whether it did
+     * @throws Problem as `set`
+     */
     async restore(made: Made): Promise<boolean> {
       if (made.subject === 'killSwitch') {
         const { enabled, allowLan, unconfirmed } = state.snapshot().killSwitch;
@@ -107,8 +123,7 @@ export function createApplier(
         if (isChanged) await control.apply({ document: left, cause: 'preset' });
         return isChanged;
       }
-      await tunnel.refresh('stale');
-      if (valueNow(made.subject) !== made.set) return false;
+      if ((await readValue(made.subject)) !== made.set) return false;
       await setValue({ subject: made.subject, value: made.before } as Settable, {});
       return true;
     },

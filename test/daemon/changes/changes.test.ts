@@ -6,48 +6,12 @@ import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ActionRequest } from '../../../daemon/api/actions.ts';
 import type { ChangeOptions } from '../../../daemon/api/schema/changes.ts';
-import { createChangeService } from '../../../daemon/changes/change-service.ts';
-import type { Clock } from '../../../daemon/changes/deadline.ts';
 import { Problem } from '../../../daemon/problem.ts';
-import { paths as pathsOf } from '../../../daemon/system/paths.ts';
+import { stoppedClock as machine } from '../../support/changes/stopped-clock.ts';
 import { type MemoryTunnel, memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
-import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 
 type Request = ActionRequest & ChangeOptions;
-
-/** A machine whose clock stands still until a test moves it; `boot` starts a daemon on it. */
-function machine(t: TestContext) {
-  const paths = pathsOf({ HOME: temporary(t, 'changes') });
-  const clock: Clock = { bootId: 'first', uptimeMs: 1_000_000, wallMs: Date.parse('2026-01-01T10:00:00Z') };
-  const said: string[] = [];
-  const running: { stop(): void }[] = [];
-  t.after(() => running.forEach(each => void each.stop()));
-  return {
-    paths,
-    clock,
-    said,
-    /** A daemon that finds the files of the one before; that one is as good as killed. */
-    boot(memory: MemoryTunnel) {
-      for (const each of running) each.stop();
-      const service = createChangeService({
-        context: { paths, state: memory.state, tunnel: memory.tunnel, say: line => void said.push(line) },
-        routes: async () => ({ restore: async () => assert.fail('no routes here') }),
-        clock: () => ({ ...clock }),
-      });
-      running.push(service);
-      return service;
-    },
-    pass(seconds: number) {
-      clock.uptimeMs += seconds * 1000;
-      clock.wallMs += seconds * 1000;
-    },
-    /** Longer than a week of sleep: timers stood still, the clocks did not. */
-    reboot(seconds: number) {
-      Object.assign(clock, { bootId: `boot ${clock.wallMs}`, uptimeMs: 5_000, wallMs: clock.wallMs + seconds * 1000 });
-    },
-  };
-}
 
 const doh: Request = { action: 'setMode', value: 'doh', confirmWithin: 30 };
 

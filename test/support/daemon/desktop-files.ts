@@ -53,6 +53,7 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
   proxy(true);
   const said: string[] = [];
   const performed: ActionRequest[] = [];
+  let unread = false;
   const where = paths(env);
   const apps = createApps(
     {
@@ -62,6 +63,7 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
       settings,
       tunnel: {
         refresh: () => Promise.resolve(),
+        stale: () => (unread ? [{ part: 'settings', ageSeconds: 9 }] : []),
         async runAction(request: ActionRequest) {
           performed.push(request);
           if (request.action === 'setMode') state.set('settings', { Mode: request.value ?? '' });
@@ -84,6 +86,10 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
   };
   return {
     apps,
+    /** From now on nothing can be read. */
+    hideSettings() {
+      unread = true;
+    },
     place,
     bin,
     data,

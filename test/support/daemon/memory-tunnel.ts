@@ -30,6 +30,9 @@ export interface Values {
   /** HTTP version of MASQUE, as an argument. */
   masque: string;
   proxyPort: number;
+  /** It is never reported, as by the real tunnel CLI. */
+  endpoint: string | null;
+  gatewayId: string | null;
   fallback: string[];
   split: SplitTunnel;
 }
@@ -39,6 +42,8 @@ export interface MemoryTunnel {
   tunnel: Tunnel;
   values: Values;
   performed: ActionRequest[];
+  /** False: nothing can be read, so the state keeps what was read before, and says so. */
+  readable: boolean;
   /** Is asked before each action; what it throws or awaits fails or delays the action. */
   before: (request: ActionRequest, number: number) => unknown;
 }
@@ -56,19 +61,34 @@ export function memoryTunnel(given: Partial<Values> = {}, store: (values: Values
     fallback: ['corp'],
     masque: 'h3-with-h2-fallback',
     proxyPort: 40_000,
+    endpoint: null,
+    gatewayId: null,
     split: { mode: 'exclude', ips: ['10.0.0.0/8', '198.18.7.0/24'].map(route), hosts: [route('example.com')] },
     ...given,
   };
   const publish = () => {
-    const { connected, mode, protocol, families, fallback, split, proxyPort } = values;
+    const { connected, mode, protocol, families, fallback, split, proxyPort, gatewayId } = values;
     state.set('status', { ...state.snapshot().status, state: connected ? 'connected' : 'disconnected' });
     state.set('settings', { Mode: mode, 'WARP tunnel protocol': protocol });
     const fallbackDomains = fallback.map(domain => ({ domain, note: null }));
-    state.set('options', { ...NO_OPTIONS, families, fallbackDomains, masque: PRINTED[values.masque] ?? null });
+    state.set('options', {
+      ...NO_OPTIONS,
+      families,
+      gatewayId,
+      fallbackDomains,
+      masque: PRINTED[values.masque] ?? null,
+    });
     state.set('tunnel', { ...state.snapshot().tunnel, proxyPort: mode === 'proxy' ? proxyPort : null });
     state.set('splitTunnel', { ...split, ips: [...split.ips], hosts: [...split.hosts] });
   };
-  const memory: MemoryTunnel = { state, values, performed: [], before: () => {}, tunnel: undefined as never };
+  const memory: MemoryTunnel = {
+    state,
+    values,
+    performed: [],
+    readable: true,
+    before: () => {},
+    tunnel: undefined as never,
+  };
   memory.tunnel = {
     start() {},
     async stop() {},
@@ -82,11 +102,11 @@ export function memoryTunnel(given: Partial<Values> = {}, store: (values: Values
     batch: work => work(),
     supports: async () => true,
     async refresh() {
-      publish();
+      if (memory.readable) publish();
     },
     async readFigures() {},
     isFresh: () => true,
-    stale: () => [],
+    stale: () => (memory.readable ? [] : (['settings', 'splitTunnel'] as const).map(part => ({ part, ageSeconds: 9 }))),
     changing: () => null,
     account: async () => assert(),
   };
@@ -134,6 +154,14 @@ function apply(values: Values, { action, value = '' }: ActionRequest): void {
       return;
     case 'setFamilies':
       values.families = value === 'full' || value === 'malware' ? value : 'off';
+      return;
+    case 'setEndpoint':
+    case 'resetEndpoint':
+      values.endpoint = value || null;
+      return;
+    case 'setGatewayId':
+    case 'resetGatewayId':
+      values.gatewayId = value || null;
       return;
     case 'addFallbackDomain':
       values.fallback = [...values.fallback, value];

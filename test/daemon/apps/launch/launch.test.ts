@@ -235,6 +235,16 @@ test('the previous mode is restored, too, after an app that fails immediately', 
   assert.deepEqual(performed, RESTORING);
 });
 
+test('the previous mode is restored where the present one can no longer be read', async t => {
+  const { apps, entry, program, performed, proxy, hideSettings } = await createDesktop(t);
+  program('curl');
+  entry('curl', ['Name=C', 'Exec=curl']);
+  proxy(false); // as it was read before the proxy was turned on
+  hideSettings();
+  await assert.rejects(apps.launch({ appId: 'curl.desktop', restore: BEFORE }), problem('proxy-not-enabled'));
+  assert.deepEqual(performed[0], RESTORING[0]);
+});
+
 test('outside proxy mode, while disconnected, and where nothing answers, nothing is started', async t => {
   const { apps, entry, program, started, proxy, closeProxy } = await createDesktop(t);
   program('curl');

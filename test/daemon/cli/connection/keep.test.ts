@@ -69,6 +69,20 @@ test('reverts a change without an answer, and when the terminal is gone', async 
   await until(() => values.mode === 'warp');
 });
 
+test('says that a change could not be reverted yet, and why', async t => {
+  const { home, values, onTerminal } = await setUp(t, ({ value }) => {
+    if (value === 'warp') throw new Problem('tunnel-cli-failed', 'It hangs.');
+  });
+  const child = await onTerminal(['mode', 'doh', '--confirm-within', '1']);
+  const { code, stdout } = await ended(child);
+  assert.equal(code, 1);
+  assert.match(stdout, /Mode could not be reverted yet: It hangs\..*tried again/);
+  assert.doesNotMatch(stdout, /was reverted/);
+  const { stderr } = await culvert(home, ['revert']);
+  assert.match(stderr, /It hangs/);
+  assert.equal(values.mode, 'doh');
+});
+
 test('asks for every setting that can cut a user off, and reverts it after a no', async t => {
   const { values, daemon, listed, onTerminal } = await setUp(t);
   const routes = listed();

@@ -278,6 +278,22 @@ test('a failure is reported, and tried again with the next change of the network
   assert.deepEqual([memory.values.connected, (await networks().read()).problem], [true, null]);
 });
 
+test('what can not be read is not compared: a rule waits, and the protection that it lowered returns later', async t => {
+  const { go, networks, memory, words } = stage(t);
+  await go(home);
+  memory.readable = false;
+  await networks().set({ document: RULES });
+  await networks().answer({ rule: 'home', answer: 'always' });
+  memory.readable = true;
+  words();
+  assert.deepEqual(await go(home), ['setMode doh'], 'the mode was not taken for what it had been');
+  memory.readable = false;
+  await go(other);
+  memory.readable = true;
+  await go(other);
+  assert.deepEqual([memory.values.connected, memory.values.mode], [true, 'warp']);
+});
+
 test('protection that a rule lowered returns also where the change took effect and failed, and after a restart in between', async t => {
   const { go, networks, memory, words, restart } = stage(t);
   await go(home);
