@@ -36,6 +36,7 @@ const KINDS: Record<ProblemCode, [status: number, title: string]> = {
   'cli-missing': [409, 'Tunnel CLI missing'],
   'cli-too-old': [409, 'Tunnel CLI too old'],
   'service-stopped': [409, 'Tunnel service stopped'],
+  'service-hangs': [409, 'Tunnel service does not answer'],
   'terms-not-accepted': [409, 'Terms not accepted'],
   'not-registered': [409, 'Not registered'],
   'not-authorized': [409, 'Not authorized'],

@@ -114,6 +114,7 @@ export const endpoints = {
       'cli-missing',
       'cli-too-old',
       'service-stopped',
+      'service-hangs',
       'terms-not-accepted',
       'not-authorized',
       'tunnel-cli-failed',

@@ -13,6 +13,9 @@ export interface LimitedChange extends ChangeOptions {
   value: string | null;
 }
 
+/** A command that ended so may have done its work before. */
+const UNCERTAIN: readonly Problem['code'][] = ['tunnel-cli-timeout', 'service-hangs', 'service-stopped'];
+
 export function createMaker(store: ChangeStore, clock: () => Clock) {
   return {
     /** Makes a change that stays. It replaces one of the same subject that would revert. */
@@ -37,8 +40,7 @@ export function createMaker(store: ChangeStore, clock: () => Clock) {
           store.fail(subject, error, 'now');
           throw error.problem;
         }
-        // a command that was killed may have done its work before
-        const isUncertain = error instanceof Problem && error.code === 'tunnel-cli-timeout';
+        const isUncertain = error instanceof Problem && UNCERTAIN.includes(error.code);
         store.note(subject, (isUncertain && limited()) || before);
         throw error;
       }

@@ -34,8 +34,11 @@ export function knownNow({ state, tunnel }: Pick<FeatureContext, 'state' | 'tunn
   return { ...state.snapshot(), stale: tunnel.stale() };
 }
 
-/** The part of a snapshot that has a subject's value. The status has none that could be stale: a listener reports it. */
-const partOf = (subject: Subject): StalePart['part'] => (subject === 'routes' ? 'splitTunnel' : 'settings');
+/** The part of a snapshot that has a subject's value. */
+function partOf(subject: Subject): StalePart['part'] {
+  if (subject === 'connection') return 'status';
+  return subject === 'routes' ? 'splitTunnel' : 'settings';
+}
 
 export function valueNotRead(): Problem {
   return new Problem('tunnel-cli-failed', message('The tunnel client does not report the current value.'));
@@ -44,11 +47,11 @@ export function valueNotRead(): Problem {
 /** The value that is set now; null if the tunnel CLI did not report it, or may have another one by now. */
 export function currentValue(subject: Subject, snapshot: Known): Value | null {
   const { status, settings, splitTunnel } = snapshot;
+  if (snapshot.stale.some(({ part }) => part === partOf(subject))) return null;
   if (subject === 'connection') {
     if (status.blocked || status.state === 'unknown') return null;
     return { subject, value: status.state !== 'disconnected' && status.state !== 'disconnecting' };
   }
-  if (snapshot.stale.some(({ part }) => part === partOf(subject))) return null;
   if (subject === 'routes') {
     const { mode, ips, hosts } = splitTunnel;
     // the lists are empty before they were ever read, too

@@ -69,6 +69,7 @@ export function createHearing(options: {
     }
     record(text);
     store.status(status, text);
+    reader.statusHeard();
     if (status.reason?.code === 'SettingsChanged') changes.settingsAnnounced();
   }
 

@@ -140,6 +140,7 @@ export function createTunnel(options: Options): Tunnel {
     async stop() {
       stopped = true;
       changes.stop();
+      reader.stop();
       tracker.stop();
       await Promise.all([watch.stop(), runner.stop()]);
     },
@@ -170,6 +171,7 @@ export function createTunnel(options: Options): Tunnel {
     const cli = await tracker.current();
     if (stopped) return;
     store.reset();
+    reader.statusHeard();
     reader.expireAll();
     state.set('tunnelCli', {
       available: cli !== null,

@@ -38,6 +38,7 @@ const NAMES: { [code in ProblemCode]?: ErrorName } = {
   'cli-missing': 'Refused',
   'cli-too-old': 'Refused',
   'service-stopped': 'Refused',
+  'service-hangs': 'Refused',
   'terms-not-accepted': 'Refused',
   'not-registered': 'Refused',
   'unsupported-by-cli': 'Refused',

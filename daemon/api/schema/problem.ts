@@ -34,6 +34,7 @@ export const PROBLEM_CODES = [
   'cli-missing',
   'cli-too-old',
   'service-stopped',
+  'service-hangs',
   'terms-not-accepted',
   'not-registered',
   'not-authorized',

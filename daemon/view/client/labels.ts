@@ -101,6 +101,7 @@ export function setupText(blocked: Blocked, { _ }: Translator, version: string |
         ? fill(_('Cloudflare WARP is too old: install version %s or newer.'), OLDEST_CLIENT)
         : fill(_('Cloudflare WARP %s is too old: install version %s or newer.'), version, OLDEST_CLIENT),
     'service-stopped': _('The WARP service is not running.'),
+    'service-hangs': _('The WARP service is running, but does not answer.'),
     'terms-not-accepted': _('The terms of service have not been accepted.'),
     'not-registered': _('This device is not set up.'),
     'not-authorized': _('You can’t change WARP on this computer.'),
@@ -129,6 +130,7 @@ export function nextStep(code: ProblemCode): string | null {
   const steps: { [code in ProblemCode]?: string } = {
     'cli-missing': 'Install Cloudflare WARP (culvert doctor shows how), or try Culvert without it: culvert --demo',
     'service-stopped': 'Start it with: sudo systemctl enable --now warp-svc',
+    'service-hangs': 'Restart it with: sudo systemctl restart warp-svc',
     'terms-not-accepted': 'Read and accept them with: culvert account accept-terms',
     'not-registered': 'Register this device with: culvert account register',
   };

@@ -73,6 +73,17 @@ export function setupView(
         ],
         commands: [{ purpose: _('Or in a terminal:'), command: 'sudo systemctl enable --now warp-svc' }],
       };
+    case 'service-hangs':
+      return {
+        ...none,
+        icon: 'culvert-service-stopped-symbolic',
+        title: _('The WARP service does not answer'),
+        description: setupText(setup, tr),
+        buttons: [{ label: _('Run Checks'), command: goTo('checks') }],
+        commands: [
+          { purpose: _('To restart it, run this in a terminal:'), command: 'sudo systemctl restart warp-svc' },
+        ],
+      };
     case 'terms-not-accepted':
       return {
         ...none,

@@ -55,6 +55,7 @@ const BLOCKED: readonly string[] = [
   'cli-missing',
   'cli-too-old',
   'service-stopped',
+  'service-hangs',
   'terms-not-accepted',
   'not-registered',
   'not-authorized',

@@ -13,6 +13,7 @@ function sentences(tr: Translator): { [code: string]: string | undefined } {
     'cli-missing': setupText('cli-missing', tr),
     'cli-too-old': setupText('cli-too-old', tr),
     'service-stopped': setupText('service-stopped', tr),
+    'service-hangs': setupText('service-hangs', tr),
     'terms-not-accepted': setupText('terms-not-accepted', tr),
     'not-registered': setupText('not-registered', tr),
     'not-authorized': setupText('not-authorized', tr),

@@ -3,7 +3,7 @@ import type { ActionRequest } from '../../api/actions.ts';
 import type { CommandOutput } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
 import type { CliTracker } from '../cli/cli-info.ts';
-import { blockedBy, blockedProblem, failureIn, outputText, problemOf } from '../cli/failures.ts';
+import { blockedBy, blockedProblem, failureIn, isUncertain, outputText, problemOf } from '../cli/failures.ts';
 import type { Runner } from '../cli/run.ts';
 import type { Terms } from '../cli/terms.ts';
 import { type Capabilities, NEWEST } from '../cli/version.ts';
@@ -50,15 +50,14 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
       write: true,
     });
     const failure = failureIn(finished);
-    // a command that was killed may have done its work before
-    if (!failure || finished.timedOut) {
+    if (!failure || isUncertain(failure)) {
       reader.expire('devices');
       reader.expireChanged(plan.changes);
       changes.add(plan.changes);
     }
     if (!failure) {
       store.setAuthorized(true);
-      store.clearBlocked('service-stopped', 'terms-not-accepted');
+      store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted');
       watch.retry();
       return finished.output;
     }
@@ -66,7 +65,13 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
     // a policy may lock settings and the switch; a user who may not even connect may do nothing
     if (reason === 'not-authorized') {
       if (request.action === 'connect') store.setAuthorized(false);
-    } else if (reason) store.setBlocked(reason, outputText(finished));
+    } else if (reason) reader.suspect(reason, outputText(finished));
+    if (request.action === 'deleteRegistration' && isUncertain(failure)) {
+      // release 2025.7 can lose its connection while it answers
+      await reader.readLatest('registration');
+      await reader.read('status');
+      if (state.snapshot().account.registered === false) return finished.output;
+    }
     throw problemOf(`the action ${request.action}`, failure, finished);
   }
 

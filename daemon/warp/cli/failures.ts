@@ -9,7 +9,7 @@ import type { Finished } from './run.ts';
 /** The failure of a finished command, or null. */
 export function failureIn({ output, notStarted, timedOut }: Finished): Failure | null {
   if (notStarted) return { kind: 'cli-missing', code: null, message: output.stderr };
-  if (timedOut) return { kind: 'failed', code: null, message: 'no answer in time' };
+  if (timedOut) return { kind: 'service-hangs', code: null, message: 'no answer in time' };
   return failureOf(output);
 }
 
@@ -17,6 +17,21 @@ export function failureIn({ output, notStarted, timedOut }: Finished): Failure |
 export function blockedBy({ kind }: Failure): Blocked | null {
   return kind in HINTS ? (kind as Blocked) : null;
 }
+
+/** Failures of which it is certain that the command changed nothing. */
+const REFUSALS: readonly Failure['kind'][] = [
+  'cli-missing',
+  'cli-too-old',
+  'terms-not-accepted',
+  'not-registered',
+  'not-authorized',
+  'not-connected',
+  'unsupported',
+  'argument',
+];
+
+/** True for a failed command that may have done its work all the same. */
+export const isUncertain = ({ kind }: Failure): boolean => !REFUSALS.includes(kind);
 
 /** The answer of a finished command, or the reason of its failure. */
 export function outputText({ output }: Finished): string {
@@ -37,6 +52,7 @@ export function problemOf(what: string, failure: Failure, { output, timedOut }: 
     case 'cli-missing':
     case 'cli-too-old':
     case 'service-stopped':
+    case 'service-hangs':
     case 'terms-not-accepted':
     case 'not-registered':
     case 'not-authorized': {
@@ -76,6 +92,7 @@ const HINTS: Record<Blocked, string> = {
   'cli-missing': 'Install the Cloudflare WARP client, or try the emulator: culvert --demo.',
   'cli-too-old': 'It is at https://pkg.cloudflareclient.com/',
   'service-stopped': 'Start it: sudo systemctl enable --now warp-svc',
+  'service-hangs': 'Restart it: sudo systemctl restart warp-svc',
   'terms-not-accepted':
     'Read them at https://www.cloudflare.com/application/terms/ and agree with the action acceptTerms.',
   'not-registered': 'Register it with the action register.',

@@ -118,9 +118,13 @@ const KINDS_BY_CODE = new Map<string, Failure['kind']>(
 
 /** In this order: the first that matches decides. Wordings from recordings and from strings in released binaries. */
 const KINDS_BY_TEXT: [RegExp, Failure['kind']][] = [
-  [/Unable to connect to the CloudflareWARP daemon|daemon is not running/i, 'service-stopped'],
-  [/Failed to communicate with WARP service|Error communicating with daemon/i, 'service-stopped'],
-  [/daemon connection lost/i, 'service-stopped'],
+  [/Unable to connect to the CloudflareWARP daemon|daemon is not running|daemon connection lost/i, 'service-stopped'],
+  [
+    /communicat(?:e|ing) with (?:WARP service|daemon)\b.*(?:No such file|Connection refused|broken pipe)/i,
+    'service-stopped',
+  ],
+  [/Failed to communicate with WARP service|Error communicating with daemon/i, 'service-hangs'],
+  [/\bIPC (?:call|session|channel)\b.*(?:time|no longer valid|hung)/i, 'service-hangs'],
   [/accept the WARP Terms of Service|^Accept Terms of Service .*\[y\/N\]/im, 'terms-not-accepted'],
   [/\b(Missing registration|Registration Missing)\b/i, 'not-registered'],
   [/Operation not authorized/i, 'not-authorized'],

@@ -25,6 +25,7 @@ export function parseStatus(printed: Printed): StatusReading {
     case 'cli-missing':
     case 'cli-too-old':
     case 'service-stopped':
+    case 'service-hangs':
     case 'terms-not-accepted':
     case 'not-authorized':
       return { ...UNKNOWN, blocked: failure.kind };

@@ -59,6 +59,7 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
       case 'cli-missing':
       case 'cli-too-old':
       case 'service-stopped':
+      case 'service-hangs':
       case 'terms-not-accepted':
         return false;
       case 'not-registered':

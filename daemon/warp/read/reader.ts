@@ -1,15 +1,16 @@
 // Reads parts from the tunnel CLI when they are outdated: each part once at a time, and none without need.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { CommandOutput, SplitTunnel, StalePart } from '../../api/schema.ts';
+import type { Blocked, CommandOutput, SplitTunnel, StalePart } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
 import type { CliTracker } from '../cli/cli-info.ts';
 import { blockedBy, failureIn, outputText } from '../cli/failures.ts';
 import { isExtra, LISTS, READ_LIMIT_MS, type Read, readArgv } from '../cli/read-commands.ts';
 import type { Finished, Runner } from '../cli/run.ts';
 import type { Form } from '../listen/watch.ts';
-import { parseStatus } from '../parse/status.ts';
+import { parseStatus, parseStatusText } from '../parse/status.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
+import { createDoubt } from './doubt.ts';
 import { createParts, SNAPSHOT_READS, ttlOf } from './parts.ts';
 
 export interface Reader {
@@ -31,6 +32,15 @@ export interface Reader {
   expireChanged(parts: readonly Read[]): void;
   /** True while a part that an action changed has not been read since. */
   hasUnreadChanges(): boolean;
+  /**
+   * A command was refused in a way that blocks the tunnel CLI as a whole. The status is read once: it may refute that, and
+   * the status of a living listener counts until then.
+   */
+  suspect(blocked: Blocked, raw: string): void;
+  /** The listener reported a status. */
+  statusHeard(): void;
+  /** Ends the questions that a failed read of the status begins. */
+  stop(): void;
   /** Everything: another CLI, or another registration. */
   expireAll(): void;
 }
@@ -53,6 +63,10 @@ export function createReader(options: Options): Reader {
   const { state, store, tracker, runner, listening } = options;
   const parts = createParts(state, store, listening);
   const { fresh, isDue } = parts;
+  /** A listening child lives, and has reported a status. */
+  const isHeard = () => store.hasStatus() && listening() !== null && listening() !== 'poll';
+  // without a living child, the next one reports whether the service is back
+  const doubt = createDoubt(() => void (listening() === null ? doubt.blocked() : read('status')));
   const underWay = new Map<Read, Promise<void>>();
   const startedAt = new Map<Read, number>();
 
@@ -92,10 +106,9 @@ export function createReader(options: Options): Reader {
     // a block from before a change may be over
     const blocked = failure && !fresh.expiredSince(part, began) && blockedBy(failure);
     // some accounts may not read some parts; only without the settings nothing else makes sense
-    if (blocked && (blocked !== 'not-authorized' || part === 'settings'))
-      store.setBlocked(blocked, outputText(finished));
+    if (blocked && (blocked !== 'not-authorized' || part === 'settings')) suspect(blocked, outputText(finished));
     if (!failure && part === 'settings') store.clearBlocked('not-authorized');
-    if (!failure && store.clearBlocked('service-stopped', 'terms-not-accepted')) options.onReachable();
+    if (!failure && store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted')) options.onReachable();
     // the settings list the split tunnel in full: as long as it stays the same, so do the lists that were read before
     if (part === 'settings' && splitTunnel.mode) {
       const changed = changedLists(splitTunnel, state.snapshot().splitTunnel);
@@ -103,13 +116,37 @@ export function createReader(options: Options): Reader {
     }
   };
 
+  const suspect = (blocked: Blocked, raw: string) => {
+    const isMine = blocked === 'not-authorized' || blocked === 'not-registered';
+    const isNew = state.snapshot().status.blocked !== blocked;
+    if (isMine || !isHeard()) store.setBlocked(blocked, raw);
+    // a child that starts is about to report the status
+    if (!isNew || blocked === 'not-authorized' || !(isHeard() || listening() === 'poll')) return;
+    if (!isMine) doubt.suspect();
+    // a read under way may have been answered before
+    void (underWay.get('status') ?? Promise.resolve()).then(() => read('status'));
+  };
+
+  /** @returns whether an output without a status leaves the last one in force */
+  const isDoubtful = (blocked: Blocked | null): boolean => {
+    if (blocked === null && isHeard()) return true;
+    if (blocked === null || blocked === 'service-hangs')
+      return doubt.failed() && state.snapshot().status.state !== 'unknown';
+    if (blocked !== 'not-authorized') doubt.blocked();
+    return false;
+  };
+
   const takeStatus = (finished: Finished) => {
-    const status = parseStatus(finished.output);
+    const failure = failureIn(finished);
+    const answer = parseStatus(finished.output);
+    const status = { ...answer, blocked: answer.blocked ?? (failure && blockedBy(failure)) };
     const understood = status.state !== 'unknown';
     if (understood) fresh.read('status', ttlOf('status', listening()));
     else fresh.failed('status');
-    // an answer without a status does not outweigh a living listener
-    if (!understood && !status.blocked && store.hasStatus() && listening() && listening() !== 'poll') return;
+    // a word that is not known yet is an answer as well
+    const isWord = parseStatusText(finished.output.stdout) !== null && !isHeard();
+    if (understood || isWord) doubt.answered();
+    else if (isDoubtful(status.blocked)) return;
     state.record('status', finished.output);
     if (understood && state.snapshot().status.state !== status.state) fresh.expire('tunnelStats', 'localNetworkAccess');
     if (status.blocked && !understood) store.setBlocked(status.blocked, outputText(finished));
@@ -130,7 +167,11 @@ export function createReader(options: Options): Reader {
   return {
     isDue,
     isFresh: () => !isDue('status') && parts.stale().length === 0,
-    stale: parts.stale,
+    stale(reads) {
+      const ageMs = doubt.ageMs();
+      const stale = parts.stale(reads);
+      return ageMs === null || reads ? stale : [...stale, { part: 'status', ageSeconds: Math.round(ageMs / 100) / 10 }];
+    },
     read,
     readLatest,
     async readStale(spoken) {
@@ -153,6 +194,9 @@ export function createReader(options: Options): Reader {
       if (changed.includes('settings')) options.onSettingsAge();
     },
     hasUnreadChanges: parts.hasUnreadChanges,
+    suspect,
+    statusHeard: doubt.answered,
+    stop: doubt.stop,
     expireAll,
   };
 }

@@ -316,3 +316,112 @@ test('an empty answer does not override the status of the listener', async t => 
   await tunnel.refresh('all');
   assert.equal(status().state, 'connected');
 });
+
+/** A service that is up, with a living listener that is silent after its first word; other commands are in `$@`. */
+const quiet = (commands: string) => `case "$*" in
+  --version) echo "warp-cli 2026.7.1377.0";;
+  *-l*) echo '{"status":"Connected","reason":"NetworkHealthy"}'; exec sleep 60;;
+  ${commands}
+esac`;
+const CONNECTED = `*status) echo '{"status":"Connected","reason":"NetworkHealthy"}';;`;
+const TIMEOUT = 'Error communicating with daemon: The IPC call hit a timeout and could not be processed';
+
+for (const [kind, words, code] of [
+  ['an IPC time-out', TIMEOUT, 'service-hangs'],
+  [
+    'an IPC session that ended',
+    'Error communicating with daemon: Critical error processing the callbacks and the IPC session is no longer valid',
+    'service-hangs',
+  ],
+  [
+    'a refused connection',
+    'Unable to connect to the CloudflareWARP daemon: Connection refused (os error 111)',
+    'service-stopped',
+  ],
+  [
+    'a prompt for the terms',
+    'Please accept the WARP Terms of Service by running this command in a TTY',
+    'terms-not-accepted',
+  ],
+  ['a missing registration', 'Error: Missing registration. Try running: "warp-cli registration new"', 'not-registered'],
+] as const)
+  test(`one command that ends in ${kind} does not outweigh the status`, async t => {
+    const { tunnel, status, events } = await startTunnel(t, {
+      fake: quiet(`${CONNECTED}\n*disconnect) echo '${words}' >&2; exit 1;;`),
+    });
+    await until(() => status().state === 'connected');
+    await assert.rejects(tunnel.runAction({ action: 'disconnect' }), problem(code));
+    await until(() => status().blocked === null && status().state === 'connected');
+    const states = events.flatMap(({ event, data }) => (event === 'status' ? [(data as { state: string }).state] : []));
+    assert.deepEqual(
+      states.filter(state => state !== 'connected'),
+      [],
+    );
+  });
+
+test('a service that hangs is shown as such after several failures, and its return is noticed although nobody says so', async t => {
+  const { tunnel, status, place } = await startTunnel(t, {
+    fake: quiet(`*status) [ -e "$0-up" ] && echo '{"status":"Disconnected","reason":"Manual"}' || { echo '${TIMEOUT}' >&2; exit 1; };;
+      *disconnect) echo '${TIMEOUT}' >&2; exit 1;;`),
+  });
+  await until(() => status().state === 'connected');
+  const refused = problem('service-hangs', ({ extras, message }) => {
+    return /running, but does not answer/.test(message) && /systemctl restart warp-svc/.test(extras.hint ?? '');
+  });
+  await assert.rejects(tunnel.runAction({ action: 'disconnect' }), refused);
+  assert.equal(status().state, 'connected', 'one failure is no state');
+  await until(() => tunnel.stale().some(({ part }) => part === 'status'));
+  await until(() => status().blocked === 'service-hangs');
+  assert.equal(status().state, 'unknown');
+  writeFileSync(join(place.path, 'warp-cli-up'), '');
+  await until(() => status().state === 'disconnected' && status().blocked === null);
+});
+
+for (const isGone of [true, false])
+  test(`a registration that is ${isGone ? 'gone' : 'still there'} after a deletion without an answer is read`, async t => {
+    const missing = `echo '{"code":"MissingRegistration","error":"Missing registration."}'`;
+    const present = `echo '{"id":"0a","account":{"type":"free","id":"0b"}}'`;
+    const { tunnel, state } = await startTunnel(t, {
+      fake: quiet(`*'registration delete') touch "$0-deleted"; echo '${TIMEOUT}' >&2; exit 1;;
+        *'registration show') [ ${isGone ? '-e "$0-deleted"' : '-e /nowhere'} ] && ${missing} || ${present};;
+        ${isGone ? `*status) ${missing};;` : CONNECTED}`),
+    });
+    await tunnel.refresh('all');
+    const deletion = tunnel.runAction({ action: 'deleteRegistration' });
+    if (isGone) await deletion;
+    else await assert.rejects(deletion, problem('service-hangs'));
+    await until(
+      () => state.snapshot().account.registered === !isGone && state.snapshot().status.blocked !== 'service-hangs',
+    );
+  });
+
+test('a write that failed without a refusal has what it may have changed read again', async t => {
+  const { tunnel, state, place } = await startTunnel(t, {
+    fake: quiet(`${CONNECTED}
+      *settings) [ -e "$0-doh" ] && echo 'Mode: DnsOverHttps' || echo 'Mode: Warp';;
+      *'mode doh') touch "$0-doh"; echo '${TIMEOUT}' >&2; exit 1;;`),
+  });
+  await until(() => state.snapshot().settings.Mode === 'warp');
+  await assert.rejects(tunnel.runAction({ action: 'setMode', value: 'doh' }), problem('service-hangs'));
+  assert.ok(existsSync(join(place.path, 'warp-cli-doh')));
+  await until(() => state.snapshot().settings.Mode === 'doh');
+});
+
+test('a crash while the status is polled is neither a state nor an event', async t => {
+  const { tunnel, status, events, place, runs } = await startTunnel(t, {
+    fake: `case "$*" in
+      --version) echo "warp-cli 2026.7.1377.0";;
+      *-l*) exit 0;;
+      *status) [ -e "$0-crash" ] && { echo "thread 'main' panicked: failed printing to stdout: Broken pipe" >&2; exit 101; }
+        echo '{"status":"Connected","reason":"NetworkHealthy"}';;
+    esac`,
+  });
+  await until(() => status().state === 'connected');
+  const reads = () => runs().filter(run => run.endsWith('status') && !run.includes('-l')).length;
+  const before = [reads(), events.filter(({ event }) => event === 'status').length] as const;
+  writeFileSync(join(place.path, 'warp-cli-crash'), '');
+  await until(() => tunnel.stale().some(({ part }) => part === 'status'));
+  assert.deepEqual([status().state, events.filter(({ event }) => event === 'status').length], ['connected', before[1]]);
+  await until(() => status().state === 'unknown', 'after several failures it is unknown');
+  assert.ok(reads() >= before[0] + 3);
+});

@@ -125,7 +125,7 @@ test('each state of the tunnel keeps its name', () => {
 });
 
 test('a step that only the user can do comes before the state of the tunnel', () => {
-  for (const blocked of ['not-registered', 'terms-not-accepted', 'service-stopped'] as const) {
+  for (const blocked of ['not-registered', 'terms-not-accepted', 'service-stopped', 'service-hangs'] as const) {
     const { State, Reason, CanToggle } = of({ status: { state: 'unable', blocked }, killSwitch: BLOCKING });
     assert.deepEqual([State, Reason, CanToggle], ['needs-you', blocked, false]);
   }

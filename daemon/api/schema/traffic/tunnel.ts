@@ -18,6 +18,8 @@ export const Blocked = z.enum([
   'cli-missing',
   'cli-too-old',
   'service-stopped',
+  /** It runs and does not answer. */
+  'service-hangs',
   'terms-not-accepted',
   'not-registered',
   'not-authorized',

@@ -84,6 +84,12 @@ export const service: Check = {
         return notApplicable(message('Cloudflare WARP is too old'));
       case 'service-stopped':
         return problem([await unitEvidence(world)], message('The WARP service is not running.'), START);
+      case 'service-hangs':
+        return problem(
+          [await unitEvidence(world)],
+          message('The WARP service is running, but does not answer. Restart it.'),
+          RESTART_WARP,
+        );
       case 'terms-not-accepted':
         return problem(
           [message('warp-cli asks you to accept the terms of service')],

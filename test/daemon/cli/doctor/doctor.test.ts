@@ -52,6 +52,7 @@ test('with a healthy daemon, the checks of Culvert find no problem', async t => 
 for (const [blocked, id, says, fix] of [
   ['cli-missing', 'tunnel-cli', /Install Cloudflare WARP/, /^(commands|open)$/], // by distribution
   ['service-stopped', 'service', /is not running/, /^commands$/],
+  ['service-hangs', 'service', /Restart it/, /^commands$/],
   ['terms-not-accepted', 'service', /terms of service/, /^action$/],
   ['not-registered', 'service', /not registered/, /^action$/],
   ['not-authorized', 'service', /administrator/, /^none$/],

@@ -63,6 +63,14 @@ const CASES: [name: string, finished: Finished, code: string, detail: RegExp][] 
     /WARP service is not running/,
   ],
   [
+    'has a service that hangs',
+    finished({
+      stderr: 'Error communicating with daemon: The IPC call hit a timeout and could not be processed',
+    }),
+    'service-hangs',
+    /is running, but does not answer/,
+  ],
+  [
     'has no registration',
     finished({ stderr: 'Error: Missing registration. Try running: "warp-cli registration new"' }),
     'not-registered',

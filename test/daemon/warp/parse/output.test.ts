@@ -30,6 +30,7 @@ test('every recorded refusal is a failure of its kind', () => {
     failed: 3,
     'not-authorized': 5,
     'not-registered': 2,
+    'service-hangs': 2,
     'service-stopped': 2,
     'terms-not-accepted': 4,
     unsupported: 3,
