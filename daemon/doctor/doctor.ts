@@ -30,7 +30,9 @@ export function createDoctor(
     if (event !== 'status') return;
     clearTimeout(timer);
     generation += 1;
-    const { state: now, blocked } = state.snapshot().status;
+    const { state: now, blocked, reason } = state.snapshot().status;
+    // it took some seconds to find out
+    if (reason?.code === 'ConnectIgnored') return diagnose();
     if (blocked || now === 'disconnected' || now === 'disconnecting') {
       state.set('diagnosis', null);
       return;

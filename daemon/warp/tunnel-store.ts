@@ -20,6 +20,11 @@ export interface TunnelStore {
   setAuthorized(authorized: boolean): void;
   /** True if a status was published since the last `reset` or `markStatusStale`. */
   hasStatus(): boolean;
+  /**
+   * The tunnel CLI accepted to connect some seconds ago. A status that still says "turned off by hand" is then one that it does not
+   * mean; until the tunnel moves, or is turned off.
+   */
+  connectIgnored(ignored: boolean): void;
   /** No listener confirms the published status anymore. */
   markStatusStale(): void;
   /** The executable changed: discards everything learned from the old one. */
@@ -37,6 +42,13 @@ export interface TunnelStore {
   account(): { registration: RegistrationReading; devices: Device[] } | null;
 }
 
+/** No state of the tunnel CLI: nixpkgs issue 560833, release 2026.7.1343. */
+const IGNORED = { code: 'ConnectIgnored', text: 'WARP accepted, but did not connect' };
+
+function isByHand({ state, reason }: StatusReading): boolean {
+  return state === 'disconnected' && (reason === null || reason.code === 'Manual');
+}
+
 export function createTunnelStore(state: State): TunnelStore {
   const account = createAccountStore(state);
   const split = createSplitStore(state);
@@ -45,6 +57,7 @@ export function createTunnelStore(state: State): TunnelStore {
   let blocker: Blocked | null = null;
   let authorized = true;
   let hasStatus = false;
+  let ignored = false;
   let proxyPort: number | null = null;
   let textSettings: Settings = {};
   let { trustedSsids, virtualNetworks, localNetworkAccess } = NO_OPTIONS;
@@ -53,7 +66,8 @@ export function createTunnelStore(state: State): TunnelStore {
     const before = state.snapshot().status;
     const blocked = reading.blocked ?? blocker ?? (authorized ? null : 'not-authorized');
     const same = before.state === reading.state && before.blocked === blocked;
-    state.set('status', { ...reading, blocked, since: same ? before.since : new Date().toISOString(), raw });
+    const reason = ignored && isByHand(reading) ? IGNORED : reading.reason;
+    state.set('status', { ...reading, reason, blocked, since: same ? before.since : new Date().toISOString(), raw });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
   };
 
@@ -77,6 +91,7 @@ export function createTunnelStore(state: State): TunnelStore {
       reading = next;
       raw = text;
       hasStatus = true;
+      ignored &&= isByHand(next);
       // a message of the listener proves that nothing blocks it; it proves nothing about the right to read settings
       if (blocker !== 'not-authorized') blocker = null;
       publishStatus();
@@ -99,6 +114,11 @@ export function createTunnelStore(state: State): TunnelStore {
     setAuthorized(now) {
       if (authorized === now) return;
       authorized = now;
+      publishStatus();
+    },
+    connectIgnored(now) {
+      if (now === ignored || (now && !isByHand(reading))) return;
+      ignored = now;
       publishStatus();
     },
     hasStatus: () => hasStatus,

@@ -74,6 +74,8 @@ interface Options {
   onSettingsAge?: () => void;
   /** Time limit for the local proxy's answer (default 30 s). */
   proxyLimitMs?: number;
+  /** Time after which a tunnel that was to connect and did not move is reported (default 5 s). */
+  ignoredMs?: number;
 }
 
 const ADOPT_AGAIN_MS = 1000;
@@ -130,6 +132,7 @@ export function createTunnel(options: Options): Tunnel {
     adopt,
     stopped: () => stopped,
     proxyLimitMs: options.proxyLimitMs,
+    ignoredMs: options.ignoredMs,
   });
 
   return {

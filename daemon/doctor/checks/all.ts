@@ -20,6 +20,7 @@ import { captivePortal, noTraffic, proxyDead, reachability } from './network/rea
 import { containerRanges, duplicateRules, ipv6Beside, routeOwners } from './network/routes.ts';
 import { clock } from './service/clock.ts';
 import { knowledgeFiles, knownIssues } from './service/issues.ts';
+import { serviceJournal } from './service/journal.ts';
 import { mdmFile } from './service/mdm.ts';
 import { nftFeatures } from './service/nft.ts';
 import { packageRepository } from './service/packages.ts';
@@ -31,6 +32,7 @@ import { organizationCertificate } from './service/trust.ts';
 export const CHECKS: readonly Check[] = [
   tunnelCli,
   service,
+  serviceJournal,
   registrationStuck,
   sessionExpiry,
   captivePortal,

@@ -15,6 +15,8 @@ import { type Plan, planAction } from './commands.ts';
 
 /** Connecting takes seconds; behind a captive portal, or without a network, it never ends. */
 const PROXY_LIMIT_MS = 30_000;
+/** A tunnel that is to come up moves at once; this is long also on a busy machine. */
+const IGNORED_MS = 5_000;
 
 interface Options {
   state: State;
@@ -30,12 +32,24 @@ interface Options {
   stopped(): boolean;
   /** Time limit for the local proxy's answer (default 30 s). */
   proxyLimitMs: number | undefined;
+  /** Time after which a tunnel that was to connect and did not move is reported (default 5 s). */
+  ignoredMs: number | undefined;
 }
 
 /** @returns `Tunnel.runAction` */
 export function createActionRunner(options: Options): (request: ActionRequest) => Promise<CommandOutput | null> {
   const { state, store, reader, tracker, runner, watch, changes, terms, adopt, stopped } = options;
+  let ignoring: NodeJS.Timeout | undefined;
   let enabling: Promise<CommandOutput | null> | undefined;
+
+  /** Finds out whether the tunnel CLI does what it accepted. */
+  function followConnect(action: ActionRequest['action']): void {
+    if (action !== 'connect' && action !== 'disconnect') return;
+    clearTimeout(ignoring);
+    store.connectIgnored(false);
+    if (action !== 'connect') return;
+    ignoring = setTimeout(() => !stopped() && store.connectIgnored(true), options.ignoredMs ?? IGNORED_MS).unref();
+  }
 
   async function execute(request: ActionRequest, plan: Plan, file: string): Promise<CommandOutput> {
     // only the status of a living listener is certain enough to refuse without asking
@@ -57,6 +71,7 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
     }
     if (!failure) {
       store.setAuthorized(true);
+      followConnect(request.action);
       store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted');
       watch.retry();
       return finished.output;

@@ -425,3 +425,28 @@ test('a crash while the status is polled is neither a state nor an event', async
   await until(() => status().state === 'unknown', 'after several failures it is unknown');
   assert.ok(reads() >= before[0] + 3);
 });
+
+test('a connection that was accepted and never begins is no disconnection by hand, until the tunnel moves', async t => {
+  const manual = 'Status update: Disconnected\nReason: Manual Disconnection';
+  const { tunnel, status, place } = await startTunnel(t, {
+    ignoredMs: 100,
+    fake: `case "$*" in
+      --version) echo "warp-cli 2026.7.1343.0";;
+      *-l*) echo '{"status":"Disconnected","reason":"Manual"}'; exec sleep 60;;
+      *status) [ -e "$0-up" ] && echo '{"status":"Connected","reason":"NetworkHealthy"}' || echo '${manual}';;
+      *connect) echo Success;;
+    esac`,
+  });
+  await until(() => status().reason?.code === 'Manual');
+  await tunnel.runAction({ action: 'connect' });
+  await until(() => status().reason?.code === 'ConnectIgnored');
+  await tunnel.refresh('all');
+  assert.equal(status().reason?.code, 'ConnectIgnored', 'the same status again changes nothing');
+  await tunnel.runAction({ action: 'disconnect' });
+  assert.equal(status().reason?.code, 'Manual');
+  await tunnel.runAction({ action: 'connect' });
+  await until(() => status().reason?.code === 'ConnectIgnored');
+  writeFileSync(join(place.path, 'warp-cli-up'), '');
+  await tunnel.refresh('all');
+  assert.deepEqual([status().state, status().reason], ['connected', null]);
+});

@@ -13,6 +13,7 @@ interface Setup {
   version?: string;
   faults?: string;
   connectMs?: number;
+  ignoredMs?: number;
   /** A shell script in place of the emulator. */
   fake?: string;
   accepted?: boolean;
@@ -49,6 +50,7 @@ export async function startTunnel(t: test.TestContext, options: Setup = {}) {
     acceptedTerms,
     state,
     log,
+    ...(options.ignoredMs === undefined ? {} : { ignoredMs: options.ignoredMs }),
   });
   t.after(async () => {
     await tunnel.stop();

@@ -5,6 +5,7 @@ import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../
 import type { Shown } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { stateLabel } from '../../../view/client/labels.ts';
+import { wordMessage } from '../../../view/message.ts';
 import { reasonText } from '../../../view/states/causes/causes.ts';
 import { explainedCause } from '../../../view/states/causes/diagnosis.ts';
 import { english } from '../../../view/translator.ts';
@@ -80,7 +81,7 @@ async function wait(context: Context, action: Direction, body: ActionRequest, se
       listen().catch(fail);
     });
     progress.end();
-    return conclude(context, action, { ending, shown, seconds });
+    return await conclude(context, action, { ending, shown, seconds });
   } finally {
     progress.end();
     clearTimeout(limit);
@@ -103,7 +104,7 @@ interface Outcome {
 }
 
 /** Prints how the waiting ended. @throws Failure, Unreachable */
-function conclude(context: Context, action: Direction, { ending, shown, seconds }: Outcome): number {
+async function conclude(context: Context, action: Direction, { ending, shown, seconds }: Outcome): Promise<number> {
   if (ending === 'stopped') {
     context.say(`Stopped waiting; the tunnel keeps ${action}ing.`);
     return EXIT.interrupted;
@@ -115,6 +116,8 @@ function conclude(context: Context, action: Direction, { ending, shown, seconds 
   }
   const wanted = `The tunnel did not ${action}`;
   if (shown.status.blocked) throw blockedFailure(wanted, shown);
+  if (shown.status.reason?.code === 'ConnectIgnored')
+    throw new Failure(`${shown.status.reason.text}.`, { hint: await journalText(context) });
   const cause = explainedCause(shown, english);
   throw new Failure(
     `${wanted}${ending === 'late' ? ` within ${seconds} s` : ''}. Its state is: ${phase(shown.status)}.`,
@@ -125,6 +128,24 @@ function conclude(context: Context, action: Direction, { ending, shown, seconds 
       ].join(' '),
     },
   );
+}
+
+/** What the journal of the service says about it. */
+async function journalText({ env, signal }: Context): Promise<string> {
+  const [{ createTools }, { causeInJournal, complaintsIn, readServiceJournal }] = await Promise.all([
+    import('../../../doctor/world/tools.ts'),
+    import('../../../doctor/world/journal.ts'),
+  ]);
+  try {
+    const lines = await readServiceJournal(createTools({ env, signal }));
+    const cause = causeInJournal(lines);
+    const said = cause ? [cause.line] : complaintsIn(lines);
+    if (said.length === 0) return 'The journal of its service has no error. See: culvert doctor';
+    const meaning = cause ? [wordMessage(cause.meaning, english)] : [];
+    return printable([...meaning, `Its journal: ${said.join(' / ')}`].join(' '));
+  } catch (error) {
+    return `${printable((error as Error).message)} See: culvert doctor`;
+  }
 }
 
 export type Progressed = 'reached' | 'failed' | 'doubtful' | 'pending';
@@ -140,7 +161,7 @@ export function createProgressTracker(action: Direction): (status: Status) => Pr
   let moved = false;
   return status => {
     if (status.state === goal) return 'reached';
-    if (status.blocked) return 'failed';
+    if (status.blocked || status.reason?.code === 'ConnectIgnored') return 'failed';
     if (status.state === moving) moved = true;
     if (status.state === 'unable') return 'doubtful';
     return moved && status.state === opposite ? 'failed' : 'pending';

@@ -4,6 +4,7 @@ import { type Check, labeled, message, notApplicable, notice, ok, problem, quote
 import { handlesDns, isConnected, modeOf, modeWord } from '../../world/facts.ts';
 import { LOCAL_PROXY } from '../../world/resolv-conf.ts';
 import type { World } from '../../world/world.ts';
+import { journalOf } from '../service/journal.ts';
 import { describeResolved, resolvedServers } from './dns.ts';
 
 /** The client did not understand the version, and writes /etc/resolv.conf instead. */
@@ -70,9 +71,6 @@ async function versionOf(world: World): Promise<{ major: number; minor: number; 
 }
 
 async function journalLine(world: World): Promise<string | null> {
-  const printed = await world.tools
-    .run('journalctl', ['-u', 'warp-svc', '-n', '400', '-o', 'cat', '--no-pager', '-q'])
-    .catch(() => null);
-  const line = printed?.stdout.split('\n').findLast(text => FILE_BASED.test(text));
-  return line?.trim() ?? null;
+  const lines = await journalOf(world).catch(() => []);
+  return lines.findLast(line => FILE_BASED.test(line)) ?? null;
 }

@@ -233,6 +233,14 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
     'registration-stuck',
     'clock',
   ],
+  // Culvert's own: the tunnel client gives no reason
+  [
+    ['ConnectIgnored'],
+    _('WARP accepted, but did not connect'),
+    _('The journal of its service may say why.'),
+    'checks',
+    'service-journal',
+  ],
   [
     ['FailedToConnectToDaemon', 'Maybe the daemon is not running?'],
     _('The WARP service is not running'),

@@ -55,7 +55,8 @@ export function findingWords(
 export function explainedCause(snapshot: Snapshot, tr: Translator): Cause | null {
   const cause = causeOf(snapshot, tr);
   const { diagnosis, status } = snapshot;
-  if (!cause || !diagnosis || status.state !== 'unable') return cause;
+  const isFailure = status.state === 'unable' || status.reason?.code === 'ConnectIgnored';
+  if (!cause || !diagnosis || !isFailure) return cause;
   const finding = findingWords(diagnosis, tr);
   const { sentence, remedy } = finding;
   const isCause = canBeCause(diagnosis.id) && (cause.checks === null || cause.checks.includes(diagnosis.id));

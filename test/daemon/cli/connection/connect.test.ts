@@ -1,5 +1,6 @@
 // `culvert connect`, `disconnect` and `toggle`: what is asked, what is waited for, and how it ends.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ConnectionState, Status } from '../../../../daemon/api/schema.ts';
 import { createProgressTracker } from '../../../../daemon/cli/commands/connection/connect.ts';
@@ -17,6 +18,7 @@ import {
   startOnTerminal,
   status,
 } from '../../../support/daemon/command.ts';
+import { withPrograms } from '../../../support/doctor/world.ts';
 
 /** Sets one status after another, each in its own turn, as the tunnel CLI's lines arrive. */
 function pass(state: State, ...statuses: Status[]): void {
@@ -107,6 +109,28 @@ test('connect --wait gives up after --timeout, and names the state it is in', as
   const { code, stderr } = await culvert(home, ['connect', '--wait', '--timeout', '1']);
   assert.equal(code, 1);
   assert.match(stderr, /did not connect within 1 s\. Its state is: Connecting: Setting up the tunnel\./);
+});
+
+test('connect --wait fails where the tunnel client accepts and does nothing, with the journal of its service', async t => {
+  const home = createHome(t);
+  const journal = join(import.meta.dirname, '../../../fixtures/journal/nft-missing.txt');
+  const { PATH } = withPrograms(t, { journalctl: `cat ${journal}` });
+  await startDaemon(t, home, state => {
+    state.set(
+      'status',
+      status('disconnected', { reason: { code: 'ConnectIgnored', text: 'WARP accepted, but did not connect' } }),
+    );
+    return undefined;
+  });
+  const { code, stderr } = await culvert(home, ['connect', '--wait'], '', { PATH });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^WARP accepted, but did not connect\.\s.*did not find the program nft.*trying to apply firewall rules/s,
+  );
+  const other = await culvert(home, ['status']);
+  assert.match(other.stdout, /WARP accepted, but did not connect/);
+  assert.doesNotMatch(other.stdout, /Turned off by hand/);
 });
 
 test('connect --wait ends on Ctrl+C with 130 and says that the tunnel goes on', async t => {

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { clock } from '../../../../daemon/doctor/checks/service/clock.ts';
 import { knowledgeFiles, knownIssues } from '../../../../daemon/doctor/checks/service/issues.ts';
+import { serviceJournal } from '../../../../daemon/doctor/checks/service/journal.ts';
 import { mdmFile } from '../../../../daemon/doctor/checks/service/mdm.ts';
 import { nftFeatures } from '../../../../daemon/doctor/checks/service/nft.ts';
 import { packageRepository } from '../../../../daemon/doctor/checks/service/packages.ts';
@@ -462,4 +463,47 @@ const PACKAGES: Case[] = [
   },
 ];
 
-export const SERVICE_CASES: Case[] = [...REGISTRATION, ...FILES, ...PACKAGES];
+const printed = (file: string) => `cat ${new URL(`../../../fixtures/journal/${file}.txt`, import.meta.url).pathname}`;
+const ignored = { status: { state: 'disconnected' as const, ...reason('ConnectIgnored', 'x') } };
+
+/** A tunnel that does not come up, and what `journalctl` prints or says. */
+const JOURNAL: Case[] = (
+  [
+    ['a service without nft', 'problem', printed('nft-missing'), /did not find the program nft.*/s],
+    ['a policy file that is a link', 'problem', printed('policy-is-a-link'), /symbolic link/],
+    [
+      'an API that can not be reached',
+      'problem',
+      printed('api-unreachable'),
+      /could not reach api\.cloudflareclient\.com/,
+    ],
+    [
+      'a client that is too old for the API',
+      'problem',
+      `echo 'JsonError(Error("no variant of enum ExcludeOrInclude found in flattened data"'`,
+      /Update WARP/,
+    ],
+    ['a journal without a known line', 'ok', printed('service-hangs'), /no error that Culvert knows/],
+    [
+      'a journal that this user may not read',
+      'unknown',
+      'echo "Hint: You are currently not seeing messages from other users." >&2',
+      /may not read/,
+    ],
+    [
+      'a secret in the journal',
+      'problem',
+      `echo 'API error for X: TimedOut token=eyJhbGciOiJIUzI1NiJ9.e30.c2VjcmV0'`,
+      /token=(?!eyJ)/,
+    ],
+  ] as const
+).map(([title, verdict, journalctl, shows]) => ({
+  check: serviceJournal,
+  how: 'programs',
+  title,
+  verdict,
+  shows,
+  world: t => world(t, { env: { ...ENV, ...withPrograms(t, { journalctl }) }, tunnel: snapshot(ignored) }),
+}));
+
+export const SERVICE_CASES: Case[] = [...REGISTRATION, ...FILES, ...PACKAGES, ...JOURNAL];

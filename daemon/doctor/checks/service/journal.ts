@@ -1,0 +1,29 @@
+// Looks in the journal of the WARP service for the reason why there is no tunnel: the tunnel client itself often gives none.
+import { N_ } from '../../../view/translator.ts';
+import { type Check, message, notApplicable, notice, ok, problem } from '../../check.ts';
+import { tunnelOf } from '../../world/facts.ts';
+import { causeInJournal, readServiceJournal } from '../../world/journal.ts';
+import type { World } from '../../world/world.ts';
+
+/** The journal is read once for all checks of a run. */
+export const journalOf = (world: World): Promise<string[]> =>
+  world.once('service-journal', () => readServiceJournal(world.tools));
+
+export const serviceJournal: Check = {
+  id: 'service-journal',
+  title: N_('Journal of the WARP service'),
+  group: 'service',
+  source: 'https://github.com/NixOS/nixpkgs/issues/560833',
+  cheap: true,
+  limitMs: 10_000,
+  async probe(world) {
+    const { status, tunnelCli } = tunnelOf(world);
+    if (!tunnelCli.available) return notApplicable(message('The tunnel CLI is not installed.'));
+    if (status.state === 'connected') return notApplicable(message('The tunnel is connected.'));
+    const cause = causeInJournal(await journalOf(world));
+    if (!cause) return ok(message('no error that Culvert knows, in the last ten minutes'));
+    // a tunnel that was turned off may have had the error before
+    const isWanted = status.state !== 'disconnected' || status.reason?.code === 'ConnectIgnored';
+    return (isWanted ? problem : notice)([message('journal: %s', cause.line)], cause.meaning);
+  },
+};
