@@ -80,26 +80,30 @@ export function forecast(
       const decision = own
         ? OWN
         : decide({ address, host: target.kind === 'host' ? target.value : null }, entries, snapshot);
-      const blocked = decision.tunnel === false && !own && isBlocked(address, snapshot.killSwitch);
       const route = 'route' in kernel ? kernel.route : null;
+      const { forecast, reason, entry } = decision;
+      const bypasses = (route ? route.tunnel : forecast) === false;
       return {
         address,
-        ...decision,
-        blocked,
+        tunnel: route && route.tunnel,
+        forecast,
+        reason,
+        entry,
+        blocked: bypasses && !own && isBlocked(address, snapshot.killSwitch),
         kernel: route,
         ...('problem' in kernel
           ? { kernelProblem: wordMessage(kernel.problem, english), wording: [kernel.problem] }
           : { kernelProblem: null }),
-        disagrees: route !== null && decision.tunnel !== null && route.tunnel !== decision.tunnel,
+        disagrees: route !== null && forecast !== null && route.tunnel !== forecast,
       };
     }),
   };
 }
 
-type Decision = Pick<WhyAddress, 'tunnel' | 'reason' | 'entry'>;
+type Decision = Pick<WhyAddress, 'reason' | 'entry'> & { forecast: boolean | null };
 
 /** No split tunnel decides about addresses of the machine itself. */
-const OWN: Decision = { tunnel: false, reason: 'own', entry: null };
+const OWN: Decision = { forecast: false, reason: 'own', entry: null };
 
 /** The kill switch blocks traffic outside the tunnel, except the local network where that is allowed. */
 function isBlocked(address: string, { active, allowLan }: Snapshot['killSwitch']): boolean {
@@ -112,8 +116,8 @@ function decide(
   entries: readonly Entry[],
   { status, settings, splitTunnel }: Known,
 ): Decision {
-  const none = (reason: WhyAddress['reason'], tunnel: boolean | null = false): Decision => ({
-    tunnel,
+  const none = (reason: WhyAddress['reason'], forecast: boolean | null = false): Decision => ({
+    forecast,
     reason,
     entry: null,
   });
@@ -124,8 +128,8 @@ function decide(
   if (splitTunnel.mode === null) return none('unknown', null);
   const entry = (host === null ? null : hostEntry(host, entries)) ?? narrowest(address, entries);
   const listed = entry !== null;
-  const tunnel = splitTunnel.mode === 'include' ? listed : !listed;
-  return { tunnel, reason: listed ? 'entry' : 'default', entry };
+  const forecast = splitTunnel.mode === 'include' ? listed : !listed;
+  return { forecast, reason: listed ? 'entry' : 'default', entry };
 }
 
 /** `example.com` matches itself alone, `*.example.com` every name below it (vendor documentation, split tunnels). */

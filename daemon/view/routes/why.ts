@@ -5,14 +5,42 @@ import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 
 export interface WhyText {
-  /** Its way, in one sentence. */
+  /** Its way, in one sentence: as the kernel says, else as it should be. */
   verdict: string;
-  /** The rule that decided. */
-  because: string;
   /** The kernel's answer. */
   kernel: string;
+  /** The rule that decides how it should be. */
+  because: string;
   /** A next step where forecast and kernel disagree. */
   advice: string | null;
+}
+
+/** The way of an address: the kernel's answer, else the forecast. */
+export function wayOf({ kernel, tunnel, forecast = tunnel }: WhyAddress): boolean | null {
+  return kernel ? kernel.tunnel : forecast;
+}
+
+/**
+ * What is known of a name without an address: why it has none, and the entry of the split tunnel that names it. Empty for a target
+ * with addresses.
+ */
+export function nameText(why: Why, tr: Translator): string[] {
+  const { _ } = tr;
+  const { addresses, target, resolveProblem, wording, nameEntry, list } = why;
+  if (addresses.length > 0) return [];
+  const problem = resolveProblem
+    ? // Translators: the first %s is a host name, the second a reason
+      fill(_('%s could not be resolved: %s.'), target.value, worded(resolveProblem, wording, tr))
+    : _('No address is known for this name.');
+  if (nameEntry === undefined) return [problem]; // an older daemon, or an address
+  if (nameEntry === null)
+    return [problem, fill(_('No entry of the split tunnel names %s; its addresses would decide.'), target.value)];
+  return [
+    list === 'include'
+      ? fill(_('The split tunnel includes %s, whatever its addresses are.'), nameEntry)
+      : fill(_('The split tunnel excludes %s, whatever its addresses are.'), nameEntry),
+    problem,
+  ];
 }
 
 /** The words for one address of a target. */
@@ -20,17 +48,17 @@ export function whyText(address: WhyAddress, why: Why, tr: Translator): WhyText 
   const { _ } = tr;
   return {
     verdict: verdictOf(address, tr),
-    because: becauseOf(address, why, tr),
     kernel: kernelOf(address, why, tr),
+    because: becauseOf(address, why, tr),
     advice: address.disagrees
-      ? _('The system routes it differently; another program may have changed it. Run culvert doctor.')
+      ? _('That is not what WARP’s settings say; another program may have changed it. Run culvert doctor.')
       : null,
   };
 }
 
 /**
- * A field to ask "would this go through the tunnel?", and the last answer: for each address the forecast and, side by
- * side, what the kernel says.
+ * A field to ask "would this go through the tunnel?", and the last answer: for each address what the kernel says, and then
+ * the forecast.
  * @param ask gets the answer for what was typed
  */
 export function whyForm(answer: Why | null, ask: (target: string) => Promise<unknown>, tr: Translator): Form {
@@ -54,7 +82,7 @@ export function whyForm(answer: Why | null, ask: (target: string) => Promise<unk
 
 function answerRows(why: Why, tr: Translator): Row[] {
   const { _ } = tr;
-  const { addresses, target, fallback, resolveProblem, wording } = why;
+  const { addresses, target, fallback } = why;
   const note = (id: string, title: string, subtitle: string, tone: Tone = 'neutral'): Row => ({
     kind: 'note',
     id,
@@ -66,7 +94,7 @@ function answerRows(why: Why, tr: Translator): Row[] {
     ...addresses.flatMap((each): Row[] => {
       const { verdict, because, kernel, advice } = whyText(each, why, tr);
       const title = each.address === target.value ? each.address : `${target.value} · ${each.address}`;
-      const answer = note(each.address, title, [verdict, because, kernel].join('\n'), verdictTone(each));
+      const answer = note(each.address, title, [verdict, kernel, because].join('\n'), verdictTone(each));
       return advice === null ? [answer] : [answer, note(`${each.address} advice`, _('Warning'), advice, 'warning')];
     }),
     ...(fallback
@@ -79,19 +107,21 @@ function answerRows(why: Why, tr: Translator): Row[] {
           ),
         ]
       : []),
-    ...(resolveProblem ? [note('problem', target.value, worded(resolveProblem, wording, tr), 'warning')] : []),
+    ...(addresses.length === 0 ? [note('problem', target.value, nameText(why, tr).join('\n'), 'warning')] : []),
   ];
 }
 
 /** An answer that the kernel contradicts is not green. */
-function verdictTone({ tunnel, disagrees }: WhyAddress): Tone {
-  return tunnel && !disagrees ? 'success' : 'warning';
+function verdictTone(address: WhyAddress): Tone {
+  return wayOf(address) && !address.disagrees ? 'success' : 'warning';
 }
 
-function verdictOf({ tunnel, blocked }: WhyAddress, { _ }: Translator): string {
-  if (tunnel === null) return _('It is not known where this goes.');
-  if (tunnel) return _('This goes through the tunnel.');
-  return blocked ? _('This would bypass WARP, and the kill switch blocks it.') : _('This bypasses WARP.');
+function verdictOf(address: WhyAddress, { _ }: Translator): string {
+  const way = wayOf(address);
+  if (way === null) return _('It is not known where this goes.');
+  if (!way && address.blocked) return _('This would bypass WARP, and the kill switch blocks it.');
+  if (!address.kernel) return way ? _('This should go through the tunnel.') : _('This should bypass WARP.');
+  return way ? _('This goes through the tunnel.') : _('This bypasses WARP.');
 }
 
 function becauseOf({ reason, entry }: WhyAddress, { list, proxy }: Why, { _ }: Translator): string {

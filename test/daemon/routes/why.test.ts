@@ -68,8 +68,8 @@ describe('the forecast', () => {
 
   test('turns round in include mode', () => {
     const include = connected({ splitTunnel: { mode: 'include', ips: [route('10.0.0.0/8')], hosts: [] } });
-    assert.equal(ask('10.1.2.3', '10.1.2.3', include).tunnel, true);
-    assert.equal(ask('192.0.2.1', '192.0.2.1', include).tunnel, false);
+    assert.equal(ask('10.1.2.3', '10.1.2.3', include).forecast, true);
+    assert.equal(ask('192.0.2.1', '192.0.2.1', include).forecast, false);
   });
 
   for (const [name, change, reason, tunnel] of [
@@ -81,7 +81,7 @@ describe('the forecast', () => {
   ] as const)
     test(`says why when ${name}`, () => {
       const found = ask('192.0.2.1', '192.0.2.1', connected(change as Partial<Snapshot>));
-      assert.deepEqual([found.reason, found.tunnel], [reason, tunnel]);
+      assert.deepEqual([found.reason, found.forecast], [reason, tunnel]);
     });
 
   test('says that the kill switch blocks what would bypass the tunnel', () => {
@@ -134,6 +134,21 @@ describe('the forecast', () => {
       resolvers: ['10.0.0.1', '10.0.0.2'],
     });
     assert.equal(ask('notcorp.test', '192.0.2.1', connected({ settings })).all.fallback, null);
+  });
+
+  test('says first what the kernel does, and keeps the forecast apart', () => {
+    const off = { status: { ...base.status, state: 'disconnected' as const } };
+    for (const [address, change, device, tunnel, forecast] of [
+      ['192.0.2.1', {}, 'eth0', false, true],
+      ['10.1.2.3', {}, 'CloudflareWARP', true, false],
+      ['192.0.2.1', off, 'CloudflareWARP', true, false],
+    ] as const) {
+      const found = ask(address, address, connected(change), device);
+      assert.deepEqual([found.tunnel, found.forecast, found.disagrees], [tunnel, forecast, true], address);
+      const { verdict, kernel } = whyText(found, { ok: true, ...found.all, resolveProblem: null }, english);
+      assert.equal(verdict, tunnel ? 'This goes through the tunnel.' : 'This bypasses WARP.');
+      assert.equal(kernel, `The kernel sends it by ${device}.`);
+    }
   });
 
   test('points out where the kernel disagrees', () => {

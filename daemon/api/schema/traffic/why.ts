@@ -11,8 +11,14 @@ export type WhyReason = z.infer<typeof WhyReason>;
 
 export const WhyAddress = z.object({
   address: z.string(),
-  /** True for traffic through the tunnel; null if that can't be determined. */
+  /** True if the kernel sends it through the tunnel; null if the kernel gave no answer. */
   tunnel: z.nullable(z.boolean()),
+  /**
+   * True if mode, connection and split tunnel should send it through the tunnel; null if they are not known. Absent in older
+   * versions, where `tunnel` is this.
+   */
+  forecast: z.optional(z.nullable(z.boolean())),
+  /** Reason of the forecast. */
   reason: WhyReason,
   /** The entry that decided, as the list prints it. */
   entry: z.nullable(z.string()),

@@ -1,7 +1,7 @@
-// `culvert why TARGET`: would this go through the tunnel, what decides that, and what does the kernel say?
+// `culvert why TARGET`: does this go through the tunnel, as the kernel says, and what should decide that?
 import type { Why } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
-import { whyText } from '../../../view/routes/why.ts';
+import { nameText, wayOf, whyText } from '../../../view/routes/why.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
@@ -10,18 +10,12 @@ export const why: Run = async (context, [target]) => {
   if (!target?.trim()) throw usage('The target is empty.', 'Name an address, a host name or a URL.');
   const answer = await context.client.call('POST /api/why', { body: { target } });
   show(context, answer, why => describe(context, why));
-  return answer.addresses.length > 0 ? EXIT.ok : EXIT.failure;
+  // an entry that names a host answers as well
+  return answer.addresses.length > 0 || answer.nameEntry ? EXIT.ok : EXIT.failure;
 };
 
-/** The rule for a name that has no address. */
-function ruleOf({ nameEntry, list, target }: Why): string {
-  if (!nameEntry) return `No entry of the split tunnel names ${target.value}; its addresses would decide.`;
-  const verb = list === 'include' ? 'includes' : 'excludes';
-  return `The split tunnel ${verb} ${nameEntry}, whatever its addresses are.`;
-}
-
 function describe({ style }: Context, answer: Why): string {
-  const { target, addresses, fallback, resolveProblem } = answer;
+  const { target, addresses, fallback } = answer;
   const lines: string[] = [];
   if (fallback) {
     const by = fallback.resolvers.length ? fallback.resolvers.join(', ') : "the system's own name servers";
@@ -29,15 +23,15 @@ function describe({ style }: Context, answer: Why): string {
       `${target.value} is resolved outside the tunnel by ${by}, because ${fallback.domain} is a fallback domain.`,
     );
   }
-  if (resolveProblem) lines.push(style.yellow(`${target.value} could not be resolved: ${printable(resolveProblem)}.`));
-  if (resolveProblem && answer.nameEntry !== undefined) lines.push(ruleOf(answer));
+  lines.push(...nameText(answer, english).map(line => style.yellow(printable(line))));
   for (const address of addresses) {
     const { verdict, because, kernel, advice } = whyText(address, answer, english);
-    const paint = address.tunnel === true ? style.green : address.tunnel === false ? style.yellow : style.dim;
+    const way = wayOf(address);
+    const paint = way === null ? style.dim : way ? style.green : style.yellow;
     lines.push(
       `${style.bold(address.address)}  ${paint(verdict)}`,
-      `  ${because}`,
-      style.dim(`  ${printable(kernel)}`),
+      `  ${printable(kernel)}`,
+      style.dim(`  ${because}`),
     );
     if (advice) lines.push(style.red(`  ${advice}`));
   }

@@ -2,7 +2,7 @@
 import type { Why } from '../../../api/schema.ts';
 import type { Model } from '../../client/model.ts';
 import { actionCommand, type Command, type Group, type Row } from '../../form.ts';
-import { whyText } from '../../routes/why.ts';
+import { nameText, wayOf, whyText } from '../../routes/why.ts';
 import { errorText } from '../../states/problems.ts';
 import { fill, type Translator } from '../../translator.ts';
 import type { View } from '../../view.ts';
@@ -78,8 +78,10 @@ export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): 
   const { _ } = tr;
   const { target, addresses } = why;
   const [first] = addresses;
-  const ways = new Set(addresses.map(address => address.tunnel));
-  const way = first && ways.size === 1 ? first.tunnel : null;
+  const ways = new Set(addresses.map(wayOf));
+  // an entry that names the host decides without its addresses
+  const named = !first && why.nameEntry ? why.list === 'include' : null;
+  const way = first && ways.size === 1 ? wayOf(first) : named;
   const inTitle = way !== null && !first?.blocked;
   const title = !inTitle
     ? target.value
@@ -88,10 +90,10 @@ export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): 
   const text = first && ways.size === 1 ? whyText(first, why, tr) : null;
   const mixed = first
     ? _('Some of its addresses use WARP, others bypass it.')
-    : _('No address is known for this name.');
+    : nameText(why, tr).join('\n');
   const subtitle = text ? [inTitle ? null : text.verdict, text.because, text.advice].filter(Boolean).join('\n') : mixed;
   const tone = text?.advice ? 'warning' : 'neutral';
-  const change = way === null ? null : changeOf(why, way, describeRoutes(client, tunnel.settable, tr), tr);
+  const change = way === null || !first || text?.advice ? null : changeOf(why, way, describeRoutes(client, tunnel.settable, tr), tr);
   if (!change) return [{ kind: 'note', id: 'lookup', title, subtitle, tone }];
   const label = way ? _('Bypass') : _('Tunnel It');
   return [{ kind: 'button', id: 'lookup', title, subtitle, tone, label, command: change, sensitive: tunnel.settable }];

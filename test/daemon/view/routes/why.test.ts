@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Why } from '../../../../daemon/api/schema.ts';
-import { whyForm } from '../../../../daemon/view/routes/why.ts';
+import { nameText, whyForm } from '../../../../daemon/view/routes/why.ts';
 import { rowsOf } from '../../../support/gnome/view/forms.ts';
 import { tr } from '../../../support/gnome/view/translator.ts';
 
@@ -36,9 +36,9 @@ test('forecast and fact are side by side, and a contradiction leads to the docto
       'example.com · 192.0.2.1',
       'warning',
       [
-        'This goes through the tunnel.',
-        'No entry of the split tunnel excludes it.',
+        'This bypasses WARP.',
         'The kernel sends it to 10.0.0.1 by eth0.',
+        'No entry of the split tunnel excludes it.',
       ],
     ],
   );
@@ -49,11 +49,33 @@ test('forecast and fact are side by side, and a contradiction leads to the docto
   const { ask } = field!.command('192.0.2.1');
   assert.ok(ask.kind === 'work' && !ask.changes, 'asking is not a change');
   const tones = [true, false, null].map(tunnel => {
-    const addresses = why.addresses.map(address => ({ ...address, tunnel, disagrees: false }));
+    const addresses = why.addresses.map(address => ({ ...address, kernel: null, tunnel: null, forecast: tunnel, disagrees: false }));
     return rowsOf(whyForm({ ...why, addresses, fallback: null }, async () => {}, tr)).map(({ tone }) => tone);
   });
   assert.deepEqual(
     tones.map(([, ...rest]) => rest),
     [['success'], ['warning'], ['warning']],
   );
+});
+
+test('a name that the list has is answered without its addresses, in the same words everywhere', () => {
+  const unresolved: Why = {
+    ok: true,
+    target: { kind: 'host', value: 'example.com' },
+    mode: 'warp',
+    list: 'exclude',
+    proxy: null,
+    fallback: null,
+    addresses: [],
+    nameEntry: 'example.com',
+    resolveProblem: 'no name server answered',
+  };
+  const sentences = [
+    'The split tunnel excludes example.com, whatever its addresses are.',
+    'example.com could not be resolved: no name server answered.',
+  ];
+  assert.deepEqual(nameText(unresolved, tr), sentences);
+  const [, row] = rowsOf(whyForm(unresolved, async () => {}, tr));
+  assert.equal(row!.subtitle, sentences.join('\n'));
+  assert.match(nameText({ ...unresolved, nameEntry: null }, tr)[1]!, /its addresses would decide/);
 });
