@@ -55,7 +55,7 @@ export async function requestKept(
   keeping: Keeping,
 ): Promise<ActionResponse> {
   const request = (limit: { confirmWithin?: number }) =>
-    client.call('POST /api/action', { body: { ...action, ...limit } });
+    client.call('POST /api/action', { body: { ...action, confirmWithin: undefined, ...limit } });
   try {
     return await request(limited(keeping));
   } catch (error) {

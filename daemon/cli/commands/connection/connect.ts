@@ -2,17 +2,18 @@
 import { applyEvent } from '../../../api/apply-event.ts';
 import { Unreachable } from '../../../api/client.ts';
 import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../api/schema.ts';
+import { forecast, parseTarget } from '../../../routes/why.ts';
 import type { Shown } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { stateLabel } from '../../../view/client/labels.ts';
-import { wordMessage } from '../../../view/message.ts';
+import { quoted, wordMessage } from '../../../view/message.ts';
 import { reasonText } from '../../../view/states/causes/causes.ts';
 import { explainedCause } from '../../../view/states/causes/diagnosis.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { forSeconds } from '../../duration.ts';
 import { blockedFailure, EXIT, Failure, usage } from '../../errors.ts';
-import { sayEnd } from '../../keep.ts';
+import { askToKeep, type Keeping, keepingOf, limited, requestKept, sayEnd } from '../../keep.ts';
 import { createProgress } from '../../terminal/progress.ts';
 import { statusText } from './status-text.ts';
 
@@ -34,17 +35,53 @@ export const toggle: Run = async (context, _, options) => {
 async function go(context: Context, action: Direction, options: Options): Promise<number> {
   const seconds = secondsOf(options.timeout);
   const limit = forSeconds(options);
-  const body: ActionRequest = { action, ...(limit === undefined ? {} : { forSeconds: limit }) };
-  if (options.wait) return wait(context, action, body, seconds);
-  const response = await context.client.call('POST /api/action', { body });
+  const keeping = action === 'connect' ? keepingOver(context, options, limit) : { asks: false };
+  const body: ActionRequest = {
+    action,
+    ...limited(keeping),
+    ...(limit === undefined ? {} : { forSeconds: limit }),
+  };
+  if (keeping.confirmWithin !== undefined) await sayReach(context);
+  const request = () => requestKept(context, body, keeping);
+  if (options.wait) return (await wait(context, action, request, seconds)) || askToKeep(context, 'connection', keeping);
+  const response = await request();
   if (context.json) show(context, response, () => '');
   context.say(action === 'connect' ? 'Connecting.' : 'Disconnecting.');
   if (limit !== undefined) await sayEnd(context, 'connection');
-  return EXIT.ok;
+  return askToKeep(context, 'connection', keeping);
+}
+
+/** A tunnel can end the SSH session that turns it on, so it is turned off again unless somebody is still there. */
+function keepingOver(context: Context, options: Options, limit: number | undefined): Keeping {
+  const wanted = keepingOf(context, options);
+  const isAsked = Boolean(context.env.SSH_CONNECTION) && limit === undefined;
+  return wanted.isWanted || isAsked ? wanted : { asks: false };
+}
+
+/** Says whether the answers to the user's own address will bypass the tunnel. */
+async function sayReach({ client, env, say }: Context): Promise<void> {
+  const caller = parseTarget(env.SSH_CONNECTION?.split(' ')[0] ?? '');
+  if (!caller) return;
+  const snapshot = await client.call('GET /api/snapshot');
+  const status = { ...snapshot.status, state: 'connected' as const, blocked: null };
+  const asked = [{ address: caller.value, kernel: { problem: quoted('') } }];
+  const [way] = forecast(caller, asked, { ...snapshot, status }).addresses;
+  const words =
+    way?.forecast === false
+      ? 'bypasses WARP, so this SSH session should go on.'
+      : way?.forecast
+        ? `goes through the tunnel, which can end this SSH session. To exclude it: culvert routes add ${caller.value}`
+        : 'may go through the tunnel, which can end this SSH session: the split tunnel is not known.';
+  say(printable(`Your address ${caller.value} ${words}`));
 }
 
 /** Listens before it asks, so that no phase is missed, and ends at the goal, at a failure or when time is up. */
-async function wait(context: Context, action: Direction, body: ActionRequest, seconds: number): Promise<number> {
+async function wait(
+  context: Context,
+  action: Direction,
+  request: () => Promise<unknown>,
+  seconds: number,
+): Promise<number> {
   const stream = await context.client.events();
   const progress = createProgress(context);
   const progressOf = createProgressTracker(action);
@@ -63,7 +100,7 @@ async function wait(context: Context, action: Direction, body: ActionRequest, se
         if (verdict === 'doubtful') doubt = setTimeout(end, DOUBT_MS, 'failed');
       };
       const ask = async () => {
-        await context.client.call('POST /api/action', { body });
+        await request();
         accepted = true;
         if (shown) consider(shown);
       };

@@ -37,7 +37,9 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'connect',
     summary: 'connect the tunnel',
-    options: [...UNTIL, ...WAIT],
+    details:
+      'Over SSH, on a terminal, it asks whether the tunnel stays: if nobody answers within 30 seconds, it is turned off again.',
+    options: [...UNTIL, ...WAIT, ...KEEP],
     load: async () => (await import('./connect.ts')).connect,
   },
   {
@@ -70,7 +72,7 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'toggle',
     summary: 'connect, or disconnect when connected or connecting',
-    options: WAIT,
+    options: [...WAIT, ...KEEP],
     load: async () => (await import('./connect.ts')).toggle,
   },
   {

@@ -59,8 +59,9 @@ export const action: Run = async (context, [name, given], options) => {
   }
   const subject = subjectOf(actionName);
   const wanted = keepingOf(context, options);
-  // connecting asks nothing, and other actions have no previous value to restore
-  const keeping = (subject && subject !== 'connection') || wanted.isWanted ? wanted : { asks: false };
+  // connecting asks over SSH only, and other actions have no previous value to restore
+  const isAsked = subject === 'connection' ? actionName === 'connect' && Boolean(context.env.SSH_CONNECTION) : subject;
+  const keeping = isAsked || wanted.isWanted ? wanted : { asks: false };
   const response = await requestKept(context, actionRequest(actionName, value), keeping);
   if (context.json) show(context, response, () => '');
   context.say(`${actionName}: done.`);

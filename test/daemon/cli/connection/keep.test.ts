@@ -30,7 +30,7 @@ async function setUp(t: TestContext, before?: MemoryTunnel['before']) {
     t.after(() => child.kill('SIGKILL'));
     return child;
   };
-  return { home, values, daemon, listed, onTerminal };
+  return { home, memory, values, daemon, listed, onTerminal };
 }
 
 test('asks at a terminal whether a change stays, and keeps it after a yes', async t => {
@@ -300,3 +300,35 @@ test('settings as a file: exported, compared and applied', async t => {
   const bad = await culvert(home, ['settings', 'apply'], '[tunnel]\nmode = "fast"\n');
   assert.deepEqual([bad.code, values.mode], [1, 'warp']);
 });
+
+const OVER_SSH = { SSH_CONNECTION: '203.0.113.5 50000 192.0.2.1 22' };
+
+for (const command of ['connect', 'toggle'])
+  test(`${command} over SSH names the user's address, and turns the tunnel off again without an answer`, async t => {
+    const { values, memory, onTerminal, home } = await setUp(t);
+    const turnOff = async () => {
+      await memory.tunnel.runAction({ action: 'disconnect' });
+      await memory.tunnel.refresh('stale');
+    };
+    await turnOff();
+    const child = await onTerminal([command], OVER_SSH);
+    await prints(child, 'stdout', /Your address 203\.0\.113\.5 goes through the tunnel.*Keep this change\?/s);
+    assert.equal(values.connected, true);
+    child.stdin.write('n\r');
+    assert.equal((await ended(child)).code, 1);
+    assert.equal(values.connected, false);
+    await turnOff();
+    // an excluded address, a script with a limit, a user at the machine
+    const kept = await onTerminal([command], { SSH_CONNECTION: '10.1.2.3 50000 192.0.2.1 22' });
+    await prints(kept, 'stdout', /10\.1\.2\.3 bypasses WARP, so this SSH session should go on.*Keep this change\?/s);
+    kept.stdin.write('y\r');
+    assert.deepEqual([(await ended(kept)).code, values.connected], [0, true]);
+    await turnOff();
+    const limited = await culvert(home, [command, '--confirm-within', '600'], '', OVER_SSH);
+    assert.match(limited.stderr, /Reverts in 600 s unless you run: culvert keep/);
+    await culvert(home, ['revert']);
+    assert.equal(values.connected, false);
+    await turnOff();
+    const local = await ended(await onTerminal([command], { SSH_CONNECTION: '' }));
+    assert.doesNotMatch(local.stdout, /Keep this change/);
+  });
