@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { namesIn } from '../system/files.ts';
+import { namesIn, versionAt, versionOf } from '../system/files.ts';
 import { userData } from './data-home.ts';
 import { type Entry, parseEntry } from './desktop-entry.ts';
 
@@ -137,7 +137,7 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
 
 /** Also of directories that did not exist, which nothing watches. */
 function signatureOf(roots: readonly string[]): string {
-  return roots.map(root => statSync(root, { throwIfNoEntry: false })?.mtimeMs ?? '-').join(' ');
+  return roots.map(root => versionAt(root) ?? '-').join(' ');
 }
 
 /** A root and the directories below it; links that lead out of it, or in a circle, are not followed. */
@@ -189,9 +189,9 @@ function readKnown(path: string, oldVersion: string | null): { version: string; 
     return null;
   }
   try {
-    const stats = fstatSync(fd);
+    const stats = fstatSync(fd, { bigint: true });
     if (!stats.isFile() || stats.size > FILE_BYTES) return null;
-    const version = `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}`;
+    const version = versionOf(stats);
     if (version === oldVersion) return { version, text: null };
     // one read into one buffer: readFileSync asks for the size again, and reads until nothing comes
     space ??= Buffer.allocUnsafe(FILE_BYTES);

@@ -32,7 +32,10 @@ export function createDoctor(
     generation += 1;
     const { state: now, blocked, reason } = state.snapshot().status;
     // it took some seconds to find out
-    if (reason?.code === 'ConnectIgnored') return diagnose();
+    if (reason?.code === 'ConnectIgnored') {
+      diagnose();
+      return;
+    }
     if (blocked || now === 'disconnected' || now === 'disconnecting') {
       state.set('diagnosis', null);
       return;

@@ -85,7 +85,7 @@ export function forecast(
       const bypasses = (route ? route.tunnel : forecast) === false;
       return {
         address,
-        tunnel: route && route.tunnel,
+        tunnel: route?.tunnel ?? null,
         forecast,
         reason,
         entry,

@@ -1,5 +1,6 @@
 // Replaces files as a whole: a reader, or a process killed at any point, sees the old file or the new one.
 import {
+  type BigIntStats,
   closeSync,
   constants,
   fchownSync,
@@ -10,6 +11,7 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { FileError } from './errno.ts';
@@ -99,6 +101,26 @@ function removeQuietly(path: string): void {
   } catch {
     // the error of the write says more
   }
+}
+
+/** The times of files advance with the kernel's tick, of up to 10 ms. */
+const TICKS_MS = 20;
+let unsettled = 0;
+
+/**
+ * Identifies the content of a file, or the names in a directory, for caches. It differs from any other while a further change within
+ * the same tick could leave size and times as they are.
+ */
+export function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  const ageMs = Date.now() - Number(ctimeNs / 1_000_000n);
+  const version = [dev, ino, size, mtimeNs, ctimeNs].join(':');
+  return Math.abs(ageMs) > TICKS_MS ? version : `${version}:${++unsettled}`;
+}
+
+/** The same by path, following links; null for a missing file. */
+export function versionAt(path: string): string | null {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats ? versionOf(stats) : null;
 }
 
 /** The text of a file, or null when it can't be read for any reason. */

@@ -52,6 +52,7 @@ function isByHand({ state, reason }: StatusReading): boolean {
 export function createTunnelStore(state: State): TunnelStore {
   const account = createAccountStore(state);
   const split = createSplitStore(state);
+  const options = createOptionsStore(state);
   let reading = UNKNOWN;
   let raw: string | null = null;
   let blocker: Blocked | null = null;
@@ -59,8 +60,6 @@ export function createTunnelStore(state: State): TunnelStore {
   let hasStatus = false;
   let ignored = false;
   let proxyPort: number | null = null;
-  let textSettings: Settings = {};
-  let { trustedSsids, virtualNetworks, localNetworkAccess } = NO_OPTIONS;
 
   const publishStatus = () => {
     const before = state.snapshot().status;
@@ -69,13 +68,6 @@ export function createTunnelStore(state: State): TunnelStore {
     const reason = ignored && isByHand(reading) ? IGNORED : reading.reason;
     state.set('status', { ...reading, reason, blocked, since: same ? before.since : new Date().toISOString(), raw });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
-  };
-
-  /** The settings as JSON, where there are any, are the newer ones; the text has more of them. */
-  const setOptions = () => {
-    const { settings } = state.snapshot();
-    const read = optionsOf({ ...textSettings, ...settings });
-    state.set('options', { ...read, trustedSsids, virtualNetworks, localNetworkAccess });
   };
 
   const clearBlocked = (...blocked: Blocked[]) => {
@@ -129,9 +121,7 @@ export function createTunnelStore(state: State): TunnelStore {
       hasStatus = false;
       authorized = true;
       account.reset();
-      textSettings = {};
-      ({ trustedSsids, virtualNetworks, localNetworkAccess } = NO_OPTIONS);
-      state.set('options', NO_OPTIONS);
+      options.reset();
       if (blocker) clearBlocked(blocker);
     },
 
@@ -140,21 +130,13 @@ export function createTunnelStore(state: State): TunnelStore {
       const reading = parseSettings(output.stdout);
       if (!reading) return false;
       state.set('settings', reading.settings);
-      setOptions();
+      options.publish();
       proxyPort = reading.proxyPort;
       state.set('tunnel', { ...state.snapshot().tunnel, proxyPort });
       split.fromSettings(reading.splitTunnel);
       return true;
     },
-    extra(name, output) {
-      state.record(name, output);
-      const text = output.ok ? output.stdout : '';
-      if (name === 'settingsText') textSettings = parseSettings(text)?.settings ?? {};
-      else if (name === 'trustedSsids') trustedSsids = parseSsids(text);
-      else if (name === 'virtualNetworks') virtualNetworks = parseVirtualNetworks(text);
-      else localNetworkAccess = parseLocalNetworkAccess(text, Date.parse(output.at), localNetworkAccess);
-      setOptions();
-    },
+    extra: options.take,
     splitIps: output => split.fromList('splitTunnelIps', 'ips', output),
     splitHosts: output => split.fromList('splitTunnelHosts', 'hosts', output),
     stats(output) {
@@ -203,6 +185,35 @@ function createAccountStore(state: State) {
       devices = [];
     },
     known: () => registration && { registration, devices },
+  };
+}
+
+/** The options: from the settings in both forms, and from further reads. */
+function createOptionsStore(state: State) {
+  let textSettings: Settings = {};
+  let { trustedSsids, virtualNetworks, localNetworkAccess } = NO_OPTIONS;
+
+  /** The settings as JSON, where there are any, are the newer ones; the text has more of them. */
+  const publish = () => {
+    const read = optionsOf({ ...textSettings, ...state.snapshot().settings });
+    state.set('options', { ...read, trustedSsids, virtualNetworks, localNetworkAccess });
+  };
+  return {
+    publish,
+    take(name: Extra, output: CommandOutput) {
+      state.record(name, output);
+      const text = output.ok ? output.stdout : '';
+      if (name === 'settingsText') textSettings = parseSettings(text)?.settings ?? {};
+      else if (name === 'trustedSsids') trustedSsids = parseSsids(text);
+      else if (name === 'virtualNetworks') virtualNetworks = parseVirtualNetworks(text);
+      else localNetworkAccess = parseLocalNetworkAccess(text, Date.parse(output.at), localNetworkAccess);
+      publish();
+    },
+    reset() {
+      textSettings = {};
+      ({ trustedSsids, virtualNetworks, localNetworkAccess } = NO_OPTIONS);
+      state.set('options', NO_OPTIONS);
+    },
   };
 }
 

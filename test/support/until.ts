@@ -1,5 +1,7 @@
 // The one way in which tests wait for what has no event of its own.
+
 import { setTimeout as delay } from 'node:timers/promises';
+import { versionAt } from '../../daemon/system/files.ts';
 
 /** Far above what anything needs: a busy machine is slow, and a test that passes never waits this long. */
 const LIMIT_MS = 60_000;
@@ -31,3 +33,6 @@ export async function until<T>(
     await delay(Math.max(pollMs, Math.min(2 * (now - asked), PAUSE_MS)));
   }
 }
+
+/** Waits until a further change of a file or directory would show in its times: caches then take it for the same. */
+export const settled = (path: string): Promise<unknown> => until(() => versionAt(path) === versionAt(path));

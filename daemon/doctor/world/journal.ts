@@ -38,7 +38,7 @@ interface Pattern {
 /** The first that matches counts: the more exact one comes first. Texts from public reports, 2025 and 2026. */
 const PATTERNS: readonly Pattern[] = [
   {
-    seen: /(?:update|apply) firewall rules[^]*No such file or directory/i,
+    seen: /(?:update|apply) firewall rules.*No such file or directory/is,
     meaning: message(
       'WARP could not set its firewall rules, because the service did not find the program nft. Install nftables, and restart the service.',
     ),
@@ -48,7 +48,7 @@ const PATTERNS: readonly Pattern[] = [
     meaning: message('WARP could not set its firewall rules. Another program may hold the packet filter.'),
   },
   {
-    seen: /Unable to read local policy file[^]*symbolic link/i,
+    seen: /Unable to read local policy file.*symbolic link/is,
     meaning: message(
       'WARP did not read its policy file, because it is a symbolic link. Put a regular file in its place.',
     ),

@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
 import type { Message } from '../../api/schema/values.ts';
 import { errno, reason } from '../../system/errno.ts';
+import { versionAt } from '../../system/files.ts';
 import { message, quoted, wordMessages } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 
@@ -80,12 +81,7 @@ export function loadTls(
 
 /** Changes with either file. */
 function stampOf({ certificate, key }: TlsFiles): string {
-  return [certificate, key]
-    .map(path => {
-      const stat = statSync(path, { throwIfNoEntry: false });
-      return stat ? `${stat.ino} ${stat.mtimeMs} ${stat.size}` : '-';
-    })
-    .join(', ');
+  return [certificate, key].map(path => versionAt(path) ?? '-').join(', ');
 }
 
 function read(files: TlsFiles): { context: SecureContext; expiresAt: string } {

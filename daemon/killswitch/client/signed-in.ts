@@ -1,8 +1,8 @@
 // Takes from the root service what sign-ins of this user let through, once they have ended.
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { HistorySignIn } from '../../api/schema/traffic/sign-in.ts';
+import { versionAt } from '../../system/files.ts';
 import { SIGN_INS_FILE } from '../report.ts';
 import { askService } from './busctl.ts';
 import type { Places } from './published-state.ts';
@@ -11,16 +11,16 @@ const Reports = z.array(HistorySignIn);
 
 /** @param record called with each */
 export function createSignedIn(places: Places, record: (signIn: HistorySignIn) => void) {
-  let seen: number | null = null;
+  let seen: string | null = null;
   let last: HistorySignIn | null = null;
   let taking: Promise<void> = Promise.resolve();
 
   /** Asks nothing where the service has nothing new to tell. */
   async function takeNew(): Promise<void> {
-    const time = statSync(join(places.run, SIGN_INS_FILE), { throwIfNoEntry: false })?.mtimeMs ?? null;
-    if (time === null || time === seen) return;
+    const version = versionAt(join(places.run, SIGN_INS_FILE));
+    if (version === null || version === seen) return;
     const reports = Reports.parse(await askService({ method: 'SignedIn' }, false, places));
-    seen = time; // after a failure it asks again
+    seen = version; // after a failure it asks again
     for (const report of reports) record(report);
     last = reports.at(-1) ?? last;
   }

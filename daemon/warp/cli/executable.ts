@@ -1,5 +1,5 @@
 // Watches which executable the tunnel CLI is: found, missing, replaced or back again.
-import { accessSync, constants, type FSWatcher, realpathSync, type Stats, statSync, watch } from 'node:fs';
+import { accessSync, constants, type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 
 /** One executable; another file under the same path has another identity. */
@@ -106,10 +106,10 @@ function candidatesOf(cli: string, path: string): string[] {
 
 function binaryAt(path: string): Binary[] {
   try {
-    const stats: Stats = statSync(path);
+    const stats = statSync(path, { bigint: true });
     if (!stats.isFile()) return [];
     accessSync(path, constants.X_OK);
-    return [{ path, identity: `${stats.dev}:${stats.ino}:${stats.mtimeMs}:${stats.size}` }];
+    return [{ path, identity: `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.ctimeNs}:${stats.size}` }];
   } catch {
     return [];
   }

@@ -6,12 +6,11 @@ import type { State } from '../../state/store.ts';
 import type { CliTracker } from '../cli/cli-info.ts';
 import { blockedBy, failureIn, outputText } from '../cli/failures.ts';
 import { isExtra, LISTS, READ_LIMIT_MS, type Read, readArgv } from '../cli/read-commands.ts';
-import type { Finished, Runner } from '../cli/run.ts';
+import type { Runner } from '../cli/run.ts';
 import type { Form } from '../listen/watch.ts';
-import { parseStatus, parseStatusText } from '../parse/status.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
-import { createDoubt } from './doubt.ts';
 import { createParts, SNAPSHOT_READS, ttlOf } from './parts.ts';
+import { createStatusReader } from './status-reader.ts';
 
 export interface Reader {
   /** The part is outdated, and a read could succeed in the present state. */
@@ -63,12 +62,17 @@ export function createReader(options: Options): Reader {
   const { state, store, tracker, runner, listening } = options;
   const parts = createParts(state, store, listening);
   const { fresh, isDue } = parts;
-  /** A listening child lives, and has reported a status. */
-  const isHeard = () => store.hasStatus() && listening() !== null && listening() !== 'poll';
-  // without a living child, the next one reports whether the service is back
-  const doubt = createDoubt(() => void (listening() === null ? doubt.blocked() : read('status')));
   const underWay = new Map<Read, Promise<void>>();
   const startedAt = new Map<Read, number>();
+
+  const status = createStatusReader({
+    state,
+    store,
+    fresh,
+    listening,
+    // a read under way may have been answered before
+    read: () => void (underWay.get('status') ?? Promise.resolve()).then(() => read('status')),
+  });
 
   const read = (part: Read): Promise<void> => {
     const already = underWay.get(part);
@@ -83,7 +87,7 @@ export function createReader(options: Options): Reader {
   const readNow = async (part: Read): Promise<void> => {
     const cli = await tracker.current();
     if (!cli?.can) return;
-    const { status, splitTunnel } = state.snapshot();
+    const { status: before, splitTunnel } = state.snapshot();
     const began = fresh.begin(part);
     const started = performance.now();
     startedAt.set(part, started);
@@ -94,7 +98,7 @@ export function createReader(options: Options): Reader {
     if (failure?.kind === 'unsupported' && tracker.refusesJson(cli.can, args, failure.message)) return readNow(part);
     if (part === 'status') {
       // a message that arrived during the read is newer
-      if (state.snapshot().status === status || listening() === 'poll') takeStatus(finished);
+      if (state.snapshot().status === before || listening() === 'poll') status.take(finished);
       return;
     }
     const understood = take(part, finished.output, options) && !failure;
@@ -106,7 +110,7 @@ export function createReader(options: Options): Reader {
     // a block from before a change may be over
     const blocked = failure && !fresh.expiredSince(part, began) && blockedBy(failure);
     // some accounts may not read some parts; only without the settings nothing else makes sense
-    if (blocked && (blocked !== 'not-authorized' || part === 'settings')) suspect(blocked, outputText(finished));
+    if (blocked && (blocked !== 'not-authorized' || part === 'settings')) status.suspect(blocked, outputText(finished));
     if (!failure && part === 'settings') store.clearBlocked('not-authorized');
     if (!failure && store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted')) options.onReachable();
     // the settings list the split tunnel in full: as long as it stays the same, so do the lists that were read before
@@ -114,43 +118,6 @@ export function createReader(options: Options): Reader {
       const changed = changedLists(splitTunnel, state.snapshot().splitTunnel);
       fresh.expire(...changed.filter(list => (startedAt.get(list) ?? Number.NEGATIVE_INFINITY) < started));
     }
-  };
-
-  const suspect = (blocked: Blocked, raw: string) => {
-    const isMine = blocked === 'not-authorized' || blocked === 'not-registered';
-    const isNew = state.snapshot().status.blocked !== blocked;
-    if (isMine || !isHeard()) store.setBlocked(blocked, raw);
-    // a child that starts is about to report the status
-    if (!isNew || blocked === 'not-authorized' || !(isHeard() || listening() === 'poll')) return;
-    if (!isMine) doubt.suspect();
-    // a read under way may have been answered before
-    void (underWay.get('status') ?? Promise.resolve()).then(() => read('status'));
-  };
-
-  /** @returns whether an output without a status leaves the last one in force */
-  const isDoubtful = (blocked: Blocked | null): boolean => {
-    if (blocked === null && isHeard()) return true;
-    if (blocked === null || blocked === 'service-hangs')
-      return doubt.failed() && state.snapshot().status.state !== 'unknown';
-    if (blocked !== 'not-authorized') doubt.blocked();
-    return false;
-  };
-
-  const takeStatus = (finished: Finished) => {
-    const failure = failureIn(finished);
-    const answer = parseStatus(finished.output);
-    const status = { ...answer, blocked: answer.blocked ?? (failure && blockedBy(failure)) };
-    const understood = status.state !== 'unknown';
-    if (understood) fresh.read('status', ttlOf('status', listening()));
-    else fresh.failed('status');
-    // a word that is not known yet is an answer as well
-    const isWord = parseStatusText(finished.output.stdout) !== null && !isHeard();
-    if (understood || isWord) doubt.answered();
-    else if (isDoubtful(status.blocked)) return;
-    state.record('status', finished.output);
-    if (understood && state.snapshot().status.state !== status.state) fresh.expire('tunnelStats', 'localNetworkAccess');
-    if (status.blocked && !understood) store.setBlocked(status.blocked, outputText(finished));
-    else store.status(status, outputText(finished));
   };
 
   const readLatest = async (part: Read) => {
@@ -168,7 +135,7 @@ export function createReader(options: Options): Reader {
     isDue,
     isFresh: () => !isDue('status') && parts.stale().length === 0,
     stale(reads) {
-      const ageMs = doubt.ageMs();
+      const ageMs = status.ageMs();
       const stale = parts.stale(reads);
       return ageMs === null || reads ? stale : [...stale, { part: 'status', ageSeconds: Math.round(ageMs / 100) / 10 }];
     },
@@ -194,9 +161,9 @@ export function createReader(options: Options): Reader {
       if (changed.includes('settings')) options.onSettingsAge();
     },
     hasUnreadChanges: parts.hasUnreadChanges,
-    suspect,
-    statusHeard: doubt.answered,
-    stop: doubt.stop,
+    suspect: status.suspect,
+    statusHeard: status.heard,
+    stop: status.stop,
     expireAll,
   };
 }

@@ -18,7 +18,7 @@ import test from 'node:test';
 import { applicationDirectories, createCatalog } from '../../../daemon/apps/catalog.ts';
 import { type Entry, text } from '../../../daemon/apps/desktop-entry.ts';
 import { FULL } from '../../support/thoroughness.ts';
-import { until } from '../../support/until.ts';
+import { settled, until } from '../../support/until.ts';
 
 function createPlace(t: test.TestContext, ...roots: string[]) {
   const place = mkdtempSync(join(tmpdir(), 'culvert-apps-'));
@@ -105,6 +105,7 @@ test('follows links to files, and survives links out of the directory, in circle
 test('changes are noticed: new, rewritten, renamed and removed entries, and directories that come later', async t => {
   const { place, write, names, described } = createPlace(t, 'later/applications', 'apps');
   write('apps/a.desktop', 'one');
+  await settled(join(place, 'apps/a.desktop'));
   assert.deepEqual(await names(), { 'a.desktop': 'one' });
   assert.deepEqual(await names(), { 'a.desktop': 'one' });
   assert.equal(described.length, 1, 'read once');
@@ -129,6 +130,7 @@ test('a program that comes or goes has only what depends on it described again',
   const { place, write, names, described } = createPlace(t, 'apps');
   write('apps/a.desktop', 'lasting');
   write('apps/b.desktop', 'fleeting');
+  await settled(join(place, 'apps/b.desktop'));
   await names();
   mkdirSync(join(place, 'bin'));
   await names();

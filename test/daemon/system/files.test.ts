@@ -1,9 +1,9 @@
 // Files are replaced as a whole, with the permissions and the care that the caller asks for.
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type BigIntStats, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { readText, replaceFile, temporaryName } from '../../../daemon/system/files.ts';
+import { readText, replaceFile, temporaryName, versionAt, versionOf } from '../../../daemon/system/files.ts';
 import { temporary } from '../../support/temporary.ts';
 
 function directory(t: TestContext): string {
@@ -42,4 +42,17 @@ test('leaves the old file, and no temporary one, when the new one cannot take it
   assert.throws(() => replaceFile(join(place, 'file'), 'text'), { code: 'EISDIR' });
   assert.deepEqual(readdirSync(place), ['file']);
   assert.equal(readText(join(place, 'missing')), null);
+});
+
+test('the version of a file differs after every change, also within one tick of the clock', t => {
+  const path = join(temporary(t), 'file');
+  assert.equal(versionAt(path), null);
+  for (let round = 0; round < 200; round++) {
+    writeFileSync(path, String(round % 10));
+    const before = versionAt(path);
+    writeFileSync(path, String((round + 1) % 10));
+    assert.notEqual(versionAt(path), before);
+  }
+  const settled = { ...statSync(path, { bigint: true }), ctimeNs: 0n } as BigIntStats;
+  assert.equal(versionOf(settled), versionOf(settled), 'a cache can be hit');
 });

@@ -88,12 +88,11 @@ export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): 
     : // Translators: %s is an address or a host name
       fill(way ? _('%s uses WARP') : _('%s bypasses WARP'), target.value);
   const text = first && ways.size === 1 ? whyText(first, why, tr) : null;
-  const mixed = first
-    ? _('Some of its addresses use WARP, others bypass it.')
-    : nameText(why, tr).join('\n');
+  const mixed = first ? _('Some of its addresses use WARP, others bypass it.') : nameText(why, tr).join('\n');
   const subtitle = text ? [inTitle ? null : text.verdict, text.because, text.advice].filter(Boolean).join('\n') : mixed;
   const tone = text?.advice ? 'warning' : 'neutral';
-  const change = way === null || !first || text?.advice ? null : changeOf(why, way, describeRoutes(client, tunnel.settable, tr), tr);
+  const change =
+    way === null || !first || text?.advice ? null : changeOf(why, way, describeRoutes(client, tunnel.settable, tr), tr);
   if (!change) return [{ kind: 'note', id: 'lookup', title, subtitle, tone }];
   const label = way ? _('Bypass') : _('Tunnel It');
   return [{ kind: 'button', id: 'lookup', title, subtitle, tone, label, command: change, sensitive: tunnel.settable }];

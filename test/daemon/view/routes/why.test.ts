@@ -35,11 +35,7 @@ test('forecast and fact are side by side, and a contradiction leads to the docto
     [
       'example.com · 192.0.2.1',
       'warning',
-      [
-        'This bypasses WARP.',
-        'The kernel sends it to 10.0.0.1 by eth0.',
-        'No entry of the split tunnel excludes it.',
-      ],
+      ['This bypasses WARP.', 'The kernel sends it to 10.0.0.1 by eth0.', 'No entry of the split tunnel excludes it.'],
     ],
   );
   assert.match(advice!.subtitle!, /culvert doctor/);
@@ -49,7 +45,13 @@ test('forecast and fact are side by side, and a contradiction leads to the docto
   const { ask } = field!.command('192.0.2.1');
   assert.ok(ask.kind === 'work' && !ask.changes, 'asking is not a change');
   const tones = [true, false, null].map(tunnel => {
-    const addresses = why.addresses.map(address => ({ ...address, kernel: null, tunnel: null, forecast: tunnel, disagrees: false }));
+    const addresses = why.addresses.map(address => ({
+      ...address,
+      kernel: null,
+      tunnel: null,
+      forecast: tunnel,
+      disagrees: false,
+    }));
     return rowsOf(whyForm({ ...why, addresses, fallback: null }, async () => {}, tr)).map(({ tone }) => tone);
   });
   assert.deepEqual(
