@@ -78,6 +78,7 @@ async function withFirecrawl(
   }
   const api = await fakeFirecrawl(t);
   const box = sandbox(t);
+  box.provider('firecrawl', 'hosts = { names = ["http://127.0.0.1"] }');
   fs.symlinkSync(fs.realpathSync(real), path.join(box.bin, 'firecrawl'));
   Object.assign(box.env, {
     FIRECRAWL_API_URL: api.url,
@@ -193,7 +194,7 @@ for (const cli of [
 }
 
 for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel', 'hf']) {
-  test(`${cli} moves on when its credential is refused, and shows only the last attempt`, {
+  test(`${cli} stays with its account when that is refused, and uses the next one where the user wants failover`, {
     timeout: 120_000,
   }, async t => {
     const real = findOnPath(cli, cli === 'npm' ? (process.env.CULVERT_TEST_UPSTREAMS ?? '') : search);
@@ -215,9 +216,15 @@ for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel', 'hf']) 
     for (const [name, value] of Object.entries(provider.probe_env)) {
       if (fill(name) !== variable) box.env[fill(name)] = fill(value);
     }
-    if (cli === 'npm') box.provider('npm', `inject = ["${variable}"]`);
+    const inject = cli === 'npm' ? `inject = ["${variable}"]\n` : '';
+    box.provider(cli, `${inject}hosts = { names = ["http://127.0.0.1"] }`);
     fs.symlinkSync(fs.realpathSync(real), path.join(box.bin, cli));
     box.accounts(cli, { a: 'keyaaaaaaaa', b: 'keybbbbbbbb' }, cli === 'npm' ? `"${variable}"` : variable);
+    const alone = await box.run(cli, probe.args.map(fill));
+    assert.equal(alone.exit, 69, alone.stderr);
+    assert.match(alone.stderr, /account "a" was refused \(auth\); another account is another set of things/);
+    assert.deepEqual([...keys], ['Bearer keyaaaaaaaa']);
+    fs.appendFileSync(path.join(box.config, 'config.toml'), `[tools.${cli}]\nfailover = true\n`);
     const result = await box.run(cli, probe.args.map(fill));
     assert.equal(result.exit, 1, result.stderr);
     const lines = result.stderr.split('\n').filter(line => line.startsWith('culvert-wrap:'));

@@ -76,6 +76,7 @@ test('keys of one Firecrawl team are recognized when one meets its limit, and sh
     'firecrawl',
     '#!/bin/sh\necho "$FIRECRAWL_API_KEY" >> "$HOME/calls"\n[ "$FIRECRAWL_API_KEY" = fc-c ] || { echo "Error: Insufficient credits to perform this request." >&2; exit 1; }\necho ok\n',
   );
+  box.provider('firecrawl', 'hosts = { names = ["http://127.0.0.1"] }');
   box.accounts('firecrawl', { a: 'fc-a', b: 'fc-b', c: 'fc-c' }, 'FIRECRAWL_API_KEY');
   const asked: string[] = [];
   const teams: Record<string, { last: string | null; left: number }> = {
@@ -116,6 +117,7 @@ test('without the time of a last success, and while the provider is silent, keys
     'firecrawl',
     '#!/bin/sh\necho "$FIRECRAWL_API_KEY" >> "$HOME/calls"\necho "Error: Insufficient credits to" >&2\nexit 1\n',
   );
+  box.provider('firecrawl', 'hosts = { names = ["http://127.0.0.1"] }');
   box.accounts('firecrawl', { a: 'fc-a', b: 'fc-b' }, 'FIRECRAWL_API_KEY');
   let silent = false;
   const server = http.createServer((request, response) => {

@@ -100,6 +100,32 @@ export type McpServer = z.infer<typeof McpServer>;
 
 const address = z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without a path'));
 
+/**
+ * How the user says, besides `inject`, `credentials` and `own_credential`, as whom a command runs: a profile, a directory with a login.
+ */
+const OwnChoice = z.strictObject({
+  env: z._default(z.array(variable), []),
+  options: z._default(z.array(z.string()), []),
+  /** By variable, the value that chooses nothing, because it is the CLI's own default; `~/` is the home directory. */
+  unless: z._default(z.record(variable, z.string()), {}),
+});
+
+/** Where the accounts' credentials may be sent, and how the user names another host. An account may bring such a variable itself. */
+const Hosts = z.strictObject({
+  /**
+   * `api.example.com`, `*.example.com`, and with `http://` before it also without TLS. A word by which the CLI calls these hosts
+   * is one of them. Without any, no host counts as another one.
+   */
+  names: z._default(z.array(z.string()), []),
+  env: z._default(z.array(variable), []),
+  /** `-c base_url` is the option `-c` with a value that begins with `base_url=`. */
+  options: z._default(z.array(z.string()), []),
+  /** Why there is no way to name another host. */
+  fixed: z.optional(z.string()),
+});
+
+export type Hosts = z.infer<typeof Hosts>;
+
 /** Access of programs to the provider over HTTP, for the gateway. */
 const HttpProvider = z.strictObject({
   /** The provider's address, without a path. */
@@ -213,6 +239,15 @@ export const Provider = z.strictObject({
   terms_note: z.optional(z.string()),
   /** The provider's terms on several accounts. With `one-per-person` another account is only ever selected. */
   accounts: z._default(z.enum(['allowed', 'per-team', 'one-per-person']), 'allowed'),
+  /**
+   * What another account is: another quota for the same work, or a place with other things in it (projects, packages). In a place the
+   * user's own choice comes before the accounts, and a refused credential leads to no other account.
+   */
+  account_is: z._default(z.enum(['quota', 'place']), 'quota'),
+  choice: z._default(OwnChoice, { env: [], options: [], unless: {} }),
+  hosts: z._default(Hosts, { names: [], env: [], options: [] }),
+  /** Commands that change the login of the CLI itself, which does not count where it runs with an account. */
+  login_commands: z._default(z.array(z.string()), []),
   /** Address of the terms, and the date on which they were read (`2026-11-21`). */
   terms_url: z.optional(z.string()),
   terms_read: z.optional(z.string()),
@@ -223,7 +258,9 @@ export const Provider = z.strictObject({
   package: z.optional(z.string()),
   /** Variables that every account must provide. */
   inject: z._default(z.array(variable), []),
-  /** Further variables that carry a credential; they are unset unless the account sets them. */
+  /**
+   * Further variables that carry a credential, or make the CLI use another one; they are unset unless the account sets them.
+   */
   credentials: z._default(z.array(variable), []),
   /**
    * Places in which the CLI itself keeps a credential that every account may provide: a file, in which `{NAME:default}` stands for an

@@ -4,10 +4,12 @@ import * as path from 'node:path';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { checkGateways } from '../gateway/programs/check.ts';
+import { whoseAccount } from '../manage/compile.ts';
 import { probeAccount } from '../manage/probe-account.ts';
 import { readQueue } from '../manage/queue.ts';
 import { poolStatus } from '../pool/status.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
+import { ownChoice, ruleOn } from '../run/accounts/own-choice.ts';
 import { checkInstalls, checkShim, type Finding, foreignFinding } from '../shims/check.ts';
 import type { Programs } from '../shims/shim.ts';
 import { type Account, readConfig } from '../store/config.ts';
@@ -27,7 +29,7 @@ export async function doctor(
   programs: Programs,
 ): Promise<void> {
   const { paths } = context;
-  const findings: Finding[] = [
+  const all: Finding[] = [
     ...attempt(() => checkCatalog(context)),
     ...Object.entries(readInstalls(paths)).flatMap(([cli, entry]) => checkShim(cli, entry, context, programs)),
     ...checkInstalls(paths.installs),
@@ -44,14 +46,17 @@ export async function doctor(
     ...checkWriters([paths.configDir, paths.config, paths.userCatalog]),
     ...checkQueue(paths),
     ...attempt(() => checkConfiguration(context)),
+    ...attempt(() => checkOwnChoices(context)),
   ];
   try {
-    findings.push(...(await checkAccounts(context, options.probe === true)));
-    findings.push(...(await checkGateways(context)), ...(await checkCoreDumps(context)));
-    findings.push(...(await checkPool(context)));
+    all.push(...(await checkAccounts(context, options.probe === true)));
+    all.push(...(await checkGateways(context)), ...(await checkCoreDumps(context)));
+    all.push(...(await checkPool(context)));
   } catch (error) {
-    findings.push(asFinding(error));
+    all.push(asFinding(error));
   }
+  // what several checks need is reported once
+  const findings = all.filter(({ what }, index) => all.findIndex(other => other.what === what) === index);
   const problems = findings.filter(finding => finding.level === 'problem').length;
   const mark = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' };
   const text = findings
@@ -138,6 +143,27 @@ async function checkAccounts(context: Context, probe: boolean): Promise<Finding[
   );
 }
 
+/** Variables of this environment that come before the accounts of a tool, or that its accounts come before. */
+function checkOwnChoices(context: Context): Finding[] {
+  const { accounts, tools } = readConfig(context.paths.config);
+  const { providers } = loadCatalog(context.catalog, context.paths.userCatalog);
+  return Object.entries(providers)
+    .filter(([, { programs_only: isForPrograms }]) => !isForPrograms)
+    .map(([cli, provider]) => ({ cli, provider, accounts: accounts.filter(account => account.cli === cli) }))
+    .filter(tool => tool.accounts.some(({ enabled }) => enabled))
+    .flatMap((tool): Finding[] => {
+      const known = { ...tool, ...whoseAccount(tool.provider, tools[tool.cli]) };
+      const own = ownChoice(known, [], context.env);
+      if (!own) return [];
+      const { runs, line } = ruleOn(own, { by: 'default' }, known);
+      const fix =
+        runs === 'original'
+          ? 'unset it, name an account with CULVERT_WRAP_ACCOUNT, or see [tools] in culvert-wrap(1)'
+          : 'unset it, or see [tools] in culvert-wrap(1)';
+      return [{ level: 'warning', what: line, fix }];
+    });
+}
+
 async function checkPool(context: Context): Promise<Finding[]> {
   const pool = await poolStatus(context);
   if (!pool) return [];
@@ -186,9 +212,14 @@ function checkQueue(paths: Context['paths']): Finding[] {
 
 /** Accounts that can't do what they are for, and stored secrets without an account. */
 function checkConfiguration(context: Context): Finding[] {
-  const { accounts, capacity, pool } = readConfig(context.paths.config);
+  const { accounts, capacity, pool, tools } = readConfig(context.paths.config);
   const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
-  const named = [...accounts.map(({ cli }) => cli), ...Object.keys(capacity), ...Object.keys(pool?.accounts ?? {})];
+  const named = [
+    ...accounts.map(({ cli }) => cli),
+    ...Object.keys(capacity),
+    ...Object.keys(pool?.accounts ?? {}),
+    ...Object.keys(tools),
+  ];
   const unknown = [...new Set(named)].filter(
     cli => !Object.hasOwn(catalog.providers, cli) && !Object.hasOwn(catalog.problems, cli),
   );

@@ -3,8 +3,9 @@
 import type { Rule } from '../catalog/provider.ts';
 import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/store/address.ts';
+import { ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
 import { type Chosen, chooseAccount } from '../run/accounts/select-account.ts';
-import { type Candidate, type Choice, isBound, orderCandidates } from '../run/choose/candidates.ts';
+import { type Candidate, type Choice, isBound, orderCandidates, staysInPlace } from '../run/choose/candidates.ts';
 import { costOf, isAvailable } from '../run/choose/capacity.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { loadPlan } from '../run/load-plan.ts';
@@ -14,6 +15,7 @@ import { findOnPath, readInstalls } from '../store/installs.ts';
 import type { Plan } from '../store/plan.ts';
 import { describeSource } from '../store/secrets.ts';
 import { type CliState, readState } from '../store/state.ts';
+import { WrapError } from '../system/errors.ts';
 import { emit, restingText, wrapped } from './print.ts';
 
 export interface ExplainOptions {
@@ -35,9 +37,10 @@ export async function explain(
   const installed = readInstalls(context.paths)[cli];
   const state = readState(context.paths, cli);
   const { choice, notice, lostSession } = await chosenFor(plan, invocation, state, context);
+  const ruling = rulingIn(plan, invocation, choice, context);
   const cost = costOf(invocation.command, provider, capacity);
   const sharedQuota = provider.scope !== 'key';
-  const onlyChosen = isBound(choice, provider);
+  const onlyChosen = isBound(choice, plan);
   const order = { now: context.now(), cost, capacity, sharedQuota, onlyChosen };
   const candidates = orderCandidates(plan.accounts, state, choice, order);
   const accounts = candidates.map(({ account, why, coolingDown, spent }) => ({
@@ -51,7 +54,8 @@ export async function explain(
   const report = {
     cli,
     command: invocation.command,
-    how: describeRun(plan, invocation, candidates),
+    how: ruling?.runs === 'original' ? ruling.how : describeRun(plan, invocation, candidates),
+    choice: ruling ? { names: ruling.choice, counts: ruling.runs === 'original', why: ruling.why } : null,
     shim: installed?.bin ?? null,
     original: installed?.original ?? findOnPath(provider.bin, context.env.PATH ?? '') ?? null,
     readsStdin: invocation.readsStdin,
@@ -59,7 +63,7 @@ export async function explain(
     pool: plan.pool ? describeAddress(plan.pool.url) : null,
     accounts,
     rules,
-    notice: [notice, lostSession].filter(Boolean).join('; ') || null,
+    notice: [notice, lostSession, ruling?.runs === 'accounts' && ruling.how].filter(Boolean).join('; ') || null,
     terms: provider.terms_note ?? null,
     termsUrl: provider.terms_url ?? null,
   };
@@ -75,9 +79,7 @@ export async function explain(
     ...(report.pool
       ? [`  pool      ${report.pool} chooses among these; \`culvert-wrap pool status\` shows what it knows`]
       : []),
-    ...(options.verbose
-      ? rules.map(ruleText)
-      : [`  moves on  ${onlyChosen ? 'never: another account is used only when it is named' : summaryOf(rules)}`]),
+    ...(options.verbose ? rules.map(ruleText) : [`  moves on  ${onlyChosen ? neverText(plan) : summaryOf(rules)}`]),
     ...(report.notice ? [`  note      ${report.notice}`] : []),
     ...(provider.terms_note ? [`  terms     ${provider.terms_note}`] : []),
     ...(provider.terms_url
@@ -94,6 +96,32 @@ async function chosenFor(plan: Plan, invocation: Invocation, state: CliState, co
   return chooseAccount(plan, invocation, state, context);
 }
 
+/** Whose account counts, where the user chose without culvert-wrap. */
+function rulingIn(
+  plan: Plan,
+  { args, passthrough, ownCredential }: Invocation,
+  choice: Choice,
+  { env }: Pick<Context, 'env'>,
+): (Omit<Ruling, 'line'> & { how: string }) | undefined {
+  if (passthrough || ownCredential || !plan.accounts.some(({ enabled }) => enabled)) return undefined;
+  const own = ownChoice(plan, args, env);
+  if (!own) return undefined;
+  try {
+    const { line, ...ruling } = ruleOn(own, choice, plan);
+    return { ...ruling, how: line.slice(plan.cli.length + 2) };
+  } catch (error) {
+    if (!(error instanceof WrapError)) throw error;
+    const how = `nothing runs: ${error.message.slice(plan.cli.length + 2)}`;
+    return { runs: 'original', why: 'other-host', choice: own.hosts.join(', '), how };
+  }
+}
+
+function neverText(plan: Plan): string {
+  return staysInPlace(plan)
+    ? `never: another account is another set of things ([tools.${plan.cli}] failover = true changes that)`
+    : 'never: another account is used only when it is named';
+}
+
 function describeRun(plan: Plan, invocation: Invocation, candidates: readonly Candidate[]): string {
   const { provider, capacity } = plan;
   if (candidates.length === 0) return 'no account: the original runs unchanged';
@@ -101,6 +129,7 @@ function describeRun(plan: Plan, invocation: Invocation, candidates: readonly Ca
   if (invocation.ownCredential) return 'a credential is given on the command line: the original runs as it is, once';
   if (!plan.pool && capacity.policy !== 'execute' && !isAvailable(candidates))
     return `nothing is left: ${capacity.policy}`;
+  if (staysInPlace(plan)) return 'with one account only: another account is another set of things';
   if (provider.accounts === 'one-per-person') return 'with one account only: the terms do not allow automatic failover';
   if (!invocation.once) return 'with failover';
   if (!provider.job_id) return 'with the first account only: the command must run once';

@@ -2,7 +2,7 @@
 import * as path from 'node:path';
 import type { Context } from '../context.ts';
 import { distrust, readDirectoryFile, trust } from '../manage/directory.ts';
-import { readAudit } from '../store/audit.ts';
+import { type AuditEntry, readAudit } from '../store/audit.ts';
 import { readConfig } from '../store/config.ts';
 import { readInstalls } from '../store/installs.ts';
 import { DIRECTORY_FILE } from '../store/paths.ts';
@@ -62,6 +62,12 @@ export function setTrust(
   );
 }
 
+/** The variables and options by which the user chose. */
+function choiceText({ choice, outcome }: Pick<AuditEntry, 'choice' | 'outcome'>): string {
+  if (choice === undefined) return '';
+  return outcome === 'original' ? `, by ${choice}` : `, not by ${choice}`;
+}
+
 /** `audit`: the newest entries, oldest first. */
 export function showAudit(options: Options & { last?: string }, { paths }: Context): void {
   const entries = readAudit(paths, Number(options.last ?? 50) || 50).map(entry => ({
@@ -73,7 +79,7 @@ export function showAudit(options: Options & { last?: string }, { paths }: Conte
     entry.cli,
     entry.consumer === undefined ? entry.command : `${entry.command} (${entry.consumer})`,
     entry.account ?? '-',
-    `${entry.outcome}${entry.class || entry.why ? ` (${entry.class ?? entry.why})` : ''}${entry.degraded ? ', degraded' : ''}${entry.count === undefined ? '' : `, requests: ${entry.count}`}`,
+    `${entry.outcome}${entry.class || entry.why ? ` (${entry.class ?? entry.why})` : ''}${choiceText(entry)}${entry.degraded ? ', degraded' : ''}${entry.count === undefined ? '' : `, requests: ${entry.count}`}`,
     entry.ms === undefined ? '-' : `${entry.ms} ms`,
     entry.cost === undefined ? '-' : String(entry.cost),
   ]);

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Provider } from '../catalog/provider.ts';
-import { Capacity, readConfig } from '../store/config.ts';
+import { Capacity, type Config, readConfig } from '../store/config.ts';
 import { type Plan, planFile, type Sources, shortcutFile, stampOf } from '../store/plan.ts';
 import { removeStamps, sourceStamps, writeStamps } from '../store/source-stamps.ts';
 import { readState } from '../store/state.ts';
@@ -30,10 +30,19 @@ export function compile(cli: string, { paths, catalog }: Sources, stamp: string)
     ownPatterns: entries.overridden.includes(cli) && mayBacktrack(provider),
     accounts: config.accounts.filter(account => account.cli === cli),
     capacity: config.capacity[cli] ?? Capacity.parse({}),
+    ...whoseAccount(provider, config.tools[cli]),
     ...(config.pool && { pool: config.pool }),
     audit: config.audit,
     secretTimeoutMs: parseDuration(config.secret_timeout),
   };
+}
+
+/** Whose account a tool runs with, by the user's settings and the catalog. */
+export function whoseAccount(
+  { account_is: is }: Pick<Provider, 'account_is'>,
+  tool: Config['tools'][string] | undefined,
+): Pick<Plan, 'failover' | 'prefer'> {
+  return { failover: tool?.failover ?? is === 'quota', prefer: tool?.prefer ?? (is === 'place' ? 'own' : 'accounts') };
 }
 
 /**

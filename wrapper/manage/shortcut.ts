@@ -1,4 +1,5 @@
 // Writes the shell script that runs a CLI with exactly one account without starting Node.
+import { choosingVariables, notUsed } from '../run/accounts/own-choice.ts';
 import type { Paths } from '../store/paths.ts';
 import type { Plan } from '../store/plan.ts';
 import {
@@ -49,16 +50,27 @@ export function shortcutFor(
   if (!names.every(name => SHELL_NAME.test(name)) || provider.inject.some(name => !(name in account.env)))
     return undefined;
   const home = quote(`${paths.state}/homes/${cli}/${account.name}`);
-  const declared = [...provider.passthrough, ...provider.own_credential].filter(word => word !== '');
+  const { accounts: choosing, hosts } = choosingVariables(plan);
+  // what the shell itself can say about: the account comes before one variable
+  const unused = plan.prefer === 'accounts' && choosing.length === 1 ? choosing[0] : undefined;
+  const decisive = [...(unused === undefined ? choosing : []), ...hosts];
+  if (![...choosing, ...hosts].every(name => SHELL_NAME.test(name))) return undefined;
+  const declared = [
+    ...provider.passthrough,
+    ...provider.own_credential,
+    ...provider.choice.options,
+    ...provider.hosts.options,
+  ].filter(word => word !== '');
   const strangers = Object.keys(jobs).filter(id => jobs[id]!.account !== account.name);
   const patterns = [...declared.map(optionPattern), ...strangers.map(id => `${quote(id)}|*=${quote(id)}`)];
   const words = [...new Set(patterns)].join('|');
   const bare = provider.passthrough.includes('')
     ? `{ ${plan.audit ? `${auditLine(plan, null, paths)}; ` : ''}exec "$__cw_o"; }`
     : ':';
+  const audited = (choice?: string) => (plan.audit ? auditLine(plan, account.name, paths, choice) : ':');
   return `# Runs ${cli} with its only account. Written by culvert-wrap, which writes it again when its sources change.
 __cw_run() {
-  [ -z "$CULVERT_WRAP_ACCOUNT$CULVERT_WRAP_ACTIVE$CULVERT_WRAP_QUEUE" ] || return
+  [ -z "$CULVERT_WRAP_ACCOUNT$CULVERT_WRAP_ACTIVE$CULVERT_WRAP_QUEUE${decisive.map(name => `$${name}`).join('')}" ] || return
 ${stamps.map(stamp => `  if ${isStale(stamp)}; then return; fi`).join('\n')}
   if [ $# -gt 0 ]; then case $1 in ''|*[!A-Za-z0-9:._-]*|-*) return ;; esac; fi
   for __cw_a; do
@@ -70,7 +82,7 @@ ${stamps.map(stamp => `  if ${isStale(stamp)}; then return; fi`).join('\n')}
   if ${HAS_DIRECTORY_FILE}; then return; fi
   [ $# -gt 0 ] || ${bare}
 ${reads.map((read, index) => `${read}\n  case $__cw_v in ''|[\\"\\']*|' '*|*' '|*'#'*|*[[:cntrl:]]*) return ;; esac\n  __cw_v${index}=$__cw_v`).join('\n')}
-${plan.audit ? auditLine(plan, account.name, paths) : ''}
+${unused === undefined ? audited() : `  if [ "$${unused}" ]; then\n${audited(unused)}\n  echo ${quote(`culvert-wrap: ${notUsed(cli, unused)}`)} >&2\n  else\n${audited()}\n  fi`}
   unset ${[...new Set(unset)].join(' ')}
   export CULVERT_WRAP_ACTIVE=${quote(`${cli}=${account.name}`)}${provider.home.map(name => ` ${name}=${home}`).join('')}
 ${variables.map(([name], index) => `  export ${name}="$__cw_v${index}"`).join('\n')}
@@ -106,8 +118,8 @@ function optionPattern(word: string): string {
 }
 
 /** The outcome is not known, because the original takes the place of the shell. @param account `null` for none */
-function auditLine({ cli }: Plan, account: string | null, paths: Paths): string {
+function auditLine({ cli }: Plan, account: string | null, paths: Paths, choice?: string): string {
   const run =
     account === null ? ({ outcome: 'original', why: 'passthrough' } as const) : { outcome: 'unobserved' as const };
-  return appendAudit({ cli, command: '"$1"', account, ...run }, paths, 'return');
+  return appendAudit({ cli, command: '"$1"', account, choice, ...run }, paths, 'return');
 }

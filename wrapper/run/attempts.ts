@@ -6,7 +6,7 @@ import type { CliState } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
 import { say } from '../system/errors.ts';
 import { makeReady, type Ready } from './accounts/ready.ts';
-import type { Candidate } from './choose/candidates.ts';
+import { type Candidate, staysInPlace } from './choose/candidates.ts';
 import { afterReturning, afterTaking, begin, type Failure, type Next, next } from './choose/choose.ts';
 import { cooldownFor, describeFailure, isLimitOfAddress, obstacleTo, type Retry } from './choose/failures.ts';
 import type { Ended, Journal } from './journal.ts';
@@ -55,6 +55,8 @@ export interface Outcome {
   kept?: 'limit' | 'other' | 'usage' | 'uncertain';
   /** Accounts that could not be used, with the reason. */
   skipped: string[];
+  /** The provider refused the account or its quota is used up, and another one would be another set of things. */
+  refused?: boolean;
 }
 
 /**
@@ -64,7 +66,8 @@ export interface Outcome {
 export async function runAttempts(candidates: readonly Candidate[], run: Run): Promise<Outcome> {
   const { plan, leases, state, pinned, patient = false } = run;
   const outcome: Outcome = { attempt: undefined, exhausted: false, skipped: [] };
-  const isAlone = candidates.length === 1 && !leases.isShared;
+  const several = plan.accounts.filter(account => account.enabled).length > 1;
+  const isAlone = candidates.length === 1 && !leases.isShared && !(several && staysInPlace(plan));
   let choosing = begin(candidates, {
     patient,
     pinned: pinned !== undefined,
@@ -131,7 +134,8 @@ async function readyOrSkipped(account: Account, outcome: Outcome, run: Run): Pro
   outcome.skipped.push(`${name}: ${ready.problem}`);
   run.journal.add({ account: name, outcome: 'skipped' });
   await run.leases.settle({ spent: 0 });
-  if (run.pinned === undefined || outcome.attempt) say(`${run.plan.cli}: skipping account "${name}": ${ready.problem}`);
+  if ((run.pinned === undefined && !staysInPlace(run.plan)) || outcome.attempt)
+    say(`${run.plan.cli}: skipping account "${name}": ${ready.problem}`);
   return undefined;
 }
 
@@ -152,11 +156,19 @@ interface Failed {
 function rest(account: string, verdict: Retry, { end, credentials, outcome, result, run }: Failed): Failure {
   const { plan, journal, state, context, invocation, stdin, repeatable } = run;
   const cooldown = cooldownFor(verdict, state.remaining[account]?.resets, context.now());
+  outcome.refused = staysInPlace(plan) && verdict.class !== 'rate' && !context.signals.received;
+  if (outcome.refused && verdict.class === 'auth') {
+    // nothing is paused: the next command asks with the same account
+    journal.add({ ...end, outcome: 'failed', class: 'auth' });
+    outcome.failure = `${plan.cli}: account "${account}" was refused (auth)`;
+    return { account, class: 'auth' };
+  }
   journal.coolDown(account, cooldown, credentials, { ...end, class: verdict.class });
   const isOfAddress = isLimitOfAddress(verdict, plan.provider);
   if (isOfAddress) journal.coolDownOthers(account, cooldown);
   outcome.failure = describeFailure(plan.cli, account, cooldown);
   outcome.kept = mayHaveRun(result, run, verdict.class) ? 'uncertain' : 'limit';
+  if (outcome.refused) return { account, class: verdict.class };
   const obstacle = obstacleTo(verdict.class, {
     interrupted: context.signals.received,
     job: result.output.jobs[0],
@@ -177,7 +189,8 @@ function ended(outcome: Outcome, { obstacle, exhausted }: Next & { kind: 'end' }
     return outcome;
   }
   outcome.kept = 'limit';
-  if (outcome.failure) outcome.failure += `; no account is left${unusedAccounts(plan)}`;
+  if (outcome.failure && staysInPlace(plan)) outcome.failure += `; ${anotherPlace(plan)}`;
+  else if (outcome.failure) outcome.failure += `; no account is left${unusedAccounts(plan)}`;
   return outcome;
 }
 
@@ -214,12 +227,19 @@ function optionsFor(
   };
 }
 
+/** Why no other account was tried, and the command that selects one. */
+export function anotherPlace({ accounts, provider }: Pick<Plan, 'accounts' | 'provider'>): string {
+  const names = accounts.filter(({ enabled }) => enabled).map(({ name }) => name);
+  return `another account is another set of things, so none is tried; \`${provider.bin} ${provider.auth_command} use NAME\` selects one (${names.join(', ')})`;
+}
+
 /** The part that a pool learns. A limit of this network address says nothing about the account on other machines. */
 function leaseEndOf(verdict: Verdict, { plan, cost }: Run): LeaseEnd {
   if (verdict.kind === 'success') return { spent: cost };
   // a failed command may have been charged
   if (verdict.kind === 'final') return { spent: verdict.class === 'usage' ? 0 : cost };
-  if (isLimitOfAddress(verdict, plan.provider)) return { spent: 0 };
+  const isPaused = !isLimitOfAddress(verdict, plan.provider) && !(verdict.class === 'auth' && staysInPlace(plan));
+  if (!isPaused) return { spent: 0 };
   return { spent: 0, cooldown: { class: verdict.class, rest: verdict.rest } };
 }
 

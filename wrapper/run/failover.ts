@@ -9,8 +9,15 @@ import { openCredentials } from './accounts/credentials.ts';
 import { LocalLeases } from './accounts/local-leases.ts';
 import { clearChangedCredentials } from './accounts/ready.ts';
 import { chooseAccount } from './accounts/select-account.ts';
-import { type Outcome, type Run, runAttempts } from './attempts.ts';
-import { type Candidate, type Choice, earliestAvailable, isBound, orderCandidates } from './choose/candidates.ts';
+import { anotherPlace, type Outcome, type Run, runAttempts } from './attempts.ts';
+import {
+  type Candidate,
+  type Choice,
+  earliestAvailable,
+  isBound,
+  orderCandidates,
+  staysInPlace,
+} from './choose/candidates.ts';
 import { costOf, isAvailable, isWarningDue, needsUsage, totalRemaining } from './choose/capacity.ts';
 import { startJournal } from './journal.ts';
 import { reportReplacedShims } from './replaced-shims.ts';
@@ -24,6 +31,8 @@ export interface Command {
   original: string;
   invocation: Invocation;
   context: Context;
+  /** Variables and options of the user that do not count for this command. */
+  ownChoice?: string | undefined;
   /** Instead of descriptor 0. */
   stdin?: Stdin | undefined;
 }
@@ -50,7 +59,7 @@ export async function failover(command: Command): Promise<End> {
   const leases = plan.pool ? await (await context.loadPool()).openLeases(options) : new LocalLeases(options);
   // One machine of a pool asks for all.
   if (!plan.pool && needsUsage(plan)) await (await context.load()).refreshUsage(plan, state, context, { credentials });
-  const journal = startJournal({ plan, invocation, runState: state, context, cost, choice, leases });
+  const journal = startJournal({ ...command, runState: state, cost, choice, leases });
   const repeatable = !invocation.once || provider.job_id !== undefined;
   const several = plan.accounts.filter(account => account.enabled).length > 1;
   const run: Run = {
@@ -116,7 +125,7 @@ async function runUntilDecided(run: Run, choice: Choice): Promise<End> {
 /** Tries the accounts that the pool leases. It knows what rests and what is left, and waits if the user allows that. */
 async function runPooled(run: Run, choice: Choice): Promise<End> {
   const { plan, context, journal, leases } = run;
-  const onlyChosen = isBound(choice, plan.provider);
+  const onlyChosen = isBound(choice, plan);
   const unknown = { ...run.state, resting: {}, remaining: {} };
   const candidates = orderCandidates(plan.accounts, unknown, choice, { now: context.now(), onlyChosen });
   const outcome = await runAttempts(candidates, run);
@@ -137,7 +146,7 @@ async function runPooled(run: Run, choice: Choice): Promise<End> {
 function candidatesFor({ plan, state, context, cost }: Run, choice: Choice): Candidate[] {
   const { capacity, provider } = plan;
   const sharedQuota = provider.scope !== 'key';
-  const onlyChosen = isBound(choice, provider);
+  const onlyChosen = isBound(choice, plan);
   const options = { now: context.now(), cost, capacity, sharedQuota, onlyChosen };
   const selected = orderCandidates(plan.accounts, state, choice, options);
   // The reserve stays untouched when another account fails, except that of an account that is named.
@@ -153,19 +162,23 @@ async function postponed(decision: 'queue' | 'shed', { plan, invocation, context
 }
 
 /** Shows the output of the attempt that counts. */
-function finish({ attempt, failure, skipped, kept }: Outcome, { plan, context, pinned }: Run): End {
+function finish({ attempt, failure, skipped, kept, refused }: Outcome, { plan, context, pinned }: Run): End {
   const { CULVERT_WRAP_REPORT: report } = context.env;
   if (report && kept) writeFileSync(report, kept, { mode: 0o600 });
   if (!attempt) {
+    const isPlace = staysInPlace(plan);
     const what =
-      pinned === undefined ? 'no account can be used' : `the account "${pinned}", which is named, can't be used`;
+      pinned === undefined
+        ? `${isPlace ? 'the' : 'no'} account ${isPlace ? "can't" : 'can'} be used`
+        : `the account "${pinned}", which is named, can't be used`;
     throw new WrapError('nothing-left', EXIT.unavailable, `${plan.cli}: ${what} (${skipped.join('; ')})`, {
-      hint: `see \`${plan.provider.bin} ${plan.provider.auth_command} list\``,
+      hint: isPlace ? anotherPlace(plan) : `see \`${plan.provider.bin} ${plan.provider.auth_command} list\``,
     });
   }
   attempt.output.release(() => context.signals.stop());
   if (context.staysAlive) attempt.output.dispose();
   if (failure) say(failure);
+  if (refused && attempt.signal === null) return { exit: EXIT.unavailable, signal: null };
   return { exit: attempt.exit, signal: attempt.signal };
 }
 

@@ -33,6 +33,8 @@ interface JournalOptions {
   save?: Save | undefined;
   /** The program that asks through a gateway. */
   consumer?: string | undefined;
+  /** See `AuditEntry.choice`. */
+  ownChoice?: string | undefined;
 }
 
 export type Change = (state: CliState) => void;
@@ -51,6 +53,7 @@ export function startJournal(options: JournalOptions) {
     leases,
     save = saveNow(plan, context),
     consumer,
+    ownChoice,
   } = options;
   let changes: Change[] = [];
   let entries: AuditEntry[] = [];
@@ -59,7 +62,7 @@ export function startJournal(options: JournalOptions) {
   const { strategy } = plan.capacity;
   const add = (entry: AuditNote) => {
     const degraded = leases.degraded || undefined;
-    entries.push({ at: context.now(), cli: plan.cli, command, consumer, ...entry, degraded });
+    entries.push({ at: context.now(), cli: plan.cli, command, consumer, choice: ownChoice, ...entry, degraded });
   };
   return {
     add,

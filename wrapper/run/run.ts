@@ -1,16 +1,18 @@
 // Runs a shimmed command with accounts, or the original unchanged. A named account is used, or nothing runs.
 import { existsSync } from 'node:fs';
-import type { Context, End } from '../context.ts';
+import type { Context, End, Invocation } from '../context.ts';
 import { type Why, writeAudit } from '../store/audit.ts';
 import { hiddenPaths, type Paths } from '../store/paths.ts';
 import { hadAccounts, type Plan, readLastPlan } from '../store/plan.ts';
 import { readState } from '../store/state.ts';
 import { EXIT, reason, say, WrapError } from '../system/errors.ts';
+import { type OwnChoice, ownChoice, type Ruling, ruleOn } from './accounts/own-choice.ts';
 import { chooseAccount, isNested, namedAccount } from './accounts/select-account.ts';
 import { failover } from './failover.ts';
 import { readInvocation } from './invocation.ts';
 import { loadPlan } from './load-plan.ts';
 import { passThrough } from './pass-through.ts';
+import { isCommandIn } from './rules/classify.ts';
 
 /** A shimmed command on its way to the original. */
 interface Command {
@@ -49,7 +51,7 @@ export async function runShimmed(
   try {
     return await runPlan(plan, command);
   } catch (error) {
-    if (error instanceof WrapError && ['unknown-account', 'directory-broken'].includes(error.code))
+    if (error instanceof WrapError && ['unknown-account', 'directory-broken', 'other-host'].includes(error.code))
       audit(command, { outcome: 'refused', why: error.code }, plan);
     throw error;
   }
@@ -58,12 +60,19 @@ export async function runShimmed(
 async function runPlan(plan: Plan, command: Command): Promise<End> {
   const { original, args, context } = command;
   const invocation = readInvocation(args, plan.provider);
-  if (invocation.passthrough) return runOriginal(command, 'passthrough', plan);
-  if (invocation.ownCredential) return runOriginal(command, 'own-credential', plan);
   const usable = plan.accounts.some(account => account.enabled);
+  if (invocation.passthrough) return runPassthrough(plan, command, usable);
+  if (invocation.ownCredential) {
+    if (usable) say(`${plan.cli}: a credential is given, so the command runs as it is, without an account`);
+    return runOriginal(command, 'own-credential', plan);
+  }
+  const own = usable ? ownChoice(plan, args, context.env) : undefined;
+  const ruling = own && (await rulingFor(own, plan, invocation, context));
+  if (ruling) say(ruling.line);
+  if (ruling?.runs === 'original') return runOriginal(command, ruling.why, plan, ruling.choice);
   const repl = plan.provider.line_repl;
   const opensRepl = repl && args.length === repl.args.length && args.every((arg, i) => arg === repl.args[i]);
-  if (usable && !opensRepl) return failover({ plan, original, invocation, context });
+  if (usable && !opensRepl) return failover({ plan, original, invocation, context, ownChoice: ruling?.choice });
   const state = readState(context.paths, plan.cli);
   const { notice, lostSession } = await chooseAccount(plan, invocation, state, context);
   if (usable) return (await context.load()).lineRepl(plan, original, context);
@@ -71,6 +80,25 @@ async function runPlan(plan: Plan, command: Command): Promise<End> {
   const cause = lostSession ?? (!notice && plan.accounts.length > 0 && 'all accounts are disabled');
   if (cause) say(`${plan.cli}: ${cause}; running ${plan.cli} without an account`);
   return runOriginal(command, 'no-account', plan);
+}
+
+/** Whose account counts, where the user chose without culvert-wrap. */
+async function rulingFor(own: OwnChoice, plan: Plan, invocation: Invocation, context: Context): Promise<Ruling> {
+  const { choice } = await chooseAccount(plan, invocation, readState(context.paths, plan.cli), context);
+  return ruleOn(own, choice, plan);
+}
+
+/** Runs what needs no account. A login of the CLI itself looks like a success, and changes nothing for the commands after it. */
+async function runPassthrough(plan: Plan, command: Command, usable: boolean): Promise<End> {
+  const { cli, provider } = plan;
+  const end = await runOriginal(command, 'passthrough', plan);
+  const words = readInvocation(command.args, provider).command;
+  if (usable && end.exit === 0 && isCommandIn(words, provider.login_commands)) {
+    say(
+      `${cli}: this does not change the account of other commands; \`${provider.bin} ${provider.auth_command} use NAME\` does`,
+    );
+  }
+  return end;
 }
 
 function hiddenAccounts(hidden: Paths, { env, paths }: Context): WrapError {
@@ -102,14 +130,14 @@ async function withoutAccounts(command: Command, why: Why, problem: unknown, pat
   return runOriginal(command, why, plan);
 }
 
-function runOriginal(command: Command, why: Why, plan: Plan | undefined): Promise<End> {
-  audit(command, { outcome: 'original', why }, plan);
+function runOriginal(command: Command, why: Why, plan: Plan | undefined, choice?: string): Promise<End> {
+  audit(command, { outcome: 'original', why, choice }, plan);
   return passThrough(command.original, command.args, command.context, plan);
 }
 
 function audit(
   { cli, args, context }: Command,
-  entry: { outcome: 'refused' | 'original'; why: string },
+  entry: { outcome: 'refused' | 'original'; why: string; choice?: string | undefined },
   plan: Plan | undefined,
 ) {
   if (plan?.audit === false) return;

@@ -141,7 +141,7 @@ export class Turn {
     this.#spent = 0;
     this.#isSettled = true;
     await leases.settle(isOfAddress ? end : { ...end, cooldown: { class: verdict.class, rest: verdict.rest } });
-    const more = !isOfAddress && !isBound(choice, provider);
+    const more = !isOfAddress && !isBound(choice, this.#plan);
     const usable = more ? this.#plan.accounts.filter(({ enabled }) => enabled).map(account => account.name) : [name];
     const ends = usable.map(each => state.resting[each]?.until ?? 0).filter(until => until > now);
     return ends.length === 0 ? { more } : { more, rest: Math.ceil((Math.min(...ends) - now) / 1_000) };
@@ -279,7 +279,7 @@ export class Turn {
       cost: Math.max(cost, wanted ?? 0),
       capacity,
       sharedQuota: provider.scope !== 'key',
-      onlyChosen: isBound(choice, provider),
+      onlyChosen: isBound(choice, this.#plan),
     });
     const asMuch = careful && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, figures) : ordered;
     // figures are estimates between two answers of the provider: what seems spent is asked, unless a reserve must stay

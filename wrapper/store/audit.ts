@@ -24,6 +24,8 @@ export interface AuditEntry {
   outcome: (typeof OUTCOMES)[number];
   /** Why no account was used: for `original` one of `Why`, for `refused` one of these, of `TurnedAway`, or the code of an error. */
   why?: string;
+  /** Variables and options by which the user chose, whether they counted (`own-choice`, `other-host`) or not. */
+  choice?: string | undefined;
   class?: string;
   exit?: number | null;
   signal?: string;
@@ -43,10 +45,19 @@ export type AuditNote = Omit<AuditEntry, 'at' | 'cli' | 'command' | 'consumer' |
   );
 
 /**
- * Why a run used no account: the catalog says that the command needs none, a credential was given on the command line, no
- * account is enabled, the configuration can't be read, it is in another home, or `CULVERT_WRAP_BYPASS` is set.
+ * Why a run used no account: the catalog says that the command needs none, a credential was given on the command line, the user
+ * chose an account of another kind or another host, no account is enabled, the configuration can't be read, it is in another home, or
+ * `CULVERT_WRAP_BYPASS` is set.
  */
-export type Why = 'passthrough' | 'own-credential' | 'no-account' | 'configuration' | 'hidden' | 'bypass';
+export type Why =
+  | 'passthrough'
+  | 'own-credential'
+  | 'own-choice'
+  | 'other-host'
+  | 'no-account'
+  | 'configuration'
+  | 'hidden'
+  | 'bypass';
 
 const MAX_BYTES = 1024 * 1024;
 
@@ -100,7 +111,7 @@ export function parseEntry(line: string): AuditEntry | null {
     const { at, cli, command, account, outcome, exit } = value;
     const named = isTime(at) && typeof cli === 'string' && typeof command === 'string';
     const isValid = OUTCOMES.some(each => each === outcome) && (account === null || typeof account === 'string');
-    const texts = [value.class, value.signal, value.why, value.consumer].every(
+    const texts = [value.class, value.signal, value.why, value.consumer, value.choice].every(
       text => text === undefined || typeof text === 'string',
     );
     const figures = [exit ?? undefined, value.ms, value.cost, value.count].every(

@@ -123,8 +123,17 @@ export const Pool = z
   );
 export type Pool = z.infer<typeof Pool>;
 
+/** Whose account a tool runs with; the catalog decides what is not set. */
+const Tool = z.strictObject({
+  /** After a limit or a refused credential the next account takes over. */
+  failover: z.optional(z.boolean()),
+  /** What comes first: an exported credential, a profile and the like, or the accounts. */
+  prefer: z.optional(z.enum(['own', 'accounts'])),
+});
+
 export const Config = z.strictObject({
   accounts: z._default(z.array(Account), []),
+  tools: z._default(z.record(z.string(), Tool), {}),
   pool: z.optional(Pool),
   capacity: z._default(z.record(z.string(), Capacity), {}),
   audit: z._default(z.boolean(), true),

@@ -16,6 +16,10 @@ export interface Plan {
   /** In the order of the configuration, disabled ones included. */
   accounts: Account[];
   capacity: Capacity;
+  /** A limit or a refused credential leads to the next account, where the terms allow that. */
+  failover: boolean;
+  /** What comes first: what the user chose without culvert-wrap, or the accounts. */
+  prefer: 'own' | 'accounts';
   /** The store that other machines use as well, if any. */
   pool?: Pool;
   audit: boolean;
@@ -69,6 +73,7 @@ function isPlan(value: unknown): value is Plan {
       Array.isArray,
     ) &&
     typeof provider?.commit === 'object' &&
+    Array.isArray(provider?.hosts?.names) &&
     typeof capacity?.policy === 'string' &&
     Array.isArray(capacity.notify_at) &&
     typeof secretTimeoutMs === 'number'

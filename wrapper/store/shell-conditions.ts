@@ -34,12 +34,12 @@ export function isElsewhere({ configDir }: Pick<Paths, 'configDir'>): string {
  * @param otherwise a command for when the log is not a plain file that can be written, or date(1) gives no milliseconds
  */
 export function appendAudit(
-  { cli, command, account, outcome, why }: Omit<AuditEntry, 'at'>,
+  { cli, command, account, outcome, why, choice }: Omit<AuditEntry, 'at'>,
   { audit }: Pick<Paths, 'audit'>,
   otherwise: string,
 ): string {
   const file = quote(audit);
-  const line = JSON.stringify({ cli, command: '%s', account, outcome, why }).replace('{', '{"at":%s,');
+  const line = JSON.stringify({ cli, command: '%s', account, outcome, why, choice }).replace('{', '{"at":%s,');
   return `__cw_t=
 if [ -f ${file} ] && ! [ -L ${file} ] && [ -w ${file} ]; then __cw_t=$(date +%s%3N); fi
 case $__cw_t in ''|*[!0-9]*) ${otherwise} ;; *) printf ${quote(`${line}\\n`)} "$__cw_t" ${command} >> ${file} ;; esac`;

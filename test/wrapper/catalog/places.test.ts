@@ -81,7 +81,10 @@ for (const cli of sample(CLIS, 3))
     box.env.FIRECRAWL_API_URL = 'http://127.0.0.1:9';
     // The key under a separate name, because some names can't be variables of a shell.
     fs.mkdirSync(box.config, { recursive: true, mode: 0o700 });
-    fs.writeFileSync(path.join(box.config, 'providers.toml'), `[providers.${cli}]\ninject = ["REPLAY_KEY"]\n`);
+    fs.writeFileSync(
+      path.join(box.config, 'providers.toml'),
+      `[providers.${cli}]\ninject = ["REPLAY_KEY"]\nhosts = { names = ["http://127.0.0.1", "profile.yaml"] }\n`,
+    );
     box.accounts(cli, { bad: 'bad', good: 'good' }, 'REPLAY_KEY');
     const failures = failuresOf(cli);
     assert.ok(failures.length > 0);
@@ -91,12 +94,14 @@ for (const cli of sample(CLIS, 3))
       const terminal = await replay(box, recording, 'terminal');
       assert.deepEqual(terminal, pipe, name);
       const { once } = readInvocation(recording.argv.slice(1), provider);
-      const moves = provider.accounts !== 'one-per-person';
+      const isSelected = provider.accounts === 'one-per-person';
+      const moves = !isSelected && provider.account_is === 'quota';
       if (!once || !moves) assert.deepEqual(pipe.calls, moves ? ['bad', 'good'] : ['bad'], name);
       assert.deepEqual([pipe.exit === 0, pipe.shown], Array(2).fill(pipe.calls.length === 2), name);
       const reason = /^(?:has no quota left \(quota|is rate limited \(rate|was refused \(auth), paused/;
       // Output is not held where no other account is ever used.
       if (moves) assert.match(pipe.told ?? '', reason, name);
+      else if (!isSelected) assert.match(pipe.told ?? '', /^was refused \(auth\)$/, name);
       t.diagnostic(`${cli} ${name}: ${pipe.calls.length === 2 ? 'moves on' : 'stays'} in both`);
     }
   });

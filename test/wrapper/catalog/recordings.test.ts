@@ -1,6 +1,7 @@
 // Recorded failures of real CLIs, classified by the shipped rules.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
@@ -131,7 +132,7 @@ function replay({ stdout, stderr, exit }: Recording): string {
   return `printf %s ${quote(stdout)}\nprintf %s ${quote(stderr)} >&2\nexit ${exit}\n`;
 }
 
-test('supabase moves on when its token is refused, and gh never does', async t => {
+test('supabase moves on from a refused token only where the user says so, and gh never does', async t => {
   const box = sandbox(t);
   for (const [cli, variable, label] of [
     ['supabase', 'SUPABASE_ACCESS_TOKEN', 'projects list 401'],
@@ -139,11 +140,20 @@ test('supabase moves on when its token is refused, and gh never does', async t =
   ] as const) {
     const refused = recordings(cli).find(recording => recording.label === label)!;
     box.script(cli, `#!/bin/sh\n[ "$${variable}" = good ] && { echo fine; exit 0; }\n${replay(refused)}`);
+    // the profile of the recording leads to a stand-in
+    if (cli === 'supabase') box.provider(cli, 'hosts = { names = ["profile.yaml"] }');
     box.accounts(cli, { a: 'bad', b: 'good' }, variable);
     const result = await box.run(cli, refused.argv.slice(1));
     if (cli === 'supabase') {
-      assert.deepEqual([result.exit, result.stdout], [0, 'fine\n'], result.stderr);
-      assert.match(result.stderr, /^culvert-wrap: supabase: account "a" was refused .*; trying "b"\n$/);
+      assert.deepEqual([result.exit, result.stdout], [69, refused.stdout], result.stderr);
+      assert.match(
+        result.stderr,
+        /supabase: account "a" was refused \(auth\); .*`supabase accounts use NAME` .* \(a, b\)\n$/,
+      );
+      fs.appendFileSync(path.join(box.config, 'config.toml'), '[tools.supabase]\nfailover = true\n');
+      const moved = await box.run(cli, refused.argv.slice(1));
+      assert.deepEqual([moved.exit, moved.stdout], [0, 'fine\n'], moved.stderr);
+      assert.match(moved.stderr, /^culvert-wrap: supabase: account "a" was refused .*; trying "b"\n$/);
     } else {
       assert.equal(result.exit, 1);
       assert.ok(result.stderr.startsWith(refused.stderr), result.stderr);

@@ -5,6 +5,7 @@ import type { Account } from '../../store/config.ts';
 import { configDirectory, directoryFile, type Paths } from '../../store/paths.ts';
 import type { Plan } from '../../store/plan.ts';
 import { readText } from '../../system/files.ts';
+import { isOtherHost } from './own-choice.ts';
 import { pinForChildren } from './select-account.ts';
 
 /** Variables that the shim sets for this process only. */
@@ -61,6 +62,8 @@ export function accountEnvironment(
       if (source.startsWith('env:')) delete env[source.slice(4)];
     }
   }
+  // a credential goes to the hosts of its entry, or to the one that its account brings
+  for (const name of provider.hosts.env) if (env[name] && isOtherHost(env[name], provider.hosts)) delete env[name];
   const home = join(paths.state, 'homes', cli, account.name);
   for (const name of provider.home) env[name] = home;
   if (env.CULVERT_WRAP_ACCOUNT) env.CULVERT_WRAP_ACCOUNT = pinForChildren(cli, env.CULVERT_WRAP_ACCOUNT, account.name);

@@ -8,10 +8,20 @@ export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } |
 
 /**
  * Reports whether the account that is chosen is the only one that may be tried: a job lives in the account that created it,
- * and some terms allow to select an account, but not to move on automatically.
+ * some terms allow to select an account, but not to move on automatically, and another account may be another set of things.
  */
-export function isBound(choice: Choice, provider: Pick<Provider, 'accounts'>): boolean {
-  return choice.by === 'job' || provider.accounts === 'one-per-person';
+export function isBound(choice: Choice, { provider, failover }: BoundBy): boolean {
+  return choice.by === 'job' || provider.accounts === 'one-per-person' || !failover;
+}
+
+/** Reports whether another account is another set of things: a limit or a refused credential then ends the command. */
+export function staysInPlace({ provider, failover }: BoundBy): boolean {
+  return !failover && provider.accounts !== 'one-per-person';
+}
+
+interface BoundBy {
+  provider: Pick<Provider, 'accounts'>;
+  failover: boolean;
 }
 
 export interface Candidate {

@@ -206,6 +206,7 @@ esac
 case "$2" in *fail*) echo "Error: Insufficient credits to go on" >&2; exit 1 ;; esac
 `,
   );
+  box.provider('firecrawl', 'hosts = { names = ["http://127.0.0.1"] }');
   box.accounts('firecrawl', { a: 'k1', b: 'k2' }, 'FIRECRAWL_API_KEY');
   const onB = { env: { CULVERT_WRAP_ACCOUNT: 'b', FIRECRAWL_API_URL: 'http://127.0.0.1:9' } };
   await box.run('firecrawl', ['scrape', 'u'], onB);

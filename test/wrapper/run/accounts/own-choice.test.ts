@@ -1,0 +1,281 @@
+// What the user chose without culvert-wrap, against accounts: for every variable and option of every shipped entry.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'smol-toml';
+import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
+import type { Provider } from '../../../../wrapper/catalog/provider.ts';
+import { whoseAccount } from '../../../../wrapper/manage/compile.ts';
+import { accountEnvironment } from '../../../../wrapper/run/accounts/environment.ts';
+import { choosingVariables, isOtherHost, ownChoice, ruleOn } from '../../../../wrapper/run/accounts/own-choice.ts';
+import { missing } from '../../../support/temporary.ts';
+import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
+
+const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
+const { providers } = loadCatalog(shipped, missing({ after }));
+const tools = Object.entries(providers).filter(([, { programs_only: isForPrograms }]) => !isForPrograms);
+/** A host that is in no entry. */
+const ELSEWHERE = 'https://else.example';
+const ACCOUNT = { cli: 'x', name: 'a', enabled: true, env: {} };
+
+function known(cli: string, provider: Provider, account: { env: Record<string, string> } = ACCOUNT) {
+  return { cli, provider, accounts: [{ ...ACCOUNT, cli, ...account }], ...whoseAccount(provider, undefined) };
+}
+
+/** Everything by which the user of a tool may choose: the environment and the arguments that do. */
+function waysOf(cli: string, provider: Provider) {
+  const { accounts, hosts } = choosingVariables(known(cli, provider));
+  const words = (option: string, value: string) => {
+    const [name, key] = option.split(' ');
+    return [name!, key === undefined ? value : `${key}="${value}"`];
+  };
+  return [
+    ...accounts.map(name => ({ name, env: { [name]: 'mine' }, args: [] as string[], isHost: false })),
+    ...provider.choice.options.map(name => ({ name, env: {}, args: words(name, 'mine'), isHost: false })),
+    ...hosts.map(name => ({ name, env: { [name]: ELSEWHERE }, args: [] as string[], isHost: true })),
+    ...provider.hosts.options.map(name => ({ name, env: {}, args: words(name, ELSEWHERE), isHost: true })),
+  ];
+}
+
+test('every shipped entry says what an account is, to which hosts its credential goes, and how another one is named', () => {
+  const raw = parse(fs.readFileSync(shipped, 'utf8')) as { providers: Record<string, Record<string, unknown>> };
+  for (const [cli, { hosts, http, usage, check, ...provider }] of Object.entries(providers)) {
+    assert.ok(raw.providers[cli]!.account_is, `${cli}: account_is`);
+    assert.ok(hosts.names.length > 0, `${cli}: hosts.names`);
+    const ways = hosts.env.length + hosts.options.length;
+    assert.ok(ways > 0 !== (hosts.fixed !== undefined), `${cli}: a variable or an option, or why there is none`);
+    for (const option of hosts.options)
+      assert.ok(provider.value_options.includes(option.split(' ')[0]!), `${cli}: ${option} takes a value`);
+    const templates = [usage?.url, usage?.moment?.url, check?.url].filter(url => url !== undefined);
+    for (const url of templates) {
+      const [, variable] = /^\{(\w+):/.exec(url) ?? [];
+      if (variable !== undefined) assert.ok(hosts.env.includes(variable), `${cli}: ${variable} of ${url}`);
+      assert.ok(!isOtherHost(url.replace(/^\{\w+:([^}]*)\}/, '$1'), hosts), `${cli}: ${url}`);
+    }
+    for (const base of [http?.base, ...(http?.bases ?? []).map(each => each.base)])
+      if (base !== undefined) assert.ok(!isOtherHost(base, hosts), `${cli}: ${base}`);
+  }
+});
+
+test('each way to choose counts before the accounts of a place, is named where accounts are quotas, and gives way to a name', () => {
+  for (const [cli, provider] of tools) {
+    const plan = known(cli, provider);
+    for (const { name, env, args, isHost } of waysOf(cli, provider)) {
+      const own = ownChoice(plan, ['list', ...args], env);
+      assert.ok(own, `${cli} ${name}`);
+      const ruling = ruleOn(own, { by: 'default' }, plan);
+      assert.equal(ruling.runs, isHost || provider.account_is === 'place' ? 'original' : 'accounts', `${cli} ${name}`);
+      assert.ok(ruling.line.startsWith(`${cli}: ${name} `), ruling.line);
+      assert.doesNotMatch(ruling.line, /mine|else\.example/);
+      const named = () => ruleOn(own, { by: 'environment', name: 'a' }, plan);
+      if (isHost && args.length > 0) assert.throws(named, { code: 'other-host', exit: 69 }, `${cli} ${name}`);
+      else assert.equal(named().runs, 'accounts', `${cli} ${name}`);
+      // after `--` the words are another program's; a run around this one has set the variable
+      assert.equal(ownChoice(plan, ['x', '--', ...args], {}), undefined, `${cli} ${name}`);
+      const inner = ownChoice(plan, [], { ...env, CULVERT_WRAP_ACTIVE: `${cli}=b` });
+      assert.equal(inner, undefined, `${cli} ${name}`);
+    }
+    assert.equal(ownChoice(plan, ['list', '--json'], { PATH: '/bin', HOME: '/h' }), undefined, cli);
+  }
+});
+
+test('no account has its credential in an environment that leads to another host, unless it brings the address itself', () => {
+  for (const [cli, provider] of Object.entries(providers)) {
+    for (const name of provider.hosts.env) {
+      const plan = known(cli, provider);
+      const paths = { state: '/s' };
+      const env = accountEnvironment(plan, plan.accounts[0]!, { KEY: 'k' }, { caller: { [name]: ELSEWHERE }, paths });
+      assert.equal(env[name], undefined, `${cli} ${name}`);
+      const brings = { KEY: 'k', [name]: ELSEWHERE };
+      const own = accountEnvironment(plan, plan.accounts[0]!, brings, {
+        caller: { [name]: 'https://x.example' },
+        paths,
+      });
+      assert.equal(own[name], ELSEWHERE, `${cli} ${name}`);
+      const bringing = known(cli, provider, { env: { [name]: 'file:/k#K' } });
+      assert.equal(ownChoice(bringing, [], { [name]: ELSEWHERE }), undefined, `${cli} ${name}`);
+    }
+  }
+});
+
+test('an address is of a host only if every program reads it so', () => {
+  const hosts = { names: ['api.x.example', '*.y.example', 'http://127.0.0.1', 'builtin'] };
+  for (const own of [
+    'https://api.x.example',
+    'https://API.x.example/v1/',
+    'api.x.example/v2',
+    'https://eu.y.example',
+    'builtin',
+  ])
+    assert.equal(isOtherHost(own, hosts), false, own);
+  for (const own of ['http://127.0.0.1:9/v1', ' "https://api.x.example" '])
+    assert.equal(isOtherHost(own, hosts), false, own);
+  for (const other of [
+    'http://api.x.example',
+    'https://api.x.example.evil.example',
+    'https://evil-y.example',
+    'https://y.example',
+    'https://api.x.example@evil.example',
+    'https://evil.example\\@api.x.example',
+    'https://evil.example#.y.example',
+    'ftp://127.0.0.1',
+    'http://127.0.0.2',
+    '/home/me/profile.yaml',
+    'https://',
+    '',
+  ])
+    assert.equal(isOtherHost(other, hosts), true, other);
+  assert.equal(isOtherHost(ELSEWHERE, { names: [] }), false, 'an entry without hosts');
+});
+
+test('npm in a script of npm finds the usual path of its configuration, which is no choice', () => {
+  const plan = known('npm', providers.npm!);
+  const env = { HOME: '/h', npm_config_userconfig: '/h/.npmrc' };
+  assert.equal(ownChoice(plan, ['publish'], env), undefined);
+  assert.ok(ownChoice(plan, ['publish'], { ...env, npm_config_userconfig: '/h/work.npmrc' }));
+});
+
+/** A tool that prints its arguments and what it has of these variables. */
+function recorder(box: Sandbox, cli: string, names: readonly string[]): void {
+  const shown = names.filter(name => /^\w+$/.test(name)).map(name => `[${name}=$${name}]`);
+  box.script(providers[cli]!.bin, `#!/bin/sh\necho "$*" "${shown.join('')}"\n`);
+}
+
+for (const count of [1, 2]) {
+  test(`with ${count} account(s), each tool runs as the user chose, with one line, and says the same beforehand`, async t => {
+    for (const [cli, provider] of tools) {
+      const variable = provider.inject[0]!;
+      if (!/^\w+$/.test(variable)) continue;
+      const box = sandbox(t);
+      const ways = waysOf(cli, provider);
+      recorder(box, cli, [variable, ...provider.hosts.env]);
+      box.accounts(cli, count === 1 ? { a: 'key-a' } : { a: 'key-a', b: 'key-b' }, variable);
+      const chosen = [ways.find(({ isHost }) => !isHost)!, ways.find(({ isHost }) => isHost)!];
+      for (const { env, args, name, isHost } of chosen) {
+        const what = `${cli} ${name}`;
+        await box.run(provider.bin, ['items']);
+        const result = await box.run(provider.bin, ['items', ...args], { env });
+        const isOwn = isHost || provider.account_is === 'place';
+        assert.equal(result.stdout.includes('key-a'), !isOwn, `${what}: ${result.stdout}`);
+        assert.match(result.stderr, new RegExp(`^culvert-wrap: ${cli}: ${name} [^\n]*\n$`), what);
+        const report = JSON.parse((await box.wrap(['explain', cli, 'items', ...args, '--json'], { env })).stdout);
+        assert.deepEqual(
+          report.choice,
+          { names: name, counts: isOwn, why: isHost ? 'other-host' : 'own-choice' },
+          what,
+        );
+        const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+        const { outcome, choice } = entries.at(-1);
+        assert.deepEqual([outcome === 'original', choice], [isOwn, name], what);
+        if (args.length > 0) continue;
+        const { findings } = JSON.parse((await box.wrap(['doctor', '--json'], { env })).stdout);
+        assert.ok(
+          findings.some((each: { what: string }) => each.what.startsWith(`${cli}: ${name} `)),
+          what,
+        );
+      }
+    }
+  });
+}
+
+test('a named account comes before what the user chose, with one line, and within its own run without any', async t => {
+  const box = sandbox(t);
+  const script = '#!/bin/sh\nif [ "$1" = nest ]; then shift; exec "$@"; fi\n';
+  box.script('claude', `${script}echo "$ANTHROPIC_API_KEY $ANTHROPIC_AUTH_TOKEN $ANTHROPIC_BASE_URL"\n`);
+  box.accounts('claude', { a: 'key-a', b: 'key-b' }, 'ANTHROPIC_API_KEY');
+  const own = { ANTHROPIC_BASE_URL: 'https://gateway.example', ANTHROPIC_AUTH_TOKEN: 'mine' };
+  const named = await box.run('claude', ['x'], { env: { ...own, CULVERT_WRAP_ACCOUNT: 'b' } });
+  assert.equal(named.stdout, 'key-b  \n');
+  assert.match(
+    named.stderr,
+    /^culvert-wrap: claude: ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN is not used, .*"b" is named\n$/,
+  );
+  const asItIs = await box.run('claude', ['x'], { env: own });
+  assert.equal(asItIs.stdout, ' mine https://gateway.example\n');
+  const nested = ['nest', 'env', 'CULVERT_WRAP_ACCOUNT=b', 'claude', 'x'];
+  assert.deepEqual(await box.run('claude', nested), { exit: 0, signal: null, stdout: 'key-b  \n', stderr: '' });
+  const project = path.join(box.home, 'p');
+  fs.mkdirSync(project);
+  fs.writeFileSync(path.join(project, '.culvert-wrap.toml'), '[accounts]\nclaude = "b"\n');
+  await box.wrap(['trust'], { cwd: project });
+  assert.equal((await box.run('claude', ['x'], { cwd: project, env: own })).stdout, 'key-b  \n');
+});
+
+test('an option that names another host is refused for a named account, and runs nothing', async t => {
+  const box = sandbox(t);
+  recorder(box, 'firecrawl', ['FIRECRAWL_API_KEY']);
+  box.accounts('firecrawl', { a: 'fc-a', b: 'fc-b' }, 'FIRECRAWL_API_KEY');
+  const args = ['search', '--api-url', 'http://selfhosted:3002', 'x'];
+  const result = await box.run('firecrawl', args, { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+  assert.deepEqual([result.exit, result.stdout], [69, '']);
+  assert.match(
+    result.stderr,
+    /--api-url may lead to another host than api\.firecrawl\.dev, and the account "b" is named/,
+  );
+  const report = JSON.parse(
+    (await box.wrap(['explain', 'firecrawl', ...args, '--json'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } })).stdout,
+  );
+  assert.match(report.how, /^nothing runs: --api-url/);
+});
+
+test('one setting turns it round, for places and for quotas', async t => {
+  const box = sandbox(t);
+  recorder(box, 'vercel', ['VERCEL_TOKEN']);
+  recorder(box, 'tvly', ['TAVILY_API_KEY']);
+  box.accounts('vercel', { a: 'key-a', b: 'key-b' }, 'VERCEL_TOKEN');
+  box.accounts('tvly', { a: 'tvly-a' }, 'TAVILY_API_KEY');
+  const config = path.join(box.config, 'config.toml');
+  fs.appendFileSync(config, '[tools.vercel]\nprefer = "accounts"\n[tools.tvly]\nprefer = "own"\n');
+  const vercel = await box.run('vercel', ['ls'], { env: { VERCEL_TOKEN: 'mine' } });
+  assert.equal(vercel.stdout, 'ls [VERCEL_TOKEN=key-a]\n');
+  assert.match(vercel.stderr, /^culvert-wrap: vercel: VERCEL_TOKEN is not used, because vercel has accounts\n$/);
+  const tvly = await box.run('tvly', ['search', 'x'], { env: { TAVILY_API_KEY: 'mine' } });
+  assert.equal(tvly.stdout, 'search x [TAVILY_API_KEY=mine]\n');
+  assert.match(tvly.stderr, /^culvert-wrap: tvly: TAVILY_API_KEY is given, so the command runs as it is, [^\n]*\n$/);
+  fs.appendFileSync(config, '[tools.nope]\nfailover = true\n');
+  const { findings } = JSON.parse((await box.wrap(['doctor', '--json'])).stdout);
+  assert.ok(findings.some(({ what }: { what: string }) => /names "nope", which is not in the catalog/.test(what)));
+});
+
+test("an account's own source and an entry without hosts are no choice", async t => {
+  const box = sandbox(t);
+  box.script('fake', '#!/bin/sh\necho "$FAKE_KEY $FAKE_URL"\n');
+  box.provider('fake', 'inject = ["FAKE_KEY"]');
+  box.install('fake');
+  const account = '[[accounts]]\ncli = "fake"\nname = "a"\nenv = { FAKE_KEY = "env:FAKE_KEY" }\n';
+  fs.writeFileSync(path.join(box.config, 'config.toml'), account, { mode: 0o600 });
+  const env = { FAKE_KEY: 'k', FAKE_URL: ELSEWHERE };
+  assert.deepEqual(await box.run('fake', ['x'], { env }), {
+    exit: 0,
+    signal: null,
+    stdout: `k ${ELSEWHERE}\n`,
+    stderr: '',
+  });
+});
+
+test('a login of the tool itself gets no key, and a line says what it does not change', async t => {
+  for (const [cli, args] of [
+    ['wrangler', ['auth', 'create', 'work']],
+    ['claude', ['auth', 'logout']],
+    ['gh', ['auth', 'switch']],
+    ['vercel', ['switch', 'team']],
+    ['hf', ['auth', 'switch']],
+  ] as const) {
+    const box = sandbox(t);
+    const provider = providers[cli]!;
+    recorder(box, cli, [provider.inject[0]!]);
+    box.accounts(cli, { a: 'key-a' }, provider.inject[0]!);
+    const { stdout, stderr } = await box.run(provider.bin, args);
+    assert.equal(stdout, `${args.join(' ')} [${provider.inject[0]}=]\n`);
+    const use = `\`${provider.bin} ${provider.auth_command} use NAME\``;
+    assert.equal(stderr, `culvert-wrap: ${cli}: this does not change the account of other commands; ${use} does\n`);
+  }
+  for (const [cli, { login_commands: logins, passthrough }] of tools)
+    for (const login of logins)
+      assert.ok(
+        passthrough.some(word => login === word || login.startsWith(`${word} `)),
+        `${cli} ${login} needs no account`,
+      );
+});
