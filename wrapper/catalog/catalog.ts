@@ -1,7 +1,7 @@
 // Loads the catalog: the shipped entries with those of the user laid over them.
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
-import { EXIT, WrapError } from '../system/errors.ts';
+import { EXIT, reason, WrapError } from '../system/errors.ts';
 import { explainIssues, explainToml } from '../system/explain-issues.ts';
 import { readText } from '../system/files.ts';
 import { CliName, Provider } from './provider.ts';
@@ -57,13 +57,18 @@ export function providerOf(catalog: Catalog, name: string): Provider {
 }
 
 function readCatalog(file: string): Record<string, Record<string, unknown>> | undefined {
-  const text = readText(file);
-  if (text === undefined) return undefined;
   const broken = (why: string, cause?: unknown) =>
     new WrapError('catalog-broken', EXIT.config, `${file} can't be read: ${why}`, {
       hint: 'correct it, or remove it to use the shipped catalog alone',
       cause,
     });
+  let text: string | undefined;
+  try {
+    text = readText(file);
+  } catch (error) {
+    throw broken(reason(error), error);
+  }
+  if (text === undefined) return undefined;
   let raw: unknown;
   try {
     raw = parse(text);

@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
 import { DURATION, parseDuration } from '../system/duration.ts';
-import { EXIT, WrapError } from '../system/errors.ts';
+import { EXIT, reason, WrapError } from '../system/errors.ts';
 import { explainIssues, explainToml } from '../system/explain-issues.ts';
-import { readText, withLock, writeAtomic } from '../system/files.ts';
+import { readText, withLock, writeLinked } from '../system/files.ts';
 import { appendSection, appendTable, removeSection, removeTable, setInTable } from '../system/toml-edit.ts';
 
 /**
@@ -147,7 +147,16 @@ export type Config = z.infer<typeof Config>;
  * @throws WrapError `config-broken` naming the file and the place
  */
 export function readConfig(file: string): Config {
-  return parseConfig(readText(file) ?? '', file);
+  return parseConfig(textOf(file), file);
+}
+
+/** Empty where there is no file. */
+function textOf(file: string): string {
+  try {
+    return readText(file) ?? '';
+  } catch (error) {
+    throw broken(file, reason(error), error);
+  }
 }
 
 /**
@@ -192,7 +201,7 @@ export type Change =
  */
 export function editConfig(file: string, changes: readonly Change[]): Config {
   return withLock(file, () => {
-    const original = readText(file) ?? '';
+    const original = textOf(file);
     const expected = parseConfig(original, file);
     let text = original;
     for (const change of changes) {
@@ -223,7 +232,7 @@ export function editConfig(file: string, changes: readonly Change[]): Config {
         hint: 'write each account as its own [[accounts]] table, or make the change by hand',
       });
     }
-    if (text !== original) writeAtomic(file, text);
+    if (text !== original) writeLinked(file, text);
     return expected;
   });
 }

@@ -12,6 +12,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -20,7 +21,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { EXIT, errno, WrapError } from './errors.ts';
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
@@ -80,6 +81,43 @@ export function writeAtomic(file: string, text: string | Uint8Array, mode = 0o60
     throw notStored(file, error);
   }
   syncDirectory(dir);
+}
+
+/**
+ * Replaces a file of the user's as `writeAtomic` does. A link to it stays, because a repository of such files (stow, chezmoi) has the
+ * file itself: that is replaced, or made where its directory exists.
+ * @throws WrapError `link-unusable`, `not-stored`
+ */
+export function writeLinked(file: string, text: string): void {
+  writeAtomic(linkTarget(file), text);
+}
+
+/** Most links on the way to a file; the system's own limit (path_resolution(7)). */
+const MOST_LINKS = 40;
+
+/** The file that a link leads to, or `file` itself. */
+function linkTarget(file: string): string {
+  const unusable = (why: string) =>
+    new WrapError('link-unusable', EXIT.cannotCreate, `${file} could not be written: ${why}`, {
+      hint: `nothing was changed; correct the link, or replace it with a file`,
+    });
+  let target = file;
+  for (let links = 0; ; links++) {
+    const stat = lstatSync(target, { throwIfNoEntry: false });
+    if (!stat?.isSymbolicLink()) return target;
+    if (links === MOST_LINKS) throw unusable('its links lead in a circle');
+    // root would write wherever another user's link leads
+    if (process.geteuid?.() === 0 && stat.uid !== 0) throw unusable(`${target} is a link of another user`);
+    const link = readlinkSync(target);
+    const to = isAbsolute(link) ? link : `${dirname(target)}/${link}`;
+    try {
+      // the system's own, because `..` of a linked directory is that of the real one
+      target = join(realpathSync.native(dirname(to)), basename(to));
+    } catch (error) {
+      if (errno(error) === 'ELOOP') throw unusable('its links lead in a circle');
+      throw errno(error) === 'ENOENT' ? unusable(`it is a link to ${to}, whose directory does not exist`) : error;
+    }
+  }
 }
 
 /**

@@ -65,3 +65,73 @@ test('L11: a state directory that others control is refused, and the audit log f
   assert.equal((await box.run('fake', ['x'])).stdout, 'ok\n');
   assert.equal(fs.readFileSync(target, 'utf8'), 'precious\n');
 });
+
+/** The user's own files that the wrapper edits, with a command that does. */
+const EDITED: Record<string, readonly string[]> = {
+  'config.toml': ['accounts', 'disable', 'fake', 'b'],
+  'providers.toml': ['catalog', 'new', 'other', '--inject', 'OTHER_KEY'],
+};
+
+for (const [name, command] of Object.entries(EDITED)) {
+  test(`a link in place of ${name} stays, and what it leads to is edited`, async t => {
+    const box = setUp(t, { a: 'k1', b: 'k2' });
+    const file = path.join(box.config, name);
+    const dotfiles = path.join(box.home, 'dotfiles');
+    const real = path.join(dotfiles, 'real.toml');
+    fs.mkdirSync(path.join(dotfiles, 'sub'), { recursive: true });
+    fs.renameSync(file, real);
+    // by way of a linked directory, of whose real parent `..` is meant
+    fs.symlinkSync(path.join(dotfiles, 'sub'), path.join(box.home, 'short'));
+    fs.symlinkSync(`${box.home}/short/../link.toml`, file);
+    fs.symlinkSync('real.toml', path.join(dotfiles, 'link.toml'));
+    const before = fs.readFileSync(real, 'utf8');
+    const result = await box.wrap(command);
+    assert.equal(result.exit, 0, result.stderr);
+    assert.ok(fs.lstatSync(file).isSymbolicLink());
+    assert.notEqual(fs.readFileSync(real, 'utf8'), before);
+    assert.deepEqual(fs.readdirSync(dotfiles).sort(), ['link.toml', 'real.toml', 'sub']);
+    assert.equal((await box.run('fake', ['x'])).stdout, 'ok\n');
+  });
+
+  test(`a link in place of ${name} that leads to nothing or in a circle is named, and stays`, async t => {
+    const box = setUp(t, { a: 'k1', b: 'k2' });
+    const file = path.join(box.config, name);
+    const kept = fs.readFileSync(file, 'utf8');
+    const link = (to: string) => {
+      fs.rmSync(file, { force: true });
+      fs.symlinkSync(to, file);
+    };
+    const own = name === 'config.toml' ? ['accounts', 'add', 'fake', 'c', '--env', 'FAKE_KEY=env:C'] : command;
+    link(path.join(box.home, 'gone/real.toml'));
+    const gone = await box.wrap(own);
+    assert.deepEqual([gone.exit, fs.existsSync(path.join(box.home, 'gone'))], [73, false]);
+    assert.match(gone.stderr, /is a link to .*gone\/real\.toml, whose directory does not exist/);
+    link(name);
+    const circle = await box.wrap(own);
+    assert.notEqual(circle.exit, 0);
+    assert.match(circle.stderr, /circle|too many symbolic links/i);
+    assert.doesNotMatch(circle.stderr, /unexpected error/);
+    assert.ok(fs.lstatSync(file).isSymbolicLink());
+    const made = path.join(box.home, 'made.toml');
+    link(made);
+    if (name === 'providers.toml') fs.writeFileSync(made, kept);
+    const result = await box.wrap(own);
+    assert.equal(result.exit, 0, result.stderr);
+    assert.match(fs.readFileSync(made, 'utf8'), /\[/);
+  });
+
+  test(`root does not write where another user's link in place of ${name} leads`, async t => {
+    if (process.getuid?.() !== 0) return t.skip('only root can make the link of another user');
+    const box = setUp(t, { a: 'k1', b: 'k2' });
+    const file = path.join(box.config, name);
+    const target = path.join(box.home, 'target.toml');
+    fs.renameSync(file, target);
+    fs.symlinkSync(target, file);
+    fs.lchownSync(file, 12_345, 12_345);
+    const before = fs.readFileSync(target, 'utf8');
+    const result = await box.wrap(command);
+    assert.equal(result.exit, 73);
+    assert.match(result.stderr, /is a link of another user/);
+    assert.equal(fs.readFileSync(target, 'utf8'), before);
+  });
+}

@@ -14,7 +14,7 @@ import { findOnPath, readInstalls } from '../../store/installs.ts';
 import { resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { explainIssues } from '../../system/explain-issues.ts';
-import { readText, withLock, writeAtomic } from '../../system/files.ts';
+import { readText, withLock, writeLinked } from '../../system/files.ts';
 import { storedCredential } from '../accounts/import-stored.ts';
 import { emit } from '../print.ts';
 import { ask } from '../prompt.ts';
@@ -222,7 +222,7 @@ function append(text: string, name: string, { paths }: Context): void {
         hint: 'correct the values and try again',
       });
     }
-    writeAtomic(paths.userCatalog, after);
+    writeLinked(paths.userCatalog, after);
   });
   say(`${paths.userCatalog} was changed`);
 }
