@@ -1,14 +1,23 @@
-// Modules that the start of the daemon must not load.
+// Modules that the start of the daemon, and a daemon that nobody asks anything, must not load.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { bundledOnce } from '../support/built.ts';
+import { freePort } from '../support/ports.ts';
 import { temporary } from '../support/temporary.ts';
+import { until } from '../support/until.ts';
 
 /** Each of them costs more of the daemon's start than everything of its own. */
 const COSTLY = ['crypto', 'tls', 'https', 'http2', 'zlib', 'worker_threads'];
+
+/** Packages that take memory of every daemon once they are loaded, and a text that only their code has. */
+const HEAVY = { zod: '$ZodType', 'ipaddr.js': 'ipaddr: ', koa: 'koa:application' };
+
+/** Features that every start begins, and a text that only the code of each has. */
+const BEGUN = { 'kill switch': 'It is turned on but not in force.', 'tool accounts': 'providers.toml' };
 
 test('the daemon starts without what only some requests need', t => {
   const directory = temporary(t);
@@ -26,4 +35,52 @@ test('the daemon starts without what only some requests need', t => {
     COSTLY.filter(name => loaded.includes(`NativeModule ${name}`)),
     [],
   );
+});
+
+test('a daemon that nobody asks anything never loads the packages that only answers need', async t => {
+  const directory = temporary(t);
+  const bundle = bundledOnce('daemon');
+  const hook = join(directory, 'hook.cjs');
+  const report = join(directory, 'loaded');
+  writeFileSync(
+    hook,
+    `const { renameSync, writeFileSync } = require('fs');
+    const report = ${JSON.stringify(report)};
+    setInterval(() => {
+      writeFileSync(report + '.new', Object.keys(require.cache).join('\\n'));
+      renameSync(report + '.new', report);
+    }, 20).unref();`,
+  );
+  const session = join(directory, 'session');
+  mkdirSync(session, { mode: 0o700 });
+  const flags = ['--no-tray', '--no-panel', '--no-open', '--port', String(freePort())];
+  // no program is found, and no setting is one of the environment, which is checked as a file is
+  const env = { PATH: directory, HOME: directory, XDG_RUNTIME_DIR: session };
+  const daemon = spawn(process.execPath, ['--require', hook, join(bundle, 'main.cjs'), ...flags], {
+    env,
+    stdio: 'ignore',
+  });
+  const ended = once(daemon, 'exit');
+  t.after(() => ended);
+  t.after(() => daemon.kill());
+  const textOf = (files: readonly string[]) => files.map(file => readFileSync(file, 'utf8')).join('\n');
+  const loaded = () => {
+    try {
+      return readFileSync(report, 'utf8')
+        .split('\n')
+        .filter(file => file.startsWith(bundle));
+    } catch {
+      return []; // not written yet
+    }
+  };
+  const begun = (text: string) => Object.values(BEGUN).every(mark => text.includes(mark));
+  await until(
+    () => begun(textOf(loaded())),
+    () => `the features in ${loaded().join(' ')}`,
+  );
+  const everything = textOf(readdirSync(bundle).map(name => join(bundle, name)));
+  for (const [name, mark] of Object.entries(HEAVY)) {
+    assert.ok(everything.includes(mark), `${name} is recognized`);
+    assert.ok(!textOf(loaded()).includes(mark), `${name} is not loaded`);
+  }
 });

@@ -39,7 +39,7 @@ export function createKillSwitch(
   const { publish, publishFile, publishAbsent, setUnmet } = createPublisher(context, link, places);
   let unsubscribe = () => {};
   const emulated = () => state.snapshot().tunnelCli.emulated;
-  const { enable, followTunnel } = createEnabler(context, link);
+  const { enable, followTunnel, prepare } = createEnabler(context, link);
   const renewal = createBlockedRenewal(context, places);
 
   function followSignIns(): void {
@@ -107,8 +107,12 @@ export function createKillSwitch(
       link.follow();
       followSignIns();
       unsubscribe = state.subscribe(({ event }) => {
+        if (event === 'killSwitch' && state.snapshot().killSwitch.enabled) void prepare();
         if (event === 'tunnel' && !emulated())
-          void followTunnel()?.then(publish, error => say(`Kill switch: ${error.message}`));
+          void followTunnel().then(
+            report => report && publish(report),
+            (error: Error) => say(`Kill switch: ${error.message}`),
+          );
       });
       void applyConfiguration();
       renewal.start();

@@ -2,7 +2,6 @@
 import type { FeatureContext } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
 import type { Report } from '../report.ts';
-import { wantedEndpoints } from '../rules/endpoint-allowlist.ts';
 import type { Endpoint } from '../rules/rules.ts';
 import type { Call } from './busctl.ts';
 import type { ServiceLink } from './service-link.ts';
@@ -10,15 +9,21 @@ import type { ServiceLink } from './service-link.ts';
 const LEFT_OUT =
   'Kill switch: warp.endpoints needs an administrator and is left out. Turn the kill switch on again to be asked.';
 
+/** An idle daemon does without the parser of addresses. */
+const load = () => import('../rules/endpoint-allowlist.ts');
+
 export function createEnabler({ state, settings, say }: FeatureContext, link: ServiceLink) {
   /** The endpoints that this daemon last gave the service. */
   let given = '';
 
-  const endpoints = (own = settings.config.warp.endpoints) => wantedEndpoints(state.snapshot().tunnel.endpoints, own);
+  async function endpoints(own = settings.config.warp.endpoints) {
+    const { wantedEndpoints } = await load();
+    return wantedEndpoints(state.snapshot().tunnel.endpoints, own);
+  }
 
   /** @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed */
   async function enable(allowLan: boolean, interactive: boolean, seconds?: number): Promise<Report> {
-    const wanted = endpoints();
+    const wanted = await endpoints();
     for (const why of wanted.refused) say(`Kill switch: ${why}`);
     given = JSON.stringify(wanted.endpoints); // asked once, whatever the answer
     try {
@@ -27,7 +32,7 @@ export function createEnabler({ state, settings, say }: FeatureContext, link: Se
         seconds === undefined ? { method: 'Enable', ...change } : { method: 'TryEnable', ...change, seconds };
       return await link.ask(call, interactive);
     } catch (error) {
-      const without = endpoints('').endpoints;
+      const without = (await endpoints('')).endpoints;
       // no user can be asked here, and blocking matters more than endpoints that need an administrator
       if (interactive || !isDenied(error) || without.length === wanted.endpoints.length) throw error;
       say(LEFT_OUT);
@@ -43,11 +48,15 @@ export function createEnabler({ state, settings, say }: FeatureContext, link: Se
 
   return {
     enable,
+    /** Loads what both take while this version's files are there: a package may replace them. */
+    async prepare(): Promise<void> {
+      await load().catch(() => {}); // whoever needs it reports that
+    },
     /** Lets the tunnel through where it is now; null if the rules do so already, or nothing is blocked. */
-    followTunnel(): Promise<Report> | null {
+    async followTunnel(): Promise<Report | null> {
       const { enabled, active, allowLan, unconfirmed } = state.snapshot().killSwitch;
       if (!enabled || active !== true) return null;
-      const { endpoints: next, beyondShipped } = endpoints();
+      const { endpoints: next, beyondShipped } = await endpoints();
       if ((!beyondShipped && given === '') || JSON.stringify(next) === given) return null;
       return unconfirmed ? setEndpoints(next) : enable(allowLan, false);
     },

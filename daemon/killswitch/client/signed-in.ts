@@ -1,13 +1,10 @@
 // Takes from the root service what sign-ins of this user let through, once they have ended.
 import { join } from 'node:path';
-import * as z from 'zod/mini';
-import { HistorySignIn } from '../../api/schema/traffic/sign-in.ts';
+import type { HistorySignIn } from '../../api/schema/traffic/sign-in.ts';
 import { versionAt } from '../../system/files.ts';
 import { SIGN_INS_FILE } from '../report.ts';
 import { askService } from './busctl.ts';
 import type { Places } from './published-state.ts';
-
-const Reports = z.array(HistorySignIn);
 
 /** @param record called with each */
 export function createSignedIn(places: Places, record: (signIn: HistorySignIn) => void) {
@@ -19,7 +16,10 @@ export function createSignedIn(places: Places, record: (signIn: HistorySignIn) =
   async function takeNew(): Promise<void> {
     const version = versionAt(join(places.run, SIGN_INS_FILE));
     if (version === null || version === seen) return;
-    const reports = Reports.parse(await askService({ method: 'SignedIn' }, false, places));
+    const answer = await askService({ method: 'SignedIn' }, false, places);
+    // loaded with the first answer: an idle daemon does without zod
+    const { HistorySignIns } = await import('../../api/schema/traffic/sign-in.ts');
+    const reports = HistorySignIns.parse(answer);
     seen = version; // after a failure it asks again
     for (const report of reports) record(report);
     last = reports.at(-1) ?? last;
