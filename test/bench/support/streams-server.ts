@@ -15,8 +15,8 @@ const state = createState({ available: true, path: '/usr/bin/warp-cli', version:
 const tunnel = { start() {}, async stop() {}, async refresh() {}, isFresh: () => true } as unknown as Tunnel;
 const settings = await loadConfig({ system: '/dev/null/none', user: '/dev/null/none' }, {});
 const log = createLog({ capacity: 10, onEntry() {} });
-// no request here asks for another
-const features = { metrics: { count() {}, ready: () => null } } as unknown as Features;
+// neither a stream nor its opening asks for another
+const features = { metrics: { count() {}, ready: () => null }, offerToolAccounts() {} } as unknown as Features;
 const daemon = {
   state,
   tunnel,

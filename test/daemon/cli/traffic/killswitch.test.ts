@@ -19,7 +19,9 @@ import { BLOCKED_ENTRY } from '../../../support/killswitch/blocked-entry.ts';
 
 const OFF: KillSwitch = { ...NO_KILL_SWITCH, active: false, installed: true, backend: 'nftables 1.0.6' };
 const ON: KillSwitch = { ...OFF, enabled: true, active: true, protection: 'watchdog', bootGuard: true };
-const NOTHING_BLOCKED: BlockedList = { recordingSince: '2026-11-26T07:00:00Z', entries: [], hidden: 0, missed: 0 };
+/** Never today: a time of another day is printed with its day. */
+const LONG_AGO = '2020-02-29T07:00:00Z';
+const NOTHING_BLOCKED: BlockedList = { recordingSince: LONG_AGO, entries: [], hidden: 0, missed: 0 };
 const SSH = { SSH_CONNECTION: '203.0.113.9 50000 198.51.100.2 22' };
 
 /** A daemon whose kill switch does as requested. */
@@ -261,8 +263,8 @@ test('lists what was blocked: program, destination, count and rule', async t => 
     address: '203.0.113.5',
     port: 993,
     packets: 3,
-    since: '2026-11-26T07:01:00Z',
-    last: '2026-11-26T07:02:00Z',
+    since: '2020-02-29T07:01:00Z',
+    last: '2020-02-29T07:02:00Z',
   };
   const own = {
     ...entry,
@@ -275,12 +277,12 @@ test('lists what was blocked: program, destination, count and rule', async t => 
   lists.push(list, list);
   const { stdout } = await culvert(home, ['killswitch', 'blocked']);
   assert.match(stdout, /^LAST +PROGRAM +TO +PACKETS +SINCE +RULE\n/);
-  assert.match(stdout, /org\.example\.Mail +203\.0\.113\.5:993 \(TCP\) +3 .* kill switch\n/);
+  assert.match(stdout, /^2020-02-29 07:02:00 +org\.example\.Mail +203\.0\.113\.5:993 \(TCP\) +3 +2020-02-29 07:01:00 +kill switch\n/m);
   assert.match(stdout, / curl.* +\[2001:db8::1\]:993 \(TCP\) +1 .* this program uses the tunnel only\n/);
   assert.doesNotMatch(stdout, /\x1b/);
   assert.match(
     stdout,
-    /2 more of other users.*sudo culvert killswitch blocked\n7 packets more since [\d: APM]+, for which/,
+    /2 more of other users.*sudo culvert killswitch blocked\n7 packets more since 2020-02-29 07:00:00, for which/,
   );
   const { entries, ok } = JSON.parse((await culvert(home, ['killswitch', 'blocked', '--json'])).stdout);
   assert.deepEqual([ok, entries], [true, list.entries]);
