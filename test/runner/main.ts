@@ -69,8 +69,8 @@ async function main(argv: string[]): Promise<number> {
     writeSeconds(new Map([...seconds, ...results.map(({ file, ms }) => [file, ms / 1000] as const)]), values.record);
   const tests = results.reduce((count, result) => count + result.tests.length, 0);
   if (tests === 0) throw new Error('No test matches.');
-  console.log(summary(results, performance.now() - began));
-  return results.every(passed) ? 0 : 1;
+  console.log(summary(results, performance.now() - began, files.length));
+  return !interrupted && results.every(passed) ? 0 : 1;
 }
 
 function positive(option: string, text: string): number {

@@ -51,8 +51,11 @@ function listed(heading: string, results: readonly FileResult[]): string[] {
   return texts.length > 0 ? ['', red(heading), ...texts] : [];
 }
 
-/** The end of the report: the slowest tests, what failed, the counts. */
-export function summary(results: readonly FileResult[], ms: number): string {
+/**
+ * The end of the report: the slowest tests, what failed, the counts.
+ * @param total number of files that were to run
+ */
+export function summary(results: readonly FileResult[], ms: number, total = results.length): string {
   const tests = results.flatMap(({ file, tests }) => tests.map(test => ({ ...test, file })));
   const count = (state: TestResult['state']) => tests.filter(test => test.state === state).length;
   const slowest = tests.sort((a, b) => b.ms - a.ms).slice(0, SLOWEST);
@@ -60,13 +63,21 @@ export function summary(results: readonly FileResult[], ms: number): string {
   const counts = [
     `${count('passed')} passed`,
     ...(['failed', 'skipped', 'todo'] as const).flatMap(state => (count(state) ? [`${count(state)} ${state}`] : [])),
+    // no test of theirs says so
+    ...counted(results.filter(({ problem }) => problem !== null).length, 'broken'),
+    ...counted(total - results.length, 'never run'),
   ];
+  const verdict = bad.length > 0 || results.length < total ? red('FAILED') : green('PASSED');
   return [
     '',
     'Slowest tests:',
     ...slowest.map(test => `  ${seconds(test.ms).padStart(8)}  ${title(test)}  ${gray(test.file)}`),
     ...listed('Failed:', bad),
     '',
-    `${bad.length > 0 ? red('FAILED') : green('PASSED')}: ${counts.join(', ')} in ${results.length} files, ${seconds(ms)}`,
+    `${verdict}: ${counts.join(', ')} in ${results.length} files, ${seconds(ms)}`,
   ].join('\n');
+}
+
+function counted(files: number, what: string): string[] {
+  return files > 0 ? [`${files} ${files === 1 ? 'file' : 'files'} ${what}`] : [];
 }

@@ -193,6 +193,21 @@ test('reports the failed tests with reasons, the ten slowest and the counts', ()
   const text = summary([good, bad], 3_000);
   assert.match(text, /1\.1 s {2}suite › test 11/);
   assert.doesNotMatch(text, /test 1 /);
-  assert.match(text, /FAILED: 12 passed, 1 failed in 2 files, 3\.0 s/);
+  assert.match(text, /FAILED: 12 passed, 1 failed, 1 file broken in 2 files, 3\.0 s/);
   assert.match(text, /test\/bad\.test\.ts\n {2}✖ breaks/);
+});
+
+test('the last line counts files that were ended, and those that never ran', () => {
+  const tests: FileResult['tests'] = [{ path: ['works'], state: 'passed', ms: 5, text: '' }];
+  const file = { file: 'test/a.test.ts', ms: 1_000, output: '', tests };
+  const good = { ...file, problem: null };
+  const ended = { ...file, problem: 'It made no progress for 300 s and was ended.' };
+  const last = (results: FileResult[], total?: number) => summary(results, 1_000, total).split('\n').at(-1);
+  for (const [line, results, total] of [
+    ['PASSED: 1 passed in 1 files, 1.0 s', [good]],
+    ['FAILED: 3 passed, 2 files broken in 3 files, 1.0 s', [good, ended, ended]],
+    ['FAILED: 1 passed, 2 files never run in 1 files, 1.0 s', [good], 3],
+    ['FAILED: 2 passed, 1 file broken, 1 file never run in 2 files, 1.0 s', [good, ended], 3],
+  ] as const)
+    assert.equal(last([...results], total), line);
 });
