@@ -18,8 +18,9 @@ export function createSignedIn(places: Places, record: (signIn: HistorySignIn) =
     if (version === null || version === seen) return;
     const answer = await askService({ method: 'SignedIn' }, false, places);
     // loaded with the first answer: an idle daemon does without zod
-    const { HistorySignIns } = await import('../../api/schema/traffic/sign-in.ts');
-    const reports = HistorySignIns.parse(answer);
+    const { HistorySignIn } = await import('../../api/schema/traffic/sign-in.ts');
+    if (!Array.isArray(answer)) throw new Error('The root service reported no list of sign-ins.');
+    const reports = answer.map(each => HistorySignIn.parse(each));
     seen = version; // after a failure it asks again
     for (const report of reports) record(report);
     last = reports.at(-1) ?? last;

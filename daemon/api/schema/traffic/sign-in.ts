@@ -35,5 +35,3 @@ export const HistorySignIn = z.object({
   hosts: z.array(PassedHost).check(z.maxLength(64)),
 });
 export type HistorySignIn = z.infer<typeof HistorySignIn>;
-/** The sign-ins that have ended, as the root service reports them. */
-export const HistorySignIns = z.array(HistorySignIn);
