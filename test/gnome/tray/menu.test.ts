@@ -107,9 +107,11 @@ test('the menu has the toggle first, and offers to start a daemon only while no 
 
 test('the menu keeps or reverts an unconfirmed change, and extends or ends a timed state', () => {
   const given = facts({ state: 'connected' });
+  // a day of this time zone, and never today
+  const at = (...time: [hours: number, minutes: number, seconds: number]) => new Date(2020, 1, 29, ...time);
   given.snapshot!.changes = [
-    change('routes', { confirmBy: '2026-01-01T10:00:30.000Z' }),
-    change('mode', { value: 'doh', endsAt: '2026-01-01T18:00:00.000Z' }),
+    change('routes', { confirmBy: at(10, 0, 30).toISOString() }),
+    change('mode', { value: 'doh', endsAt: at(18, 0, 0).toISOString() }),
   ];
   const menu = menuOf(shown(given), tr);
   assert.deepEqual(
@@ -118,7 +120,7 @@ test('the menu keeps or reverts an unconfirmed change, and extends or ends a tim
       'Routes (off)',
       'Keep',
       'Revert Now',
-      'Mode: DNS only until 2026-01-01 18:00 (off)',
+      'Mode: DNS only until 2020-02-29 18:00 (off)',
       '15 Minutes More',
       'End Now',
       'Pause WARP',
@@ -126,9 +128,9 @@ test('the menu keeps or reverts an unconfirmed change, and extends or ends a tim
   );
   const ids = menu.flatMap(({ id, children = [] }) => [id, ...children.map(child => child.id)]);
   assert.equal(new Set(ids).size, ids.length);
-  const tooltip = (at: string) => tooltipOf(shown(given, false, Date.parse(at)), tr).text;
-  assert.match(tooltip('2026-01-01T16:57:30.000Z'), /^Mode: DNS only until 2026-01-01 .* · 1 h 3 min left$/m);
-  assert.match(tooltip('2026-01-01T17:59:59.000Z'), / · 1 min left$/m);
+  const tooltip = (now: Date) => tooltipOf(shown(given, false, now.getTime()), tr).text;
+  assert.match(tooltip(at(16, 57, 30)), /^Mode: DNS only until 2020-02-29 .* · 1 h 3 min left$/m);
+  assert.match(tooltip(at(17, 59, 59)), / · 1 min left$/m);
 });
 
 test('the menu chooses a mode, starts the last apps in the tunnel and copies the proxy’s address', () => {

@@ -16,8 +16,8 @@ describe('global shortcuts', { skip: missing(), concurrency: false }, () => {
   let ask: Ask;
   const calls = async () => (await ask({ do: 'calls' })) as Call[];
   const names = async () => (await calls()).map(([method]) => method);
-  const bound = (times = 1) =>
-    until(async () => (await names()).filter(name => name === 'BindShortcuts').length === times, 'the shortcuts');
+  const counted = async (name: string) => (await names()).filter(each => each === name).length;
+  const bound = (times = 1) => until(async () => (await counted('BindShortcuts')) === times, 'the shortcuts');
   const turn = (shortcuts: boolean) => {
     daemon.config.config.tray.shortcuts = shortcuts;
     daemon.setConfig({});
@@ -26,16 +26,24 @@ describe('global shortcuts', { skip: missing(), concurrency: false }, () => {
     portal = desktop.start('/usr/bin/python3', ['-W', 'ignore', 'test/support/gnome/portal.py']);
     ask = talk(portal);
   };
-  /** Again and again: the tray may not have heard of the present state yet. */
-  const press = (id: string, done: () => boolean) =>
-    until(async () => {
-      await ask({ do: 'press', id });
-      return done();
-    }, `what ${id} does`);
+  /** The tray has heard of the present state once it follows the setting, of which it hears after that. */
+  const settled = async () => {
+    const [ended, begun] = [await counted('Close'), await counted('BindShortcuts')];
+    turn(false);
+    await until(async () => (await counted('Close')) > ended, 'the end of the session');
+    turn(true);
+    await bound(begun + 1);
+  };
+  /** Once: a second press would end what the first began. */
+  const press = async (id: string, done: () => boolean) => {
+    await settled();
+    await ask({ do: 'press', id });
+    await until(done, `what ${id} does`);
+  };
   const acted = async (id: string, action: unknown) => {
     const before = daemon.actions.length;
     await press(id, () => daemon.actions.length > before);
-    assert.deepEqual(daemon.actions.at(-1), action);
+    assert.deepEqual(daemon.actions.slice(before), [action]);
   };
 
   beforeEach(async () => {
