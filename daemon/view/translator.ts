@@ -13,7 +13,11 @@ export interface Translator {
 export const N_ = (text: string): string => text;
 
 /** The texts as they are written, for the command line and the API, which speak English. */
-export const english: Translator = { _: text => text, ngettext: (one, many, n) => (n === 1 ? one : many) };
+export const english: Translator = {
+  _: text => text,
+  ngettext: (one, many, n) => (n === 1 ? one : many),
+  locale: 'en', // otherwise the environment's digits and decimal comma would stand in English sentences
+};
 
 /** The tag in `ui.locale` where someone has set it; its default leaves the language to the desktop or the browser. */
 export function chosenLanguage(config: ConfigResponse | null): string | null {

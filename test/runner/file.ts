@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { inSetting, type Setting } from './setting.ts';
 
 const reporter = join(import.meta.dirname, 'reporter.mjs');
 /** Time for a file to report its cancelled tests and to clean up after SIGTERM. */
@@ -54,20 +55,27 @@ export interface FileOptions {
   stallMs: number;
   /** The bundle that Node starts instead of the file. */
   bundle?: string | undefined;
+  /** Where and when it runs; here and now without it. */
+  setting?: Setting | undefined;
 }
 
 /** Every file that runs now; ended with the runner. */
 const running = new Set<ChildProcess>();
 
 /** Runs a file to its end. Never rejects. */
-export async function runFile(file: string, { name, stallMs, bundle = file }: FileOptions): Promise<FileResult> {
+export async function runFile(
+  file: string,
+  { name, stallMs, bundle = file, setting }: FileOptions,
+): Promise<FileResult> {
   const began = performance.now();
   const args = [
     '--enable-source-maps',
     `--test-reporter=${reporter}`,
     ...(name ? [`--test-name-pattern=${name}`] : []),
   ];
-  const child = spawn(process.execPath, [...args, bundle], {
+  const { words, env } = inSetting([process.execPath, ...args, bundle], setting);
+  const child = spawn(words[0]!, words.slice(1), {
+    env,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     detached: true,
   });

@@ -6,6 +6,7 @@ import { endAll, type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
 import { longestFirst, readSeconds, schedule, writeSeconds } from './schedule.ts';
 import { groupOf, select } from './select.ts';
+import { readSetting } from './setting.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A PATH…]
@@ -15,6 +16,9 @@ const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A
       --full         also what a short run leaves out, as with CULVERT_FULL=1: kill programs at every operation
       --jobs N       how many files run at once (default: three per core)
       --stall S      end a file that reports nothing for S seconds (default: 300)
+      --date DATE    begin each file at that time, such as 2027-02-28T23:59:30; as root
+      --zone ZONE    in that time zone, such as Asia/Kolkata; as root
+      --locale NAME  in that language and region, such as ar_EG.UTF-8
       --record       store the seconds of the long files in test/runner/seconds.txt, by which a fresh clone orders them
       --list         print the files and their groups instead of running them`;
 
@@ -29,6 +33,9 @@ async function main(argv: string[]): Promise<number> {
       // half of a file's time is waiting, for children and for timers
       jobs: { type: 'string', default: String(3 * availableParallelism()) },
       stall: { type: 'string', default: '300' },
+      date: { type: 'string' },
+      zone: { type: 'string' },
+      locale: { type: 'string' },
       record: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -51,7 +58,7 @@ async function main(argv: string[]): Promise<number> {
   if (values.full) process.env.CULVERT_FULL = '1'; // for the files that it starts
   const began = performance.now();
   const results: FileResult[] = [];
-  const options = { name: values.name, stallMs };
+  const options = { name: values.name, stallMs, setting: readSetting(values) };
   process.env.CULVERT_TEST_BUILDS = makeBuilds();
   if (!values.full) process.env.TMPDIR ??= temporaryDirectory();
   const bundleOf = await bundleFiles(files.map(({ file }) => file));
@@ -65,7 +72,7 @@ async function main(argv: string[]): Promise<number> {
   const seconds = readSeconds();
   await schedule(longestFirst(files, seconds), jobs, run);
   // a run of some tests says nothing about the seconds of their files
-  if (!values.name && !interrupted)
+  if (!values.name && !options.setting && !interrupted)
     writeSeconds(new Map([...seconds, ...results.map(({ file, ms }) => [file, ms / 1000] as const)]), values.record);
   const tests = results.reduce((count, result) => count + result.tests.length, 0);
   if (tests === 0) throw new Error('No test matches.');

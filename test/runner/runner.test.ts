@@ -9,11 +9,22 @@ import { type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
 import { longestFirst, ordered, parseSeconds, schedule } from './schedule.ts';
 import { allTestFiles, groupOf, select } from './select.ts';
+import { inSetting, readSetting, timeIn } from './setting.ts';
 
 const HEAD = `import { describe, test } from 'node:test';\nimport assert from 'node:assert/strict';\n`;
 const PATIENT = { stallMs: 120_000 };
 /** Ten times what Node needs to start. */
 const STALL_MS = 6_000;
+
+/** Why no file can run at another date here. */
+function missingForDate(): string | false {
+  try {
+    readSetting({ date: '2031-01-01' });
+    return false;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
 
 function write(t: TestContext, body: string): string {
   const file = join(temporary(t, 'runner'), 'some.test.mjs');
@@ -210,4 +221,50 @@ test('the last line counts files that were ended, and those that never ran', () 
     ['FAILED: 2 passed, 1 file broken, 1 file never run in 2 files, 1.0 s', [good, ended], 3],
   ] as const)
     assert.equal(last([...results], total), line);
+});
+
+test('reads a date in its time zone, and refuses what no run can be in', () => {
+  for (const [zone, time] of [
+    ['Asia/Kolkata', '2027-02-28T18:29:30.000Z'],
+    ['America/New_York', '2027-03-01T04:59:30.000Z'],
+    ['UTC', '2027-02-28T23:59:30.000Z'],
+  ] as const)
+    assert.equal(new Date(timeIn('2027-02-28T23:59:30', zone)).toISOString(), time);
+  assert.equal(readSetting({}), undefined);
+  assert.throws(() => readSetting({ date: 'tomorrow' }, true), /--date takes a time such as/);
+  assert.throws(() => readSetting({ zone: 'Asia/Nowhere' }, true), /There is no time zone Asia\/Nowhere/);
+  assert.throws(() => readSetting({ zone: 'Asia/Kolkata' }, false), /takes root/);
+  assert.throws(() => readSetting({ locale: 'German' }, true), /--locale takes a name such as/);
+});
+
+test('runs here and now without options, and in another locale without a clock of its own', () => {
+  assert.deepEqual(inSetting(['node', 'x'], undefined), { words: ['node', 'x'], env: process.env });
+  const { words, env } = inSetting(['node', 'x'], { startMs: null, zone: null, locale: 'ar_EG.UTF-8' });
+  assert.deepEqual([words, env.LC_ALL, env.CULVERT_TEST_DATE], [['node', 'x'], 'ar_EG.UTF-8', undefined]);
+});
+
+test('begins each file at the date, which goes on, in all programs and whatever their environment', {
+  skip: missingForDate(),
+}, async t => {
+  const startMs = timeIn('2031-02-28T23:59:59', 'Asia/Kolkata');
+  const file = write(
+    t,
+    `import { spawnSync } from 'node:child_process';
+      const began = performance.now();
+      const day = () => spawnSync('date', ['+%F %Z'], { env: {}, encoding: 'utf8' }).stdout.trim();
+      test('begins then', () => assert.ok(Date.now() - ${startMs} < 600_000 && Date.now() >= ${startMs}));
+      test('goes on', async () => {
+        while (new Date().getDate() === 28) await new Promise(done => setTimeout(done, 20));
+        assert.ok(performance.now() - began < 600_000);
+        assert.equal(day(), '2031-03-01 IST');
+        assert.equal(String(new Date()).slice(0, 15), 'Sat Mar 01 2031');
+      });`,
+  );
+  const setting = { startMs, zone: 'Asia/Kolkata', locale: null };
+  const result = await runFile(file, { ...PATIENT, setting });
+  assert.deepEqual(
+    result.tests.map(({ state, text }) => text || state),
+    ['passed', 'passed'],
+    result.output,
+  );
 });

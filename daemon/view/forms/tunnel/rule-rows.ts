@@ -51,5 +51,5 @@ export function textRow(
 export const textOf = (value: unknown): string => JSON.stringify(value);
 
 export function capital(text: string): string {
-  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -4,7 +4,7 @@ import { type ClientState, shownState } from '../../../../daemon/view/client/cli
 import type { Translator } from '../../../../daemon/view/translator.ts';
 import { initialConfig, initialSnapshot } from '../initial.ts';
 
-export const tr: Translator = { _: text => text, ngettext: (one, many, n) => (n === 1 ? one : many) };
+export const tr: Translator = { _: text => text, ngettext: (one, many, n) => (n === 1 ? one : many), locale: 'en' };
 
 /** @param parts of the snapshot that differ. */
 export function clientState(
