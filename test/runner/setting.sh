@@ -1,24 +1,27 @@
 #!/bin/sh
-# Runs a command where the clock, the time zone and so every program are elsewhere: test/runner/setting.sh OFFSET ZONE COMMAND…
-# Takes root. OFFSET is in seconds, empty for none; ZONE is empty for that of the machine. Both stand in /etc, in a mount namespace of
-# its own, since most programs that tests start get an environment of their own. The clock moves, as does the monotonic one.
+# Runs a command at another time and in another time zone: test/runner/setting.sh CLOCK OFFSET ZONE COMMAND…
+# Takes root. CLOCK is the library of clock.c, OFFSET in seconds, and ZONE empty for that of the machine. They stand in /etc, in a
+# mount namespace of its own, since most programs that tests start get an environment of their own.
 set -eu
 if [ -z "${CULVERT_TEST_SETTING-}" ]; then
   CULVERT_TEST_SETTING=1 exec unshare --mount "$0" "$@"
 fi
 unset CULVERT_TEST_SETTING
-offset=$1 zone=$2
-shift 2
+clock=$1 offset=$2 zone=$3
+shift 3
+# every machine has it, and no test needs it
 layer=/mnt
 mount -t tmpfs -o mode=755 tmpfs "$layer"
 mkdir "$layer/etc" "$layer/work"
-if [ -n "$offset" ]; then
-  for library in /usr/lib/*/faketime/libfaketime.so.1; do printf '%s\n' "$library" >"$layer/etc/ld.so.preload"; done
-  printf '%s\n' "$offset" >"$layer/etc/faketimerc"
+if [ "$offset" -ne 0 ]; then
+  install -m 755 "$clock" "$layer/etc/culvert-test-clock.so"
+  echo "$offset" >"$layer/etc/culvert-test-clock"
+  echo /etc/culvert-test-clock.so >"$layer/etc/ld.so.preload"
 fi
 if [ -n "$zone" ]; then
   ln -s "/usr/share/zoneinfo/$zone" "$layer/etc/localtime"
-  printf '%s\n' "$zone" >"$layer/etc/timezone"
+  echo "$zone" >"$layer/etc/timezone"
 fi
 mount -t overlay -o "lowerdir=/etc,upperdir=$layer/etc,workdir=$layer/work" overlay /etc
+umount --lazy "$layer" # a test may look there
 exec "$@"

@@ -1,14 +1,14 @@
 // Runs test files at another time, in another time zone, and in another locale, to find tests that hold today and here only.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
 const script = join(root, 'test/runner/setting.sh');
 /** Locales that this machine has not: they are made here, and the C library looks here first. */
 const LOCALES = join(root, 'build/test/locales');
-/** Files of Debian's `faketime`, on each architecture. */
-const LIBRARY = '/usr/lib';
+/** Compiled by each run at another date; the file's date is not compared, since a compilation takes a tenth of a second. */
+const CLOCK = join(root, 'build/test/clock.so');
 
 export interface Setting {
   /** Time at which each file begins, in milliseconds since 1970; its clock goes on from there. */
@@ -33,9 +33,10 @@ export function readSetting(
     throw new Error(`There is no time zone ${zone}. Give a name such as Asia/Kolkata.`);
   if ((date !== undefined || zone !== null) && !isRoot)
     throw new Error('Another date or time zone takes root, since each file gets an /etc of its own.');
-  if (date !== undefined && !hasLibrary()) throw new Error('libfaketime is missing. Install the package faketime.');
+  const startMs = date === undefined ? null : timeIn(date, zone);
+  if (startMs !== null) compileClock();
   if (locale !== null) makeLocale(locale);
-  return { startMs: date === undefined ? null : timeIn(date, zone), zone, locale };
+  return { startMs, zone, locale };
 }
 
 /** A local time of a zone, in milliseconds since 1970; by `date`, since Node reads one zone in a process. */
@@ -56,13 +57,16 @@ export function inSetting(words: readonly string[], setting: Setting | undefined
     ...(startMs === null ? {} : { CULVERT_TEST_DATE: new Date(startMs).toISOString() }),
   };
   if (startMs === null && zone === null) return { words: [...words], env };
-  const offset = startMs === null ? '' : `${startMs < now ? '' : '+'}${Math.round((startMs - now) / 1000)}`;
-  return { words: [script, offset, zone ?? '', ...words], env };
+  const offset = startMs === null ? 0 : Math.round((startMs - now) / 1000);
+  return { words: [script, CLOCK, String(offset), zone ?? '', ...words], env };
 }
 
-function hasLibrary(): boolean {
-  const found = execFileSync('sh', ['-c', `ls ${LIBRARY}/*/faketime/libfaketime.so.1 2>/dev/null || true`]);
-  return found.length > 0;
+/** Compiles the library that moves a program's clock. */
+function compileClock(): void {
+  mkdirSync(dirname(CLOCK), { recursive: true });
+  const part = `${CLOCK}.${process.pid}`;
+  execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', part, join(root, 'test/runner/clock.c')]);
+  renameSync(part, CLOCK); // another run may use the one before
 }
 
 /** Compiles a locale where neither the machine nor an earlier run has it. @throws Error when it is unknown */
