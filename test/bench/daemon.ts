@@ -9,8 +9,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
+import { median, note, ONCE, report, reportAtLeast, roundsOf, sized, rest as wait } from './support/report.ts';
 
-const rounds = Number(process.argv[2] ?? 20);
+const rounds = roundsOf(20);
 const prefix = resolve('build/prefix');
 const home = mkdtempSync(join(tmpdir(), 'culvert-bench-'));
 const session = join(home, 'session');
@@ -20,22 +21,8 @@ const env: Record<string, string> = { PATH: process.env.PATH!, HOME: home, XDG_R
 const LAUNCHED = { MALLOC_ARENA_MAX: '1' };
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
 
-const rows: { what: string; value: string; bar: string; ok: boolean }[] = [];
-/** The most that passes, or the least. */
-interface Bar {
-  bar: number;
-  unit: string;
-  atLeast?: boolean;
-}
-function report(what: string, value: number, { bar, unit, atLeast = false }: Bar) {
-  const ok = atLeast ? value >= bar : value <= bar;
-  rows.push({ what, value: `${value.toFixed(2)} ${unit}`, bar: `${atLeast ? '≥' : '≤'} ${bar}`, ok });
-  console.log(
-    `${ok ? '✓' : '✗'} ${what.padEnd(62)} ${value.toFixed(2).padStart(9)} ${unit.padEnd(4)} ${atLeast ? '≥' : '≤'} ${bar}`,
-  );
-}
-const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
-const wait = (ms: number) => new Promise(done => setTimeout(done, ms));
+/** Rounds of what takes seconds. */
+const measured = sized(Math.max(5, rounds / 4), 1);
 
 const RAW = `
 const body = Buffer.from(JSON.stringify({ ok: true, app: 'raw', version: '1', pid: process.pid, startedAt: new Date() }));
@@ -72,7 +59,7 @@ async function launch(kind: keyof typeof commands) {
   const [command, ...words] = commands[kind](port) as [string, ...string[]];
   const started = performance.now();
   const child = spawn(command, words, { env: kind === 'culvert' ? { ...env, ...LAUNCHED } : env, stdio: 'ignore' });
-  while (!(await answers(port))) if (performance.now() - started > 10_000) throw new Error(`${kind} does not answer`);
+  while (!(await answers(port))) if (performance.now() - started > 60_000) throw new Error(`${kind} does not answer`);
   const ms = performance.now() - started;
   return {
     port,
@@ -101,13 +88,15 @@ async function startAndMemory() {
     starts.push(culvert.ms / raw.ms);
     await culvert.end();
   }
-  report('start to first 200 on /api/health, against node:http', median(starts), { bar: 1.8, unit: '×' });
-  report('memory when idle, against node:http', median(memory), { bar: 1.15, unit: '×' });
+  report('start to first 200 on /api/health, against node:http', median(starts), 1.8, '×');
+  report('memory when idle, against node:http', median(memory), 1.15, '×');
 }
 
 function requestsPerSecond(port: number, path: string, ...headers: string[]): number {
-  const words = ['-t1', '-c16', '-d1s', ...headers.flatMap(h => ['-H', h]), `http://127.0.0.1:${port}${path}`];
-  const output = execFileSync('wrk', words, { encoding: 'utf8' });
+  const words = ['wrk', '-t1', '-c16', '-d1s', ...headers.flatMap(h => ['-H', h]), `http://127.0.0.1:${port}${path}`];
+  // it takes whole seconds, and reports what it has when it is interrupted
+  const [program, ...rest] = ONCE ? ['timeout', '--preserve-status', '--signal=INT', '0.2', ...words] : words;
+  const output = execFileSync(program!, rest, { encoding: 'utf8' });
   if (/Non-2xx/.test(output) && !headers.length) throw new Error(output);
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(output)![1]);
 }
@@ -121,21 +110,18 @@ async function throughput() {
     }),
   );
   const [health, snapshot, unchanged] = [[] as number[], [] as number[], [] as number[]];
-  for (let i = 0; i < Math.max(5, rounds / 4); i++) {
+  for (let i = 0; i < measured; i++) {
     const base = requestsPerSecond(raw.port, '/');
     const h = requestsPerSecond(culvert.port, '/api/health');
     health.push(h / base);
     unchanged.push(h / requestsPerSecond(culvert.port, '/api/snapshot', `If-None-Match: ${etag}`));
     snapshot.push(h / requestsPerSecond(culvert.port, '/api/snapshot'));
   }
-  report('GET /api/health, 16 connections, of the requests of node:http', median(health), {
-    bar: 0.6,
-    unit: '×',
-    atLeast: true,
-  });
-  report('GET /api/snapshot, unchanged (304), against /api/health', median(unchanged), { bar: 1.5, unit: '×' });
-  report('GET /api/snapshot, whole, against /api/health', median(snapshot), { bar: 1.5, unit: '×' });
-  console.log(`  (memory after this: ${culvert.rssMb().toFixed(1)} MB against ${raw.rssMb().toFixed(1)} MB)`);
+  reportAtLeast('GET /api/health, 16 connections, of the requests of node:http', median(health), 0.6, '×');
+  report('GET /api/snapshot, unchanged (304), against /api/health', median(unchanged), 1.5, '×');
+  report('GET /api/snapshot, whole, against /api/health', median(snapshot), 1.5, '×');
+  note('memory after this', culvert.rssMb(), 'MB');
+  note('memory of node:http after this', raw.rssMb(), 'MB');
   await raw.end();
   await culvert.end();
 }
@@ -152,15 +138,16 @@ async function metrics() {
   await turn(false); // loads the router, which health does not need
   const before = culvert.rssMb();
   const ratios: number[] = [];
-  for (let i = 0; i < Math.max(5, rounds / 4); i++) {
+  for (let i = 0; i < measured; i++) {
     await turn(false);
     const health = requestsPerSecond(culvert.port, '/api/health');
     await turn(true);
     await fetch(`http://127.0.0.1:${culvert.port}/api/metrics`).then(response => response.text());
     ratios.push(health / requestsPerSecond(culvert.port, '/api/metrics'));
   }
-  report('GET /api/metrics after the first, against /api/health', median(ratios), { bar: 2, unit: '×' });
-  console.log(`  (memory: ${before.toFixed(1)} MB before, ${culvert.rssMb().toFixed(1)} MB after)`);
+  report('GET /api/metrics after the first, against /api/health', median(ratios), 2, '×');
+  note('memory before the first answer', before, 'MB');
+  note('memory after', culvert.rssMb(), 'MB');
   await culvert.end();
 }
 
@@ -216,11 +203,11 @@ async function processesPerAction() {
     if (count > worst) [worst, worstName] = [count, action];
   }
   stream.destroy();
-  report(`processes by one action, itself included (worst: ${worstName})`, worst, { bar: 4, unit: '' });
+  report(`processes by one action, itself included (worst: ${worstName})`, worst, 4, '');
   await wait(2_000);
   const before = await logged();
   await wait(10_000);
-  report('processes in 10 s of an idle daemon, beyond the listener', (await logged()) - before, { bar: 0, unit: '' });
+  report('processes in 10 s of an idle daemon, beyond the listener', (await logged()) - before, 0, '');
   await culvert.end();
 }
 
@@ -273,13 +260,13 @@ else if (words.includes('-l')) {
     if (heard.includes('\n\n')) heard = heard.slice(heard.lastIndexOf('\n\n'));
   });
   await wait(500);
-  for (let i = 0; i < 10 * rounds; i++) {
+  for (let i = 0; i < sized(10 * rounds, 2); i++) {
     const told = new Promise<void>(done => (next = done));
     writeSync(tell, 'x');
     await told;
     await wait(5);
   }
-  report('state printed by the CLI to event at a client, median', median(latencies), { bar: 2, unit: 'ms' });
+  report('state printed by the CLI to event at a client, median', median(latencies), 2, 'ms');
   stream.destroy();
   const ended = once(child, 'exit');
   child.kill();
@@ -292,7 +279,9 @@ async function statusCommand() {
   const program = join(prefix, 'bin/culvert');
   const loop = (command: string) => {
     const before = performance.now();
-    spawnSync('sh', ['-c', `i=0; while [ $i -lt 100 ]; do ${command} >/dev/null; i=$((i+1)); done`], { env });
+    spawnSync('sh', ['-c', `i=0; while [ $i -lt ${sized(100, 2)} ]; do ${command} >/dev/null; i=$((i+1)); done`], {
+      env,
+    });
     return performance.now() - before;
   };
   const ratios: number[] = [];
@@ -300,12 +289,12 @@ async function statusCommand() {
     const base = loop('sh -c :');
     ratios.push(loop(`${program} status`) / base);
   }
-  report('culvert status, against sh -c :', median(ratios), { bar: 3, unit: '×' });
+  report('culvert status, against sh -c :', median(ratios), 3, '×');
   await culvert.end();
 }
 
 async function streams() {
-  const count = 10_000;
+  const count = sized(10_000, 200);
   const bundle = join(home, 'streams.mjs');
   const { build } = await import('esbuild');
   await build({
@@ -342,7 +331,7 @@ async function streams() {
   }
   await wait(500);
   const times: number[] = [];
-  for (let i = 0; i < 10; i++) {
+  for (let i = 0; i < sized(10, 1); i++) {
     const reached = new Promise<void>(done => (last = done));
     waiting = count;
     const before = performance.now();
@@ -354,17 +343,17 @@ async function streams() {
   }
   const { rssMb, streams: held } = JSON.parse(await ask('stat')) as { rssMb: number; streams: number };
   if (held !== count) throw new Error(`${held} streams of ${count}`);
-  report(`memory with ${count} streams`, rssMb, { bar: 200, unit: 'MB' });
-  report(`event at the last of ${count} streams`, median(times), { bar: 200, unit: 'ms' });
+  report(`memory with ${count} streams`, rssMb, 200, 'MB');
+  report(`event at the last of ${count} streams`, median(times), 200, 'ms');
   for (const client of open.slice(20)) client.destroy();
   await wait(500);
   const stalled = open.slice(0, 20);
   for (const client of stalled) client.pause();
   const before = JSON.parse(await ask('stat')) as { rssMb: number };
-  for (let i = 0; i < 500; i++) await ask('8000');
+  for (let i = 0; i < sized(500, 5); i++) await ask('8000');
   const after = JSON.parse(await ask('stat')) as { rssMb: number; streams: number };
-  report('of 20 streams that do not read, left after 4 MB each', after.streams, { bar: 0, unit: '' });
-  report('memory that they cost', after.rssMb - before.rssMb, { bar: 30, unit: 'MB' });
+  report('of 20 streams that do not read, left after 4 MB each', after.streams, 0, '');
+  report('memory that they cost', after.rssMb - before.rssMb, 30, 'MB');
   for (const client of stalled) client.destroy();
   const ended = once(server, 'exit');
   server.kill();
@@ -376,4 +365,3 @@ const wanted = process.argv[3]
   ? [process.argv[3] as keyof typeof parts]
   : (Object.keys(parts) as (keyof typeof parts)[]);
 for (const part of wanted) await parts[part]();
-process.exitCode = rows.every(row => row.ok) ? 0 : 1;

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import * as z from 'zod/mini';
 import { DoctorReport } from '../../daemon/api/schema/doctor.ts';
+import { median, note, report, roundsOf } from './support/report.ts';
 
-const rounds = Number(process.argv[2] ?? 10);
+const rounds = roundsOf(10);
 const prefix = resolve('build/prefix');
 const home = mkdtempSync(join(tmpdir(), 'culvert-bench-'));
 const session = join(home, 'session');
@@ -54,7 +55,6 @@ async function logged(): Promise<number> {
   return z.parse(z.object({ next: z.int() }), await reply.json()).next;
 }
 
-const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 const walls: number[] = [];
 const checks: number[] = [];
 for (let round = 0; round < rounds; round++) {
@@ -65,16 +65,9 @@ for (let round = 0; round < rounds; round++) {
 }
 const counted = await processes();
 
-let missed = false;
-function report(what: string, value: number, bar: number, unit: string) {
-  if (value > bar) missed = true;
-  console.log(
-    `${value <= bar ? '✓' : '✗'} ${what.padEnd(60)} ${value.toFixed(0).padStart(6)} ${unit.padEnd(3)} ≤ ${bar}`,
-  );
-}
 report('culvert doctor, from start to end, median', median(walls), 3_000, 'ms');
 report('culvert doctor, the slowest run', Math.max(...walls), 6_000, 'ms');
 report('processes: the command with all that it starts', counted.own, 20, '');
 report('processes: those and what the daemon starts for it', counted.own + counted.daemon, 20, '');
-console.log(`  (of it the checks ${median(checks).toFixed(0)} ms)`);
-process.exit(missed ? 1 : 0);
+note('of it the checks', median(checks), 'ms');
+process.exit();

@@ -7,10 +7,14 @@ import { Agent, type ClientRequest, get, type IncomingMessage, request } from 'n
 import * as path from 'node:path';
 import { buildWrapper, sandbox } from '../support/wrapper/sandbox.ts';
 import { quiet } from './support/quiet.ts';
+import { median, note, report, reportAtLeast, roundsOf, sized } from './support/report.ts';
 
-const rounds = Number(process.argv[2] ?? 7);
-const GIB = 1024 ** 3;
-const REQUESTS = 2_000;
+const rounds = roundsOf(7);
+/** Bytes of a large answer: 1 GiB. */
+const GIB = sized(1024 ** 3, 1024 ** 2);
+const REQUESTS = sized(2_000, 100);
+/** Requests one after the other. */
+const ASKED = sized(200, 10);
 const CONNECTIONS = 64;
 /** Links of programs, in megabits a second. */
 const LINKS = [1_000, 2_500];
@@ -18,7 +22,6 @@ const host = '127.0.0.1';
 
 const cleanups: (() => void)[] = [];
 const box = sandbox({ after: (fn?: unknown) => void cleanups.push(fn as () => void) });
-const results: Record<string, { value: string; bar: string; ok: boolean }> = {};
 
 /** `/big` streams 1 GiB, and `/link/MBIT` half a GiB as fast as over a link of that many megabits a second. */
 const PROVIDER = `
@@ -137,7 +140,7 @@ function peakOf({ pid }: ChildProcess): number {
 }
 
 await quiet();
-for (const { port } of [provider, forwarder, gateway]) await latency(port, 200);
+for (const { port } of [provider, forwarder, gateway]) await latency(port, ASKED);
 const added: number[] = [];
 const shares: number[] = [];
 const stretches: number[] = [];
@@ -145,8 +148,8 @@ const ofForwarder: number[] = [];
 const onLinks = LINKS.map(() => [] as number[]);
 const spent: number[] = [];
 for (let round = 0; round < rounds; round += 1) {
-  const direct = await latency(provider.port, 200);
-  added.push((await latency(gateway.port, 200)) - direct);
+  const direct = await latency(provider.port, ASKED);
+  added.push((await latency(gateway.port, ASKED)) - direct);
   const times = [processorTimeOf(forwarder.child), processorTimeOf(gateway.child)] as const;
   const bare = await throughput(forwarder.port);
   shares.push((await throughput(gateway.port)) / bare);
@@ -163,35 +166,12 @@ for (let round = 0; round < Math.min(3, rounds); round += 1) {
     onLinks[index]!.push((await stream(gateway.port, large)) / alone);
   }
 }
-report('a small request over a direct one', median(added), { unit: 'ms', most: 1 });
-report(`requests a second over ${CONNECTIONS} connections, of a bare forwarder's`, median(shares), {
-  unit: '×',
-  least: 0.7,
-});
-note('processor time of these requests, over a bare forwarder', median(spent));
-report('1 GiB, against a direct stream', median(stretches), { unit: '×', most: 1.3 });
-note('1 GiB through a bare forwarder, against a direct stream', median(ofForwarder));
+report('a small request over a direct one', median(added), 1, 'ms');
+reportAtLeast(`requests a second over ${CONNECTIONS} connections, of a bare forwarder's`, median(shares), 0.7, '×');
+note('processor time of these requests, over a bare forwarder', median(spent), '×');
+report('1 GiB, against a direct stream', median(stretches), 1.3, '×');
+note('1 GiB through a bare forwarder, against a direct stream', median(ofForwarder), '×');
 for (const [index, link] of LINKS.entries())
-  report(`512 MiB over a link of ${link / 1_000} Gbit/s, against a direct stream`, median(onLinks[index]!), {
-    unit: '×',
-    most: 1.3,
-  });
-report('1 GiB, memory', peakOf(gateway.child) - before, { unit: 'MB', most: 20 });
-console.table(results);
+  report(`512 MiB over a link of ${link / 1_000} Gbit/s, against a direct stream`, median(onLinks[index]!), 1.3, '×');
+report('1 GiB, memory', peakOf(gateway.child) - before, 20, 'MB');
 for (const cleanup of cleanups) cleanup();
-process.exitCode = Object.values(results).every(({ ok }) => ok) ? 0 : 1;
-
-function report(what: string, value: number, bar: { unit: string } & ({ most: number } | { least: number })): void {
-  const ok = 'most' in bar ? value <= bar.most : value >= bar.least;
-  const text = 'most' in bar ? `${bar.most} ${bar.unit}` : `at least ${bar.least} ${bar.unit}`;
-  results[what] = { value: `${value.toFixed(2)} ${bar.unit}`, bar: text, ok };
-}
-
-/** A figure without a bar. */
-function note(what: string, value: number): void {
-  results[what] = { value: `${value.toFixed(2)} ×`, bar: '–', ok: true };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-}

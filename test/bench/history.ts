@@ -9,10 +9,11 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { summarize, tierOf } from '../../daemon/history/summarize.ts';
 import { quiet } from './support/quiet.ts';
+import { median, report, rest, roundsOf } from './support/report.ts';
 
 const BARS = { memoryMb: 3, answerMs: 30 };
 const QUESTION = '/api/history?since=1d';
-const rounds = Number(process.argv[2] ?? 7);
+const rounds = roundsOf(7);
 const home = mkdtempSync(join(tmpdir(), 'culvert-bench-'));
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
 const session = join(home, 'session');
@@ -79,7 +80,6 @@ async function launch(enabled: boolean) {
   };
 }
 
-const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 const [extra, answers] = [[] as number[], [] as number[]];
 await quiet();
 for (let round = 0; round < rounds; round++) {
@@ -97,15 +97,11 @@ for (let round = 0; round < rounds; round++) {
       const { samples } = JSON.parse(text) as { samples: unknown[] };
       if (samples.length < 24) throw new Error(`${samples.length} samples`);
     }
-    await delay(1_000);
+    await rest(1_000);
     measured.push(daemon.memoryMb());
     await daemon.end();
   }
   extra.push(measured[1]! - measured[0]!);
-}
-function report(what: string, value: number, bar: number, unit: string): void {
-  console.log(`${value <= bar ? '✓' : '✗'} ${what}: ${value.toFixed(1)} ${unit} (bar ${bar})`);
-  if (value > bar) process.exitCode = 1;
 }
 report('a week of history, memory over none', median(extra), BARS.memoryMb, 'MB');
 report(`GET ${QUESTION}, median of ${answers.length}`, median(answers), BARS.answerMs, 'ms');

@@ -7,21 +7,22 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { buildManifest } from '../support/manifest/bundle.ts';
 import { quiet } from './support/quiet.ts';
+import { median, note, report, roundsOf, sized } from './support/report.ts';
 
-const rounds = Number(process.argv[2] ?? 20);
+const rounds = roundsOf(20);
 const FILES = 200;
-const BYTES = 2 * 1024 ** 3;
+const BYTES = sized(2 * 1024 ** 3, 4 * 1024 ** 2);
 const MEGABYTE = 1e6;
 
 const program = buildManifest();
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-manifest-bench-'));
 try {
-  process.exitCode = (await measure()) ? 0 : 1;
+  await measure();
 } finally {
   fs.rmSync(directory, { recursive: true, force: true });
 }
 
-async function measure(): Promise<boolean> {
+async function measure(): Promise<void> {
   const files = fill();
   const manifest = path.join(directory, 'release-manifest.v1.json');
   const cases: Record<string, string[]> = {
@@ -42,18 +43,12 @@ async function measure(): Promise<boolean> {
       memory[name] = Math.max(memory[name]!, peak);
     }
   }
-  const rows = ['create', 'verify'].flatMap(name => [
-    row(
-      `${name}, time against openssl dgst -sha256`,
-      median(times[name]!.map((s, i) => s / times.openssl![i]!)),
-      0.6,
-      '×',
-    ),
-    row(`${name}, largest resident size`, memory[name]! / MEGABYTE, 80, 'MB'),
-  ]);
-  console.log(`2 GiB in ${FILES} files, ${rounds} rounds; openssl took ${median(times.openssl!).toFixed(2)} s`);
-  console.table(Object.fromEntries(rows.map(({ what, ...rest }) => [what, rest])));
-  return rows.every(({ ok }) => ok);
+  for (const name of ['create', 'verify']) {
+    const ratios = times[name]!.map((seconds, i) => seconds / times.openssl![i]!);
+    report(`${name}, 2 GiB in ${FILES} files, time against openssl dgst -sha256`, median(ratios), 0.6, '×');
+    report(`${name}, largest resident size`, memory[name]! / MEGABYTE, 80, 'MB');
+  }
+  note('openssl dgst -sha256', median(times.openssl!), 's');
 }
 
 /** Sizes as a release has them, from small to several times the mean; content that does not compress or repeat. */
@@ -98,18 +93,9 @@ function run(argv: string[]): Promise<{ seconds: number; peak: number }> {
   });
 }
 
-function row(what: string, value: number, bar: number, unit: string) {
-  return { what, value: `${value.toFixed(2)} ${unit}`, bar: `${bar} ${unit}`, ok: value <= bar };
-}
-
 function shuffled<T>(items: readonly T[]): T[] {
   return items
     .map(item => [Math.random(), item] as const)
     .sort(([a], [b]) => a - b)
     .map(([, item]) => item);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
 }

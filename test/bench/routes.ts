@@ -7,9 +7,10 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import { quiet } from './support/quiet.ts';
+import { median, note, report, roundsOf } from './support/report.ts';
 
 const BAR_MS = 50;
-const rounds = Number(process.argv[2] ?? 30);
+const rounds = roundsOf(30);
 const directory = mkdtempSync(join(tmpdir(), 'culvert-bench-'));
 process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
 
@@ -40,9 +41,7 @@ const times = Array.from({ length: rounds }, () => {
   const { add, remove } = preview(parseDocument(document), split);
   if (add.length !== 2_500 || remove.length !== 2_500) throw new Error(`${add.length} and ${remove.length}`);
   return performance.now() - started;
-}).sort((a, b) => a - b);
-const [first, median, worst] = [times[0]!, times[times.length >> 1]!, times.at(-1)!];
-console.log(
-  `${median <= BAR_MS ? '✓' : '✗'} preview of 5,000 entries against 5,000: median ${median.toFixed(1)} ms, best ${first.toFixed(1)}, worst ${worst.toFixed(1)} (bar ${BAR_MS})`,
-);
-process.exitCode = median <= BAR_MS ? 0 : 1;
+});
+report('preview of 5,000 entries against 5,000', median(times), BAR_MS, 'ms');
+note('the best of them', Math.min(...times), 'ms');
+note('the worst of them', Math.max(...times), 'ms');

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { FRUGAL } from '../../daemon/launcher.ts';
+import { median, report, rest, roundsOf, sized } from './support/report.ts';
 
 if (!process.env.CULVERT_BENCH_BUS) {
   // once more, on its own session bus
@@ -14,7 +15,7 @@ if (!process.env.CULVERT_BENCH_BUS) {
   process.exit(spawnSync('dbus-run-session', command, { stdio: 'inherit', env }).status ?? 1);
 }
 
-const rounds = Number(process.argv[2] ?? 5);
+const rounds = roundsOf(5);
 const prefix = resolve('build/prefix');
 const home = mkdtempSync(join(tmpdir(), 'culvert-bench-tray-'));
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
@@ -29,16 +30,14 @@ const env = {
   ...FRUGAL,
 };
 /** Time without events in which the bridge is traced. */
-const IDLE_MS = Number(process.argv[3] ?? 60) * 1000;
-const wait = (ms: number) => new Promise<void>(done => setTimeout(done, ms));
-const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
+const IDLE_MS = sized(Number(process.argv[3] ?? 60) * 1000, 300);
 
 spawn(
   process.execPath,
   [join(prefix, 'share/culvert/daemon/main.cjs'), '--demo', '--no-tray', '--no-panel', '--port', '19173'],
   { env, stdio: 'ignore' },
 );
-await wait(1_500);
+await rest(1_500);
 
 /** Resident memory in MB after some seconds of rest. */
 async function memory(words: string[], rest: (pid: number) => Promise<void>): Promise<number> {
@@ -57,7 +56,7 @@ async function trace(pid: number, calls: string, ms: number): Promise<string[]> 
   const tracer = spawn('strace', ['-f', '-qq', '-e', `trace=${calls}`, '-o', file, '-p', String(pid)], {
     stdio: 'ignore',
   });
-  await wait(ms);
+  await rest(ms);
   tracer.kill('SIGINT');
   await once(tracer, 'exit');
   return readFileSync(file, 'utf8').split('\n').filter(Boolean);
@@ -74,19 +73,19 @@ const bridgeRatios: number[] = [];
 let started = 0;
 let woken = 0;
 for (let i = 0; i < rounds; i++) {
-  const bare = await memory(['-c', 'imports.gi.GLib.MainLoop.new(null, false).run()'], () => wait(3_000));
+  const bare = await memory(['-c', 'imports.gi.GLib.MainLoop.new(null, false).run()'], () => rest(3_000));
   const tray = await memory(['-m', join(prefix, 'share/culvert/tray.js')], async pid => {
-    await wait(3_000);
+    await rest(3_000);
     if (i > 0) return;
     started = (await trace(pid, 'execve', 10_000)).filter(line => line.includes('execve(')).length;
   });
   ratios.push(tray / bare);
   const bridge = await memory(['-m', join(prefix, 'share/culvert/bridge.js')], async pid => {
-    await wait(3_000);
+    await rest(3_000);
     if (i > 0) return;
     const shell = spawn('gjs', ['-c', SHELL], { env, stdio: 'ignore' });
     // the engine collects garbage ten seconds after the last event
-    await wait(15_000);
+    await rest(15_000);
     woken = (await trace(pid, 'poll,ppoll,read,recvmsg', IDLE_MS)).filter(line => !line.includes('unfinished')).length;
     const ended = once(shell, 'exit');
     shell.kill();
@@ -96,16 +95,7 @@ for (let i = 0; i < rounds; i++) {
 }
 execFileSync(join(prefix, 'bin/culvert'), ['stop'], { env, stdio: 'ignore' });
 
-const ratio = median(ratios);
-console.log(
-  `${ratio <= 1.2 ? '✓' : '✗'} memory of the idle tray, against a bare gjs      ${ratio.toFixed(2)} ×   ≤ 1.2`,
-);
-console.log(`${started === 0 ? '✓' : '✗'} processes in 10 s of an idle tray                ${started}        ≤ 0`);
-const bridgeRatio = median(bridgeRatios);
-console.log(
-  `${bridgeRatio <= 1.15 ? '✓' : '✗'} memory of the idle bridge, against a bare gjs    ${bridgeRatio.toFixed(2)} ×   ≤ 1.15`,
-);
-console.log(
-  `${woken === 0 ? '✓' : '✗'} wake-ups in ${IDLE_MS / 1000} s of an idle bridge                ${woken}        ≤ 0`,
-);
-process.exitCode = ratio <= 1.2 && started === 0 && bridgeRatio <= 1.15 && woken === 0 ? 0 : 1;
+report('memory of the idle tray, against a bare gjs', median(ratios), 1.2, '×');
+report('processes in 10 s of an idle tray', started, 0, '');
+report('memory of the idle bridge, against a bare gjs', median(bridgeRatios), 1.15, '×');
+report(`wake-ups in ${IDLE_MS / 1000} s of an idle bridge`, woken, 0, '');

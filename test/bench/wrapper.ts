@@ -5,12 +5,12 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { findOnPath } from '../../wrapper/store/installs.ts';
 import { sandbox } from '../support/wrapper/sandbox.ts';
+import { median, report, roundsOf, sized } from './support/report.ts';
 
-const rounds = Number(process.argv[2] ?? 40);
+const rounds = roundsOf(40);
 const only = process.argv[3];
 const cleanups: (() => void)[] = [];
 const box = sandbox({ after: (fn?: unknown) => void cleanups.push(fn as () => void) });
-const results: { what: string; value: string; bar: string; ok: boolean }[] = [];
 
 // NODE_EXTRA_CA_CERTS would slow the yardstick down and not the wrapper, which drops it.
 const env = box.env;
@@ -18,9 +18,7 @@ const env = box.env;
 const parts = { start, throughput, held, 'first-byte': firstByte };
 for (const [name, measure] of Object.entries(parts)) if (only === undefined || only === name) await measure();
 
-console.table(Object.fromEntries(results.map(({ what, ...rest }) => [what, rest])));
 for (const cleanup of cleanups) cleanup();
-process.exitCode = results.every(({ ok }) => ok) ? 0 : 1;
 
 /** Time that a shim and the wrapper add to the start of a command. */
 async function start() {
@@ -78,7 +76,7 @@ async function start() {
 
 /** 1 GB through the commit point, with the largest resident size of the wrapper's own process. */
 async function throughput() {
-  const megabytes = 1024;
+  const megabytes = sized(1024, 32);
   const text = `#!/bin/sh\nexec head -c ${megabytes}M /dev/zero\n`;
   box.script('flood', text);
   box.script('floodplain', text);
@@ -87,7 +85,7 @@ async function throughput() {
   await drain(`${box.bin}/flood`); // the first run after a change by hand compiles the configuration
   const ratios: number[] = [];
   let peak = 0;
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < sized(5, 1); i++) {
     const direct = await drain(`${box.bin}/floodplain`);
     const wrapped = await drain(`${box.bin}/flood`);
     if (wrapped.bytes !== megabytes * 1024 * 1024) throw new Error(`lost bytes: ${wrapped.bytes}`);
@@ -100,11 +98,11 @@ async function throughput() {
 
 /** An upstream that fails after 300 MB of stderr, which is held and then shown. */
 async function held() {
-  box.script('noisy', '#!/bin/sh\nyes "a line of progress" | head -c 300M >&2\nexit 1\n');
+  box.script('noisy', `#!/bin/sh\nyes "a line of progress" | head -c ${sized(300, 8)}M >&2\nexit 1\n`);
   box.provider('noisy', 'inject = ["FAKE_KEY"]');
   box.accounts('noisy', { a: 'k1', b: 'k2' });
   const peaks: number[] = [];
-  for (let i = 0; i < 4; i++) peaks.push((await drain(`${box.bin}/noisy`, '2>&1')).peak);
+  for (let i = 0; i < sized(4, 2); i++) peaks.push((await drain(`${box.bin}/noisy`, '2>&1')).peak);
   report('memory while 300 MB of stderr are held', Math.max(...peaks.slice(1)) / 1024, 70, 'MB');
 }
 
@@ -153,7 +151,7 @@ function drain(program: string, redirect = ''): Promise<{ ms: number; bytes: num
 
 function interleave(cases: Record<string, () => string[]>, count = rounds): Record<string, number[]> {
   const times: Record<string, number[]> = Object.fromEntries(Object.keys(cases).map(name => [name, []]));
-  for (let round = -2; round < count; round++) {
+  for (let round = sized(-2, 0); round < count; round++) {
     for (const [name, command] of Object.entries(cases).sort(() => Math.random() - 0.5)) {
       const [program, ...args] = command();
       const started = performance.now();
@@ -174,13 +172,4 @@ function measureOne(run: () => void): number {
       return performance.now() - started;
     }),
   );
-}
-
-function median(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
-}
-
-function report(what: string, value: number, bar: number, unit: string): void {
-  results.push({ what, value: `${value.toFixed(2)} ${unit}`, bar: `≤ ${bar}`, ok: value <= bar });
 }

@@ -1,6 +1,6 @@
 // Continuous integration on the usual forges: each calls the same scripts, and the draft on Forgejo.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -12,10 +12,24 @@ import { temporary } from '../support/temporary.ts';
 for (const file of ['.github/workflows/ci.yml', '.forgejo/workflows/ci.yml', '.gitlab-ci.yml'])
   test(`${file} runs the tests and builds the packages by the scripts of the project`, () => {
     const text = readFileSync(file, 'utf8');
-    for (const script of [/^ +(script: )?\.ci\/run .+$/m, /^ +(script: )?\.ci\/packages$/m]) assert.match(text, script);
-    assert.match(text, /schedule(.|\n)*--full/, 'a scheduled run is a full one');
+    for (const script of [/^ +(script: )?\.ci\/\$.+\brun\b/m, /^ +(script: )?\.ci\/packages$/m])
+      assert.match(text, script);
+    assert.match(text, /schedule(.|\n)*weekly/, 'a scheduled run is the weekly one');
     assert.doesNotMatch(text, /--key|passphrase|culvert-tool/, 'CI signs nothing, and has no way of its own');
   });
+
+test('the weekly run takes everything, another day and place, and the benchmarks, whatever one of them says', t => {
+  const at = temporary(t);
+  mkdirSync(join(at, '.ci'));
+  cpSync('.ci/weekly', join(at, '.ci/weekly'));
+  const tool = '#!/bin/sh\necho "$*" >>asked\n[ "$1" = bench ]\n';
+  writeFileSync(join(at, 'culvert-tool'), tool, { mode: 0o755 });
+  assert.equal(spawnSync(join(at, '.ci/weekly')).status, 1);
+  assert.match(
+    readFileSync(join(at, 'asked'), 'utf8'),
+    /^test --full\ntest --date \S+ --zone \S+ --locale \S+\nbench --slack 25\n$/,
+  );
+});
 
 /** A Forgejo with these releases, which keeps what it is asked. */
 async function startForge(t: TestContext, status: number) {

@@ -9,21 +9,18 @@ import { type LeaseReply, openStore } from '../../../wrapper/pool/store/store.ts
 import { sandbox } from '../../support/wrapper/sandbox.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 import { quiet } from '../support/quiet.ts';
+import { median, report, roundsOf, sized } from '../support/report.ts';
 
-const rounds = Number(process.argv[2] ?? 200);
+const rounds = roundsOf(200);
 const ends: (() => unknown)[] = [];
 const t = { after: (end: unknown) => void ends.push(end as () => unknown) };
-const results: Record<string, { value: string; bar: string }> = {};
-let met = true;
 
 const server = await storeServer(t);
 await quiet();
 await roundTrip();
 await quiet();
 await command();
-console.table(results);
 for (const end of ends.reverse()) await end();
-process.exitCode = met ? 0 : 1;
 
 /** A lease of five accounts whose figures are known, against a script that returns one. Both take turns. */
 async function roundTrip() {
@@ -46,7 +43,7 @@ async function roundTrip() {
   const seen = accounts.map(({ fp }) => ({ fp, remaining: 1e9, limit: 1e9, resets: null, age: 0 }));
   await store.lease('tool', { ...request, seen });
   const times = { bare: [] as number[], order: [] as number[], lease: [] as number[], release: [] as number[] };
-  for (let i = -200; i < 3_000; i++) {
+  for (let i = sized(-200, -1); i < sized(3_000, 20); i++) {
     const first = performance.now();
     await bare.evaluate(['culvert:1:{tool}', 'culvert:{tool}:schema'], ['lease', JSON.stringify(request)]);
     const next = performance.now();
@@ -85,7 +82,7 @@ async function command() {
   for (const box of pair) await box.run('tool', ['warm']);
   const differences: number[] = [];
   const alone: number[] = [];
-  for (let round = -3; round < rounds; round++) {
+  for (let round = sized(-3, 0); round < rounds; round++) {
     const times = [0, 0];
     for (const i of round % 2 ? [0, 1] : [1, 0]) {
       const box = pair[i]!;
@@ -103,13 +100,4 @@ async function command() {
   }
   const without = `ms over ${median(alone).toFixed(0)}`;
   report('a wrapped command with two accounts, with a pool over without', median(differences), 40, without);
-}
-
-function median(values: number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
-}
-
-function report(what: string, value: number, bar: number, unit: string): void {
-  results[what] = { value: `${value.toFixed(2)} ${unit}`, bar: `≤ ${bar}` };
-  if (value > bar) met = false;
 }
