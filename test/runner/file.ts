@@ -1,5 +1,5 @@
 // Runs one test file in a process group of its own and collects its events. A file fails when it makes no progress,
-// never because it takes long.
+// never because it takes long: it says something, or its processes work.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inSetting, type Setting } from './setting.ts';
+import { workOf } from './work.ts';
 
 const reporter = join(import.meta.dirname, 'reporter.mjs');
 /** Time for a file to report its cancelled tests and to clean up after SIGTERM. */
@@ -15,6 +16,10 @@ const GRACE_MS = 5_000;
 const DRAIN_MS = 500;
 /** Characters of a file's own output that are kept for the case that it fails. */
 const MAX_OUTPUT = 20_000;
+/** Silent times in a row in which its processes may work: a loop without end is ended as well. */
+const MOST_SILENT = 4;
+/** Part of the time that its processes work in, at least, where others have the machine; looked at for a tenth of a silent time. */
+const WORKING = 0.01;
 /** The reason that `node:test` gives for a test that `--test-name-pattern` left out. */
 const NOT_SELECTED = 'test name does not match pattern';
 
@@ -51,7 +56,7 @@ interface Event {
 export interface FileOptions {
   /** A regular expression that the names of tests have to match. */
   name?: string | undefined;
-  /** Maximum time without any event or output, in milliseconds. */
+  /** Maximum time without any event, output or work, in milliseconds. */
   stallMs: number;
   /** The bundle that Node starts instead of the file. */
   bundle?: string | undefined;
@@ -159,8 +164,18 @@ function collect(child: ChildProcess) {
 /** Ends a file that makes no progress: first so that it can report and clean up, then by SIGKILL. */
 function watch(child: ChildProcess, stallMs: number, unfinished: () => string[]) {
   let problem: string | null = null;
+  let silent = 0;
+  const probeMs = stallMs / 10;
   const expire = () => {
-    const seconds = Math.round(stallMs / 1000);
+    const before = workOf(child.pid!);
+    timer = setTimeout(() => {
+      const works = workOf(child.pid!) - before > probeMs * WORKING;
+      if (works && ++silent < MOST_SILENT) timer = setTimeout(expire, stallMs);
+      else end();
+    }, probeMs);
+  };
+  const end = () => {
+    const seconds = Math.round(((silent + 1) * stallMs) / 1000);
     const inside = unfinished().at(-1);
     problem = `It made no progress for ${seconds} s${inside ? ` in "${inside}"` : ''} and was ended.`;
     kill(child, 'SIGTERM');
@@ -171,6 +186,7 @@ function watch(child: ChildProcess, stallMs: number, unfinished: () => string[])
   return {
     progress: () => {
       if (problem !== null) return;
+      silent = 0;
       clearTimeout(timer);
       timer = setTimeout(expire, stallMs);
     },

@@ -15,7 +15,7 @@ const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A
       --unit         only tests that need nothing but Node and the npm packages
       --full         also what a short run leaves out, as with CULVERT_FULL=1: kill programs at every operation
       --jobs N       how many files run at once (default: three per core)
-      --stall S      end a file that reports nothing for S seconds (default: 300)
+      --stall S      end a file that reports nothing, and does nothing, for S seconds (default: 300)
       --date DATE    begin each file at that time, such as 2027-02-28T23:59:30; as root
       --zone ZONE    in that time zone, such as Asia/Kolkata; as root
       --locale NAME  in that language and region, such as ar_EG.UTF-8

@@ -79,6 +79,20 @@ describe('a file that takes long', { concurrency: true }, () => {
     await until(() => !existsSync(`/proc/${pid}`) || / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')));
   });
 
+  test('does not end a file that is silent while a program that it started works', async t => {
+    const file = write(
+      t,
+      `import { spawnSync } from 'node:child_process';
+      test('works', () => {
+        const program = 'const end = performance.now() + ${1.5 * STALL_MS}; while (performance.now() < end);';
+        assert.equal(spawnSync(process.execPath, ['-e', program]).status, 0);
+      });`,
+    );
+    const result = await runFile(file, { stallMs: STALL_MS });
+    assert.equal(result.problem, null);
+    assert.ok(result.ms > STALL_MS);
+  });
+
   test('does not end a file that takes long but makes progress', async t => {
     const file = write(
       t,
