@@ -135,6 +135,8 @@ const pip: Tool = {
   connect: ({ url, directory }) => ({
     args: [
       'download',
+      // a source package is code of the host, and pip runs it to read its name
+      '--only-binary=:all:',
       '--no-deps',
       '--no-cache-dir',
       '--disable-pip-version-check',
@@ -170,6 +172,8 @@ const uv: Tool = {
       'pip',
       'install',
       '--dry-run',
+      // as for pip
+      '--only-binary=:all:',
       '--no-cache',
       '--target',
       directory,

@@ -1,8 +1,13 @@
 // Secrets in the files of a user: no host gets them, and no answer, event, line of a terminal or log shows them.
 import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
+import { withoutSettings } from '../../../daemon/trust/no-settings.ts';
 import { CONNECTING } from '../../../daemon/trust/tools/connecting.ts';
-import { findProgram } from '../../../daemon/trust/tools/tool.ts';
+import { findProgram, type Look } from '../../../daemon/trust/tools/tool.ts';
+import { temporary } from '../../support/temporary.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { authority, isThere, machine } from '../../support/trust/organization.ts';
 import { hasSecret, plant, VARIABLES } from '../../support/trust/secrets.ts';
@@ -13,6 +18,9 @@ const HERE = CONNECTING.filter(({ id, programs }) => {
   if (id.startsWith('python-')) return isThere('python3', '-c', `import ${id.slice('python-'.length)}`);
   return findProgram(programs, process.env) !== null;
 }).map(({ id }) => id);
+
+/** Tools that get packages, which may be code to run. */
+const INSTALLERS = ['pip', 'uv'];
 
 test('a host that tools are tried with gets no credentials of the user, and each tool shows whether it trusts it', async t => {
   const organization = authority(t);
@@ -33,4 +41,31 @@ test('a host that tools are tried with gets no credentials of the user, and each
   }
   assert.ok(heard.length >= HERE.length - 1, 'each connected, but for OpenSSL without a request');
   assert.deepEqual(heard.filter(hasSecret), []);
+});
+
+test('a host that tools are tried with runs none of its code here', async t => {
+  const organization = authority(t);
+  const directory = temporary(t);
+  const ran = path.join(directory, 'ran');
+  const name = 'culvert_probe-9.0';
+  mkdirSync(path.join(directory, name));
+  writeFileSync(path.join(directory, name, 'setup.py'), `open(${JSON.stringify(ran)}, 'w')\n`);
+  execFileSync('tar', ['-czf', path.join(directory, 'source'), '-C', directory, name]);
+  const { host, heard } = await organization.serve((request, reply) => {
+    if (request.url!.endsWith('.tar.gz')) reply.end(readFileSync(path.join(directory, 'source')));
+    else reply.setHeader('content-type', 'text/html').end(`<a href="/${name}.tar.gz">${name}.tar.gz</a>`);
+  });
+  const authorities = path.join(directory, 'authorities.pem');
+  writeFileSync(authorities, organization.pem);
+  const target = { url: `https://${host}`, host: 'localhost', port: Number(host.split(':')[1]), path: '/', directory };
+  const look = { env: process.env, home: directory } as Look;
+  for (const { programs, connect, instead } of CONNECTING.filter(({ id }) => INSTALLERS.includes(id))) {
+    const program = findProgram(programs, process.env);
+    if (program === null) continue;
+    const { env } = instead!(authorities, { files: [], ownList: false });
+    const options = { env: { ...withoutSettings(look, directory), ...env }, cwd: '/' };
+    await new Promise<void>(resolve => void execFile(program, connect!(target, look).args, options, () => resolve()));
+    assert.match(heard.splice(0).join('\n'), /culvert-probe/, `${program} looks for a package`);
+    assert.ok(!existsSync(ran), `${program} runs none`);
+  }
 });

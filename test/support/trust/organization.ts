@@ -1,6 +1,7 @@
 // A machine with an organization that inspects TLS: its authority, its list of authorities, and a server that it signed.
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import path from 'node:path';
 import { rootCertificates } from 'node:tls';
@@ -27,8 +28,8 @@ export interface Site {
 export interface Authority {
   pem: string;
   fingerprint: string;
-  /** Starts a server with a certificate of this authority. */
-  serve(): Promise<Site>;
+  /** Starts a server with a certificate of this authority. @param answer in the place of a 401 */
+  serve(answer?: RequestListener): Promise<Site>;
 }
 
 interface AuthorityOptions {
@@ -77,7 +78,7 @@ export function authority(
   return {
     pem,
     fingerprint,
-    async serve() {
+    async serve(answer = askForPassword) {
       openssl(
         'req',
         '-x509',
@@ -105,8 +106,7 @@ export function authority(
       const server = createServer({ key: text('leaf.key'), cert: text('leaf.pem') }, (request, reply) => {
         asked.push(request.url!);
         heard.push([request.url!, ...request.rawHeaders].join('\n'));
-        // a client that has credentials for the site sends them then
-        reply.writeHead(401, { 'www-authenticate': 'Basic realm="site"', connection: 'close' }).end();
+        answer(request, reply);
       });
       server.on('tlsClientError', () => {});
       const port = await listen(t, server);
@@ -123,6 +123,10 @@ export function authority(
     },
   };
 }
+
+/** A client that has credentials for the site sends them then. */
+const askForPassword: RequestListener = (_, reply) =>
+  void reply.writeHead(401, { 'www-authenticate': 'Basic realm="site"', connection: 'close' }).end();
 
 /** A home, and a directory that stands for `/`. */
 export function machine(t: Ends, more: NodeJS.ProcessEnv = {}) {
