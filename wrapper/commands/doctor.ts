@@ -20,6 +20,7 @@ import { readState } from '../store/state.ts';
 import { limitCoreDumps } from '../system/core-dumps.ts';
 import { EXIT, reason, WrapError } from '../system/errors.ts';
 import { expandHome, isReadableByOthers, isWritableByOthers } from '../system/files.ts';
+import { unreadableAuthorities } from '../system/outside/connections.ts';
 import { emit, number, resetText, restingText, wrapped } from './print.ts';
 
 /** Prints findings; exit 1 when one is a problem. */
@@ -47,6 +48,7 @@ export async function doctor(
     ...checkQueue(paths),
     ...attempt(() => checkConfiguration(context)),
     ...attempt(() => checkOwnChoices(context)),
+    ...checkWayOut(context),
   ];
   try {
     all.push(...(await checkAccounts(context, options.probe === true)));
@@ -68,6 +70,22 @@ export async function doctor(
     text || 'No tool is installed and there is no account.\nStart with: culvert-wrap install firecrawl',
   );
   if (problems > 0) process.exitCode = EXIT.failure;
+}
+
+/** Looks at the variables by which culvert-wrap reaches providers. Their values may hold a login. */
+function checkWayOut({ env }: Context): Finding[] {
+  const unreadable = unreadableAuthorities(callerEnvironment(env)).map(
+    (name): Finding => ({
+      level: 'warning',
+      what: `${name} names a file or directory that can't be read, so its certificates are not trusted`,
+      fix: 'correct the variable, or run `culvert trust apply`',
+    }),
+  );
+  const socks = ['all_proxy', 'ALL_PROXY'].find(name => /^\s*socks/i.test(env[name] ?? ''));
+  const others = ['https_proxy', 'HTTPS_PROXY'].some(name => env[name]);
+  if (socks === undefined || others) return unreadable;
+  const what = `${socks} names a SOCKS proxy, which culvert-wrap and programs in Node.js do not use`;
+  return [...unreadable, { level: 'warning', what, fix: 'name an HTTP proxy in HTTPS_PROXY' }];
 }
 
 /** Tries on this process what gateways and MCP servers do to theirs. */

@@ -15,6 +15,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HttpProvider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
+import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Plan } from '../store/plan.ts';
 import { EXIT, errno, reason, say, WrapError } from '../system/errors.ts';
 import { digest } from '../system/hash.ts';
@@ -25,7 +26,7 @@ import { Consumers, type Log } from './consumers.ts';
 import { forward } from './forward.ts';
 import { Ledger } from './ledger.ts';
 import { urlOf } from './port.ts';
-import { newAgents, type Route } from './upstream.ts';
+import { Reach, type Route } from './upstream.ts';
 import { end, forwardUpgrade, isForWebsocket, withoutUpgrade } from './websocket.ts';
 
 /** A gateway that listens in this process. */
@@ -89,7 +90,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   let { port = 0 } = options;
   const ledger = new Ledger(cli, context);
   const http = httpOf(await ledger.plan());
-  const agents = newAgents(context.now);
+  const reach = new Reach(callerEnvironment(context.env), context.now);
   const only = given === undefined ? undefined : { name, digest: digest(Buffer.from(given)) };
   const refused = { cli, command: 'http', account: null, outcome: 'refused' } as const;
   const log: Log = (why, more) => ledger.save([], [{ at: context.now(), ...refused, why, ...more }]);
@@ -110,7 +111,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
       log('no-account', { consumer: consumer.name });
       return { status: 401, message: `${cli} has no enabled account.` };
     }
-    return { plan, http: plan.provider.http ?? http, ledger, agents, url, consumers, consumer, placeholder };
+    return { plan, http: plan.provider.http ?? http, ledger, reach, url, consumers, consumer, placeholder };
   };
   /** Answers and websockets under way. */
   const open = new Map<ServerResponse | Duplex, Consumer | undefined>();
@@ -189,7 +190,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     server.close();
     server.closeAllConnections();
     for (const each of open.keys()) each.destroy();
-    for (const agent of Object.values(agents)) agent.destroy();
+    reach.close();
     await end;
     consumers.close();
     await ledger.close();

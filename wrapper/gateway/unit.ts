@@ -2,10 +2,12 @@
 import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Context } from '../context.ts';
+import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Programs } from '../shims/shim.ts';
 import { configDirectory, NAME } from '../store/paths.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
-import { writeAtomic } from '../system/files.ts';
+import { readText, writeAtomic } from '../system/files.ts';
+import { WAY_VARIABLES } from '../system/outside/connections.ts';
 import { runHelper } from '../system/run-helper.ts';
 
 const SYSTEMCTL_MS = 30_000;
@@ -46,7 +48,8 @@ export async function installUnits(
   const units = unitsOf(cli, context);
   const isNew = !existsSync(units.socket);
   writeAtomic(units.socket, socketText(cli, port), 0o644);
-  writeAtomic(units.service, serviceText(cli, programs), 0o644);
+  // the address of a proxy may hold a login
+  writeAtomic(units.service, serviceText(cli, programs, wayIn(context)), 0o600);
   try {
     await systemctl(['daemon-reload'], context);
     // for another port; systemd refuses to start the socket of a service that runs
@@ -92,7 +95,27 @@ WantedBy=sockets.target
 `;
 }
 
-function serviceText(cli: string, { node, bundle }: Programs): string {
+/** Variables of this shell that decide how its programs reach a provider; a user manager has few of them. */
+function wayIn({ env }: Pick<Context, 'env'>): [name: string, value: string][] {
+  const caller = callerEnvironment(env);
+  const isLine = (value: string | undefined): value is string => value !== undefined && /^[^\r\n]+$/.test(value);
+  return WAY_VARIABLES.flatMap((name): [string, string][] => (isLine(caller[name]) ? [[name, caller[name]]] : []));
+}
+
+/** Variables by which programs of this shell reach a provider, and which the unit of a gateway lacks or has another value of. */
+export function missingInUnit(cli: string, context: Pick<Context, 'env'>): string[] {
+  const text = readText(unitsOf(cli, context).service);
+  if (text === undefined) return [];
+  return wayIn(context).flatMap(pair => (text.includes(environmentLine(pair)) ? [] : [pair[0]]));
+}
+
+/** Node would read certificates with its start, and the gateway reads them with its first connection. */
+function environmentLine([name, value]: [name: string, value: string]): string {
+  const kept = name === 'NODE_EXTRA_CA_CERTS' ? `CULVERT_WRAP_KEPT_${name}` : name;
+  return `Environment=${word(`${kept}=${value}`).replaceAll('$$', '$')}\n`;
+}
+
+function serviceText(cli: string, { node, bundle }: Programs, way: readonly [string, string][]): string {
   return `# Written by culvert-wrap serve ${cli} --install; --uninstall removes it.
 [Unit]
 Description=Gateway of culvert-wrap for ${cli}
@@ -102,7 +125,7 @@ ExecStart=${[node, bundle, 'serve', cli].map(word).join(' ')}
 # no core dump, which would hold keys, also where dumps go to a program; no debugger, and no requests in the journal
 LimitCORE=1
 UnsetEnvironment=NODE_OPTIONS NODE_DEBUG
-`;
+${way.map(environmentLine).join('')}`;
 }
 
 /** A word of a command line in a unit (systemd.service(5)). */

@@ -1,22 +1,22 @@
 // Sends a request to the provider with the key of an account.
 import {
   type ClientRequest,
-  Agent as HttpAgent,
+  type Agent as HttpAgent,
   request as httpRequest,
   type IncomingMessage,
-  type RequestOptions,
   type ServerResponse,
 } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { urlToHttpOptions } from 'node:url';
 import type { HttpProvider } from '../catalog/provider.ts';
 import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
 import { countPassed } from '../system/buffers.ts';
 import { parseDuration } from '../system/duration.ts';
 import { oncePerTurn } from '../system/once-per-turn.ts';
+import { whyNot } from '../system/outside/connection-failure.ts';
+import { Connections, type Way } from '../system/outside/connections.ts';
 import { readStart } from '../system/read-start.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
@@ -36,15 +36,12 @@ const NO_BODY = Buffer.alloc(0);
 /** Headers that are made for each request to the provider. */
 const OWN = /^(?:content-length|sec-websocket-.*)$/i;
 
-/** Connections to a provider, by protocol. */
-type Agents = Record<string, HttpAgent>;
-
 /** Things that all requests of a gateway share. */
 export interface Route {
   plan: Plan;
   http: HttpProvider;
   ledger: Ledger;
-  agents: Agents;
+  reach: Reach;
   /** The gateway's own address. */
   url: string;
   /** The placeholder with which the program came. */
@@ -130,7 +127,7 @@ export class NoAnswer extends Error {
   readonly wasSent: boolean;
 
   constructor(cause: Error, wasSent: boolean) {
-    super(cause.message, { cause });
+    super(whyNot(cause), { cause });
     this.wasSent = wasSent;
   }
 }
@@ -155,12 +152,42 @@ const nextTurn = oncePerTurn(() => setImmediate());
 
 const idleSince = new WeakMap<Duplex, number>();
 
-/** Connections to a provider, none of them open. */
-export function newAgents(now: () => number): Agents {
-  const options = { keepAlive: true, timeout: IDLE_MS };
-  const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
-  for (const agent of Object.values(agents)) agent.on('free', socket => idleSince.set(socket, now()));
-  return agents;
+/** The ways to a provider's addresses: there are few, and each request needs one. */
+export class Reach {
+  readonly #kept: Connections;
+  readonly #fresh: Connections;
+  readonly #ways = new Map<string, Way & { host: string }>();
+  readonly #now: () => number;
+
+  /** @param env that of the caller */
+  constructor(env: NodeJS.ProcessEnv, now: () => number) {
+    this.#kept = new Connections(env, { keepAlive: true, timeout: IDLE_MS });
+    this.#fresh = new Connections(env);
+    this.#now = now;
+    for (const agent of this.#kept.agents) agent.on('free', socket => idleSince.set(socket, now()));
+  }
+
+  /**
+   * The way to an address of the provider.
+   * @param isFresh over a connection that no other request has used
+   */
+  to(base: string, isFresh: boolean): Way & { host: string } {
+    const name = `${isFresh} ${base}`;
+    const way = this.#ways.get(name) ?? this.#find(base, isFresh);
+    this.#ways.set(name, way);
+    if (!isFresh) closeOld(way.options.agent as HttpAgent, this.#now());
+    return way;
+  }
+
+  close(): void {
+    this.#kept.close();
+    this.#fresh.close();
+  }
+
+  #find(base: string, isFresh: boolean): Way & { host: string } {
+    const url = new URL(base);
+    return { ...(isFresh ? this.#fresh : this.#kept).to(url), host: url.host };
+  }
 }
 
 /** Closes connections that were idle while the machine slept: timers stood still, and the other end may be gone. */
@@ -172,26 +199,6 @@ function closeOld({ freeSockets }: HttpAgent, now: number): void {
       socket.destroy();
     }
   }
-}
-
-/** Addresses of providers, read: there are few, and each request needs one. */
-const addresses = new Map<string, Address>();
-
-interface Address {
-  /** With the port, for the header. */
-  host: string;
-  /** Nothing else, because `request` copies them more than once. */
-  options: Pick<RequestOptions, 'protocol' | 'hostname' | 'port'>;
-}
-
-function addressOf(base: string): Address {
-  const cached = addresses.get(base);
-  if (cached) return cached;
-  const url = new URL(base);
-  const { protocol, hostname, port } = urlToHttpOptions(url);
-  const address = { host: url.host, options: { protocol, hostname, port } };
-  addresses.set(base, address);
-  return address;
 }
 
 /** The key in use. */
@@ -214,27 +221,35 @@ export function hasOtherKey(req: IncomingMessage, passing: Passing, body?: Body)
 /**
  * Begins a request, with the key of an account and without the headers that are not the provider's.
  * @param more headers of this request only, names and values in turn
+ * @param isFresh it gets a connection of its own
+ * @throws NoAnswer where no way leads to the provider
  */
-export function ask(
-  req: IncomingMessage,
-  passing: Passing,
-  more: readonly string[],
-  options: Pick<RequestOptions, 'agent'> = {},
-): ClientRequest {
-  const { http, placeholder, agents, ledger } = passing.route;
+export function ask(req: IncomingMessage, passing: Passing, more: readonly string[], isFresh = false): ClientRequest {
+  const { http, placeholder, reach } = passing.route;
   const key = keyOf(passing);
   const target = req.url ?? '/';
-  const { host, options: address } = addressOf(baseOf(http, key, isForMcp(target, http, placeholder)));
+  const {
+    host,
+    options,
+    prefix,
+    headers: ofProxy,
+  } = wayTo(reach, baseOf(http, key, isForMcp(target, http, placeholder)), isFresh);
   const headers = without(passedOn(req.rawHeaders, http), OWN);
   const path = withKeyInAddress(target, http, placeholder, encodeURIComponent(key));
   headers.push('host', host, 'accept-encoding', 'identity');
   // a program that sends the key in the address sends no header
   if (path === target || req.headers[http.key_header] !== undefined) headers.push(http.key_header, keyValue(http, key));
-  headers.push(...more);
-  const agent = agents[address.protocol!]!;
-  closeOld(agent, ledger.context.now());
-  const begin = address.protocol === 'https:' ? httpsRequest : httpRequest;
-  return begin({ ...address, agent, method: req.method, path, headers, ...options });
+  headers.push(...Object.entries(ofProxy).flat(), ...more);
+  const begin = options.protocol === 'https:' ? httpsRequest : httpRequest;
+  return begin({ ...options, method: req.method, path: `${prefix}${path}`, headers });
+}
+
+function wayTo(reach: Reach, base: string, isFresh: boolean) {
+  try {
+    return reach.to(base, isFresh);
+  } catch (error) {
+    throw new NoAnswer(error as Error, false);
+  }
 }
 
 /**

@@ -122,7 +122,7 @@ function connect(req: IncomingMessage, client: Duplex, passing: Passing): Promis
   for (const name of OF_HANDSHAKE) headers.push(name, String(req.headers[name] ?? ''));
   if (protocols) headers.push('sec-websocket-protocol', withKeyInProtocols(protocols, placeholder, keyOf(passing)));
   return new Promise((resolve, reject) => {
-    const upstream = ask(req, passing, headers, { agent: false });
+    const upstream = ask(req, passing, headers, true);
     const stop = () => void upstream.destroy(new Error('it took too long'));
     const limit = setTimeout(stop, parseDuration(http.answer_within));
     client.once('end', stop).once('close', stop);

@@ -1,17 +1,16 @@
 // Asks a provider what an account has left, within the provider's own limits.
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { rootCertificates } from 'node:tls';
 import type { Provider } from '../catalog/provider.ts';
-import { callerEnvironment } from '../run/accounts/environment.ts';
 import { at } from '../run/rules/classify.ts';
 import type { Remaining } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
 import { errno, reason } from '../system/errors.ts';
-import { readText } from '../system/files.ts';
 import { sha256 } from '../system/hash.ts';
+import { whyNot } from '../system/outside/connection-failure.ts';
+import { Connections } from '../system/outside/connections.ts';
+import { proxyFailure, refusal } from '../system/outside/proxy.ts';
 import { failureOf, runHelper } from '../system/run-helper.ts';
-import { whyNot } from './connection-failure.ts';
 
 export type UsageAnswer = { ok: true; remaining: Remaining } | ({ ok: false } & UsageProblem);
 
@@ -209,47 +208,31 @@ export function expand(template: string, env: NodeJS.ProcessEnv): string {
   );
 }
 
-/** Certificates that an upstream gets in NODE_EXTRA_CA_CERTS, which the shim took from our own Node. */
-function extraAuthorities(): { ca?: string[] } {
-  const file = callerEnvironment(process.env).NODE_EXTRA_CA_CERTS;
-  const extra = file && readText(file);
-  return extra ? { ca: [...rootCertificates, extra] } : {};
-}
-
-const PROXIES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
-
 /** @param env where the proxy is looked up */
 async function get(
   url: string,
   headers: Record<string, string>,
   env: NodeJS.ProcessEnv,
 ): Promise<{ status: number; body: string }> {
-  const trust = extraAuthorities();
-  const proxies = PROXIES.some(name => env[name]) ? await import('./proxy.ts') : undefined;
-  const proxy = proxies?.proxyFor(new URL(url), env);
-  const route = proxy && (await proxies?.routeThrough(proxy, new URL(url), trust, TIMEOUT_MS));
-  const options = {
-    timeout: TIMEOUT_MS,
-    agent: false as const,
-    ...trust,
-    ...route,
-    headers: { ...headers, ...route?.headers },
-  };
-  const isByProxy = route?.protocol !== undefined;
-  const server = isByProxy ? `the proxy ${proxy?.url.host}` : 'the usage endpoint';
+  const address = new URL(url);
+  const connections = new Connections(env, { tunnelMs: TIMEOUT_MS });
+  const { options, prefix, headers: more, proxy } = connections.to(address);
+  const server = prefix === '' ? 'the usage endpoint' : `the proxy ${proxy?.url.host}`;
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       if (errno(error) === undefined) reject(error);
-      else if (proxy && isByProxy) reject(proxies?.proxyFailure(proxy, error));
+      else if (proxy && prefix !== '') reject(proxyFailure(proxy, error));
       else {
         const through = proxy ? ` through the proxy ${proxy.url.host}` : '';
-        reject(new Error(`${new URL(url).host} can't be asked${through}: ${whyNot(error)}`, { cause: error }));
+        reject(new Error(`${address.host} can't be asked${through}: ${whyNot(error)}`, { cause: error }));
       }
     };
-    const fetcher = (route?.protocol ?? url).startsWith('https:') ? https : http;
-    const request = fetcher.get(url, options, response => {
+    const fetcher = options.protocol === 'https:' ? https : http;
+    const path = `${prefix}${address.pathname}${address.search}`;
+    const all = { Host: address.host, ...headers, ...more };
+    const request = fetcher.get({ ...options, path, timeout: TIMEOUT_MS, headers: all }, response => {
       if (proxy && response.statusCode === 407) {
-        request.destroy(new Error(`the proxy ${proxy.url.host} ${proxies?.refusal(407)}`));
+        request.destroy(new Error(`the proxy ${proxy.url.host} ${refusal(407)}`));
         return;
       }
       const chunks: Buffer[] = [];

@@ -43,6 +43,37 @@ test('units are installed and removed, and none stays where there is no user man
   assert.deepEqual(fs.readdirSync(units), []);
 });
 
+test('a unit has the way out of the shell that installs it, and doctor names what it lacks', async t => {
+  const box = homeFor(t, 1, { a: 'real-a' });
+  box.script('systemctl', '#!/bin/sh\n');
+  const certificates = path.join(box.home, 'ca.pem');
+  fs.writeFileSync(certificates, '');
+  const env = {
+    HTTPS_PROXY: 'http://us%40er:pa$$%ss-canary@proxy.example:3128',
+    no_proxy: 'intern.example',
+    NODE_EXTRA_CA_CERTS: certificates,
+    SSL_CERT_FILE: certificates,
+  };
+  const missing = async (own: Record<string, string>) => {
+    const { stdout } = await box.wrap(['doctor', '--json'], { env: own });
+    assert.doesNotMatch(stdout, /canary/);
+    const findings: { what: string }[] = JSON.parse(stdout).findings;
+    const [, names] = /its gateway lacks (.*) as in this shell/.exec(findings.map(({ what }) => what).join('\n')) ?? [];
+    return names;
+  };
+  assert.equal((await box.wrap(['serve', 'fake', '--install'])).exit, 0);
+  assert.equal(await missing({}), undefined);
+  assert.equal(await missing(env), 'HTTPS_PROXY, no_proxy, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE');
+  assert.equal((await box.wrap(['serve', 'fake', '--install'], { env })).exit, 0);
+  assert.equal(await missing(env), undefined);
+  assert.equal(await missing({ ...env, no_proxy: 'other.example' }), 'no_proxy');
+  const file = path.join(box.home, '.config/systemd/user/culvert-wrap-serve-fake.service');
+  assert.equal(fs.statSync(file).mode & 0o777, 0o600, 'it may hold the login of a proxy');
+  const text = fs.readFileSync(file, 'utf8');
+  assert.match(text, /^Environment="HTTPS_PROXY=http:\/\/us%%40er:pa\$\$%%ss-canary@proxy\.example:3128"$/m);
+  assert.match(text, /^Environment="CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS=/m);
+});
+
 const activate = findOnPath('systemd-socket-activate', process.env.PATH ?? '');
 
 test('the first connection starts the gateway, and it ends without a connection', { skip: !activate }, async t => {

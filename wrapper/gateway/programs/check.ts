@@ -1,4 +1,4 @@
-// Finds what is wrong with programs that use a gateway: a placeholder that is refused, a proxy in between, a key that was left.
+// Finds what is wrong with gateways and programs that use them: a placeholder that is refused, a proxy in between, a key that was left.
 import { readdirSync } from 'node:fs';
 import type { HttpProvider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
@@ -13,6 +13,7 @@ import { sha256 } from '../../system/hash.ts';
 import { listenerOf, readTable } from '../../system/peer.ts';
 import { isPlaceholder } from '../gateway.ts';
 import { urlOf } from '../port.ts';
+import { missingInUnit } from '../unit.ts';
 import { accepts } from './probe.ts';
 
 /** A program that is started with variables. */
@@ -37,6 +38,11 @@ export async function checkGateways(context: Context): Promise<Finding[]> {
   const findings: Finding[] = [];
   let programs: Program[] | undefined;
   for (const cli of gatewayClis(context.paths)) {
+    const missing = missingInUnit(cli, context);
+    if (missing.length > 0) {
+      const what = `${cli}: the unit of its gateway lacks ${missing.join(', ')} as in this shell, so it may not reach the provider`;
+      findings.push({ level: 'warning', what, fix: `run \`culvert-wrap serve ${cli} --install\` again` });
+    }
     const file = readGateway(context.paths, cli);
     const plan = await loadPlan(cli, context);
     const { http } = plan.provider;

@@ -1,16 +1,17 @@
-// Reaches providers through the proxy that HTTPS_PROXY and HTTP_PROXY name, by curl's rules.
+// Reaches providers through the proxy that HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name, by curl's rules.
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP, type Socket } from 'node:net';
-import { connect } from 'node:tls';
+import type { SecureContext } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { NO_TLS, whyNot } from './connection-failure.ts';
 
-interface Trust {
-  ca?: string[];
+/** Authorities of a connection with TLS; without any, those of Node. */
+export interface Trust {
+  secureContext?: SecureContext;
 }
 
-export interface Proxy {
+export interface NamedProxy {
   url: URL;
   /** The variable that names it. */
   variable: string;
@@ -20,12 +21,12 @@ export interface Proxy {
  * The proxy for an address: lower case first, and `HTTP_PROXY` not where a web server may have set it from a header.
  * @throws Error that does not repeat the variable's value: it may hold a password
  */
-export function proxyFor(url: URL, env: NodeJS.ProcessEnv): Proxy | undefined {
+export function proxyFor(url: URL, env: NodeJS.ProcessEnv): NamedProxy | undefined {
   const names =
     url.protocol === 'https:'
       ? ['https_proxy', 'HTTPS_PROXY']
       : ['http_proxy', ...(env.REQUEST_METHOD === undefined ? ['HTTP_PROXY'] : [])];
-  const variable = names.find(each => env[each] !== undefined);
+  const variable = names.find(each => env[each] !== undefined) ?? forAll(env);
   const value = variable === undefined ? '' : env[variable]!.trim();
   if (variable === undefined || value === '' || isExcluded(hostOf(url), env.no_proxy ?? env.NO_PROXY ?? ''))
     return undefined;
@@ -38,6 +39,12 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv): Proxy | undefined {
     );
   if (proxy?.hostname && (proxy.protocol === 'http:' || proxy.protocol === 'https:')) return { url: proxy, variable };
   throw new Error(`${variable} is not the address of an HTTP proxy, such as http://proxy.example.com:3128`);
+}
+
+/** A SOCKS proxy for everything is one for other programs: Node's own pass it over as well. */
+function forAll(env: NodeJS.ProcessEnv): string | undefined {
+  const variable = ['all_proxy', 'ALL_PROXY'].find(each => env[each] !== undefined);
+  return variable !== undefined && /^\s*socks/i.test(env[variable]!) ? undefined : variable;
 }
 
 /**
@@ -68,36 +75,8 @@ function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-/**
- * The options by which a request for `url` goes through `proxy`: over a tunnel (CONNECT) for https, as a request for the whole address
- * otherwise.
- * @throws Error that names the proxy without its login
- */
-export async function routeThrough(
-  proxy: Proxy,
-  url: URL,
-  trust: Trust,
-  timeoutMs: number,
-): Promise<https.RequestOptions & { headers?: Record<string, string> }> {
-  if (url.protocol === 'https:') {
-    const socket = await openTunnel(proxy, url, trust, timeoutMs);
-    const host = hostOf(url);
-    // An agent would open a connection of its own.
-    return {
-      agent: undefined,
-      createConnection: () => connect({ socket, ...(isIP(host) === 0 && { servername: host }), host, ...trust }),
-    };
-  }
-  return {
-    protocol: proxy.url.protocol,
-    ...addressOf(proxy.url),
-    path: url.href,
-    headers: { Host: url.host, ...loginOf(proxy.url) },
-  };
-}
-
-/** An agent would take the name for TLS from the `Host` header, which is that of the provider. */
-function addressOf(proxy: URL): { hostname: string; port: number; servername: string } {
+/** With the name for TLS: an agent would take that from the `Host` header, which is the provider's. */
+export function addressOf(proxy: URL): { hostname: string; port: number; servername: string } {
   const hostname = hostOf(proxy);
   return {
     hostname,
@@ -106,7 +85,7 @@ function addressOf(proxy: URL): { hostname: string; port: number; servername: st
   };
 }
 
-function loginOf({ username, password }: URL): Record<string, string> {
+export function loginOf({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
   const login = `${decoded(username)}:${decoded(password)}`;
   return { 'Proxy-Authorization': `Basic ${Buffer.from(login).toString('base64')}` };
@@ -121,7 +100,8 @@ function decoded(text: string): string {
   }
 }
 
-function openTunnel(proxy: Proxy, url: URL, trust: Trust, timeoutMs: number): Promise<Socket> {
+/** @throws Error that names the proxy without its login */
+export function openTunnel(proxy: NamedProxy, url: URL, trust: Trust, timeoutMs: number): Promise<Socket> {
   const target = `${url.hostname}:${url.port || 443}`;
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`the proxy ${proxy.url.host} ${why}`));
@@ -162,7 +142,7 @@ function openTunnel(proxy: Proxy, url: URL, trust: Trust, timeoutMs: number): Pr
 }
 
 /** The error for a proxy that could not be used, with what to do. */
-export function proxyFailure({ url, variable }: Proxy, cause: unknown): Error {
+export function proxyFailure({ url, variable }: NamedProxy, cause: unknown): Error {
   const why = whyNot(cause);
   const next = why === NO_TLS ? `write it as http:// in ${variable}` : `start it, or correct ${variable}`;
   return new Error(`the proxy ${url.host} can't be used: ${why}; ${next}`, { cause });

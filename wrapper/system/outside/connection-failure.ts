@@ -1,5 +1,5 @@
 // Says in words why a server or a proxy could not be asked.
-import { errno, reason } from '../system/errors.ts';
+import { errno, reason } from '../errors.ts';
 
 const WHY: Record<string, string> = {
   ECONNREFUSED: 'connection refused',
@@ -15,6 +15,9 @@ const WHY: Record<string, string> = {
 /** OpenSSL's words for bytes that are not TLS. */
 const NOT_TLS = /wrong version number|packet length too long|http request|unknown protocol|record layer failure/;
 
+/** Node's codes for an authority that is not trusted. */
+const UNTRUSTED = /^(?:UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT.*)|.*SELF_SIGNED_CERT.*)$/;
+
 /**
  * Why a connection failed. OpenSSL's own line has a number of the thread and a path of its sources.
  * @returns a clause such as "connection refused"
@@ -24,6 +27,8 @@ export function whyNot(error: unknown): string {
   if (code.startsWith('HPE_')) return 'it does not speak HTTP';
   const [, tls] = /:SSL routines:[^:]*:([^:\n]+)/.exec(reason(error)) ?? [];
   if (tls !== undefined) return NOT_TLS.test(tls) ? NO_TLS : `TLS failed: ${tls}`;
+  if (UNTRUSTED.test(code))
+    return `${reason(error)}; if a network inspects TLS, name the file of its authority in NODE_EXTRA_CA_CERTS`;
   return WHY[code] ?? reason(error);
 }
 

@@ -7,12 +7,13 @@ import * as https from 'node:https';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Provider } from '../../../wrapper/catalog/provider.ts';
-import { proxyFor } from '../../../wrapper/manage/proxy.ts';
-import { checkCredential, queryUsage } from '../../../wrapper/manage/usage.ts';
-import { temporary } from '../../support/temporary.ts';
+import { Provider } from '../../../../wrapper/catalog/provider.ts';
+import { checkCredential, queryUsage } from '../../../../wrapper/manage/usage.ts';
+import { proxyFor } from '../../../../wrapper/system/outside/proxy.ts';
+import { temporary } from '../../../support/temporary.ts';
 
-const TRUSTED = process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
+/** File of the certificates that the questions trust. */
+let trusted: string | undefined;
 const LOGIN = 'us%40er:p%3Ass-canary';
 const EXPECTED = `Basic ${Buffer.from('us@er:p:ss-canary').toString('base64')}`;
 
@@ -31,18 +32,16 @@ async function listening(t: TestContext, server: Server, host: string): Promise<
 function certificate(t: TestContext, names = 'DNS:localhost,IP:127.0.0.1,IP:::1') {
   const directory = temporary(t, 'proxy');
   const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
-  const trusted = join(directory, 'trusted.pem');
   const subject = names.slice(4).split(',')[0];
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
   const request = ['req', '-x509', ...newKey, '-nodes', '-days', '2', '-subj', `/CN=${subject}`];
   const alternatives = `subjectAltName=${names}`;
   execFileSync('openssl', [...request, '-keyout', key, '-out', cert, '-addext', alternatives], { stdio: 'ignore' });
-  const before = process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
-  writeFileSync(trusted, readFileSync(cert, 'utf8') + (before ? readFileSync(before, 'utf8') : ''));
-  process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS = trusted;
+  const all = readFileSync(cert, 'utf8') + (trusted ? readFileSync(trusted, 'utf8') : '');
+  trusted = join(directory, 'trusted.pem');
+  writeFileSync(trusted, all);
   t.after(() => {
-    if (TRUSTED === undefined) delete process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
-    else process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS = TRUSTED;
+    trusted = undefined;
   });
   return { key: readFileSync(key), cert: readFileSync(cert) };
 }
@@ -101,7 +100,8 @@ const answer: http.RequestListener = (request, response) => {
 };
 const provider = (url: string) =>
   Provider.parse({ bin: 'x', inject: ['KEY'], usage: { url, remaining: 'left' }, check: { url } });
-const ask = (url: string, env: Record<string, string>) => queryUsage(provider(url), { KEY: 'k1', ...env }, 0);
+const ask = (url: string, env: Record<string, string>) => queryUsage(provider(url), { ...own(), ...env }, 0);
+const own = () => ({ KEY: 'k1', ...(trusted !== undefined && { NODE_EXTRA_CA_CERTS: trusted }) });
 
 for (const [host, bound] of [
   ['localhost', '127.0.0.1'],
@@ -121,7 +121,7 @@ for (const [host, bound] of [
       const asked = await ask(url, { [name]: via });
       assert.ok(asked?.ok, JSON.stringify(asked));
       assert.equal(asked.remaining.remaining, 7);
-      assert.deepEqual(await checkCredential(provider(url), { KEY: 'k1', [name]: via }), { ok: true });
+      assert.deepEqual(await checkCredential(provider(url), { ...own(), [name]: via }), { ok: true });
       assert.ok((await ask(url, { [name]: via, NO_PROXY: `other, ${host}` }))?.ok);
     }
     const [tunnel, whole] = [`CONNECT ${host}:${secure}`, `GET http://${host}:${plain}/usage`];
@@ -143,7 +143,7 @@ test('a proxy with TLS is used over TLS, and a provider with an untrusted certif
   });
   const via = `https://${LOGIN}@localhost:${await listening(t, outer, '127.0.0.1')}`;
   assert.ok((await ask(`https://localhost:${secure}/`, { https_proxy: via }))?.ok);
-  delete process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
+  trusted = undefined;
   const asked = await ask(`https://localhost:${secure}/`, { https_proxy: `http://${LOGIN}@127.0.0.1:${port}` });
   assert.ok(asked && !asked.ok && !asked.unusable && /self.signed/.test(asked.problem), JSON.stringify(asked));
 });
