@@ -1,7 +1,7 @@
 // Declares what a command runs with: its environment and clock, and the modules that are loaded only when needed.
 import type { AuditNote } from './store/audit.ts';
 import type { Account } from './store/config.ts';
-import type { NamedCooldown } from './store/cooldown.ts';
+import type { NamedCooldown, Verdict } from './store/cooldown.ts';
 import type { Paths } from './store/paths.ts';
 import type { Plan, Sources } from './store/plan.ts';
 import type { Resolved } from './store/secrets.ts';
@@ -81,6 +81,15 @@ interface LazyModules {
     context: Context,
     options?: { accounts?: readonly Account[]; credentials?: Credentials },
   ): Promise<Record<string, { problem: string; unusable: boolean }>>;
+  /** Asks the provider what a refusal means whose text says too little. */
+  confirmRefusal(
+    plan: Plan,
+    refusal: Verdict & { kind: 'retry' },
+    env: NodeJS.ProcessEnv,
+    now: number,
+  ): Promise<Verdict>;
+  /** A note of the catalog for a person. */
+  noteText(cli: string, note: string, env?: NodeJS.ProcessEnv): string;
   /** Waits, with the time left on stderr when that is a terminal. */
   sleepUntil(at: number, context: Context, isReady?: () => boolean): Promise<void>;
   /** Shows a desktop notification when an account passes a threshold of `notify_at`. */

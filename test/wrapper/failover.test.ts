@@ -74,7 +74,8 @@ test('when every account fails, the last attempt counts and the resting ones are
   assert.equal(result.exit, 1);
   assert.match(result.stderr, /Error: bad key\nculvert-wrap: fake: account "c" was refused .*; no account is left\n$/);
   assert.equal(state().default, undefined);
-  assert.equal(state().resting.c.until, null);
+  const { since, until } = state().resting.c;
+  assert.equal(until - since, 3_600_000, 'a refused key is asked about again');
   await box.run('fake', ['search']);
   assert.deepEqual(
     calls()

@@ -11,7 +11,12 @@ const oneOrMore = z.union([z.string(), z.array(z.string())]);
 
 /** When an attempt counts as which kind of failure. Every condition that is given must hold. */
 export const Rule = z.strictObject({
-  class: z.enum(['quota', 'rate', 'auth', 'usage']),
+  /** `other`: an error after which no other account is tried, although a later rule would say so. */
+  class: z.enum(['quota', 'rate', 'auth', 'usage', 'other']),
+  /** The text says too little: `usage` or `check` is asked what the refusal means. */
+  check: z.optional(z.boolean()),
+  /** With `other`: what it means, for a person. `{vpn}` stands for a sentence about WARP or another VPN. */
+  note: z.optional(z.string()),
   /** Ordinary exit statuses; without it, any but 0. */
   exit: z.optional(z.array(z.int())),
   /** Matched at the start of any line, with white space collapsed; group `rest` holds seconds, `reset` a date. */
@@ -156,7 +161,9 @@ const HttpProvider = z.strictObject({
   retry: z._default(
     z.array(
       z.strictObject({
-        class: z.enum(['quota', 'rate', 'auth']),
+        class: z.enum(['quota', 'rate', 'auth', 'other']),
+        /** As for the rules of a tool. */
+        note: z.optional(z.string()),
         status: z.int(),
         /** Matched in the first 64 KiB of the body; group `rest` holds seconds, `reset` a date. */
         body: z.optional(pattern),

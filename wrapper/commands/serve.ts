@@ -180,16 +180,17 @@ export async function gatewayStatus(
   );
   const text = gateways.map(({ cli: name, url, running, consumers, turnedAway }) => {
     const heading = `${name}: ${running ? `listens at ${url}` : 'does not run'}`;
-    const rows = consumers.map(({ name: program, ends, requests, refused, used, budget, last, accounts }) => [
+    const rows = consumers.map(({ name: program, ends, requests, failures, refused, used, budget, last, accounts }) => [
       program,
       endText(ends, now),
       number(requests),
+      countsText(failures),
       number(refused),
       budget === null ? number(used) : `${number(used)} of ${number(budget)}`,
       time(last),
       countsText(accounts),
     ]);
-    const headings = ['PROGRAM', 'ENDS', 'REQUESTS', 'REFUSED', 'USED', 'LAST', 'ACCOUNTS'];
+    const headings = ['PROGRAM', 'ENDS', 'REQUESTS', 'FAILED', 'REFUSED', 'USED', 'LAST', 'ACCOUNTS'];
     const others = turnedAway > 0 ? [`turned away, without a valid placeholder or as another user: ${turnedAway}`] : [];
     return [heading, ...(rows.length > 0 ? [table([headings, ...rows])] : []), ...others].join('\n');
   });
@@ -200,7 +201,7 @@ export async function gatewayStatus(
   );
 }
 
-/** Requests by account, the most first. */
+/** Requests by account or class of failure, the most first. */
 function countsText(accounts: Record<string, number>): string {
   const sorted = Object.entries(accounts).sort(([, a], [, b]) => b - a);
   return sorted.map(([account, count]) => `${account} ${count}`).join(', ') || '-';

@@ -4,13 +4,13 @@ import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/provider.ts';
 import type { Retry } from '../run/choose/failures.ts';
 import { at, parseJson } from '../run/rules/classify.ts';
-import type { Turn } from '../run/turn.ts';
+import type { Refusal, Turn } from '../run/turn.ts';
 import { readStart, type Start } from '../system/read-start.ts';
 import { formsOf } from '../system/redact.ts';
 import { isText } from '../system/shape.ts';
 import { JsonPass } from './json-pass.ts';
 import { hide, Mask } from './mask.ts';
-import { atGateway, briefly, passedOn, type Refused, withLength, without, withRest } from './messages.ts';
+import { atGateway, briefly, passedOn, type Refused, withLength, without, withoutRetry } from './messages.ts';
 import { keyOf, type Passing, type Route } from './upstream.ts';
 
 type Creator = HttpProvider['creators'][number];
@@ -23,14 +23,17 @@ const ONE_WRITE_BYTES = 16_384;
 /** Time for the rest of an error's body. */
 const ERROR_MS = 5_000;
 
-/** Answers in the gateway's own words. */
-export function deny(res: ServerResponse, status: number, message: string): void {
+/**
+ * Answers in the gateway's own words.
+ * @param isFinal a program must not make the request again: it may have been billed, or nothing is left for it
+ */
+export function deny(res: ServerResponse, status: number, message: string, isFinal = false): void {
   if (res.headersSent || res.destroyed) return void res.destroy();
   const body = JSON.stringify({ success: false, error: message });
   const own = {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
-    'x-should-retry': 'false',
+    ...(isFinal && { 'x-should-retry': 'false' }),
   };
   res.writeHead(status, own).end(body);
 }
@@ -112,11 +115,25 @@ export async function keepJobs(
 /** Why the provider makes no request with any account. */
 interface Pause {
   class: Retry['class'];
-  /** Seconds until asking again may be of use, or 0 where that is not known. */
-  rest: number;
+  after: Refusal;
+  isBilled: boolean;
 }
 
-/** Sends an error on as it is. With a pause no account is left, and asking again immediately is no use. */
+/** A program's own retries outlast a shorter limit. */
+const SHORT_S = 60;
+
+/** Headers of an error after which no account is left. Of an account that is the only one, nothing is changed. */
+function headersAfter(headers: string[], name: string, { after: { more, first }, isBilled }: Pause): string[] {
+  if (!more) return headers;
+  const isShort = first && (first.seconds < SHORT_S || (first.class === 'rate' && !first.stated));
+  // a time that stands in the body is one for the program as well
+  const isNamed = headers.some((text, index) => index % 2 === 0 && /^retry-after(?:-ms)?$/i.test(text));
+  const other = first?.stated && (first.account !== name || !isNamed) ? first.seconds : undefined;
+  if (isBilled || !isShort) return withoutRetry(headers, other);
+  return other === undefined ? headers : [...without(headers, /^retry-after$/i), 'retry-after', String(other)];
+}
+
+/** Sends an error on as it is. With a pause no account is left. */
 export async function passError(
   answer: IncomingMessage,
   error: Start,
@@ -143,14 +160,14 @@ export function refusedBy(
   const headers = headersOf(answer, { using, route });
   const body = hidden(error.bytes, { using, route });
   if (!pause) return { status, headers, body };
-  const { class: failure, rest } = pause;
+  const { class: failure, after } = pause;
   if (plan.pool && error.isWhole) {
     const type = answer.headers['content-type'];
-    const until = rest > 0 ? ledger.context.now() + rest * 1_000 : undefined;
+    const until = after.first && ledger.context.now() + after.first.seconds * 1_000;
     const own = type === undefined ? [] : ['content-type', type];
     ledger.lastRefused = { status, headers: own, body, consumer, class: failure, until };
   }
-  return { status, headers: withRest(headers, rest), body };
+  return { status, headers: headersAfter(headers, using.name, pause), body };
 }
 
 /** The answer to a request for which there is no account: what the provider said last, where its accounts are all used up. */
@@ -163,7 +180,9 @@ export function refusedByPool({ ledger, consumer }: Route, { refusal, usedUp }: 
   const ownAnswer = { headers: ['content-type', 'application/json'], body: Buffer.from(JSON.stringify(own)) };
   const { headers, body } = last?.consumer.digest.equals(consumer.digest) ? last : ownAnswer;
   const status = last?.status ?? (refusal ? 429 : 401);
-  return { status, headers: withRest(withLength(headers, body.length), seconds), body };
+  const sized = withLength(headers, body.length);
+  const isShort = !usedUp || (seconds > 0 && seconds <= SHORT_S && classes.includes('rate'));
+  return { status, headers: isShort ? sized : withoutRetry(sized, seconds > 0 ? seconds : undefined), body };
 }
 
 /** The one word by which an error is known: other texts may quote the request of another program. */

@@ -26,6 +26,13 @@ type Use = Omit<Program, 'name'>;
 /** Adds a line about requests that were not forwarded to the audit log. */
 export type Log = (why: NonNullable<AuditEntry['why']>, more: Pick<AuditEntry, 'consumer' | 'count'>) => void;
 
+/** Result of a request that was forwarded: its cost, the last account, and the class of the failure that the program got. */
+interface Used {
+  spent: number;
+  account: string | undefined;
+  failure?: string | undefined;
+}
+
 interface Options {
   /** The program that the gateway was started for. */
   only?: Consumer | undefined;
@@ -92,7 +99,7 @@ export class Consumers {
   }
 
   /** Counts a request that `begin` has let through. Without an account, it was not forwarded. */
-  end(consumer: Consumer, cost: number, { spent, account }: { spent: number; account: string | undefined }): void {
+  end(consumer: Consumer, cost: number, { spent, account, failure }: Used): void {
     const id = consumer.digest.toString('hex');
     const underWay = this.#underWay.get(id);
     if (underWay === undefined) return;
@@ -105,6 +112,7 @@ export class Consumers {
     use.used += spent;
     use.requests += 1;
     use.accounts = withCounts(use.accounts, { [account]: 1 });
+    if (failure !== undefined) use.failures = withCounts(use.failures, { [failure]: 1 });
     use.lastAt = this.#context.now();
     use.lastAccount = account;
   }
@@ -189,6 +197,7 @@ function count(program: Program, use: Use | undefined): void {
   program.used += use.used;
   program.requests += use.requests;
   program.accounts = withCounts(program.accounts, use.accounts);
+  if (use.failures) program.failures = withCounts(program.failures, use.failures);
   program.refused += use.refused;
   program.lastAt = use.lastAt ?? program.lastAt;
   program.lastAccount = use.lastAccount ?? program.lastAccount;

@@ -2,6 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpProvider } from '../catalog/provider.ts';
 import { BODY } from '../run/jobs.ts';
+import { errorInEvents, hasEvent, verdictOf } from '../run/rules/http-errors.ts';
+import { noteText } from '../run/rules/notes.ts';
 import { Turn, type Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
 import { REQUEST } from '../store/state.ts';
@@ -21,13 +23,18 @@ import {
   plainPath,
   toolCallIn,
   unclearIn,
-  verdictOf,
 } from './messages.ts';
 import { ENDED, passCall, SESSION_ENDED } from './tool-call.ts';
 import { Body, BrokenAnswer, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
+import { waitFor } from './wait.ts';
 
 /** Names the session of an MCP client (protocol before 2026-07-28). */
 const SESSION = 'mcp-session-id';
+
+/** Length of an answer's start in which an error is looked for. */
+const MOST_BEGUN = 65_536;
+/** Requests that mean the same when they are made twice (RFC 9110, 9.2.2). */
+const IDEMPOTENT = /^(?:GET|HEAD|OPTIONS|PUT|DELETE)$/;
 
 type McpTool = NonNullable<HttpProvider['mcp']>['tools'][number];
 
@@ -62,10 +69,11 @@ interface Work {
   route: Route;
   asked: Asked;
   turn: Turn;
-  /** Start of the last attempt, in milliseconds since the epoch. */
+  /** Start of the request, and of its last attempt, in milliseconds since the epoch. */
+  since: number;
   started: number;
-  /** The account of the last attempt, and what it has spent. */
-  used: { spent: number; account: string | undefined };
+  /** The account of the last attempt, what it has spent, and the failure that it ended with. */
+  used: { spent: number; account: string | undefined; failure?: string };
 }
 
 /** Forwards an admitted request, and ends its answer. */
@@ -75,7 +83,8 @@ export async function forward(req: IncomingMessage, res: ServerResponse, route: 
   const { isWhole } = asked.body;
   if (!isWhole && req.destroyed) return;
   const turn = await turnFor(route, req, { ...asked, careful: !isWhole });
-  const work: Work = { res, route, asked, turn, started: 0, used: { spent: 0, account: undefined } };
+  const since = route.ledger.context.now();
+  const work: Work = { res, route, asked, turn, since, started: 0, used: { spent: 0, account: undefined } };
   const hasBudget = consumers.begin(consumer, turn.cost);
   try {
     if (!hasBudget) return refuse('budget', `The budget of "${consumer.name}" is used up.`, work);
@@ -104,7 +113,8 @@ function refuse(
   status = 402,
 ): undefined {
   turn.denied(why);
-  deny(res, status, message);
+  // asking again is no use for a while
+  deny(res, status, message, true);
   // a program may read the answer only once its body is sent
   res.req.resume();
 }
@@ -141,9 +151,32 @@ async function tryWith(using: Using, work: Work): Promise<Using | undefined> {
     const isRefused = await passCall(answer, res, { turn, using, route, tool, session, started, isOurs });
     return isRefused ? undefined : succeed(using, work, lowered);
   }
+  const isEvents = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '');
+  if (isEvents) return void (await passEvents(answer, using, work));
   succeed(using, work, lowered);
   if (lowered) say(`${plan.cli}: account "${using.name}" has too little for a job, which may be cut: ${lowered}`);
   return void (await passAnswer(answer, res, { turn, using, route, creator, lowered }));
+}
+
+/** Passes a stream of events. One that begins with an error is a failure, whatever its status. */
+async function passEvents(answer: IncomingMessage, using: Using, work: Work): Promise<void> {
+  const { route, turn, res, started } = work;
+  let begun: string | undefined = '';
+  const settle = () => {
+    const code = errorInEvents(begun ?? '');
+    begun = undefined;
+    if (code === undefined) return succeed(using, work);
+    work.used.failure = 'other';
+    turn.answered(using.name, false, started);
+    say(`${route.plan.cli}: an answer with status 200 began with an error (${code})`);
+  };
+  const write = async (chunk: Buffer) => {
+    if (begun !== undefined) begun += chunk.toString('latin1');
+    if (begun !== undefined && (begun.length > MOST_BEGUN || hasEvent(begun))) settle();
+    return chunk;
+  };
+  await passAnswer(answer, res, { turn, using, route, reader: { write, end: () => Buffer.alloc(0) } });
+  if (begun !== undefined) settle();
 }
 
 function succeed({ name }: Using, work: Work, lowered?: string): undefined {
@@ -158,33 +191,51 @@ async function afterError(answer: IncomingMessage, using: Using, work: Work): Pr
   const status = answer.statusCode ?? 500;
   const error = await readError(answer);
   const text = error.bytes.toString();
-  const verdict = verdictOf({ status, body: text, retryAfter: answer.headers['retry-after'] }, http, plan.ownPatterns);
-  if (!verdict || hasOtherKey(res.req, { using, route }, asked.body)) {
+  const verdict = verdictOf({ status, body: text, headers: answer.headers }, http, plan.ownPatterns);
+  if (verdict?.kind !== 'retry' || hasOtherKey(res.req, { using, route }, asked.body)) {
+    if (verdict?.kind === 'final' && verdict.note) say(noteText(plan.cli, verdict.note));
+    work.used.failure = 'other';
     turn.answered(using.name, false, started);
     if (status === 408 && asked.again !== '') await turn.mayGoOn(asked.again, using.name);
     return void (await passError(answer, error, res, { using, route }));
   }
+  work.used.failure = verdict.class;
   if (verdict.class === 'auth') ledger.forgetCredentials();
-  const { more, rest = 0 } = await turn.refused(using, verdict, ledger.context.now() - started);
+  const after = await turn.refused(using, verdict, ledger.context.now() - started);
   if (asked.session !== undefined && verdict.class !== 'rate') return void deny(res, 404, SESSION_ENDED);
   const isBilledFor = isBilled(text, http);
-  const following = more && asked.body.isKept && !isBilledFor ? await turn.take() : undefined;
+  const isRepeatable = asked.body.isKept && !isBilledFor;
+  let following = after.more && isRepeatable ? await turn.take() : undefined;
+  if (!following && isRepeatable && (await waitFor(after, route, { since: work.since, program: res }))) {
+    turn.waited();
+    following = await turn.take();
+  }
   if (following) answer.destroy();
   else {
     if (!isBilledFor) await forgetKey(work);
-    await passError(answer, error, res, { using, route, pause: { class: verdict.class, rest } });
+    await passError(answer, error, res, {
+      using,
+      route,
+      pause: { class: verdict.class, after, isBilled: isBilledFor },
+    });
   }
   return following;
 }
 
 async function endWithout(error: NoAnswer, work: Work): Promise<void> {
-  const { asked, turn, res, started, used } = work;
+  const { asked, turn, res, started, used, route } = work;
+  used.failure = 'other';
   if (used.account !== undefined) turn.answered(used.account, false, started);
   if (!error.wasSent) await forgetKey(work);
   else if (asked.again !== '' && used.account !== undefined) await turn.mayGoOn(asked.again, used.account);
   // programs repeat a 502, and a request that was sent may have been billed
-  if (error instanceof BrokenAnswer) return deny(res, 502, `The provider gave a broken answer: ${error.message}.`);
-  deny(res, error.wasSent ? 500 : 502, `The provider gave no answer: ${error.message}`);
+  const mayBeBilled = error.wasSent && !IDEMPOTENT.test(res.req.method ?? '') && !asked.hasKey;
+  if (error instanceof BrokenAnswer)
+    return deny(res, 502, `The provider gave a broken answer: ${error.message}.`, mayBeBilled);
+  const { provider } = route.plan;
+  // where no other account may take over, the program decides, as it would without a gateway
+  if (mayBeBilled && provider.accounts === 'one-per-person') return void res.destroy();
+  deny(res, error.wasSent ? 500 : 502, `The provider gave no answer: ${error.message}`, mayBeBilled);
 }
 
 /** Any account may take a request that none has done, when it is made again with its key. */

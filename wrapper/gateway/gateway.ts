@@ -143,7 +143,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (req, res) => {
     serve(req, res).catch(error => {
       if (!res.destroyed) say(`${cli}: a request failed: ${reason(error)}`);
-      deny(res, 500, error instanceof WrapError ? error.message : 'The gateway failed.');
+      deny(res, 500, error instanceof WrapError ? error.message : 'The gateway failed.', true);
     });
   });
   server.maxConnections = MOST_CONNECTIONS;

@@ -1,9 +1,7 @@
-// Says what belongs to an account or a connection in a message, and what an answer means for the account. Pure.
+// Says what belongs to an account or a connection in a message, and where it goes. Pure.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpProvider } from '../catalog/provider.ts';
-import type { Retry } from '../run/choose/failures.ts';
-import { at, cooldownOf, parseJson } from '../run/rules/classify.ts';
-import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
+import { at, parseJson } from '../run/rules/classify.ts';
 import { REQUEST } from '../store/state.ts';
 import { isRecord, isText } from '../system/shape.ts';
 import { isForm, isKeyHeader } from './key-places.ts';
@@ -20,8 +18,6 @@ export interface Refused {
   headers: string[];
   body: Buffer;
 }
-
-const BY_STATUS: Record<number, Retry['class']> = { 401: 'auth', 402: 'quota', 429: 'rate' };
 
 /** Headers that go on, names and values in turn. */
 export function passedOn(raw: readonly string[], { key_header, account_headers }: HttpProvider): string[] {
@@ -50,34 +46,12 @@ export function without(headers: readonly string[], names: RegExp): string[] {
 }
 
 /**
- * The headers of an answer after which asking again immediately is no use.
- * @param rest seconds until it may be of use, or 0 where that is not known
+ * The headers of an answer after which asking again is no use for a while, or may be billed twice.
+ * @param seconds until it may be of use, where the provider named that
  */
-export function withRest(headers: readonly string[], rest: number): string[] {
-  const kept = without(headers, rest > 0 ? /^(?:x-should-retry|retry-after)$/i : /^x-should-retry$/i);
-  return [...kept, 'x-should-retry', 'false', ...(rest > 0 ? ['retry-after', String(rest)] : [])];
-}
-
-/** The meaning of an error for the account, or `undefined` for none. */
-export function verdictOf(
-  { status, body, retryAfter }: { status: number; body: string; retryAfter: string | undefined },
-  { retry }: Pick<HttpProvider, 'retry'>,
-  ownPatterns: boolean,
-): Retry | undefined {
-  let groups: Record<string, string> | undefined;
-  const matches = (source: string) => {
-    const match = () => new RegExp(source).exec(body);
-    const result = ownPatterns ? withTimeLimit(USER_PATTERN_MS, match, null) : match();
-    groups = result?.groups;
-    return result !== null;
-  };
-  const rule = retry.find(each => each.status === status && (each.body === undefined || matches(each.body)));
-  const failure = rule?.class ?? BY_STATUS[status];
-  if (!failure) return undefined;
-  const text = retryAfter?.trim() ?? '';
-  if (text !== '' && failure !== 'auth') groups = /^\d+$/.test(text) ? { rest: text } : { reset: text };
-  const rest = cooldownOf({ rest: rule?.rest }, failure, Object.assign([''], { groups }), '');
-  return { kind: 'retry', class: failure, rest, text: `status ${status}` };
+export function withoutRetry(headers: readonly string[], seconds?: number): string[] {
+  const kept = without(headers, seconds === undefined ? /^x-should-retry$/i : /^(?:x-should-retry|retry-after)$/i);
+  return [...kept, 'x-should-retry', 'false', ...(seconds === undefined ? [] : ['retry-after', String(seconds)])];
 }
 
 /** Reports whether the provider has taken payment for a request that failed. */

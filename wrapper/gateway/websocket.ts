@@ -2,13 +2,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { verdictOf } from '../run/rules/http-errors.ts';
+import { noteText } from '../run/rules/notes.ts';
 import { parseDuration } from '../system/duration.ts';
+import { say } from '../system/errors.ts';
 import { headersOf, readError, refusedBy, refusedByPool } from './answer.ts';
 import { turnFor } from './forward.ts';
 import { withKeyInProtocols } from './key-places.ts';
 import { Mask } from './mask.ts';
-import { type Refused, verdictOf, withLength, without } from './messages.ts';
+import { type Refused, withLength, without } from './messages.ts';
 import { ask, checkEncoding, hasOtherKey, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
+import { waitFor } from './wait.ts';
 
 /** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
@@ -46,6 +50,7 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
   };
   client.on('data', keep);
   const turn = await turnFor(route, req);
+  const begun = ledger.context.now();
   let started = 0;
   let used = { spent: 0, account: undefined as string | undefined };
   const hasBudget = consumers.begin(consumer, turn.cost);
@@ -75,17 +80,22 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
       const seen = {
         status: answer.statusCode ?? 500,
         body: error.bytes.toString(),
-        retryAfter: answer.headers['retry-after'],
+        headers: answer.headers,
       };
       const verdict = verdictOf(seen, http, plan.ownPatterns);
-      if (!verdict || hasOtherKey(req, { using, route })) {
+      if (verdict?.kind !== 'retry' || hasOtherKey(req, { using, route })) {
+        if (verdict?.kind === 'final' && verdict.note) say(noteText(plan.cli, verdict.note));
         turn.answered(using.name, false, started);
         return end(client, refusedBy(answer, error, { using, route }));
       }
       if (verdict.class === 'auth') ledger.forgetCredentials();
-      const { more, rest = 0 } = await turn.refused(using, verdict, ledger.context.now() - started);
-      const following = more ? await turn.take() : undefined;
-      const pause = { class: verdict.class, rest };
+      const after = await turn.refused(using, verdict, ledger.context.now() - started);
+      let following = after.more ? await turn.take() : undefined;
+      if (!following && (await waitFor(after, route, { since: begun, program: client }))) {
+        turn.waited();
+        following = await turn.take();
+      }
+      const pause = { class: verdict.class, after, isBilled: false };
       if (!following) return end(client, refusedBy(answer, error, { using, route, pause }));
       using = following;
     }

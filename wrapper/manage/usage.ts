@@ -3,14 +3,17 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Provider } from '../catalog/provider.ts';
 import { at } from '../run/rules/classify.ts';
+import { isForeign, type Seen, verdictOf } from '../run/rules/http-errors.ts';
 import type { Remaining } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
 import { errno, reason } from '../system/errors.ts';
 import { sha256 } from '../system/hash.ts';
+import { readMoment } from '../system/moments.ts';
 import { whyNot } from '../system/outside/connection-failure.ts';
 import { Connections } from '../system/outside/connections.ts';
 import { proxyFailure, refusal } from '../system/outside/proxy.ts';
 import { failureOf, runHelper } from '../system/run-helper.ts';
+import { isTime } from '../system/shape.ts';
 
 export type UsageAnswer = { ok: true; remaining: Remaining } | ({ ok: false } & UsageProblem);
 
@@ -23,6 +26,8 @@ export interface UsageProblem {
   /** Its credential can't be read or was refused, so that no command can use it. */
   unusable: boolean;
 }
+
+type Answer = Seen;
 
 class Refused extends Error {}
 
@@ -58,7 +63,8 @@ export function isFresh(
   now: number,
 ): boolean {
   if (!remaining || remaining.credential !== credential) return false;
-  return now - remaining.at < parseDuration(provider.usage?.cache ?? '60s');
+  const age = now - remaining.at;
+  return age >= 0 && age < parseDuration(provider.usage?.cache ?? '60s');
 }
 
 /** Reads the numbers out of an answer, by the catalog's paths. Of several limits the one with the least left counts. */
@@ -76,16 +82,21 @@ export function readUsage(body: unknown, usage: NonNullable<Provider['usage']>, 
     remaining: tightest?.remaining ?? null,
     limit: tightest?.limit ?? null,
     used: tightest?.used ?? numberAt(body, uses[0]),
-    resets: resetTime(resets),
+    resets: resetTime(resets, now),
     at: now,
     ...((typeof identity === 'string' || typeof identity === 'number') && { identity: String(identity) }),
   };
 }
 
-/** A date as text, or seconds since the epoch. */
-function resetTime(value: unknown): string | null {
-  if (typeof value === 'number' && value > 0 && value < 1e11) return new Date(value * 1_000).toISOString();
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? value : null;
+/** A date as the provider wrote it, and any other time as a date. */
+function resetTime(value: unknown, now: number): string | null {
+  const moment = readMoment(value);
+  if (moment === undefined) return null;
+  const at = moment.until === 'time' ? moment.at : now + moment.ms;
+  if (!isTime(at)) return null;
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value)) && moment.until === 'time' && /\D/.test(value)
+    ? value
+    : new Date(at).toISOString();
 }
 
 function boundOf(
@@ -121,7 +132,7 @@ async function fromEndpoint(
 ): Promise<Remaining> {
   const url = expand(usage.url, env);
   const headers = headersFor(provider, usage, env);
-  const ask = (address: string) => getJson(address, headers, env);
+  const ask = (address: string) => getJson(address, headers, { provider, env });
   if (!usage.moment) return readUsage(await ask(url), usage, now);
   // In parallel: both answers must belong to one moment.
   const second = ask(expand(usage.moment.url, env)).catch(() => undefined);
@@ -140,9 +151,10 @@ export async function checkCredential(provider: Provider, env: NodeJS.ProcessEnv
   try {
     // An address from the environment may end with a slash.
     const url = expand(check.url, env).replace(/(?<!:)\/{2,}/g, '/');
-    const { status } = await get(url, headersFor(provider, check, env), env);
+    const answer = await get(url, headersFor(provider, check, env), env);
+    const { status } = answer;
     if (status >= 200 && status < 300) return { ok: true };
-    const unusable = check.refused.includes(status);
+    const unusable = check.refused.includes(status) && !isForeign(answer, provider.http ?? { key_scheme: 'Bearer' });
     const said = `${new URL(url).host} answered with HTTP status ${status}`;
     return { ok: false, problem: unusable ? `${said}: the credential is refused` : said, unusable };
   } catch (error) {
@@ -171,10 +183,31 @@ function record(value: unknown): object {
   return typeof value === 'object' && value !== null ? value : {};
 }
 
-async function getJson(url: string, headers: Record<string, string>, env: NodeJS.ProcessEnv): Promise<unknown> {
-  const { status, body } = await get(url, headers, env);
+/**
+ * The answer of a provider about an account, whatever its status.
+ * @returns `undefined` where the catalog has no address for that
+ */
+export async function askEndpoint(provider: Provider, env: NodeJS.ProcessEnv): Promise<Answer | undefined> {
+  const place = provider.usage ?? provider.check;
+  return place && (await get(expand(place.url, env), headersFor(provider, place, env), env));
+}
+
+/** A 401 blames the credential, unless a proxy gave it, or the provider says something else in it. */
+function isRefusal(answer: Answer, { http }: Pick<Provider, 'http'>): boolean {
+  if (answer.status !== 401 || isForeign(answer, http ?? { key_scheme: 'Bearer' })) return false;
+  const verdict = http && verdictOf(answer, http, true);
+  return !http || (verdict?.kind === 'retry' && verdict.class === 'auth');
+}
+
+async function getJson(
+  url: string,
+  headers: Record<string, string>,
+  { provider, env }: { provider: Provider; env: NodeJS.ProcessEnv },
+): Promise<unknown> {
+  const answer = await get(url, headers, env);
+  const { status, body } = answer;
   const said = `${new URL(url).host} answered with HTTP status ${status}`;
-  if (status === 401) throw new Refused(`${said}: the credential is refused`);
+  if (isRefusal(answer, provider)) throw new Refused(`${said}: the credential is refused`);
   if (status !== 200) throw new Error(said);
   try {
     return JSON.parse(body);
@@ -209,11 +242,7 @@ export function expand(template: string, env: NodeJS.ProcessEnv): string {
 }
 
 /** @param env where the proxy is looked up */
-async function get(
-  url: string,
-  headers: Record<string, string>,
-  env: NodeJS.ProcessEnv,
-): Promise<{ status: number; body: string }> {
+async function get(url: string, headers: Record<string, string>, env: NodeJS.ProcessEnv): Promise<Answer> {
   const address = new URL(url);
   const connections = new Connections(env, { tunnelMs: TIMEOUT_MS });
   const { options, prefix, headers: more, proxy } = connections.to(address);
@@ -243,7 +272,11 @@ async function get(
         else chunks.push(chunk);
       });
       response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+        resolve({
+          status: response.statusCode ?? 0,
+          body: Buffer.concat(chunks).toString('utf8'),
+          headers: response.headers,
+        }),
       );
       response.on('error', fail);
     });

@@ -8,7 +8,7 @@ import type { Granted } from './store/store.ts';
 /** A refused account that is not identified by its credential is left alone for this long. */
 const REFUSED_MS = 300_000;
 /** Length of a cooldown without a known end. */
-const FALLBACK_MS = 3_600_000;
+const FALLBACK_MS = { quota: 3_600_000, rate: 60_000, auth: 3_600_000 };
 
 /** An account that this run may use. */
 export interface Held {
@@ -35,7 +35,7 @@ function restOf(
   { class: failure, rest }: NonNullable<LeaseEnd['cooldown']>,
   byCredential: boolean,
 ): NonNullable<Done['rest']> {
-  const common = { class: failure, fallback: FALLBACK_MS };
+  const common = { class: failure, fallback: FALLBACK_MS[failure] };
   // In the store it is the same account with another credential, so that would end nothing.
   if (rest.until === 'credential' && !byCredential) return { ...common, kind: 'elapsed', ms: REFUSED_MS };
   switch (rest.until) {

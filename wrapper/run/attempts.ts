@@ -1,4 +1,5 @@
 // Runs the upstream with one account after another until an attempt counts.
+import { isatty } from 'node:tty';
 import type { Context, Credentials, Invocation, LeaseEnd, Leases } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
@@ -8,13 +9,23 @@ import { say } from '../system/errors.ts';
 import { makeReady, type Ready } from './accounts/ready.ts';
 import { type Candidate, staysInPlace } from './choose/candidates.ts';
 import { afterReturning, afterTaking, begin, type Failure, type Next, next } from './choose/choose.ts';
-import { cooldownFor, describeFailure, isLimitOfAddress, obstacleTo, type Retry } from './choose/failures.ts';
+import {
+  cooldownFor,
+  describeFailure,
+  describeSelected,
+  earlierCooldown,
+  isLimitOfAddress,
+  obstacleTo,
+  type Retry,
+  withinReason,
+} from './choose/failures.ts';
 import type { Ended, Journal } from './journal.ts';
 import { cannotStart } from './pass-through.ts';
 import type { Verdict } from './rules/classify.ts';
 import type { Patterns } from './rules/patterns.ts';
 import { type Attempt, attempt } from './upstream/attempt.ts';
 import type { Stdin } from './upstream/stdin.ts';
+import { describeTooLarge, leftDespite } from './what-is-left.ts';
 
 /** One wrapped command on its way. */
 export interface Run {
@@ -74,6 +85,8 @@ export async function runAttempts(candidates: readonly Candidate[], run: Run): P
     sharesQuota: plan.provider.scope !== 'key',
   });
   let failure: Failure | undefined;
+  /** An account is paused, so that the one that takes over becomes the default. */
+  let hasPaused = false;
   for (;;) {
     const following = next(choosing, state, failure);
     failure = undefined;
@@ -111,16 +124,23 @@ export async function runAttempts(candidates: readonly Candidate[], run: Run): P
       signal: result.signal ?? undefined,
       ms: run.context.now() - started,
     };
-    const verdict = run.patterns.verdictOf(result);
+    const verdict = await meaningOf(run.patterns.verdictOf(result), ready, run);
     recordJobs(result, account.name, run);
-    await leases.settle(leaseEndOf(verdict, run));
-    if (verdict.kind === 'success') run.journal.success(account.name, choosing.failures.length > 0, started, end);
+    const left =
+      verdict.kind === 'retry'
+        ? await leftDespite(verdict, { name: account.name, own: ready.credentials }, run)
+        : undefined;
+    await leases.settle(left === undefined ? leaseEndOf(verdict, run) : { spent: 0 });
+    if (verdict.kind === 'success') run.journal.success(account.name, hasPaused, started, end);
     if (verdict.kind === 'final') {
       run.journal.add({ ...end, outcome: 'failed', class: verdict.class });
+      if (verdict.note) outcome.failure = (await run.context.load()).noteText(plan.cli, verdict.note, run.context.env);
       outcome.kept = verdict.class === 'usage' ? 'usage' : mayHaveRun(result, run) ? 'uncertain' : 'other';
     }
     if (verdict.kind !== 'retry') return outcome;
-    failure = rest(account.name, verdict, { end, credentials: ready.credentials, outcome, result, run });
+    failure = rest(account.name, verdict, { end, credentials: ready.credentials, outcome, result, run, left });
+    if (isSelected(plan)) outcome.failure = describeSelected(plan.cli, account.name, state.resting[account.name]);
+    hasPaused ||= left === undefined;
   }
 }
 
@@ -139,6 +159,13 @@ async function readyOrSkipped(account: Account, outcome: Outcome, run: Run): Pro
   return undefined;
 }
 
+/** The verdict, or what the provider says where the text of a refusal says too little. */
+async function meaningOf(verdict: Verdict, ready: Usable, { plan, context }: Run): Promise<Verdict> {
+  if (verdict.kind !== 'retry' || !verdict.check) return verdict;
+  const { confirmRefusal } = await context.load();
+  return await confirmRefusal(plan, verdict, ready.environment(), context.now());
+}
+
 function recordJobs({ output }: Attempt, account: string, { patterns, journal }: Run): void {
   const session = patterns.sessionOf(output.stderr);
   for (const id of session ? [...output.jobs, session] : output.jobs) journal.job(id, account);
@@ -150,12 +177,14 @@ interface Failed {
   outcome: Outcome;
   result: Attempt;
   run: Run;
+  /** Units that the account has left, where the command only wants more. */
+  left: number | undefined;
 }
 
-/** Lets an account rest after a failure, and says so in the outcome. */
-function rest(account: string, verdict: Retry, { end, credentials, outcome, result, run }: Failed): Failure {
+/** Lets an account rest after a failure, unless the command is only too large for it, and says so in the outcome. */
+function rest(account: string, verdict: Retry, failed: Failed): Failure {
+  const { end, credentials, outcome, result, run, left } = failed;
   const { plan, journal, state, context, invocation, stdin, repeatable } = run;
-  const cooldown = cooldownFor(verdict, state.remaining[account]?.resets, context.now());
   outcome.refused = staysInPlace(plan) && verdict.class !== 'rate' && !context.signals.received;
   if (outcome.refused && verdict.class === 'auth') {
     // nothing is paused: the next command asks with the same account
@@ -163,10 +192,17 @@ function rest(account: string, verdict: Retry, { end, credentials, outcome, resu
     outcome.failure = `${plan.cli}: account "${account}" was refused (auth)`;
     return { account, class: 'auth' };
   }
-  journal.coolDown(account, cooldown, credentials, { ...end, class: verdict.class });
   const isOfAddress = isLimitOfAddress(verdict, plan.provider);
-  if (isOfAddress) journal.coolDownOthers(account, cooldown);
-  outcome.failure = describeFailure(plan.cli, account, cooldown);
+  if (left === undefined) {
+    const earlier = earlierCooldown(state, account, credentials);
+    const cooldown = cooldownFor(verdict, state.remaining[account]?.resets, context.now(), earlier);
+    journal.coolDown(account, cooldown, credentials, { ...end, class: verdict.class });
+    if (isOfAddress) journal.coolDownOthers(account, cooldown);
+    outcome.failure = describeFailure(plan.cli, account, cooldown);
+  } else {
+    journal.add({ ...end, class: verdict.class, outcome: 'left', why: 'too-large' });
+    outcome.failure = describeTooLarge(plan.cli, account, left);
+  }
   outcome.kept = mayHaveRun(result, run, verdict.class) ? 'uncertain' : 'limit';
   if (outcome.refused) return { account, class: verdict.class };
   const obstacle = obstacleTo(verdict.class, {
@@ -189,6 +225,7 @@ function ended(outcome: Outcome, { obstacle, exhausted }: Next & { kind: 'end' }
     return outcome;
   }
   outcome.kept = 'limit';
+  if (isSelected(plan)) return outcome;
   if (outcome.failure && staysInPlace(plan)) outcome.failure += `; ${anotherPlace(plan)}`;
   else if (outcome.failure) outcome.failure += `; no account is left${unusedAccounts(plan)}`;
   return outcome;
@@ -200,8 +237,12 @@ function optionsFor(
   { env, last, isAlone }: { env: NodeJS.ProcessEnv; last: boolean; isAlone: boolean },
 ): Parameters<typeof attempt>[0] {
   const { provider } = plan;
-  // With one account of its own nothing is learned from a failure, and the upstream can have the caller's own descriptors.
-  const unread = isAlone && !holdLast;
+  // With one account of its own nothing is learned from a failure, and the upstream can have the caller's own descriptors. Of several,
+  // one is selected where the terms allow no other: people want to know what its failure means.
+  const isOnly = isAlone && !holdLast;
+  const unread = isOnly && !(isSelected(plan) && provider.rules.length > 0);
+  // a program for a terminal keeps its own
+  const unreadStdout = isOnly && (unread || isatty(1));
   return {
     program: original,
     args: [...provider.arguments.map(arg => arg.replaceAll('{account}', account)), ...invocation.args],
@@ -209,7 +250,7 @@ function optionsFor(
     last: last && !holdLast,
     read: {
       stdout:
-        !unread &&
+        !unreadStdout &&
         ((invocation.once && provider.job_id !== undefined) ||
           provider.rules.some(rule => rule.stdout !== undefined || rule.json !== undefined)),
       stderr: !unread,
@@ -233,14 +274,19 @@ export function anotherPlace({ accounts, provider }: Pick<Plan, 'accounts' | 'pr
   return `another account is another set of things, so none is tried; \`${provider.bin} ${provider.auth_command} use NAME\` selects one (${names.join(', ')})`;
 }
 
+/** Reports whether an account is only ever selected, by the provider's terms. */
+function isSelected({ provider }: Pick<Plan, 'provider'>): boolean {
+  return provider.accounts === 'one-per-person';
+}
+
 /** The part that a pool learns. A limit of this network address says nothing about the account on other machines. */
-function leaseEndOf(verdict: Verdict, { plan, cost }: Run): LeaseEnd {
+function leaseEndOf(verdict: Verdict, { plan, cost, context }: Run): LeaseEnd {
   if (verdict.kind === 'success') return { spent: cost };
   // a failed command may have been charged
   if (verdict.kind === 'final') return { spent: verdict.class === 'usage' ? 0 : cost };
   const isPaused = !isLimitOfAddress(verdict, plan.provider) && !(verdict.class === 'auth' && staysInPlace(plan));
   if (!isPaused) return { spent: 0 };
-  return { spent: 0, cooldown: { class: verdict.class, rest: verdict.rest } };
+  return { spent: 0, cooldown: { class: verdict.class, rest: withinReason(verdict, context.now()) } };
 }
 
 /**

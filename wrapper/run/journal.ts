@@ -122,7 +122,8 @@ export function startJournal(options: JournalOptions) {
       }
       if (runState.resting[account]) {
         changes.push(state => {
-          if ((state.resting[account]?.since ?? 0) <= started) delete state.resting[account];
+          const { since = 0 } = state.resting[account] ?? {};
+          if (since <= started || since > context.now()) delete state.resting[account];
         });
       }
       if (runState.remaining[account]) changes.push(state => spend(state, account, cost));

@@ -10,10 +10,18 @@ import { type Book, bookOnDisk, costIn, Holding, remainingIn } from './book.ts';
 import { byMost, type Candidate, type Choice, isBound, isLate, orderCandidates } from './choose/candidates.ts';
 import { needsUsage } from './choose/capacity.ts';
 import { afterReturning, afterTaking, begin, type Failure, next } from './choose/choose.ts';
-import { cooldownFor, describeFailure, isLimitOfAddress, type Retry } from './choose/failures.ts';
+import {
+  cooldownFor,
+  describeFailure,
+  earlierCooldown,
+  isLimitOfAddress,
+  type Retry,
+  withinReason,
+} from './choose/failures.ts';
 import { invocationOfRequest } from './invocation.ts';
 import { firstInPool, idsOf, jobInPool, keepJob, RENEW_MS } from './jobs.ts';
 import { type Journal, startJournal } from './journal.ts';
+import { describeTooLarge, leftDespite } from './what-is-left.ts';
 
 /** An account in use. */
 export interface Using {
@@ -53,12 +61,22 @@ interface Parts {
   careful: boolean;
 }
 
+/** What follows a refusal. */
+export interface Refusal {
+  /** Another account may help. */
+  more: boolean;
+  /** The first account that may be of use again, if one is known: in how many seconds, and whether the provider named that. */
+  first?: { account: string; seconds: number; class: Failure['class']; stated: boolean };
+}
+
 /** The accounts of one request, or of a server from its start to its end. */
 export class Turn {
   readonly #plan: Plan;
   readonly #context: Context;
   readonly #parts: Parts;
   readonly #failures: Failure[] = [];
+  /** Accounts that are not paused, but have too little for this request. */
+  readonly #tooLarge: Failure[] = [];
   #spent = 0;
   /** The account in use has been settled, with its pause. */
   #isSettled = false;
@@ -111,7 +129,7 @@ export class Turn {
    * @throws WrapError those of the pool, for the first account
    */
   async take(): Promise<Using | undefined> {
-    if (this.#failures.length === 0) return await this.#take(false);
+    if (this.#failures.length + this.#tooLarge.length === 0) return await this.#take(false);
     try {
       return await this.#take(true);
     } catch (error) {
@@ -120,31 +138,46 @@ export class Turn {
     }
   }
 
-  /**
-   * Pauses an account after a limit.
-   * @returns whether another account may help, and the time in seconds until the first account may be of use again, where it is known
-   */
-  async refused({ name, credentials }: Using, verdict: Retry, ms: number): Promise<{ more: boolean; rest?: number }> {
+  /** Pauses an account after a limit, unless the request only wants more than it has left. */
+  async refused({ name, credentials }: Using, verdict: Retry, ms: number): Promise<Refusal> {
     const { provider, cli } = this.#plan;
-    const { state, journal, leases, choice } = this.#parts;
+    const { state, journal, leases, choice, book } = this.#parts;
     this.#refresh();
     this.#holding.end();
-    const now = this.#context.now();
-    const cooldown = cooldownFor(verdict, state.remaining[name]?.resets, now);
-    journal.coolDown(name, cooldown, credentials, { account: name, class: verdict.class, ms });
+    const asking = { plan: this.#plan, state, context: this.#context, credentials: book.credentials() };
+    const left = await leftDespite(verdict, { name, own: credentials }, asking);
+    const ended = { account: name, class: verdict.class, ms };
+    const end = { spent: this.#spent };
+    this.#spent = 0;
+    this.#isSettled = true;
     const isOfAddress = isLimitOfAddress(verdict, provider);
+    const more = !isOfAddress && !isBound(choice, this.#plan);
+    if (left !== undefined) {
+      journal.add({ ...ended, outcome: 'left', why: 'too-large' });
+      journal.store();
+      this.#tooLarge.push({ account: name, class: verdict.class });
+      say(describeTooLarge(cli, name, left));
+      await leases.settle(end);
+      return { more };
+    }
+    const now = this.#context.now();
+    const earlier = earlierCooldown(state, name, credentials);
+    const cooldown = cooldownFor(verdict, state.remaining[name]?.resets, now, earlier);
+    journal.coolDown(name, cooldown, credentials, ended);
     if (isOfAddress) journal.coolDownOthers(name, cooldown);
     journal.store();
     this.#failures.push({ account: name, class: verdict.class });
     say(describeFailure(cli, name, cooldown));
-    const end = { spent: this.#spent };
-    this.#spent = 0;
-    this.#isSettled = true;
-    await leases.settle(isOfAddress ? end : { ...end, cooldown: { class: verdict.class, rest: verdict.rest } });
-    const more = !isOfAddress && !isBound(choice, this.#plan);
+    const rest = { class: verdict.class, rest: withinReason(verdict, now) };
+    await leases.settle(isOfAddress ? end : { ...end, cooldown: rest });
     const usable = more ? this.#plan.accounts.filter(({ enabled }) => enabled).map(account => account.name) : [name];
-    const ends = usable.map(each => state.resting[each]?.until ?? 0).filter(until => until > now);
-    return ends.length === 0 ? { more } : { more, rest: Math.ceil((Math.min(...ends) - now) / 1_000) };
+    const pauses = usable.flatMap(each => {
+      const { until = 0, class: kind, stated = false } = state.resting[each] ?? {};
+      const seconds = Math.ceil(((until ?? 0) - now) / 1_000);
+      return seconds > 0 ? [{ account: each, seconds, class: kind!, stated }] : [];
+    });
+    const [first] = pauses.sort((a, b) => a.seconds - b.seconds);
+    return { more, ...(first && { first }) };
   }
 
   /**
@@ -155,6 +188,8 @@ export class Turn {
     const { journal, cost } = this.#parts;
     const ms = this.#context.now() - started;
     this.#holding.end();
+    // a server makes further requests
+    if (!this.#parts.isRequest) this.#tooLarge.length = 0;
     if (ok) {
       this.#spent += cost;
       journal.success(name, this.#failures.length > 0, started, {
@@ -218,6 +253,12 @@ export class Turn {
     journal.store();
   }
 
+  /** The request has waited for an account, and begins anew. */
+  waited(): void {
+    this.#failures.length = 0;
+    this.#tooLarge.length = 0;
+  }
+
   /** Gives the account back. */
   async finish(): Promise<void> {
     const { leases, journal } = this.#parts;
@@ -234,7 +275,7 @@ export class Turn {
     this.#refresh();
     const usable = this.#candidates(patient);
     const pinned = choice.by !== 'default' && !patient;
-    const failures = this.#failures.filter(({ account }) => state.resting[account]);
+    const failures = [...this.#failures.filter(({ account }) => state.resting[account]), ...this.#tooLarge];
     const sharesQuota = plan.provider.scope !== 'key';
     let choosing = { ...begin(usable, { patient, pinned, sharesQuota }), failures };
     // a program that gives credentials may be asked again, because its values may be old by now
@@ -285,7 +326,7 @@ export class Turn {
     // figures are estimates between two answers of the provider: what seems spent is asked, unless a reserve must stay
     const leaves = ({ coolingDown, spent }: Candidate) =>
       coolingDown || (spent && (!isRequest || capacity.reserve > 0));
-    const failed = new Set(isRequest ? this.#failures.map(({ account }) => account) : []);
+    const failed = new Set([...(isRequest ? this.#failures : []), ...this.#tooLarge].map(({ account }) => account));
     return asMuch.filter(candidate => !failed.has(candidate.account.name) && !(patient && leaves(candidate)));
   }
 

@@ -22,7 +22,10 @@ export interface AuditEntry {
    * run was not watched; `original`: the original ran without an account.
    */
   outcome: (typeof OUTCOMES)[number];
-  /** Why no account was used: for `original` one of `Why`, for `refused` one of these, of `TurnedAway`, or the code of an error. */
+  /**
+   * Why no account was used: for `original` one of `Why`, for `refused` one of these, of `TurnedAway`, or the code of an error. For
+   * `left` `too-large`, where the account has something left and is not paused.
+   */
   why?: string;
   /** Variables and options by which the user chose, whether they counted (`own-choice`, `other-host`) or not. */
   choice?: string | undefined;

@@ -10,6 +10,31 @@ export type NamedCooldown =
   | { until: 'elapsed'; ms: number }
   | { until: 'time'; at: number };
 
+/** What the end of an attempt means. */
+export type Verdict =
+  | { kind: 'success' }
+  | {
+      kind: 'retry';
+      class: 'quota' | 'rate' | 'auth';
+      rest: NamedCooldown;
+      /** The text that says so. */
+      text: string;
+      /** Whose limit it is, when that differs from the provider's `scope`. */
+      scope?: 'key' | 'project' | 'team' | 'ip' | undefined;
+      /** The provider named the time in `rest`. */
+      stated?: true;
+      /** Units that the account has left, as the provider says. */
+      left?: number;
+      /** The text says too little, so the provider is asked. */
+      check?: true;
+    }
+  | {
+      kind: 'final';
+      class: 'usage' | 'other';
+      /** What it means, of the catalog. */
+      note?: string;
+    };
+
 /** Why an account is not tried for a while. */
 export interface Cooldown {
   class: 'quota' | 'rate' | 'auth';
@@ -18,6 +43,8 @@ export interface Cooldown {
   since: number;
   /** Fingerprint of the credential that was refused. */
   credential?: string;
+  /** The provider named the end. */
+  stated?: true;
   /** When a run began to try the account again after `until`. */
   probedAt?: number;
 }
@@ -25,9 +52,10 @@ export interface Cooldown {
 /** A run that tries an account after its cooldown gets this long, in milliseconds, before another run may. */
 export const PROBE_MS = 60_000;
 
-/** Reports whether an account is cooling down now. */
+/** Reports whether an account is cooling down now. One that began in the future was written while the clock was wrong. */
 export function isCoolingDown(cooldown: Cooldown | undefined, now: number): boolean {
-  return cooldown !== undefined && (cooldown.until === null || cooldown.until > now);
+  if (cooldown === undefined || cooldown.since > now) return false;
+  return cooldown.until === null || cooldown.until > now;
 }
 
 /** Reports whether a run claimed the account within the last minute. */

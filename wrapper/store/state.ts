@@ -163,7 +163,9 @@ export function updateState(
 function withoutOld(jobs: CliState['jobs']): CliState['jobs'] {
   const entries = Object.entries(jobs);
   if (entries.length <= FEW_JOBS) return jobs;
-  const newest = entries.reduce((at, [, job]) => Math.max(at, job.at), 0);
+  const now = Date.now();
+  // of a time in the future nothing else is old
+  const newest = entries.reduce((at, [, job]) => (job.at > now ? at : Math.max(at, job.at)), 0);
   const isRequest = ([id]: [string, unknown]) => id.startsWith(REQUEST);
   const since = (ms: number) => (entry: (typeof entries)[number]) => newest - entry[1].at <= ms;
   const others = entries.filter(entry => !isRequest(entry)).filter(since(JOB_MS));
@@ -209,7 +211,7 @@ export function recordRemaining(state: CliState, name: string, remaining: Remain
 
 /** Cools an account down. A cooldown for the same credential is never shortened. */
 export function coolDown(state: CliState, name: string, cooldown: Cooldown): void {
-  const entry = state.resting[name];
+  const entry = believable(state.resting[name], cooldown);
   const until =
     entry?.until && cooldown.until && entry.credential === cooldown.credential
       ? Math.max(entry.until, cooldown.until)
@@ -219,9 +221,14 @@ export function coolDown(state: CliState, name: string, cooldown: Cooldown): voi
 
 /** Cools an account down for another one's limit. What it rests for itself is neither shortened nor replaced. */
 export function coolDownFurther(state: CliState, name: string, cooldown: Cooldown): void {
-  const entry = state.resting[name];
+  const entry = believable(state.resting[name], cooldown);
   if (entry && (entry.until === null || (cooldown.until !== null && entry.until >= cooldown.until))) return;
   state.resting[name] = { ...cooldown, ...(entry?.credential && { credential: entry.credential }) };
+}
+
+/** One that began after the newest was written while the clock was ahead. */
+function believable(entry: Cooldown | undefined, newest: Cooldown): Cooldown | undefined {
+  return entry && entry.since <= newest.since ? entry : undefined;
 }
 
 /** Forgets an account but for its jobs, which no other account may continue; or moves its state to its new name. */

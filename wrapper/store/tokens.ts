@@ -13,6 +13,8 @@ export interface Program {
   requests: number;
   /** Those of them that each account served last. */
   accounts?: Record<string, number> | undefined;
+  /** Those of them that ended with an error, by its class: `quota`, `rate`, `auth`, `other`. */
+  failures?: Record<string, number> | undefined;
   /** Requests that were not forwarded: for its budget, for a reserve, or because no account could be used. */
   refused: number;
   /** Time and account of the last request. */
@@ -45,6 +47,7 @@ const OF_PROGRAM = {
   used: isAmount,
   requests: isAmount,
   accounts: optional(isCounts),
+  failures: optional(isCounts),
   refused: isAmount,
   lastAt: optional(isTime),
   lastAccount: optional(isText),
@@ -107,6 +110,8 @@ export interface ConsumerReport {
   requests: number;
   /** Those of them that each account served last. */
   accounts: Record<string, number>;
+  /** Those of them that ended with an error, by its class. */
+  failures: Record<string, number>;
   /** Requests that were not forwarded. */
   refused: number;
   used: number;
@@ -122,13 +127,25 @@ export function describeConsumers({ tokens, programs }: GatewayFile): ConsumerRe
 }
 
 function describeConsumer(consumer: Program & Partial<Token>): ConsumerReport {
-  const { name, expires, requests, accounts = {}, refused, used, budget, lastAt, lastAccount } = consumer;
+  const {
+    name,
+    expires,
+    requests,
+    accounts = {},
+    failures = {},
+    refused,
+    used,
+    budget,
+    lastAt,
+    lastAccount,
+  } = consumer;
   const iso = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
   return {
     name,
     ends: iso(expires),
     requests,
     accounts,
+    failures,
     refused,
     used,
     budget: budget ?? null,

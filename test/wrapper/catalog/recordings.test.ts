@@ -97,7 +97,7 @@ test('the time that a rate limit names is the time the account rests', () => {
 test('a limit per minute of gemini rests for as long as the API asks', () => {
   const limited = recordings('gemini').find(recording => recording.label === 'text 429 per minute')!;
   const result = classify({ ...limited, signal: null, command: '' }, catalog.providers.gemini!.rules);
-  assert.deepEqual(result.kind === 'retry' && [result.class, result.rest], ['rate', { until: 'elapsed', ms: 1_000 }]);
+  assert.deepEqual(result.kind === 'retry' && [result.class, result.rest], ['rate', { until: 'elapsed', ms: 1_500 }]);
 });
 
 test('page text on stdout that mentions limits is not a failure of the account', () => {

@@ -12,7 +12,6 @@ import {
   namedIn,
   passedOn,
   plainPath,
-  verdictOf,
 } from '../../../wrapper/gateway/messages.ts';
 import { digest } from '../../../wrapper/system/hash.ts';
 import { missing } from '../../support/temporary.ts';
@@ -69,16 +68,6 @@ test('headers of the connection and of the account stay behind', () => {
     'y',
   ];
   assert.deepEqual(passedOn(raw, http), ['Accept', 'y']);
-});
-
-test('a status says what it means for the account, and the time that the provider names is kept', () => {
-  const verdict = (status: number, retryAfter?: string) => verdictOf({ status, body: '', retryAfter }, http, false);
-  assert.equal(verdict(403), undefined);
-  assert.equal(verdict(500), undefined);
-  assert.equal(verdict(401)?.class, 'auth');
-  assert.equal(verdict(402)?.class, 'quota');
-  assert.deepEqual(verdict(429, '23')?.rest, { until: 'elapsed', ms: 23_000 });
-  assert.deepEqual(verdict(429)?.rest, { until: 'elapsed', ms: 60_000 });
 });
 
 test('a failure with a charge has been billed', () => {

@@ -52,9 +52,10 @@ export class LocalLeases implements Leases {
     const { plan, state, context, credentials } = this.#options;
     const { scope, usage } = plan.provider;
     if (scope === 'key' || scope === 'ip' || !(usage?.identity ?? usage?.moment)) return;
-    const oldest = context.now() - QUOTAS_KNOWN_MS;
+    const now = context.now();
+    const isKnown = (at = 0) => at > now - QUOTAS_KNOWN_MS && at <= now;
     const { account, rest } = this.#leased;
-    if ([account!, ...rest].every(({ name }) => (state.remaining[name]?.at ?? 0) > oldest)) return;
+    if ([account!, ...rest].every(({ name }) => isKnown(state.remaining[name]?.at))) return;
     const { refreshUsage } = await context.load();
     await Promise.race([
       refreshUsage(plan, state, context, { credentials }).catch(() => {}),

@@ -92,7 +92,7 @@ export async function clearChangedCredentials(
 ): Promise<void> {
   for (const account of accounts) {
     const cooldown = state.resting[account.name];
-    if (!account.enabled || !cooldown || cooldown.until !== null) continue;
+    if (!account.enabled || cooldown?.class !== 'auth' || (cooldown.until !== null && !cooldown.credential)) continue;
     const resolved = await credentials.of(account);
     if (resolved.ok && fingerprint(state.salt, resolved.env) !== cooldown.credential)
       delete state.resting[account.name];

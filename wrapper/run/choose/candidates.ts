@@ -92,7 +92,9 @@ export function orderCandidates(
     ...ready.filter(candidate => candidate.low),
     ...others.filter(isLate).sort((a, b) => lateness(a) - lateness(b)),
   ];
-  const usable = order.filter(candidate => candidate.availableAt !== null || pinned.includes(candidate));
+  const isRefused = ({ account: { name } }: Candidate) =>
+    state.resting[name]?.class === 'auth' && isCoolingDown(state.resting[name], options.now);
+  const usable = order.filter(candidate => !isRefused(candidate) || pinned.includes(candidate));
   return usable.length > 0 ? usable : order.slice(0, 1);
 }
 
@@ -141,8 +143,9 @@ function describe(
   const coolingDown = cooldowns.length > 0 || beingProbed;
   const figures = state.remaining[name];
   const resets = figures?.resets ? Date.parse(figures.resets) : Number.NaN;
-  // A figure from before the reset says nothing about what there is after it.
-  const remaining = figures && figures.at < resets && resets <= now ? undefined : figures?.remaining;
+  // A figure from before the reset says nothing about what there is after it, and one from the future was noted by a wrong clock.
+  const isOld = figures !== undefined && (figures.at > now || (figures.at < resets && resets <= now));
+  const remaining = isOld ? undefined : figures?.remaining;
   const spent = typeof remaining === 'number' && (remaining <= 0 || remaining - cost < (capacity.reserve ?? 0));
   const times = cooldowns.map(each => (each!.until === null ? Number.POSITIVE_INFINITY : each!.until));
   const latest = Math.max(

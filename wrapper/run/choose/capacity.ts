@@ -54,5 +54,5 @@ export function isWarningDue(
   now: number,
 ): boolean {
   if (total === undefined || capacity.warn_below === undefined || total >= capacity.warn_below) return false;
-  return state.warnedAt === undefined || now - state.warnedAt > 3_600_000;
+  return state.warnedAt === undefined || state.warnedAt > now || now - state.warnedAt > 3_600_000;
 }

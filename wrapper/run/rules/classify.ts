@@ -1,7 +1,8 @@
 // Decides what an attempt's end means, by the catalog's rules alone. Pure, so that recordings can be replayed through it.
 import type { Rule } from '../../catalog/provider.ts';
-import type { NamedCooldown } from '../../store/cooldown.ts';
+import type { NamedCooldown, Verdict } from '../../store/cooldown.ts';
 import { parseDuration } from '../../system/duration.ts';
+import { type Moment, momentInText, readMoment } from '../../system/moments.ts';
 
 export type FailureClass = 'quota' | 'rate' | 'auth' | 'usage' | 'other';
 
@@ -15,10 +16,10 @@ export interface Outcome {
   command: string;
 }
 
-export type Verdict =
-  | { kind: 'success' }
-  | { kind: 'retry'; class: 'quota' | 'rate' | 'auth'; rest: NamedCooldown; text: string; scope?: Rule['scope'] }
-  | { kind: 'final'; class: 'usage' | 'other' };
+export type { Verdict } from '../../store/cooldown.ts';
+
+/** A figure of what is left, in a sentence about a limit. */
+const LEFT = /\byou (?:only |currently )?have (\d[\d,]*) (?:[a-z]+ ){0,2}(?:remaining|left|available)\b/i;
 
 /** A longer one is a mistake of the program that printed it. */
 const LONGEST_MS = 366 * 86_400_000;
@@ -29,7 +30,10 @@ const DEFAULT_COOLDOWN: Record<'quota' | 'rate' | 'auth', NamedCooldown> = {
   auth: { until: 'credential' },
 };
 
-type Match = string[] & { groups?: Record<string, string | undefined> };
+type Match = string[] & { groups?: Record<string, string | undefined>; input?: string; index?: number };
+
+/** Length of the text after a match that may name a time. */
+const AFTER = 600;
 
 /**
  * The first rule that matches decides. Without one, exit 0 is success and everything else final.
@@ -40,10 +44,14 @@ export function classify(outcome: Outcome, rules: readonly Rule[]): Verdict {
   for (const rule of rules) {
     const match = matchRule(rule, outcome, stream => (starts[stream] ??= lineStarts(outcome[stream])));
     if (!match) continue;
-    if (rule.class === 'usage') return { kind: 'final', class: 'usage' };
+    if (rule.class === 'usage' || rule.class === 'other')
+      return { kind: 'final', class: rule.class, ...(rule.note && { note: rule.note }) };
     const scope = rule.scope && { scope: rule.scope };
+    const text = (match[0] ?? '').slice(0, 200);
     const rest = cooldownOf(rule, rule.class, match, outcome.stdout);
-    return { kind: 'retry', class: rule.class, rest, text: (match[0] ?? '').slice(0, 200), ...scope };
+    const left = rule.class === 'quota' ? leftIn(`${outcome.stderr}\n${outcome.stdout}`) : {};
+    const check = rule.check && { check: true as const };
+    return { kind: 'retry', class: rule.class, ...rest, text, ...scope, ...left, ...check };
   }
   return outcome.exit === 0 ? { kind: 'success' } : { kind: 'final', class: 'other' };
 }
@@ -82,27 +90,42 @@ function matchRule(
   return match;
 }
 
-/** A time that the provider names wins over the catalog's, because it must never be shortened. */
+/**
+ * A time that the provider names wins over the catalog's, because it must never be shortened.
+ * @returns `stated` for such a time
+ */
 export function cooldownOf(
   rule: Pick<Rule, 'rest' | 'retry_after'>,
   failure: 'quota' | 'rate' | 'auth',
-  { groups }: Match,
+  match: Match,
   stdout: string,
-): NamedCooldown {
-  const seconds = Number(groups?.rest ?? (rule.retry_after && at(parseJson(stdout), rule.retry_after)));
-  if (Number.isFinite(seconds) && seconds > 0) return { until: 'elapsed', ms: Math.min(seconds * 1_000, LONGEST_MS) };
-  const reset = parseTime(groups?.reset);
-  if (reset !== undefined) return { until: 'time', at: reset };
-  if (rule.rest === 'period' || rule.rest === 'credential') return { until: rule.rest };
-  if (rule.rest) return { until: 'elapsed', ms: Math.min(parseDuration(rule.rest), LONGEST_MS) };
-  return DEFAULT_COOLDOWN[failure];
+): { rest: NamedCooldown; stated?: true } {
+  const stated = failure === 'auth' ? undefined : statedIn(rule, match, stdout);
+  if (stated) return { rest: limited(stated), stated: true };
+  if (rule.rest === 'period' || rule.rest === 'credential') return { rest: { until: rule.rest } };
+  if (rule.rest) return { rest: limited({ until: 'elapsed', ms: parseDuration(rule.rest) }) };
+  return { rest: DEFAULT_COOLDOWN[failure] };
 }
 
-/** A date as RFC 9110 or ISO 8601 write it, or seconds since the epoch; in milliseconds since the epoch. */
-function parseTime(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const time = /^\d{9,11}$/.test(text) ? Number(text) * 1_000 : Date.parse(text);
-  return Number.isNaN(time) ? undefined : time;
+function limited(moment: Moment): Moment {
+  return moment.until === 'elapsed' ? { ...moment, ms: Math.min(moment.ms, LONGEST_MS) } : moment;
+}
+
+/** Units that an account has left, as a refusal says it: "You have 11 characters remaining, while 70 characters are required". */
+export function leftIn(text: string): { left?: number } {
+  const [, figure] = LEFT.exec(text) ?? [];
+  return figure === undefined ? {} : { left: Number(figure.replaceAll(',', '')) };
+}
+
+function statedIn({ retry_after }: Pick<Rule, 'retry_after'>, match: Match, stdout: string): Moment | undefined {
+  const { groups, input = '', index = 0 } = match;
+  const inJson = retry_after === undefined ? undefined : at(parseJson(stdout), retry_after);
+  return (
+    readMoment(groups?.rest) ??
+    readMoment(inJson) ??
+    readMoment(groups?.reset) ??
+    momentInText(input.slice(index, index + AFTER))
+  );
 }
 
 /**

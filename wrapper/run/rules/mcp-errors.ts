@@ -1,6 +1,6 @@
 // Says what the text of an error of an MCP server means for the account. Pure.
 import type { McpServer } from '../../catalog/provider.ts';
-import { cooldownOf, type Verdict } from './classify.ts';
+import { cooldownOf, leftIn, type Verdict } from './classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
 /**
@@ -18,8 +18,10 @@ export function verdictOf(
       for (const rule of rules) {
         const match = new RegExp(rule.text).exec(start);
         if (!match) continue;
+        const text = match[0].slice(0, 200);
         const rest = cooldownOf(rule, rule.class, match, '');
-        return { kind: 'retry', class: rule.class, rest, text: match[0].slice(0, 200), scope: rule.scope };
+        const left = rule.class === 'quota' ? leftIn(start) : {};
+        return { kind: 'retry', class: rule.class, ...rest, text, scope: rule.scope, ...left };
       }
       return undefined;
     },

@@ -1,0 +1,80 @@
+// Times as providers write them, and what each means.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { momentInText, readMoment, waitUntil } from '../../../wrapper/system/moments.ts';
+
+const NOW = Date.parse('2026-11-28T12:00:00Z');
+const [S, M, H, D] = [1_000, 60_000, 3_600_000, 86_400_000];
+
+/** What a provider states, and the wait in milliseconds from `NOW` on; `undefined`: it names no time. */
+const STATED: [string | number | boolean | null | undefined, number | undefined][] = [
+  ['23', 23 * S],
+  [23, 23 * S],
+  ['1.5', 1.5 * S],
+  [0.25, 250],
+  ['0', undefined],
+  ['-1', undefined],
+  [-60, undefined],
+  ['99999999', 99_999_999 * S],
+  ['2s', 2 * S],
+  ['20ms', 20],
+  ['1m30s', 90 * S],
+  ['6m0s', 6 * M],
+  ['1m2.5s', 62.5 * S],
+  ['1h2m3.4s', H + 2 * M + 3.4 * S],
+  ['8.64s', 8.64 * S],
+  ['"2s"', 2 * S],
+  ['3 days 2 hours', 3 * D + 2 * H],
+  ['2 minutes', 2 * M],
+  ['0s', undefined],
+  ['Sat, 28 Nov 2026 12:01:00 GMT', M],
+  ['Saturday, 28-Nov-26 12:01:00 GMT', M],
+  ['Sat Nov 28 12:01:00 2026 GMT', M],
+  ['Sat, 28 Nov 2026 11:59:00 GMT', undefined],
+  ['2026-11-28T12:05:00Z', 5 * M],
+  ['2026-11-28T12:05:00.500+00:00', 5 * M + 500],
+  ['2025-01-01T00:00:00Z', undefined],
+  [String(NOW / S + 60), M],
+  [NOW / S + 60, M],
+  [String(NOW + M), M],
+  [NOW + M, M],
+  [String(NOW / S - 60), undefined],
+  ['100000000', undefined],
+  ['soon', undefined],
+  ['', undefined],
+  ['noon', undefined],
+  ['1.5.2', undefined],
+  [Number.NaN, undefined],
+  [Number.POSITIVE_INFINITY, undefined],
+  [null, undefined],
+  [undefined, undefined],
+  [true, undefined],
+];
+
+test('a time that a provider states means the same in every form', () => {
+  for (const [value, wait] of STATED) assert.equal(waitUntil(readMoment(value), NOW), wait, String(value));
+});
+
+/** Sentences of providers: public texts of OpenAI, Groq, Firecrawl, Gemini, Anthropic, Codex, GitHub, Hugging Face and Mistral. */
+const SENTENCES: [string, number | undefined][] = [
+  ['Please try again in 1.574s. Visit https://platform.openai.com/account/rate-limits to learn more.', 1.574 * S],
+  ['Please try again in 20ms.', 20],
+  ['Please try again in 1m2.5s. Need more tokens?', 62.5 * S],
+  ['Please try again in 7m40.4s', 7 * M + 40.4 * S],
+  ['or please retry after 23s, resets at Thu Jan 01 2026', 23 * S],
+  ['Please retry in 34.074824224s.', 34.075 * S],
+  ['Retry after: 3600s', H],
+  ['Try again in 3 days 2 hours', 3 * D + 2 * H],
+  ['Please wait 30 seconds before trying again', 30 * S],
+  ['Please wait a few minutes before you try again.', undefined],
+  ['You exceeded your current quota, please check your plan and billing details.', undefined],
+  ['try changing the request limit to a lower value', undefined],
+  ['retry 3 times', undefined],
+];
+
+test('the wait that a sentence names is found', () => {
+  for (const [text, wait] of SENTENCES) {
+    const found = waitUntil(momentInText(text), NOW);
+    assert.equal(found === undefined ? undefined : Math.round(found), wait === undefined ? undefined : Math.round(wait), text);
+  }
+});

@@ -1,0 +1,37 @@
+// Asks the provider what a refusal means whose text says too little: the key, its quota, or something else.
+import type { Retry } from '../run/choose/failures.ts';
+import { parseJson, type Verdict } from '../run/rules/classify.ts';
+import { verdictOf } from '../run/rules/http-errors.ts';
+import type { Plan } from '../store/plan.ts';
+import { askEndpoint, readUsage } from './usage.ts';
+
+/**
+ * The meaning of a refusal, by the answer of the provider's usage endpoint or `check`. Where neither says that the key is refused or
+ * used up, no account rests.
+ * @param env the account's environment, credentials included
+ * @param now milliseconds since the epoch
+ */
+export async function confirmRefusal(
+  { provider }: Pick<Plan, 'provider'>,
+  refusal: Retry,
+  env: NodeJS.ProcessEnv,
+  now: number,
+): Promise<Verdict> {
+  const answer = await askEndpoint(provider, env).catch(() => undefined);
+  if (!answer) return unknown('the provider could not be asked what it means');
+  const { status, body } = answer;
+  if (status >= 200 && status < 300) {
+    const figures = provider.usage && readUsage(parseJson(body), provider.usage, now);
+    if (figures?.remaining === 0)
+      return { kind: 'retry', class: 'quota', rest: { until: 'period' }, text: refusal.text };
+    return unknown('the key works, so this was refused for another reason');
+  }
+  const verdict = verdictOf(answer, provider.http ?? { retry: [], key_scheme: 'Bearer' }, false);
+  return (
+    verdict ?? unknown(`the provider answers with HTTP status ${status}, which does not say that the key is refused`)
+  );
+}
+
+function unknown(why: string): Verdict {
+  return { kind: 'final', class: 'other', note: `${why}; no other account is tried` };
+}

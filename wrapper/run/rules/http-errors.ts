@@ -1,0 +1,150 @@
+// Says what an error of a provider means for the account, and whether it is the provider's at all. Pure.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { HttpProvider } from '../../catalog/provider.ts';
+import { type Moment, momentInText, readMoment } from '../../system/moments.ts';
+import { isRecord } from '../../system/shape.ts';
+import type { Retry } from '../choose/failures.ts';
+import { at, cooldownOf, leftIn, parseJson, type Verdict } from './classify.ts';
+import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
+
+/** An error as it came. */
+export interface Seen {
+  status: number;
+  /** Its first 64 KiB. */
+  body: string;
+  headers: IncomingHttpHeaders;
+}
+
+const BY_STATUS: Record<number, Retry['class']> = { 401: 'auth', 402: 'quota', 429: 'rate' };
+
+/** Words of services with the interface of OpenAI, whose 429 is either of two things. */
+const USED_UP = /^(?:insufficient_quota|quota_exceeded|billing_hard_limit_reached|usage_limit_reached)$/;
+const CODES = ['error.code', 'error.type', 'code', 'type', 'detail.code', 'detail.status'];
+const WAITS = ['', 'error.', 'detail.', 'data.'].flatMap(place =>
+  ['retry_after', 'retryAfter', 'retry_after_seconds', 'resets_in_seconds', 'resets_at'].map(name => place + name),
+);
+/** Length of a body's start in which a sentence may name a time. */
+const SENTENCE = 4_000;
+/** Logins of a proxy or a page; no provider of the catalog asks for its key in one of these. */
+const OTHER_LOGIN = /\b(?:Basic|Digest|NTLM|Negotiate|Kerberos)\b/i;
+
+/**
+ * The meaning of an error for the account, or `undefined` for none. `final` is for an error that another account must not be tried
+ * after.
+ */
+export function verdictOf(
+  { status, body, headers }: Seen,
+  http: Pick<HttpProvider, 'retry' | 'key_scheme'>,
+  ownPatterns: boolean,
+): Retry | (Verdict & { kind: 'final' }) | undefined {
+  if (isForeign({ status, body, headers }, http)) return undefined;
+  let groups: Record<string, string> | undefined;
+  const matches = (source: string) => {
+    const match = () => new RegExp(source).exec(body);
+    const result = ownPatterns ? withTimeLimit(USER_PATTERN_MS, match, null) : match();
+    groups = result?.groups;
+    return result !== null;
+  };
+  const rule = http.retry.find(each => each.status === status && (each.body === undefined || matches(each.body)));
+  if (rule?.class === 'other') return { kind: 'final', class: 'other', ...(rule.note && { note: rule.note }) };
+  const document = parseJson(body);
+  const failure = rule?.class ?? classOf(status, document);
+  if (!failure || (failure === 'auth' && rule?.body === undefined && !isOwnForm(body, document))) return undefined;
+  const text = `status ${status}`;
+  const stated =
+    failure === 'auth'
+      ? undefined
+      : (inHeaders(headers) ??
+        readMoment(groups?.rest) ??
+        readMoment(groups?.reset) ??
+        inBody(body, document) ??
+        inLimits(headers));
+  const left = failure === 'quota' ? leftIn(body) : {};
+  if (stated) return { kind: 'retry', class: failure, rest: stated, text, stated: true, ...left };
+  return { kind: 'retry', class: failure, ...cooldownOf({ rest: rule?.rest }, failure, [''], ''), text, ...left };
+}
+
+/** Reports whether the first event of a stream is there; comments keep a connection open. */
+export function hasEvent(start: string): boolean {
+  return eventsIn(start)
+    .slice(0, -1)
+    .some(lines => !isComment(lines));
+}
+
+/** The code of an error that a stream of events begins with, or `undefined` where it begins with something else. */
+export function errorInEvents(start: string): string | undefined {
+  const lines = eventsIn(start).find(each => !isComment(each)) ?? [];
+  const data = lines.filter(line => line.startsWith('data:')).map(line => line.slice('data:'.length));
+  const document = parseJson(data.join('\n'));
+  const isNamed = lines.some(line => /^event:\s*error\s*$/.test(line));
+  const error = at(document, 'error');
+  const isError = isNamed || at(document, 'type') === 'error' || (error !== undefined && error !== null);
+  if (!isError) return undefined;
+  const codes = [...CODES.map(path => at(document, path)), error];
+  const code = codes.find(value => typeof value === 'string' && value !== 'error');
+  return typeof code === 'string' && /^[A-Za-z][\w.-]{0,63}$/.test(code) ? code : 'error';
+}
+
+function eventsIn(start: string): string[][] {
+  return start.split(/\r\n\r\n|\n\n|\r\r/).map(event => event.split(/\r\n|\n|\r/));
+}
+
+function isComment(lines: readonly string[]): boolean {
+  return lines.every(line => line === '' || line.startsWith(':') || /^(?:id|retry):/.test(line));
+}
+
+/** Reports whether a proxy, a login page or an inspection has answered in the provider's place. It says nothing about an account. */
+export function isForeign({ status, body, headers }: Seen, { key_scheme }: Pick<HttpProvider, 'key_scheme'>): boolean {
+  if (status === 407 || status === 511 || headers['proxy-authenticate'] !== undefined) return true;
+  const login = headers['www-authenticate'];
+  if (login !== undefined && OTHER_LOGIN.test(login) && !OTHER_LOGIN.test(key_scheme)) return true;
+  return (
+    /^(?:text\/html|application\/xhtml)/i.test(headers['content-type'] ?? '') || /^\s*<(?:!doctype|html)\b/i.test(body)
+  );
+}
+
+/** A provider refuses a key with a document, or without a body; other words are those of somebody in between. */
+function isOwnForm(body: string, document: unknown): boolean {
+  return body.trim() === '' || document !== undefined || /^\s*<\?xml\b/.test(body);
+}
+
+function classOf(status: number, document: unknown): Retry['class'] | undefined {
+  const isUsedUp = CODES.some(path => USED_UP.test(String(at(document, path))));
+  return status === 429 && isUsedUp ? 'quota' : BY_STATUS[status];
+}
+
+function inHeaders(headers: IncomingHttpHeaders): Moment | undefined {
+  const ms = Number(headers['retry-after-ms']);
+  return ms > 0 ? { until: 'elapsed', ms } : readMoment(headers['retry-after']);
+}
+
+function inBody(body: string, document: unknown): Moment | undefined {
+  for (const path of WAITS) {
+    const moment = readMoment(at(document, path));
+    if (moment) return moment;
+  }
+  // google.rpc.RetryInfo
+  const details = at(document, 'error.details');
+  const delay = Array.isArray(details) ? details.find(each => isRecord(each) && 'retryDelay' in each) : undefined;
+  return readMoment(at(delay, 'retryDelay')) ?? momentInText(body.slice(0, SENTENCE));
+}
+
+/** Headers about several limits: the time of one that nothing is left of, else the shortest. */
+function inLimits(headers: IncomingHttpHeaders): Moment | undefined {
+  const resets = Object.entries(headers).flatMap(([name, value]) => {
+    const [, start, end] = /^(.*ratelimit.*?-?)reset(.*)$/.exec(name) ?? [];
+    const moment = readMoment(value);
+    return start === undefined || !moment
+      ? []
+      : [{ moment, left: headers[`${start}remaining${end}`] ?? leftOf(name, headers) }];
+  });
+  const reached = resets.find(({ left }) => String(left).trim() === '0');
+  if (reached) return reached.moment;
+  const elapsed = resets.flatMap(({ moment }) => (moment.until === 'elapsed' ? [moment] : []));
+  return elapsed.sort((a, b) => a.ms - b.ms)[0] ?? resets[0]?.moment;
+}
+
+/** Anthropic's names end with `reset`: `anthropic-ratelimit-requests-reset`. */
+function leftOf(name: string, headers: IncomingHttpHeaders): string | string[] | undefined {
+  return headers[name.replace(/reset$/, 'remaining')];
+}

@@ -1,0 +1,78 @@
+// Reads the times that providers state, in whatever form: the one reader for headers, bodies, texts and usage endpoints. Pure.
+
+/** How long to wait, in milliseconds, or until when, in milliseconds since the epoch. */
+export type Moment = { until: 'elapsed'; ms: number } | { until: 'time'; at: number };
+
+const UNIT = '(?:ns|us|µs|μs|ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)';
+const PART = `\\d+(?:\\.\\d+)?\\s*${UNIT}(?![a-z])`;
+const DURATION = new RegExp(`^${PART}(?:[\\s,]*(?:and\\s+)?${PART})*$`, 'i');
+const PARTS = new RegExp(`(\\d+(?:\\.\\d+)?)\\s*(${UNIT})(?![a-z])`, 'gi');
+/** "Please try again in 1m2.5s", "retry after 23s", "Retry after: 3600s", "wait 30 seconds". */
+const IN_TEXT = new RegExp(
+  `\\b(?:try again|retry|wait|resets?)\\b(?:\\s+(?:after|in|for|at least))?\\s*:?\\s*(${PART}(?:[\\s,]*(?:and\\s+)?${PART})*)`,
+  'i',
+);
+/** RFC 9110 and ISO 8601; `Date.parse` reads `1.5` as a day of 2001. */
+const DATE = /^(?:[A-Z][a-z]{2,8},? |\d{4}-\d{2}-\d{2})/;
+
+/** Numbers of nine digits and more are a time: no provider states a wait of three years. */
+const FIRST_TIME = 1e8;
+/** Seconds since the epoch end here, and milliseconds begin. */
+const FIRST_MS = 1e11;
+const LAST_MS = 1e14;
+
+const MS: [RegExp, number][] = [
+  [/^ns$/i, 1e-6],
+  [/^[uµμ]s$/i, 1e-3],
+  [/^(?:ms|milli)/i, 1],
+  [/^s/i, 1_000],
+  [/^m/i, 60_000],
+  [/^h/i, 3_600_000],
+  [/^d/i, 86_400_000],
+];
+
+/**
+ * Reads a time: seconds (`23`, `1.5`), a duration (`2s`, `1m30s`, `20ms`), a date (RFC 9110 or ISO 8601), or seconds or milliseconds
+ * since the epoch.
+ * @returns `undefined` for what is none, and for zero and below
+ */
+export function readMoment(value: unknown): Moment | undefined {
+  if (typeof value === 'number' && Number.isFinite(value)) return ofNumber(value);
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim().replace(/^"(.*)"$/, '$1');
+  if (/^[+-]?\d+(?:\.\d+)?$/.test(text)) return ofNumber(Number(text));
+  if (DURATION.test(text)) return elapsed(millisecondsIn(text));
+  const at = DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : { until: 'time', at };
+}
+
+/** The wait that a sentence of a provider names, if it does. */
+export function momentInText(text: string): Moment | undefined {
+  const [, duration] = IN_TEXT.exec(text) ?? [];
+  return duration === undefined ? undefined : elapsed(millisecondsIn(duration));
+}
+
+/** Milliseconds from now on, or `undefined` for a time that is over. */
+export function waitUntil(moment: Moment | undefined, now: number): number | undefined {
+  if (moment === undefined) return undefined;
+  const ms = moment.until === 'elapsed' ? moment.ms : moment.at - now;
+  return ms > 0 ? ms : undefined;
+}
+
+function ofNumber(value: number): Moment | undefined {
+  if (value < FIRST_TIME) return elapsed(value * 1_000);
+  // nonsense, which whoever uses it limits
+  if (value >= LAST_MS) return elapsed(value * 1_000);
+  return { until: 'time', at: value < FIRST_MS ? value * 1_000 : value };
+}
+
+function elapsed(ms: number): Moment | undefined {
+  return ms > 0 ? { until: 'elapsed', ms } : undefined;
+}
+
+function millisecondsIn(text: string): number {
+  const parts = [...text.matchAll(PARTS)];
+  const sum = parts.reduce((ms, [, count, unit]) => ms + Number(count) * MS.find(([name]) => name.test(unit!))![1], 0);
+  // 2.5 and 0.3 s are not 2800.0000000000005 ms
+  return Math.round(sum * 1_000) / 1_000;
+}
