@@ -12,6 +12,9 @@ const IN_TEXT = new RegExp(
   `\\b(?:try again|retry|wait|resets?)\\b(?:\\s+(?:after|in|for|at least))?\\s*:?\\s*(${PART}(?:[\\s,]*(?:and\\s+)?${PART})*)`,
   'i',
 );
+/** "resets at 2026-05-15T15:00:00Z". */
+const AT_IN_TEXT =
+  /\b(?:resets?|available|try again) (?:at|on|after) (\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:?\d{2}))/i;
 /** RFC 9110 and ISO 8601; `Date.parse` reads `1.5` as a day of 2001. */
 const DATE = /^(?:[A-Z][a-z]{2,8},? |\d{4}-\d{2}-\d{2})/;
 
@@ -49,7 +52,7 @@ export function readMoment(value: unknown): Moment | undefined {
 /** The wait that a sentence of a provider names, if it does. */
 export function momentInText(text: string): Moment | undefined {
   const [, duration] = IN_TEXT.exec(text) ?? [];
-  return duration === undefined ? undefined : elapsed(millisecondsIn(duration));
+  return duration === undefined ? readMoment(AT_IN_TEXT.exec(text)?.[1]) : elapsed(millisecondsIn(duration));
 }
 
 /** Milliseconds from now on, or `undefined` for a time that is over. */

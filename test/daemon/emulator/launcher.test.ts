@@ -50,6 +50,21 @@ describe('bin/culvert-emulator', () => {
     assert.equal(JSON.parse(other.stdout).settings.alwaysOn, true);
   });
 
+  it('runs with the Node.js that is written in where PATH has none, and with that of PATH where it is gone', async () => {
+    const launcher = await readFile(join(home, 'a prefix/bin/culvert-emulator'), 'utf8');
+    const tools = join(home, 'tools');
+    await mkdir(tools);
+    for (const tool of ['readlink', 'sh']) await symlink(`/bin/${tool}`, join(tools, tool));
+    const start = async (node: string, PATH: string) => {
+      const file = join(home, 'a prefix/bin/other');
+      await writeFile(file, launcher.replace('node=node\n', `node=${node}\n`), { mode: 0o755 });
+      return (await run(file, ['--version'], { env: { ...env, PATH } })).stdout;
+    };
+    assert.match(await start(process.execPath, tools), /^warp-cli/);
+    assert.match(await start('/gone/bin/node', process.env.PATH!), /^warp-cli/);
+    await assert.rejects(start('/gone/bin/node', tools), /node: not found/);
+  });
+
   it('passes every argument on as it is, and the exit code back', async () => {
     await assert.rejects(run('warp-cli', ['mode', "a 'quoted' $HOME *"], { env }), error => {
       const { code, stderr } = error as { code: number; stderr: string };

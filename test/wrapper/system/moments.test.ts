@@ -69,12 +69,17 @@ const SENTENCES: [string, number | undefined][] = [
   ['Please wait a few minutes before you try again.', undefined],
   ['You exceeded your current quota, please check your plan and billing details.', undefined],
   ['try changing the request limit to a lower value', undefined],
+  ['5-hour usage limit reached, resets at 2026-11-28T15:00:00Z (2056)', 3 * H],
   ['retry 3 times', undefined],
 ];
 
 test('the wait that a sentence names is found', () => {
   for (const [text, wait] of SENTENCES) {
     const found = waitUntil(momentInText(text), NOW);
-    assert.equal(found === undefined ? undefined : Math.round(found), wait === undefined ? undefined : Math.round(wait), text);
+    assert.equal(
+      found === undefined ? undefined : Math.round(found),
+      wait === undefined ? undefined : Math.round(wait),
+      text,
+    );
   }
 });

@@ -19,7 +19,8 @@ export interface Outcome {
 export type { Verdict } from '../../store/cooldown.ts';
 
 /** A figure of what is left, in a sentence about a limit. */
-const LEFT = /\byou (?:only |currently )?have (\d[\d,]*) (?:[a-z]+ ){0,2}(?:remaining|left|available)\b/i;
+const LEFT =
+  /\byou (?:only |currently )?have (\d[\d,]*) (?:[a-z]+ ){0,2}(?:remaining|left|available)\b|\bcan only afford (\d[\d,]*)\b/i;
 
 /** A longer one is a mistake of the program that printed it. */
 const LONGEST_MS = 366 * 86_400_000;
@@ -113,7 +114,8 @@ function limited(moment: Moment): Moment {
 
 /** Units that an account has left, as a refusal says it: "You have 11 characters remaining, while 70 characters are required". */
 export function leftIn(text: string): { left?: number } {
-  const [, figure] = LEFT.exec(text) ?? [];
+  const [, having, affording] = LEFT.exec(text) ?? [];
+  const figure = having ?? affording;
   return figure === undefined ? {} : { left: Number(figure.replaceAll(',', '')) };
 }
 
