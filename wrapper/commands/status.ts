@@ -178,8 +178,9 @@ function describe(report: Report, named: boolean): string {
 function stateText(row: Row): string {
   const shared = row.shared.length > 0 ? `, same quota as ${row.shared.join(', ')}` : '';
   if (!row.enabled) return `disabled${shared}`;
-  if (row.problem) return row.problem + shared;
-  if (row.resting) return `paused ${restingText(row.resting)}${shared}`;
+  const paused = row.resting ? `paused ${restingText(row.resting)}` : '';
+  // offline, both are what a person has to know
+  if (paused || row.problem) return [paused, row.problem].filter(Boolean).join('; ') + shared;
   const left = row.emptyAt === null ? 0 : Date.parse(row.emptyAt) - Date.now();
   const forecast = left > 0 ? `, lasts about ${formatDuration(left)}` : '';
   if (row.remaining !== null && row.remaining <= 0) return `nothing left${shared}`;
