@@ -4,7 +4,9 @@ import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/provider.ts';
 import type { Retry } from '../run/choose/failures.ts';
 import { at, parseJson } from '../run/rules/classify.ts';
+import { inHeaders } from '../run/rules/http-errors.ts';
 import type { Refusal, Turn } from '../run/turn.ts';
+import { waitUntil } from '../system/moments.ts';
 import { readStart, type Start } from '../system/read-start.ts';
 import { formsOf } from '../system/redact.ts';
 import { isText } from '../system/shape.ts';
@@ -123,14 +125,15 @@ interface Pause {
 const SHORT_S = 60;
 
 /** Headers of an error after which no account is left. Of an account that is the only one, nothing is changed. */
-function headersAfter(headers: string[], name: string, { after: { more, first }, isBilled }: Pause): string[] {
+function headersAfter(headers: string[], answer: IncomingMessage, pause: Pause, now: number): string[] {
+  const { more, first } = pause.after;
   if (!more) return headers;
   const isShort = first && (first.seconds < SHORT_S || (first.class === 'rate' && !first.stated));
-  // a time that stands in the body is one for the program as well
-  const isNamed = headers.some((text, index) => index % 2 === 0 && /^retry-after(?:-ms)?$/i.test(text));
-  const other = first?.stated && (first.account !== name || !isNamed) ? first.seconds : undefined;
-  if (isBilled || !isShort) return withoutRetry(headers, other);
-  return other === undefined ? headers : [...without(headers, /^retry-after$/i), 'retry-after', String(other)];
+  // a time of the body is one for the program as well, and so is that of an account that is of use again sooner
+  const own = Math.ceil((waitUntil(inHeaders(answer.headers), now) ?? Number.POSITIVE_INFINITY) / 1_000);
+  const sooner = first?.stated && first.seconds < own ? first.seconds : undefined;
+  if (pause.isBilled || !isShort) return withoutRetry(headers, sooner);
+  return sooner === undefined ? headers : [...without(headers, /^retry-after$/i), 'retry-after', String(sooner)];
 }
 
 /** Sends an error on as it is. With a pause no account is left. */
@@ -167,7 +170,7 @@ export function refusedBy(
     const own = type === undefined ? [] : ['content-type', type];
     ledger.lastRefused = { status, headers: own, body, consumer, class: failure, until };
   }
-  return { status, headers: headersAfter(headers, using.name, pause), body };
+  return { status, headers: headersAfter(headers, answer, pause, ledger.context.now()), body };
 }
 
 /** The answer to a request for which there is no account: what the provider said last, where its accounts are all used up. */

@@ -66,7 +66,7 @@ export interface Refusal {
   /** Another account may help. */
   more: boolean;
   /** The first account that may be of use again, if one is known: in how many seconds, and whether the provider named that. */
-  first?: { account: string; seconds: number; class: Failure['class']; stated: boolean };
+  first?: { seconds: number; class: Failure['class']; stated: boolean };
 }
 
 /** The accounts of one request, or of a server from its start to its end. */
@@ -174,7 +174,7 @@ export class Turn {
     const pauses = usable.flatMap(each => {
       const { until = 0, class: kind, stated = false } = state.resting[each] ?? {};
       const seconds = Math.ceil(((until ?? 0) - now) / 1_000);
-      return seconds > 0 ? [{ account: each, seconds, class: kind!, stated }] : [];
+      return seconds > 0 ? [{ seconds, class: kind!, stated }] : [];
     });
     const [first] = pauses.sort((a, b) => a.seconds - b.seconds);
     return { more, ...(first && { first }) };

@@ -32,7 +32,8 @@ const HTML = { 'content-type': 'text/html; charset=utf-8' };
 
 type More = Partial<RefusalCase>;
 /** An answer in JSON. */
-const answer = (source: string, cli: string, status: number, body: unknown, more: More & Pick<RefusalCase, 'means'>) =>
+type Answer = [source: string, cli: string, status: number, body: unknown, more: More & Pick<RefusalCase, 'means'>];
+const answer = (...[source, cli, status, body, more]: Answer) =>
   ({
     source,
     cli,

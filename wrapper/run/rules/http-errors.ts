@@ -113,7 +113,8 @@ function classOf(status: number, document: unknown): Retry['class'] | undefined 
   return status === 429 && isUsedUp ? 'quota' : BY_STATUS[status];
 }
 
-function inHeaders(headers: IncomingHttpHeaders): Moment | undefined {
+/** The time that a `Retry-After` or its form in milliseconds states. */
+export function inHeaders(headers: IncomingHttpHeaders): Moment | undefined {
   const ms = Number(headers['retry-after-ms']);
   return ms > 0 ? { until: 'elapsed', ms } : readMoment(headers['retry-after']);
 }
