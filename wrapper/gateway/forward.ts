@@ -5,6 +5,7 @@ import { BODY } from '../run/jobs.ts';
 import { errorInEvents, hasEvent, verdictOf } from '../run/rules/http-errors.ts';
 import { noteText } from '../run/rules/notes.ts';
 import { Turn, type Using } from '../run/turn.ts';
+import { waitFor } from '../run/wait-for-account.ts';
 import type { Plan } from '../store/plan.ts';
 import { REQUEST } from '../store/state.ts';
 import { say } from '../system/errors.ts';
@@ -26,7 +27,6 @@ import {
 } from './messages.ts';
 import { ENDED, passCall, SESSION_ENDED } from './tool-call.ts';
 import { Body, BrokenAnswer, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
-import { waitFor } from './wait.ts';
 
 /** Names the session of an MCP client (protocol before 2026-07-28). */
 const SESSION = 'mcp-session-id';

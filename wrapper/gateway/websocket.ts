@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { verdictOf } from '../run/rules/http-errors.ts';
 import { noteText } from '../run/rules/notes.ts';
+import { waitFor } from '../run/wait-for-account.ts';
 import { parseDuration } from '../system/duration.ts';
 import { say } from '../system/errors.ts';
 import { headersOf, readError, refusedBy, refusedByPool } from './answer.ts';
@@ -12,7 +13,6 @@ import { withKeyInProtocols } from './key-places.ts';
 import { Mask } from './mask.ts';
 import { type Refused, withLength, without } from './messages.ts';
 import { ask, checkEncoding, hasOtherKey, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
-import { waitFor } from './wait.ts';
 
 /** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];

@@ -2,7 +2,7 @@
 import type { Rule } from '../../catalog/provider.ts';
 import type { NamedCooldown, Verdict } from '../../store/cooldown.ts';
 import { parseDuration } from '../../system/duration.ts';
-import { type Moment, momentInText, readMoment } from '../../system/moments.ts';
+import { type Moment, momentInText, readMoment } from './moments.ts';
 
 export type FailureClass = 'quota' | 'rate' | 'auth' | 'usage' | 'other';
 

@@ -1,11 +1,13 @@
 // Says what an error of a provider means for the account, and whether it is the provider's at all. Pure.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpProvider } from '../../catalog/provider.ts';
-import { type Moment, momentInText, readMoment } from '../../system/moments.ts';
+import type { Verdict } from '../../store/cooldown.ts';
 import { isRecord } from '../../system/shape.ts';
-import type { Retry } from '../choose/failures.ts';
-import { at, cooldownOf, leftIn, parseJson, type Verdict } from './classify.ts';
+import { at, cooldownOf, leftIn, parseJson } from './classify.ts';
+import { type Moment, momentInText, readMoment } from './moments.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
+
+type Retry = Verdict & { kind: 'retry' };
 
 /** An error as it came. */
 export interface Seen {

@@ -1,10 +1,11 @@
 // Lets a request wait for an account, where `capacity.wait` allows that, until its program leaves.
 import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Refusal } from '../run/turn.ts';
+import type { Context } from '../context.ts';
+import type { Plan } from '../store/plan.ts';
 import { formatDuration, parseDuration } from '../system/duration.ts';
 import { say } from '../system/errors.ts';
-import type { Route } from './upstream.ts';
+import type { Refusal } from './turn.ts';
 
 interface Waiting {
   /** Start of the request, in milliseconds since the epoch. */
@@ -19,7 +20,7 @@ interface Waiting {
  */
 export async function waitFor(
   { more, first }: Refusal,
-  { plan, ledger }: Pick<Route, 'plan' | 'ledger'>,
+  { plan, ledger }: { plan: Plan; ledger: { context: Pick<Context, 'now'> } },
   { since, program }: Waiting,
 ): Promise<boolean> {
   const { wait } = plan.capacity;

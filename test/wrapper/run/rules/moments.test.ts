@@ -1,7 +1,7 @@
 // Times as providers write them, and what each means.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { momentInText, readMoment, waitUntil } from '../../../wrapper/system/moments.ts';
+import { momentInText, readMoment, waitUntil } from '../../../../wrapper/run/rules/moments.ts';
 
 const NOW = Date.parse('2026-11-28T12:00:00Z');
 const [S, M, H, D] = [1_000, 60_000, 3_600_000, 86_400_000];

@@ -1,0 +1,73 @@
+// Failures after which no other account is tried: they are understood, and a person is told why.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { serve } from '../../support/listen.ts';
+import { sandbox } from '../../support/wrapper/sandbox.ts';
+
+const AB = { a: 'key-a', b: 'key-b' };
+
+test('a limit of a tool whose accounts are only selected is told with its end, and no other account runs', async t => {
+  const box = sandbox(t);
+  const log = join(box.home, 'log');
+  const words = 'GraphQL: API rate limit already exceeded for user ID 0.';
+  box.script('gh', `#!/bin/sh\necho $GH_TOKEN >> ${log}\necho "${words}" >&2\nexit 1\n`);
+  box.accounts('gh', AB, 'GH_TOKEN');
+  const { exit, stderr } = await box.run('gh', ['pr', 'view']);
+  assert.equal(exit, 1);
+  const [first, second] = stderr.trim().split('\n');
+  assert.equal(first, words);
+  assert.match(
+    second!,
+    /gh: account "a" is rate limited until \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC \(rate\); by the provider's terms/,
+  );
+  assert.equal(readFileSync(log, 'utf8'), 'key-a\n');
+  const audit = JSON.parse(readFileSync(join(box.state, 'audit.jsonl'), 'utf8').trim());
+  assert.deepEqual([audit.account, audit.outcome, audit.class], ['a', 'left', 'rate']);
+  assert.match((await box.wrap(['accounts', 'list'])).stdout, /rate/);
+});
+
+/** What the provider says about the key, the accounts that run then, and what a person reads. */
+const ASKED: [what: string, status: number, body: object, ran: string, words: RegExp][] = [
+  [
+    'that the key works',
+    200,
+    { character_count: 5, character_limit: 10_000 },
+    'key-a\n',
+    /the key works.*no other account is tried/,
+  ],
+  [
+    'that nothing is left',
+    200,
+    { character_count: 10_000, character_limit: 10_000 },
+    'key-a\nkey-b\n',
+    /"a" has no quota left/,
+  ],
+  ['that the key is refused', 401, { detail: { status: 'invalid_api_key' } }, 'key-a\nkey-b\n', /"a" was refused/],
+  ['unusual activity', 401, { detail: { status: 'detected_unusual_activity' } }, 'key-a\n', /unusual activity; .*WARP/],
+  ['nothing that it means', 500, {}, 'key-a\n', /HTTP status 500/],
+];
+
+for (const [what, status, body, ran, words] of ASKED)
+  test(`after a refusal that says too little, the provider is asked, and says ${what}`, async t => {
+    const box = sandbox(t);
+    const log = join(box.home, 'log');
+    const url = await serve(t, (_req, res) => {
+      res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    });
+    box.script(
+      'elevenlabs',
+      `#!/bin/sh
+echo $ELEVENLABS_API_KEY >> ${log}
+[ $ELEVENLABS_API_KEY = key-b ] && exit 0
+echo '{"error":{"code":401,"reason":"authError"}}'
+exit 2
+`,
+    );
+    box.provider('elevenlabs', `usage = { url = "${url}/v1/user/subscription" }`);
+    box.accounts('elevenlabs', AB, 'ELEVENLABS_API_KEY');
+    const { stderr } = await box.run('elevenlabs', ['models', 'list']);
+    assert.equal(readFileSync(log, 'utf8'), ran);
+    assert.match(stderr, words);
+  });
