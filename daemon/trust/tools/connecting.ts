@@ -146,6 +146,8 @@ const pip: Tool = {
       `--dest=${directory}`,
       'culvert-probe',
     ],
+    // further indexes of the user would be asked as well, with their passwords
+    env: { PIP_CONFIG_FILE: '/dev/null', PIP_EXTRA_INDEX_URL: '', PIP_FIND_LINKS: '' },
   }),
   instead: file => ({ env: { PIP_CERT: file, REQUESTS_CA_BUNDLE: file } }),
   wanted: look => setting(pipConf(look), PIP_CERT, path => `cert = ${path}`),
@@ -181,6 +183,7 @@ const uv: Tool = {
       `${url}/simple`,
       'culvert-probe',
     ],
+    env: { UV_NO_CONFIG: '1' },
   }),
   instead: file => ({ env: { SSL_CERT_FILE: file } }),
   wanted: () => variable('SSL_CERT_FILE', 'bundle'),
