@@ -35,4 +35,9 @@ export async function until<T>(
 }
 
 /** Waits until a further change of a file or directory would show in its times: caches then take it for the same. */
-export const settled = (path: string): Promise<unknown> => until(() => versionAt(path) === versionAt(path));
+export function settled(path: string): Promise<unknown> {
+  return until(() => {
+    const version = versionAt(path);
+    return version === versionAt(path);
+  });
+}

@@ -10,7 +10,7 @@ import type { FeatureContext } from '../../controls.ts';
 export async function restore(before: BeforeProxy, { tunnel, state }: FeatureContext): Promise<boolean> {
   await tunnel.refresh('stale');
   const { settings, status } = state.snapshot();
-  // where the mode can't be read, the failed start may have set it
+  // the failed start may have set a mode that can't be read now
   const isKnown = !tunnel.stale().some(({ part }) => part === 'settings');
   if ((isKnown && settings.Mode !== 'proxy') || before.mode === 'proxy') return false;
   const act = (action: ActionName, value?: string) => tunnel.runAction(actionRequest(action, value));

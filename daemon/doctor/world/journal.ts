@@ -69,7 +69,7 @@ const PATTERNS: readonly Pattern[] = [
   },
 ];
 
-/** What the newest line that the table knows means, with that line; null if it knows none. */
+/** Meaning of the newest line that the table has, with that line; null if it has none. */
 export function causeInJournal(lines: readonly string[]): { meaning: Message; line: string } | null {
   for (let at = lines.length - 1; at >= 0; at--) {
     const chain = lines.slice(at, at + 3).join('\n');

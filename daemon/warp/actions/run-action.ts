@@ -15,7 +15,7 @@ import { type Plan, planAction } from './commands.ts';
 
 /** Connecting takes seconds; behind a captive portal, or without a network, it never ends. */
 const PROXY_LIMIT_MS = 30_000;
-/** A tunnel that is to come up moves at once; this is long also on a busy machine. */
+/** A tunnel that is to come up moves immediately; this is long also on a busy machine. */
 const IGNORED_MS = 5_000;
 
 interface Options {

@@ -26,7 +26,7 @@ const CHANGES: Record<TunnelSubject, ActionRequest | 'document'> = {
   routes: 'document',
 };
 const SUBJECTS_OF_TUNNEL = SUBJECTS.filter(subject => subject !== 'killSwitch');
-/** What is set one entry at a time needs the present list. */
+/** Subjects that are set one entry at a time, for which the present list is needed. */
 const LISTS: readonly TunnelSubject[] = ['fallback', 'routes'];
 
 interface End {

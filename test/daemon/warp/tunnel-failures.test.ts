@@ -359,7 +359,7 @@ for (const [kind, words, code] of [
     );
   });
 
-test('a service that hangs is shown as such after several failures, and its return is noticed although nobody says so', async t => {
+test('a service that hangs is shown as such after several failures, and its return is noticed although the listener is silent', async t => {
   const { tunnel, status, place } = await startTunnel(t, {
     fake: quiet(`*status) [ -e "$0-up" ] && echo '{"status":"Disconnected","reason":"Manual"}' || { echo '${TIMEOUT}' >&2; exit 1; };;
       *disconnect) echo '${TIMEOUT}' >&2; exit 1;;`),

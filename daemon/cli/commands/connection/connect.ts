@@ -52,7 +52,7 @@ async function go(context: Context, action: Direction, options: Options): Promis
   return askToKeep(context, 'connection', keeping);
 }
 
-/** A tunnel can end the SSH session that turns it on, so it is turned off again unless somebody is still there. */
+/** A tunnel can end the SSH session that turns it on, so it is turned off again unless its user confirms it. */
 function keepingOver(context: Context, options: Options, limit: number | undefined): Keeping {
   const wanted = keepingOf(context, options);
   const isAsked = Boolean(context.env.SSH_CONNECTION) && limit === undefined;
@@ -166,7 +166,7 @@ async function conclude(context: Context, action: Direction, { ending, shown, se
   });
 }
 
-/** What the journal of the service says about it. */
+/** Lines of the service's journal that give the cause. */
 async function journalText({ env, signal }: Context): Promise<string> {
   const [{ createTools }, { causeInJournal, complaintsIn, readServiceJournal }] = await Promise.all([
     import('../../../doctor/world/tools.ts'),

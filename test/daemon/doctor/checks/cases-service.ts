@@ -472,7 +472,7 @@ const JOURNAL: Case[] = (
     ['a service without nft', 'problem', printed('nft-missing'), /did not find the program nft.*/s],
     ['a policy file that is a link', 'problem', printed('policy-is-a-link'), /symbolic link/],
     [
-      'an API that can not be reached',
+      'an API that cannot be reached',
       'problem',
       printed('api-unreachable'),
       /could not reach api\.cloudflareclient\.com/,

@@ -278,7 +278,7 @@ test('a failure is reported, and tried again with the next change of the network
   assert.deepEqual([memory.values.connected, (await networks().read()).problem], [true, null]);
 });
 
-test('what can not be read is not compared: a rule waits, and the protection that it lowered returns later', async t => {
+test('a value that cannot be read is not compared: a rule waits, and the protection that it lowered returns later', async t => {
   const { go, networks, memory, words } = stage(t);
   await go(home);
   memory.readable = false;
