@@ -11,6 +11,7 @@ import { OUTPUT, startListeners } from '../support/daemon/listeners.ts';
 import { CHROMIUM, launchBrowser, startWeb } from '../support/e2e/browser.ts';
 import { createHome, prefix } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
+import { until } from '../support/until.ts';
 import { quiet } from './support/quiet.ts';
 import { median, report, rest, roundsOf, sized } from './support/report.ts';
 
@@ -143,9 +144,16 @@ async function openLive(browser: Browser) {
 async function eventToDom(browser: Browser) {
   const { daemon, page, close } = await openLive(browser);
   const { state } = daemon;
-  await page.evaluate(`globalThis.changes = [];
+  // by a wait, since the page may just draw another state
+  const observe = `(() => {
+    const state = document.querySelector('main .state');
+    if (!state) return false;
+    globalThis.changes = [];
     new MutationObserver(() => changes.push(performance.timeOrigin + performance.now()))
-      .observe(document.querySelector('main .state'), { childList: true, characterData: true, subtree: true })`);
+      .observe(state, { childList: true, characterData: true, subtree: true });
+    return true;
+  })()`;
+  await until(() => page.evaluate<boolean>(observe), 'a state to observe');
   const times: number[] = [];
   for (let i = 0; i < sized(200, 3); i++) {
     const before = await page.evaluate<number>('changes.length');

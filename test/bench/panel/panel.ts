@@ -166,6 +166,12 @@ async function hidden({ running }: Program): Promise<void> {
   report('requests in 20 s while the window is hidden', daemon.reads - reads, 0, '');
 }
 
+/** The search for a number that the list has, key by key, and an empty one: `9`, `99`, `999`. */
+function typed(count: number, before: string): string[] {
+  const last = String(count - 1);
+  return [...[1, 2, 3].map(keys => before + last.slice(0, keys)), ''];
+}
+
 /** In time that the main thread ran, which a machine that is not quiet does not change; the window draws on it as well. */
 async function lists(): Promise<void> {
   daemon.apps = Array.from({ length: APPS }, (_, i) => app(`app-${i}`, `Application ${i}`));
@@ -175,9 +181,9 @@ async function lists(): Promise<void> {
   const { program } = await open('measured.js');
   await until(() => daemon.streams() > 0, 'the stream');
   const cases: [name: string, page: string, keys: string[]][] = [
-    [`${APPS} apps`, 'apps', ['9', '99', '999', '']],
-    [`${ROUTES} routes`, 'routes', ['host-4', 'host-49', 'host-499', '']],
-    [`${LINES} log lines`, 'log', ['9', '99', '999', '']],
+    [`${APPS} apps`, 'apps', typed(APPS, '')],
+    [`${ROUTES} routes`, 'routes', typed(ROUTES, 'host-')],
+    [`${LINES} log lines`, 'log', typed(LINES, '')],
   ];
   for (const [name, page, keys] of cases) {
     report(`${name}: opening`, (await program.ask({ do: 'open', page })).cpu!, 300, 'ms');
