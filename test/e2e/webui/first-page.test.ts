@@ -14,18 +14,22 @@ test('the mode is chosen from cards by keyboard, and “More” leads to all mod
   const row = page.getByRole('main').getByRole('button', { name: /^Mode/ });
   const dialog = page.getByRole('dialog', { name: 'What goes through the tunnel' });
   const card = (name: string) => dialog.getByRole('radio', { name, exact: true });
+  /** A key goes to what has the focus, which moves a moment after a dialog is shown or gone. */
+  const focused = (name: string) => until(async () => (await page.evaluate(FOCUSED)) === name, `the focus on ${name}`);
   await row.focus();
   await page.keyboard.press('Enter');
   await dialog.waitFor();
-  assert.equal(await page.evaluate(FOCUSED), 'All traffic');
+  await focused('All traffic');
   assert.equal(await card('All traffic').getAttribute('aria-checked'), 'true');
   await checkAccessibility(page, 'the cards of the modes');
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  assert.equal(await page.evaluate(FOCUSED), 'Mode', 'the focus is back');
+  await focused('Mode');
   await page.keyboard.press('Enter');
   await dialog.waitFor();
+  await focused('All traffic');
   await page.keyboard.press('ArrowDown');
+  await focused('DNS only');
   await page.keyboard.press('Enter');
   await dialog.waitFor({ state: 'detached' });
   await row.getByText('DNS only').waitFor();
