@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { loadCatalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
+import { reportReplacedShims } from '../run/replaced-shims.ts';
 import { exitLike } from '../run/upstream/signals.ts';
 import type { Programs } from '../shims/shim.ts';
 import { EXIT } from '../system/errors.ts';
@@ -123,8 +124,21 @@ export async function runCommands(
       break;
     default:
       await parse(program, argv);
+      if (!SILENT_ON_SHIMS.has(argv[0]!)) reportReplacedShims(context, true);
   }
 }
+
+/** Commands that look at shims themselves, or whose output a program reads. */
+const SILENT_ON_SHIMS = new Set([
+  'doctor',
+  'status',
+  'install',
+  'uninstall',
+  'mcp',
+  'completion',
+  '__complete',
+  '__help',
+]);
 
 function addMcp(program: Command, context: Context): void {
   const mcp = program

@@ -4,7 +4,7 @@ import type { HttpProvider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { httpOf, newPlaceholder, startGateway } from '../gateway/gateway.ts';
 import { isFree, portOf, urlOf } from '../gateway/port.ts';
-import { runBehindGateway } from '../gateway/programs/run.ts';
+import { reportNoAccount, runBehindGateway } from '../gateway/programs/run.ts';
 import { variablesFor } from '../gateway/programs/variables.ts';
 import { installUnits, passedSocket, removeUnits } from '../gateway/unit.ts';
 import { loadPlan } from '../run/load-plan.ts';
@@ -57,8 +57,10 @@ export async function serve(
     const end = await runBehindGateway(cli, command, context);
     exitLike(end.exit, end.signal);
   }
-  const http = httpOf(await loadPlan(cli, context));
+  const plan = await loadPlan(cli, context);
+  const http = httpOf(plan);
   const port = await portOf(cli, options.port, context);
+  reportNoAccount(plan);
   if (options.env) return printVariables({ cli, http, port }, options, context);
   if (options.install) return install(cli, port, { context, programs });
   const fd = passedSocket(context.env);

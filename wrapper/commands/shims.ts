@@ -1,5 +1,5 @@
 // Implements `install` and `uninstall`.
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import * as path from 'node:path';
 import { isatty } from 'node:tty';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
@@ -10,7 +10,7 @@ import { closedToOthers, describeClosed, OPEN_TO_OTHERS } from '../shims/other-u
 import type { Programs } from '../shims/shim.ts';
 import { uninstall } from '../shims/uninstall.ts';
 import { readConfig } from '../store/config.ts';
-import { findOnPath, readInstalls } from '../store/installs.ts';
+import { findOnPath, isExecutable, readInstalls } from '../store/installs.ts';
 import { readLastPlan } from '../store/plan.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { emit } from './print.ts';
@@ -84,11 +84,7 @@ export async function installShims(
       say(OPEN_TO_OTHERS);
     } else if (shared && change === 'installed')
       say(`${cli}: other users of ${path.dirname(bin)} run this shim as well, each with accounts of their own or none`);
-    const first = search.split(':').find(dir => dir && bin.startsWith(`${dir}/`));
-    if (!first)
-      process.stderr.write(
-        `culvert-wrap: ${bin} is not on PATH, so ${cli} is not wrapped yet; add its directory to PATH\n`,
-      );
+    reportPath(cli, bin, { search, isNew: change === 'installed' && entry?.kind === 'beside' });
   }
   const text = results.map(({ cli, change, bin }) => `${cli}: ${CHANGES[change]} ${bin}`);
   const failed = failures.map(({ code, message, hint }) => ({ code, message, hint }));
@@ -97,6 +93,18 @@ export async function installShims(
   // The others are in place; the first failure decides the exit status.
   for (const { message } of failed) process.stderr.write(`culvert-wrap: ${message}\n`);
   if (failures[0]) process.exitCode = failures[0].exit;
+}
+
+/** Says what keeps a command from finding its shim. @param isNew the shim is in a directory of its own, and was not there before */
+function reportPath(cli: string, bin: string, { search, isNew }: { search: string; isNew: boolean }): void {
+  const directory = path.dirname(bin);
+  const directories = search.split(':');
+  const found = directories.map(dir => path.resolve(dir || '.', path.basename(bin))).find(isExecutable);
+  if (!directories.some(dir => dir && bin.startsWith(`${dir}/`)))
+    say(`${bin} is not on PATH, so ${cli} is not wrapped yet; add its directory to PATH`);
+  else if (isNew && found !== undefined && realpathSync(found) !== realpathSync(bin))
+    say(`${cli}: PATH finds ${found} before ${bin}, so ${cli} is not wrapped yet; put ${directory} first on PATH`);
+  else if (isNew) say(`${cli}: a shell that has run it before finds the shim after \`hash -r\``);
 }
 
 const CHANGES = {
@@ -155,6 +163,7 @@ export function uninstallShims(names: readonly string[], options: { json?: boole
     if (change === 'not-installed') return `${cli}: is not installed`;
     if (change === 'kept-foreign')
       return `${cli}: ${bin} is not the shim anymore and was left alone${kept ? `; the original is kept at ${kept}` : ''}`;
+    if (change === 'gone') return `${cli}: ${bin} was removed already`;
     return `${cli}: ${change === 'restored' ? 'restored' : 'removed'} ${bin}`;
   });
   if (clis.length === 0) lines.push('no shim is installed');

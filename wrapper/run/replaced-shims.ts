@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { say } from '../system/errors.ts';
 import { readText, writeAtomic } from '../system/files.ts';
+import { pinnedAccount } from './accounts/select-account.ts';
 
 /**
- * Says once for each replaced shim what to do. Called after a run, for every CLI, because the replaced command itself
- * does not come here anymore.
+ * Says for each replaced shim what to do. Called after a run and by the commands of `culvert-wrap`, for every CLI, because the replaced
+ * command itself does not come here anymore.
+ * @param again also what has been said before: a person asks, and a run does not
  */
-export function reportReplacedShims({ paths }: Pick<Context, 'paths'>): void {
+export function reportReplacedShims({ paths, env }: Pick<Context, 'paths' | 'env'>, again = false): void {
   try {
     const replaced = installedFiles(readText(paths.installs)).filter(({ bin }) => isOther(bin));
     if (replaced.length === 0) return;
@@ -17,13 +19,14 @@ export function reportReplacedShims({ paths }: Pick<Context, 'paths'>): void {
     const reported = (readText(file) ?? '').split('\n');
     const news = replaced
       .map(entry => ({ ...entry, line: identityOf(entry.bin) }))
-      .filter(({ line }) => !reported.includes(line));
+      .filter(({ line }) => again || !reported.includes(line));
     if (news.length === 0) return;
     for (const { cli, bin } of news) {
-      say(
-        `${cli}: an upgrade has replaced the shim ${bin}, so no account is used; run \`culvert-wrap install ${cli}\``,
-      );
+      const pinned = pinnedAccount(cli, env.CULVERT_WRAP_ACCOUNT);
+      const none = pinned ? `no account is used, not even "${pinned}" of CULVERT_WRAP_ACCOUNT` : 'no account is used';
+      say(`${cli}: an upgrade has replaced the shim ${bin}, so ${none}; run \`culvert-wrap install ${cli}\``);
     }
+    if (news.every(({ line }) => reported.includes(line))) return;
     writeAtomic(file, `${[...reported.slice(-20), ...news.map(({ line }) => line)].filter(Boolean).join('\n')}\n`);
   } catch {
     // This is a service; it must not stop a command.

@@ -9,7 +9,8 @@ import { isSameFile, moveBack, place, readLink, removeIfEmpty } from './move-fil
 import { recoverRecord } from './shim.ts';
 
 export interface UninstallResult {
-  change: 'restored' | 'removed' | 'kept-foreign' | 'not-installed';
+  /** `gone`: something else had removed the shim, and there is nothing to put back. */
+  change: 'restored' | 'removed' | 'gone' | 'kept-foreign' | 'not-installed';
   bin?: string;
   /** The original, when a foreign file keeps it from its place. */
   kept?: string;
@@ -48,10 +49,10 @@ function takeAway(cli: string, entry: Installed, paths: Paths): UninstallResult 
   const ours = shimOf(bin) === cli;
   if (entry.kind === 'beside') {
     if (ours) fs.rmSync(bin, { force: true });
-    return { change: 'removed', bin };
+    return { change: present ? 'removed' : 'gone', bin };
   }
   // The CLI has been removed: a dangling link can't be restored.
-  if (!present && entry.kind === 'link' && !fs.existsSync(entry.original)) return { change: 'removed', bin };
+  if (!present && entry.kind === 'link' && !fs.existsSync(entry.original)) return { change: 'gone', bin };
   if (ours || !present) {
     restore(entry, paths);
     return { change: 'restored', bin };

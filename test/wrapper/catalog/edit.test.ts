@@ -157,3 +157,19 @@ test('an address describes a provider for programs', async t => {
   const run = await box.wrap(['install', 'service', '--json']);
   assert.equal(JSON.parse(run.stdout).error.code, 'no-tool');
 });
+
+test('an address with a path, as providers print it, becomes a base and its path', async t => {
+  const box = sandbox(t);
+  const add = (name: string, address: string) =>
+    box.wrap(['catalog', 'new', name, '--inject', 'X_API_KEY', '--http', address]);
+  for (const [name, address, base, basePath] of [
+    ['groq', 'https://api.groq.com/openai/v1', 'https://api.groq.com', '/openai/v1'],
+    ['plain', 'https://api.example.com/', 'https://api.example.com', ''],
+  ] as const) {
+    const { exit, stderr } = await add(name, address);
+    assert.equal(exit, 0, stderr);
+    const { http } = JSON.parse((await box.wrap(['catalog', 'show', name, '--json'])).stdout).provider;
+    assert.deepEqual([http.base, http.base_path], [base, basePath]);
+  }
+  assert.equal((await add('bad', 'api.example.com/v1')).exit, 65);
+});

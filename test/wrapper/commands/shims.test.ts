@@ -42,3 +42,49 @@ test('L15: a shim that an upgrade has replaced is noticed by the next run throug
   box.install('fake');
   assert.equal((await box.run('other', ['x'])).stderr, '');
 });
+
+test('every command that a person uses says that a shim was replaced, and that a named account is not used there', async t => {
+  const box = setUp(t, { a: 'k1', b: 'k2' });
+  fs.rmSync(path.join(box.bin, 'fake'));
+  box.script('fake', `${FAKE}# upgraded\n`);
+  const env = { CULVERT_WRAP_ACCOUNT: 'b' };
+  for (const args of [
+    ['accounts', 'list'],
+    ['config', '--json'],
+    ['audit', '--json'],
+  ]) {
+    const { stderr } = await box.wrap(args, { env });
+    const text =
+      /^culvert-wrap: fake: an upgrade has replaced the shim .*, so no account is used, not even "b" of CULVERT_WRAP_ACCOUNT; /;
+    assert.match(stderr, text, args.join(' '));
+    assert.match((await box.wrap(args)).stderr, /so no account is used; run `culvert-wrap install fake`\n$/);
+  }
+  assert.equal((await box.wrap(['completion', 'bash'])).stderr, '');
+});
+
+test('a shim in a directory of its own is named where PATH or the table of a shell hides it, and where it is gone', async t => {
+  const box = setUp(t);
+  box.uninstall('fake');
+  const own = path.join(box.home, 'shims');
+  fs.mkdirSync(own);
+  const install = (PATH: string) => box.wrap(['install', 'fake', '--dir', own], { env: { PATH } });
+  assert.match(
+    (await install(`${box.bin}:${own}`)).stderr,
+    /PATH finds .*\/bin\/fake before .*\/shims\/fake, so fake is not wrapped yet/,
+  );
+  assert.equal((await box.wrap(['uninstall', 'fake'])).stdout, `fake: removed ${own}/fake\n`);
+  assert.match(
+    (await install(`${own}:${box.bin}`)).stderr,
+    /a shell that has run it before finds the shim after `hash -r`/,
+  );
+  assert.equal((await install(`${own}:${box.bin}`)).stderr, '');
+  fs.rmSync(path.join(own, 'fake'));
+  assert.equal((await box.wrap(['uninstall', 'fake'])).stdout, `fake: ${own}/fake was removed already\n`);
+});
+
+test('doctor names a mistake in the configuration once', async t => {
+  const box = setUp(t, { a: 'k1' });
+  fs.appendFileSync(path.join(box.config, 'config.toml'), 'typo = [\n');
+  const { findings } = JSON.parse((await box.wrap(['doctor', '--json'])).stdout);
+  assert.equal(findings.filter(({ what }: { what: string }) => what.includes("can't be used")).length, 1);
+});

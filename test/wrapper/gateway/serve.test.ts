@@ -144,6 +144,9 @@ test('the line of code for a library that reads no variable is printed, also aft
   const child = box.start(process.execPath, serve('exa'));
   const [text] = await once(child.stdout!, 'data');
   assert.ok(String(text).includes(`In its code:    ${line}\n`));
+  await box.wrap(['accounts', 'disable', 'exa', 'a']);
+  const refused = await run(`fetch(process.env.EXA_BASE_URL + '/x', ${headers})`);
+  assert.match(refused, /^culvert-wrap: exa has no enabled account, so every request is refused; .*\n$/);
 });
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)

@@ -73,12 +73,7 @@ export async function newEntry(name: string, options: NewOptions, context: Conte
   const isForPrograms = options.http !== undefined && options.bin === undefined;
   if (isForPrograms) lines.splice(2, 0, 'programs_only = true');
   if (options.http !== undefined) {
-    lines.push(
-      '',
-      `[providers.${toml(name)}.http]`,
-      `base = ${toml(options.http)}`,
-      `key_variable = ${toml(inject[0]!)}`,
-    );
+    lines.push('', `[providers.${toml(name)}.http]`, ...baseLines(options.http), `key_variable = ${toml(inject[0]!)}`);
     if (options.keyHeader !== undefined) lines.push(`key_header = ${toml(options.keyHeader.toLowerCase())}`);
   }
   append(lines.join('\n'), name, context);
@@ -94,6 +89,12 @@ export async function newEntry(name: string, options: NewOptions, context: Conte
         : `next: culvert-wrap install ${name}; ${bin} ${auth} add <name>`,
     ].join('\n'),
   );
+}
+
+/** `https://api.example.com/v1` is a base with a path. What is no address stays whole, for the form to refuse. */
+function baseLines(address: string): string[] {
+  const [, base = address, basePath = ''] = /^(https?:\/\/[^/]+)((?:\/[^/?#]+)*)\/?$/.exec(address) ?? [];
+  return [`base = ${toml(base)}`, ...(basePath === '' ? [] : [`base_path = ${toml(basePath)}`])];
 }
 
 export interface LearnOptions {

@@ -31,6 +31,9 @@ More: culvert-wrap help <command>, culvert-wrap --help --all
 export const HELP_AFTER = `
 Files:
   ~/.config/culvert-wrap/config.toml     accounts and capacity; references to credentials, never credentials;
+                                         [tools.wrangler] failover = true lets the next account take over where another one is
+                                         another set of things; prefer = "accounts" or "own" says whether an exported
+                                         credential, a profile or an account comes first;
                                          with a pool, identity = "team-a" in [[accounts]] names an account on all machines
   ~/.config/culvert-wrap/providers.toml  your catalog entries, which override the shipped ones key by key
   ~/.config/culvert-wrap/secrets/        credentials stored with --file, readable by you only
@@ -40,6 +43,8 @@ Files:
 Environment:
   CULVERT_WRAP_ACCOUNT  the first account: team-b, or firecrawl=team-b,npm=ci for each tool; others take over when the
                         provider reports a limit or refuses it, and nothing runs when it can't be used at all
+  VERCEL_TOKEN, …       an exported credential, a profile, or another host is named in a line: where an account is a set of
+                        things (explain says so) and at another host the command runs as it is, elsewhere accounts are used
   CULVERT_WRAP_BYPASS   set to 1, a shim runs the original without an account; 0, no, off and false change nothing
 
 Exit status:
@@ -49,7 +54,7 @@ Exit status:
   3   status --check: something is low
   65  wrong data
   66  something is missing
-  69  no account can be used, or the pool can't be reached
+  69  no account can be used, the provider refused it where another one is another set of things, or the pool can't be reached
   73  a file could not be written
   75  the command was queued
   77  permission denied

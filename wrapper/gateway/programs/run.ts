@@ -19,6 +19,7 @@ import { variablesFor } from './variables.ts';
 export async function runBehindGateway(cli: string, command: readonly string[], context: Context): Promise<End> {
   const plan = await loadPlan(cli, context);
   const http = httpOf(plan);
+  const usable = reportNoAccount(plan);
   const placeholder = newPlaceholder(http);
   const name = `serve -- ${basename(command[0]!)}`;
   const gateway = await startGateway(cli, context, { placeholder, name });
@@ -38,9 +39,19 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
     return end;
   } finally {
     await gateway.close();
-    if (http.in_code.length > 0 && requestsOf(name, cli, context) === before)
+    if (usable && http.in_code.length > 0 && requestsOf(name, cli, context) === before)
       say(`${cli}: no request came; the code gives the address: ${http.in_code.join(', or ')}`);
   }
+}
+
+/** Says that every request is going to be refused, where that is so. @returns whether an account can be used */
+export function reportNoAccount({ cli, accounts }: Pick<Plan, 'cli' | 'accounts'>): boolean {
+  const usable = accounts.some(({ enabled }) => enabled);
+  if (!usable)
+    say(
+      `${cli} has no enabled account, so every request is refused; \`culvert-wrap accounts add ${cli} NAME\` adds one`,
+    );
+  return usable;
 }
 
 function requestsOf(name: string, cli: string, { paths }: Pick<Context, 'paths'>): number {
