@@ -74,7 +74,7 @@ async function signRelease(file: string, options: SignOptions, context: Context)
   const pinned = trust.keys.some(({ id }) => id === key.id);
   const expected = { ...(pinned ? { ...trust, threshold: 1 } : { keys: [key] }), now };
   verifySidecar(manifest, bytes, expected);
-  // an installation that does not know of a revocation yet asks for a signer of a higher rank
+  // an installation that has not seen a revocation yet asks for a signer of a higher rank
   const release = verifySidecar(manifest, bytes, { ...expected, revoked: [] });
   writeWhole(out, bytes, { mode: 0o644, replace: true });
   if (options.json) printJson(context, { ok: true, out, ...describeRelease(release) });

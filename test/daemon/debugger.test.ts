@@ -92,7 +92,7 @@ test('no launcher and no unit hands NODE_OPTIONS to a program of the project, an
   for (const name of ['wrap', 'emulator', 'manifest'])
     assert.equal(await ask(make('node.in', name), 'x'), `got <> ${options}`, name);
   assert.match(fs.readFileSync('data/culvert.service.in', 'utf8'), /^UnsetEnvironment=NODE_OPTIONS$/m);
-  // what a user runs is not ours
+  // the command line before a program of the user
   fs.writeFileSync(node, '#!/bin/sh\necho "got <$NODE_OPTIONS>"; exit 1\n', { mode: 0o755 });
   assert.equal(await ask(culvert, 'run', '--tunnel-only', 'true'), 'got <>');
 });

@@ -117,7 +117,7 @@ function checkModes(files: string[]): Finding[] {
     .map(file => ({ level: 'warning' as const, what: `others can read ${file}`, fix: `chmod go= ${file}` }));
 }
 
-/** Whoever changes these files decides what is started with which account. */
+/** Files that decide which program is started with which account. */
 function checkWriters(files: string[]): Finding[] {
   return files.filter(isWritableByOthers).map(file => ({
     level: 'problem' as const,

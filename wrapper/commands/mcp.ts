@@ -93,7 +93,7 @@ async function answerFor(possible: readonly FileChange[], put: boolean, options:
   const own = possible.filter(({ isShared }) => !put || !isShared);
   const isWanted = options.yes === true || (own.length > 0 && canAsk && (await confirm('Change it? [y/N] ')));
   const servers = new Set(options.server);
-  // whoever wrote the file of a project chose what each of its servers starts
+  // the authors of a project chose the program of each of its servers
   for (const { file, servers: foreign } of put ? possible.filter(({ isShared }) => isShared) : []) {
     for (const each of foreign.filter(({ server }) => !servers.has(server))) {
       const tool = 'cli' in each ? each.cli : each.tool;

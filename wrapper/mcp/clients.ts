@@ -59,7 +59,7 @@ export interface Wanted {
   /** Replacement of a key, or of a reference, in an entry of this file; `undefined` where it stays. */
   swapKey: (text: string, cli: string, place?: readonly string[]) => string | undefined;
   originals: Originals;
-  /** Whether a server in the file of a project gets accounts: whoever wrote that file chose what it starts. */
+  /** True if a server in the file of a project gets accounts: the authors of the project chose its program. */
   isAllowed(server: string): boolean;
 }
 

@@ -17,7 +17,7 @@ export interface Message {
 
 /** Longer lines are not parsed, which would take up to 48 times their size. */
 const PARSED_BYTES = 1024 * 1024;
-/** Where the SDKs write the id of an answer: before the result, or as the last word. */
+/** Places of an answer's id in the lines of the SDKs: before the result, or at the end. */
 const ID_FIRST = /^\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{1,100}")[,}]/;
 const ID_LAST = /,"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{1,100}")\}\s*$/;
 const ID_BYTES = 200;

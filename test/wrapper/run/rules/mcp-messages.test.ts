@@ -17,7 +17,7 @@ const LINES: readonly [line: string, id: string | number | undefined][] = [
   [NESTED, undefined],
 ];
 
-test('of a line over 1 MiB a server has only the id read', () => {
+test('a line of a server over 1 MiB has only its id read', () => {
   for (const [line, id] of LINES) {
     const messages = readFromServer(Buffer.from(line));
     const what = line.slice(0, 40);
