@@ -80,6 +80,8 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
     const networks = await follower.follow(reading, how);
     if (!monitor) return networks;
     state.set('networks', networks);
+    // a mere look sends nothing
+    if (how?.asks === false) return networks;
     const { gateways, hasSilentBeacon } = follower.lacks();
     for (const gateway of gateways) greet(gateway);
     if (gateways.length > 0 || hasSilentBeacon) repeat();

@@ -25,6 +25,8 @@ test('a gateway that a rule could be for is asked for, three times at most for e
   assert.deepEqual(greeted, [], 'no rule names a gateway');
   await networks().set({ document: '[[network]]\nname = "own"\ngateway = "02:00:00:00:00:01"\nwarp = "connect"\n' });
   await until(() => greeted.length === 3);
+  await networks().read();
+  assert.equal(greeted.length, 3, 'not for a mere look');
   await go({ ...unknown, gatewayHardware: '02:00:00:00:00:01' });
   assert.deepEqual([greeted.length, state.snapshot().networks?.decision.links[0]?.rule], [3, 'own']);
 });
