@@ -413,7 +413,8 @@ export const endpoints = {
     problems: ['nothing-pending', 'state-not-writable'],
   },
   'POST /api/doctor': {
-    summary: 'Run the checks; each result also comes as a `doctor` event. Nothing leaves this machine without `online`',
+    summary:
+      'Run the checks; each result also comes as a `doctor` event, but to no device that was paired to read only. Nothing leaves this machine without `online`',
     body: d.DoctorRequest,
     response: d.DoctorReport,
     problems: ['not-found'],

@@ -19,6 +19,8 @@ interface Wanted {
   brief: boolean;
   /** Nothing comes while nothing happens: the client needs no sign that the daemon still runs. */
   quiet: boolean;
+  /** A device that was paired to read only: results of checks, which can have the whole text of a file, do not come. */
+  readsOnly: boolean;
 }
 
 export interface EventStreams {
@@ -100,7 +102,7 @@ export function createEventStreams(
   }
 
   return {
-    async open(request, response, { only, brief, quiet }) {
+    async open(request, response, { only, brief, quiet, readsOnly }) {
       const { socket } = request;
       if (clients.size >= limits.streams)
         throw new Problem('busy', message('%d event streams are open, and no more are allowed.', limits.streams), {
@@ -111,7 +113,7 @@ export function createEventStreams(
         brief,
         quiet,
         restricted: only !== null,
-        wants: event => only === null || only.has(event),
+        wants: event => (only === null || only.has(event)) && !(readsOnly && event === 'doctor'),
       };
       response.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',

@@ -1,5 +1,6 @@
 // Decides, from method, target, headers and connection, whether a request is admitted. Pure; the order of the checks is
 // part of the contract.
+import type { IncomingMessage } from 'node:http';
 import { bodyLimit } from '../api/limits.ts';
 import type { ProblemCode } from '../api/schema.ts';
 import { Problem } from '../problem.ts';
@@ -134,6 +135,11 @@ export function remoteRights(
   { token, rightsOf }: RemoteAccess,
 ): Rights | null {
   return token(/^Bearer (\S+)$/.exec(authorization ?? '')?.[1] ?? '') ? 'manage' : rightsOf(cookie);
+}
+
+/** Rights of a request that the guard has admitted, so that none mean that it is about to be paired. */
+export function rightsOf({ headers }: Pick<IncomingMessage, 'headers'>, via: Via): Rights {
+  return via.kind === 'remote' ? (remoteRights(headers, via.access) ?? 'read') : 'manage';
 }
 
 /** True for a path that the API answers, and not the browser page. */

@@ -5,7 +5,7 @@ import type { Assets } from './assets.ts';
 import { cachedResponses } from './cached-responses.ts';
 import type { Connection } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
-import { CLOSING, checkRequest, isApi, type RequestInfo, type Via } from './guard.ts';
+import { CLOSING, checkRequest, isApi, type RequestInfo, rightsOf, type Via } from './guard.ts';
 import type { Daemon } from './handlers.ts';
 import { INTERNAL_ERROR, refuse, refuseRaw } from './refusals.ts';
 import type { RoutedHandler } from './server.ts';
@@ -46,8 +46,11 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
     if (request.method === 'GET') {
       if (answeredFromCache(request, response)) return;
       // the two that clients of ours open, without the router and its schemas
-      if (request.url === '/api/events') return openStream(request, response, streams, false);
-      if (request.url === BRIEF_STREAM) return openStream(request, response, streams, true);
+      const brief = request.url === BRIEF_STREAM;
+      if (brief || request.url === '/api/events') {
+        const readsOnly = rightsOf(request, via) === 'read';
+        return openStream(request, response, streams, { brief, readsOnly });
+      }
     }
     koa ??= import('./server.ts').then(({ createServer }) => createServer(daemon, streams));
     koa
@@ -100,8 +103,13 @@ export function requestInfo({ method = '', url = '', rawHeaders }: IncomingMessa
   return { method, target: url, rawHeaders, via };
 }
 
-function openStream(request: IncomingMessage, response: ServerResponse, streams: EventStreams, brief: boolean): void {
-  streams.open(request, response, { only: null, brief, quiet: false }).catch(error => {
+function openStream(
+  request: IncomingMessage,
+  response: ServerResponse,
+  streams: EventStreams,
+  wanted: { brief: boolean; readsOnly: boolean },
+): void {
+  streams.open(request, response, { only: null, quiet: false, ...wanted }).catch(error => {
     if (error instanceof Problem) refuse(request, response, error);
     else throw error;
   });

@@ -14,7 +14,7 @@ import { printable } from '../system/printable.ts';
 import { parseBody, readBody } from './body.ts';
 import { etagMatches, etagOf } from './etag.ts';
 import type { EventStreams } from './event-streams.ts';
-import { remoteRights, type Via } from './guard.ts';
+import { rightsOf, type Via } from './guard.ts';
 import { type Client, type Daemon, type Handlers, handlers } from './handlers.ts';
 
 z.config(en());
@@ -50,7 +50,8 @@ export function createServer(daemon: Daemon, streams: EventStreams): RoutedHandl
     if (ctx.method === 'HEAD') return next(); // the length of a stream is not known
     const { only, brief, quiet } = queryOf(ctx, endpoints['GET /api/events']) as QueryOf<'GET /api/events'>;
     const names = only === undefined ? null : new Set(only.split(','));
-    await streams.open(ctx.req, ctx.res, { only: names, brief: brief === '1', quiet: quiet === '1' });
+    const readsOnly = rightsOf(ctx.req, vias.get(ctx.req)!) === 'read';
+    await streams.open(ctx.req, ctx.res, { only: names, brief: brief === '1', quiet: quiet === '1', readsOnly });
     ctx.respond = false;
     if (names?.has('accounts')) await followAccounts(daemon, ctx.req.socket);
   });
@@ -97,8 +98,7 @@ function clientOf(ctx: Context, via: Via): Client {
   return {
     address: remote ? via.from : '127.0.0.1',
     remote,
-    // the guard has admitted it, so that no rights mean it is about to be paired
-    rights: remote ? (remoteRights(ctx.req.headers, via.access) ?? 'read') : 'manage',
+    rights: rightsOf(ctx.req, via),
     setCookie: value => ctx.set('set-cookie', remote && isEncrypted(via) ? `${value}; Secure` : value),
   };
 }

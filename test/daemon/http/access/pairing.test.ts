@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createPairing, type PairingOptions } from '../../../../daemon/http/access/pairing.ts';
 import { open, raw, request, startListeners } from '../../../support/daemon/listeners.ts';
+import { until } from '../../../support/until.ts';
 
 function pairingIn(t: TestContext, options: Partial<PairingOptions> = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-pairing-'));
@@ -153,6 +154,36 @@ test('a paired device reads; only one that was paired to manage changes things',
   assert.deepEqual(performed, []);
   assert.equal((await ask('POST /api/action', manager, { action: 'connect' })).status, 200);
   assert.deepEqual(performed, [['connect', undefined]]);
+});
+
+test('a device that reads gets no results of checks, which can hold a file, in any kind of stream', async t => {
+  const remote = await startRemote(t);
+  if (!remote) return t.skip('this machine has no address beyond loopback');
+  const { pair, port, address, host, daemon } = remote;
+  const [reader, manager] = [await pair(false), await pair(true)];
+  const published = { running: false, completed: 1, total: 1, result: null, undo: null };
+  const revision = String(daemon.state.snapshot().revision);
+  const streams = ['', '?brief=1', '?only=doctor,history'].map(query => `GET /api/events${query}`);
+  const received = [reader, manager].flatMap(cookie =>
+    // from now on, and after a gap
+    [{}, { 'last-event-id': revision }].flatMap(headers =>
+      streams.map(line => {
+        const socket = open({ port, host: address });
+        let text = '';
+        socket.on('data', data => {
+          text += data;
+        });
+        socket.write(request(line, host, { cookie, ...headers }));
+        return { cookie, line, text: () => text };
+      }),
+    ),
+  );
+  await until(() => received.every(({ text }) => text().includes('retry:')));
+  daemon.state.publish('doctor', published);
+  daemon.state.publish('history', { at: '2026-01-01T00:00:00.000Z' } as never);
+  await until(() => received.every(({ text }) => text().includes('event: history')));
+  for (const { cookie, line, text } of received)
+    assert.equal(text().includes('event: doctor'), cookie === manager, line);
 });
 
 test('devices are paired, listed and revoked on this machine only', async t => {
