@@ -166,7 +166,7 @@ test('a device that reads gets no results of checks, which can hold a file, in a
   const streams = ['', '?brief=1', '?only=doctor,history'].map(query => `GET /api/events${query}`);
   const received = [reader, manager].flatMap(cookie =>
     // from now on, and after a gap
-    [{}, { 'last-event-id': revision }].flatMap(headers =>
+    ([{}, { 'last-event-id': revision }] as Record<string, string>[]).flatMap(headers =>
       streams.map(line => {
         const socket = open({ port, host: address });
         let text = '';
