@@ -14,15 +14,26 @@ const words = (error: unknown) => {
 const failed = (code: string, message = `getaddrinfo ${code} ${PLACE}`) => Object.assign(new Error(message), { code });
 
 const CODES = [
-  ...['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENETUNREACH'],
-  ...['EHOSTUNREACH', 'ENETDOWN', 'EADDRNOTAVAIL', 'EACCES', 'EPERM', 'EPROTO', 'HPE_INVALID_CONSTANT'],
-  ...[
-    'CERT_HAS_EXPIRED',
-    'SELF_SIGNED_CERT_IN_CHAIN',
-    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-    'ERR_TLS_CERT_ALTNAME_INVALID',
-  ],
-  ...['ERR_SSL_WRONG_VERSION_NUMBER'],
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EAI_FAIL',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+  'EACCES',
+  'EPERM',
+  'EPROTO',
+  'HPE_INVALID_CONSTANT',
+  'CERT_HAS_EXPIRED',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_SSL_WRONG_VERSION_NUMBER',
 ];
 
 test('each code of a connection has a sentence with the name of the place, and without words of Node', () => {

@@ -277,7 +277,10 @@ test('lists what was blocked: program, destination, count and rule', async t => 
   lists.push(list, list);
   const { stdout } = await culvert(home, ['killswitch', 'blocked']);
   assert.match(stdout, /^LAST +PROGRAM +TO +PACKETS +SINCE +RULE\n/);
-  assert.match(stdout, /^2020-02-29 07:02:00 +org\.example\.Mail +203\.0\.113\.5:993 \(TCP\) +3 +2020-02-29 07:01:00 +kill switch\n/m);
+  assert.match(
+    stdout,
+    /^2020-02-29 07:02:00 +org\.example\.Mail +203\.0\.113\.5:993 \(TCP\) +3 +2020-02-29 07:01:00 +kill switch\n/m,
+  );
   assert.match(stdout, / curl.* +\[2001:db8::1\]:993 \(TCP\) +1 .* this program uses the tunnel only\n/);
   assert.doesNotMatch(stdout, /\x1b/);
   assert.match(
