@@ -28,7 +28,7 @@ export interface Site {
 export interface Authority {
   pem: string;
   fingerprint: string;
-  /** Starts a server with a certificate of this authority. @param answer in the place of a 401 */
+  /** Starts a server with a certificate of this authority. @param answer in the place of a 404 */
   serve(answer?: RequestListener): Promise<Site>;
 }
 
@@ -78,7 +78,7 @@ export function authority(
   return {
     pem,
     fingerprint,
-    async serve(answer = askForPassword) {
+    async serve(answer = notFound) {
       openssl(
         'req',
         '-x509',
@@ -125,8 +125,10 @@ export function authority(
 }
 
 /** A client that has credentials for the site sends them then. */
-const askForPassword: RequestListener = (_, reply) =>
+export const askForPassword: RequestListener = (_, reply) =>
   void reply.writeHead(401, { 'www-authenticate': 'Basic realm="site"', connection: 'close' }).end();
+
+const notFound: RequestListener = (_, reply) => void reply.writeHead(404, { connection: 'close' }).end();
 
 /** A home, and a directory that stands for `/`. */
 export function machine(t: Ends, more: NodeJS.ProcessEnv = {}) {
