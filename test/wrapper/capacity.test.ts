@@ -169,7 +169,7 @@ test('a usage endpoint that is down or silent does not stop a command', async t 
 
 test('quota rests until the period that the provider named ends', async t => {
   const resets = new Date(Date.now() + 5 * 86_400_000).toISOString();
-  const api = await fakeApi(t, { bad1: { remaining: 3, limit: 10, resets }, k2: { remaining: 5, limit: 10 } });
+  const api = await fakeApi(t, { bad1: { remaining: 0, limit: 10, resets }, k2: { remaining: 5, limit: 10 } });
   const box = setUp(t, { a: 'bad1', b: 'k2' }, '', api.url);
   await box.wrap(['status', 'fake']);
   assert.match((await box.run('fake', ['x'])).stderr, /quota, paused for 5 d/);

@@ -72,7 +72,7 @@ export async function doctor(
   if (problems > 0) process.exitCode = EXIT.failure;
 }
 
-/** Looks at the variables by which culvert-wrap reaches providers. Their values may hold a login. */
+/** Checks the variables by which culvert-wrap reaches providers. Their values may hold a login. */
 function checkWayOut({ env }: Context): Finding[] {
   const unreadable = unreadableAuthorities(callerEnvironment(env)).map(
     (name): Finding => ({

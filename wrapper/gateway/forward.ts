@@ -233,7 +233,7 @@ async function endWithout(error: NoAnswer, work: Work): Promise<void> {
   if (error instanceof BrokenAnswer)
     return deny(res, 502, `The provider gave a broken answer: ${error.message}.`, mayBeBilled);
   const { provider } = route.plan;
-  // where no other account may take over, the program decides, as it would without a gateway
+  // an account that is only selected: the program decides, as it would without a gateway
   if (mayBeBilled && provider.accounts === 'one-per-person') return void res.destroy();
   deny(res, error.wasSent ? 500 : 502, `The provider gave no answer: ${error.message}`, mayBeBilled);
 }

@@ -61,7 +61,7 @@ interface Parts {
   careful: boolean;
 }
 
-/** What follows a refusal. */
+/** Consequences of a refusal. */
 export interface Refusal {
   /** Another account may help. */
   more: boolean;
@@ -253,7 +253,7 @@ export class Turn {
     journal.store();
   }
 
-  /** The request has waited for an account, and begins anew. */
+  /** The request has waited for an account, and begins again. */
   waited(): void {
     this.#failures.length = 0;
     this.#tooLarge.length = 0;

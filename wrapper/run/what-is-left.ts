@@ -17,7 +17,7 @@ interface Asking {
 /**
  * Units that an account has left although it was refused for its quota: as the refusal says, or else the provider's usage endpoint.
  * @param own the account's credentials, resolved
- * @returns `undefined` where nothing is left, or nobody knows
+ * @returns `undefined` where nothing is left, or that is not known
  */
 export async function leftDespite(
   verdict: Retry,

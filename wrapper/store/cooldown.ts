@@ -10,7 +10,7 @@ export type NamedCooldown =
   | { until: 'elapsed'; ms: number }
   | { until: 'time'; at: number };
 
-/** What the end of an attempt means. */
+/** Meaning of the end of an attempt. */
 export type Verdict =
   | { kind: 'success' }
   | {
@@ -31,7 +31,7 @@ export type Verdict =
   | {
       kind: 'final';
       class: 'usage' | 'other';
-      /** What it means, of the catalog. */
+      /** Meaning for a person, as the catalog writes it. */
       note?: string;
     };
 

@@ -164,7 +164,7 @@ function withoutOld(jobs: CliState['jobs']): CliState['jobs'] {
   const entries = Object.entries(jobs);
   if (entries.length <= FEW_JOBS) return jobs;
   const now = Date.now();
-  // of a time in the future nothing else is old
+  // a time in the future would make all others old
   const newest = entries.reduce((at, [, job]) => (job.at > now ? at : Math.max(at, job.at)), 0);
   const isRequest = ([id]: [string, unknown]) => id.startsWith(REQUEST);
   const since = (ms: number) => (entry: (typeof entries)[number]) => newest - entry[1].at <= ms;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 
 /** A refusal, where it comes in, and what it means for the account. */
 export interface RefusalCase {
-  /** Where the text was found: a thread, a page of documentation, or a recording of this project. */
+  /** Source of the text: a thread, a page of documentation, or a recording of this project. */
   source: string;
   cli: string;
   /** An answer to the gateway, the end of a wrapped command, or the error of an MCP server. */
@@ -503,7 +503,7 @@ export const REFUSALS: readonly RefusalCase[] = [
     { message: 'Quota Exceeded' },
     { means: 'quota', pause: H },
   ),
-  // answers of somebody in between
+  // answers of a proxy, a gate or a page in between
   ...[401, 402, 403, 429].map(status =>
     answer(
       'a login page of a network',
@@ -535,7 +535,7 @@ export const REFUSALS: readonly RefusalCase[] = [
     means: 'auth',
     pause: H,
   }),
-  // times that are none
+  // times that say nothing
   ...(
     [
       ['-1', M],

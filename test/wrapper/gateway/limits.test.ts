@@ -1,4 +1,4 @@
-// Limits behind a gateway: what the program is told about retries, which accounts are paused, and for how long.
+// Limits behind a gateway: what a program reads about retries, which accounts are paused, and for how long.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import type { OutgoingHttpHeaders } from 'node:http';
@@ -45,7 +45,7 @@ const TOLD: [what: string, status: number, given: OutgoingHttpHeaders, told: [st
 ];
 
 for (const [what, status, given, told] of TOLD)
-  test(`after ${what} of all accounts, programs are told no more than the provider said`, async t => {
+  test(`after ${what} of all accounts, programs read no more than the provider said`, async t => {
     const { ask, calls } = await setUp(t, (_key, _req, res) => {
       for (const [name, value] of Object.entries(given)) res.setHeader(name, value!);
       json(res, status, {});
@@ -99,7 +99,7 @@ test('a request does not wait longer than that', async t => {
 });
 
 for (const status of [401, 402, 403, 429])
-  test(`a page in the place of an answer with status ${status} pauses nobody`, async t => {
+  test(`a page in the place of an answer with status ${status} pauses no account`, async t => {
     const { ask, box, calls, gateway } = await setUp(t, (_key, _req, res) => {
       res.writeHead(status, { 'content-type': 'text/html' }).end('<!DOCTYPE html><title>Sign in</title>');
     });
@@ -129,7 +129,7 @@ test('a refused key is asked about again after an hour, and then rests until it 
   );
 });
 
-test('a pause that began in the future is none', async t => {
+test('a pause that began in the future does not count', async t => {
   const { ask, box, calls } = await setUp(t, (_key, _req, res) => json(res, 200, {}));
   const later = Date.now() + 1_000 * HOUR;
   updateState(contextOf(box).paths, 'fake', state => {
@@ -140,7 +140,7 @@ test('a pause that began in the future is none', async t => {
   assert.deepEqual(calls, ['real-a GET /scrape']);
 });
 
-test('a job that is larger than what an account has left goes to another one, and pauses nobody', async t => {
+test('a job that is larger than what an account has left goes to another one, and pauses no account', async t => {
   const { ask, box, calls, gateway } = await openShipped(t, 'firecrawl', AB, (key, req, res) => {
     if (req.url?.startsWith('/usage'))
       return json(res, 200, { data: { remainingCredits: 98_000, planCredits: 100_000 } });
@@ -167,7 +167,7 @@ test('unusual activity ends the request with the first account', async t => {
   assert.deepEqual({ ...stateOf(box, 'elevenlabs').resting }, {});
 });
 
-test('a stream of events that begins with an error is no success, and the kinds of failures are told apart', async t => {
+test('a stream of events that begins with an error is no success, and the kinds of failures are counted apart', async t => {
   const { ask, box, gateway } = await setUp(t, (_key, req, res) => {
     if (req.url === '/quota') return json(res, 429, { error: { code: 'insufficient_quota' } });
     res.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -1,4 +1,4 @@
-// Failures after which no other account is tried: they are understood, and a person is told why.
+// Failures after which no other account is tried: they are understood, and a person reads why.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { sandbox } from '../../support/wrapper/sandbox.ts';
 
 const AB = { a: 'key-a', b: 'key-b' };
 
-test('a limit of a tool whose accounts are only selected is told with its end, and no other account runs', async t => {
+test('a limit of a tool whose accounts are only selected is reported with its end, and no other account runs', async t => {
   const box = sandbox(t);
   const log = join(box.home, 'log');
   const words = 'GraphQL: API rate limit already exceeded for user ID 0.';
@@ -28,7 +28,7 @@ test('a limit of a tool whose accounts are only selected is told with its end, a
   assert.match((await box.wrap(['accounts', 'list'])).stdout, /rate/);
 });
 
-/** What the provider says about the key, the accounts that run then, and what a person reads. */
+/** Answer of the provider about the key, the accounts that run then, and what a person reads. */
 const ASKED: [what: string, status: number, body: object, ran: string, words: RegExp][] = [
   [
     'that the key works',

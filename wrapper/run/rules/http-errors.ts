@@ -105,7 +105,7 @@ export function isForeign({ status, body, headers }: Seen, { key_scheme }: Pick<
   );
 }
 
-/** A provider refuses a key with a document, or without a body; other words are those of somebody in between. */
+/** A provider refuses a key with a document, or without a body; other words are those of a proxy or a filter in between. */
 function isOwnForm(body: string, document: unknown): boolean {
   return body.trim() === '' || document !== undefined || /^\s*<\?xml\b/.test(body);
 }

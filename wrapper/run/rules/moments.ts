@@ -1,6 +1,6 @@
 // Reads the times that providers state, in whatever form: the one reader for headers, bodies, texts and usage endpoints. Pure.
 
-/** How long to wait, in milliseconds, or until when, in milliseconds since the epoch. */
+/** Wait in milliseconds, or its end in milliseconds since the epoch. */
 export type Moment = { until: 'elapsed'; ms: number } | { until: 'time'; at: number };
 
 const UNIT = '(?:ns|us|µs|μs|ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)';
@@ -37,7 +37,7 @@ const MS: [RegExp, number][] = [
 /**
  * Reads a time: seconds (`23`, `1.5`), a duration (`2s`, `1m30s`, `20ms`), a date (RFC 9110 or ISO 8601), or seconds or milliseconds
  * since the epoch.
- * @returns `undefined` for what is none, and for zero and below
+ * @returns `undefined` for any other text, and for zero and below
  */
 export function readMoment(value: unknown): Moment | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return ofNumber(value);

@@ -27,7 +27,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /** Time for a proxy to open a tunnel. */
 const TUNNEL_MS = 30_000;
 
-/** How a request for an address begins. */
+/** Beginning of a request for an address. */
 export interface Way {
   options: Pick<RequestOptions, 'protocol' | 'hostname' | 'port' | 'agent'>;
   /** Put before the path: a proxy without a tunnel is asked for the whole address. */
@@ -137,7 +137,7 @@ const contexts = new Map<string, SecureContext>();
  * Trust in the authorities of `NODE_EXTRA_CA_CERTS`, `SSL_CERT_FILE` and `SSL_CERT_DIR` besides those of Node. Files that can't be read
  * are left out, as Node does. They are read with the first connection: Node itself would read them with each start.
  */
-export function trustOf(env: NodeJS.ProcessEnv): Trust {
+function trustOf(env: NodeJS.ProcessEnv): Trust {
   const files = authorityFiles(env);
   if (files.length === 0) return {};
   const key = files.map(file => `${file}:${statSync(file, { throwIfNoEntry: false })?.mtimeMs}`).join('\n');

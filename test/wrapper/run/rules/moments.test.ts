@@ -6,7 +6,7 @@ import { momentInText, readMoment, waitUntil } from '../../../../wrapper/run/rul
 const NOW = Date.parse('2026-11-28T12:00:00Z');
 const [S, M, H, D] = [1_000, 60_000, 3_600_000, 86_400_000];
 
-/** What a provider states, and the wait in milliseconds from `NOW` on; `undefined`: it names no time. */
+/** Statement of a provider, and the wait in milliseconds from `NOW` on; `undefined`: it names no time. */
 const STATED: [string | number | boolean | null | undefined, number | undefined][] = [
   ['23', 23 * S],
   [23, 23 * S],

@@ -79,7 +79,7 @@ async function throughGateway(t: TestContext, env: Env, headers: Env = {}) {
   return http.request(`${gateway.url}/x`, { headers: { authorization: 'Bearer fk-1', ...headers } }).end();
 }
 
-/** What connects to a provider, and whether it got there. */
+/** Parts of the wrapper that connect to a provider; each reports whether it got there. */
 const MAKERS: Record<string, (t: TestContext, env: Env) => Promise<boolean>> = {
   'a question for what is left': async (_t, env) =>
     (await queryUsage(entry, { KEY: 'real-a', ...callerEnvironment(env) }, 0))!.ok,
