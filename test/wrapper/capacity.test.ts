@@ -172,5 +172,6 @@ test('quota rests until the period that the provider named ends', async t => {
   const api = await fakeApi(t, { bad1: { remaining: 0, limit: 10, resets }, k2: { remaining: 5, limit: 10 } });
   const box = setUp(t, { a: 'bad1', b: 'k2' }, '', api.url);
   await box.wrap(['status', 'fake']);
-  assert.match((await box.run('fake', ['x'])).stderr, /quota, paused for 5 d/);
+  const named = { env: { CULVERT_WRAP_ACCOUNT: 'a' } };
+  assert.match((await box.run('fake', ['x'], named)).stderr, /quota, paused for 5 d/);
 });
