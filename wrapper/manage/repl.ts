@@ -1,7 +1,8 @@
 // Replaces a CLI's own prompt: the upstream can't restart itself after a limit, so each line runs with failover.
 import * as readline from 'node:readline';
 import { isatty } from 'node:tty';
-import type { Context, End } from '../context.ts';
+import type { Context, End, Invocation } from '../context.ts';
+import { rulingFor } from '../run/accounts/select-account.ts';
 import { failover } from '../run/failover.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { loadPlan } from '../run/load-plan.ts';
@@ -124,17 +125,25 @@ async function runLine(words: string[], plan: Plan, original: string, context: C
     } else if (invocation.passthrough || invocation.ownCredential)
       noteInterrupt(context, await passThrough(original, words, context, plan));
     else {
-      // From a pipe, what follows are further lines and not the upstream's input.
-      const stdin = isatty(0) ? undefined : noStdin;
-      noteInterrupt(
-        context,
-        await failover({ plan, original, invocation, context: { ...context, staysAlive: true }, stdin }),
-      );
+      noteInterrupt(context, await runWithAccount(invocation, plan, original, context));
     }
   } catch (error) {
     if (!(error instanceof WrapError)) throw error;
     say(error.message);
   }
+}
+
+/** Runs a line with an account, unless the line itself names another host, profile or the like. */
+async function runWithAccount(invocation: Invocation, plan: Plan, original: string, context: Context): Promise<End> {
+  // the variables were named when the prompt began
+  const { HOME, CULVERT_WRAP_ACCOUNT } = context.env;
+  const ruling = await rulingFor(plan, invocation, { ...context, env: { HOME, CULVERT_WRAP_ACCOUNT } });
+  if (ruling) say(ruling.line);
+  if (ruling?.runs === 'original') return passThrough(original, invocation.args, context, plan);
+  // From a pipe, what follows are further lines and not the upstream's input.
+  const stdin = isatty(0) ? undefined : noStdin;
+  const own = { ...context, staysAlive: true };
+  return failover({ plan, original, invocation, context: own, stdin, ownChoice: ruling?.choice });
 }
 
 /** Counts an upstream's end by Ctrl-C as the prompt's own: the same signal to this process may be handled later. */

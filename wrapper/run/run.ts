@@ -1,13 +1,12 @@
 // Runs a shimmed command with accounts, or the original unchanged. A named account is used, or nothing runs.
 import { existsSync } from 'node:fs';
-import type { Context, End, Invocation } from '../context.ts';
+import type { Context, End } from '../context.ts';
 import { type Why, writeAudit } from '../store/audit.ts';
 import { hiddenPaths, type Paths } from '../store/paths.ts';
 import { hadAccounts, type Plan, readLastPlan } from '../store/plan.ts';
 import { readState } from '../store/state.ts';
 import { EXIT, reason, say, WrapError } from '../system/errors.ts';
-import { type OwnChoice, ownChoice, type Ruling, ruleOn } from './accounts/own-choice.ts';
-import { chooseAccount, isNested, namedAccount } from './accounts/select-account.ts';
+import { chooseAccount, isNested, namedAccount, rulingFor } from './accounts/select-account.ts';
 import { failover } from './failover.ts';
 import { readInvocation } from './invocation.ts';
 import { loadPlan } from './load-plan.ts';
@@ -66,8 +65,7 @@ async function runPlan(plan: Plan, command: Command): Promise<End> {
     if (usable) say(`${plan.cli}: a credential is given, so the command runs as it is, without an account`);
     return runOriginal(command, 'own-credential', plan);
   }
-  const own = usable ? ownChoice(plan, args, context.env) : undefined;
-  const ruling = own && (await rulingFor(own, plan, invocation, context));
+  const ruling = await rulingFor(plan, invocation, context);
   if (ruling) say(ruling.line);
   if (ruling?.runs === 'original') return runOriginal(command, ruling.why, plan, ruling.choice);
   const repl = plan.provider.line_repl;
@@ -80,12 +78,6 @@ async function runPlan(plan: Plan, command: Command): Promise<End> {
   const cause = lostSession ?? (!notice && plan.accounts.length > 0 && 'all accounts are disabled');
   if (cause) say(`${plan.cli}: ${cause}; running ${plan.cli} without an account`);
   return runOriginal(command, 'no-account', plan);
-}
-
-/** Whose account counts, where the user chose without culvert-wrap. */
-async function rulingFor(own: OwnChoice, plan: Plan, invocation: Invocation, context: Context): Promise<Ruling> {
-  const { choice } = await chooseAccount(plan, invocation, readState(context.paths, plan.cli), context);
-  return ruleOn(own, choice, plan);
 }
 
 /** Runs what needs no account. A login of the CLI itself looks like a success, and changes nothing for the commands after it. */

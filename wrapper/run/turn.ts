@@ -1,5 +1,6 @@
 // Gives requests an account, and the next one after a limit: with the chooser, cooldowns and audit of a wrapped command.
 import type { Context, Leases } from '../context.ts';
+import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
 import type { CliState } from '../store/state.ts';
 import { reason, say } from '../system/errors.ts';
@@ -269,7 +270,7 @@ export class Turn {
   }
 
   async #take(patient: boolean): Promise<Using | undefined> {
-    const { state, choice, leases, journal, book } = this.#parts;
+    const { state, choice, leases, journal, book, isRequest } = this.#parts;
     const plan = this.#plan;
     const context = this.#context;
     this.#refresh();
@@ -293,7 +294,10 @@ export class Turn {
       const { account } = leased;
       this.#holding.move(account?.name);
       if (!account) continue;
-      const ready = await makeReady(account, { plan, state, context, credentials });
+      const ready =
+        isRequest && bringsAddress(account, plan)
+          ? { ok: false as const, problem: 'it has an address of its own, which no gateway uses' }
+          : await makeReady(account, { plan, state, context, credentials });
       if (!ready.ok) {
         say(`${plan.cli}: skipping account "${account.name}": ${ready.problem}`);
         journal.add({ account: account.name, outcome: 'skipped' });
@@ -334,4 +338,9 @@ export class Turn {
   #refresh(): void {
     Object.assign(this.#parts.state, this.#parts.book.state());
   }
+}
+
+/** Reports whether the credential of an account is for a host that the account itself names: a gateway would send it to the provider's. */
+function bringsAddress({ env }: Account, { provider }: Plan): boolean {
+  return provider.hosts.env.some(name => Object.hasOwn(env, name));
 }

@@ -304,3 +304,21 @@ test('a connection that died while the machine slept is not used', async t => {
   }
   assert.equal(calls.length, 3);
 });
+
+test('an account that brings an address of its own never has its key sent to that of the entry', async t => {
+  const { port, calls } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
+  const box = homeFor(t, port, { own: 'fk-own', b: 'fk-b' }, 'hosts = { env = ["FAKE_URL"] }');
+  const config = path.join(box.config, 'config.toml');
+  const text = fs.readFileSync(config, 'utf8');
+  fs.writeFileSync(
+    config,
+    text.replace(
+      /FAKE_KEY = "([^"]*)#fake_own"/,
+      (all, file) => `${all}, FAKE_URL = "${`file:${file}#URL`.replace('file:file:', 'file:')}"`,
+    ),
+  );
+  fs.appendFileSync(path.join(box.config, 'keys.env'), 'URL=https://self.example\n');
+  const { ask } = await openGateway(t, box);
+  assert.equal((await ask('/search')).status, 200);
+  assert.deepEqual(calls, ['fk-b GET /search']);
+});

@@ -78,3 +78,14 @@ test('Ctrl-C in a pasted line ends the paste, and says what was not run', async 
   assert.equal(exit, 0, screen);
   assert.deepEqual(calls(box), ['one', 'wait', 'five'], screen);
 });
+
+test('a line that names another host runs as it is, and no other line does', async t => {
+  const box = setUp(t, { a: 'k1', b: 'k2' });
+  const file = path.join(box.config, 'providers.toml');
+  fs.appendFileSync(file, PROMPT);
+  fs.appendFileSync(file, '[providers.fake.hosts]\nnames = ["api.fake.example"]\noptions = ["--url"]\n');
+  const lines = 'search --url https://else.example\nsearch two\nexit\n';
+  const { stderr } = await box.run('fake', [], { input: lines });
+  assert.match(stderr, /^culvert-wrap: fake: --url may lead to another host than api\.fake\.example, so [^\n]*\n$/);
+  assert.deepEqual(calls(box), ['search --url https://else.example', 'k1 search two']);
+});

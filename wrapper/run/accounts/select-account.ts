@@ -10,6 +10,7 @@ import { expandHome, readText } from '../../system/files.ts';
 import type { Choice } from '../choose/candidates.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../rules/regex-limit.ts';
+import { ownChoice, type Ruling, ruleOn } from './own-choice.ts';
 
 type Place = Pick<Context, 'env' | 'cwd' | 'paths' | 'load' | 'directoryFile'>;
 
@@ -57,6 +58,22 @@ export async function chooseAccount(
   if (!lost) return chosen;
   const lostSession = `the session ${lost.id} belongs to the account "${lost.account}", which ${whyUnusable(plan, lost.account)}`;
   return { ...chosen, lostSession };
+}
+
+/**
+ * Whose account counts, where the user chose without culvert-wrap; `undefined` where that is not so, or no account is enabled.
+ * @throws WrapError as `chooseAccount` and `ruleOn`
+ */
+export async function rulingFor(
+  plan: Plan,
+  invocation: Pick<Invocation, 'args' | 'command'>,
+  context: Place,
+): Promise<Ruling | undefined> {
+  if (!plan.accounts.some(({ enabled }) => enabled)) return undefined;
+  const own = ownChoice(plan, invocation.args, context.env);
+  if (!own) return undefined;
+  const { choice } = await chooseAccount(plan, invocation, readState(context.paths, plan.cli), context);
+  return ruleOn(own, choice, plan);
 }
 
 /** The account of a trusted directory file, or the default. */
