@@ -10,7 +10,7 @@ import { missing as missingDisplay } from '../support/gnome/desktop.ts';
 
 /** The benchmarks that a run without names takes. */
 const NAMES = /\[ \$# -gt 0 \] \|\| set -- (daemon .+)$/m.exec(readFileSync('culvert-tool', 'utf8'))![1]!.split(' ');
-/** What each needs beyond the built programs. */
+/** Requirements of each beyond the built programs. */
 const NEEDS: Record<string, string | false> = { killswitch: missing, panel: missingDisplay(), tray: missingDisplay() };
 
 const fileOf = (name: string) =>

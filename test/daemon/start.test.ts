@@ -1,4 +1,4 @@
-// Modules that the start of the daemon, and a daemon that nobody asks anything, must not load.
+// Modules that the start of the daemon, and an idle daemon, must not load.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,7 +37,7 @@ test('the daemon starts without what only some requests need', t => {
   );
 });
 
-test('a daemon that nobody asks anything never loads the packages that only answers need', async t => {
+test('an idle daemon never loads the packages that only answers need', async t => {
   const directory = temporary(t);
   const bundle = bundledOnce('daemon');
   const hook = join(directory, 'hook.cjs');

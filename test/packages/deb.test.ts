@@ -121,7 +121,7 @@ describe('the Debian package', { skip: missing && `${missing} is not installed` 
       mount --rbind /dev "$1/root/dev"
       for place in run tmp; do mount -t tmpfs "$place" "$1/root/$place"; done
       exec chroot "$1/root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:"$3" sh -euc "$4"`;
-    // X servers of other tests and apt write below these directories of this machine meanwhile
+    // X servers of other tests and apt write below these directories of this machine at the same time
     const inside = `
       list() { find /usr /etc /var/lib -xdev ! -path '/var/lib/dpkg/*' ! -path '/var/lib/xkb/*' ! -path '/var/lib/apt/*' ! -path '/var/lib/swcatalog/*' ! -path '/usr/share/icons/hicolor/icon-theme.cache' | LC_ALL=C sort; }
       dpkg --purge --force-all culvert culvert-daemon culvert-archive-keyring >/dev/null 2>&1 || true

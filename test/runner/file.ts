@@ -18,7 +18,7 @@ const DRAIN_MS = 500;
 const MAX_OUTPUT = 20_000;
 /** Silent times in a row in which its processes may work: a loop without end is ended as well. */
 const MOST_SILENT = 4;
-/** Part of the time that its processes work in, at least, where others have the machine; looked at for a tenth of a silent time. */
+/** Part of the time that its processes work in, at least, where others have the machine; measured for a tenth of a silent time. */
 const WORKING = 0.01;
 /** The reason that `node:test` gives for a test that `--test-name-pattern` left out. */
 const NOT_SELECTED = 'test name does not match pattern';
@@ -60,7 +60,7 @@ export interface FileOptions {
   stallMs: number;
   /** The bundle that Node starts instead of the file. */
   bundle?: string | undefined;
-  /** Where and when it runs; here and now without it. */
+  /** Place and time in which it runs; here and now without it. */
   setting?: Setting | undefined;
 }
 

@@ -106,7 +106,7 @@ export type McpServer = z.infer<typeof McpServer>;
 const address = z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without a path'));
 
 /**
- * How the user says, besides `inject`, `credentials` and `own_credential`, as whom a command runs: a profile, a directory with a login.
+ * Ways, besides `inject`, `credentials` and `own_credential`, to choose as whom a command runs: a profile, a directory with a login.
  */
 const OwnChoice = z.strictObject({
   env: z._default(z.array(variable), []),
@@ -115,7 +115,7 @@ const OwnChoice = z.strictObject({
   unless: z._default(z.record(variable, z.string()), {}),
 });
 
-/** Where the accounts' credentials may be sent, and how the user names another host. An account may bring such a variable itself. */
+/** Hosts to which the accounts' credentials may be sent, and how the user names another host. An account may bring such a variable itself. */
 const Hosts = z.strictObject({
   /**
    * `api.example.com`, `*.example.com`, and with `http://` before it also without TLS. A word by which the CLI calls these hosts
@@ -247,7 +247,7 @@ export const Provider = z.strictObject({
   /** The provider's terms on several accounts. With `one-per-person` another account is only ever selected. */
   accounts: z._default(z.enum(['allowed', 'per-team', 'one-per-person']), 'allowed'),
   /**
-   * What another account is: another quota for the same work, or a place with other things in it (projects, packages). In a place the
+   * Kind of another account: another quota for the same work, or a place with other things in it (projects, packages). In a place the
    * user's own choice comes before the accounts, and a refused credential leads to no other account.
    */
   account_is: z._default(z.enum(['quota', 'place']), 'quota'),

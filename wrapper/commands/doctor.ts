@@ -57,7 +57,7 @@ export async function doctor(
   } catch (error) {
     all.push(asFinding(error));
   }
-  // what several checks need is reported once
+  // a finding of several checks is reported once
   const findings = all.filter(({ what }, index) => all.findIndex(other => other.what === what) === index);
   const problems = findings.filter(finding => finding.level === 'problem').length;
   const mark = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' };

@@ -128,7 +128,7 @@ export async function runCommands(
   }
 }
 
-/** Commands that look at shims themselves, or whose output a program reads. */
+/** Commands that inspect shims themselves, or whose output a program reads. */
 const SILENT_ON_SHIMS = new Set([
   'doctor',
   'status',

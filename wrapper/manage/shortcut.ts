@@ -51,7 +51,7 @@ export function shortcutFor(
     return undefined;
   const home = quote(`${paths.state}/homes/${cli}/${account.name}`);
   const { accounts: choosing, hosts } = choosingVariables(plan);
-  // what the shell itself can say about: the account comes before one variable
+  // cases that the shell itself can report: the account comes before one variable
   const unused = plan.prefer === 'accounts' && choosing.length === 1 ? choosing[0] : undefined;
   const decisive = [...(unused === undefined ? choosing : []), ...hosts];
   if (![...choosing, ...hosts].every(name => SHELL_NAME.test(name))) return undefined;

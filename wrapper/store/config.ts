@@ -127,7 +127,7 @@ export type Pool = z.infer<typeof Pool>;
 const Tool = z.strictObject({
   /** After a limit or a refused credential the next account takes over. */
   failover: z.optional(z.boolean()),
-  /** What comes first: an exported credential, a profile and the like, or the accounts. */
+  /** Side that comes first: an exported credential, a profile and the like, or the accounts. */
   prefer: z.optional(z.enum(['own', 'accounts'])),
 });
 

@@ -50,7 +50,7 @@ export function createEnabler({ state, settings, say }: FeatureContext, link: Se
     enable,
     /** Loads what both take while this version's files are there: a package may replace them. */
     async prepare(): Promise<void> {
-      await load().catch(() => {}); // whoever needs it reports that
+      await load().catch(() => {}); // a later use reports the failure
     },
     /** Lets the tunnel through where it is now; null if the rules do so already, or nothing is blocked. */
     async followTunnel(): Promise<Report | null> {

@@ -2,7 +2,7 @@
 import type { ActionName, Blocked, ConnectionState, Mode, ProblemCode, Snapshot } from '../../api/schema.ts';
 import { fill, type Translator } from '../translator.ts';
 
-/** What a client has to show: the connection, a step that the user has to do first (`setup`), or no daemon. */
+/** Subject of a client's first page: the connection, a step that the user has to do first (`setup`), or no daemon. */
 export type Look = ConnectionState | 'setup' | 'unavailable';
 
 /** The states of a connection. */

@@ -48,7 +48,7 @@ interface Situation {
   isLong: boolean;
 }
 
-/** What a row of the table says; the rest comes from the state alone. */
+/** Words of a row of the table; the rest comes from the state alone. */
 type Row = Pick<StateWords, 'sentence'> & Partial<Pick<StateWords, 'label' | 'tone' | 'remedy' | 'other' | 'details'>>;
 
 const TABLE: Record<State, (situation: Situation, tr: Translator) => Row> = {

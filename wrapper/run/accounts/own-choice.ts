@@ -22,7 +22,7 @@ type Known = Pick<Plan, 'cli' | 'accounts' | 'prefer'> & {
 };
 
 /**
- * What the user chose for a command, or `undefined`. What a run around this one has set is nobody's choice.
+ * Choice of the user for a command, or `undefined`. Values that an outer run has set are no choice.
  * @param args of the command; nothing after `--` is taken for an option
  * @param env the caller's
  */
@@ -43,7 +43,7 @@ export function ownChoice(plan: Known, args: readonly string[], env: NodeJS.Proc
 }
 
 /**
- * Variables by which the user may choose. The source of an account is none, and neither is the address that an account brings itself:
+ * Variables by which the user may choose. The source of an account does not count, and neither does the address that an account brings itself:
  * that account replaces it.
  */
 export function choosingVariables({ accounts, provider, prefer }: Omit<Known, 'cli'>): {
@@ -54,7 +54,7 @@ export function choosingVariables({ accounts, provider, prefer }: Omit<Known, 'c
   const sources = accounts.flatMap(({ env }) => Object.values(env).filter(source => source.startsWith('env:')));
   const isSource = (name: string) => sources.includes(`env:${name}`);
   const isBrought = (name: string) => accounts.some(({ enabled, env }) => enabled && Object.hasOwn(env, name));
-  // where the accounts come first, only what an account would replace is worth a line
+  // if the accounts come first, only a variable that an account replaces is worth a line
   const further = prefer === 'own' ? credentials : [];
   return {
     accounts: [...new Set([...inject, ...further, ...choice.env])].filter(name => !isSource(name)),

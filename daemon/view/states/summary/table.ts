@@ -21,7 +21,7 @@ export const STATES = [
 export type State = (typeof STATES)[number];
 
 interface Entry {
-  /** Of Windows Glyph List 4, which nearly every font has, for bars and terminals; the shapes are those of the icons. */
+  /** A character of Windows Glyph List 4, which nearly every font has, for bars and terminals; the shapes are those of the icons. */
   sign: string;
   tone: Tone;
 }

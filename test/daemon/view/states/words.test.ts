@@ -69,7 +69,7 @@ function* everyCase(): Iterable<Case> {
             }
 }
 
-/** What each surface says: `name` the state alone, in a few words; `all` with everything around it. */
+/** Words of each surface: `name` the state alone, in a few words; `all` with everything around it. */
 function surfaces(client: ClientState): Record<string, { name: string; all: string }> {
   const snapshot = client.snapshot!;
   const { tunnel, killSwitch, unconfirmed, banners } = describe(client, '1', tr);

@@ -1,4 +1,4 @@
-// What the user chose without culvert-wrap, against accounts: for every variable and option of every shipped entry.
+// Choices that the user made without culvert-wrap, against accounts: for every variable and option of every shipped entry.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
