@@ -151,7 +151,7 @@ test('a tunnel that is off is blocked while the kill switch blocks', () => {
 test('a pause has its end, and can be ended', () => {
   const { State, PauseEnds, StatusText, ToggleAction } = of({ status: { state: 'disconnected' }, changes: [PAUSE] });
   assert.deepEqual([State, PauseEnds, ToggleAction], ['paused', Date.parse('2030-01-01') * 1000, 'connect']);
-  assert.match(StatusText, /^Paused until /);
+  assert.match(StatusText, /^Back on at /);
   assert.equal(of({ status: { state: 'connected' }, changes: [PAUSE] }).PauseEnds, 0);
 });
 
