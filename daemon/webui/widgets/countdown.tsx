@@ -46,8 +46,7 @@ export function CountdownWords() {
   if (!countdown) return null;
   return (
     <p class="countdown">
-      {!countdown.isSaid && <span>{countdown.text} </span>}
-      <TimeLeft span={countdown.span} />
+      <span>{countdown.text}</span> <TimeLeft span={countdown.span} />
     </p>
   );
 }
@@ -70,7 +69,7 @@ export function CountdownButtons() {
   return (
     <div class="buttons">
       {!pause && <CommandButton command={end.command}>{end.label}</CommandButton>}
-      {extend && <CommandButton command={extend.command}>{extend.label}</CommandButton>}
+      <CommandButton command={extend!.command}>{extend!.label}</CommandButton>
     </div>
   );
 }

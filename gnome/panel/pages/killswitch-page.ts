@@ -20,7 +20,8 @@ export function killSwitchPage(shell: Shell): FormPage {
     shell,
     ({ killSwitch, client }) => {
       const now = Date.now();
-      if (killSwitch.installed && now - readAt >= READ_BLOCKED_MS) void read();
+      const isThere = killSwitch.look !== 'unavailable' && killSwitch.look !== 'not-installed';
+      if (isThere && now - readAt >= READ_BLOCKED_MS) void read();
       return killSwitchForm(killSwitch, now, tr, { ...state, records: recordsBlocked(client) });
     },
     true,

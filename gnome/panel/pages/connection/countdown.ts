@@ -51,13 +51,11 @@ export function createCountdown(toggle: Gtk.Widget, run: (command: Command) => v
       if (!shown && (buttons.root as Gtk.Window | null)?.get_focus()?.is_ancestor(buttons)) toggle.grab_focus();
       for (const box of [words, buttons]) box.visible = shown !== null;
       if (shown) {
-        text.label = shown.isSaid ? '' : shown.text;
-        text.visible = !shown.isSaid;
+        text.label = shown.text;
         end.visible = !shown.pause;
         labelButton(end, shown.end.label);
         setDescription(end, shown.text);
-        extend.visible = shown.extend !== null;
-        labelButton(extend, shown.extend?.label ?? '');
+        labelButton(extend, shown.extend!.label);
         setDescription(extend, shown.text);
       }
       tick();
