@@ -22,7 +22,6 @@ const reason: Seen = ({ status }) => status.state === 'unable';
 const blocked: Seen = ({ status }) => status.blocked !== null;
 const up: Seen = ({ status }) => status.state === 'connected';
 const odd: Seen = ({ status }) => status.state === 'unknown' && Boolean(status.raw) && status.blocked === null;
-const silent: Seen = ({ status }) => status.state === 'unknown' && status.raw === '';
 
 interface Fault {
   fault: string;
@@ -56,8 +55,8 @@ const FAULTS: Fault[] = [
     'Managed by your organization · WARP can’t be turned off here.',
     'Mode',
   ]),
-  row('hang', silent, ['WARP did not answer in time.', 'Restart WARP'], 'nothing'),
-  row('hang-deaf', silent, ['WARP did not answer in time.', 'Restart WARP'], 'nothing'),
+  row('hang', blocked, ['The WARP service does not answer', 'Run Checks'], 'nothing'),
+  row('hang-deaf', blocked, ['The WARP service does not answer', 'Run Checks'], 'nothing'),
   row('grandchild=1', up, ['Connected', 'Disconnect']),
   row('cut', blocked, ['The WARP service is not running', 'Start the Service']),
   row('unknown-output', odd, [NOT_UNDERSTOOD, 'Disconnect']),
