@@ -15,7 +15,7 @@ const RUNNERS = /^(?:(?:npx|pnpx|bunx|uvx)|(?:npm (?:exec|x)|pnpm dlx|yarn dlx|b
 const HARMLESS =
   /^(?:-y|--yes|-q|--quiet|-s|--silent|--bun|--no-install|--prefer-offline|--prefer-online|--offline|--)$/;
 /** A version or a tag: no alias, address or path, by which another package would be fetched. */
-const VERSION = /^@[\w.^~+-]+$/;
+const VERSION = /^@[\^~]?\w[\w.+-]*$/;
 
 /**
  * The catalog's entry for the server that a command line starts: `npx -y tavily-mcp@latest`, `tavily-mcp`,
@@ -52,7 +52,12 @@ export function packageAt(command: readonly string[], name: string): number | un
     const at = command.findIndex((word, index) => index >= words && !HARMLESS.test(word));
     const word = command[at] ?? '';
     const isNamed = word === name || (word.startsWith(`${name}@`) && VERSION.test(word.slice(name.length)));
-    return isNamed ? at : undefined;
+    // npm reads options behind the package as well, unless `--` comes before it
+    const hasOptionsBehind =
+      base === 'npm' &&
+      !command.slice(0, at).includes('--') &&
+      command.slice(at + 1).some(each => each.startsWith('-'));
+    return isNamed && !hasOptionsBehind ? at : undefined;
   }
   const [script = ''] = args;
   const isScript =
