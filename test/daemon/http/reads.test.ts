@@ -13,7 +13,7 @@ import { createFeatures } from '../../../daemon/features.ts';
 import { paths } from '../../../daemon/system/paths.ts';
 import { TOOLS } from '../../../daemon/trust/judge-tools.ts';
 import { createTrustService } from '../../../daemon/trust/trust-service.ts';
-import { recordConnections, recorders, recordPrograms } from '../../support/daemon/acts.ts';
+import { recordConnections, recorders, recordPrograms } from '../../support/acts.ts';
 import { raw, request, startListeners } from '../../support/daemon/listeners.ts';
 import { serve } from '../../support/listen.ts';
 import { link } from '../../support/networks/mocks.ts';
