@@ -10,7 +10,7 @@ const UNITS = ['warp-svc', 'cloudflare-warp'];
 /** A journal on a disk that was not read lately takes its time. */
 const LIMIT_MS = 8_000;
 const LINES = 400;
-const LINE_CHARACTERS = 280;
+const LINE_CHARACTERS = 500;
 const NOT_ALLOWED = /not seeing messages from|insufficient permissions|no journal files/i;
 
 /**

@@ -24,6 +24,6 @@ export const serviceJournal: Check = {
     if (!cause) return ok(message('no error that Culvert knows, in the last ten minutes'));
     // a tunnel that was turned off may have had the error before
     const isWanted = status.state !== 'disconnected' || status.reason?.code === 'ConnectIgnored';
-    return (isWanted ? problem : notice)([message('journal: %s', cause.line)], cause.meaning);
+    return (isWanted ? problem : notice)([message('journal: %s', cause.line.slice(0, 240))], cause.meaning);
   },
 };
