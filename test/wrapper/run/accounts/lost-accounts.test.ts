@@ -139,7 +139,9 @@ function namedBy(
 }
 
 function check(what: string, ran: Ran, result: Awaited<ReturnType<Sandbox['run']>>, reason: RegExp | undefined) {
-  const { exit, stdout, stderr } = result;
+  const { exit, stdout } = result;
+  // the variable of the machine is named wherever an account replaces it
+  const stderr = result.stderr.replace(/^culvert-wrap: fake: FAKE_KEY is not used, because .*\n/, '');
   if (typeof ran === 'number') {
     assert.deepEqual([exit, stdout], [ran, ''], `${what}: ${stderr}`);
     assert.match(stderr, reason!, what);
