@@ -37,6 +37,8 @@ export interface ToolsOptions {
   signal: AbortSignal;
   /** Words before every command, such as `nsenter …` for another network namespace. */
   prefix?: readonly string[];
+  /** Time for a program that names no limit of its own, in ms. */
+  usualMs?: number;
 }
 
 const LIMIT_MS = 2_000;
@@ -45,7 +47,7 @@ const GRACE_MS = 250;
 /** Users often lack these in PATH; `ip` and `nft` are there on Debian. */
 const SYSTEM_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
 
-export function createTools({ env, signal, prefix = [] }: ToolsOptions): Tools {
+export function createTools({ env, signal, prefix = [], usualMs = LIMIT_MS }: ToolsOptions): Tools {
   let started = 0;
   setMaxListeners(0, signal); // one for each program that runs
   const directories = [...(env.PATH ?? '').split(':').filter(path => path.startsWith('/'))];
@@ -57,7 +59,7 @@ export function createTools({ env, signal, prefix = [] }: ToolsOptions): Tools {
   return {
     has: program => find(program, directories) !== null,
     started: () => started,
-    async run(program, args, { limitMs = LIMIT_MS, input, mebibytes = 1 } = {}) {
+    async run(program, args, { limitMs = usualMs, input, mebibytes = 1 } = {}) {
       const file = find(program, directories);
       if (!file) throw new Unknown(message('%s is not installed.', program));
       if (signal.aborted) throw new Unknown(message('It was interrupted.'));

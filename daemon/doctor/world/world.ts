@@ -71,6 +71,8 @@ export interface WorldOptions
   root?: string;
   /** Words before every command. */
   prefix?: readonly string[];
+  /** Time for a program that names no limit of its own, in ms. */
+  toolMs?: number;
   /** Address of a bus other than the system's. */
   bus?: string;
 }
@@ -85,7 +87,12 @@ const TARGETS: Targets = {
 export function createWorld(options: WorldOptions): World {
   const { env, tunnel, culvert, knowledge } = options;
   const signal = options.signal ?? new AbortController().signal;
-  const tools = createTools({ env, signal, ...(options.prefix ? { prefix: options.prefix } : {}) });
+  const tools = createTools({
+    env,
+    signal,
+    ...(options.prefix && { prefix: options.prefix }),
+    ...(options.toolMs && { usualMs: options.toolMs }),
+  });
   const busEnv = options.bus === undefined ? env : { ...env, DBUS_SYSTEM_BUS_ADDRESS: options.bus };
   const shared = new Map<string, Promise<unknown>>();
   return {

@@ -102,6 +102,8 @@ export function world(t: Ends, options: Partial<WorldOptions> = {}): World {
     knowledge: KNOWLEDGE,
     bus: NO_BUS,
     now: () => NOW,
+    // other tests have the machine too
+    toolMs: 20_000,
     ...options,
     root: options.root ?? tree(t),
   });
