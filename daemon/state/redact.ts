@@ -17,6 +17,7 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
     /((?:token|secret|password|passwd|api[_-]?key|(?<![a-z])(?:pass|pwd|psk))=)[^\s&"'<>]+/gi,
     AFTER,
   ],
+  ['http://ann:CaNaRy77@proxy.example:3128', /(\b[a-z][a-z\d+.-]*:\/\/(?!git@))[^\s/@"'<>]+(?=@)/gi, AFTER],
   ['--token CaNaRy77', /(--(?:token|license|secret|password|api-key)[ =])[^\s"'<>]+/gi, AFTER],
   ['PrivateKey = CaNaRy77', /(\b(?:private|preshared)key\s*=\s*)[^\s"'<>]+/gi, AFTER],
   ['Authorization: Bearer CaNaRy77', /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${BLANK}`],
@@ -40,7 +41,8 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
 ];
 
 /**
- * Blanks out what must not be stored or shown: license keys (the last four characters stay), tokens, codes.
+ * Blanks out what must not be stored or shown: license keys (the last four characters stay), tokens, codes,
+ * users in addresses.
  * Idempotent. `secrets` are exact values known from the command line; those below four characters are left alone,
  * because blanking every `1` of an output would destroy it without hiding anything.
  */

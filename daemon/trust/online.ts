@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { connect, type TLSSocket } from 'node:tls';
 import type { TrustOnline } from '../api/schema/trust.ts';
 import type { Message } from '../api/schema/values.ts';
+import { redact } from '../state/redact.ts';
 import { reason } from '../system/errno.ts';
 import { printable } from '../system/printable.ts';
 import { message } from '../view/message.ts';
@@ -101,4 +102,5 @@ function runAndRead(
   });
 }
 
-const shorten = (line: string) => printable(line.trim().slice(0, LINE_LENGTH));
+/** A line of a program, which may repeat the address of a proxy with its password. */
+const shorten = (line: string) => printable(redact(line.trim()).slice(0, LINE_LENGTH));

@@ -5,12 +5,13 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { withoutSettings } from '../../../daemon/trust/no-settings.ts';
+import { openSite } from '../../../daemon/trust/online.ts';
 import { CONNECTING } from '../../../daemon/trust/tools/connecting.ts';
 import { findProgram, type Look } from '../../../daemon/trust/tools/tool.ts';
 import { temporary } from '../../support/temporary.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { askForPassword, authority, isThere, machine } from '../../support/trust/organization.ts';
-import { hasSecret, plant, VARIABLES } from '../../support/trust/secrets.ts';
+import { hasSecret, plant, SECRET, VARIABLES } from '../../support/trust/secrets.ts';
 
 /** Tools of the table that are here; a short run takes those that start fast. */
 const HERE = CONNECTING.filter(({ id, programs }) => {
@@ -39,6 +40,16 @@ test('a host that tools are tried with gets no credentials of the user', async t
   await pc.trust().report(HERE, host);
   assert.ok(heard.length >= HERE.length - 1, 'each connected, but for OpenSSL without a request');
   assert.deepEqual(heard.filter(hasSecret), []);
+});
+
+test('what a tool prints of the address of a proxy is shown without its password', async t => {
+  const organization = authority(t);
+  const { host } = await organization.serve((_, reply) => void reply.end());
+  const site = await openSite(host, [], t.signal);
+  const line = `echo 'Error parsing proxy URL odd://ann:${SECRET}@proxy: Unsupported scheme' >&2; exit 1`;
+  const judged = await site.judge(() => ({ program: '/bin/sh', args: ['-c', line], env: {} }), temporary(t));
+  assert.match(JSON.stringify(judged), /odd:/);
+  assert.ok(!hasSecret(JSON.stringify(judged)), JSON.stringify(judged));
 });
 
 test('a host that tools are tried with runs none of its code here', async t => {
