@@ -25,6 +25,7 @@ test('reads alone', () => {});
 test(\`answers \${'n'} times\`, () => {});
 test.skip('never runs', () => {});
 test.todo('is planned', () => {});
+test('is left out', { skip: 'why' }, () => {});
 // test('is in a comment', () => {});
 `;
 const PROOFS = {
@@ -64,7 +65,7 @@ for (const [what, change, fault] of [
     'no test file "test/b.test.ts"',
   ],
   ['a file is no test', { proofs: proven({ 'SECURITY.md': ['Security'] }) }, 'no test file "SECURITY.md"'],
-  ...['drops a', 'never runs', 'is planned', 'is in a comment'].map(
+  ...['drops a', 'never runs', 'is planned', 'is left out', 'is in a comment'].map(
     title =>
       [`no test has the title "${title}"`, { proofs: proven({ 'test/a.test.ts': [title] }) }, 'has no test'] as const,
   ),
