@@ -316,7 +316,14 @@ describe('one demo', { concurrency: false }, () => {
     // a test may end in a dialog
     await page.keyboard.press('Escape');
     await page.evaluate("location.hash = '#/connection'");
-    await page.locator('main .state', { hasText: 'Disconnected' }).waitFor();
+    await page
+      .locator('main .state', { hasText: 'Disconnected' })
+      .waitFor()
+      .catch(async error => {
+        const shown = await page.locator('body').innerText();
+        const { status } = await getJson(port, '/api/snapshot');
+        throw new Error(`${shown}\n${JSON.stringify(status)}`, { cause: error });
+      });
     await settled(page);
     actions.length = 0;
     complaints.length = 0;
