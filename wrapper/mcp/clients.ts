@@ -5,7 +5,6 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { NAME } from '../store/paths.ts';
 import { expandHome, readText, writeAtomic } from '../system/files.ts';
-import { redact } from '../system/redact.ts';
 import { isRecord, isText } from '../system/shape.ts';
 import { behind, type CommandLine, isOurs, keyVariableIn, serverIn, shown, without } from './command-line.ts';
 import { type Entry, entryFor, entryNamedIn, packageAt } from './entry.ts';
@@ -36,6 +35,8 @@ interface CommandChange {
 
 /** A command line, and in the file of a project all that its entry says. */
 type Shown = CommandLine | Record<string, unknown>;
+
+const HIDDEN = '***';
 
 /** Why a key or a reference stays. */
 const SHARED = 'a project shares this file, so keys neither leave it nor get into it';
@@ -240,14 +241,24 @@ function changeCommand(
   return { before: shown(before, name), after: shown(after, name), tool: match.cli, keys };
 }
 
-/** An entry as it is, but for the keys in its variables. */
+/**
+ * An entry as it is, but for keys: the values of variables for a key, and arguments that are one. The entry's authors choose
+ * its texts, so what such a value says elsewhere is shown.
+ */
 function withoutKeys(entry: Record<string, unknown>, { provider: { inject, http } }: Entry): Shown {
-  const env = isRecord(entry.env) ? Object.entries(entry.env) : [];
-  const keys = env.flatMap(([name, value]) => (inject.includes(name) && isText(value) && isKey(value) ? [value] : []));
-  const text = JSON.stringify(entry);
-  const prefix = http?.key_prefix ?? '';
-  const others = prefix === '' ? [] : text.split(/[^\w-]/).filter(word => word.startsWith(prefix));
-  return JSON.parse(text, (_, value) => (isText(value) ? redact(value, [...keys, ...others]) : value));
+  const text = structuredClone(entry);
+  if (isRecord(text.env))
+    for (const name of inject) if (isText(text.env[name]) && isKey(text.env[name])) text.env[name] = HIDDEN;
+  const prefix = http?.key_prefix;
+  if (prefix && Array.isArray(text.args))
+    text.args = text.args.map(word => (isText(word) ? hideKey(word, prefix) : word));
+  return text;
+}
+
+/** An argument, or the value of an option, that is a key with this prefix. */
+function hideKey(word: string, prefix: string): string {
+  const value = word.slice(/^--[\w-]+=/.exec(word)?.[0].length ?? 0);
+  return value.startsWith(prefix) && /^[\w-]+$/.test(value) ? word.slice(0, -value.length) + HIDDEN : word;
 }
 
 /** Replaces keys in the variables of an entry. Only what was recorded for this very place is restored. */

@@ -9,13 +9,16 @@ export interface Entry {
   server: McpServer;
 }
 
-/** Programs that fetch a package and start it, as one word or two. */
-const RUNNERS = /^(?:(?:npx|pnpx|bunx|uvx)|(?:npm (?:exec|x)|pnpm dlx|yarn dlx|bun x|uv tool run))$/;
+/** Programs that fetch a package of npm and start it, as one word or two. Elsewhere the same name may be anyone's. */
+const RUNNERS = /^(?:(?:npx|pnpx|bunx)|(?:npm (?:exec|x)|pnpm dlx|yarn dlx|bun x))$/;
 /** Their options that change neither the package nor what runs in its place. */
 const HARMLESS =
   /^(?:-y|--yes|-q|--quiet|-s|--silent|--bun|--no-install|--prefer-offline|--prefer-online|--offline|--)$/;
-/** A version or a tag: no alias, address or path, by which another package would be fetched. */
-const VERSION = /^@[\^~]?\w[\w.+-]*$/;
+/**
+ * A version or a tag: no alias, address or path, by which another package would be fetched. npm takes what ends in `.tgz` or
+ * `.tar` for a file (npm-package-arg, `isFileType`).
+ */
+const VERSION = /^@(?:[\^~]?\d+(?:\.\d+){0,2}(?:-[a-z]+(?:\.\d+)?)?|[a-z][a-z-]*)$/;
 
 /**
  * The catalog's entry for the server that a command line starts: `npx -y tavily-mcp@latest`, `tavily-mcp`,
