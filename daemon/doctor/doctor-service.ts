@@ -175,7 +175,9 @@ function causeIn(results: readonly CheckResult[], likely: readonly string[]): Di
   const problems = results.filter(({ verdict }) => verdict === 'problem');
   const cause = problems.find(({ id }) => likely.includes(id)) ?? problems[0];
   if (!cause) return null;
-  const { id, title, evidence, explanation, wording, fix, fixId, source } = cause;
+  const { id, title, evidence, explanation, wording, source } = cause;
+  // every client gets it, and the fix of a file has the whole new text
+  const { fix, fixId } = cause.fix?.kind === 'file' ? { fix: null, fixId: null } : cause;
   const at = new Date().toISOString();
   return { id, title, evidence, explanation, ...(wording ? { wording } : {}), fix, fixId, source, at };
 }

@@ -41,10 +41,13 @@ export async function openSite(
       const { code, output } = await runAndRead(command, signal);
       const refusal = output.split('\n').find(line => REFUSALS.test(line));
       if (refusal !== undefined)
-        return { accepts: false, wording: message('It refuses the certificate of %s: %s', address, shorten(refusal)) };
+        return {
+          accepts: false,
+          wording: message('It refuses the certificate of %s: %s', address, shorten(refusal, command.env)),
+        };
       if (code === 0 || ANSWERS.test(output))
         return { accepts: true, wording: message('It accepts the certificate of %s.', address) };
-      const last = shorten(output.trim().split('\n').at(-1) ?? '');
+      const last = shorten(output.trim().split('\n').at(-1) ?? '', command.env);
       return {
         accepts: null,
         wording: message('It did not show whether it accepts the certificate of %s: %s', address, last),
@@ -102,5 +105,27 @@ function runAndRead(
   });
 }
 
-/** A line of a program, which may repeat the address of a proxy with its password. */
-const shorten = (line: string) => printable(redact(line.trim()).slice(0, LINE_LENGTH));
+/**
+ * A line of a program, which may repeat the address of a proxy with its password, in a form of its own.
+ * @param env of the program
+ */
+function shorten(line: string, env: NodeJS.ProcessEnv = {}): string {
+  const secrets = Object.entries(env).flatMap(([name, value]) => (/_proxy$/i.test(name) && value ? userIn(value) : []));
+  return printable(redact(line.trim().slice(0, LINE_LENGTH), secrets));
+}
+
+/** User and password in the address of a proxy, as they are written, decoded and in lower case. */
+function userIn(address: string): string[] {
+  const [, user] = /^(?:[a-z][a-z\d+.-]*:\/\/)?(.*)@/is.exec(address) ?? [];
+  if (user === undefined) return [];
+  const forms = [user, user.replace(/^[^:]*:/, ''), ...user.split(/[:@/]/)];
+  return [...new Set([...forms, ...forms.map(decoded), ...forms.map(each => each.toLowerCase())])];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

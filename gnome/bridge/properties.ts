@@ -110,8 +110,8 @@ function killSwitch(client: ClientState, tr: Translator) {
 function pendingOf(client: ClientState, tr: Translator): Properties['Pending'] {
   const unconfirmed = describeUnconfirmed(client, tr);
   if (!unconfirmed) return null;
-  const { text, until, subjects } = unconfirmed;
-  return { what: [...subjects], text, until: until * 1000 };
+  const { publicText, until, subjects } = unconfirmed;
+  return { what: [...subjects], text: publicText, until: until * 1000 };
 }
 
 /** The kind of account in WARP's own word, such as `free`; never an id. */

@@ -183,7 +183,8 @@ const uv: Tool = {
       `${url}/simple`,
       'culvert-probe',
     ],
-    env: { UV_NO_CONFIG: '1' },
+    // further indexes of the user get no request
+    env: { UV_NO_CONFIG: '1', UV_EXTRA_INDEX_URL: undefined, UV_INDEX: undefined, UV_FIND_LINKS: undefined },
   }),
   instead: file => ({ env: { SSL_CERT_FILE: file } }),
   wanted: () => variable('SSL_CERT_FILE', 'bundle'),

@@ -58,7 +58,7 @@ export interface Tool {
   /** Its list; null if the program is there and the tool is not. */
   list(program: string, look: Look): Promise<List | null>;
   /** A command that connects to an address and sends a request; without one, its list is only read. */
-  connect?(target: Target, look: Look): Omit<Command, 'program' | 'env'> & { env?: Record<string, string> };
+  connect?(target: Target, look: Look): Omit<Command, 'program' | 'env'> & { env?: NodeJS.ProcessEnv };
   /** Words that come first, for a tool that looks for the user's settings in more places than its environment names. */
   noSettings?: readonly string[];
   /** Has the same command use this file where it uses its list now. */
@@ -73,7 +73,7 @@ export interface Tool {
 
 /** Part of a command that names a list. */
 export interface Instead {
-  env?: Record<string, string>;
+  env?: NodeJS.ProcessEnv;
   args?: readonly string[];
 }
 

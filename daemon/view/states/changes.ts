@@ -84,6 +84,8 @@ export function fractionLeft({ from, until }: Span, now: number): number {
 export interface Unconfirmed extends Span {
   /** The present values: `Mode: DNS only`, one line for each change. */
   text: string;
+  /** The same without values that a person chose freely, such as an address: for all programs of the session. */
+  publicText: string;
   subjects: readonly Subject[];
   keep: Command;
   revert: Command;
@@ -98,6 +100,9 @@ export function describeUnconfirmed(client: ClientState, tr: Translator): Unconf
   const first = pending.reduce((a, b) => (Date.parse(b.confirmBy!) < Date.parse(a.confirmBy!) ? b : a));
   return {
     text: pending.map(change => settingText(change, tr)).join('\n'),
+    publicText: pending
+      .map(change => settingText(change, tr, PUBLIC.includes(change.subject) ? change.value : null))
+      .join('\n'),
     subjects,
     from: Date.parse(first.setAt),
     until: Date.parse(first.confirmBy!),
@@ -113,8 +118,11 @@ export function countdownText({ until }: Unconfirmed, now: number, tr: Translato
   return left > 0 ? fill(tr._('Reverting in %s'), formatDuration(left, tr)) : tr._('Reverting…');
 }
 
+/** Subjects whose values are of a fixed list. */
+const PUBLIC: readonly Subject[] = ['connection', 'killSwitch', 'mode', 'protocol'];
+
 /** The value that a change has set: `Mode: DNS only`. */
-function settingText({ subject, value }: Change, tr: Translator): string {
+function settingText({ subject, ...change }: Change, tr: Translator, value = change.value): string {
   const label = subjectLabel(subject, tr);
   if (value === null) return label;
   const onOff: Record<string, string> = {

@@ -10,6 +10,8 @@ import type { History } from '../../../daemon/api/schema/history.ts';
 import type { Status } from '../../../daemon/api/schema.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import type { FeatureContext } from '../../../daemon/controls.ts';
+import { problem } from '../../../daemon/doctor/check.ts';
+import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { readArchive } from '../../../daemon/doctor/diagnose/archive.ts';
 import { createDoctor } from '../../../daemon/doctor/doctor.ts';
 import { createState, type Published } from '../../../daemon/state/store.ts';
@@ -152,6 +154,19 @@ test('a tunnel that fails gets its most likely cause, once, and loses it when it
   status({ state: 'disconnected', reason: null });
   assert.equal(state.snapshot().diagnosis, null);
   assert.equal(events.filter(({ event, data }) => event === 'diagnosis' && data !== null).length, 1);
+});
+
+test('a cause, which every client gets, has no text of a file', async t => {
+  const fix = { kind: 'file', label: 'x', path: '/x', diff: '+canary', content: 'canary', privileged: true } as const;
+  for (const check of CHECKS) t.mock.method(check, 'probe', async () => problem([], [], fix));
+  const { doctor, state, status, events } = await setUp(t);
+  doctor.start();
+  status({ state: 'unable', reason: { code: 'NoNetwork', text: 'No Network' } });
+  const { results } = await doctor.run({});
+  assert.ok(results.some(result => result.fix?.kind === 'file'));
+  await until(() => state.snapshot().diagnosis);
+  const shown = events.filter(({ event }) => event !== 'doctor');
+  assert.doesNotMatch(JSON.stringify([state.snapshot(), shown]), /canary/);
 });
 
 test('a tunnel that is connected and carries nothing gets its cause', async t => {

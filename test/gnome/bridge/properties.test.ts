@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectionState } from '../../../daemon/api/schema.ts';
+import { SUBJECTS } from '../../../daemon/api/subjects.ts';
 import type { ClientState } from '../../../daemon/view/client/client-state.ts';
 import { english } from '../../../daemon/view/translator.ts';
 import { changesBetween, propertiesOf } from '../../../gnome/bridge/properties.ts';
@@ -212,6 +213,9 @@ test('a demo says so', () => {
   assert.deepEqual([Demo, StatusText], [true, 'Demo: Connected']);
 });
 
+/** Values of the subjects that have few, which every program of the session may know. */
+const FIXED: Partial<Record<string, string>> = { connection: 'on', killSwitch: 'on', mode: 'doh', protocol: 'MASQUE' };
+
 test('no property has an address, an id or a name of the organization', () => {
   const endpoints = ['162.159.198.2:443', '[2606:4700:103::2]:443'];
   for (const state of ConnectionState.options)
@@ -222,8 +226,14 @@ test('no property has an address, an id or a name of the organization', () => {
         tunnel: { endpoints, proxyPort: 40000, colo: 'FRA' },
         account: { registered: true, type: 'Team', organization: 'example-team' },
         options: { organization: 'example-team', gatewayId: 'abcdef0123456789', endpoint: endpoints[0]! },
+        changes: SUBJECTS.flatMap(subject =>
+          [endpoints[0]!, 'abcdef0123456789', '40000', 'example-team'].map(value =>
+            change(subject, { value: FIXED[subject] ?? value, confirmBy: '2030-01-01T00:00:30.000Z' }),
+          ),
+        ),
       });
       const { Version: _, ...shown } = properties;
+      assert.match(properties.Pending!.text, /Endpoint/);
       assert.doesNotMatch(
         JSON.stringify(shown),
         /\d+\.\d+\.\d+|[0-9a-f]*::|example-team|abcdef|40000/,
