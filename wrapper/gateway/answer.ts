@@ -168,7 +168,8 @@ export function refusedBy(
     const type = answer.headers['content-type'];
     const until = after.first && ledger.context.now() + after.first.seconds * 1_000;
     const own = type === undefined ? [] : ['content-type', type];
-    ledger.lastRefused = { status, headers: own, body, consumer, class: failure, until };
+    const isStated = after.first?.stated ?? false;
+    ledger.lastRefused = { status, headers: own, body, consumer, class: failure, until, isStated };
   }
   return { status, headers: headersAfter(headers, answer, pause, ledger.context.now()), body };
 }
@@ -185,7 +186,8 @@ export function refusedByPool({ ledger, consumer }: Route, { refusal, usedUp }: 
   const status = last?.status ?? (refusal ? 429 : 401);
   const sized = withLength(headers, body.length);
   const isShort = !usedUp || (seconds > 0 && seconds <= SHORT_S && classes.includes('rate'));
-  return { status, headers: isShort ? sized : withoutRetry(sized, seconds > 0 ? seconds : undefined), body };
+  const named = last?.until && last.isStated ? Math.ceil((last.until - ledger.context.now()) / 1_000) : undefined;
+  return { status, headers: isShort ? sized : withoutRetry(sized, named), body };
 }
 
 /** The one word by which an error is known: other texts may quote the request of another program. */

@@ -36,6 +36,8 @@ interface LastRefused extends Refused {
   class: string;
   /** End of the pause, in milliseconds since the epoch; `undefined` where that is unknown. */
   until: number | undefined;
+  /** The provider named it. */
+  isStated: boolean;
 }
 
 /** The memory of one gateway, for all its requests. */
