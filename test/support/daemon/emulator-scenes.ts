@@ -28,6 +28,8 @@ export const EXCUSED: Record<number, string> = {
   53: 'Disconnecting was never seen in a real capture',
   90: 'a hand-written fake; two captures have status answer "Unable" with exit 0 without a registration',
   105: 'older than what the emulator imitates',
+  134: 'a failure between the client and its service; the emulator is both',
+  135: 'a failure between the client and its service; the emulator is both',
 };
 
 const connected: Scene = { first: [['connect']] };
