@@ -20,11 +20,13 @@ export interface TunnelStore {
   setAuthorized(authorized: boolean): void;
   /** True if a status was published since the last `reset` or `markStatusStale`. */
   hasStatus(): boolean;
+  /** The tunnel CLI accepted to connect, or to disconnect. */
+  expectConnection(expected: boolean): void;
   /**
-   * The tunnel CLI accepted to connect some seconds ago. A status that still says "turned off by hand" is then one that it does not
-   * mean; until the tunnel moves, or is turned off.
+   * An expected connection should have begun by now. A status that never said anything but "turned off by hand" since is one that
+   * the tunnel CLI does not mean; until the tunnel moves, or is turned off.
    */
-  connectIgnored(ignored: boolean): void;
+  connectionOverdue(): void;
   /** No listener confirms the published status anymore. */
   markStatusStale(): void;
   /** The executable changed: discards everything learned from the old one. */
@@ -58,6 +60,7 @@ export function createTunnelStore(state: State): TunnelStore {
   let blocker: Blocked | null = null;
   let authorized = true;
   let hasStatus = false;
+  let expected = false;
   let ignored = false;
   let proxyPort: number | null = null;
 
@@ -83,7 +86,8 @@ export function createTunnelStore(state: State): TunnelStore {
       reading = next;
       raw = text;
       hasStatus = true;
-      ignored &&= isByHand(next);
+      expected &&= isByHand(next);
+      ignored &&= expected;
       // a message of the listener proves that nothing blocks it; it proves nothing about the right to read settings
       if (blocker !== 'not-authorized') blocker = null;
       publishStatus();
@@ -108,9 +112,15 @@ export function createTunnelStore(state: State): TunnelStore {
       authorized = now;
       publishStatus();
     },
-    connectIgnored(now) {
-      if (now === ignored || (now && !isByHand(reading))) return;
-      ignored = now;
+    expectConnection(now) {
+      expected = now && isByHand(reading);
+      if (!ignored) return;
+      ignored = false;
+      publishStatus();
+    },
+    connectionOverdue() {
+      if (!expected) return;
+      ignored = true;
       publishStatus();
     },
     hasStatus: () => hasStatus,

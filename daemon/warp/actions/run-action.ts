@@ -46,9 +46,9 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
   function followConnect(action: ActionRequest['action']): void {
     if (action !== 'connect' && action !== 'disconnect') return;
     clearTimeout(ignoring);
-    store.connectIgnored(false);
+    store.expectConnection(action === 'connect');
     if (action !== 'connect') return;
-    ignoring = setTimeout(() => !stopped() && store.connectIgnored(true), options.ignoredMs ?? IGNORED_MS).unref();
+    ignoring = setTimeout(() => !stopped() && store.connectionOverdue(), options.ignoredMs ?? IGNORED_MS).unref();
   }
 
   async function execute(request: ActionRequest, plan: Plan, file: string): Promise<CommandOutput> {

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { actionRequest } from '../../../daemon/api/actions.ts';
 import { statusLine } from '../../../daemon/state/status-line.ts';
-import { NO_TUNNEL } from '../../../daemon/state/store.ts';
+import { createState, NO_TUNNEL } from '../../../daemon/state/store.ts';
+import { createTunnelStore } from '../../../daemon/warp/tunnel-store.ts';
 import { recordings } from '../../support/daemon/recordings.ts';
 import { problem, startTunnel } from '../../support/daemon/tunnel.ts';
 import { until } from '../../support/until.ts';
@@ -449,4 +450,32 @@ test('a connection that was accepted and never begins is no disconnection by han
   writeFileSync(join(place.path, 'warp-cli-up'), '');
   await tunnel.refresh('all');
   assert.deepEqual([status().state, status().reason], ['connected', null]);
+});
+
+test('a tunnel that was up since it was to connect, and was turned off elsewhere, is turned off by hand', () => {
+  const state = createState({ available: true, path: null, version: null, emulated: true });
+  const store = createTunnelStore(state);
+  const manual = {
+    state: 'disconnected',
+    reason: { code: 'Manual', text: 'Manual' },
+    network: null,
+    blocked: null,
+  } as const;
+  const reasonAfter = (...states: ('connecting' | 'connected' | 'disconnected')[]) => {
+    store.status(manual, '');
+    store.expectConnection(true);
+    for (const each of states)
+      store.status(each === 'disconnected' ? manual : { ...manual, state: each, reason: null }, '');
+    store.connectionOverdue();
+    return state.snapshot().status.reason?.code;
+  };
+  assert.equal(reasonAfter('connecting', 'connected', 'disconnected'), 'Manual');
+  assert.equal(reasonAfter('connecting', 'disconnected'), 'Manual');
+  assert.equal(reasonAfter('disconnected'), 'ConnectIgnored');
+  store.status({ ...manual, state: 'connected', reason: null }, '');
+  // the messages may come before the command that connects has ended
+  store.expectConnection(true);
+  store.status(manual, '');
+  store.connectionOverdue();
+  assert.equal(state.snapshot().status.reason?.code, 'Manual');
 });
