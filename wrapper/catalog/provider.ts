@@ -90,13 +90,19 @@ const McpServer = z.strictObject({
   once: z._default(z.array(z.string()), []),
   rules: z._default(
     z.array(
-      z.strictObject({
-        class: z.enum(['quota', 'rate', 'auth']),
-        /** Matched at the start of the text of an error; group `rest` holds seconds, `reset` a date. */
-        text: pattern.check(z.startsWith('^')),
-        rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
-        scope: z.optional(z.enum(['key', 'project', 'team', 'ip'])),
-      }),
+      z
+        .strictObject({
+          class: z.enum(['quota', 'rate', 'auth']),
+          /** A value in the structured fields of an error, or in its text where that is a JSON document. These rules come first. */
+          json: z.optional(z.strictObject({ path: oneOrMore, matches: pattern })),
+          /** Matched at the start of the text of an error; group `rest` holds seconds, `reset` a date. */
+          text: z.optional(pattern.check(z.startsWith('^'))),
+          /** For a server that sends this error without `isError`. */
+          unflagged: z.optional(z.boolean()),
+          rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
+          scope: z.optional(z.enum(['key', 'project', 'team', 'ip'])),
+        })
+        .check(z.refine(({ json, text }) => json !== undefined || text !== undefined, 'json, text or both')),
     ),
     [],
   ),

@@ -68,9 +68,9 @@ function errorFinder({ headers }: IncomingMessage, servers: readonly McpServer[]
     const ended = isEvents ? begun.split(BLANK_LINE) : [begun];
     if (isEvents) begun = ended.pop()!;
     for (const message of isEvents ? ended.map(dataOf) : ended) {
-      // a page may quote an error, so only the text of an error is judged, from its start
+      // a page may quote an error, so only an error is judged, from its start
       const [read] = message.trimEnd().endsWith('}') ? readMessages(Buffer.from(message, 'latin1')) : [];
-      const verdict = read?.failure === undefined ? undefined : verdictOf(read.failure, { rules });
+      const verdict = read && verdictOf(read, { rules });
       if (verdict) return verdict;
     }
     return undefined;

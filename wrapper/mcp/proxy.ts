@@ -145,12 +145,12 @@ export class McpProxy {
   }
 
   /** @returns whether the answer is kept back, because the call is made again */
-  #judge(id: Id, call: Call, { failure }: Message, line: Buffer | undefined): boolean {
+  #judge(id: Id, call: Call, answer: Message, line: Buffer | undefined): boolean {
     const { accounts, entry, context } = this.#options;
     const { name } = this.#using;
-    const verdict = failure === undefined ? undefined : this.#errors.verdict(failure);
+    const verdict = this.#errors.verdict(answer);
     if (!verdict) {
-      accounts.answered(name, failure === undefined, call.started);
+      accounts.answered(name, answer.failure === undefined, call.started);
       return false;
     }
     const isOnce = entry.server.once.includes(String(call.message.params?.name));

@@ -30,14 +30,15 @@ export class ServerErrors {
     this.#version = versionIn(result) ?? this.#version;
   }
 
-  /** The verdict about an error, or `undefined` where it says nothing about the account. */
-  verdict(failure: string): ReturnType<typeof verdictOf> {
+  /** The verdict about an answer, or `undefined` where it says nothing about the account. */
+  verdict(answer: Message): ReturnType<typeof verdictOf> {
     if (this.#server.rules.length === 0) return undefined;
     const version = this.#version;
-    if (version !== undefined && isTested(this.#server, version)) return verdictOf(failure, this.#server);
-    if (!this.#hasWarned)
+    if (version !== undefined && isTested(this.#server, version)) return verdictOf(answer, this.#server);
+    if (answer.failure && !this.#hasWarned) {
       say(`the errors of ${this.#server.package} ${version ?? ''} are not in the catalog; the account stays`);
-    this.#hasWarned = true;
+      this.#hasWarned = true;
+    }
     return undefined;
   }
 }

@@ -1,5 +1,6 @@
 // Refusals as providers write them, and what each means. Names of organizations, keys and requests are left out or replaced.
 import { readFileSync } from 'node:fs';
+import { MCP_REFUSALS } from './mcp-refusals.ts';
 
 /** A refusal, where it comes in, and what it means for the account. */
 export interface RefusalCase {
@@ -14,7 +15,8 @@ export interface RefusalCase {
   exit?: number;
   stdout?: string;
   stderr?: string;
-  text?: string;
+  /** Result of a tool, or error of JSON-RPC. */
+  answer?: { result: Record<string, unknown> } | { error: Record<string, unknown> };
   /** `none`: nothing about the account. `other`: no other account is tried, with these words. `check`: the provider is asked. */
   means: 'quota' | 'rate' | 'auth' | 'other' | 'none' | 'check';
   /** Milliseconds of the pause from `REFUSED_AT` on; `null` until the credential changes. */
@@ -624,29 +626,5 @@ export const REFUSALS: readonly RefusalCase[] = [
     "  > Error: This request exceeds your plan's set usage\n  limit. Please upgrade your plan",
     { exit: 4, means: 'quota', pause: H },
   ),
-  // MCP
-  {
-    source: 'recordings of firecrawl-mcp',
-    cli: 'firecrawl',
-    door: 'mcp',
-    text: "Tool 'firecrawl_search' execution failed: Insufficient credits to perform this request.",
-    means: 'quota',
-    pause: H,
-  },
-  {
-    source: 'recordings of firecrawl-mcp',
-    cli: 'firecrawl',
-    door: 'mcp',
-    text: "Tool 'firecrawl_map' execution failed: Rate limit exceeded. Consumed (req/min): 11, please retry after 23s",
-    means: 'rate',
-    pause: 23 * S,
-  },
-  {
-    source: 'recordings of tavily-mcp',
-    cli: 'tvly',
-    door: 'mcp',
-    text: 'Invalid API key. Documentation: https://docs.tavily.com',
-    means: 'auth',
-    pause: H,
-  },
+  ...MCP_REFUSALS,
 ];

@@ -9,7 +9,11 @@ const AB = { a: 'real-a', b: 'real-b' };
 const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} };
 
 test('a placeholder in the address lets a client in, and the key takes its place', async t => {
-  const places = { firecrawl: ['/{key}/v2/mcp'], tvly: ['/mcp/?tavilyApiKey={key}', '/mcp?x=1&tavilyApiKey={key}'] };
+  const places = {
+    firecrawl: ['/{key}/v2/mcp'],
+    tvly: ['/mcp/?tavilyApiKey={key}', '/mcp?x=1&tavilyApiKey={key}'],
+    exa: ['/mcp?exaApiKey={key}', '/mcp?tools=agent_run&exaApiKey={key}'],
+  };
   for (const [cli, addresses] of Object.entries(places)) {
     const { calls, seen, url, placeholder, box } = await openShipped(t, cli, { a: 'real-a' }, (_key, req, res) => {
       res.setHeader('location', `http://127.0.0.1:${req.socket.localPort}${req.url}`);
@@ -136,6 +140,27 @@ for (const type of ['application/json', 'text/event-stream'])
         ['b', 'ok', undefined],
       ],
     );
+  });
+
+/** Refusals in forms of the remote servers of today, two with `isError: false`. */
+const REMOTE: [cli: string, result: object][] = [
+  ['firecrawl', { content: [], structuredContent: { code: 'CREDENTIAL_INVALID' }, isError: true }],
+  ['tvly', { content: [], structuredContent: { error: 'x', detail: 'Authentication required' }, isError: false }],
+  ['tvly', { content: [{ type: 'text', text: '{"error":"x","detail":"Authentication required"}' }], isError: false }],
+  ['exa', { content: [{ type: 'text', text: 'web_search_exa error (402): x' }], isError: true }],
+];
+
+for (const [index, [cli, result]] of REMOTE.entries())
+  test(`after a refusal of the remote server of ${cli} (${index}), the next call goes to another account`, async t => {
+    const own = JSON.stringify({ jsonrpc: '2.0', id: 1, result });
+    const { ask, calls } = await openShipped(t, cli, AB, (key, req, res) => {
+      const refused = /real-a/.test(`${key} ${req.url}`) ? own : '{"jsonrpc":"2.0","id":1,"result":{}}';
+      res.writeHead(200, { 'content-type': 'application/json' }).end(refused);
+    });
+    const path = cli === 'firecrawl' ? '/v2/mcp' : '/mcp';
+    assert.equal((await ask(`POST ${path}`, CALL)).text, own);
+    assert.notEqual((await ask(`POST ${path}`, CALL)).text, own);
+    assert.equal(calls.filter(call => call.includes('POST')).length, 2);
   });
 
 test('an answer that only quotes an error leaves the account alone', async t => {

@@ -121,7 +121,8 @@ export function inHeaders(headers: IncomingHttpHeaders): Moment | undefined {
   return ms > 0 ? { until: 'elapsed', ms } : readMoment(headers['retry-after']);
 }
 
-function inBody(body: string, document: unknown): Moment | undefined {
+/** The time that the fields of a document name, else a sentence at its start. */
+export function inBody(body: string, document: unknown): Moment | undefined {
   for (const path of WAITS) {
     const moment = readMoment(at(document, path));
     if (moment) return moment;

@@ -1,30 +1,55 @@
-// Says what the text of an error of an MCP server means for the account. Pure.
+// Says what an answer of an MCP server means for the account. Pure.
 import type { McpServer } from '../../catalog/provider.ts';
-import { cooldownOf, leftIn, type Verdict } from './classify.ts';
+import { at, cooldownOf, leftIn, type Verdict } from './classify.ts';
+import { inBody } from './http-errors.ts';
+import { type Message, type Said, saidIn } from './mcp-messages.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
+type Rule = McpServer['rules'][number];
+type Retry = Verdict & { kind: 'retry' };
+
+/** Length of a text's start that is read. What follows may quote a page. */
+const START = 4_000;
+
 /**
- * The verdict about the text of an error, or `undefined` where it says nothing about the account.
- * A pattern is tried at the start of the text only: what follows may quote a page.
+ * The verdict about the answer to a call, or `undefined` where it says nothing about the account. Rules about structured fields come
+ * before those about words. A result without `isError` is read only where the catalog says that the server omits it.
  */
 export function verdictOf(
-  text: string,
+  { failure, result }: Pick<Message, 'failure' | 'result'>,
   { rules }: Pick<McpServer, 'rules'>,
-): (Verdict & { kind: 'retry' }) | undefined {
-  const start = text.slice(0, 4_000);
+): Retry | undefined {
+  const own = failure ? rules : rules.filter(({ unflagged }) => unflagged);
+  const words = failure ?? (own.length > 0 && result ? saidIn(result) : undefined);
+  // without `isError`, a long text is content
+  if (!words || (!failure && words.text.length > START)) return undefined;
+  const ordered = [...own.filter(({ json }) => json), ...own.filter(({ json }) => !json)];
   return withTimeLimit(
     USER_PATTERN_MS,
     () => {
-      for (const rule of rules) {
-        const match = new RegExp(rule.text).exec(start);
-        if (!match) continue;
-        const text = match[0].slice(0, 200);
-        const rest = cooldownOf(rule, rule.class, match, '');
-        const left = rule.class === 'quota' ? leftIn(start) : {};
-        return { kind: 'retry', class: rule.class, ...rest, text, scope: rule.scope, ...left };
+      for (const rule of ordered) {
+        const match = matchOf(rule, words);
+        if (match) return verdictBy(rule, match, words);
       }
       return undefined;
     },
     undefined,
   );
+}
+
+function matchOf({ json, text }: Rule, words: Said): RegExpExecArray | null {
+  const paths = json ? [json.path].flat() : [];
+  const found = paths.map(path => at(words.fields, path)).filter(value => /^(?:string|number)$/.test(typeof value));
+  const ofFields = json && found.map(value => new RegExp(json.matches).exec(String(value))).find(match => match);
+  if (json && !ofFields) return null;
+  return text === undefined ? (ofFields ?? null) : new RegExp(text).exec(words.text.slice(0, START));
+}
+
+function verdictBy(rule: Rule, match: RegExpExecArray, { text, fields }: Said): Retry {
+  const { class: kind, scope } = rule;
+  const start = text.slice(0, START);
+  const left = kind === 'quota' ? leftIn(start) : {};
+  const named = { kind: 'retry', class: kind, text: match[0].slice(0, 200), scope, ...left } as const;
+  const stated = kind === 'auth' || match.groups?.rest !== undefined ? undefined : inBody(start, fields);
+  return stated ? { ...named, rest: stated, stated: true } : { ...named, ...cooldownOf(rule, kind, match, '') };
 }

@@ -1,5 +1,5 @@
 // Reads the few fields of an MCP message that the proxy acts on. Both eras of the protocol have them. Pure.
-import { at } from './classify.ts';
+import { at, parseJson } from './classify.ts';
 
 export type Id = string | number;
 
@@ -11,8 +11,15 @@ export interface Message {
   result: Record<string, unknown> | undefined;
   /** Token of a progress notification, or the one that a request asks for. */
   token: Id | undefined;
-  /** Text of an `error`, or of a result that says `isError`. Content of any other result is never read. */
-  failure: string | undefined;
+  /** An `error`, or a result that says `isError`. */
+  failure: Said | undefined;
+}
+
+/** Words of a server. */
+export interface Said {
+  text: string;
+  /** Structured fields: those of the protocol, or the text itself where it is a JSON document. */
+  fields: unknown;
 }
 
 /** Longer lines are not parsed, which would take up to 48 times their size. */
@@ -21,6 +28,8 @@ const PARSED_BYTES = 1024 * 1024;
 const ID_FIRST = /^\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{1,100}")[,}]/;
 const ID_LAST = /,"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{1,100}")\}\s*$/;
 const ID_BYTES = 200;
+/** An error is no longer document. */
+const DOCUMENT_BYTES = 16_384;
 
 /** The messages of a line: one, several in a batch of the older protocol, or none if it is not JSON. */
 export function readMessages(line: Buffer): Message[] {
@@ -49,14 +58,20 @@ function readMessage(message: Record<string, unknown>): Message {
   return { id: idOf(message.id), method, params, result, token: idOf(token), failure: failureOf(message, result) };
 }
 
-function failureOf(
-  { error }: Record<string, unknown>,
-  result: Record<string, unknown> | undefined,
-): string | undefined {
-  if (isRecord(error)) return typeof error.message === 'string' ? error.message : '';
-  if (result?.isError !== true) return undefined;
-  const text = at(result, 'content.0.text');
-  return typeof text === 'string' ? text : '';
+function failureOf({ error }: Record<string, unknown>, result: Record<string, unknown> | undefined): Said | undefined {
+  if (isRecord(error)) return said(error.message, error.data);
+  return result?.isError === true ? saidIn(result) : undefined;
+}
+
+/** The words of a result, whether or not it says that it is an error. */
+export function saidIn(result: Record<string, unknown>): Said {
+  return said(at(result, 'content.0.text'), result.structuredContent);
+}
+
+function said(value: unknown, data: unknown): Said {
+  const text = typeof value === 'string' ? value : '';
+  const isDocument = text.length <= DOCUMENT_BYTES && text.startsWith('{');
+  return { text, fields: isRecord(data) ? data : isDocument ? parseJson(text) : undefined };
 }
 
 /** The name that a result gives its server's version; each era has its own place for it. */

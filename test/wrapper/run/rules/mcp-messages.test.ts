@@ -28,5 +28,5 @@ test('a line of a server over 1 MiB has only its id read', () => {
     );
     for (const { result, failure } of messages) assert.deepEqual([result, failure], [undefined, undefined], what);
   }
-  assert.equal(readFromServer(Buffer.from('{"jsonrpc":"2.0","id":1,"error":{"message":"x"}}'))[0]!.failure, 'x');
+  assert.equal(readFromServer(Buffer.from('{"jsonrpc":"2.0","id":1,"error":{"message":"x"}}'))[0]!.failure?.text, 'x');
 });

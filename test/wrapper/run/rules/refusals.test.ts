@@ -7,6 +7,7 @@ import { cooldownFor } from '../../../../wrapper/run/choose/failures.ts';
 import { classify } from '../../../../wrapper/run/rules/classify.ts';
 import { verdictOf } from '../../../../wrapper/run/rules/http-errors.ts';
 import { verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-errors.ts';
+import { readMessages } from '../../../../wrapper/run/rules/mcp-messages.ts';
 import { noteText } from '../../../../wrapper/run/rules/notes.ts';
 import type { Verdict } from '../../../../wrapper/store/cooldown.ts';
 import { REFUSALS, REFUSED_AT, type RefusalCase } from '../../../support/wrapper/refusals.ts';
@@ -16,10 +17,11 @@ const { providers } = loadCatalog(shipped, '');
 
 function verdict({ cli, door, status = 0, headers = {}, body = '', ...more }: RefusalCase): Verdict | undefined {
   const provider = providers[cli]!;
-  const { exit = 1, stdout = '', stderr = '', text = '' } = more;
+  const { exit = 1, stdout = '', stderr = '', answer = {} } = more;
   if (door === 'gateway') return verdictOf({ status, headers, body }, provider.http!, false);
   if (door === 'shim') return classify({ exit, signal: null, stdout, stderr, command: '' }, provider.rules);
-  return verdictOfMcp(text, { rules: provider.mcp.flatMap(({ rules }) => rules) });
+  const [message] = readMessages(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer })));
+  return verdictOfMcp(message!, { rules: provider.mcp.flatMap(({ rules }) => rules) });
 }
 
 function meaning(found: Verdict | undefined): RefusalCase['means'] {
