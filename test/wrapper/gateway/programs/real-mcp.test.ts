@@ -9,7 +9,7 @@ import { json, type Respond, shippedHome, startProvider } from '../../../support
 import { realPrograms } from '../../../support/wrapper/real-programs.ts';
 import { buildWrapper, type Sandbox } from '../../../support/wrapper/sandbox.ts';
 
-const { skip, node, file } = await realPrograms(['firecrawl-mcp@3.26.0', 'tavily-mcp@0.2.22']);
+const { skip, node, file } = await realPrograms(['firecrawl-mcp@3.26.0', 'tavily-mcp@0.2.22', 'exa-mcp-server@3.4.1']);
 
 /** A client of a server behind `culvert-wrap mcp`, which sees no key. */
 function open(t: TestContext, box: Sandbox, command: readonly string[]) {
@@ -68,28 +68,47 @@ test('firecrawl-mcp uses the gateway: no key reaches it, and it is not started a
   assert.deepEqual(client.serversOf('firecrawl-mcp'), [pid]);
 });
 
-/** Sends what is for the API, whose address cannot be set, to a provider on loopback. */
-function redirect(box: Sandbox, port: number): string {
-  const script = `
+/**
+ * A script that starts a server whose address cannot be set, and sends what is for the API to a provider on loopback. Its path is one
+ * by which the server is recognized.
+ */
+function redirected(box: Sandbox, script: string, port: number): string {
+  const start = path.join(box.home, 'node_modules', script.split('/')[0]!, 'start.cjs');
+  fs.mkdirSync(path.dirname(start), { recursive: true });
+  fs.writeFileSync(
+    start,
+    `
 const http = require('node:http'), https = require('node:https');
-https.request = (options, done) => http.request({ ...options, protocol: 'http:', host: '127.0.0.1', hostname: '127.0.0.1', port: ${port}, agent: undefined, agents: undefined }, done);`;
-  const file = path.join(box.home, 'redirect.cjs');
-  fs.writeFileSync(file, script);
-  return file;
+https.request = (options, done) => http.request({ ...options, protocol: 'http:', host: '127.0.0.1', hostname: '127.0.0.1', port: ${port}, agent: undefined, agents: undefined }, done);
+const fetched = globalThis.fetch;
+globalThis.fetch = (url, init) => fetched('http://127.0.0.1:${port}' + new URL(url.url ?? url).pathname, init);
+import(${JSON.stringify(file(script))});`,
+  );
+  return start;
 }
 
 const LIMIT = "This request exceeds your plan's set usage limit. Please upgrade your plan.";
 const found = (content: string) => ({ query: 'x', results: [{ title: 't', url: 'u', content, score: 1 }] });
 
-async function openTavily(t: TestContext, respond: Respond) {
+/** A server whose address cannot be set, and a search of it. */
+const SERVERS = {
+  tvly: { script: 'tavily-mcp/build/index.js', tool: 'tavily_search', prefix: 'tvly-' },
+  exa: { script: 'exa-mcp-server/dist/stdio.cjs', tool: 'web_search_exa', prefix: '' },
+};
+
+async function openFixed(t: TestContext, cli: keyof typeof SERVERS, respond: Respond) {
+  const { script, tool, prefix } = SERVERS[cli];
   const { port, calls } = await startProvider(t, respond);
-  const { box } = shippedHome(t, 'tvly', { a: 'tvly-canary-a', b: 'tvly-canary-b' }, port);
-  const client = open(t, box, [node, '--require', redirect(box, port), file('tavily-mcp/build/index.js')]);
+  const { box } = shippedHome(t, cli, { a: `${prefix}canary-a`, b: `${prefix}canary-b` }, port);
+  const client = open(t, box, [node, redirected(box, script, port)]);
   await begin(client);
-  const search = (id: number) => client.call(id, 'tavily_search', { query: 'x' });
-  const asked = () => calls.filter(call => call.includes(' POST ')).map(call => call.slice('tvly-canary-'.length));
+  const search = (id: number) => client.call(id, tool, { query: 'x' });
+  const asked = () =>
+    calls.filter(call => / POST \/search$/.test(call)).map(call => call.slice(`${prefix}canary-`.length));
   return { ...client, search, asked };
 }
+
+const openTavily = (t: TestContext, respond: Respond) => openFixed(t, 'tvly', respond);
 
 test('tavily-mcp is started with the next key when the plan of the first has nothing left', { skip }, async t => {
   const { search, asked, serversOf } = await openTavily(t, (key, _req, res) => {
@@ -137,3 +156,24 @@ test('tavily-mcp that is killed in a call is started again, and the call is not 
   assert.match((await search(3)).text, /again/);
   assert.deepEqual(asked(), ['a POST /search', 'a POST /search']);
 });
+
+/** Errors of the newest servers that say that the first account can't be used. */
+const NEWEST: [cli: keyof typeof SERVERS, status: number, body: object][] = [
+  ['tvly', 432, { error: { code: 'api_limit_reached', message: LIMIT } }],
+  ['tvly', 401, { error: { code: 'authentication_failed', message: 'Your API key is invalid.' } }],
+  ['tvly', 429, { error: { code: 'rate_limited', message: 'Too many requests.', retry_after_seconds: 3600 } }],
+  ['exa', 401, { error: 'Invalid API key', tag: 'INVALID_API_KEY' }],
+  ['exa', 402, { error: 'You have exceeded your credits limit.', tag: 'NO_MORE_CREDITS' }],
+  ['exa', 429, { error: 'You have exceeded your rate limit.' }],
+];
+
+for (const [cli, status, body] of NEWEST)
+  test(`an answer of ${status} to ${cli} that is in the newest form (${Object.keys(body)}) leads to the next key`, {
+    skip,
+  }, async t => {
+    const { search, asked } = await openFixed(t, cli, (key, _req, res) =>
+      json(res, key.endsWith('-a') ? status : 200, key.endsWith('-a') ? body : found('from b')),
+    );
+    assert.equal((await search(2)).isError, false);
+    assert.deepEqual(asked(), ['a POST /search', 'b POST /search']);
+  });
