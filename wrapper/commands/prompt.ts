@@ -73,7 +73,10 @@ async function fromPipe(labels: readonly string[]): Promise<string[]> {
     }
     throw new WrapError('no-secret', EXIT.noInput, `stdin can't be read: ${reason(error)}`, { cause: error });
   }
-  const lines = text.replace(/\r?\n$/, '').split(/\r?\n/);
+  const whole = text.replace(/\r?\n$/, '');
+  // several lines for one variable may be a list
+  if (labels.length === 1) return [whole || missing(labels[0]!)];
+  const lines = whole.split(/\r?\n/);
   if (lines.length > labels.length) {
     throw new WrapError('bad-credential', EXIT.data, 'the credential contains a line break', {
       hint: 'copy the key again, on one line',

@@ -1,5 +1,7 @@
 // Names the account that holds the key of an MCP server, in place of the key. Pure.
 
+import { referenceIn } from '../store/key-texts.ts';
+
 /** The form of a reference. No key of a provider has it. */
 const REFERENCE = /^culvert-wrap:([^:]+):([^:]+)$/;
 
@@ -20,7 +22,7 @@ export function accountIn(text: string): Reference | undefined {
 
 /** Reports whether a text can be a key: neither a variable of the client (`${NAME}`) nor a reference, ours or such as `op://`. */
 export function isKey(text: string): boolean {
-  return /^[\x21-\x7e]+$/.test(text) && !/\$\{|:\/\//.test(text) && accountIn(text) === undefined;
+  return /^[\x21-\x7e]+$/.test(text) && !text.includes('://') && referenceIn(text) === undefined;
 }
 
 /** An environment without the variables that hold a reference: a program would take one for a key. */

@@ -7,6 +7,7 @@ import { randomHex } from '../system/hash.ts';
 import { failureOf, runHelper } from '../system/run-helper.ts';
 import { addRun } from './active-runs.ts';
 import type { Account } from './config.ts';
+import { referenceIn } from './key-texts.ts';
 import { NAME, type Paths } from './paths.ts';
 
 export interface Slot {
@@ -67,7 +68,7 @@ export function describeSource(source: string): string {
 }
 
 /**
- * Refuses what no environment variable or header can carry.
+ * Refuses what no environment variable or header can carry, and what only stands for a credential.
  * @throws Error without the value
  */
 export function assertCredential(value: string): void {
@@ -76,6 +77,8 @@ export function assertCredential(value: string): void {
   if (/[\x00-\x1f\x7f-\x9f]/.test(value)) throw new Error('it contains a control character, perhaps of an arrow key');
   if (value.includes('\ufffd')) throw new Error('it is not UTF-8 text');
   if (Buffer.byteLength(value) > MAX_BYTES) throw new Error('it is longer than an environment variable may be');
+  const reference = referenceIn(value);
+  if (reference !== undefined) throw new Error(reference);
 }
 
 export type SecretPlace = 'keyring' | 'file';

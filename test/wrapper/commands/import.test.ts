@@ -1,4 +1,5 @@
 // Accounts that come from files and from what the tools have stored themselves, and their export.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts that were not filled in
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -213,4 +214,132 @@ test('a list says where a credential is without repeating the path of its own fi
   const own = (await box.auth('fake', ['list'])).stdout;
   assert.match(own, /FAKE_KEY from its own file/);
   assert.match((await box.wrap(['accounts', 'list', '--json'])).stdout, /secrets\/fake\.env#b\/FAKE_KEY/);
+});
+
+/** Files as people have them: the accounts with their keys, and what is said about the rest. */
+const KEPT: {
+  name: string;
+  file?: string;
+  text: string;
+  keys: Record<string, string>;
+  left?: RegExp[];
+  args?: string[];
+}[] = [
+  { name: 'commas', text: 'FAKE_KEY=k1,k2', keys: { main: 'k1', 'main-2': 'k2' } },
+  { name: 'commas and blanks in quotes', text: 'export FAKE_KEY="k1, k2"', keys: { main: 'k1', 'main-2': 'k2' } },
+  { name: 'the plural, with semicolons', text: 'FAKE_KEYS="k1;k2"', keys: { main: 'k1', 'main-2': 'k2' } },
+  { name: 'one a line, in quotes', text: 'FAKE_KEYS="\nk1\nk2\n"\nX=1', keys: { main: 'k1', 'main-2': 'k2' } },
+  {
+    name: 'numbers',
+    text: 'FAKE_KEY=k1\nFAKE_KEY_2=k2\nFAKE_KEY3=k3\nFAKE_KEY_TEAM_B=k4',
+    keys: { main: 'k1', 2: 'k2', 3: 'k3', 'team-b': 'k4' },
+  },
+  {
+    name: 'references',
+    text: 'FAKE_KEY=k1\nFAKE_KEY_B=op://Private/x/key\nFAKE_KEY_C=${OTHER}\nFAKE_KEY_D=$OTHER\nFAKE_KEY_E=k5,op://x/y',
+    keys: { main: 'k1', e: 'k5' },
+    left: [
+      /FAKE_KEY_B in .* is left out: it is a reference .*op read/,
+      /FAKE_KEY_C .*env:NAME/,
+      /FAKE_KEY_D /,
+      /FAKE_KEY_E /,
+    ],
+  },
+  {
+    name: 'another name',
+    text: 'FAKE_KEY=k1\nTEAM_B_FAKE_KEY=k2\nUNRELATED=x',
+    keys: { main: 'k1' },
+    left: [/TEAM_B_FAKE_KEY in .* looks like FAKE_KEY and is left out; name it FAKE_KEY_NAME/],
+  },
+  {
+    name: 'a list of keys',
+    file: 'keys.txt',
+    text: '# mine\nk1\nk2\n\nk1\n',
+    args: ['--cli', 'fake'],
+    keys: { main: 'k1', 'main-2': 'k2' },
+  },
+  {
+    name: 'a list with a reference',
+    file: 'keys.txt',
+    text: 'k1\n${KEY}\n',
+    args: ['--cli', 'fake', '--name', 'x'],
+    keys: { x: 'k1' },
+    left: [/line 2 of .*keys\.txt is left out/],
+  },
+  {
+    name: 'TOML',
+    file: 'a.toml',
+    text: '[[accounts]]\ncli = "fake"\nname = "a"\nsecrets = { FAKE_KEY = "k1,k2" }\n[[accounts]]\ncli = "fake"\nname = "b"\nsecrets = { FAKE_KEY = "op://x/y" }\n',
+    keys: { a: 'k1', 'a-2': 'k2' },
+    left: [/fake "b" is left out: it is a reference/],
+  },
+  {
+    name: 'JSON',
+    file: 'a.json',
+    text: '{"accounts":[{"cli":"fake","name":"a","secrets":{"FAKE_KEY":"k1;k2"}}]}',
+    keys: { a: 'k1', 'a-2': 'k2' },
+  },
+];
+
+for (const { name, file = 'keys.env', text, keys, left = [], args = [] } of KEPT)
+  test(`an import of ${name} makes an account of each key, and names what it leaves out`, async t => {
+    const box = setUp(t);
+    const source = path.join(box.home, file);
+    fs.writeFileSync(source, text, { mode: 0o600 });
+    const { exit, stderr } = await box.wrap(['accounts', 'import', source, '--file', ...args]);
+    assert.equal(exit, 0, stderr);
+    const lines = stored(box).trim().split('\n').sort();
+    assert.deepEqual(
+      lines,
+      Object.entries(keys)
+        .map(([account, key]) => `${account}/FAKE_KEY=${key}`)
+        .sort(),
+    );
+    for (const line of left) assert.match(stderr, line);
+    assert.equal(stderr.split('\n').filter(line => line.includes('left out')).length, left.length, stderr);
+    assert.doesNotMatch(stderr, /k\d|Private/);
+  });
+
+for (const text of ['FAKE_KEY=op://x/y\n', 'FAKE_KEY=$OTHER\n'])
+  test(`a file with nothing but ${text.trim()} imports nothing, and an account that reads it is skipped`, async t => {
+    const box = setUp(t);
+    const file = path.join(box.home, 'keys.env');
+    fs.writeFileSync(file, text, { mode: 0o600 });
+    const imported = await box.wrap(['accounts', 'import', file, '--file']);
+    assert.equal(imported.exit, 66);
+    assert.match(imported.stderr, /FAKE_KEY in .* is left out/);
+    await box.wrap(['accounts', 'add', 'fake', 'a', '--env', `FAKE_KEY=file:${file}#FAKE_KEY`]);
+    const run = await box.run('fake', ['x']);
+    assert.match(run.stderr, /FAKE_KEY from file:.*(?:reference|stands for)/);
+    assert.deepEqual(fs.existsSync(path.join(box.home, 'calls')) ? calls(box) : [], []);
+  });
+
+test('keys in a list of their own need the tool they are for, and a list cannot be referred to', async t => {
+  const box = setUp(t);
+  const list = path.join(box.home, 'keys.txt');
+  fs.writeFileSync(list, 'k1\nk2\n', { mode: 0o600 });
+  const nameless = await box.wrap(['accounts', 'import', list, '--file']);
+  assert.deepEqual([nameless.exit, /--cli/.test(nameless.stderr)], [2, true]);
+  const file = path.join(box.home, 'keys.env');
+  fs.writeFileSync(file, 'FAKE_KEY=k1,k2\nFAKE_KEY_3=k3\n', { mode: 0o600 });
+  const referring = await box.wrap(['accounts', 'import', file, '--reference']);
+  assert.equal(referring.stdout, 'imported "3" of fake\n');
+  assert.match(referring.stderr, /FAKE_KEY in .* holds several keys and is left out/);
+});
+
+test('a list given to `accounts add` makes an account of each key, and none where one of them is no key', async t => {
+  const box = setUp(t);
+  const add = (name: string, input: string, ...more: string[]) =>
+    box.wrap(['accounts', 'add', 'fake', name, '--file', ...more], { input });
+  assert.equal((await add('a', 'k1,k2\n')).stdout, 'added "a" of fake\nadded "a-2" of fake\n');
+  assert.equal(stored(box), 'a/FAKE_KEY=k1\na-2/FAKE_KEY=k2\n');
+  const again = await add('b', 'k3;k4\n', '--json');
+  assert.deepEqual(JSON.parse(again.stdout).accounts, ['b', 'b-2']);
+  for (const [name, input, exit] of [
+    ['c', 'k5,op://Private/x\n', 65],
+    ['c', '${OTHER}\n', 65],
+    ['a', 'k5,k6\n', 2],
+  ] as const)
+    assert.equal((await add(name, input)).exit, exit, input);
+  assert.doesNotMatch(stored(box), /k5|op:/);
 });

@@ -5,6 +5,7 @@ import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { refreshPlans } from '../../manage/compile.ts';
 import { ACCOUNT_NAME, type Account, editConfig, readConfig, SOURCE, same } from '../../store/config.ts';
+import { keysIn, nameOf } from '../../store/key-texts.ts';
 import {
   assertCredential,
   forgetSecret,
@@ -61,20 +62,13 @@ export interface AddOptions extends Options {
 
 /**
  * `add <name> [--env VAR=source]… [--file]`: secrets come from a prompt or stdin, everything else by reference. The
- * account is written before its secrets, so that a kill leaves no secret without an account.
+ * account is written before its secrets, so that a kill leaves no secret without an account. A list of keys makes an account for each.
  * @throws WrapError `account-name`, `account-exists`, `no-variables`, `keyring-unavailable`, `bad-credential`
  */
 export async function add(cli: string, name: string, options: AddOptions, context: Context): Promise<void> {
-  const { paths, catalog } = context;
-  const provider = providerOf(loadCatalog(catalog, paths.userCatalog), cli);
+  const provider = providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli);
   assertName(name);
-  const accounts = accountsOf(cli, context);
-  const existing = accounts.find(account => account.name === name);
-  if (existing && !options.replace) {
-    throw new WrapError('account-exists', EXIT.usage, `${cli} already has an account "${name}"`, {
-      hint: 'give --replace to change its credential',
-    });
-  }
+  refuseExisting(cli, name, options, context);
   const env = readSources(options.env ?? []);
   if (Object.keys(env).length === 0 && provider.inject.length === 0 && needsCredential(provider)) {
     throw new WrapError('no-variables', EXIT.usage, `the catalog does not say what an account of ${cli} provides`, {
@@ -87,13 +81,59 @@ export async function add(cli: string, name: string, options: AddOptions, contex
       ? await choosePlace(options, 'store it in a 0600 file with --file, or refer to it with --env')
       : 'file';
   const values = await askSecrets(asked.map(variable => `${variable} for ${cli} account "${name}"`));
-  for (const [index, variable] of asked.entries()) check(variable, values[index]!);
-  const slots = asked.map(variable => ({ cli, account: name, variable }));
-  for (const slot of slots) env[slot.variable] = sourceOf(slot, place, paths);
+  // of several variables of an account, none is a list
+  const [only] = asked.length === 1 ? asked : [];
+  const keys = only === undefined ? [values[0]!] : keysIn(values[0]!, only, provider.http?.key_prefix);
+  const accounts = keys.map((key, index) => ({
+    name: nameOf(name, index),
+    values: asked.map((variable, place) => [variable, place === 0 ? key : values[place]!] as const),
+  }));
+  for (const account of accounts) {
+    refuseExisting(cli, account.name, options, context);
+    for (const [variable, value] of account.values) check(variable, value);
+  }
+  const before = accountsOf(cli, context).map(account => account.name);
+  for (const account of accounts) await addOne({ cli, env, place, ...account }, context);
+  const names = accounts.map(account => account.name);
+  const several = names.length > 1 && { accounts: names };
+  const verbs = names.map(each => `${before.includes(each) ? 'changed' : 'added'} "${each}" of ${cli}`);
+  emit(options.json, { cli, account: name, ...several, terms: provider.terms_note ?? null }, verbs.join('\n'));
+  const isFurther = names.some(each => !before.includes(each)) && before.length + names.length > 1;
+  if (isFurther && !options.json) for (const note of termsOf(provider)) process.stderr.write(`note: ${note}\n`);
+}
+
+/** The note about the provider's terms, with their address. */
+export function termsOf({ terms_note: note, terms_url: url }: Provider): string[] {
+  return note === undefined ? [] : [`${note}${url ? ` (${url})` : ''}`];
+}
+
+/** @throws WrapError `account-exists` */
+function refuseExisting(cli: string, name: string, { replace }: AddOptions, context: Context): void {
+  if (replace || !accountsOf(cli, context).some(account => account.name === name)) return;
+  throw new WrapError('account-exists', EXIT.usage, `${cli} already has an account "${name}"`, {
+    hint: 'give --replace to change its credential',
+  });
+}
+
+/** An account with the sources and the values of its variables. */
+interface Added {
+  cli: string;
+  name: string;
+  env: Record<string, string>;
+  values: readonly (readonly [variable: string, value: string])[];
+  place: SecretPlace;
+}
+
+async function addOne({ cli, name, values, place, ...added }: Added, context: Context): Promise<void> {
+  const { paths } = context;
+  const existing = accountsOf(cli, context).find(account => account.name === name);
+  const slots = values.map(([variable, value]) => ({ slot: { cli, account: name, variable }, value }));
+  const stored = slots.map(({ slot }) => [slot.variable, sourceOf(slot, place, paths)]);
+  const env = { ...added.env, ...Object.fromEntries(stored) };
   const account: Account = { cli, name, enabled: true, env };
   editConfig(paths.config, existing ? [{ set: { cli, name }, key: 'env', value: env }] : [{ add: account }]);
   try {
-    for (const [index, slot] of slots.entries()) await storeSecret(slot, values[index]!, place, paths);
+    for (const { slot, value } of slots) await storeSecret(slot, value, place, paths);
   } catch (error) {
     const target = { cli, name };
     editConfig(paths.config, [existing ? { set: target, key: 'env', value: existing.env } : { remove: target }]);
@@ -101,14 +141,6 @@ export async function add(cli: string, name: string, options: AddOptions, contex
   }
   updateState(paths, cli, state => void delete state.resting[name]);
   refreshPlans([cli], context);
-  emit(
-    options.json,
-    { cli, account: name, terms: provider.terms_note ?? null },
-    `${existing ? 'changed' : 'added'} "${name}" of ${cli}`,
-  );
-  if (!existing && accounts.length >= 1 && provider.terms_note && !options.json) {
-    process.stderr.write(`note: ${provider.terms_note}${provider.terms_url ? ` (${provider.terms_url})` : ''}\n`);
-  }
 }
 
 /**

@@ -3,7 +3,9 @@ import { basename, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { Provider } from '../../catalog/provider.ts';
 import { Account } from '../../store/config.ts';
+import { keysIn, nameOf, referenceIn } from '../../store/key-texts.ts';
 import { envLines } from '../../store/secrets.ts';
 import { EXIT, errno, reason, say, WrapError } from '../../system/errors.ts';
 import { explainIssues } from '../../system/explain-issues.ts';
@@ -35,7 +37,8 @@ export interface ImportOptions {
 }
 
 /**
- * The accounts of a file: TOML or JSON with a table for each, or a `.env` file.
+ * The accounts of a file: TOML or JSON with a table for each, a `.env` file, or keys of one tool, one a line. What only stands for a
+ * key is left out, with a line that says so.
  * @throws WrapError `import-unreadable`, `usage`
  */
 export function readImport(file: string, options: ImportOptions, catalog: Catalog): ImportedAccount[] {
@@ -46,6 +49,7 @@ export function readImport(file: string, options: ImportOptions, catalog: Catalo
       hint: 'in TOML and JSON, write env = { VARIABLE = "file:PATH#KEY" }',
     });
   }
+  if (isListOfKeys(text)) return fromLines(file, text, options, catalog);
   let raw: unknown;
   try {
     raw = text.trimStart().startsWith('{') ? JSON.parse(text) : parse(text);
@@ -56,7 +60,61 @@ export function readImport(file: string, options: ImportOptions, catalog: Catalo
   }
   const parsed = ImportFile.safeParse(raw);
   if (!parsed.success) throw unreadable(file, explainIssues(parsed.error, text));
-  return parsed.data.accounts;
+  const accounts = parsed.data.accounts.flatMap(account => {
+    const variables = Object.entries(account.secrets);
+    const known = catalog.providers[account.cli];
+    const where = `${account.cli} "${account.name}"`;
+    const held = variables.map(([variable, value]) => [variable, keysHeld(value, variable, where, known)] as const);
+    if (held.some(([, keys]) => keys.length === 0)) return [];
+    // of several variables of an account, none is a list
+    const [[variable, keys = []] = ['']] = held;
+    if (held.length !== 1 || keys.length === 1) return [account];
+    return keys.map((key, index) => ({ ...account, name: nameOf(account.name, index), secrets: { [variable]: key } }));
+  });
+  if (accounts.length === 0) throw unreadable(file, 'no account is left');
+  return accounts;
+}
+
+/** Nothing but one word a line, and comments. */
+function isListOfKeys(text: string): boolean {
+  const lines = linesIn(text);
+  return lines.length > 0 && lines.every(line => /^[\x21-\x7e]+$/.test(line) && !/^[[{}\]]|^[\w.-]+=["'[{]/.test(line));
+}
+
+function linesIn(text: string): string[] {
+  return text
+    .split(/\r?\n/)
+    .map(line => line.trim())
+    .filter(line => line !== '' && !line.startsWith('#'));
+}
+
+/** Keys of one tool, one a line. */
+function fromLines(file: string, text: string, options: ImportOptions, catalog: Catalog): ImportedAccount[] {
+  const { cli, name = 'main' } = options;
+  const provider = cli === undefined ? undefined : catalog.providers[cli];
+  const variable = provider?.inject[0];
+  if (cli === undefined || variable === undefined)
+    throw new WrapError('usage', EXIT.usage, `${file} holds keys, and not of which tool`, {
+      hint: 'name the tool: --cli firecrawl',
+    });
+  const keys = linesIn(text).flatMap((line, index) =>
+    keysHeld(line, variable, `line ${index + 1} of ${file}`, provider),
+  );
+  if (keys.length === 0) throw unreadable(file, 'no key is left');
+  return [...new Set(keys)].map((key, index) => accountOf(cli, nameOf(name, index), { [variable]: key }));
+}
+
+function accountOf(cli: string, name: string, secrets: Record<string, string>): ImportedAccount {
+  return { cli, name, enabled: true, env: {}, secrets };
+}
+
+/** The keys that a text holds: none, with a line that says why, where it only stands for one. */
+function keysHeld(text: string, variable: string, where: string, provider: Provider | undefined): string[] {
+  return keysIn(text, variable, provider?.http?.key_prefix).filter(key => {
+    const reference = referenceIn(key);
+    if (reference !== undefined) say(`${where} is left out: ${reference}`);
+    return reference === undefined;
+  });
 }
 
 /** The text of a file without the byte order mark of some editors. */
@@ -73,7 +131,9 @@ function readFile(file: string): string {
 
 /** Nothing but `KEY=value` lines and comments, under a name such as `.env` or `keys.env`. */
 function isEnvFile(file: string, text: string): boolean {
-  const lines = text.split('\n').map(line => line.trim());
+  const lines = joinLists(text)
+    .split('\n')
+    .map(line => line.trim());
   return (
     /(?:^|\.)env(?:\.|$)/.test(basename(file)) &&
     lines.every(line => line === '' || /^(?:#|(?:export\s+)?\w+\s*=)/.test(line))
@@ -82,38 +142,79 @@ function isEnvFile(file: string, text: string): boolean {
 
 /**
  * Accounts for the variables that the catalog knows: `FIRECRAWL_API_KEY`, and `FIRECRAWL_API_KEY_TEAM_B` for the account
- * `team-b`. On request they refer to the file, so that nothing is copied and a changed key is seen.
+ * `team-b`; `EXA_API_KEY_2`, `EXA_API_KEY2` and lists. On request they refer to the file, so that nothing is copied and a changed key is
+ * seen. What looks like one of these variables and is left out is named.
  */
 function fromEnvFile(file: string, text: string, options: ImportOptions, catalog: Catalog): ImportedAccount[] {
   const path = resolve(file);
-  const lines = envLines(text);
+  const lines = envLines(joinLists(text));
   const accounts = new Map<string, ImportedAccount>();
   for (const [cli, provider] of Object.entries(catalog.providers)) {
     if (options.cli !== undefined && options.cli !== cli) continue;
     for (const variable of provider.inject) {
       for (const [key, value] of lines) {
-        const suffix =
-          key === variable ? '' : key.startsWith(`${variable}_`) ? key.slice(variable.length + 1) : undefined;
-        if (suffix === undefined) continue;
-        if (value.trim() === '') {
-          say(`${key} in ${file} is empty and is left out`);
+        const base = accountIn(key, variable, options.name ?? 'main');
+        const where = `${key} in ${file}`;
+        if (base === undefined) {
+          if (looksLike(key, variable, catalog))
+            say(`${where} looks like ${variable} and is left out; name it ${variable}_NAME to have it as an account`);
           continue;
         }
-        const name = suffix === '' ? (options.name ?? 'main') : suffix.toLowerCase().replaceAll('_', '-');
-        const account = accounts.get(`${cli} ${name}`) ?? { cli, name, enabled: true, env: {}, secrets: {} };
-        if (options.reference) account.env[variable] = `file:${path}#${key}`;
-        else account.secrets[variable] = value;
-        accounts.set(`${cli} ${name}`, account);
+        if (value.trim() === '') {
+          say(`${where} is empty and is left out`);
+          continue;
+        }
+        const keys = keysHeld(value, variable, where, provider);
+        if (options.reference && keys.length > 1) {
+          say(`${where} holds several keys and is left out: an account refers to one, on a line of its own`);
+          continue;
+        }
+        for (const [index, own] of keys.entries()) {
+          const name = nameOf(base, index);
+          const account = accounts.get(`${cli} ${name}`) ?? accountOf(cli, name, {});
+          if (options.reference) account.env[variable] = `file:${path}#${key}`;
+          else account.secrets[variable] = own;
+          accounts.set(`${cli} ${name}`, account);
+        }
       }
     }
   }
   if (accounts.size > 0) return [...accounts.values()];
   const variables = [...new Set(Object.values(catalog.providers).flatMap(({ inject }) => inject))];
-  throw unreadable(file, `it sets none of ${variables.join(', ')}`);
+  throw unreadable(file, `it sets none of ${variables.join(', ')} to a key`);
+}
+
+/** The account that a variable of a file is for; `undefined` for another variable. */
+function accountIn(key: string, variable: string, main: string): string | undefined {
+  if (key === variable || key === `${variable}S`) return main;
+  if (!key.startsWith(variable)) return undefined;
+  const [, suffix] = /^_(.+)$|^(\d+)$/.exec(key.slice(variable.length))?.filter(part => part !== undefined) ?? [];
+  return suffix?.toLowerCase().replaceAll('_', '-');
+}
+
+/** Reports whether a name holds that of a variable: `TEAM_B_EXA_API_KEY`. */
+function looksLike(key: string, variable: string, { providers }: Catalog): boolean {
+  const isOther = Object.values(providers).some(({ inject }) => inject.some(each => key.startsWith(each)));
+  return (
+    !isOther &&
+    key
+      .split(`_${variable}`)
+      .slice(1)
+      .some(rest => /^(?:S?$|_|\d)/.test(rest))
+  );
+}
+
+/** Values in quotes over several lines become lists on one, where they are of variables for keys. */
+function joinLists(text: string): string {
+  return text.replace(
+    /^(\s*(?:export\s+)?\w*(?:key|token)s?(?:_\w+)?\s*=\s*)(["'])([^"']*)\2/gim,
+    (_, start: string, quote: string, list: string) =>
+      `${start}${quote}${list.trim().replace(/\s*[\r\n]\s*/g, ',')}${quote}`,
+  );
 }
 
 function unreadable(file: string, why: string): WrapError {
   return new WrapError('import-unreadable', EXIT.noInput, `${file} can't be imported: ${why}`, {
-    hint: 'give a TOML or JSON file with [[accounts]] (cli, name, env or secrets), or a .env file',
+    hint: 'give a TOML or JSON file with [[accounts]] (cli, name, env or secrets), a .env file, or keys one a line with --cli',
   });
 }

@@ -5,8 +5,9 @@ import type { Context } from '../../context.ts';
 import { expand } from '../../manage/usage.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';
 import { readConfig } from '../../store/config.ts';
+import { referenceIn } from '../../store/key-texts.ts';
 import { resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
-import { EXIT, WrapError } from '../../system/errors.ts';
+import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { expandHome, readText } from '../../system/files.ts';
 
 /** An account with the credential that its CLI has stored. */
@@ -36,6 +37,11 @@ export async function findStored(
     const { value, files } = storedCredential(provider, context.env);
     looked.push(...files);
     if (value === undefined) continue;
+    const reference = referenceIn(value);
+    if (reference !== undefined) {
+      say(`what ${cli} has stored is left out: ${reference}`);
+      continue;
+    }
     const secrets = { [variable]: value };
     const [known = name] = await namesOf(cli, secrets, context);
     accounts.push({ cli, name: known, enabled: true, env: {}, secrets });

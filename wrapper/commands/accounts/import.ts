@@ -10,7 +10,7 @@ import { assertCredential, resolveAccount, SOURCE_TIMEOUT_MS, sourceOf, storeSec
 import { EXIT, reason, say, WrapError } from '../../system/errors.ts';
 import { expandHome, isReadableByOthers } from '../../system/files.ts';
 import { emit } from '../print.ts';
-import { choosePlace } from './account.ts';
+import { choosePlace, termsOf } from './account.ts';
 import { type ImportedAccount, type ImportOptions, readImport } from './import-file.ts';
 import { findStored } from './import-stored.ts';
 
@@ -54,6 +54,9 @@ export async function importAccounts(
   for (const account of accounts) plan.push(await planFor(account, given, options, context));
   if (!options.check) await storeAccounts(plan, options, context, ELSEWHERE);
   if (given !== undefined) for (const line of remarksOn(given, accounts, options, context)) say(line);
+  for (const cli of new Set(plan.filter(({ change }) => change === 'add').map(({ account }) => account.cli)))
+    if (accounts.filter(account => account.cli === cli).length > 1)
+      for (const note of termsOf(providerOf(catalog, cli))) say(`${cli}: ${note}`);
   const names = plan.map(({ account: { cli, name }, change }) => ({ cli, name, change }));
   const verbs = options.check
     ? { add: 'would import', change: 'would change', keep: 'has already' }

@@ -1,0 +1,84 @@
+// Texts in which people keep keys: what is a key, a list of keys, or only stands for one.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts that were not filled in
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isKey, referenceTo } from '../../../wrapper/mcp/key-references.ts';
+import { keysIn, nameOf, referenceIn } from '../../../wrapper/store/key-texts.ts';
+import { assertCredential } from '../../../wrapper/store/secrets.ts';
+
+const REFERENCES = [
+  'op://Private/firecrawl/key',
+  ' op://Private/firecrawl/key ',
+  'vault://secret/data/exa#key',
+  'bws://0000',
+  'doppler://prod/EXA_API_KEY',
+  'infisical://x',
+  'secret://x',
+  'keychain://login/x',
+  'aws-sm://x',
+  'ssm://x/y',
+  'ref+vault://x',
+  '$EXA_API_KEY',
+  '${EXA_API_KEY}',
+  '${EXA_API_KEY:-none}',
+  'Bearer ${EXA_API_KEY}',
+  '${input:exa-key}',
+  '${env:EXA_API_KEY}',
+  '${{ secrets.EXA_API_KEY }}',
+  '$(op read op://x)',
+  '`pass show exa`',
+  '{{ exa_api_key }}',
+  '%EXA_API_KEY%',
+  referenceTo({ cli: 'exa', name: 'main' }),
+];
+
+const KEYS = [
+  'fc-0123456789abcdef',
+  'tvly-dev-abc',
+  '00000000-0000-0000-0000-000000000001',
+  'k$1',
+  '$2b$10$abc',
+  'a%b',
+  'eyJhbGciOi.J9.a_b-c==',
+  'Zm9v/YmFy+x=',
+];
+
+test('a text that only stands for a key is named as such, and is neither stored nor taken from a client', () => {
+  for (const text of REFERENCES) {
+    assert.notEqual(referenceIn(text), undefined, text);
+    assert.doesNotMatch(referenceIn(text)!, /Private|EXA_API|prod/, text);
+    assert.throws(() => assertCredential(text), /stands for|reference/, text);
+    assert.equal(isKey(text), false, text);
+  }
+  for (const text of KEYS) {
+    assert.equal(referenceIn(text), undefined, text);
+    assert.doesNotThrow(() => assertCredential(text));
+    assert.equal(isKey(text), true, text);
+  }
+  // an address or a path that an account brings along
+  for (const text of ['http://127.0.0.1:3002', 'https://api.example.com', '/home/me/.codex', 'postgres://u@h/db'])
+    assert.doesNotThrow(() => assertCredential(text));
+});
+
+const LISTS: [text: string, keys: string[], variable?: string, prefix?: string][] = [
+  ['k1', ['k1']],
+  ['k1,k2', ['k1', 'k2']],
+  [' k1 , k2 ,', ['k1', 'k2']],
+  ['k1;k2;k1', ['k1', 'k2']],
+  ['k1,$K2', ['k1', '$K2']],
+  ['a b,c', ['a b,c']],
+  ['p,w', ['p,w'], 'DB_PASSWORD'],
+  ['fc-1\nfc-2\r\nfc-3', ['fc-1', 'fc-2', 'fc-3'], 'FIRECRAWL_API_KEY', 'fc-'],
+  ['fc-12\n34', ['fc-12\n34'], 'FIRECRAWL_API_KEY', 'fc-'],
+  ['k1\nk2', ['k1\nk2']],
+  ['n1,n2', ['n1', 'n2'], 'npm_config_//registry.npmjs.org/:_authToken'],
+];
+
+test('a list is one of keys where its variable is for keys, and a wrapped line is no second key', () => {
+  for (const [text, keys, variable = 'EXA_API_KEY', prefix = ''] of LISTS)
+    assert.deepEqual(keysIn(text, variable, prefix), keys, text);
+  assert.deepEqual(
+    [0, 1, 2].map(index => nameOf('main', index)),
+    ['main', 'main-2', 'main-3'],
+  );
+});

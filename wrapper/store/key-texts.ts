@@ -1,0 +1,57 @@
+// Reads a text in which people keep keys: one key, a list of them, or a reference to a key that is elsewhere. Pure.
+
+/** Programs that fill in a reference before a tool sees it, and what gives the key itself. */
+const STORES: Record<string, string> = {
+  op: 'op read',
+  vault: 'vault kv get',
+  bws: 'bws secret get',
+  doppler: 'doppler secrets get --plain',
+  infisical: 'infisical secrets get',
+};
+/** `op://vault/item/field` and its like. Addresses of the web are values of variables such as a base address. */
+const IN_STORE = /^([a-z][a-z0-9+.-]*):\/\/(?!$)/i;
+const STORE_SCHEME =
+  /^(?:op|vault|bws|bitwarden|doppler|infisical|secrets?|keychain|keyring|pass|lpass|(?:aws-?)?(?:ssm|sm)|gsm|gcp-sm|akv|azurekv|ref\+\w+)$/i;
+/** `$NAME`, `${NAME}`, `${input:NAME}`, `${{ secrets.NAME }}`, `$(command)`, a command in backticks, `{{NAME}}`, `%NAME%`. */
+const UNFILLED = /^\$[A-Za-z_]\w*$|\$\{.*\}|^\$\(.*\)$|^`.*`$|^\{\{.*\}\}$|^%[A-Za-z_]\w*%$/s;
+/** An account of this program: its MCP servers find such a text in place of a key. */
+const OF_ACCOUNT = /^culvert-wrap:[^:]+:[^:]+$/;
+
+/** Variables that hold one key or several, unlike those of passwords, which may have a comma. */
+const OF_KEYS = /(?:key|token|secret)s?$/i;
+const SEPARATORS = /\s*[,;\r\n]\s*/;
+
+/** Why a text is no key but stands for one, with what to do, and without the text; `undefined` for any other text. */
+export function referenceIn(text: string): string | undefined {
+  const value = text.trim();
+  const scheme = IN_STORE.exec(value)?.[1]?.toLowerCase();
+  if (scheme !== undefined && STORE_SCHEME.test(scheme)) {
+    const command = STORES[scheme];
+    const how = command
+      ? `--env VARIABLE='command:${command} …'`
+      : 'a command that prints the key, as --env VARIABLE=command:…';
+    return `it is a reference (${scheme}://…), not a key; add the account with ${how}`;
+  }
+  if (UNFILLED.test(value))
+    return 'it stands for another variable and was not filled in; write the key, or add the account with --env VARIABLE=env:NAME';
+  return OF_ACCOUNT.test(value) ? 'it stands for an account that is there already' : undefined;
+}
+
+/**
+ * The keys of a text: one, or those of a list with commas, semicolons or line breaks between them.
+ * @param variable the one that the text is for
+ * @param prefix start of every key of the provider, where it has one
+ */
+export function keysIn(text: string, variable: string, prefix = ''): string[] {
+  const value = text.trim();
+  const parts = value.split(SEPARATORS).filter(part => part !== '');
+  if (!OF_KEYS.test(variable) || parts.length < 2 || parts.some(part => /\s/.test(part))) return [text];
+  // a long key that an editor has wrapped is none of several
+  const isWrapped = /[\r\n]/.test(value) && !parts.every(part => prefix !== '' && part.startsWith(prefix));
+  return isWrapped ? [text] : [...new Set(parts)];
+}
+
+/** The name of the account for each key of a list: `main`, `main-2`, `main-3`. */
+export function nameOf(base: string, index: number): string {
+  return index === 0 ? base : `${base}-${index + 1}`;
+}
