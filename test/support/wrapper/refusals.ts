@@ -1,6 +1,7 @@
 // Refusals as providers write them, and what each means. Names of organizations, keys and requests are left out or replaced.
 import { readFileSync } from 'node:fs';
 import { MCP_REFUSALS } from './mcp-refusals.ts';
+import { OTHER_REFUSALS } from './other-refusals.ts';
 
 /** A refusal, where it comes in, and what it means for the account. */
 export interface RefusalCase {
@@ -627,4 +628,5 @@ export const REFUSALS: readonly RefusalCase[] = [
     { exit: 4, means: 'quota', pause: H },
   ),
   ...MCP_REFUSALS,
+  ...OTHER_REFUSALS,
 ];

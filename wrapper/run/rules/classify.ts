@@ -167,10 +167,10 @@ function firstMatch(source: string, starts: string[]): RegExpExecArray | undefin
   return undefined;
 }
 
-/** The value of a text, or `undefined` for one that is no JSON. */
+/** The value of a text, or `undefined` for one that is no JSON. Some programs begin it with a byte order mark. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     return undefined;
   }

@@ -19,8 +19,9 @@ export interface Seen {
 
 const BY_STATUS: Record<number, Retry['class']> = { 401: 'auth', 402: 'quota', 429: 'rate' };
 
-/** Words of services with the interface of OpenAI, whose 429 is either of two things. */
-const USED_UP = /^(?:insufficient_quota|quota_exceeded|billing_hard_limit_reached|usage_limit_reached)$/;
+/** Words of services with the interface of OpenAI, whose 429 is either of two things, and whose 403 may be about the balance. */
+const USED_UP =
+  /^(?:insufficient_(?:user_)?quota|quota_exceeded|exceeded_current_quota_error|billing_hard_limit_reached|billing_not_active|usage_limit_reached)$/;
 const CODES = ['error.code', 'error.type', 'code', 'type', 'detail.code', 'detail.status'];
 const WAITS = ['', 'error.', 'detail.', 'data.'].flatMap(place =>
   ['retry_after', 'retryAfter', 'retry_after_seconds', 'resets_in_seconds', 'resets_at'].map(name => place + name),
@@ -101,8 +102,18 @@ export function isForeign({ status, body, headers }: Seen, { key_scheme }: Pick<
   const login = headers['www-authenticate'];
   if (login !== undefined && OTHER_LOGIN.test(login) && !OTHER_LOGIN.test(key_scheme)) return true;
   return (
-    /^(?:text\/html|application\/xhtml)/i.test(headers['content-type'] ?? '') || /^\s*<(?:!doctype|html)\b/i.test(body)
+    /^(?:text\/html|application\/xhtml)/i.test(headers['content-type'] ?? '') ||
+    /^\s*<(?:!doctype|html)\b/i.test(body) ||
+    isOfCloudflare(body)
   );
+}
+
+/**
+ * Reports whether Cloudflare has answered in front of the provider, which is about the address that asks: with a line for programs, or
+ * with a document (developers.cloudflare.com, "Cloudflare 1xxx errors").
+ */
+function isOfCloudflare(body: string): boolean {
+  return /^error code: 1\d{3}\s*$/.test(body) || /"cloudflare_error":\s*true/.test(body);
 }
 
 /** A provider refuses a key with a document, or without a body; other words are those of a proxy or a filter in between. */
@@ -112,7 +123,7 @@ function isOwnForm(body: string, document: unknown): boolean {
 
 function classOf(status: number, document: unknown): Retry['class'] | undefined {
   const isUsedUp = CODES.some(path => USED_UP.test(String(at(document, path))));
-  return status === 429 && isUsedUp ? 'quota' : BY_STATUS[status];
+  return (status === 429 || status === 403) && isUsedUp ? 'quota' : BY_STATUS[status];
 }
 
 /** The time that a `Retry-After` or its form in milliseconds states. */
@@ -135,20 +146,35 @@ export function inBody(body: string, document: unknown): Moment | undefined {
 
 /** Headers about several limits: the time of one that nothing is left of, else the shortest. */
 function inLimits(headers: IncomingHttpHeaders): Moment | undefined {
-  const resets = Object.entries(headers).flatMap(([name, value]) => {
-    const [, start, end] = /^(.*ratelimit.*?-?)reset(.*)$/.exec(name) ?? [];
-    const moment = readMoment(value);
-    return start === undefined || !moment
-      ? []
-      : [{ moment, left: headers[`${start}remaining${end}`] ?? leftOf(name, headers) }];
+  const limits = [...Object.entries(headers).flatMap(([name, value]) => limitsOf(name, String(value), headers))];
+  const resets = limits.flatMap(({ reset, left }) => {
+    const moment = readMoment(reset);
+    return moment ? [{ moment, left }] : [];
   });
-  const reached = resets.find(({ left }) => String(left).trim() === '0');
+  const reached = resets.find(({ left }) => left?.trim() === '0');
   if (reached) return reached.moment;
   const elapsed = resets.flatMap(({ moment }) => (moment.until === 'elapsed' ? [moment] : []));
   return elapsed.sort((a, b) => a.ms - b.ms)[0] ?? resets[0]?.moment;
 }
 
-/** Anthropic's names end with `reset`: `anthropic-ratelimit-requests-reset`. */
-function leftOf(name: string, headers: IncomingHttpHeaders): string | string[] | undefined {
-  return headers[name.replace(/reset$/, 'remaining')];
+interface Limit {
+  reset: string;
+  left: string | undefined;
+}
+
+/** The limits of one header. A service with several may have them in one list. */
+function limitsOf(name: string, value: string, headers: IncomingHttpHeaders): Limit[] {
+  // `"default";r=0;t=42` (draft-ietf-httpapi-ratelimit-headers)
+  if (/^(?:x-)?ratelimit$/.test(name))
+    return value.split(',').flatMap(each => {
+      const [reset, left] = ['t', 'r'].map(part => new RegExp(`;\\s*${part}=(\\d+)`).exec(each)?.[1]);
+      return reset === undefined ? [] : [{ reset, left }];
+    });
+  const [, start, end] = /^(.*rate-?limit.*?-?)reset(.*)$/.exec(name) ?? [];
+  if (start === undefined) return [];
+  // Anthropic's names end with `reset`: `anthropic-ratelimit-requests-reset`
+  const remaining = String(headers[`${start}remaining${end}`] ?? headers[name.replace(/reset$/, 'remaining')] ?? '');
+  if (readMoment(value)) return [{ reset: value, left: remaining }];
+  const lefts = remaining.split(',');
+  return value.split(',').map((reset, index) => ({ reset, left: lefts[index] }));
 }
