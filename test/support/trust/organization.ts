@@ -28,8 +28,12 @@ export interface Site {
 export interface Authority {
   pem: string;
   fingerprint: string;
-  /** Starts a server with a certificate of this authority. @param answer in the place of a 404 */
-  serve(answer?: RequestListener): Promise<Site>;
+  /**
+   * Starts a server with a certificate of this authority.
+   * @param answer in the place of a 404
+   * @param name of the site, for programs that reach it through a proxy
+   */
+  serve(answer?: RequestListener, name?: string): Promise<Site>;
 }
 
 interface AuthorityOptions {
@@ -78,7 +82,7 @@ export function authority(
   return {
     pem,
     fingerprint,
-    async serve(answer = notFound) {
+    async serve(answer = notFound, name = 'localhost') {
       openssl(
         'req',
         '-x509',
@@ -90,13 +94,13 @@ export function authority(
         '-out',
         file('leaf.pem'),
         '-subj',
-        '/CN=localhost',
+        `/CN=${name}`,
         '-CA',
         file('ca.pem'),
         '-CAkey',
         file('ca.key'),
         '-addext',
-        'subjectAltName=DNS:localhost',
+        `subjectAltName=DNS:${name}`,
         '-addext',
         'basicConstraints=critical,CA:FALSE',
       );
