@@ -1,5 +1,6 @@
 // Turns what is published of the tunnel into records: changes of the state, and samples whose bytes never run back. Pure.
 import type { Status, Tunnel } from '../api/schema.ts';
+import { isTurnedOff } from '../view/states/causes/causes.ts';
 import { type Change, type Counters, coloOr, modeOr, nameOr, type Sample } from './records.ts';
 
 /** A published state and its time. */
@@ -66,7 +67,7 @@ function changeOf({ at, status, mode, asked, effect, signIn, tunnel }: Seen, kin
     state,
     blocked,
     network,
-    reason: nameOr(reason?.code),
+    reason: isTurnedOff(status) ? 'Manual' : nameOr(reason?.code),
     mode: modeOr(mode),
     // the figures of a tunnel that is down may be cleared a moment later
     colo: state === 'connected' ? coloOr(tunnel.colo) : null,

@@ -3,33 +3,40 @@
 import { existsSync } from 'node:fs';
 import { replaceFile } from '../system/files.ts';
 import { startTime } from '../system/process.ts';
-import { createStyle } from '../system/terminal.ts';
+import { createStyle, plain } from '../system/terminal.ts';
+import { untilLong } from '../view/client/client-state.ts';
 import { formatStatusFile } from '../view/client/status-file.ts';
 import { statusJson, statusLine, statusWarning } from './status-line.ts';
 import type { State } from './store.ts';
 
 /**
  * Keeps the file current.
+ * @param now the clock, in ms since the epoch
  * @param isModeKnown whether the settings are those of now; until they are read again, mode and protocol are left out
  * @returns writes the file again, if it would read differently or is gone
  */
 export function keepStatusFile(
   path: string,
   state: State,
-  { port, isModeKnown }: { port(): number | null; isModeKnown(): boolean },
+  { port, isModeKnown, now = Date.now }: { port(): number | null; isModeKnown(): boolean; now?(): number },
 ): () => void {
   const owner = `${process.pid} ${startTime(process.pid)}`;
   let before = '';
+  let longTimer: NodeJS.Timeout | undefined;
   const write = () => {
     const current = state.snapshot();
+    // nothing changes when connecting takes longer than usual
+    clearTimeout(longTimer);
+    const left = untilLong(current.status, now());
+    if (left) longTimer = setTimeout(write, left + 50).unref();
     const isKnown = isModeKnown();
     const snapshot = isKnown ? current : { ...current, settings: {}, tunnel: { ...current.tunnel, protocol: null } };
     const text = formatStatusFile({
       owner,
       port: port(),
       state: isKnown || snapshot.status.state !== 'connected' ? snapshot.status.state : 'reading',
-      line: statusLine(snapshot),
-      coloredLine: statusLine(snapshot, createStyle(true)),
+      line: statusLine(snapshot, plain, now()),
+      coloredLine: statusLine(snapshot, createStyle(true), now()),
       json: statusJson(snapshot, port()),
       warning: statusWarning(snapshot),
     });

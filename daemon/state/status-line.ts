@@ -2,11 +2,15 @@
 import type { Snapshot } from '../api/schema.ts';
 import { printable } from '../system/printable.ts';
 import { plain, type Style } from '../system/terminal.ts';
-import { modeName, nextStep, setupText, statusLabel } from '../view/client/labels.ts';
+import { untilLong } from '../view/client/client-state.ts';
+import { modeName, nextStep, setupText } from '../view/client/labels.ts';
+import type { Tone } from '../view/form.ts';
 import { lostRegistration, reasonText } from '../view/states/causes/causes.ts';
 import { changeText } from '../view/states/changes.ts';
+import { blockedSentence, blockedText } from '../view/states/killswitch.ts';
 import { describeRemoteAccess } from '../view/states/remote-access.ts';
-import { SIGNS, type State, stateIn } from '../view/states/summary/state.ts';
+import { isOffline, stateIn } from '../view/states/summary/state.ts';
+import { stateName, stateSign, stateTone } from '../view/states/summary/table.ts';
 import { sourceWarning } from '../view/states/updates.ts';
 import { english } from '../view/translator.ts';
 
@@ -16,24 +20,21 @@ export type Shown = Pick<
   'status' | 'settings' | 'tunnel' | 'tunnelCli' | 'remoteAccess' | 'killSwitch' | 'changes' | 'lostChanges'
 >;
 
-const COLORS: Record<State, keyof Style> = {
-  connected: 'green',
-  connecting: 'yellow',
-  disconnecting: 'yellow',
-  disconnected: 'dim',
-  paused: 'yellow',
-  blocked: 'red',
-  unable: 'red',
-  'needs-you': 'red',
-  unknown: 'yellow',
+const COLORS: Record<Tone, keyof Style> = {
+  success: 'green',
+  accent: 'yellow',
+  warning: 'yellow',
+  error: 'red',
+  neutral: 'dim',
 };
 
 /**
  * State, reason, mode and protocol on one line, without a time, so that it stays true until something changes:
  * `● Connected · All traffic · MASQUE`. What blocks is followed by the command that ends it.
+ * @param now in ms since the epoch
  */
-export function statusLine(shown: Shown, style: Style = plain): string {
-  return statusParts(shown, style).join(separator(style));
+export function statusLine(shown: Shown, style: Style = plain, now = Date.now()): string {
+  return statusParts(shown, style, now).join(separator(style));
 }
 
 /** Stands between the parts of the line. */
@@ -41,13 +42,18 @@ export function separator(style: Style): string {
   return style.dim(' · ');
 }
 
-/** The parts of the line. */
-export function statusParts(shown: Shown, style: Style): string[] {
+/** The parts of the line. @param now in ms since the epoch */
+export function statusParts(shown: Shown, style: Style, now: number): string[] {
   const { status, settings, tunnel, tunnelCli, remoteAccess, changes, lostChanges } = shown;
   const state = stateIn(shown);
-  const paint = style[COLORS[state]];
-  const reason = reasonText(status, english);
-  const parts = [`${paint(SIGNS[state])} ${style.bold(paint(statusLabel(status, english)))}`];
+  const demo = tunnelCli.emulated;
+  const paint = style[COLORS[stateTone(state, demo)]];
+  // when it ends is in the changes
+  const reason = state === 'paused' ? null : reasonText(status, english);
+  const isUnread = state === 'unknown' && status.raw === null;
+  const name = isUnread ? 'Reading the state…' : stateName(state, false, english);
+  const parts = [`${paint(stateSign(state))} ${style.bold(paint(name))}`];
+  if (isOffline(shown)) parts.push(style.yellow(offlineText(shown, state === 'blocked')));
   if (status.blocked) {
     const next = nextStep(status.blocked);
     const lost = lostRegistration(status, english);
@@ -56,6 +62,7 @@ export function statusParts(shown: Shown, style: Style): string[] {
   } else {
     if (status.state === 'unknown' && status.raw) parts.push(`it printed: ${firstLine(status.raw)}`);
     else if (reason) parts.push(printable(reason));
+    if (untilLong(status, now) === 0) parts.push(style.yellow('This takes longer than usual, see: culvert doctor'));
     if (status.network === 'unstable') parts.push(style.yellow('network unstable'));
     if (settings.Mode) parts.push(printable(modeName(settings.Mode, english).title));
     const protocol = protocolOf({ settings, tunnel });
@@ -67,6 +74,12 @@ export function statusParts(shown: Shown, style: Style): string[] {
   if (lostChanges) parts.push(style.yellow('changes did not revert, see: culvert doctor'));
   if (tunnelCli.emulated) parts.push(style.cyan('demo: no tunnel'));
   return parts;
+}
+
+function offlineText({ killSwitch, tunnelCli }: Shown, isNamed: boolean): string {
+  const text = (isNamed ? blockedSentence(english) : blockedText(english)).replace(/\.$/, '');
+  const pause = killSwitch.enabled && !tunnelCli.emulated ? '; pause it with: culvert killswitch pause 5' : '';
+  return `${text}${pause}`;
 }
 
 /** Warning of `culvert status` on stderr: updates can't reach this installation, and what to do. */
@@ -82,7 +95,8 @@ export function statusWarning({ update }: Pick<Snapshot, 'update'>): string | nu
 export function statusJson(shown: Shown, port: number | null) {
   const { status, settings, tunnelCli, remoteAccess, changes, lostChanges } = shown;
   const mode = settings.Mode ?? null;
-  const json = { ok: true, status, mode, tunnelCli, port, remoteAccess, changes, lostChanges } as const;
+  const summary = stateIn(shown);
+  const json = { ok: true, summary, status, mode, tunnelCli, port, remoteAccess, changes, lostChanges } as const;
   return tunnelCli.emulated ? { ...json, demo: true as const } : json;
 }
 

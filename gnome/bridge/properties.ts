@@ -6,12 +6,12 @@ import { MAIN_MODES } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
 import { placeName } from '../../daemon/view/places.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, type KillSwitchLook } from '../../daemon/view/states/killswitch.ts';
-import type { State } from '../../daemon/view/states/summary/state.ts';
+import type { State } from '../../daemon/view/states/summary/table.ts';
 import { describeTunnel, type TunnelView } from '../../daemon/view/states/tunnel.ts';
 import type { Translator } from '../../daemon/view/translator.ts';
 
 /** Values of `KillSwitch`. */
-type KillSwitchState = Exclude<KillSwitchLook, 'unavailable' | 'blocking'> | 'unknown' | 'on';
+type KillSwitchState = Exclude<KillSwitchLook, 'unavailable' | 'demo' | 'blocking'> | 'unknown' | 'on';
 
 /** By the names of the interface. Times are µs since the epoch, 0 for none; texts are empty if there is nothing to say. */
 export interface Properties {
@@ -98,7 +98,10 @@ function modes(snapshot: Snapshot | null, { settable, lock }: TunnelView, tr: Tr
 
 function killSwitch(client: ClientState, tr: Translator) {
   const { look, sentence, sensitive, pausedUntil } = describeKillSwitch(client, tr);
-  const value: KillSwitchState = look === 'unavailable' ? 'unknown' : look === 'blocking' ? 'on' : look;
+  const names = { unavailable: 'unknown', demo: 'not-installed', blocking: 'on' } as const;
+  const value: KillSwitchState = Object.hasOwn(names, look)
+    ? names[look as keyof typeof names]
+    : (look as KillSwitchState);
   return {
     KillSwitch: value,
     KillSwitchText: value === 'unknown' ? '' : sentence,

@@ -13,7 +13,7 @@ import { PLACES } from '../../daemon/view/forms/settings.ts';
 import { chosenLanguage } from '../../daemon/view/translator.ts';
 import { _, followLocale, tr } from '../i18n.ts';
 import { APP_ID, BRAND, icondir, RESOURCES, socketPath, TRAY_NAME, TRAY_PATH } from '../install-paths.ts';
-import { readLastLook } from '../last-look.ts';
+import { readLastState } from '../last-state.ts';
 import '../memory-settings.ts';
 import { stopDaemon } from '../start-daemon.ts';
 import { createTransport } from '../transport.ts';
@@ -49,7 +49,7 @@ class Application extends Adw.Application {
   override vfunc_startup(): void {
     super.vfunc_startup();
     this.#desktopDirection = Gtk.Widget.get_default_direction();
-    this.model = createModel(createTransport(socketPath()), {}, undefined, readLastLook());
+    this.model = createModel(createTransport(socketPath()), {}, undefined, readLastState());
     this.model.subscribe(() => {
       if (!followLocale(this.model.state().config)) return;
       this.#setDirection();

@@ -1,8 +1,8 @@
 // Pure: turns the properties of org.culvert.Client1 into what the tile and its menu show.
 
-import { stateLabel } from '../../daemon/view/client/labels.ts';
 import { CONFIRM_SECONDS } from '../../daemon/view/form.ts';
 import { formatElapsed, pauseText } from '../../daemon/view/format.ts';
+import { unavailableText } from '../../daemon/view/states/summary/table.ts';
 import { fill, type Translator } from '../../daemon/view/translator.ts';
 
 /** Those that the tile reads (org.culvert.Client1(5)). */
@@ -38,7 +38,7 @@ export type Item =
 export interface Look {
   icon: string;
   subtitle: string;
-  /** The same for the tile itself, which has room for two or three words: of a pause, the time left. */
+  /** The same for the tile itself, which has room for two or three words. */
   short: string;
   /** Lit: traffic is protected, or about to be. */
   on: boolean;
@@ -61,7 +61,7 @@ const OPEN = call('Open', '(sa{sv})', '', {});
 export function lookOf(shown: Properties | null, now: number, tr: Translator): Look {
   const open = action(tr._('Open Culvert'), OPEN);
   if (!shown) {
-    const subtitle = stateLabel('unavailable', tr);
+    const subtitle = unavailableText(tr);
     const icon = 'org.culvert.Culvert-unknown-symbolic';
     return { icon, subtitle, short: subtitle, on: false, toggle: null, items: [open] };
   }
@@ -73,7 +73,7 @@ export function lookOf(shown: Properties | null, now: number, tr: Translator): L
   return {
     icon: Icon,
     subtitle: left === null ? StatusText : `${StatusText} · ${left}`,
-    short: left ?? StatusText,
+    short: StatusText,
     on: isLit,
     // one that is not lit is not expected to turn WARP off
     toggle: connects ? call('Connect') : disconnects && isLit ? call('Disconnect') : null,

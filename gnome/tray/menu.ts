@@ -5,9 +5,8 @@ import { modeName } from '../../daemon/view/client/labels.ts';
 import { clientCommand, type PageName, type Command as ViewCommand } from '../../daemon/view/form.ts';
 import { formatCount, formatElapsed } from '../../daemon/view/format.ts';
 import { MAIN_MODES } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
-import type { Span, Unconfirmed } from '../../daemon/view/states/changes.ts';
+import { isPause, type Span, type Unconfirmed, unconfirmedText } from '../../daemon/view/states/changes.ts';
 import { type KillSwitchView, PAUSES, pauseMinutes, pauseName } from '../../daemon/view/states/killswitch.ts';
-import { demoText } from '../../daemon/view/states/summary/state.ts';
 import { offCommands, type Timed } from '../../daemon/view/states/timed.ts';
 import type { TunnelView } from '../../daemon/view/states/tunnel.ts';
 import { fill, type Translator } from '../../daemon/view/translator.ts';
@@ -82,8 +81,9 @@ export function menuOf(shown: Shown, tr: Translator): Entry[] {
     ...(either
       ? [entry(1, _('Connect'), 'connect'), entry(2, _('Disconnect'), 'disconnect')]
       : [entry(1, tunnel.toggle.label, tunnel.toggle.action, tunnel.toggle.sensitive)]),
-    entry(3, stateLine(tunnel, tr), null, false),
+    entry(3, tunnel.label, null, false),
     ...(tunnel.remedy && hasState ? [entry(22, tunnel.remedy.label, { ask: tunnel.remedy.command })] : []),
+    ...(tunnel.other ? [entry(97, tunnel.other.label, { ask: tunnel.other.command })] : []),
     ...(network ? [entry(19, network.line, { panel: 'networks' } as const)] : []),
     ...(network?.login ? [entry(99, _('Sign In to This Network…'), { ask: clientCommand('portal') })] : []),
     // the page asks first
@@ -116,10 +116,13 @@ function changeEntries({ tunnel, timed, unconfirmed }: Shown, tr: Translator): E
           entry(30, _('Revert Now'), { ask: unconfirmed.revert }),
         ]
       : []),
-    ...timed.flatMap(({ text, extend, end }, i) => [
+    ...timed.flatMap(({ text, change, extend, end }, i) => [
       entry(31 + 3 * i, text, null, false),
       ...(extend ? [entry(32 + 3 * i, extend.label, { ask: extend.command })] : []),
-      entry(33 + 3 * i, end.label, { ask: end.command }),
+      // the first entry connects
+      ...(isPause(change) && change.problem === null && toggle.action === 'connect'
+        ? []
+        : [entry(33 + 3 * i, end.label, { ask: end.command })]),
     ]),
     ...(toggle.action === 'disconnect' && tunnel.look !== 'unavailable'
       ? [{ ...entry(24, _('Pause WARP'), null, settable && toggle.sensitive), children: off }]
@@ -140,7 +143,7 @@ function modeEntry({ mode, modeTitle, settable, lock }: TunnelView, tr: Translat
 function killSwitchEntries({ killSwitch, now }: Shown, tr: Translator): Entry[] {
   const { _ } = tr;
   const { look, on, sensitive, pausable, pausedUntil } = killSwitch;
-  if (look === 'unavailable') return [];
+  if (look === 'unavailable' || look === 'demo') return [];
   if (look === 'not-installed')
     return [separator(9), entry(10, _('Kill Switch: install it in Culvert…'), { panel: 'preferences' })];
   const check = { ...entry(10, _('Kill Switch'), { killSwitch: !on }, sensitive), checked: on };
@@ -169,26 +172,28 @@ function appEntries({ recent, proxy }: Shown, { _ }: Translator): Entry[] {
 }
 
 /** Title and text of the tooltip: the state in words, why, and what the kill switch does where it is not off. */
-export function tooltipOf({ tunnel, killSwitch, timed, now }: Shown, tr: Translator): { title: string; text: string } {
+export function tooltipOf(
+  { tunnel, killSwitch, timed, unconfirmed, now }: Shown,
+  tr: Translator,
+): { title: string; text: string } {
   const lines = [
     tunnel.sentence,
-    ...timed.map(({ text, span }) => (span ? `${text} · ${minutesLeft(span, now, tr)}` : text)),
+    ...timed.map(({ text, span, isSaid }) => [isSaid ? null : text, span && minutesLeft(span, now, tr)]).map(joined),
+    unconfirmed && unconfirmedText(unconfirmed, tr),
   ];
   if (killSwitch.pausedUntil !== null) {
     const minutes = pauseMinutes(killSwitch.pausedUntil, now);
     // Translators: %d is a number of minutes
     const left = tr.ngettext('Kill switch paused, %d minute left', 'Kill switch paused, %d minutes left', minutes);
     lines.push(fill(left, formatCount(minutes, tr)));
-  } else if (!['unavailable', 'not-installed', 'off'].includes(killSwitch.look))
+  } else if (killSwitch.installed && killSwitch.look !== 'off')
     // Translators: %s is a sentence on the kill switch
     lines.push(fill(tr._('Kill switch · %s'), killSwitch.sentence));
-  return { title: stateLine(tunnel, tr), text: lines.filter(Boolean).join('\n') };
+  return { title: tunnel.label, text: lines.filter(Boolean).join('\n') };
 }
 
 function minutesLeft({ until }: Span, now: number, tr: Translator): string {
   return fill(tr._('%s left'), formatElapsed(60 * pauseMinutes(until, now), tr));
 }
 
-function stateLine({ emulated, label }: TunnelView, tr: Translator): string {
-  return emulated ? demoText(label, tr) : label;
-}
+const joined = (parts: readonly (string | null)[]) => parts.filter(Boolean).join(' · ');

@@ -148,7 +148,7 @@ async function states(visit: Visit): Promise<void> {
     ],
     [
       'blocked',
-      /^Traffic is blocked by the kill switch$/,
+      /^Internet is blocked$/,
       () => {
         daemon.setChanges([]);
         daemon.set('killSwitch', { ...KILL_SWITCH, enabled: true, active: true });

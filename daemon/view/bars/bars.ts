@@ -1,7 +1,9 @@
 // Pure: writes the state as one line in the format of a status bar.
 import type { ClientState } from '../client/client-state.ts';
+import type { Tone } from '../form.ts';
+import { describeUnconfirmed, unconfirmedText } from '../states/changes.ts';
 import { describeKillSwitch } from '../states/killswitch.ts';
-import { SIGNS, type State } from '../states/summary/state.ts';
+import { stateSign } from '../states/summary/table.ts';
 import { describeTimed } from '../states/timed.ts';
 import { describeTunnel } from '../states/tunnel.ts';
 import type { Translator } from '../translator.ts';
@@ -10,16 +12,12 @@ export const BAR_FORMATS = ['waybar', 'i3bar', 'i3status-rust', 'polybar', 'plai
 export type BarFormat = (typeof BAR_FORMATS)[number];
 
 /** As i3status-rust names them. */
-const LEVELS: Record<State, 'Idle' | 'Info' | 'Good' | 'Warning' | 'Critical'> = {
-  connected: 'Good',
-  connecting: 'Info',
-  disconnecting: 'Info',
-  disconnected: 'Idle',
-  paused: 'Warning',
-  blocked: 'Critical',
-  unable: 'Critical',
-  'needs-you': 'Warning',
-  unknown: 'Warning',
+const LEVELS: Record<Tone, 'Idle' | 'Info' | 'Good' | 'Warning' | 'Critical'> = {
+  success: 'Good',
+  accent: 'Info',
+  neutral: 'Idle',
+  warning: 'Warning',
+  error: 'Critical',
 };
 
 /** Lines that a bar reads before the first state: i3bar's header and the start of its endless array. */
@@ -29,14 +27,17 @@ export function barStart(format: BarFormat): string[] {
 
 /** @param inArray the line continues what `barStart` began */
 export function barLine(client: ClientState, format: BarFormat, inArray: boolean, tr: Translator): string {
-  const { state, stateText, sentence } = describeTunnel(client, tr);
-  const symbol = SIGNS[state];
+  const { state, stateText, sentence, tone } = describeTunnel(client, tr);
+  const symbol = stateSign(state);
   const text = oneLine(`${symbol} ${stateText}`);
   switch (format) {
     case 'waybar': {
       const killSwitch = describeKillSwitch(client, tr);
-      const isWorthALine = !['unavailable', 'not-installed', 'off'].includes(killSwitch.look);
-      const lines = [sentence, ...describeTimed(client, tr).map(timed => timed.text)];
+      const isWorthALine = killSwitch.installed && killSwitch.look !== 'off';
+      const timed = describeTimed(client, tr).filter(({ isSaid }) => !isSaid);
+      const unconfirmed = describeUnconfirmed(client, tr);
+      const lines = [...sentence.split('\n'), ...timed.map(({ text }) => text)];
+      if (unconfirmed) lines.push(unconfirmedText(unconfirmed, tr));
       if (isWorthALine) lines.push(killSwitch.sentence);
       // waybar-custom(5); both texts are markup
       const tooltip = [...new Set(lines)].filter(Boolean).map(oneLine).join('\n');
@@ -49,7 +50,7 @@ export function barLine(client: ClientState, format: BarFormat, inArray: boolean
     }
     case 'i3status-rust':
       // its default format reads the text as markup
-      return JSON.stringify({ state: LEVELS[state], text: pango(text), short_text: pango(symbol) });
+      return JSON.stringify({ state: LEVELS[tone], text: pango(text), short_text: pango(symbol) });
     case 'polybar':
       // its tags begin so, and it knows no way to write the two signs as they are
       return text.replaceAll('%{', '% {');

@@ -1,6 +1,6 @@
 // Defines what a client of the daemon holds: the last snapshot, why nothing newer came, and what is pending.
 import type { ActionName, ConfigResponse, Problem, Snapshot, UpdateCheck } from '../../api/schema.ts';
-import type { Look } from './labels.ts';
+import type { State } from '../states/summary/table.ts';
 import type { ProofState } from './proof.ts';
 
 /** Why the state is not current. `detail` is the text of the daemon or the system. */
@@ -15,11 +15,17 @@ interface Refusal {
   detail: string;
 }
 
+export interface LastState {
+  state: State;
+  /** That of the stand-in for WARP. */
+  demo: boolean;
+}
+
 export interface ClientState {
   /** The last one received; out of date while `offline` is set. */
   snapshot: Snapshot | null;
-  /** Look of the state that a daemon last wrote down; shown until the first answer. */
-  last: Exclude<Look, 'unavailable'> | null;
+  /** The state that a daemon last wrote down; shown until the first answer. */
+  last: LastState | null;
   /** null while the stream is open. */
   offline: OfflineReason | null;
   config: ConfigResponse | null;
@@ -27,6 +33,8 @@ export interface ClientState {
   pending: ActionName | null;
   /** The pending action takes longer than usual: the tunnel CLI may hang. */
   slow: boolean;
+  /** The tunnel has been connecting for longer than usual. */
+  isLong: boolean;
   /** A change of the kill switch whose effect is awaited; it may wait for an administrator's password. */
   killSwitchPending: boolean;
   /** Result of the last check for updates, or null before one. */
@@ -42,8 +50,12 @@ export interface ClientState {
 /** One request at a time: another one is not finished yet. */
 export class Busy extends Error {}
 
-/** The state of a client that sends no requests of its own. @param snapshot null while no daemon can be asked */
-export function shownState(snapshot: Snapshot | null): ClientState {
+/**
+ * The state of a client that sends no requests of its own.
+ * @param snapshot null while no daemon can be asked
+ * @param now in ms since the epoch
+ */
+export function shownState(snapshot: Snapshot | null, now = Date.now()): ClientState {
   return {
     snapshot,
     last: null,
@@ -51,6 +63,7 @@ export function shownState(snapshot: Snapshot | null): ClientState {
     config: null,
     pending: null,
     slow: false,
+    isLong: snapshot !== null && untilLong(snapshot.status, now) === 0,
     killSwitchPending: false,
     update: null,
     refusal: null,
@@ -62,4 +75,14 @@ export function shownState(snapshot: Snapshot | null): ClientState {
 /** The snapshot while it is current. */
 export function current({ snapshot, offline }: ClientState): Snapshot | null {
   return offline ? null : snapshot;
+}
+
+/** Time after which connecting takes longer than usual, in ms. */
+const LONG_MS = 15_000;
+
+/** Time until connecting takes longer than usual, in ms: 0 from then on; null while the tunnel is not connecting. */
+export function untilLong({ state, blocked, since }: Snapshot['status'], now: number): number | null {
+  if (state !== 'connecting' || blocked !== null) return null;
+  // clocks of two machines differ
+  return Math.min(LONG_MS, Math.max(0, Date.parse(since) + LONG_MS - now));
 }

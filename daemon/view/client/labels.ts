@@ -1,8 +1,8 @@
-// Holds the words of every state and of each action's result, written once: panel, tray, command line and status file show the same.
+// Holds the words of modes, of steps of the setup and of each action's result, written once: panel, tray, command line and status file show the same.
 import type { ActionName, Blocked, ConnectionState, Mode, ProblemCode, Snapshot } from '../../api/schema.ts';
 import { fill, type Translator } from '../translator.ts';
 
-/** A state that has an icon, a color and words of its own; `setup` means that the user has to set something up. */
+/** Subject of a client's first page: the connection, a step that the user has to do first (`setup`), or no daemon. */
 export type Look = ConnectionState | 'setup' | 'unavailable';
 
 /** The states of a connection. */
@@ -22,28 +22,6 @@ export function lookOf({
   status: Pick<Snapshot['status'], 'state' | 'blocked'>;
 }): Exclude<Look, 'unavailable'> {
   return status.blocked ? 'setup' : status.state;
-}
-
-/** A state in one to three words. */
-export function stateLabel(look: Look, { _ }: Translator): string {
-  const labels: Record<Look, string> = {
-    connected: _('Connected'),
-    connecting: _('Connecting…'),
-    disconnecting: _('Disconnecting…'),
-    disconnected: _('Disconnected'),
-    unable: _('Can’t connect'),
-    unknown: _('State not recognized'),
-    setup: _('Not ready'),
-    unavailable: _('Unavailable'),
-  };
-  return labels[look];
-}
-
-/** A status in one to three words; before the first answer of the tunnel CLI its state is not known yet. */
-export function statusLabel(status: Snapshot['status'], tr: Translator): string {
-  const { _ } = tr;
-  if (!status.blocked && status.state === 'unknown' && status.raw === null) return _('Reading the state…');
-  return stateLabel(lookOf({ status }), tr);
 }
 
 /** A mode as people know it, with what it does. Other modes than the known show as they are. */

@@ -6,7 +6,7 @@ import type { EventName } from '../../api/events.ts';
 import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { ActionRequest, UpdateCheck } from '../../api/schema.ts';
 import { createArrivals } from './arrivals.ts';
-import { type ClientState, shownState } from './client-state.ts';
+import { type ClientState, shownState, untilLong } from './client-state.ts';
 import { follow } from './follow.ts';
 import { withIdleTimeout } from './idle-timeout.ts';
 import { connectionOf, isSameConnection, type ProofState } from './proof.ts';
@@ -56,8 +56,10 @@ export interface Pace {
   settleMs: number;
   /** After this long a pending action counts as slow. */
   slowMs: number;
+  /** The clock, in ms since the epoch. */
+  now(): number;
 }
-const PACE: Pace = { backOffMs: [250, 5000], idleTimeoutMs: 45_000, settleMs: 8000, slowMs: 1000 };
+const PACE: Pace = { backOffMs: [250, 5000], idleTimeoutMs: 45_000, settleMs: 8000, slowMs: 1000, now: Date.now };
 
 const INITIAL: ClientState = { ...shownState(null), offline: { code: 'starting', detail: '' } };
 
@@ -72,19 +74,31 @@ export function createModel(
   only?: readonly EventName[],
   last: ClientState['last'] = null,
 ): Model {
-  const { backOffMs, idleTimeoutMs, settleMs, slowMs } = { ...PACE, ...pace };
+  const { backOffMs, idleTimeoutMs, settleMs, slowMs, now } = { ...PACE, ...pace };
   const quiet = idleTimeoutMs === Infinity;
   const client = createClient(quiet ? transport : withIdleTimeout(transport, idleTimeoutMs));
   const listeners = new Set<() => void>();
   const arrivals = createArrivals();
   let state: ClientState = { ...INITIAL, last };
   let refreshing = false;
+  let longTimer: ReturnType<typeof setTimeout> | null = null;
+
+  /** Nothing comes from the daemon when connecting takes longer than usual. */
+  function awaitLong(): void {
+    if (longTimer) clearTimeout(longTimer);
+    longTimer = null;
+    const left = state.snapshot && !state.offline ? untilLong(state.snapshot.status, now()) : null;
+    state = { ...state, isLong: left === 0 };
+    // a timer may be early by a little
+    if (left) longTimer = setTimeout(() => update({}), left + 50);
+  }
 
   function update(change: Partial<ClientState>): void {
     state = { ...state, ...change };
     const { proof, snapshot, offline } = state;
     if (proof && (!snapshot || offline || !isSameConnection(proof.connection, connectionOf(snapshot))))
       state = { ...state, proof: null };
+    awaitLong();
     for (const listener of [...listeners]) listener();
   }
 
@@ -155,6 +169,7 @@ export function createModel(
     retry: follower.retry,
     close() {
       follower.close();
+      if (longTimer) clearTimeout(longTimer);
       listeners.clear();
       arrivals.clear();
     },

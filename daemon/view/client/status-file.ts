@@ -1,7 +1,8 @@
 // Defines the format of the daemon's status file, one value a line. The daemon writes it (daemon/state/status-file.ts),
 // `culvert status` prints lines of it (data/bin/culvert.in), and the window takes its first frame from it.
 import type { ConnectionState } from '../../api/schema.ts';
-import { type Look, lookOf, STATES } from './labels.ts';
+import { STATES } from '../states/summary/table.ts';
+import type { LastState } from './client-state.ts';
 
 /** Values of the file, in the order of its lines. */
 interface StatusFile {
@@ -28,16 +29,13 @@ export function formatStatusFile({ owner, port, state, line, coloredLine, json, 
   return `${lines.join('\n')}\n`;
 }
 
-/** @returns the look of the state in a status file; null for a file that is not understood. */
-export function lookInStatusFile(text: string): Exclude<Look, 'unavailable'> | null {
+/** @returns the state in a status file; null for a file that is not understood. */
+export function stateInStatusFile(text: string): LastState | null {
   try {
     const json: unknown = JSON.parse(text.split('\n')[JSON_LINE] ?? '');
-    if (!isRecord(json) || !isRecord(json.status)) return null;
-    const { state: stateName, blocked } = json.status;
-    const state = STATES.find(name => name === stateName);
-    if (!state) return null;
-    // the look is the same for each missing step of the setup
-    return lookOf({ status: { state, blocked: blocked === null ? null : 'not-registered' } });
+    if (!isRecord(json)) return null;
+    const state = STATES.find(name => name === json.summary);
+    return state ? { state, demo: json.demo === true } : null;
   } catch {
     return null;
   }

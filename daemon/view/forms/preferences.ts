@@ -2,7 +2,7 @@
 import type { Config, ConfigPatch, ConfigResponse } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import type { ClientTask, Command, Form, Group, Row } from '../form.ts';
-import { installRow } from '../states/killswitch.ts';
+import { describeKillSwitch, installRows } from '../states/killswitch.ts';
 import type { Translator } from '../translator.ts';
 
 /** Languages with a complete catalog, each by its own name. */
@@ -132,7 +132,7 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
       {
         id: 'killswitch',
         title: _('Kill Switch'),
-        rows: client.snapshot?.killSwitch.installed === false ? [installRow(tr)] : [],
+        rows: installRows(describeKillSwitch(client, tr), tr),
       },
     ],
   };

@@ -1,7 +1,7 @@
 // Describes the first steps: what WARP hides, what protects it, and setting it up or trying the demo.
 import type { ClientState } from '../client/client-state.ts';
 import type { Command, Form, Group, Row } from '../form.ts';
-import { installRow, killSwitchRow } from '../states/killswitch.ts';
+import { installRows, killSwitchRow } from '../states/killswitch.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { autostartRow, type DesktopFacts } from './preferences.ts';
@@ -43,8 +43,8 @@ export function welcomeStep(step: number, view: View, facts: DesktopFacts, tr: T
   return {
     title: emulated ? _('The demo is ready') : _('WARP is ready'),
     text: emulated
-      ? _('Everything can be tried. Nothing is tunneled.')
-      : _('It is set up on this computer. The switch is on the first page.'),
+      ? _('Try everything. Nothing is protected.')
+      : _('It is set up on this computer. Press Connect on the first page.'),
     form: {
       groups: [{ id: 'demo', rows: view.client.offline || setup === 'cli-missing' ? [] : [demoRow(emulated, tr)] }],
     },
@@ -92,7 +92,7 @@ function protectionGroup({ client, killSwitch }: View, facts: DesktopFacts, tr: 
   return {
     id: 'protection',
     rows: [
-      killSwitch.look === 'not-installed' ? installRow(tr) : killSwitchRow(killSwitch, tr),
+      ...(killSwitch.look === 'not-installed' ? installRows(killSwitch, tr) : [killSwitchRow(killSwitch, tr)]),
       ...(config ? [autostartRow(config, facts, tr)] : []),
     ],
   };
@@ -102,8 +102,8 @@ function demoRow(emulated: boolean, { _ }: Translator): Row {
   return {
     kind: 'button',
     id: 'demo',
-    title: emulated ? _('Use WARP itself') : _('Look around first'),
-    subtitle: emulated ? _('Ends the demo') : _('The demo shows everything, but tunnels nothing.'),
+    title: emulated ? _('Leave the demo') : _('Look around first'),
+    subtitle: emulated ? null : _('The demo shows everything, but tunnels nothing.'),
     label: emulated ? _('Use Real WARP') : _('Try the Demo'),
     command: { ask: { kind: 'restart', demo: !emulated } },
   };

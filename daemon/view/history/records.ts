@@ -10,11 +10,12 @@ import type {
   HistoryTotal,
 } from '../../api/schema.ts';
 import { totalOf } from '../../api/totals.ts';
-import { lookOf, modeName, setupText, stateLabel } from '../client/labels.ts';
+import { modeName, setupText } from '../client/labels.ts';
 import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
 import { placeName } from '../places.ts';
 import { causeTitle, choiceText } from '../states/causes/causes.ts';
 import { actText } from '../states/networks.ts';
+import { stateName } from '../states/summary/table.ts';
 import { fill, type Translator } from '../translator.ts';
 
 /** Reads all pages of a time. @param call asks the daemon for one */
@@ -86,7 +87,7 @@ export function changeWords(change: HistoryChange, tr: Translator): { title: str
     signIn && signInWords(signIn, tr),
     kind === 'start' && _('Recording started'),
   ];
-  return { title: stateLabel(lookOf({ status: { state, blocked } }), tr), details: formatParts(parts, tr) };
+  return { title: stateName(blocked ? 'needs-you' : state, false, tr), details: formatParts(parts, tr) };
 }
 
 function signInWords({ ended, hosts }: HistorySignIn, tr: Translator): string {

@@ -9,7 +9,7 @@ import type { Command } from '../form.ts';
 import { quoted, wordMessage, wordMessages } from '../message.ts';
 import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
-import type { KillSwitchLook } from './killswitch.ts';
+import { demoSentence, type KillSwitchLook } from './killswitch.ts';
 import { problemTitle } from './problems.ts';
 
 /** Parts of the page: the list only while there is a proxy to start apps through. */
@@ -248,10 +248,12 @@ function wayEntries(app: App, way: PlacedWay, { call, helper }: WayTools, tr: Tr
     command:
       helper === 'not-installed'
         ? installCommand(words.missing, tr)
-        : work(async () => {
-            const { limits } = await call(launcher, { body: { appId } });
-            return wordMessages([quoted(started), ...limits], tr);
-          }, started),
+        : helper === 'demo'
+          ? work(async () => demoSentence(tr), demoSentence(tr))
+          : work(async () => {
+              const { limits } = await call(launcher, { body: { appId } });
+              return wordMessages([quoted(started), ...limits], tr);
+            }, started),
   };
   // the start of one that can't be placed there says why
   return packaging === 'native' || !present ? [start, shortcut] : [start];

@@ -3,7 +3,7 @@ import type { ClientState } from '../client/client-state.ts';
 import { type Command, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { lostChangesText } from './changes.ts';
-import { killSwitchBanner } from './killswitch.ts';
+import { killSwitchBanner, leaveDemo } from './killswitch.ts';
 import { describeRemoteAccess } from './remote-access.ts';
 import { configProblemText, type TunnelView } from './tunnel.ts';
 import type { UpdateView } from './updates.ts';
@@ -37,13 +37,7 @@ export function describeBanners(
   const demo = tunnel.emulated && !client.offline;
   return {
     offline: offlineBanner(client, tunnel, tr),
-    demo: demo
-      ? {
-          title: _('Demo: nothing is tunneled'),
-          caution: true,
-          button: { label: _('Use Real WARP'), command: { ask: { kind: 'restart', demo: false } } },
-        }
-      : null,
+    demo: demo ? { title: _('Demo: nothing is tunneled'), caution: true, button: leaveDemo(tr) } : null,
     refusal: refusalBanner(client, tunnel, tr),
     'lost-changes': lostChangesBanner(client, tr),
     'kill-switch': blocking && { ...blocking, caution: true },

@@ -111,6 +111,12 @@ export function describeUnconfirmed(client: ClientState, tr: Translator): Unconf
   };
 }
 
+/** `Mode: DNS only. Reverts at 15:35:20.` */
+export function unconfirmedText({ text, until }: Unconfirmed, { _ }: Translator): string {
+  // Translators: the first %s is a setting such as Mode: DNS only, the second one a time of day
+  return fill(_('%s. Reverts at %s.'), text, timeOfDay(new Date(until).toISOString(), true));
+}
+
 /** The time left: `Reverting in 0:25`. @param now in ms since the epoch */
 export function countdownText({ until }: Unconfirmed, now: number, tr: Translator): string {
   const left = Math.round((until - now) / 1000);

@@ -3,14 +3,16 @@
 import type { KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import type { Look } from '../client/labels.ts';
-import { actionCommand, CONFIRM_SECONDS, type Command, type Row, type Tone } from '../form.ts';
+import { CONFIRM_SECONDS, type Command, type Row, type Tone } from '../form.ts';
 import { formatCount, formatDuration } from '../format.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
-import { blockedText, isBlocking, wantsSignIn } from './summary/state.ts';
+import { isBlocking, isOffline } from './summary/state.ts';
 
 export type KillSwitchLook =
   | 'unavailable'
+  /** The demo neither installs nor changes it. */
+  | 'demo'
   | 'not-installed'
   | 'off'
   /** Not wanted, but the rules are in force: a fault that fails closed. */
@@ -23,6 +25,8 @@ export type KillSwitchLook =
 
 export interface KillSwitchView {
   look: KillSwitchLook;
+  /** Its root service is there and part of what is shown. */
+  installed: boolean;
   /** The state in tr, without what time changes. */
   sentence: string;
   tone: Tone;
@@ -51,12 +55,15 @@ export const PAUSES = [5, 15, 60] as const;
 /** Everything that panel and tray show of the kill switch, in the language of `tr`. */
 export function describeKillSwitch(client: ClientState, tr: Translator): KillSwitchView {
   const killSwitch = client.snapshot?.killSwitch ?? null;
-  const look = client.offline ? 'unavailable' : lookOf(killSwitch);
-  const usable = look !== 'unavailable' && look !== 'not-installed' && !client.killSwitchPending;
+  const demo = client.snapshot?.tunnelCli.emulated === true;
+  const look = client.offline ? 'unavailable' : lookOf(killSwitch, demo);
+  const installed = look !== 'unavailable' && look !== 'demo' && look !== 'not-installed';
+  const usable = installed && !demo && !client.killSwitchPending;
   const enforced =
     !client.offline && killSwitch?.installed === true && (killSwitch.enabled || killSwitch.active === true);
   return {
     look,
+    installed,
     ...describeLook(look, tr),
     on: killSwitch?.enabled ?? false,
     sensitive: usable,
@@ -72,12 +79,14 @@ export function describeKillSwitch(client: ClientState, tr: Translator): KillSwi
       look === 'paused' || !killSwitch || killSwitch.detail === null
         ? null
         : worded(killSwitch.detail, killSwitch.wording, tr),
-    command: commandOf(killSwitch, tr),
+    command: demo ? null : commandOf(killSwitch, tr),
   };
 }
 
-function lookOf(killSwitch: KillSwitch | null): KillSwitchLook {
+function lookOf(killSwitch: KillSwitch | null, demo: boolean): KillSwitchLook {
   if (!killSwitch) return 'unavailable';
+  // one that blocks all the same is shown as it is
+  if (demo && !killSwitch.active) return 'demo';
   if (!killSwitch.installed) return 'not-installed';
   if (killSwitch.pausedUntil !== null) return 'paused';
   if (!killSwitch.enabled) return killSwitch.active ? 'stuck' : 'off';
@@ -85,10 +94,18 @@ function lookOf(killSwitch: KillSwitch | null): KillSwitchLook {
   return killSwitch.active ? 'blocking' : 'missing';
 }
 
-function describeLook(look: KillSwitchLook, { _ }: Translator): Pick<KillSwitchView, 'sentence' | 'tone'> {
+/** The demo never changes the kill switch of the machine, and does not offer to install its root service. */
+export function demoSentence({ _ }: Pick<Translator, '_'>): string {
+  return _('The kill switch is not part of the demo.');
+}
+
+function describeLook(look: KillSwitchLook, tr: Translator): Pick<KillSwitchView, 'sentence' | 'tone'> {
+  const { _ } = tr;
   switch (look) {
     case 'unavailable':
       return { sentence: _('Culvert’s background service isn’t running.'), tone: 'neutral' };
+    case 'demo':
+      return { sentence: demoSentence(tr), tone: 'neutral' };
     case 'not-installed':
       return { sentence: _('Not installed. An administrator installs it once.'), tone: 'neutral' };
     case 'off':
@@ -164,23 +181,44 @@ const TUNNELLESS = ['doh', 'dot', 'proxy'];
 /** The banner over everything while the kill switch stops traffic that the user may miss; else null. */
 export function killSwitchBanner(client: ClientState, look: Look, tr: Translator): KillSwitchBanner | null {
   const { _ } = tr;
-  const { snapshot, pending, killSwitchPending } = client;
-  if (!snapshot || look === 'unavailable' || !isBlocking(snapshot.killSwitch)) return null;
-  const { allowLan } = snapshot.killSwitch;
-  const change = { enabled: false, allowLan };
-  const off = killSwitchPending ? null : { label: _('Turn Off'), command: killSwitchCommand(change) };
-  if (look === 'connected')
-    return TUNNELLESS.includes(snapshot.settings.Mode ?? '')
-      ? { title: _('The kill switch blocks all other traffic: this mode does not tunnel it'), button: off }
-      : null;
-  const title = blockedText(tr);
-  const connect = { label: _('Connect'), command: actionCommand({ action: 'connect' }) };
-  if (look === 'disconnected') return { title, button: pending ? null : connect };
-  // a sign-in page is reached only while the block is paused
-  if (wantsSignIn(snapshot.status))
-    return { title, button: { label: _('Pause 5 Minutes'), command: killSwitchCommand({ seconds: 300 }) } };
-  // the set-up that is missing may itself need the network
-  return { title, button: look === 'setup' || look === 'unable' || look === 'unknown' ? off : null };
+  const { snapshot } = client;
+  if (!snapshot || look === 'unavailable') return null;
+  // the same in every state
+  if (isOffline(snapshot)) {
+    return { title: blockedText(tr), button: snapshot.tunnelCli.emulated ? leaveDemo(tr) : wayOut(client, tr) };
+  }
+  const isTunnelless = look === 'connected' && TUNNELLESS.includes(snapshot.settings.Mode ?? '');
+  return isTunnelless && isBlocking(snapshot.killSwitch) && !snapshot.tunnelCli.emulated
+    ? { title: _('The kill switch blocks all other traffic: this mode does not tunnel it'), button: off(client, tr) }
+    : null;
+}
+
+/** The consequence of a kill switch that blocks all traffic. */
+export function blockedSentence({ _ }: Translator): string {
+  return _('The kill switch waits for WARP.');
+}
+
+/** The same with the state, where that is not said. */
+export function blockedText({ _ }: Translator): string {
+  return _('Internet is blocked. The kill switch waits for WARP.');
+}
+
+/** The way out of a block other than a tunnel: a pause, or where none can begin, turning it off; null for none. */
+export function wayOut(client: ClientState, tr: Translator): KillSwitchBanner['button'] {
+  const { pausable } = describeKillSwitch(client, tr);
+  if (pausable) return { label: tr._('Pause Kill Switch 5 min'), command: killSwitchCommand({ seconds: 300 }) };
+  return client.snapshot?.tunnelCli.emulated ? null : off(client, tr);
+}
+
+function off({ snapshot, killSwitchPending }: ClientState, { _ }: Translator): KillSwitchBanner['button'] {
+  if (killSwitchPending || !snapshot) return null;
+  const change = { enabled: false, allowLan: snapshot.killSwitch.allowLan };
+  return { label: _('Turn Off Kill Switch'), command: killSwitchCommand(change) };
+}
+
+/** Ends the demo. */
+export function leaveDemo({ _ }: Translator): { label: string; command: Command } {
+  return { label: _('Use Real WARP'), command: { ask: { kind: 'restart', demo: false } } };
 }
 
 /** Asks for a change. @param change `seconds`: a pause; 0 ends one */
@@ -200,6 +238,7 @@ export function setKillSwitch(view: KillSwitchView, value: KillSwitchRequest): C
 
 /** The one row of the kill switch that the connection page has; the rest is on its own page. */
 export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
+  if (view.look === 'demo') return { kind: 'note', id: 'killswitch', title: _('Kill Switch'), subtitle: view.sentence };
   return {
     kind: 'switch',
     id: 'killswitch',
@@ -220,15 +259,18 @@ export function killSwitchSummary(view: KillSwitchView, tr: Translator): Row {
   return { kind: 'link', id, title, page: 'killswitch', value: _('Off'), subtitle };
 }
 
-/** Installs the root service through polkit. */
-export function installRow({ _ }: Translator): Row {
-  return {
-    kind: 'button',
-    id: 'install',
-    title: _('Kill switch helper'),
-    label: _('Install…'),
-    style: 'suggested',
-    subtitle: _('A small system service; asks for an administrator’s password'),
-    command: { ask: { kind: 'client', task: 'install-killswitch' } },
-  };
+/** Installs the root service through polkit; none where it is installed, and in the demo. */
+export function installRows({ look }: KillSwitchView, { _ }: Translator): Row[] {
+  if (look !== 'not-installed') return [];
+  return [
+    {
+      kind: 'button',
+      id: 'install',
+      title: _('Kill switch helper'),
+      label: _('Install…'),
+      style: 'suggested',
+      subtitle: _('A small system service; asks for an administrator’s password'),
+      command: { ask: { kind: 'client', task: 'install-killswitch' } },
+    },
+  ];
 }

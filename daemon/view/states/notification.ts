@@ -3,11 +3,11 @@ import type { NetworkLink } from '../../api/schema/traffic/networks.ts';
 import type { Config, Snapshot } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { actionCommand, type Command, clientCommand, goTo } from '../form.ts';
-import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
-import { describeUnconfirmed, isPause } from './changes.ts';
+import { describeUnconfirmed, isPause, unconfirmedText } from './changes.ts';
 import { allowQuestion, decisionText, effectText, loginLink, networksCommand, networkTitle } from './networks.ts';
-import { type State, stateOf, wantsSignIn } from './summary/state.ts';
+import { stateOf, wantsSignIn } from './summary/state.ts';
+import { demoText, type State } from './summary/table.ts';
 import { describeTimed } from './timed.ts';
 import { describeTunnel } from './tunnel.ts';
 import { sourceWarning } from './updates.ts';
@@ -62,11 +62,10 @@ function isByUser(state: State, { reason }: Snapshot['status']): boolean {
 }
 
 function stateDraft(client: ClientState, tr: Translator): Draft | null {
-  const { state, stateText, label, sentence, remedy } = describeTunnel(client, tr);
+  const { state, label, sentence, remedy, other } = describeTunnel(client, tr);
   const { status } = current(client)!;
   if (state !== 'connected' && isByUser(state, status)) return null;
-  const lines = [label, sentence].filter(line => !stateText.endsWith(line));
-  const words = { summary: stateText, body: lines.join('\n') };
+  const words = { summary: label, body: sentence };
   const isNew = status.blocked === 'not-registered' || status.blocked === 'terms-not-accepted';
   const setUp = isNew ? tr._('Set Up') : tr._('Open Culvert');
   const reconnect = { label: tr._('Reconnect'), command: actionCommand({ action: 'connect' }) };
@@ -76,7 +75,7 @@ function stateDraft(client: ClientState, tr: Translator): Draft | null {
         ? { ...words, code: 'sign-in', levels: NEEDED, action: remedy }
         : { ...words, code: 'setup', levels: NEEDED, action: { label: setUp, command: goTo('connection') } };
     case 'blocked':
-      return { ...words, code: 'blocked', levels: NEEDED, action: remedy ?? reconnect };
+      return { ...words, code: 'blocked', levels: NEEDED, action: remedy ?? reconnect, ...(other ? { other } : {}) };
     case 'disconnected':
       // the cause that turned it off turns it on again
       return {
@@ -100,21 +99,23 @@ const endingOf = (client: ClientState, tr: Translator) =>
 function reminderDraft(client: ClientState, tr: Translator): Draft | null {
   const { _ } = tr;
   const ending = endingOf(client, tr);
+  const named = (summary: string) => (current(client)!.tunnelCli.emulated ? demoText(summary, tr) : summary);
   if (ending)
     return {
       code: 'reminder',
       levels: NEEDED,
-      summary: isPause(ending.change) ? _('WARP is back on in a minute') : _('Ends in a minute'),
+      summary: named(isPause(ending.change) ? _('WARP is back on in a minute') : _('Ends in a minute')),
       body: ending.text,
       action: ending.extend,
       other: ending.end,
     };
   if (!current(client)!.reminder) return null;
+  const { state, label, sentence } = describeTunnel(client, tr);
   return {
     code: 'reminder',
     levels: NEEDED,
-    summary: _('WARP is still off'),
-    body: _('You are not protected. Your traffic bypasses WARP.'),
+    summary: state === 'disconnected' ? named(_('WARP is still off')) : label,
+    body: sentence,
     action: { label: _('Reconnect'), command: actionCommand({ action: 'connect' }) },
   };
 }
@@ -238,13 +239,12 @@ function updateDraft({ update }: ClientState, tr: Translator): Draft | null {
 function keepDraft(client: ClientState, tr: Translator): Draft | null {
   const unconfirmed = describeUnconfirmed(client, tr);
   if (!unconfirmed) return null;
-  const { text, until, keep } = unconfirmed;
+  const { keep } = unconfirmed;
   return {
     code: 'keep',
     levels: NEEDED,
     summary: tr._('Keep this change?'),
-    // Translators: the first %s is a setting such as Mode: DNS only, the second one a time of day
-    body: fill(tr._('%s. Reverts at %s.'), text, timeOfDay(new Date(until).toISOString(), true)),
+    body: unconfirmedText(unconfirmed, tr),
     action: { label: tr._('Keep'), command: keep },
   };
 }

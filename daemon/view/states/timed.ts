@@ -6,6 +6,7 @@ import { formatDuration, pauseText } from '../format.ts';
 import { secondsUntil } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
 import { changeText, isPause, type Span } from './changes.ts';
+import { stateOf } from './summary/state.ts';
 import type { TunnelView } from './tunnel.ts';
 
 /** Time that "15 Minutes More" adds, in seconds. */
@@ -13,23 +14,32 @@ const EXTENSION_SECONDS = 900;
 /** A state that ends on its own, with the commands that extend and end it. */
 export interface Timed {
   text: string;
+  change: Change;
+  /** The sentence of the state says the text as well. */
+  isSaid: boolean;
   /** null if its end could not be brought about yet, and is tried again. */
   span: Span | null;
-  /** null as `span`. */
+  /** null as `span`, and for a pause while the kill switch blocks. */
   extend: { label: string; command: Command } | null;
   end: { label: string; command: Command };
 }
 
 /** Every change with an end, and every one that could not be reverted yet. */
-export function describeTimed(client: ClientState, tr: Translator): (Timed & { change: Change })[] {
+export function describeTimed(client: ClientState, tr: Translator): Timed[] {
   const { _ } = tr;
+  const state = stateOf(client);
   return (current(client)?.changes ?? [])
     .filter(({ confirmBy, endsAt, problem }) => problem !== null || (confirmBy === null && endsAt !== null))
     .map(change => ({
       change,
       text: changeText(change, tr),
+      isSaid: state === 'paused' && isPause(change),
       span: change.problem === null ? { from: Date.parse(change.setAt), until: Date.parse(change.endsAt!) } : null,
-      extend: change.problem === null ? { label: _('15 Minutes More'), command: extension(change) } : null,
+      // without internet there is nothing that a longer pause would give
+      extend:
+        change.problem === null && !(state === 'blocked' && isPause(change))
+          ? { label: _('15 Minutes More'), command: extension(change) }
+          : null,
       end: {
         label: change.problem !== null ? _('Try Again') : isPause(change) ? _('Connect Now') : _('End Now'),
         command: { ask: { kind: 'change', what: 'revert', subjects: [change.subject] } },
@@ -45,7 +55,6 @@ function extension({ subject, endsAt }: Change): Command {
 /** The state whose end comes next, as the first page shows it with its icon. */
 export interface Countdown extends Timed {
   span: Span;
-  change: Change;
   /** The tunnel is off for a while: ending that is connecting. */
   pause: boolean;
 }

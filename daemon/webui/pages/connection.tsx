@@ -14,7 +14,7 @@ import { durationText } from '../../view/states/tunnel.ts';
 import type { Translator } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
 import { CommandBox } from '../widgets/command-box.tsx';
-import { CountdownButtons, CountdownWords, Ringed, useCountdown } from '../widgets/countdown.tsx';
+import { CountdownButtons, CountdownWords, Ringed } from '../widgets/countdown.tsx';
 import { Icon } from '../widgets/icon.tsx';
 import { CommandButton } from '../widgets/rows/command-button.tsx';
 import { FormView } from '../widgets/rows/form.tsx';
@@ -61,8 +61,7 @@ function Hero() {
   const app = useApp();
   const { client, tunnel } = app.view.value;
   const { _ } = app.tr.value;
-  const { toggle, remedy, details, waiting } = tunnel;
-  const countdown = useCountdown();
+  const { toggle, remedy, other, details, waiting } = tunnel;
   return (
     <section class={`hero tone-${tunnel.tone}`}>
       <Ringed>
@@ -91,8 +90,13 @@ function Hero() {
             !toggle.sensitive || toggle.action === null ? (tunnel.lock ? 'lock' : 'sentence') : undefined
           }
         >
-          {countdown?.pause && toggle.action === 'connect' ? countdown.end.label : toggle.label}
+          {toggle.label}
         </CommandButton>
+        {other && (
+          <CommandButton command={other.command} sensitive={client.pending === null}>
+            {other.label}
+          </CommandButton>
+        )}
       </div>
       <CountdownButtons />
       <p class="subtitle waiting" role="status">
@@ -156,9 +160,9 @@ function Clock() {
 function Duration() {
   const { view, tr, now } = useApp();
   const { client, tunnel } = view.value;
-  const since = client.snapshot && !client.offline ? Date.parse(client.snapshot.status.since) : null;
+  const since = client.snapshot && !client.offline ? client.snapshot.status.since : null;
   if (since === null) return null;
-  const text = durationText(tunnel.look, (now.value - since) / 1000, tr.value);
+  const text = durationText(tunnel, since, now.value, tr.value);
   const code = tunnel.live ? client.snapshot?.tunnel.colo : null;
   return text && <p class="duration">{[text, code && placeName(code)].filter(Boolean).join(' · ')}</p>;
 }

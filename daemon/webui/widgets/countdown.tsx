@@ -46,7 +46,8 @@ export function CountdownWords() {
   if (!countdown) return null;
   return (
     <p class="countdown">
-      <span>{countdown.text}</span> <TimeLeft span={countdown.span} />
+      {!countdown.isSaid && <span>{countdown.text} </span>}
+      <TimeLeft span={countdown.span} />
     </p>
   );
 }
@@ -69,7 +70,7 @@ export function CountdownButtons() {
   return (
     <div class="buttons">
       {!pause && <CommandButton command={end.command}>{end.label}</CommandButton>}
-      <CommandButton command={extend!.command}>{extend!.label}</CommandButton>
+      {extend && <CommandButton command={extend.command}>{extend.label}</CommandButton>}
     </div>
   );
 }

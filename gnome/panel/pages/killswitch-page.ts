@@ -20,8 +20,7 @@ export function killSwitchPage(shell: Shell): FormPage {
     shell,
     ({ killSwitch, client }) => {
       const now = Date.now();
-      const isThere = killSwitch.look !== 'unavailable' && killSwitch.look !== 'not-installed';
-      if (isThere && now - readAt >= READ_BLOCKED_MS) void read();
+      if (killSwitch.installed && now - readAt >= READ_BLOCKED_MS) void read();
       return killSwitchForm(killSwitch, now, tr, { ...state, records: recordsBlocked(client) });
     },
     true,

@@ -283,7 +283,7 @@ test('every line of the tray’s menu, tooltip and notifications can be translat
     clientState({ status: CONNECTED }, { update }),
     clientState({ status: CONNECTED }, { update: { ...update, source: { state: 'refused', lastAnswerAt: null } } }),
   ].map(after => notificationOf(was, after, null, nobodys)!);
-  texts.push(...notices.flatMap(({ summary, body, action }) => [summary, body, action?.label ?? null]));
+  texts.push(...notices.flatMap(({ summary, body, action }) => [summary, ...body.split('\n'), action?.label ?? null]));
   assert.ok(texts.length > 50);
   assert.deepEqual(
     texts.filter(text => text !== null && foreign(text).trim() !== ''),

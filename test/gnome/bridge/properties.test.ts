@@ -139,7 +139,7 @@ test('a step that only the user can do comes before the state of the tunnel', ()
 test('a tunnel that is off is blocked while the kill switch blocks', () => {
   for (const state of ['disconnected', 'unable'] as const) {
     const { State, StatusText } = of({ status: { state }, killSwitch: BLOCKING });
-    assert.deepEqual([State, StatusText], ['blocked', 'Traffic is blocked by the kill switch']);
+    assert.deepEqual([State, StatusText], ['blocked', 'Internet is blocked']);
     for (const active of [false, null]) assert.equal(of({ status: { state }, killSwitch: { active } }).State, state);
     const paused = { ...BLOCKING, pausedUntil: '2030-01-01T00:00:00.000Z' };
     const { State: open, KillSwitch, KillSwitchPauseEnds } = of({ status: { state }, killSwitch: paused });

@@ -5,10 +5,11 @@ import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../
 import { forecast, parseTarget } from '../../../routes/why.ts';
 import type { Shown } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
-import { stateLabel } from '../../../view/client/labels.ts';
 import { quoted, wordMessage } from '../../../view/message.ts';
 import { reasonText } from '../../../view/states/causes/causes.ts';
 import { explainedCause } from '../../../view/states/causes/diagnosis.ts';
+import { stateIn } from '../../../view/states/summary/state.ts';
+import { stateName } from '../../../view/states/summary/table.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { forSeconds } from '../../duration.ts';
@@ -91,12 +92,13 @@ async function wait(
   try {
     const ending = await new Promise<Ending>((end, fail) => {
       let accepted = false;
-      const consider = ({ status }: Shown) => {
+      const consider = (snapshot: Shown) => {
+        const { status } = snapshot;
         clearTimeout(doubt);
         const verdict = progressOf(status);
         if (!accepted) return;
         if (verdict === 'reached' || verdict === 'failed') end(verdict);
-        else progress.step(phase(status));
+        else progress.step(phase(snapshot));
         if (verdict === 'doubtful') doubt = setTimeout(end, DOUBT_MS, 'failed');
       };
       const ask = async () => {
@@ -156,15 +158,12 @@ async function conclude(context: Context, action: Direction, { ending, shown, se
   if (shown.status.reason?.code === 'ConnectIgnored')
     throw new Failure(`${shown.status.reason.text}.`, { hint: await journalText(context) });
   const cause = explainedCause(shown, english);
-  throw new Failure(
-    `${wanted}${ending === 'late' ? ` within ${seconds} s` : ''}. Its state is: ${phase(shown.status)}.`,
-    {
-      hint: [
-        ...(cause ? [printable(`${cause.title}. ${cause.sentence}`)] : []),
-        'See what was tried with: culvert logs',
-      ].join(' '),
-    },
-  );
+  throw new Failure(`${wanted}${ending === 'late' ? ` within ${seconds} s` : ''}. Its state is: ${phase(shown)}.`, {
+    hint: [
+      ...(cause ? [printable(`${cause.title}. ${cause.sentence}`)] : []),
+      'See what was tried with: culvert logs',
+    ].join(' '),
+  });
 }
 
 /** Lines of the service's journal that give the cause. */
@@ -206,9 +205,9 @@ export function createProgressTracker(action: Direction): (status: Status) => Pr
 }
 
 /** `Connecting: Looking for the fastest way to Cloudflare`. */
-function phase(status: Status): string {
-  const label = stateLabel(status.state, english);
-  const reason = reasonText(status, english);
+function phase(shown: Shown): string {
+  const label = stateName(stateIn(shown), false, english);
+  const reason = reasonText(shown.status, english);
   return reason ? `${label.replace('…', '')}: ${printable(reason.replace(/…$/, ''))}` : label;
 }
 

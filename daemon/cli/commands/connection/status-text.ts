@@ -5,5 +5,8 @@ import { folded } from '../../terminal/fit.ts';
 
 /** @param taken columns that something before the text takes */
 export function statusText({ style, width }: Pick<Context, 'style' | 'width'>, shown: Shown, taken = 0): string {
-  return folded(statusParts(shown, style), separator(style), width - taken).replaceAll('\n', `\n${' '.repeat(taken)}`);
+  return folded(statusParts(shown, style, Date.now()), separator(style), width - taken).replaceAll(
+    '\n',
+    `\n${' '.repeat(taken)}`,
+  );
 }

@@ -4,6 +4,7 @@ import type { Snapshot } from '../../../api/schema.ts';
 import { protocolOf, statusJson, statusWarning } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { clock, dateTime } from '../../../system/terminal.ts';
+import { untilLong } from '../../../view/client/client-state.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
@@ -42,8 +43,18 @@ async function watch(context: Context): Promise<number> {
     if (text !== printed) context.print(timed ? `${context.style.dim(now())}  ${text}` : text);
     printed = text;
   };
+  let longTimer: NodeJS.Timeout | undefined;
+  const show = () => {
+    clearTimeout(longTimer);
+    if (!shown) return;
+    const left = untilLong(shown.status, Date.now());
+    if (left) longTimer = setTimeout(show, left + 50);
+    const text = () => statusText(context, shown!, timed ? now().length + 2 : 0);
+    put(context.json ? JSON.stringify(statusJson(shown, port)) : text());
+  };
   for await (const followed of follow(context.client, context.signal)) {
     if (followed.kind === 'lost') {
+      clearTimeout(longTimer);
       if (context.json) put(JSON.stringify({ ok: false, detail: followed.why }));
       printed = '';
       context.say(`${followed.why} Waiting for it to come back.`);
@@ -55,13 +66,9 @@ async function watch(context: Context): Promise<number> {
     }
     if (context.json && followed.event.event === 'snapshot') ({ port } = await context.client.call('GET /api/health'));
     shown = applyEvent(shown, followed.event);
-    if (shown)
-      put(
-        context.json
-          ? JSON.stringify(statusJson(shown, port))
-          : statusText(context, shown, timed ? now().length + 2 : 0),
-      );
+    show();
   }
+  clearTimeout(longTimer);
   return EXIT.ok;
 }
 

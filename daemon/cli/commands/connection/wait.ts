@@ -6,6 +6,9 @@ import type { Snapshot } from '../../../api/schema.ts';
 import { statusLine } from '../../../state/status-line.ts';
 import { nextStep, setupText } from '../../../view/client/labels.ts';
 import { wordMessage } from '../../../view/message.ts';
+import { reasonText } from '../../../view/states/causes/causes.ts';
+import { stateIn } from '../../../view/states/summary/state.ts';
+import { stateName } from '../../../view/states/summary/table.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
@@ -73,6 +76,8 @@ async function untilReady(
         progress.step(`Waiting for the tunnel: ${statusLine(snapshot)}`);
         missing = notConnected(snapshot, seconds);
       } else if (!wantsProof) return { snapshot, proof: null };
+      else if (snapshot.tunnelCli.emulated)
+        throw new Failure('The demo tunnels no requests, so there is no proof.', { code: 'notProven' });
       else {
         const { Mode } = snapshot.settings;
         if (Mode === 'doh' || Mode === 'dot')
@@ -111,10 +116,13 @@ function notProven(seen: Message, seconds: number): Failure {
   });
 }
 
-function notConnected({ status, tunnelCli }: Snapshot, seconds: number): Failure {
-  const { blocked, reason } = status;
+function notConnected(snapshot: Snapshot, seconds: number): Failure {
+  const { status, tunnelCli } = snapshot;
+  const { blocked } = status;
   const hint = (blocked && nextStep(blocked)) ?? 'Find the cause with: culvert doctor';
-  const why = blocked ? setupText(blocked, english, tunnelCli.version) : `${reason?.text ?? status.state}.`;
+  const why = blocked
+    ? setupText(blocked, english, tunnelCli.version)
+    : `${reasonText(status, english) ?? stateName(stateIn(snapshot), false, english)}.`;
   const codes = { 'cli-missing': 'cliMissing', 'not-authorized': 'notAuthorized' } as const;
   const code = blocked && blocked in codes ? codes[blocked as keyof typeof codes] : 'notConnected';
   return new Failure(`The tunnel is not connected after ${seconds} s: ${why}`, { code, hint });

@@ -4,7 +4,9 @@ import type { KillSwitch, KillSwitchRequest } from '../../../api/schema.ts';
 import type { Call } from '../../../killswitch/client/busctl.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
+import { demoSentence } from '../../../view/states/killswitch.ts';
 import { timeOfDay } from '../../../view/time-of-day.ts';
+import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, confirmWithinOf, type Keeping, keepingOf } from '../../keep.ts';
@@ -21,7 +23,7 @@ export const killSwitchStatus: Run = async context => {
       return { ok: true as const, ...report };
     },
   );
-  if (context.isDemo()) context.say('Demo: this is the kill switch of this machine, and the demo never changes it.');
+  if (context.isDemo()) context.say(`${demoSentence(english)} This is the one of this machine.`);
   const shown = context.isDemo() ? { ...state, command: null } : state;
   show(context, state, () => describe(shown, context.style));
   return EXIT.ok;

@@ -6,7 +6,7 @@ import { type ClientState, current } from '../../client/client-state.ts';
 import { modeName } from '../../client/labels.ts';
 import { PAGE_NAMES, type PageName } from '../../form.ts';
 import { pageTitle } from '../../page-titles.ts';
-import { stateIcon } from '../../states/summary/state.ts';
+import { stateIcon } from '../../states/summary/table.ts';
 import { offCommands } from '../../states/timed.ts';
 import { describeTunnel, type TunnelView } from '../../states/tunnel.ts';
 import { foldText } from '../../text-search.ts';

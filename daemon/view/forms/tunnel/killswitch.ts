@@ -2,7 +2,7 @@
 
 import type { Form, Group, Row } from '../../form.ts';
 import {
-  installRow,
+  installRows,
   type KillSwitchView,
   killSwitchCommand,
   killSwitchRow,
@@ -25,8 +25,9 @@ export function killSwitchForm(
   { records, ...blocked }: BlockedState & { records: boolean | null } = { ...NOT_READ, records: null },
 ): Form {
   const { _ } = tr;
-  const installed = view.look !== 'not-installed';
   const rows: Row[] = [killSwitchRow(view, tr)];
+  if (view.look === 'demo') return { groups: [{ id: 'switch', rows }] };
+  const installed = view.look !== 'not-installed';
   if (installed)
     rows.push({
       kind: 'switch',
@@ -80,7 +81,7 @@ export function killSwitchForm(
           ...fact('detail', _('Details'), view.detail),
         ],
       },
-      ...(installed ? [] : [{ id: 'install', rows: [installRow(tr)] }]),
+      ...(installed ? [] : [{ id: 'install', rows: installRows(view, tr) }]),
       ...(view.command
         ? [
             {

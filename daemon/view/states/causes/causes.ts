@@ -2,6 +2,7 @@
 import type { Snapshot } from '../../../api/schema.ts';
 import { actionCommand, type Command, goTo } from '../../form.ts';
 import type { Translator } from '../../translator.ts';
+import { wantsSignIn } from '../summary/state.ts';
 import { causeEntries, type Entry, type Remedy } from './cause-table.ts';
 
 export interface Cause {
@@ -21,7 +22,8 @@ export type LostRegistration = Pick<Cause, 'title' | 'sentence'>;
  */
 export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
   const { state, reason } = snapshot.status;
-  if (state !== 'unable' && state !== 'disconnected' && state !== 'connecting') return null;
+  const isLogin = state !== 'connected' && wantsSignIn(snapshot.status);
+  if (!isLogin && state !== 'unable' && state !== 'disconnected' && state !== 'connecting') return null;
   const entry = reason && find(reason, tr);
   if (entry) {
     const [, title, sentence, remedy, ...checks] = entry;
@@ -50,8 +52,10 @@ export function causeTitle(code: string, tr: Translator): string | null {
 }
 
 /** A reason in a few words, with the tunnel CLI's code behind those of a failure; its text where the table lacks it. */
-export function reasonText({ state, reason }: Snapshot['status'], tr: Translator): string | null {
+export function reasonText(status: Snapshot['status'], tr: Translator): string | null {
+  const { state, reason } = status;
   if (!reason) return null;
+  if (isTurnedOff(status)) return choiceText('Manual', tr);
   const { code, text } = reason;
   const title = find(reason, tr)?.[1];
   if (title) return code ? `${title} (${code})` : title;
@@ -59,9 +63,21 @@ export function reasonText({ state, reason }: Snapshot['status'], tr: Translator
   return (code && choiceText(code, tr)) || text;
 }
 
+/**
+ * The user turned WARP off. Newer clients report that as a change of the settings, with both in full (captured from 2026.7):
+ * `{"SettingsChanged":{"current":{"always_on":false,…},"previous":{"always_on":true,…}}}`.
+ */
+export function isTurnedOff({ state, reason, raw }: Pick<Snapshot['status'], 'state' | 'reason' | 'raw'>): boolean {
+  if (state !== 'disconnected' || !reason) return false;
+  if (reason.code !== 'SettingsChanged') return reason.code === 'Manual';
+  const wanted = (part: string) =>
+    new RegExp(`"${part}":\\s*\\{[^{}]*?"always_on":\\s*(true|false)`).exec(raw ?? '')?.[1];
+  return wanted('current') === 'false' && wanted('previous') === 'true';
+}
+
 /** Words for a state that the user chose; null for any other code. */
 export function choiceText(code: string, { _ }: Translator): string | null {
-  if (code === 'Manual') return _('Turned off by hand');
+  if (code === 'Manual') return _('Turned off by you');
   return code === 'SettingsChanged' ? _('Settings changed') : null;
 }
 
@@ -81,7 +97,8 @@ function find({ code, text }: { code: string | null; text: string }, tr: Transla
   );
 }
 
-function remedyOf(remedy: Remedy, { settings, tunnel }: Snapshot, { _ }: Translator): Cause['remedy'] {
+/** The button of a remedy; null for one that only waits. */
+export function remedyOf(remedy: Remedy, { settings, tunnel }: Snapshot, { _ }: Translator): Cause['remedy'] {
   switch (remedy) {
     case 'retry':
       return { label: _('Try Again'), command: actionCommand({ action: 'connect' }) };

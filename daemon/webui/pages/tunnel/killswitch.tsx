@@ -11,7 +11,7 @@ export function KillSwitchPage() {
   const { model, view, client, now, tr } = useApp();
   const state = useSignal<BlockedState>(NOT_READ);
   const { killSwitch } = view.value;
-  const isThere = killSwitch.look !== 'unavailable' && killSwitch.look !== 'not-installed';
+  const isThere = killSwitch.installed;
   const turn = Math.floor(now.value / READ_BLOCKED_MS);
   useEffect(() => {
     if (!isThere) return;

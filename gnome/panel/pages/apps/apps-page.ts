@@ -19,7 +19,7 @@ import {
   sortApps,
 } from '../../../../daemon/view/states/apps.ts';
 import { errorText } from '../../../../daemon/view/states/problems.ts';
-import { stateIcon } from '../../../../daemon/view/states/summary/state.ts';
+import { stateIcon } from '../../../../daemon/view/states/summary/table.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../../gc.ts';
 import { _, tr } from '../../../i18n.ts';

@@ -3,7 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { rangeOf } from '../../../../daemon/view/client/history.ts';
-import type { Command, Row } from '../../../../daemon/view/form.ts';
+import type { Row } from '../../../../daemon/view/form.ts';
 import { formatBytes, formatDate, formatLatency, formatLoss } from '../../../../daemon/view/format.ts';
 import { modeLink } from '../../../../daemon/view/forms/tunnel/choose-mode.ts';
 import { NOW } from '../../../../daemon/view/graph.ts';
@@ -72,10 +72,11 @@ export class ConnectionPage extends Adw.Bin implements Page {
     });
     for (const action of ['connect', 'disconnect'] as const)
       this.#hero[action].connect('clicked', () => void shell.runAction({ action }));
-    this.#hero.remedy.connect('clicked', () => {
-      const remedy = this.#view?.tunnel.remedy;
-      if (remedy) void shell.run(remedy.command as Command);
-    });
+    for (const way of ['remedy', 'other'] as const)
+      this.#hero[way].connect('clicked', () => {
+        const button = this.#view?.tunnel[way];
+        if (button) void shell.run(button.command);
+      });
     this.#hero.proof.button.connect('clicked', () => {
       const proof = this.#view && describeProof(this.#view.client, Date.now(), tr);
       if (proof) void shell.run(proof.button.command);
@@ -99,7 +100,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
     if (tunnel.setup) this.#setupPage().refresh(view);
     turnTo(this.#stack, tunnel.setup ? 'setup' : 'connection', pageTitle('connection', tr));
     this.#hero.show(view);
-    if (before && before.look !== tunnel.look) announce(this.#hero.toggle, `${tunnel.label}. ${tunnel.sentence}`);
+    if (before && before.label !== tunnel.label) announce(this.#hero.toggle, `${tunnel.label}. ${tunnel.sentence}`);
     const hasState = view.client.snapshot !== null;
     this.#groups.show({
       groups: [
@@ -118,8 +119,8 @@ export class ConnectionPage extends Adw.Bin implements Page {
   tick(): void {
     const { tunnel, client } = this.#view ?? {};
     const since = client?.snapshot?.status.since;
-    const running = tunnel && since && tunnel.look !== 'unavailable' ? Date.now() - Date.parse(since) : null;
-    const text = running === null ? null : durationText(tunnel!.look, running / 1000, tr);
+    const lasts = tunnel && since && tunnel.look !== 'unavailable';
+    const text = lasts ? durationText(tunnel, since, Date.now(), tr) : null;
     const code = tunnel?.live ? client?.snapshot?.tunnel.colo : null;
     this.#hero.clock.label = [text, code && placeName(code)].filter(Boolean).join(' · ');
     this.#hero.clock.visible = Boolean(text);

@@ -51,11 +51,13 @@ export function createCountdown(toggle: Gtk.Widget, run: (command: Command) => v
       if (!shown && (buttons.root as Gtk.Window | null)?.get_focus()?.is_ancestor(buttons)) toggle.grab_focus();
       for (const box of [words, buttons]) box.visible = shown !== null;
       if (shown) {
-        text.label = shown.text;
+        text.label = shown.isSaid ? '' : shown.text;
+        text.visible = !shown.isSaid;
         end.visible = !shown.pause;
         labelButton(end, shown.end.label);
         setDescription(end, shown.text);
-        labelButton(extend, shown.extend!.label);
+        extend.visible = shown.extend !== null;
+        labelButton(extend, shown.extend?.label ?? '');
         setDescription(extend, shown.text);
       }
       tick();

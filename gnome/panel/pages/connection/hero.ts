@@ -41,6 +41,7 @@ export function createHero(run: (command: Command) => void) {
   const both = new Gtk.Box({ spacing: 12, halign: Gtk.Align.CENTER, margin_top: 12 });
   for (const button of [connect, disconnect]) both.append(button);
   const remedy = pill();
+  const other = pill();
   const spinner = new Gtk.Spinner({ spinning: true });
   const waitingText = new Gtk.Label();
   const waiting = new Gtk.Box({
@@ -52,9 +53,9 @@ export function createHero(run: (command: Command) => void) {
   waiting.append(spinner);
   waiting.append(waitingText);
   const { details, text, copy } = createDetails(() => hero.copied());
-  for (const button of [remedy, toggle]) button.margin_top = 12;
+  for (const button of [remedy, toggle, other]) button.margin_top = 12;
   const above = [disc, state, sentence, line, proof.text, countdown.words];
-  const below = [remedy, toggle, both, countdown.buttons, waiting, details];
+  const below = [remedy, toggle, other, both, countdown.buttons, waiting, details];
   for (const child of [...above, ...below]) widget.append(child);
   const hero = {
     widget,
@@ -65,11 +66,11 @@ export function createHero(run: (command: Command) => void) {
     connect,
     disconnect,
     remedy,
+    other,
     copied: () => {},
     show(whole: View) {
       const view = whole.tunnel;
-      const ending = countdown.show(whole);
-      const pressed = ending?.pause && view.toggle.action === 'connect' ? ending.end.label : view.toggle.label;
+      countdown.show(whole);
       icon.icon_name = view.icon;
       for (const tone of TONES) {
         if (tone === view.tone) widget.add_css_class(`tone-${tone}`);
@@ -80,14 +81,16 @@ export function createHero(run: (command: Command) => void) {
       const either = view.look === 'unknown' && view.settable;
       both.visible = either;
       toggle.visible = !either && view.look !== 'unavailable';
-      toggle.label = pressed;
+      toggle.label = view.toggle.label;
       toggle.sensitive = view.toggle.sensitive;
       toggle.css_classes = ['pill', ...(view.toggle.on || view.remedy ? [] : ['suggested-action'])];
-      setName(toggle, pressed);
+      setName(toggle, view.toggle.label);
       setDescription(toggle, `${view.label}. ${view.sentence}`);
       remedy.visible = view.remedy !== null;
       labelButton(remedy, view.remedy?.label ?? '');
       remedy.css_classes = ['pill', 'suggested-action'];
+      other.visible = view.other !== null;
+      labelButton(other, view.other?.label ?? '');
       for (const part of [spinner, waitingText]) part.visible = view.waiting !== null;
       waitingText.label = view.waiting ?? '';
       details.visible = view.details !== null;

@@ -82,13 +82,13 @@ const LINES: [string, Partial<Shown>, string][] = [
   [
     'a block by the kill switch',
     { status: status('disconnected'), killSwitch: { ...NO_KILL_SWITCH, active: true } },
-    '■ Disconnected',
+    '■ Internet is blocked · The kill switch waits for WARP',
   ],
   ['disconnected', { status: status('disconnected', reason('Manual')) }, '○ Disconnected · Manual'],
   [
     'disconnected by the user',
     { status: status('disconnected', { reason: { code: 'Manual', text: 'Manual Disconnection' } }) },
-    '○ Disconnected · Turned off by hand',
+    '○ Disconnected · Turned off by you',
   ],
   [
     'a failure with a code',
@@ -179,6 +179,7 @@ test('status --json is the state with mode and port, and --long --json the whole
   const { status, tunnelCli } = daemon.state.snapshot();
   assert.deepEqual(JSON.parse((await culvert(home, ['status', '--json'])).stdout), {
     ok: true,
+    summary: 'unknown',
     status,
     mode: 'doh',
     tunnelCli,
@@ -233,7 +234,10 @@ test('status --watch prints a line for each change, none for what changes nothin
   const { daemon } = await startDaemon(t, home);
   const child = await start(home, ['status', '--watch']);
   await prints(child, 'stdout', /Reading the state…\n/);
-  daemon.state.set('status', status('connecting', reason('Performing happy eyeballs')));
+  daemon.state.set(
+    'status',
+    status('connecting', { ...reason('Performing happy eyeballs'), since: new Date().toISOString() }),
+  );
   await prints(child, 'stdout', /Looking/);
   daemon.state.set('tunnel', { ...NO_TUNNEL, bytesSent: 5 });
   daemon.state.set('status', status('connected', { since: '2026-01-01T11:00:00.000Z' }));

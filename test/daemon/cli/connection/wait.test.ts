@@ -78,7 +78,7 @@ test('at the time limit wait says why the tunnel is not up, and what to do', asy
   daemon.state.set('status', status('unable', { reason: { code: 'NoNetwork', text: 'No Network' } }));
   const plain = await culvert(home, ['wait', '--timeout', '0']);
   assert.deepEqual([plain.code, plain.stdout], [3, '']);
-  assert.match(plain.stderr, /not connected after 0 s: No Network\.\n.*culvert doctor/);
+  assert.match(plain.stderr, /not connected after 0 s: You are offline \(NoNetwork\)\.\n.*culvert doctor/);
   daemon.state.set('status', status('unable', { blocked: 'not-registered' }));
   const {
     type: _,
@@ -177,7 +177,7 @@ test('a tunnel that goes down while it is proven ends wait with 3', async t => {
   daemon.settings.setSession({ warp: { traceUrl: asked } });
   const { code, stderr } = await culvert(home, ['wait', '--proof', '--timeout', '2']);
   assert.equal(code, 3);
-  assert.match(stderr, /not connected after 2 s: disconnected\./);
+  assert.match(stderr, /not connected after 2 s: Disconnected\./);
 });
 
 test('Ctrl+C ends wait with 130, also while a trace page does not answer', async t => {

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { COMMANDS, resolved } from '../../../../daemon/cli/command-line/command-table.ts';
 import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../../daemon/view/bars/bars.ts';
 import { type ClientState, shownState } from '../../../../daemon/view/client/client-state.ts';
-import { STATES, stateOf } from '../../../../daemon/view/states/summary/state.ts';
+import { stateOf } from '../../../../daemon/view/states/summary/state.ts';
+import { STATES } from '../../../../daemon/view/states/summary/table.ts';
 import { change, KILL_SWITCH } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
@@ -43,10 +44,10 @@ test('without a daemon the line is unknown, never what was before', () => {
 });
 
 test('a pause has its end, and a block is urgent', () => {
-  assert.match(line(paused, 'plain'), /^\|\| Back on at /);
+  assert.match(line(paused, 'plain'), /^\|\| Paused until /);
   const [block] = JSON.parse(line(blocked, 'i3bar', false));
-  assert.deepEqual([block.full_text, block.urgent], ['■ Traffic is blocked by the kill switch', true]);
-  assert.equal(JSON.parse(line(blocked, 'i3status-rust')).state, 'Critical');
+  assert.deepEqual([block.full_text, block.urgent], ['■ Internet is blocked', true]);
+  assert.equal(JSON.parse(line(blocked, 'i3status-rust')).state, 'Warning');
 });
 
 test('i3bar gets a header and an endless array', () => {

@@ -63,7 +63,7 @@ test('a change is described in words', () => {
       'Connected',
       'Unstable network, All traffic, via Amsterdam, Recording started',
     ],
-    [{ state: 'disconnected', reason: 'Manual', colo: null }, 'Disconnected', 'Turned off by hand'],
+    [{ state: 'disconnected', reason: 'Manual', colo: null }, 'Disconnected', 'Turned off by you'],
     [{ state: 'disconnected', reason: 'SettingsChanged', colo: null }, 'Disconnected', 'Settings changed'],
     [{ state: 'unable', reason: 'NoNetwork', colo: null }, 'Can’t connect', 'You are offline'],
     [{ state: 'unable', reason: 'SomethingNew', colo: null }, 'Can’t connect', 'SomethingNew'],

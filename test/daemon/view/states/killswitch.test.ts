@@ -174,15 +174,15 @@ test('a banner reports blocked traffic with the button that helps, and nothing e
     const facts = clientState({ status, killSwitch, settings: { Mode } }, more);
     const shown = killSwitchBanner(facts, describeTunnel(facts, tr).look, tr);
     const ask = shown?.button?.command.ask;
-    const asks = ask?.kind === 'action' ? ask.request.action : ask?.kind === 'kill-switch' ? 'off' : null;
+    const asks = ask?.kind === 'kill-switch' ? ('seconds' in ask.change ? 'pause' : 'off') : null;
     return shown && [shown.title, asks];
   };
-  const blocked = 'Traffic is blocked by the kill switch';
-  assert.deepEqual(banner({ state: 'disconnected' }), [blocked, 'connect']);
-  assert.deepEqual(banner({ state: 'connecting' }), [blocked, null]);
-  assert.deepEqual(banner({ state: 'unable' }), [blocked, 'off']);
-  assert.deepEqual(banner({ state: 'unable', blocked: 'cli-missing' }), [blocked, 'off']);
-  assert.deepEqual(banner({ state: 'disconnected' }, ON, 'warp', { pending: 'connect' }), [blocked, null]);
+  const blocked = ['Internet is blocked. The kill switch waits for WARP.', 'pause'];
+  for (const state of ['disconnected', 'connecting', 'disconnecting', 'unable', 'unknown'])
+    assert.deepEqual(banner({ state }), blocked, state);
+  assert.deepEqual(banner({ state: 'unable', blocked: 'cli-missing' }), blocked);
+  assert.deepEqual(banner({ state: 'unable' }, ON, 'warp', { killSwitchPending: true }), [blocked[0], null]);
+  assert.deepEqual(banner({ state: 'unable' }, { ...ON, enabled: false }), [blocked[0], 'off']);
   assert.equal(banner({ state: 'connected' }), null);
   assert.match(banner({ state: 'connected' }, ON, 'proxy')![0]!, /this mode does not tunnel it/);
   assert.equal(banner({ state: 'disconnected' }, PAUSED), null);
@@ -198,13 +198,13 @@ test('the buttons of a banner ask for just the change that they name', () => {
     const facts = clientState({ status, killSwitch });
     return killSwitchBanner(facts, describeTunnel(facts, tr).look, tr)!.button!;
   };
-  const off = button({ state: 'unable' }, { ...ON, allowLan: true });
+  const off = button({ state: 'unable' }, { ...ON, enabled: false, allowLan: true });
   assert.deepEqual(off.command.ask, { kind: 'kill-switch', change: { enabled: false, allowLan: true } });
   const reason = { code: 'CaptivePortalTimedOut', text: '' };
   const pause = button({ state: 'unable', reason }, ON);
   assert.deepEqual(
     [pause.label, pause.command.ask],
-    ['Pause 5 Minutes', { kind: 'kill-switch', change: { seconds: 300 } }],
+    ['Pause Kill Switch 5 min', { kind: 'kill-switch', change: { seconds: 300 } }],
   );
 });
 

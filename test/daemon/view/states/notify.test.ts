@@ -136,11 +136,7 @@ test('title, shape and button are those of the state', () => {
     return [summary, state, action?.label];
   };
   assert.deepEqual(said(down), ['No Cloudflare server could be reached', 'unable', 'Try WireGuard']);
-  assert.deepEqual(said(withPart(down, { killSwitch: blocking })), [
-    'Traffic is blocked by the kill switch',
-    'blocked',
-    'Try WireGuard',
-  ]);
+  assert.deepEqual(said(withPart(down, { killSwitch: blocking })), ['Internet is blocked', 'blocked', 'Try WireGuard']);
   assert.deepEqual(said(portal), ['This network wants you to sign in', 'needs-you', 'Open Sign-in Page']);
   assert.deepEqual(said(off(null)), ['Disconnected', 'disconnected', 'Reconnect']);
   assert.deepEqual(said(clientState({ status: { state: 'disconnected', blocked: 'not-registered' } })), [

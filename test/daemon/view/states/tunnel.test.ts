@@ -14,7 +14,7 @@ import {
   formatLoss,
 } from '../../../../daemon/view/format.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
-import { STATES, stateIcon } from '../../../../daemon/view/states/summary/state.ts';
+import { STATES, type State, stateIcon } from '../../../../daemon/view/states/summary/table.ts';
 import { configProblemText, describeTunnel as describe, durationText } from '../../../../daemon/view/states/tunnel.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import { describe as describeAll, describe as describeView } from '../../../../daemon/view/view.ts';
@@ -48,7 +48,7 @@ const toggles: [Snapshot['status']['state'], boolean, boolean, string | null, st
   ['connecting', true, true, 'disconnect', 'Cancel'],
   ['disconnecting', false, false, 'connect', 'Connect'],
   ['disconnected', false, true, 'connect', 'Connect'],
-  ['unable', true, true, 'disconnect', 'Disconnect'],
+  ['unable', true, true, 'disconnect', 'Stop Trying'],
   ['unknown', false, false, null, 'Connect'],
 ];
 for (const [state, on, sensitive, action, label] of toggles)
@@ -137,7 +137,7 @@ test('a disconnected tunnel never says that traffic goes out while the kill swit
   const sentence = (killSwitch: object) =>
     describe(clientState({ status: { state: 'disconnected' }, killSwitch }), tr).sentence;
   assert.match(sentence({ active: false }), /bypasses/);
-  assert.match(sentence({ active: true }), /blocked by the kill switch/);
+  assert.match(sentence({ active: true }), /kill switch waits/);
   assert.match(sentence({ active: true, pausedUntil: '2026-11-21T10:00:00.000Z' }), /bypasses/);
 });
 
@@ -344,16 +344,19 @@ test('the locks of an organization are named', () => {
   assert.equal(lock({ modeLocked: true }), 'Managed by your organization · The mode can’t be changed here.');
 });
 
-test('a clock runs with the states that last', () => {
-  const texts = [...states, 'setup', 'unavailable'].map(look => durationText(look as Look, 91, tr));
-  assert.deepEqual(Object.fromEntries([...states, 'setup', 'unavailable'].map((look, i) => [look, texts[i]])), {
+test('a clock runs with the states that last, and the others say since when', () => {
+  const [since, now] = ['2026-11-21T15:06:00', Date.parse('2026-11-21T15:07:31')];
+  const looks: Look[] = [...states, 'setup', 'unavailable'];
+  const text = (look: Look, state: State = 'unknown') => durationText({ look, state }, since, now, tr);
+  assert.deepEqual(Object.fromEntries(looks.map(look => [look, text(look)])), {
     connected: 'Connected for 1 min',
     connecting: 'Trying for 1 min',
     unable: 'Trying for 1 min',
-    disconnected: 'For 1 min',
+    disconnected: 'Since 15:06',
     disconnecting: null,
     unknown: null,
     setup: null,
     unavailable: null,
   });
+  assert.equal(text('disconnected', 'paused'), null, 'its end is counted down');
 });

@@ -1,0 +1,257 @@
+// Pure: the words and buttons of every state, from all that makes a state: the tunnel, a pause, a change on trial, the kill switch, the demo and how long it lasts. Every surface shows these.
+import type { Snapshot } from '../../api/schema.ts';
+import { type ClientState, current } from '../client/client-state.ts';
+import { setupText } from '../client/labels.ts';
+import type { Command, Tone } from '../form.ts';
+import { formatLatency, formatLoss } from '../format.ts';
+import { timeOfDay } from '../time-of-day.ts';
+import { fill, type Translator } from '../translator.ts';
+import { type Cause, lostRegistration, phaseText, remedyOf } from './causes/causes.ts';
+import { explainedCause, findingWords } from './causes/diagnosis.ts';
+import { changeText, isPause } from './changes.ts';
+import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
+import { isOffline, stateIn } from './summary/state.ts';
+import { demoText, type State, stateIcon, stateName, stateTone, unavailableText } from './summary/table.ts';
+
+export interface Button {
+  label: string;
+  command: Command;
+}
+
+export interface StateWords {
+  /** The state summed up, with pause, kill switch and missing steps. */
+  state: State;
+  /** The state, or the cause of a failure, in a few words. */
+  label: string;
+  /** The same for one line, where no sentence follows: a pause has its end. */
+  stateText: string;
+  /** The consequence for the user. */
+  sentence: string;
+  tone: Tone;
+  icon: string;
+  /** The one thing that helps, or null. */
+  remedy: Button | null;
+  /** A second way, or null. */
+  other: Button | null;
+  /** Words of the tunnel CLI itself, for the technical details; null if they add nothing. */
+  details: string | null;
+}
+
+/** A state with what its words depend on. */
+interface Situation {
+  snapshot: Snapshot;
+  demo: boolean;
+  cause: Cause | null;
+  /** The tunnel CLI's own words. */
+  said: string | null;
+  /** Connecting takes longer than usual. */
+  isLong: boolean;
+}
+
+/** Words of a row of the table; the rest comes from the state alone. */
+type Row = Pick<StateWords, 'sentence'> & Partial<Pick<StateWords, 'label' | 'tone' | 'remedy' | 'other' | 'details'>>;
+
+const TABLE: Record<State, (situation: Situation, tr: Translator) => Row> = {
+  connected: connectedRow,
+  connecting: connectingRow,
+  disconnecting: (_situation, { _ }) => ({ sentence: _('The tunnel is being taken down.') }),
+  disconnected: ({ cause, said }, { _ }) =>
+    cause ? causeRow(cause, said) : { sentence: _('You are not protected. Your traffic bypasses WARP.') },
+  paused: pausedRow,
+  blocked: blockedRow,
+  unable: unableRow,
+  'needs-you': needsYouRow,
+  unknown: unknownRow,
+};
+
+/** The words of the present state. */
+export function describeState(client: ClientState, tr: Translator): StateWords {
+  const snapshot = current(client);
+  return snapshot ? wordsOf(snapshot, client, tr) : offlineWords(client, tr);
+}
+
+function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): StateWords {
+  const { reason } = snapshot.status;
+  const state = stateIn(snapshot);
+  const demo = snapshot.tunnelCli.emulated;
+  const said = reason ? [reason.code, reason.text].filter(Boolean).join(': ') : null;
+  const cause = explainedCause(snapshot, tr);
+  const row = TABLE[state]({ snapshot, demo, cause, said, isLong: client.isLong }, tr);
+  const label = row.label === undefined ? stateName(state, demo, tr) : demo ? demoText(row.label, tr) : row.label;
+  const words: StateWords = {
+    state,
+    stateText: label,
+    tone: stateTone(state, demo),
+    icon: stateIcon(state),
+    remedy: null,
+    other: null,
+    details: null,
+    ...row,
+    label,
+  };
+  const end = state === 'paused' ? pauseEnd(snapshot) : null;
+  if (end !== null) words.stateText = fill(tr._('%s until %s'), label, timeOfDay(end, false));
+  if (!isOffline(snapshot)) return words;
+  // the same in every state
+  const isSaid = state === 'blocked';
+  return {
+    ...words,
+    sentence: isSaid ? words.sentence : `${words.sentence}\n${blockedText(tr)}`,
+    tone: words.tone === 'error' && !isSaid ? 'error' : stateTone('blocked', demo),
+    other: words.other ?? wayOut(client, tr),
+  };
+}
+
+/** The words without a daemon. What was shown last stays until it is found for the first time. */
+function offlineWords({ offline, last }: ClientState, tr: Translator): StateWords {
+  const { _ } = tr;
+  const shown = offline?.code === 'starting' ? last : null;
+  const words = (label: string, sentence: string, detail: string | null = null): StateWords => ({
+    state: 'unknown',
+    label,
+    stateText: label,
+    sentence,
+    tone: 'neutral',
+    icon: stateIcon(shown?.state ?? 'unknown'),
+    remedy: null,
+    other: null,
+    details: detail,
+  });
+  const start = { label: _('Start'), command: { ask: { kind: 'client', task: 'start-daemon' } } } as const;
+  const unavailable = unavailableText(tr);
+  switch (offline?.code) {
+    case 'not-running':
+    case 'stopped':
+      return { ...words(unavailable, _('Culvert’s background service isn’t running.')), remedy: start };
+    case 'not-responding':
+      return words(unavailable, _('Culvert’s background service does not respond.'), offline.detail);
+    case 'refused':
+      return words(unavailable, _('Culvert’s background service doesn’t accept this window.'), offline.detail);
+    default:
+      return words(
+        shown ? stateName(shown.state, shown.demo, tr) : _('Starting…'),
+        _('Looking for Culvert’s background service.'),
+      );
+  }
+}
+
+const causeRow = ({ title, sentence, remedy }: Cause, said: string | null): Row => ({
+  label: title,
+  sentence,
+  remedy,
+  details: said,
+});
+
+function connectedRow({ snapshot, demo, said }: Situation, tr: Translator): Row {
+  const { _ } = tr;
+  const { diagnosis, status } = snapshot;
+  const finding = diagnosis && findingWords(diagnosis, tr);
+  if (finding)
+    return {
+      // Translators: %s is a sentence on the cause
+      sentence: fill(_('Nothing comes back through the tunnel. %s'), finding.sentence),
+      tone: 'warning',
+      remedy: finding.remedy,
+      details: finding.seen,
+    };
+  if (status.network === 'unstable') return { sentence: unstableText(snapshot, tr), tone: 'warning', details: said };
+  return { sentence: demo ? _('Demo: your real traffic is not protected.') : coverage(snapshot, tr) };
+}
+
+/** A state without a reason needs help as well once it lasts. */
+function connectingRow({ snapshot, cause, said, isLong }: Situation, tr: Translator): Row {
+  const { _ } = tr;
+  const { reason } = snapshot.status;
+  if (cause) return { sentence: cause.title, remedy: cause.remedy, details: said };
+  if (!isLong) return { sentence: phaseText(reason?.code ?? null, reason?.text ?? '', tr) };
+  return {
+    sentence: _('This takes longer than usual.'),
+    remedy: remedyOf('protocol', snapshot, tr),
+    other: remedyOf('checks', snapshot, tr),
+    details: said,
+  };
+}
+
+/** When the tunnel is back after a pause; null for a pause that could not be ended, or that reverts unless it is kept. */
+function pauseEnd({ changes }: Pick<Snapshot, 'changes'>): string | null {
+  const { endsAt = null, confirmBy, problem } = changes.find(isPause) ?? { confirmBy: null, problem: null };
+  return problem === null && confirmBy === null ? endsAt : null;
+}
+
+function pausedRow({ snapshot }: Situation, tr: Translator): Row {
+  const { _ } = tr;
+  const end = pauseEnd(snapshot);
+  const pause = snapshot.changes.find(isPause)!;
+  // Translators: %s is a time of day
+  if (end !== null)
+    return { sentence: fill(_('Back on at %s. Your traffic bypasses WARP until then.'), timeOfDay(end, false)) };
+  return { sentence: `${_('You are not protected. Your traffic bypasses WARP.')}\n${changeText(pause, tr)}` };
+}
+
+/** A failure keeps its cause and what helps against it. */
+function blockedRow({ cause, demo, said }: Situation, tr: Translator): Row {
+  const why = cause && fill(tr._('%s: %s'), cause.title, cause.sentence);
+  return {
+    sentence: [blockedSentence(tr), why].filter(Boolean).join('\n'),
+    // this daemon can't end the block
+    remedy: demo ? leaveDemo(tr) : (cause?.remedy ?? null),
+    details: cause ? said : null,
+  };
+}
+
+function unableRow({ snapshot, cause, said }: Situation, tr: Translator): Row {
+  const finding = snapshot.diagnosis && findingWords(snapshot.diagnosis, tr);
+  return causeRow(cause!, [said, finding?.seen].filter(Boolean).join('\n') || null);
+}
+
+/** A step of the setup, or a network that wants its user to sign in. */
+function needsYouRow({ snapshot, cause, said }: Situation, tr: Translator): Row {
+  const { status, tunnelCli } = snapshot;
+  if (status.blocked === null) return causeRow(cause!, said);
+  const sentence = lostRegistration(status, tr)?.title ?? setupText(status.blocked, tr, tunnelCli.version);
+  return { sentence, details: said };
+}
+
+function unknownRow({ snapshot }: Situation, { _ }: Translator): Row {
+  const { raw } = snapshot.status;
+  if (raw === null) return { label: _('Reading the state…'), sentence: _('Reading the status…') };
+  // it ended without a word, at the time limit as a rule
+  if (raw === '')
+    return {
+      sentence: _('WARP did not answer in time.'),
+      remedy: { label: _('Restart WARP'), command: { ask: { kind: 'client', task: 'restart-service' } } },
+    };
+  return { sentence: _('WARP reports something that Culvert does not understand.'), details: raw };
+}
+
+/** Traffic that a connection covers, which the mode decides. */
+function coverage({ settings, tunnel }: Snapshot, { _ }: Translator): string {
+  switch (settings.Mode) {
+    case 'doh':
+    case 'dot':
+      return _('DNS queries are encrypted; other traffic is not tunneled.');
+    case 'proxy':
+      return tunnel.proxyPort === null
+        ? _('Apps that use the local proxy are tunneled.')
+        : // Translators: %s is an address such as 127.0.0.1:40000
+          fill(_('Apps that use the proxy at %s are tunneled.'), `127.0.0.1:${tunnel.proxyPort}`);
+    case 'tunnel_only':
+      return _('Your traffic is tunneled; DNS is not.');
+    default:
+      return _('Your traffic goes through Cloudflare.');
+  }
+}
+
+/**
+ * Uses the figures of the reason, as `NetworkDegraded` in warp/parse/reasons.ts writes them: those of the tunnel are averages,
+ * which may not show it yet.
+ */
+function unstableText({ status }: Snapshot, tr: Translator): string {
+  const text = status.reason?.text ?? '';
+  const [loss = Number.NaN, latency = Number.NaN] = [/([\d.]+) % loss/, /([\d.]+) ms/].map(figure =>
+    Number(figure.exec(text)?.[1] ?? Number.NaN),
+  );
+  if (Number.isNaN(loss) || Number.isNaN(latency)) return tr._('Slow connection');
+  // Translators: a share of packets such as 8 %, then a time such as 400 ms
+  return fill(tr._('Slow connection: %s lost, %s'), formatLoss(loss / 100, tr), formatLatency(latency, tr));
+}

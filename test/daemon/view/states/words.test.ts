@@ -1,0 +1,244 @@
+// The words of every state on every surface: the product of all that makes a state, and what each surface says of it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Change } from '../../../../daemon/api/schema/changes.ts';
+import { Blocked, ConnectionState, type KillSwitch, type Status } from '../../../../daemon/api/schema.ts';
+import { statusJson, statusLine } from '../../../../daemon/state/status-line.ts';
+import { barLine } from '../../../../daemon/view/bars/bars.ts';
+import { type ClientState, shownState } from '../../../../daemon/view/client/client-state.ts';
+import { formatStatusFile, stateInStatusFile } from '../../../../daemon/view/client/status-file.ts';
+import { presentNotification } from '../../../../daemon/view/states/notification.ts';
+import { isOffline } from '../../../../daemon/view/states/summary/state.ts';
+import { STATES } from '../../../../daemon/view/states/summary/table.ts';
+import { describeTimed } from '../../../../daemon/view/states/timed.ts';
+import { describe } from '../../../../daemon/view/view.ts';
+import { propertiesOf } from '../../../../gnome/bridge/properties.ts';
+import { lookOf, type Properties } from '../../../../gnome/shell/look.ts';
+import { type Entry, menuOf, tooltipOf } from '../../../../gnome/tray/menu.ts';
+import { change, KILL_SWITCH } from '../../../support/gnome/initial.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
+
+const NOW = Date.parse('2026-11-21T15:21:00.000Z');
+const at = (seconds: number) => new Date(NOW + 1000 * seconds).toISOString();
+const reason = (code: string) => ({ code, text: '' });
+
+const STATUSES: Partial<Status>[] = [
+  ...ConnectionState.options.flatMap(state => [
+    { state, reason: null },
+    ...['Manual', 'NoNetwork', 'Unheard', 'CaptivePortalTimedOut'].map(code => ({ state, reason: reason(code) })),
+  ]),
+  { state: 'connected', network: 'unstable' },
+  { state: 'unknown', raw: null },
+  { state: 'unknown', raw: '' },
+  ...Blocked.options.map(blocked => ({ state: 'unknown', blocked }) as const),
+];
+const ON = { ...KILL_SWITCH, enabled: true, active: true };
+const KILL_SWITCHES: Record<string, KillSwitch> = {
+  off: KILL_SWITCH,
+  on: ON,
+  paused: { ...ON, pausedUntil: at(300) },
+  stuck: { ...ON, enabled: false },
+  missing: { ...KILL_SWITCH, installed: false, active: false },
+};
+const CHANGES: Record<string, Change[]> = {
+  none: [],
+  pause: [change('connection', { value: 'off', endsAt: at(840) })],
+  late: [change('connection', { value: 'off', endsAt: at(-1), problem: 'WARP did not answer.' })],
+  trial: [change('connection', { value: 'off', confirmBy: at(30) })],
+  'trial of a mode': [change('mode', { value: 'doh', confirmBy: at(30) })],
+};
+const MODES = ['warp', 'doh', 'proxy', 'tunnel_only'];
+
+interface Case {
+  name: string;
+  client: ClientState;
+}
+
+function* everyCase(): Iterable<Case> {
+  for (const part of STATUSES)
+    for (const [guard, killSwitch] of Object.entries(KILL_SWITCHES))
+      for (const [pending, changes] of Object.entries(CHANGES))
+        for (const Mode of part.state === 'connected' ? MODES : MODES.slice(0, 1))
+          for (const emulated of [false, true])
+            for (const isLong of [false, true]) {
+              const status = { since: at(isLong ? -15 : -14), ...part };
+              const { snapshot, ...rest } = clientState({ status, tunnelCli: { emulated } });
+              const whole = { ...snapshot!, killSwitch, changes, settings: { ...snapshot!.settings, Mode } };
+              const client = { ...rest, ...shownState(whole, NOW), config: rest.config };
+              yield { name: JSON.stringify({ ...part, guard, pending, Mode, emulated, isLong }), client };
+            }
+}
+
+/** Words of each surface: `name` the state alone, in a few words; `all` with everything around it. */
+function surfaces(client: ClientState): Record<string, { name: string; all: string }> {
+  const snapshot = client.snapshot!;
+  const { tunnel, killSwitch, unconfirmed, banners } = describe(client, '1', tr);
+  const tray = {
+    ...{ tunnel, killSwitch, unconfirmed, timed: describeTimed(client, tr), now: NOW },
+    ...{ proxy: null, recent: [], update: null, network: null, remote: null, stopped: false },
+  };
+  const flat = (entries: Entry[]): string[] =>
+    entries.flatMap(({ label, children = [] }) => [label ?? '', ...flat(children)]);
+  const menu = menuOf(tray, tr);
+  const tooltip = tooltipOf(tray, tr);
+  const bar = (format: 'waybar' | 'plain') => barLine(client, format, false, tr);
+  const bridge = propertiesOf(client, '1', tr);
+  const tile = lookOf({ ...bridge, Pending: bridge.Pending ?? {} } as Properties, NOW, tr);
+  const line = statusLine(snapshot, undefined, NOW);
+  const file = { owner: '1 1', port: null, state: snapshot.status.state, line, coloredLine: line, warning: null };
+  const last = stateInStatusFile(formatStatusFile({ ...file, json: statusJson(snapshot, null) }));
+  const first = describe({ ...client, snapshot: null, last, offline: { code: 'starting', detail: '' } }, '1', tr);
+  const notice = presentNotification('state', client, tr);
+  const reminder = presentNotification(
+    'reminder',
+    { ...client, snapshot: { ...snapshot, reminder: { at: at(0) } as never } },
+    tr,
+  );
+  const buttons = [tunnel.remedy, tunnel.other, tunnel.toggle].map(button => button?.label ?? '');
+  const said = (name: string, ...all: string[]) => ({ name, all: [name, ...all].join('\n') });
+  return {
+    'panel and page': said(tunnel.label, tunnel.sentence, ...buttons, banners['kill-switch']?.title ?? ''),
+    'title of the page': said(`Connection – ${tunnel.label} – Culvert`),
+    'first frame': said(first.tunnel.label),
+    'menu of the tray': said(menu.find(({ id }) => id === 3)!.label!, ...flat(menu)),
+    'tooltip of the tray': said(tooltip.title, tooltip.text),
+    terminal: said(line),
+    bar: said(bar('plain')),
+    waybar: said(JSON.parse(bar('waybar')).text, JSON.parse(bar('waybar')).tooltip),
+    bridge: said(bridge.StatusText, bridge.RemedyText, bridge.KillSwitchText),
+    tile: said(tile.subtitle, ...tile.items.map(({ label }) => label)),
+    'short tile': said(tile.short),
+    ...(notice ? { notification: said(notice.summary, notice.body, notice.other?.label ?? '') } : {}),
+    ...(reminder ? { reminder: said(reminder.summary, reminder.body) } : {}),
+  };
+}
+
+/** Reports what every surface of every case says wrong, once for each surface and complaint. */
+function complaints(
+  check: (given: Case & { state: string }) => (surface: string, said: { name: string; all: string }) => string | null,
+) {
+  const found = new Map<string, string>();
+  for (const given of everyCase()) {
+    const { state } = describe(given.client, '1', tr).tunnel;
+    const complain = check({ ...given, state });
+    for (const [surface, said] of Object.entries(surfaces(given.client))) {
+      const wrong = complain(surface, said);
+      if (wrong !== null && !found.has(`${surface}: ${wrong}`)) found.set(`${surface}: ${wrong}`, given.name);
+    }
+  }
+  return [...found].map(([wrong, name]) => `${wrong}\n  ${name}`);
+}
+
+const CLAIM = /goes through Cloudflare|(is|are) tunneled|are encrypted|\bProtected\b|Good"/;
+/** Surfaces without room for a sentence. */
+const SHORT = [
+  'title of the page',
+  'first frame',
+  'menu of the tray',
+  'bar',
+  'bridge',
+  'tile',
+  'short tile',
+  'reminder',
+];
+
+test('the product of what makes a state has every state, each with a name, a sentence and an icon', () => {
+  const seen = new Set<string>();
+  for (const { name, client } of everyCase()) {
+    const { state, label, sentence, icon } = describe(client, '1', tr).tunnel;
+    seen.add(state);
+    assert.ok(label && sentence && icon.includes(state), name);
+  }
+  assert.deepEqual([...seen].sort(), [...STATES].sort());
+});
+
+test('in the demo no surface claims protection, and what is connected is a demo', () => {
+  const wrong = complaints(({ client }) => (_surface, { name, all }) => {
+    if (!client.snapshot!.tunnelCli.emulated) return null;
+    if (CLAIM.test(all)) return `claims ${CLAIM.exec(all)![0]}`;
+    return /\bdemo\b/i.test(name) ? null : `does not name the demo: ${name}`;
+  });
+  assert.deepEqual(wrong, []);
+  for (const { name, client } of everyCase()) {
+    const { tunnel, killSwitch } = describe(client, '1', tr);
+    if (!tunnel.emulated) continue;
+    assert.notEqual(tunnel.tone, 'success', name);
+    assert.deepEqual([killSwitch.sensitive, killSwitch.command], [false, null], name);
+  }
+});
+
+test('outside the demo nothing is called one', () => {
+  const wrong = complaints(
+    ({ client }) =>
+      (_surface, { all }) =>
+        !client.snapshot!.tunnelCli.emulated && /Demo:|of the demo|demo: /.test(all) ? `says ${all}` : null,
+  );
+  assert.deepEqual(wrong, []);
+});
+
+test('a pause is called so on every surface, with its end, and has one button that connects', () => {
+  const wrong = complaints(({ client, state }) => (surface, { name, all }) => {
+    if (state !== 'paused') return null;
+    if (!name.includes('Paused')) return `does not say Paused: ${name}`;
+    if (/Disconnected/.test(all)) return 'says Disconnected';
+    const isTimed = client.snapshot!.changes.some(({ endsAt, problem }) => endsAt && problem === null);
+    if (isTimed && !/\d\d:\d\d|min left/.test(all) && !/title|first/.test(surface)) return `has no end: ${all}`;
+    return surface === 'menu of the tray' && all.match(/^Connect( Now)?$/gm)?.length !== 1 ? 'connects twice' : null;
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('a kill switch that blocks everything is named in every state, with one look where the tunnel is off', () => {
+  const wrong = complaints(({ client, state }) => (surface, { name, all }) => {
+    if (!isOffline(client.snapshot!))
+      return /Internet is blocked/.test(all) ? 'says that the internet is blocked' : null;
+    if (state === 'blocked') return /Internet is blocked/.test(name) ? null : `calls it ${name}`;
+    return SHORT.includes(surface) || /Internet is blocked/.test(all) ? null : 'does not say it';
+  });
+  assert.deepEqual(wrong, []);
+  for (const { name, client } of everyCase()) {
+    const { tunnel, banners } = describe(client, '1', tr);
+    const { killSwitch, tunnelCli } = client.snapshot!;
+    if (!isOffline(client.snapshot!)) continue;
+    const [banner, isSwitchable] = [banners['kill-switch'], !tunnelCli.emulated];
+    assert.equal(banner?.title, 'Internet is blocked. The kill switch waits for WARP.', name);
+    const wayOut = killSwitch.enabled ? 'Pause Kill Switch 5 min' : 'Turn Off Kill Switch';
+    assert.equal(banner?.button?.label, isSwitchable ? wayOut : 'Use Real WARP', name);
+    if (tunnel.state !== 'blocked') continue;
+    assert.deepEqual([tunnel.tone, tunnel.other?.label], ['warning', isSwitchable ? wayOut : undefined], name);
+    assert.match(tunnel.toggle.label, /^(Connect|Stop Trying)$/, name);
+  }
+});
+
+test('connecting that takes longer than usual says so after 15 seconds, and has a way out', () => {
+  const cases = [...everyCase()].filter(({ client }) => {
+    const { tunnel } = describe(client, '1', tr);
+    return tunnel.state === 'connecting' && !/NoNetwork/.test(JSON.stringify(client.snapshot!.status.reason));
+  });
+  for (const { name, client } of cases) {
+    const { tunnel } = describe(client, '1', tr);
+    const all = surfaces(client);
+    assert.equal(/longer than usual/.test(tunnel.sentence), client.isLong, name);
+    if (!client.isLong) continue;
+    assert.deepEqual([tunnel.remedy?.label, tunnel.other?.label], ['Try WireGuard', 'Run Checks'], name);
+    for (const surface of ['panel and page', 'tooltip of the tray', 'terminal', 'waybar'])
+      assert.match(all[surface]!.all, /longer than usual/, `${surface} ${name}`);
+    assert.match(all['menu of the tray']!.all, /^Try WireGuard\nRun Checks$/m, name);
+    assert.match(all.bridge!.all, /Try WireGuard/, name);
+  }
+  const [long] = cases.filter(({ client }) => client.isLong);
+  const other = structuredClone(long!.client);
+  other.snapshot!.settings = { Mode: 'warp', 'WARP tunnel protocol': 'WireGuard' };
+  assert.equal(describe(other, '1', tr).tunnel.remedy?.label, 'Try MASQUE');
+});
+
+test('a change on trial is named where the state has a sentence', () => {
+  const wrong = complaints(({ client }) => (surface, { all }) => {
+    if (!client.snapshot!.changes.some(({ confirmBy }) => confirmBy !== null)) return null;
+    const names = ['menu of the tray', 'tooltip of the tray', 'waybar', 'terminal', 'tile'];
+    return !names.includes(surface) || /Mode: DNS only|Connection: Off|not confirmed/.test(all)
+      ? null
+      : 'does not name it';
+  });
+  assert.deepEqual(wrong, []);
+});
