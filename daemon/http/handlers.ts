@@ -8,6 +8,7 @@ import type { CommandLog } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
 import { API_VERSION, COMMIT, VERSION } from '../system/build-info.ts';
 import { installFormat } from '../system/install-paths.ts';
+import { message } from '../view/message.ts';
 import type { SignIn } from '../warp/sign-in.ts';
 import type { Tunnel } from '../warp/tunnel.ts';
 import type { Pairing, Rights } from './access/pairing.ts';
@@ -147,13 +148,19 @@ export const handlers: Handlers = {
     return explain(body.target, state.snapshot(), env);
   },
   'POST /api/proof': async ({ env, state, settings }, { body }) => {
+    const { settings: now, tunnel, tunnelCli } = state.snapshot();
+    const none = { through: false, answered: false, address: null, dataCenter: null };
+    // the way of the real traffic says nothing about a demo
+    if (tunnelCli.emulated)
+      return { ok: true, ...none, seen: message('Not in the demo'), at: new Date().toISOString() };
     const { traceThrough } = await import('../apps/launch/verify-tunnel.ts');
-    const { settings: now, tunnel } = state.snapshot();
     // the port is known in other modes as well, and nothing listens there then
     const port = now.Mode === 'proxy' ? tunnel.proxyPort : null;
     const limitMs = (body.limitSeconds ?? PROOF_SECONDS) * 1000;
     const { warp } = settings.response().config;
-    return { ok: true, ...(await traceThrough(port, warp.traceUrl, env, limitMs)), at: new Date().toISOString() };
+    const { error, ...trace } = await traceThrough(port, warp.traceUrl, env, limitMs);
+    if (error !== null) console.error(`culvert: ${warp.traceUrl}: ${error}`);
+    return { ok: true, ...trace, at: new Date().toISOString() };
   },
   'GET /api/routes': async ({ features }) => (await features.routes()).read(),
   'POST /api/routes/preview': async ({ features }, { body }) => (await features.routes()).preview(body),

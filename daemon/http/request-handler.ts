@@ -20,7 +20,9 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
   /** The browser page, which is loaded when it is first asked for while it is on. */
   function servePage(request: IncomingMessage, response: ServerResponse): void {
     if (!daemon.settings.config.webui.enabled) {
-      refuse(request, response, PAGE_IS_OFF);
+      const readsHtml = /\btext\/html\b/.test(request.headers.accept ?? '');
+      if (readsHtml) refuseWithPage(request, response);
+      else refuse(request, response, PAGE_IS_OFF);
       return;
     }
     page ??= import('./assets.ts').then(({ createAssets }) => createAssets(daemon.webui));
@@ -66,6 +68,29 @@ const BRIEF_STREAM = '/api/events?brief=1';
 const PAGE_IS_OFF = new Problem('not-found', 'The browser page is off.', {
   hint: 'Turn it on with: culvert web. The API is at /api/; see /api/openapi.json.',
 });
+
+/** For a person in front of a browser. English: the catalogs belong to the page that is off. */
+const OFF_PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>Culvert</title>
+<h1>The browser page is off.</h1>
+<p>Turn it on: <code>culvert web</code></p>
+</html>
+`;
+
+function refuseWithPage(request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(PAGE_IS_OFF.status, {
+    ...PAGE_IS_OFF.headers(),
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'x-content-type-options': 'nosniff',
+    'content-length': Buffer.byteLength(OFF_PAGE),
+  });
+  response.end(request.method === 'HEAD' ? undefined : OFF_PAGE);
+}
 
 function fail(request: IncomingMessage, response: ServerResponse, error: unknown): void {
   if (!(error instanceof Problem)) console.error('culvert: internal error:', error);

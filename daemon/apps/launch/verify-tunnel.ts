@@ -4,6 +4,7 @@ import { connect, isIP, isIPv4, isIPv6, type Socket } from 'node:net';
 import type { Message } from '../../api/schema/values.ts';
 import { authorities } from '../../system/ca-certificates.ts';
 import { message } from '../../view/message.ts';
+import { networkFailure } from '../../view/network-errors.ts';
 
 export interface Trace {
   /** The page's word: `warp=on` or `warp=plus`. */
@@ -12,6 +13,8 @@ export interface Trace {
   answered: boolean;
   /** Observed result, without `address`. */
   seen: Message;
+  /** The system's words for a failure of the network, for the log. */
+  error: string | null;
   /** Address and IATA code of the data center that the page saw the request come from; null if it did not say. */
   address: string | null;
   dataCenter: string | null;
@@ -40,6 +43,7 @@ export async function traceThrough(
       through: warp === 'on' || warp === 'plus',
       answered: true,
       seen: message('%s saw warp=%s', url, warp),
+      error: null,
       address: isIP(address) ? address : null,
       dataCenter: /^colo=([A-Z]{3})$/m.exec(body)?.[1] ?? null,
     };
@@ -47,6 +51,8 @@ export async function traceThrough(
     const { message: why, name } = error as Error;
     const late = name === 'TimeoutError' || name === 'AbortError';
     if (late) return unanswered(message('%s gave no answer within %s s', url, String(limitMs / 1000)));
+    const failure = networkFailure(error, port === null ? new URL(url).hostname : `127.0.0.1:${port}`);
+    if (failure) return unanswered(failure, why);
     return unanswered(
       port === null
         ? message('%s could not be read: %s', url, why)
@@ -55,8 +61,8 @@ export async function traceThrough(
   }
 }
 
-function unanswered(seen: Message): Trace {
-  return { through: false, answered: false, seen, address: null, dataCenter: null };
+function unanswered(seen: Message, error: string | null = null): Trace {
+  return { through: false, answered: false, seen, error, address: null, dataCenter: null };
 }
 
 async function get(port: number | null, url: URL, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {

@@ -2,6 +2,9 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { errno } from '../../system/errno.ts';
 import { printable } from '../../system/printable.ts';
+import { wordMessage } from '../../view/message.ts';
+import { networkFailure } from '../../view/network-errors.ts';
+import { english } from '../../view/translator.ts';
 import { UpdateRefused } from '../errors.ts';
 import { tlsContext } from './tls-context.ts';
 
@@ -107,7 +110,9 @@ export function unreachable(url: URL, error: NodeJS.ErrnoException): UpdateRefus
     return new UpdateRefused('certificate-invalid', `The certificate of ${url.origin} is not trusted: ${why}.`, error);
   if (/^(EPROTO|ERR_SSL|ERR_TLS)/.test(code))
     return new UpdateRefused('tls-failed', `No secure connection to ${url.origin}: ${why}.`, error);
-  return new UpdateRefused('network-failed', `${url.origin} can't be reached: ${why}.`, error);
+  const failure = networkFailure(error, url.hostname);
+  const what = failure ? `${wordMessage(failure, english).replace(/\.$/, '')} (${code})` : `Reason: ${why}`;
+  return new UpdateRefused('network-failed', `${url.origin} can't be reached. ${what}.`, error);
 }
 
 /** Text from a source, on one line and at most 200 characters. */

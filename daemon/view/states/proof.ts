@@ -29,11 +29,12 @@ export function describeProof(
   const { _ } = tr;
   if (!snapshot || offline || snapshot.status.blocked || snapshot.status.state !== 'connected') return null;
   if (!modeTunnelsRequests(snapshot.settings.Mode)) return null;
+  const demo = snapshot.tunnelCli.emulated;
   const asking = proof?.result === null;
   const result = proof?.result ?? null;
   return {
-    text: result && resultText(result, now, tr),
-    tone: result === null ? 'neutral' : result.through ? 'success' : 'warning',
+    text: result && (demo ? _('Not in the demo') : resultText(result, now, tr)),
+    tone: result === null || demo ? 'neutral' : result.through ? 'success' : 'warning',
     button: {
       label: asking ? _('Checking…') : _('Check'),
       name: asking ? _('Checking…') : _('Check where you appear'),

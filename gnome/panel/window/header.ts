@@ -3,6 +3,7 @@
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
 import type { PageName } from '../../../daemon/view/form.ts';
 import { PLACES } from '../../../daemon/view/forms/settings.ts';
 import { _ } from '../../i18n.ts';
@@ -44,14 +45,6 @@ export function createHeader({ goTo, back }: Asks): Header {
   above.pack_start(backButton);
   above.pack_end(menuButton());
   const switcher = createSwitcher(goTo);
-  // a switcher that needs its width would keep the window from becoming narrow again; large letters would make it wider
-  const yielding = new Gtk.ScrolledWindow({
-    hscrollbar_policy: Gtk.PolicyType.EXTERNAL,
-    vscrollbar_policy: Gtk.PolicyType.NEVER,
-    propagate_natural_width: true,
-    focusable: false,
-    child: switcher.widget,
-  });
   let layout: Layout | null = null;
   let shown = { primary: true, name: 'Culvert', isListed: true };
 
@@ -60,9 +53,9 @@ export function createHeader({ goTo, back }: Asks): Header {
     const here = primary && layout === 'above';
     const under = primary && layout === 'below';
     if (below.child && !under) below.child = null as never;
-    const middle = here ? yielding : title;
+    const middle = here ? switcher.widget : title;
     if (above.title_widget !== middle) above.title_widget = middle;
-    if (under && !below.child) below.child = yielding;
+    if (under && !below.child) below.child = switcher.widget;
     below.visible = under;
     title.title = primary && layout !== 'list' ? 'Culvert' : name;
     backButton.visible = !primary && !(isListed && layout === 'list');
@@ -96,7 +89,6 @@ function createSwitcher(goTo: (page: PageName) => void) {
   } as const;
   const widget = new Gtk.Box({
     accessible_role: Gtk.AccessibleRole.TAB_LIST,
-    homogeneous: true,
     halign: Gtk.Align.CENTER,
     spacing: 3,
   });
@@ -104,7 +96,8 @@ function createSwitcher(goTo: (page: PageName) => void) {
   let setting = false;
   const tabs = PLACES.map(page => {
     const [label, icon] = words[page];
-    const text = new Gtk.Label({ label });
+    // large letters must neither cut a tab nor keep the window from becoming narrow
+    const text = new Gtk.Label({ label, ellipsize: Pango.EllipsizeMode.END });
     const picture = new Gtk.Image({ icon_name: icon, accessible_role: Gtk.AccessibleRole.PRESENTATION });
     const box = new Gtk.Box({ spacing: 3, halign: Gtk.Align.CENTER });
     box.append(picture);

@@ -25,8 +25,9 @@ export function savedSize(): readonly [width: number, height: number] {
 export function saveSize(window: Gtk.Window): void {
   if (window.maximized || window.fullscreened) return;
   const file = new GLib.KeyFile();
-  file.set_integer(GROUP, 'width', window.get_width());
-  file.set_integer(GROUP, 'height', window.get_height());
+  // not the size that is drawn, which lacks the shadow where no compositor draws one
+  file.set_integer(GROUP, 'width', window.default_width);
+  file.set_integer(GROUP, 'height', window.default_height);
   try {
     GLib.mkdir_with_parents(GLib.path_get_dirname(path()), 0o700);
     file.save_to_file(path());

@@ -40,6 +40,18 @@ test('while the page is off, every path outside the API says how to turn it on',
   assert.equal((await get('/api/health')).status, 200);
 });
 
+test('while the page is off, a browser gets a page that says how to turn it on', async t => {
+  const { get } = await startPage(t);
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  for (const path of ['/', '/mode']) {
+    const { status, headers, body } = await get(path, { accept });
+    assert.deepEqual([status, headers['content-type']], [404, 'text/html; charset=utf-8'], path);
+    assert.match(String(headers['content-security-policy']), /^default-src 'none'/);
+    assert.match(body, /The browser page is off\..*<code>culvert web<\/code>/s);
+  }
+  assert.equal((await get('/', { accept, method: 'HEAD' })).body, '');
+});
+
 test('turned on and off at run time, the page comes and goes', async t => {
   const { get, turn } = await startPage(t);
   assert.equal((await get('/')).status, 404);

@@ -152,7 +152,7 @@ test('a tunnel that is off is blocked while the kill switch blocks', () => {
 test('a pause has its end, and can be ended', () => {
   const { State, PauseEnds, StatusText, ToggleAction } = of({ status: { state: 'disconnected' }, changes: [PAUSE] });
   assert.deepEqual([State, PauseEnds, ToggleAction], ['paused', Date.parse('2030-01-01') * 1000, 'connect']);
-  assert.match(StatusText, /^Back on at /);
+  assert.match(StatusText, /^Paused until /);
   assert.equal(of({ status: { state: 'connected' }, changes: [PAUSE] }).PauseEnds, 0);
 });
 

@@ -10,6 +10,17 @@ const SESSION: readonly OptionSpec[] = [
 ];
 const key: ArgumentSpec = { name: '<key>', summary: 'a key such as ui.theme', words: CONFIG_KEYS };
 
+/** Options and work of `culvert web`. */
+const OPEN_PAGE = {
+  options: [
+    { flags: '--no-open', summary: 'only print the address' },
+    { flags: '--pair', summary: 'create a code for a device on another machine, valid for five minutes' },
+    { flags: '--manage', summary: 'with --pair: the device may also change settings' },
+  ],
+  marksDemo: false,
+  load: async () => (await import('./web.ts')).web,
+} satisfies Partial<CommandSpec>;
+
 export const CULVERT_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'config',
@@ -163,14 +174,9 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
         summary: 'turn the page on, open it, and print its address',
         details:
           'With --pair, it prints a one-time code instead, which lets a device on another machine use the page; webui.allowRemote must be set. webui.tlsCertificate and webui.tlsKey encrypt the connection; webui.address names a reverse proxy.',
-        options: [
-          { flags: '--no-open', summary: 'only print the address' },
-          { flags: '--pair', summary: 'create a code for a device on another machine, valid for five minutes' },
-          { flags: '--manage', summary: 'with --pair: the device may also change settings' },
-        ],
-        marksDemo: false,
-        load: async () => (await import('./web.ts')).web,
+        ...OPEN_PAGE,
       },
+      { ...OPEN_PAGE, name: 'on', summary: 'the same as open' },
       {
         name: 'off',
         summary: 'turn the page off',

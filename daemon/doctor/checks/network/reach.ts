@@ -2,6 +2,7 @@
 import type { Fix } from '../../../api/schema/doctor.ts';
 import type { Message } from '../../../api/schema/values.ts';
 import { programs } from '../../../system/install-paths.ts';
+import { networkFailure } from '../../../view/network-errors.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 import { connectivity, linkWithLogin } from '../../world/connectivity.ts';
@@ -129,9 +130,9 @@ async function askPage(world: World, signal: AbortSignal) {
   const page = await world.network
     .page(url, { signal, ...(localAddress ? { localAddress } : {}) })
     .catch((error: Error) => error);
-  if (page instanceof Error && isBlocking(world)) return unseen(quoted(`${url}: ${page.message}`));
-  if (page instanceof Error)
-    return notice([quoted(`${url}: ${page.message}`)], message('The page that detects login pages cannot be read.'));
+  const failure = page instanceof Error ? (networkFailure(page, url) ?? quoted(`${url}: ${page.message}`)) : null;
+  if (failure && isBlocking(world)) return unseen(failure);
+  if (page instanceof Error) return notice([failure!], message('The page that detects login pages cannot be read.'));
   if (page.status === 204) return ok(message('%s answered as expected', url));
   return portal(
     world,

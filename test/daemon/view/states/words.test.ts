@@ -74,8 +74,17 @@ function surfaces(client: ClientState): Record<string, { name: string; all: stri
   const snapshot = client.snapshot!;
   const { tunnel, killSwitch, unconfirmed, banners } = describe(client, '1', tr);
   const tray = {
-    ...{ tunnel, killSwitch, unconfirmed, timed: describeTimed(client, tr), now: NOW },
-    ...{ proxy: null, recent: [], update: null, network: null, remote: null, stopped: false },
+    tunnel,
+    killSwitch,
+    unconfirmed,
+    timed: describeTimed(client, tr),
+    now: NOW,
+    proxy: null,
+    recent: [],
+    update: null,
+    network: null,
+    remote: null,
+    stopped: false,
   };
   const flat = (entries: Entry[]): string[] =>
     entries.flatMap(({ label, children = [] }) => [label ?? '', ...flat(children)]);
