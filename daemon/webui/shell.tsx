@@ -6,7 +6,7 @@ import { formatTime } from '../view/format.ts';
 import { generalReason } from '../view/forms/reasons.ts';
 import { entryOfPage, navigationGroups, PLACES, placeOfPage } from '../view/forms/settings.ts';
 import { pageTitle } from '../view/page-titles.ts';
-import { BANNERS } from '../view/states/banners.ts';
+import { BANNERS, isSaidByState } from '../view/states/banners.ts';
 import { fill } from '../view/translator.ts';
 import { useApp } from './client/app.ts';
 import { WHY } from './client/reasons.ts';
@@ -134,7 +134,7 @@ function Navigation({ page, query }: { page: PageName; query: Signal<string> }) 
 }
 
 function Banners() {
-  const { view, newer, readOnly, tr } = useApp();
+  const { view, page, newer, readOnly, tr } = useApp();
   const { banners } = view.value;
   const { _ } = tr.value;
   return (
@@ -159,8 +159,10 @@ function Banners() {
       )}
       {BANNERS.filter(name => name !== 'offline').map(name => {
         const banner = banners[name];
+        const isSaid = banner && page.value === 'connection' && isSaidByState(banner, view.value.tunnel);
         return (
-          banner && (
+          banner &&
+          !isSaid && (
             <div key={name} class={banner.caution ? 'banner caution' : 'banner'}>
               <p>{banner.title}</p>
               {banner.button && <CommandButton command={banner.button.command}>{banner.button.label}</CommandButton>}

@@ -9,7 +9,7 @@ import { daemon, stage, succeed, usePages } from '../support/gnome/pages.ts';
 import { until } from '../support/until.ts';
 
 const SWITCH = 'Kill Switch';
-const BLOCKED = 'Traffic is blocked by the kill switch';
+const BLOCKED = 'Internet is blocked';
 
 describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
   const { find, press, gone, type, positions } = usePages();
@@ -60,27 +60,27 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       assert.deepEqual(daemon.asked[1]!.body, { seconds: 0 });
     });
 
-    test('that blocks while the tunnel is down says so across the window, and offers to connect', async () => {
+    test('that blocks while the tunnel is down says so across the window, and offers a pause', async () => {
       daemon.set('killSwitch', { enabled: true, active: true });
       await find(BLOCKED);
       const said = async () => (await stage.names()).filter(name => name === BLOCKED).length;
       assert.equal(await said(), 1, 'the page of the connection says it once');
       await stage.turn('mode');
       await find(BLOCKED);
-      await press('Connect');
-      await stage.acted(1);
-      assert.deepEqual(daemon.actions[0], { action: 'connect' });
+      await press('Pause Kill Switch 5 min');
+      await stage.asked(1);
+      assert.deepEqual(daemon.asked[0]!.body, { seconds: 300 });
       daemon.set('status', { state: 'connected' });
       await gone(BLOCKED);
     });
 
-    test('can be turned off where the tunnel cannot come up', async () => {
+    test('can be paused where the tunnel cannot come up', async () => {
       daemon.set('killSwitch', { enabled: true, active: true });
       daemon.set('status', { state: 'unable', blocked: 'cli-missing' });
       await find(BLOCKED);
-      await press('Turn Off');
+      await press('Pause Kill Switch 5 min');
       await stage.asked(1);
-      assert.deepEqual(daemon.asked[0]!.body, { enabled: false, allowLan: false });
+      assert.deepEqual(daemon.asked[0]!.body, { seconds: 300 });
       await gone(BLOCKED);
     });
 

@@ -111,8 +111,8 @@ export function unreachable(url: URL, error: NodeJS.ErrnoException): UpdateRefus
   if (/^(EPROTO|ERR_SSL|ERR_TLS)/.test(code))
     return new UpdateRefused('tls-failed', `No secure connection to ${url.origin}: ${why}.`, error);
   const failure = networkFailure(error, url.hostname);
-  const what = failure ? `${wordMessage(failure, english).replace(/\.$/, '')} (${code})` : `Reason: ${why}`;
-  return new UpdateRefused('network-failed', `${url.origin} can't be reached. ${what}.`, error);
+  const what = failure ? `${wordMessage(failure, english)} (${code})` : why;
+  return new UpdateRefused('network-failed', `${url.origin} can't be reached: ${what}.`, error);
 }
 
 /** Text from a source, on one line and at most 200 characters. */

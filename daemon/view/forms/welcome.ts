@@ -46,7 +46,7 @@ export function welcomeStep(step: number, view: View, facts: DesktopFacts, tr: T
       ? _('Try everything. Nothing is protected.')
       : _('It is set up on this computer. Press Connect on the first page.'),
     form: {
-      groups: [{ id: 'demo', rows: view.client.offline || setup === 'cli-missing' ? [] : [demoRow(emulated, tr)] }],
+      groups: [{ id: 'demo', rows: emulated || view.client.offline || setup === 'cli-missing' ? [] : [demoRow(tr)] }],
     },
     setup: setup !== null,
   };
@@ -98,13 +98,14 @@ function protectionGroup({ client, killSwitch }: View, facts: DesktopFacts, tr: 
   };
 }
 
-function demoRow(emulated: boolean, { _ }: Translator): Row {
+/** The banner ends the demo. */
+function demoRow({ _ }: Translator): Row {
   return {
     kind: 'button',
     id: 'demo',
-    title: emulated ? _('Leave the demo') : _('Look around first'),
-    subtitle: emulated ? null : _('The demo shows everything, but tunnels nothing.'),
-    label: emulated ? _('Use Real WARP') : _('Try the Demo'),
-    command: { ask: { kind: 'restart', demo: !emulated } },
+    title: _('Look around first'),
+    subtitle: _('The demo shows everything, but tunnels nothing.'),
+    label: _('Try the Demo'),
+    command: { ask: { kind: 'restart', demo: true } },
   };
 }

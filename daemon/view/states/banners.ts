@@ -25,6 +25,11 @@ export interface Banner {
   button: { label: string; command: Command } | null;
 }
 
+/** The page of the connection says the same, with the same button. */
+export function isSaidByState({ title }: Banner, { label, sentence, setup }: TunnelView): boolean {
+  return setup === null && [label, sentence].some(text => text.includes(title));
+}
+
 /** Each banner, or null if there is nothing to say. */
 export function describeBanners(
   client: ClientState,

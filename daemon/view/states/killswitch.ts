@@ -8,6 +8,7 @@ import { formatCount, formatDuration } from '../format.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 import { isBlocking, isOffline } from './summary/state.ts';
+import { stateName } from './summary/table.ts';
 
 export type KillSwitchLook =
   | 'unavailable'
@@ -65,6 +66,8 @@ export function describeKillSwitch(client: ClientState, tr: Translator): KillSwi
     look,
     installed,
     ...describeLook(look, tr),
+    // a person without internet is not to see it in green
+    ...(look === 'blocking' && client.snapshot && isOffline(client.snapshot) ? { tone: 'warning' } : {}),
     on: killSwitch?.enabled ?? false,
     sensitive: usable,
     allowLan: killSwitch?.allowLan ?? false,
@@ -185,7 +188,10 @@ export function killSwitchBanner(client: ClientState, look: Look, tr: Translator
   if (!snapshot || look === 'unavailable') return null;
   // the same in every state
   if (isOffline(snapshot)) {
-    return { title: blockedText(tr), button: snapshot.tunnelCli.emulated ? leaveDemo(tr) : wayOut(client, tr) };
+    return {
+      title: stateName('blocked', false, tr),
+      button: snapshot.tunnelCli.emulated ? leaveDemo(tr) : wayOut(client, tr),
+    };
   }
   const isTunnelless = look === 'connected' && TUNNELLESS.includes(snapshot.settings.Mode ?? '');
   return isTunnelless && isBlocking(snapshot.killSwitch) && !snapshot.tunnelCli.emulated

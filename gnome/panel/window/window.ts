@@ -7,7 +7,7 @@ import type { Look } from '../../../daemon/view/client/labels.ts';
 import type { Model } from '../../../daemon/view/client/model.ts';
 import type { PageName } from '../../../daemon/view/form.ts';
 import { generalReason } from '../../../daemon/view/forms/reasons.ts';
-import { BANNERS } from '../../../daemon/view/states/banners.ts';
+import { BANNERS, isSaidByState } from '../../../daemon/view/states/banners.ts';
 import { describe, type View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import { DEVELOPMENT } from '../../install-paths.ts';
@@ -263,7 +263,7 @@ export class Window extends Adw.ApplicationWindow {
     for (const { name, show } of this.#banners) {
       const banner = banners[name];
       // with its button, the page of the connection says the same below its state
-      const once = this.#page === 'connection' && banner?.title === tunnel.sentence;
+      const once = this.#page === 'connection' && banner && isSaidByState(banner, tunnel);
       const { title = null, button = null, caution = false } = (once ? null : banner) ?? {};
       show(title, button && { label: button.label, activate: () => void this.#shell.run(button.command) }, caution);
     }

@@ -56,6 +56,17 @@ for (const [what, body, expected] of [
     assert.ok(wordMessage(proof.seen, english).includes(words));
   });
 
+test('in the demo nothing is asked, and the answer says so', async t => {
+  let asked = 0;
+  const { prove, daemon } = await open(t, (_, reply) => {
+    asked++;
+    reply.end('warp=on\n');
+  });
+  daemon.state.set('tunnelCli', { ...daemon.state.snapshot().tunnelCli, emulated: true });
+  const { through, answered, seen } = parsed(await prove());
+  assert.deepEqual([through, answered, wordMessage(seen, english), asked], [false, false, 'Not in the demo', 0]);
+});
+
 test('a page that fails or stays silent is no proof, and the answer says why', async t => {
   let silent = false;
   const { prove } = await open(t, (_, reply) => {
@@ -78,7 +89,7 @@ test('in the mode for chosen apps the request goes through the proxy', async t =
   daemon.state.set('tunnel', { ...daemon.state.snapshot().tunnel, proxyPort: 1 });
   const { through, seen } = parsed(await prove());
   assert.equal(through, false);
-  assert.match(wordMessage(seen, english), /could not be read through the proxy/);
+  assert.match(wordMessage(seen, english), /127\.0\.0\.1:1 refuses connections/);
 });
 
 test('no request is sent without being asked for, and nothing but the answer has the address', async t => {

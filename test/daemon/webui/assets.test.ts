@@ -49,7 +49,7 @@ test('while the page is off, a browser gets a page that says how to turn it on',
     assert.match(String(headers['content-security-policy']), /^default-src 'none'/);
     assert.match(body, /The browser page is off\..*<code>culvert web<\/code>/s);
   }
-  assert.equal((await get('/', { accept, method: 'HEAD' })).body, '');
+  assert.equal((await get('/', { accept }, 'HEAD')).body, '');
 });
 
 test('turned on and off at run time, the page comes and goes', async t => {

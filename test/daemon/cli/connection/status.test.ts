@@ -45,6 +45,8 @@ const change = (more: Partial<Change>): Change => ({
   ...more,
 });
 
+/** Soon after the states of `status` began. */
+const NOW = Date.parse('2026-01-01T10:00:05.000Z');
 const LINES: [string, Partial<Shown>, string][] = [
   ['connected', { settings: { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' } }, '● Connected · All traffic · MASQUE'],
   [
@@ -67,7 +69,7 @@ const LINES: [string, Partial<Shown>, string][] = [
   [
     'what ends by itself',
     { status: status('disconnected'), changes: [change({ endsAt: '2026-01-02T18:00:00.000Z' })] },
-    '|| Disconnected · Back on at 2026-01-02 18:00',
+    '|| Paused · Back on at 2026-01-02 18:00',
   ],
   [
     'what is not confirmed',
@@ -127,7 +129,7 @@ const LINES: [string, Partial<Shown>, string][] = [
   ],
 ];
 for (const [what, part, line] of LINES) {
-  test(`the status line shows ${what}`, () => assert.equal(statusLine(shown(part)), line));
+  test(`the status line shows ${what}`, () => assert.equal(statusLine(shown(part), undefined, NOW), line));
 }
 
 test('the line of every mode fits 60 columns', () => {
@@ -140,7 +142,7 @@ test('the line of every mode fits 60 columns', () => {
 
 test('on a terminal the line is broken between its parts, and a long part at its spaces', () => {
   const at = (width: number, more: Partial<Shown>, taken?: number) =>
-    statusText({ style: plain, width }, shown(more), taken);
+    statusText({ style: plain, width }, shown(more), taken, NOW);
   const demo: Partial<Shown> = {
     settings: { Mode: 'warp+doh', 'WARP tunnel protocol': 'WireGuard' },
     tunnelCli: { available: true, path: null, version: null, emulated: true },

@@ -45,8 +45,14 @@ for (const [look, killSwitch, sentence] of looks)
   });
 
 test('only a block that was measured is shown as one', () => {
-  const success = looks.filter(([, killSwitch]) => view(killSwitch).tone === 'success').map(([look]) => look);
-  assert.deepEqual(success, ['blocking']);
+  const tones = (state: 'connected' | 'disconnected') =>
+    looks
+      .filter(
+        ([, killSwitch]) => describeKillSwitch(clientState({ status: { state }, killSwitch }), tr).tone === 'success',
+      )
+      .map(([look]) => look);
+  assert.deepEqual(tones('connected'), ['blocking']);
+  assert.deepEqual(tones('disconnected'), [], 'a person without internet does not see green');
 });
 
 test('its page says that it blocks all users, and that an administrator turns it off', () => {
@@ -177,7 +183,7 @@ test('a banner reports blocked traffic with the button that helps, and nothing e
     const asks = ask?.kind === 'kill-switch' ? ('seconds' in ask.change ? 'pause' : 'off') : null;
     return shown && [shown.title, asks];
   };
-  const blocked = ['Internet is blocked. The kill switch waits for WARP.', 'pause'];
+  const blocked = ['Internet is blocked', 'pause'];
   for (const state of ['disconnected', 'connecting', 'disconnecting', 'unable', 'unknown'])
     assert.deepEqual(banner({ state }), blocked, state);
   assert.deepEqual(banner({ state: 'unable', blocked: 'cli-missing' }), blocked);

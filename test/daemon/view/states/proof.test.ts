@@ -62,3 +62,10 @@ test('a proof is offered only while requests can come through the tunnel', () =>
   const gone = clientState({ status: { state: 'connected' } }, { offline: { code: 'stopped', detail: '' } });
   assert.equal(describeProof(gone, AT, tr), null);
 });
+
+test('the demo has no proof, and its button says so', () => {
+  const client = proven({ through: false, answered: false, seen: message('Not in the demo') });
+  client.snapshot!.tunnelCli.emulated = true;
+  const { text, tone } = describeProof(client, AT, tr)!;
+  assert.deepEqual([text, tone], ['Not in the demo', 'neutral']);
+});
