@@ -5,16 +5,6 @@ import { fill, type Translator } from '../translator.ts';
 /** Subject of a client's first page: the connection, a step that the user has to do first (`setup`), or no daemon. */
 export type Look = ConnectionState | 'setup' | 'unavailable';
 
-/** The states of a connection. */
-export const STATES = [
-  'disconnected',
-  'connecting',
-  'connected',
-  'disconnecting',
-  'unable',
-  'unknown',
-] as const satisfies readonly ConnectionState[];
-
 /** Look of a snapshot: a step of the setup comes before the state of the connection. */
 export function lookOf({
   status,

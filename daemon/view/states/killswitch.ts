@@ -257,12 +257,14 @@ export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
   };
 }
 
-/** The kill switch among other settings: without its helper, a link to the page that installs it. */
+/** The kill switch among other settings: without its helper or a daemon, a link to the page that says more. */
 export function killSwitchSummary(view: KillSwitchView, tr: Translator): Row {
   const { _ } = tr;
-  if (view.look !== 'not-installed') return killSwitchRow(view, tr);
+  if (view.installed || view.look === 'demo') return killSwitchRow(view, tr);
   const [id, title, subtitle] = ['killswitch', _('Kill Switch'), view.sentence];
-  return { kind: 'link', id, title, page: 'killswitch', value: _('Off'), subtitle };
+  // a daemon that is gone says nothing of it
+  const value = view.look === 'unavailable' ? {} : { value: _('Off') };
+  return { kind: 'link', id, title, page: 'killswitch', ...value, subtitle };
 }
 
 /** Installs the root service through polkit; none where it is installed, and in the demo. */

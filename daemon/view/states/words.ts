@@ -13,7 +13,7 @@ import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts
 import { isOffline, stateIn } from './summary/state.ts';
 import { demoText, type State, stateIcon, stateName, stateTone, unavailableText } from './summary/table.ts';
 
-export interface Button {
+interface Button {
   label: string;
   command: Command;
 }

@@ -5,7 +5,7 @@ import { describeCountdown, timeLeftText } from '../../view/states/timed.ts';
 import { useApp } from '../client/app.ts';
 import { CommandButton } from './rows/command-button.tsx';
 
-export function useCountdown() {
+function useCountdown() {
   const { view, tr } = useApp();
   return describeCountdown(view.value.client, tr.value);
 }

@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import { ApiError } from '../../../../daemon/api/client.ts';
-import { errorText, problemText } from '../../../../daemon/view/states/problems.ts';
+import { errorText, problemText, problemTitle } from '../../../../daemon/view/states/problems.ts';
 import { _, tr } from '../../../i18n.ts';
 import { ask } from '../compat.ts';
 
@@ -45,7 +45,9 @@ export function createToasts(parent: Gtk.Window): Toasts {
     showError(error) {
       const problem = error instanceof ApiError ? error.problem : null;
       const text = problem ? problemText(problem, tr) : errorText(error, tr);
-      const title = text.length <= FITS ? text : _('That did not work');
+      // the short words of its code say more than that something failed
+      const words = [text, problem ? problemTitle(problem, tr) : text];
+      const title = words.find(each => each.length <= FITS) ?? _('That did not work');
       const detail = problem?.wording || problem?.detail === text ? null : problem?.detail;
       const toast = new Adw.Toast({ title: markup(title), timeout: 8, button_label: _('Details') });
       toast.connect('button-clicked', () => {
