@@ -8,7 +8,7 @@ import type { CommandLog } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
 import { API_VERSION, COMMIT, VERSION } from '../system/build-info.ts';
 import { installFormat } from '../system/install-paths.ts';
-import { message } from '../view/message.ts';
+import { NOT_IN_DEMO } from '../view/states/proof.ts';
 import type { SignIn } from '../warp/sign-in.ts';
 import type { Tunnel } from '../warp/tunnel.ts';
 import type { Pairing, Rights } from './access/pairing.ts';
@@ -150,9 +150,7 @@ export const handlers: Handlers = {
   'POST /api/proof': async ({ env, state, settings }, { body }) => {
     const { settings: now, tunnel, tunnelCli } = state.snapshot();
     const none = { through: false, answered: false, address: null, dataCenter: null };
-    // the way of the real traffic says nothing about a demo
-    if (tunnelCli.emulated)
-      return { ok: true, ...none, seen: message('Not in the demo'), at: new Date().toISOString() };
+    if (tunnelCli.emulated) return { ok: true, ...none, seen: NOT_IN_DEMO, at: new Date().toISOString() };
     const { traceThrough } = await import('../apps/launch/verify-tunnel.ts');
     // the port is known in other modes as well, and nothing listens there then
     const port = now.Mode === 'proxy' ? tunnel.proxyPort : null;

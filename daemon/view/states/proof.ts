@@ -3,7 +3,7 @@ import type { Proof } from '../../api/schema/traffic/proof.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { modeTunnelsRequests } from '../client/labels.ts';
 import type { Command, Tone } from '../form.ts';
-import { wordMessage } from '../message.ts';
+import { message, wordMessage } from '../message.ts';
 import { placeName } from '../places.ts';
 import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -14,6 +14,9 @@ export interface ProofView {
   tone: Tone;
   button: { label: string; name: string; command: Command; sensitive: boolean };
 }
+
+/** The way of the real traffic says nothing about a demo, which therefore never asks for it. */
+export const NOT_IN_DEMO = message('Not in the demo');
 
 const JUST_NOW_MS = 60_000;
 
@@ -33,7 +36,7 @@ export function describeProof(
   const asking = proof?.result === null;
   const result = proof?.result ?? null;
   return {
-    text: result && (demo ? _('Not in the demo') : resultText(result, now, tr)),
+    text: result && (demo ? wordMessage(NOT_IN_DEMO, tr) : resultText(result, now, tr)),
     tone: result === null || demo ? 'neutral' : result.through ? 'success' : 'warning',
     button: {
       label: asking ? _('Checking…') : _('Check'),
