@@ -69,6 +69,8 @@ function* everyCase(): Iterable<Case> {
             }
 }
 
+const CASES = [...everyCase()];
+
 /** Words of each surface: `name` the state alone, in a few words; `all` with everything around it. */
 function surfaces(client: ClientState): Record<string, { name: string; all: string }> {
   const snapshot = client.snapshot!;
@@ -122,15 +124,21 @@ function surfaces(client: ClientState): Record<string, { name: string; all: stri
   };
 }
 
+/** Every case with the words of its surfaces, which several tests read. */
+const SAID = CASES.map(given => ({
+  ...given,
+  state: describe(given.client, '1', tr).tunnel.state,
+  said: surfaces(given.client),
+}));
+
 /** Reports what every surface of every case says wrong, once for each surface and complaint. */
 function complaints(
   check: (given: Case & { state: string }) => (surface: string, said: { name: string; all: string }) => string | null,
 ) {
   const found = new Map<string, string>();
-  for (const given of everyCase()) {
-    const { state } = describe(given.client, '1', tr).tunnel;
-    const complain = check({ ...given, state });
-    for (const [surface, said] of Object.entries(surfaces(given.client))) {
+  for (const given of SAID) {
+    const complain = check(given);
+    for (const [surface, said] of Object.entries(given.said)) {
       const wrong = complain(surface, said);
       if (wrong !== null && !found.has(`${surface}: ${wrong}`)) found.set(`${surface}: ${wrong}`, given.name);
     }
@@ -153,7 +161,7 @@ const SHORT = [
 
 test('the product of what makes a state has every state, each with a name, a sentence and an icon', () => {
   const seen = new Set<string>();
-  for (const { name, client } of everyCase()) {
+  for (const { name, client } of CASES) {
     const { state, label, sentence, icon } = describe(client, '1', tr).tunnel;
     seen.add(state);
     assert.ok(label && sentence && icon.includes(state), name);
@@ -168,7 +176,7 @@ test('in the demo no surface claims protection, and what is connected is a demo'
     return /\bdemo\b/i.test(name) ? null : `does not name the demo: ${name}`;
   });
   assert.deepEqual(wrong, []);
-  for (const { name, client } of everyCase()) {
+  for (const { name, client } of CASES) {
     const { tunnel, killSwitch } = describe(client, '1', tr);
     if (!tunnel.emulated) continue;
     assert.notEqual(tunnel.tone, 'success', name);
@@ -205,7 +213,7 @@ test('a kill switch that blocks everything is named in every state, with one loo
     return SHORT.includes(surface) || /Internet is blocked/.test(all) ? null : 'does not say it';
   });
   assert.deepEqual(wrong, []);
-  for (const { name, client } of everyCase()) {
+  for (const { name, client } of CASES) {
     const { tunnel, banners } = describe(client, '1', tr);
     const { killSwitch, tunnelCli } = client.snapshot!;
     if (!isOffline(client.snapshot!)) continue;
@@ -221,7 +229,7 @@ test('a kill switch that blocks everything is named in every state, with one loo
 });
 
 test('connecting that takes longer than usual says so after 15 seconds, and has a way out', () => {
-  const cases = [...everyCase()].filter(({ client }) => {
+  const cases = CASES.filter(({ client }) => {
     const { tunnel } = describe(client, '1', tr);
     return tunnel.state === 'connecting' && !/NoNetwork/.test(JSON.stringify(client.snapshot!.status.reason));
   });
