@@ -8,6 +8,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import { _ } from '../../i18n.ts';
 import type { Question } from '../shell.ts';
 import { mendTree, setName, within } from './a11y/accessible.ts';
+import { labelButton } from './button-label.ts';
 
 /** The namespace with every member optional: forces a check before use. GJS gives undefined for an absent class. */
 const A = Adw as unknown as Partial<typeof Adw>;
@@ -91,7 +92,8 @@ function oldBanner(): Banner {
         label.xalign = button ? 0 : 0.5;
         label.justify = button ? Gtk.Justification.LEFT : Gtk.Justification.CENTER;
         widget.visible = Boolean(button);
-        widget.label = button?.label ?? '';
+        // with large letters one line is wider than a narrow window
+        labelButton(widget, button?.label ?? '');
         pressed = () => button?.activate();
         revealer.visible = true;
       }

@@ -124,7 +124,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     await daemon.listen();
     const panel = desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'inside.js')]);
     stage = stageOf(desktop, daemon, panel, talk(panel));
-    await stage.find('Disconnected');
+    await stage.find('Internet is blocked');
     stage.x('windowfocus', '--sync', stage.window());
   });
   after(async () => {

@@ -5,6 +5,7 @@ import type { Call } from '../../../killswitch/client/busctl.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
 import { demoSentence } from '../../../view/states/killswitch.ts';
+import { demoText } from '../../../view/states/summary/table.ts';
 import { timeOfDay } from '../../../view/time-of-day.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
@@ -23,7 +24,7 @@ export const killSwitchStatus: Run = async context => {
       return { ok: true as const, ...report };
     },
   );
-  if (context.isDemo()) context.say(`${demoSentence(english)} This is the one of this machine.`);
+  if (context.isDemo()) context.say(demoText(`this is the kill switch of this machine. ${demoSentence(english)}`, english));
   const shown = context.isDemo() ? { ...state, command: null } : state;
   show(context, state, () => describe(shown, context.style));
   return EXIT.ok;
