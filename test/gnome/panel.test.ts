@@ -85,7 +85,8 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     };
     await given('disconnected');
     const before = await places();
-    daemon.set('status', { state: 'connecting', reason: { code: 'x', text: 'Performing connectivity checks' } });
+    const reason = { code: 'x', text: 'Performing connectivity checks' };
+    daemon.set('status', { state: 'connecting', reason, since: new Date().toISOString() });
     await find('Testing the connection…');
     assert.deepEqual(await places(), before);
     daemon.set('status', { state: 'connected', reason: null, network: 'healthy', since: new Date().toISOString() });
@@ -103,7 +104,8 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await acted(1);
     assert.deepEqual(daemon.actions[0], { action: 'connect' });
     assert.equal((await find('Connect')).sensitive, false, 'no optimistic state');
-    daemon.set('status', { state: 'connecting', reason: { code: 'x', text: 'Performing connectivity checks' } });
+    const reason = { code: 'x', text: 'Performing connectivity checks' };
+    daemon.set('status', { state: 'connecting', reason, since: new Date().toISOString() });
     await find('Connecting…');
     await find('Testing the connection…');
     assert.equal((await find('Cancel')).sensitive, true);
@@ -171,7 +173,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
       });
     };
     await press('Disconnect');
-    await find('That did not work');
+    await find('WARP could not do that.');
     await press('Details');
     await find('warp-cli ended with 1 and said what nobody can read.\n\nLook at the log.\n\nno route');
     await press('OK');
@@ -356,11 +358,17 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await stage.turn('connection');
   });
 
-  test('a demo is marked once', async () => {
+  test('a demo is marked by its banner, and by the words of the state and of the kill switch', async () => {
     await given('connected');
     daemon.set('tunnelCli', { emulated: true });
     await find('Demo: nothing is tunneled');
-    assert.equal((await stage.names()).filter(name => /demo/i.test(name)).length, 1);
+    assert.deepEqual((await stage.names()).filter(name => /demo/i.test(name)).sort(), [
+      'Demo: Connected',
+      'Demo: nothing is tunneled',
+      'Demo: your real traffic is not protected.',
+      'The kill switch is not part of the demo.',
+    ]);
+    assert.ok(!(await stage.names()).some(name => /goes through Cloudflare/.test(name)));
     daemon.set('tunnelCli', { emulated: false });
     await gone('Demo: nothing is tunneled');
   });
