@@ -10,7 +10,8 @@ import { DoctorReport } from '../../../daemon/api/schema/doctor.ts';
 import { PAGE_NAMES } from '../../../daemon/view/form.ts';
 import { quoted } from '../../../daemon/view/message.ts';
 import { readCatalog } from '../../../data/build/webui.mjs';
-import { launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
+import { emulate, launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
+import type { Home } from '../../support/e2e/culvert.ts';
 import { foreign, pseudo, pseudoCatalog } from '../../support/gnome/pseudo.ts';
 import { temporary } from '../../support/temporary.ts';
 import { FULL, inTurn } from '../../support/thoroughness.ts';
@@ -101,6 +102,7 @@ const CUT = `[...document.body.querySelectorAll('*')]
 describe('the page in other languages', { concurrency: false }, () => {
   const ends: (() => Promise<void>)[] = [];
   let address = '';
+  let home: Home;
   let browser: Browser;
   before(async () => {
     const atEnd = { after: (end: () => Promise<void>) => ends.push(end) };
@@ -108,7 +110,7 @@ describe('the page in other languages', { concurrency: false }, () => {
     mkdirSync(join(data, 'applications'));
     const entry = `[Desktop Entry]\nType=Application\nName=${APP}\nExec=true\n`;
     writeFileSync(join(data, 'applications/some.desktop'), entry);
-    ({ address } = await startWeb(atEnd, { XDG_DATA_DIRS: data }));
+    ({ address, home } = await startWeb(atEnd, { XDG_DATA_DIRS: data }));
     browser = await launchBrowser(atEnd);
   });
   after(async () => {
@@ -225,9 +227,12 @@ describe('the page in other languages', { concurrency: false }, () => {
     const edge = await page.locator('main tr:has(th time) td:nth-child(2)').first().boundingBox();
     assert.ok(edge!.x + edge!.width <= 360, JSON.stringify(edge));
     assert.deepEqual(await page.evaluate<string[]>(BEYOND), []);
-    await visit(page, 'killswitch');
+    await visit(page, 'connection');
+    await emulate(home, 'fault=service-down');
     await page.locator('main .command-box code').waitFor();
     assert.deepEqual(await page.evaluate<string[]>(BEYOND), []);
+    await emulate(home, 'clear');
+    await page.locator('main .command-box code').waitFor({ state: 'detached' });
     await page.context().close();
   });
 
