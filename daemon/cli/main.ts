@@ -29,6 +29,8 @@ const GUESSES: ReadonlyMap<string, string> = new Map([
   ['log', 'culvert logs'],
   ['dns', 'culvert mode'],
   ['ip', 'culvert status --long'],
+  ['report', 'culvert diagnose'],
+  ['uninstall', './culvert-tool uninstall in the clone, or the package manager that installed Culvert'],
 ]);
 const err = createStyle(wantsColor(stderr, env));
 if (isAsciiLocale(env)) for (const stream of [stdout, stderr]) writeAscii(stream, json ? asciiJson : asciiText);

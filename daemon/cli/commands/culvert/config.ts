@@ -12,16 +12,17 @@ type Value = string | number | boolean;
 export const list: Run = async context => {
   const response = await context.client.call('GET /api/config');
   show(context, response, settings => {
+    // a value can be long, so that it is last
     const rows = Object.keys(settings.sources).map(key => [
       key,
-      String(lookup(settings.config, key)) || '(empty)',
       settings.sources[key]!,
-      settings.restartRequired.includes(key) ? 'changed; restart needed' : '',
+      (String(lookup(settings.config, key)) || '(empty)') +
+        (settings.restartRequired.includes(key) ? ' (changed; restart needed)' : ''),
     ]);
-    const { bold, dim, yellow } = context.style;
-    const paint = [bold, (t: string) => t, dim, yellow];
+    const { bold, dim } = context.style;
+    const paint = [bold, dim, (t: string) => t];
     return columns(
-      [['KEY', 'VALUE', 'SOURCE', ''], ...rows],
+      [['KEY', 'SOURCE', 'VALUE'], ...rows],
       (text, column, row) => (row ? paint[column]! : dim)(text),
       context.width,
     );

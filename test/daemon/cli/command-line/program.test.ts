@@ -87,6 +87,8 @@ test('no word stands twice in a help', () => {
 
 for (const [words, said] of [
   [['start'], /\nUse: culvert\n$/],
+  [['report'], /\nUse: culvert diagnose\n$/],
+  [['uninstall'], /\nUse: \.\/culvert-tool uninstall in the clone, or the package manager/],
   [['up'], /\nUse: culvert connect\n$/],
   [['ip'], /\nUse: culvert status --long\n$/],
   [['conect'], /unknown command 'conect'\.\nDid you mean connect\?/],
