@@ -28,8 +28,9 @@ export function accountForm(
     groups: registered
       ? [
           statusGroup(client, account, tr),
-          licenseGroup(free, tr),
+          // the first field of a page is not a secret one
           organizationGroup(free, tr, program),
+          licenseGroup(free, tr),
           dangerGroup(client, free, tr),
         ]
       : [setUpGroup(client, free, tr), organizationGroup(free, tr, program)],

@@ -454,6 +454,14 @@ test('the program that finishes sign-ins is left as it is until the user chooses
   assert.doesNotMatch(groupOf('culvert').description ?? '', /paste/);
 });
 
+test('the first field of an account is not a secret one', () => {
+  const fields = accountForm(clientState({ account: { registered: true } }), null, tr, null)
+    .groups.flatMap(({ rows }) => rows)
+    .filter(row => row.kind === 'entry');
+  assert.ok(fields.some(({ secret }) => secret));
+  assert.ok(!fields[0]!.secret, fields[0]!.id);
+});
+
 test('access to the local network is one control that shows what WARP reports', () => {
   const end = '2026-11-25T12:00:00.000Z';
   const local = (client: ReturnType<typeof clientState>, now = 0) => {
