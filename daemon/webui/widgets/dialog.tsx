@@ -10,8 +10,11 @@ export function Dialog() {
 }
 
 function Shown({ open: { content, answer } }: { open: OpenDialog }) {
-  const { tr } = useApp();
+  const { tr, view } = useApp();
   const { _ } = tr.value;
+  const { client, tunnel } = view.value;
+  // nothing could carry out what is accepted
+  const gone = !content.notice && client.offline !== null;
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
   const secrets = content.secrets ?? [];
@@ -20,6 +23,7 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
   const complete = given.every(text => text !== '');
   const missing = useSignal(false);
   const accept = () => {
+    if (gone) return;
     if (complete) return answer(content.notice ? null : given);
     missing.value = true;
     element.current!.querySelectorAll<HTMLInputElement>('input[type=password]')[given.indexOf('')]?.focus();
@@ -52,6 +56,11 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
       {secrets.length > 0 && (
         <Secrets names={secrets} id={id} typed={typed} problem={missing.value && !complete} accept={accept} />
       )}
+      {gone && (
+        <p class="problem" role="alert">
+          {tunnel.sentence}
+        </p>
+      )}
       <div class="buttons">
         {!content.notice && (
           <button type="button" onClick={() => answer(null)}>
@@ -61,6 +70,7 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
         <button
           type="button"
           class={content.notice ? undefined : content.destructive ? 'destructive' : 'suggested'}
+          disabled={gone}
           onClick={accept}
         >
           {content.accept}

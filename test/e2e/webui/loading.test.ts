@@ -115,3 +115,16 @@ test('a page whose daemon was updated keeps what is typed, offers the new page, 
   await first.getByText('Culvert 99.0.0 is running now').waitFor({ state: 'detached' });
   assert.deepEqual(complaints, []);
 });
+
+test('a question that is open when the daemon ends can no longer be accepted, and says why', async t => {
+  const { address, child, ended } = await startWeb(t);
+  const { page } = await openTab(await openBrowser(t), `${address}#/account`);
+  await page.getByRole('button', { name: 'Remove this device: Remove…' }).click();
+  const accept = page.getByRole('dialog').locator('button.destructive');
+  await accept.waitFor();
+  assert.equal(await accept.isEnabled(), true);
+  child.kill('SIGTERM');
+  await ended;
+  await page.getByRole('dialog').getByRole('alert').getByText('background service').waitFor();
+  assert.equal(await accept.isDisabled(), true);
+});
