@@ -114,7 +114,7 @@ for (const site of ['127.0.0.1', EVIL])
       'no action reached the tunnel',
     );
     await own.page.getByRole('button', { name: 'Connect', exact: true }).click();
-    await own.page.locator('main .tone-success').waitFor();
+    await own.page.locator('main .state', { hasText: 'Demo: Connected' }).waitFor();
   });
 
 test('a site whose name leads here after a rebinding gets neither page nor API', async t => {

@@ -74,22 +74,22 @@ test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
 
   await t.test('shows the state, and the buttons change it', async () => {
     await open(address);
-    await is('Disconnected');
+    await is('Demo: Disconnected');
     await press('Connect');
-    await shows('Your traffic goes through Cloudflare.');
+    await shows('Demo: your real traffic is not protected.');
     await press('Disconnect');
-    await is('Disconnected');
+    await is('Demo: Disconnected');
   });
 
   await t.test('two tabs show the same state', async () => {
     const { address } = await startWeb(t);
     await open(address);
-    await is('Disconnected');
+    await is('Demo: Disconnected');
     const back = await openTab(`${address}#/mode`);
     await hands.click('radio', 'All traffic, your own DNS');
     await back();
     await press('Connect');
-    await shows('Your traffic is tunneled; DNS is not.');
+    await shows('All traffic, your own DNS');
   });
 
   await t.test('shows every page, accessible, light and dark', async () => {
@@ -108,13 +108,13 @@ test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
 
   await t.test('is used by keyboard', async () => {
     await open(address);
-    await is('Disconnected');
+    await is('Demo: Disconnected');
     await type(TAB);
     assert.equal(await run('return document.activeElement.textContent'), 'Skip to content');
     await type(ENTER + TAB);
     assert.equal(await run('return document.activeElement.textContent'), 'Connect');
     await type(ENTER);
-    await shows('Your traffic goes through Cloudflare.');
+    await shows('Demo: your real traffic is not protected.');
   });
 
   await t.test('shows what must be set up first, accessible', async () => {
@@ -132,7 +132,7 @@ test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
   await t.test('every action of the API can be asked for', async () => {
     const { address, home, port } = await startWeb(t);
     await open(address);
-    await is('Disconnected');
+    await is('Demo: Disconnected');
     await run(`window.asked = [];
       const send = window.fetch;
       window.fetch = async (path, init) => {
@@ -226,7 +226,7 @@ test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
     await shows('Culvert 99.0.0 is running now');
     await press('Reload');
     await until(async () => !(await page()).includes('99.0.0'), 'the page is loaded again');
-    await is('Disconnected');
+    await is('Demo: Disconnected');
   });
 
   await t.test('says when the daemon is gone, and recovers', async () => {

@@ -50,7 +50,7 @@ test('a pause is a ring that gets shorter, is extended, and ends with its button
   await main.getByRole('button', { name: 'Disconnect' }).waitFor();
   assert.equal(await page.locator('.ring').count(), 0);
   await main.getByRole('button', { name: 'Pause for 15 minutes: Pause' }).click();
-  await main.getByText(/^Back on at .*\d\d:\d\d$/).waitFor();
+  await main.getByText(/^Back on at \d\d:\d\d\. Your traffic bypasses WARP until then\.$/).waitFor();
   const left = async () =>
     Number((await page.locator('.ring > .left').getAttribute('stroke-dasharray'))!.split(' ')[0]);
   const first = await left();
@@ -63,7 +63,7 @@ test('a pause is a ring that gets shorter, is extended, and ends with its button
     .getByText(/^(30|2\d):\d\d left$/)
     .waitFor();
   await main.getByRole('button', { name: 'Connect Now' }).click();
-  await main.getByText('Your traffic goes through Cloudflare.').waitFor();
+  await main.getByText('Demo: your real traffic is not protected.').waitFor();
   await page.locator('.ring').waitFor({ state: 'detached' });
   assert.deepEqual(complaints, []);
 });

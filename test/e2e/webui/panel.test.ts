@@ -25,15 +25,15 @@ test('two tabs and the panel show the same state, whichever of them changes it',
   const everywhere = async (button: string, state: string) => {
     await shows(button);
     await first.page.getByRole('button', { name: button, exact: true }).waitFor();
-    await second.page.locator('header .badge', { hasText: new RegExp(`^${state}`) }).waitFor();
+    await second.page.locator('header .badge', { hasText: new RegExp(`^Demo: ${state}`) }).waitFor();
   };
 
   await everywhere('Connect', 'Disconnected');
   await ask({ do: 'press', name: 'Connect' });
   await everywhere('Disconnect', 'Connected');
   await second.page.getByRole('radio', { name: WITHOUT_DNS }).click();
-  await first.page.getByText('Your traffic is tunneled; DNS is not.').waitFor();
-  await shows('Your traffic is tunneled; DNS is not.');
+  await first.page.getByRole('main').getByText(WITHOUT_DNS).waitFor();
+  await shows(WITHOUT_DNS);
   // a change that waits to be confirmed is asked about everywhere, and answered once
   await ask({ do: 'press', name: 'Keep' });
   await until(
@@ -56,8 +56,8 @@ test('two tabs and the panel show the same state, whichever of them changes it',
   await second.page.getByRole('radio', { name: 'Malware', exact: true, checked: true }).waitFor();
   await ask({ do: 'turn', name: 'connection' });
   await everywhere('Disconnect', 'Connected');
-  await first.page.getByText('Your traffic goes through Cloudflare.').waitFor();
-  await shows('Your traffic goes through Cloudflare.');
+  await first.page.getByRole('main').getByText('All traffic', { exact: true }).waitFor();
+  await shows('All traffic');
 
   child.kill('SIGTERM');
   await ended;

@@ -168,7 +168,7 @@ test('in high contrast, what can’t be used can still be read', async t => {
   await emulate(web.home, 'fault=terms');
   const { page } = await openTab(await openBrowser(t), web.address, { contrast: 'more' });
   await page.locator('main .state', { hasText: 'Set up WARP' }).waitFor();
-  for (const name of ['mode', 'killswitch', 'dns', 'routes'] as const) {
+  for (const name of ['mode', 'dns', 'routes'] as const) {
     await turn(page, name);
     await page.locator('main :is([aria-disabled=true], :disabled)').first().waitFor();
     for (const colorScheme of ['light', 'dark'] as const) {

@@ -61,13 +61,13 @@ test('connecting moves nothing: each control and the chart keep their places', a
     await press(page, 'Connect');
     await until(async () => {
       seen.push(await places());
-      return (await stateOf(page)) === 'Connected';
+      return (await stateOf(page)) === 'Demo: Connected';
     }, 'the tunnel is up');
     await page.getByText('Packet loss').first().waitFor();
     seen.push(await places());
     for (const place of seen) assert.deepEqual(place, before, `${width} pixels`);
     await press(page, 'Disconnect');
-    await until(async () => (await stateOf(page)) === 'Disconnected', 'the tunnel is down');
+    await until(async () => (await stateOf(page)) === 'Demo: Disconnected', 'the tunnel is down');
   }
   assert.deepEqual(complaints, []);
 });
@@ -210,7 +210,7 @@ test('without warp-cli the page says what to install, and goes on once it is the
   symlinkSync(join(prefix, 'bin/culvert-emulator'), cli);
   await visit(page, 'connection');
   await press(page, 'Connect');
-  await page.getByText('Your traffic goes through Cloudflare.').waitFor();
+  await page.getByText('Demo: your real traffic is not protected.').waitFor();
   assert.deepEqual(complaints, []);
 });
 
@@ -226,7 +226,7 @@ test('a page whose daemon is gone says since when, and recovers when it is back'
   await again.says(/answers on/);
   await alert.getByText(/Out of date/).waitFor({ state: 'detached' });
   await press(page, 'Connect');
-  await page.locator('main .tone-success').waitFor();
+  await page.locator('main .state', { hasText: 'Demo: Connected' }).waitFor();
   assert.deepEqual(complaints, []);
 });
 
@@ -332,13 +332,13 @@ describe('one demo', { concurrency: false }, () => {
 
   test('the page shows the state in a sentence, and the button changes it', async () => {
     const { page, complaints, actions } = await useDemo();
-    assert.equal(await stateOf(page), 'Disconnected');
+    assert.equal(await stateOf(page), 'Demo: Disconnected');
     await press(page, 'Connect');
-    await page.getByText('Your traffic goes through Cloudflare.').waitFor();
+    await page.getByText('Demo: your real traffic is not protected.').waitFor();
     await until(async () => (await page.title()).includes('Connected'), 'the title has the state');
     await press(page, 'Disconnect');
     await page.getByRole('button', { name: 'Connect', exact: true }).waitFor();
-    assert.equal(await stateOf(page), 'Disconnected');
+    assert.equal(await stateOf(page), 'Demo: Disconnected');
     // the event may come before the answer
     await until(() => actions.length === 2, 'two answers');
     assert.deepEqual(
@@ -354,7 +354,7 @@ describe('one demo', { concurrency: false }, () => {
   test('every page is accessible, light and dark, and fits 320 px without scrolling sideways', async () => {
     const { page, complaints } = await useDemo();
     await press(page, 'Connect');
-    await page.locator('main .tone-success').waitFor();
+    await page.locator('main .state', { hasText: 'Demo: Connected' }).waitFor();
     const names = Object.keys(PAGES) as (keyof typeof PAGES)[];
     await page.emulateMedia({ colorScheme: 'light' });
     for (const name of names) {
@@ -382,12 +382,12 @@ describe('one demo', { concurrency: false }, () => {
     const { page, browser, address, home } = await useDemo();
     const second = await openTab(browser, `${address}#/mode`);
     await press(page, 'Connect');
-    await second.page.locator('header .badge', { hasText: /^Connected/ }).waitFor();
+    await second.page.locator('header .badge', { hasText: /^Demo: Connected/ }).waitFor();
     await second.page.getByRole('radio', { name: 'All traffic, your own DNS' }).click();
-    await page.getByText('Your traffic is tunneled; DNS is not.').waitFor();
+    await page.getByRole('main').getByText('All traffic, your own DNS').waitFor();
     await culvert(home, 'disconnect', '--wait');
     await page.getByRole('button', { name: 'Connect', exact: true }).waitFor();
-    await second.page.locator('header .badge', { hasText: /^Disconnected/ }).waitFor();
+    await second.page.locator('header .badge', { hasText: /^Demo: Disconnected/ }).waitFor();
     await second.page.context().close();
   });
 
@@ -404,7 +404,7 @@ describe('one demo', { concurrency: false }, () => {
     await page.keyboard.press('Tab');
     assert.equal(await focused(), 'Connect');
     await page.keyboard.press('Space');
-    await page.getByText('Your traffic goes through Cloudflare.').waitFor();
+    await page.getByText('Demo: your real traffic is not protected.').waitFor();
     await settled(page);
     assert.equal(await focused(), 'Disconnect', 'the button keeps the focus while its action is under way');
     await page.goto(`${page.url().replace(/#.*/, '')}#/mode`);
@@ -521,7 +521,7 @@ describe('one demo', { concurrency: false }, () => {
     const question = page.getByText('Keep this change?');
     const checked = (name: string) => page.getByRole('radio', { name, exact: true, checked: true }).waitFor();
     await press(page, 'Connect');
-    await page.locator('main .tone-success').waitFor();
+    await page.locator('main .state', { hasText: 'Demo: Connected' }).waitFor();
     await visit(page, 'log');
     await culvert(home, 'mode', 'warp+doh', '--confirm-within', '600');
     await question.waitFor();
@@ -542,7 +542,7 @@ describe('one demo', { concurrency: false }, () => {
     await press(page, 'Pause for 15 minutes: Pause');
     await press(page, '15 Minutes More');
     await press(page, 'Connect Now');
-    await page.getByText('Your traffic goes through Cloudflare.').waitFor();
+    await page.getByText('Demo: your real traffic is not protected.').waitFor();
     assert.deepEqual(complaints, []);
   });
 
