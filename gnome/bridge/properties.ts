@@ -8,6 +8,7 @@ import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.t
 import { describeKillSwitch, type KillSwitchLook } from '../../daemon/view/states/killswitch.ts';
 import type { State } from '../../daemon/view/states/summary/table.ts';
 import { describeTunnel, type TunnelView } from '../../daemon/view/states/tunnel.ts';
+import { figuresOf } from '../../daemon/view/states/words.ts';
 import type { Translator } from '../../daemon/view/translator.ts';
 
 /** Values of `KillSwitch`. */
@@ -125,7 +126,8 @@ function accountOf(snapshot: Snapshot | null): string {
 }
 
 function figures(snapshot: Snapshot | null, { live }: TunnelView) {
-  const { latencyMs = null, colo = null } = (live && snapshot?.tunnel) || {};
+  const colo = (live && snapshot?.tunnel.colo) || null;
+  const { latencyMs } = live && snapshot ? figuresOf(snapshot) : { latencyMs: null };
   return {
     Latency: latencyMs ?? 0,
     Location: colo === null ? '' : placeName(colo),

@@ -282,7 +282,7 @@ function wayWords(way: PlacedWay, { _ }: Translator) {
 function installCommand(body: string, { _ }: Translator): Command {
   return {
     ask: { kind: 'client', task: 'install-killswitch' },
-    confirm: { heading: _('Kill switch helper'), body, accept: _('Install…') },
+    confirm: { heading: _('Kill Switch helper'), body, accept: _('Install…') },
   };
 }
 

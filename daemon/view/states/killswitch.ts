@@ -274,7 +274,7 @@ export function installRows({ look }: KillSwitchView, { _ }: Translator): Row[] 
     {
       kind: 'button',
       id: 'install',
-      title: _('Kill switch helper'),
+      title: _('Kill Switch helper'),
       label: _('Install…'),
       style: 'suggested',
       subtitle: _('A small system service; asks for an administrator’s password'),

@@ -71,7 +71,8 @@ export function describeState(client: ClientState, tr: Translator): StateWords {
 }
 
 function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): StateWords {
-  const { reason } = snapshot.status;
+  const { status } = snapshot;
+  const { reason } = status;
   const state = stateIn(snapshot);
   const demo = snapshot.tunnelCli.emulated;
   const said = reason ? [reason.code, reason.text].filter(Boolean).join(': ') : null;
@@ -89,6 +90,10 @@ function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): State
     ...row,
     label,
   };
+  if (client.knownAt !== null && state !== 'unknown' && status.blocked === null) {
+    words.sentence += `\n${staleText(client.knownAt, tr)}`;
+    if (words.tone !== 'error') words.tone = 'warning';
+  }
   const end = state === 'paused' ? pauseEnd(snapshot) : null;
   if (end !== null) words.stateText = fill(tr._('%s until %s'), label, timeOfDay(end, false));
   if (!isOffline(snapshot)) return words;
@@ -100,6 +105,15 @@ function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): State
     tone: words.tone === 'error' && !isSaid ? 'error' : stateTone('blocked', demo),
     other: words.other ?? wayOut(client, tr),
   };
+}
+
+/** Follows a state that could not be read again. @param knownAt in ms since the epoch */
+export function staleText(knownAt: number, tr: Translator): string {
+  // Translators: %s is a time of day
+  return fill(
+    tr._('WARP does not answer. This was its state at %s.'),
+    timeOfDay(new Date(knownAt).toISOString(), false),
+  );
 }
 
 /** The words without a daemon. What was shown last stays until it is found for the first time. */
@@ -242,16 +256,25 @@ function coverage({ settings, tunnel }: Snapshot, { _ }: Translator): string {
   }
 }
 
-/**
- * Uses the figures of the reason, as `NetworkDegraded` in warp/parse/reasons.ts writes them: those of the tunnel are averages,
- * which may not show it yet.
- */
 function unstableText({ status }: Snapshot, tr: Translator): string {
-  const text = status.reason?.text ?? '';
-  const [loss = Number.NaN, latency = Number.NaN] = [/([\d.]+) % loss/, /([\d.]+) ms/].map(figure =>
-    Number(figure.exec(text)?.[1] ?? Number.NaN),
-  );
-  if (Number.isNaN(loss) || Number.isNaN(latency)) return tr._('Slow connection');
+  const figures = unstableFigures(status);
+  if (!figures) return tr._('Slow connection');
   // Translators: a share of packets such as 8 %, then a time such as 400 ms
-  return fill(tr._('Slow connection: %s lost, %s'), formatLoss(loss / 100, tr), formatLatency(latency, tr));
+  return fill(tr._('Slow connection: %s lost, %s'), formatLoss(figures.loss, tr), formatLatency(figures.latencyMs, tr));
+}
+
+/** Figures of an unstable network as `NetworkDegraded` in warp/parse/reasons.ts writes them; null for another state or reason. */
+function unstableFigures({ state, network, reason }: Snapshot['status']): { latencyMs: number; loss: number } | null {
+  if (state !== 'connected' || network !== 'unstable') return null;
+  const figure = (pattern: RegExp) => Number(pattern.exec(reason?.text ?? '')?.[1] ?? Number.NaN);
+  const [percent, latencyMs] = [figure(/([\d.]+) % loss/), figure(/([\d.]+) ms/)];
+  return Number.isNaN(percent) || Number.isNaN(latencyMs) ? null : { latencyMs, loss: percent / 100 };
+}
+
+/** Latency in ms and loss as a share, for every client: those of the tunnel are averages, which may not show a slow network yet. */
+export function figuresOf({
+  status,
+  tunnel,
+}: Pick<Snapshot, 'status' | 'tunnel'>): Pick<Snapshot['tunnel'], 'latencyMs' | 'loss'> {
+  return unstableFigures(status) ?? tunnel;
 }

@@ -11,6 +11,7 @@ import { killSwitchSummary } from '../../view/states/killswitch.ts';
 import { describeProof } from '../../view/states/proof.ts';
 import { offRows, timedRows } from '../../view/states/timed.ts';
 import { durationText } from '../../view/states/tunnel.ts';
+import { figuresOf } from '../../view/states/words.ts';
 import type { Translator } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
 import { CommandBox } from '../widgets/command-box.tsx';
@@ -167,11 +168,13 @@ function Duration() {
   return text && <p class="duration">{[text, code && placeName(code)].filter(Boolean).join(' · ')}</p>;
 }
 
-function facts({ tunnel, account, tunnelCli }: Snapshot, tr: Translator): Row[] {
+function facts(snapshot: Snapshot, tr: Translator): Row[] {
+  const { tunnel, account, tunnelCli } = snapshot;
   const { _ } = tr;
   const fact = (id: string, title: string, value: string | null, copy = false): Row[] =>
     value === null ? [] : [{ kind: 'fact', id, title, value, copy }];
-  const { latencyMs, loss, bytesReceived, bytesSent, handshakeAgeSeconds } = tunnel;
+  const { bytesReceived, bytesSent, handshakeAgeSeconds } = tunnel;
+  const { latencyMs, loss } = figuresOf(snapshot);
   return [
     ...fact('protocol', _('Protocol'), tunnel.protocol),
     ...tunnel.endpoints.flatMap((endpoint, i) => fact(`endpoint-${i}`, _('Server'), endpoint, true)),

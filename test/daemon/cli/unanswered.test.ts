@@ -84,6 +84,20 @@ test('settings that are being read are not blamed on the tunnel CLI', async t =>
   assert.match(old.stderr, /The mode is not read yet\./);
 });
 
+test('a status that could not be read again is followed by when it was known', async t => {
+  const home = createHome(t);
+  let stale: { part: 'status'; ageSeconds: number }[] = [{ part: 'status', ageSeconds: 90 }];
+  const { daemon } = await startDaemon(t, home, undefined, {
+    tunnel: { isFresh: () => false, async refresh() {}, stale: () => stale },
+  });
+  daemon.state.set('status', { ...daemon.state.snapshot().status, state: 'connected', blocked: null });
+  const old = await culvert(home, ['status']);
+  assert.match(old.stdout, /^● Connected/);
+  assert.match(old.stderr, /^WARP does not answer\. This was its state at \d\d:\d\d\.$/m);
+  stale = [];
+  assert.doesNotMatch((await culvert(home, ['status'])).stderr, /does not answer/);
+});
+
 async function fetchSnapshot(socketPath: string): Promise<IncomingMessage> {
   const [response] = await once(get({ socketPath, path: '/api/snapshot' }), 'response');
   return response.resume();

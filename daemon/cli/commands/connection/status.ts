@@ -4,12 +4,13 @@ import type { Snapshot } from '../../../api/schema.ts';
 import { protocolOf, statusJson, statusWarning } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { clock, dateTime } from '../../../system/terminal.ts';
-import { untilLong } from '../../../view/client/client-state.ts';
+import { knownAtOf, untilLong } from '../../../view/client/client-state.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
 import { explainedCause } from '../../../view/states/causes/diagnosis.ts';
 import { describeRemoteAccess } from '../../../view/states/remote-access.ts';
+import { figuresOf, staleText } from '../../../view/states/words.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT } from '../../errors.ts';
@@ -30,6 +31,8 @@ export const status: Run = async (context, _, options) => {
   // on stderr, so that the status stays one line
   const warning = statusWarning(snapshot);
   if (warning && !context.json) context.say(warning);
+  const knownAt = knownAtOf(snapshot, Date.now());
+  if (knownAt !== null && !context.json) context.say(staleText(knownAt, english));
   return options.check && snapshot.status.state !== 'connected' ? EXIT.notConnected : EXIT.ok;
 };
 
@@ -76,6 +79,7 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
   const { status, settings, tunnel, splitTunnel, account, tunnelCli, remoteAccess } = snapshot;
   const cause = explainedCause(snapshot, english);
   const routes = splitTunnel.ips.length + splitTunnel.hosts.length;
+  const { latencyMs, loss } = figuresOf(snapshot);
   const rows: [string, string | null | undefined][] = [
     ['Since', dateTime(status.since)],
     ['Cause', cause && printable(`${cause.title}. ${cause.sentence}`)],
@@ -85,8 +89,8 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
     ['Endpoint', tunnel.endpoints.join(', ')],
     ['Local proxy', tunnel.proxyPort === null ? null : `127.0.0.1:${tunnel.proxyPort}`],
     ['Data center', tunnel.colo && placeDetail(tunnel.colo)],
-    ['Latency', tunnel.latencyMs === null ? null : formatLatency(tunnel.latencyMs, english)],
-    ['Packet loss', tunnel.loss === null ? null : formatLoss(tunnel.loss, english)],
+    ['Latency', latencyMs === null ? null : formatLatency(latencyMs, english)],
+    ['Packet loss', loss === null ? null : formatLoss(loss, english)],
     [
       'Last handshake',
       tunnel.handshakeAgeSeconds === null ? null : formatDuration(tunnel.handshakeAgeSeconds, english),

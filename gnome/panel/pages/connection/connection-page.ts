@@ -13,6 +13,7 @@ import { killSwitchSummary } from '../../../../daemon/view/states/killswitch.ts'
 import { describeProof } from '../../../../daemon/view/states/proof.ts';
 import { offRows, timedRows } from '../../../../daemon/view/states/timed.ts';
 import { durationText, type TunnelView } from '../../../../daemon/view/states/tunnel.ts';
+import { figuresOf } from '../../../../daemon/view/states/words.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { _, tr } from '../../../i18n.ts';
@@ -139,7 +140,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
             {
               kind: 'link',
               id: 'killswitch-more',
-              title: _('Kill switch options'),
+              title: _('Kill Switch options'),
               page: 'killswitch',
             } as const,
           ]),
@@ -149,7 +150,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
   #showTunnel({ tunnel, client, proxy }: View): void {
     const facts = client.snapshot?.tunnel;
     const live = tunnel.live && facts !== undefined;
-    const latency = live ? facts.latencyMs : null;
+    const { latencyMs: latency, loss } = live ? figuresOf(client.snapshot!) : { latencyMs: null, loss: null };
     this.#figures.widget.visible = facts !== undefined;
     if (latency === null || !live) {
       // its place is kept: what is below would move when the first values come
@@ -161,7 +162,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
       this.#graph.plot(samples.map(({ latencyMs }) => latencyMs));
       const range = rangeOf(samples.map(({ latencyMs }) => latencyMs));
       this.#figures.latency.label = formatLatency(latency, tr);
-      this.#figures.loss.label = facts.loss === null ? '–' : formatLoss(facts.loss, tr);
+      this.#figures.loss.label = loss === null ? '–' : formatLoss(loss, tr);
       if (range) {
         const [least, greatest, mean] = [range.least, range.greatest, range.mean].map(ms => formatLatency(ms, tr));
         // Translators: for screen readers; each %s is a latency such as 12 ms

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
-import { Blocked, ConnectionState, type Snapshot } from '../../../../daemon/api/schema.ts';
+import { Blocked, ConnectionState, type Snapshot, type Status } from '../../../../daemon/api/schema.ts';
 import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
 import type { Look } from '../../../../daemon/view/client/labels.ts';
 import { goTo } from '../../../../daemon/view/form.ts';
@@ -16,6 +16,7 @@ import {
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
 import { STATES, type State, stateIcon } from '../../../../daemon/view/states/summary/table.ts';
 import { configProblemText, describeTunnel as describe, durationText } from '../../../../daemon/view/states/tunnel.ts';
+import { figuresOf } from '../../../../daemon/view/states/words.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import { describe as describeAll, describe as describeView } from '../../../../daemon/view/view.ts';
 import { createDaemon } from '../../../support/gnome/daemon.ts';
@@ -301,6 +302,17 @@ test('an unstable network is described by the figures of its reason, not by thos
   assert.equal(sentence('Network degraded: 8 % loss, 400 ms round trip'), 'Slow connection: 8 % lost, 400 ms');
   assert.equal(sentence('Network degraded: 8 % loss'), 'Slow connection');
   assert.equal(sentence('Network degraded'), 'Slow connection');
+});
+
+test('the figures are those of the reason where the network is unstable, else those of the tunnel', () => {
+  const reason = { code: 'NetworkDegraded', text: 'Network degraded: 8 % loss, 400 ms round trip' };
+  const figures = (status: Partial<Status>) => {
+    const { latencyMs, loss } = figuresOf(clientState({ status, tunnel: { loss: 0.0007, latencyMs: 16 } }).snapshot!);
+    return [latencyMs, loss];
+  };
+  assert.deepEqual(figures({ state: 'connected', network: 'unstable', reason }), [400, 0.08]);
+  assert.deepEqual(figures({ state: 'connected', network: 'unstable', reason: null }), [16, 0.0007]);
+  assert.deepEqual(figures({ state: 'connected', network: 'healthy', reason }), [16, 0.0007]);
 });
 
 test('a registration that was removed on the server does not look like a first start', () => {

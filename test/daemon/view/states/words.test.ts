@@ -260,3 +260,12 @@ test('a change on trial is named where the state has a sentence', () => {
   });
   assert.deepEqual(wrong, []);
 });
+
+test('a state that could not be read again says since when it is not known, and is not green', () => {
+  for (const { name, client } of CASES) {
+    const { state, sentence, tone } = describe({ ...client, knownAt: NOW }, '1', tr).tunnel;
+    const isRead = state !== 'unknown' && client.snapshot!.status.blocked === null;
+    assert.equal(/WARP does not answer\. This was its state at .*\d\d:\d\d\.$/m.test(sentence), isRead, name);
+    if (isRead) assert.notEqual(tone, 'success', name);
+  }
+});
