@@ -32,7 +32,7 @@ test('two tabs and the panel show the same state, whichever of them changes it',
   await ask({ do: 'press', name: 'Connect' });
   await everywhere('Disconnect', 'Connected');
   await second.page.getByRole('radio', { name: WITHOUT_DNS }).click();
-  await first.page.getByRole('main').getByText(WITHOUT_DNS).waitFor();
+  await first.page.locator('main .value', { hasText: WITHOUT_DNS }).waitFor();
   await shows(WITHOUT_DNS);
   // a change that waits to be confirmed is asked about everywhere, and answered once
   await ask({ do: 'press', name: 'Keep' });
@@ -56,7 +56,7 @@ test('two tabs and the panel show the same state, whichever of them changes it',
   await second.page.getByRole('radio', { name: 'Malware', exact: true, checked: true }).waitFor();
   await ask({ do: 'turn', name: 'connection' });
   await everywhere('Disconnect', 'Connected');
-  await first.page.getByRole('main').getByText('All traffic', { exact: true }).waitFor();
+  await first.page.locator('main .value', { hasText: /^All traffic$/ }).waitFor();
   await shows('All traffic');
 
   child.kill('SIGTERM');

@@ -384,7 +384,7 @@ describe('one demo', { concurrency: false }, () => {
     await press(page, 'Connect');
     await second.page.locator('header .badge', { hasText: /^Demo: Connected/ }).waitFor();
     await second.page.getByRole('radio', { name: 'All traffic, your own DNS' }).click();
-    await page.getByRole('main').getByText('All traffic, your own DNS').waitFor();
+    await page.locator('main .value', { hasText: 'All traffic, your own DNS' }).waitFor();
     await culvert(home, 'disconnect', '--wait');
     await page.getByRole('button', { name: 'Connect', exact: true }).waitFor();
     await second.page.locator('header .badge', { hasText: /^Demo: Disconnected/ }).waitFor();
