@@ -24,7 +24,8 @@ export const killSwitchStatus: Run = async context => {
       return { ok: true as const, ...report };
     },
   );
-  if (context.isDemo()) context.say(demoText(`this is the kill switch of this machine. ${demoSentence(english)}`, english));
+  if (context.isDemo())
+    context.say(demoText(`this is the kill switch of this machine. ${demoSentence(english)}`, english));
   const shown = context.isDemo() ? { ...state, command: null } : state;
   show(context, state, () => describe(shown, context.style));
   return EXIT.ok;
