@@ -72,7 +72,7 @@ test('config set writes the file of the user, --session does not, and unset reve
   assert.deepEqual(file(), { ui: { theme: 'dark' } });
   assert.deepEqual(daemon.settings.config.ui, { openBrowser: false, theme: 'dark', locale: 'en', firstSteps: true });
   const { stdout } = await culvert(home, ['config']);
-  assert.match(stdout, /^ui\.theme +dark +user$/m);
+  assert.match(stdout, /^ui\.theme +user +dark$/m);
   assert.match(stdout, /^ui\.openBrowser +false +session$/m);
   assert.match(stdout, /^server\.port +4173 +default$/m);
   assert.equal((await culvert(home, ['config', 'get', 'ui.theme'])).stdout, 'dark\n');
