@@ -73,8 +73,8 @@ test('config set writes the file of the user, --session does not, and unset reve
   assert.deepEqual(daemon.settings.config.ui, { openBrowser: false, theme: 'dark', locale: 'en', firstSteps: true });
   const { stdout } = await culvert(home, ['config']);
   assert.match(stdout, /^ui\.theme +user +dark$/m);
-  assert.match(stdout, /^ui\.openBrowser +false +session$/m);
-  assert.match(stdout, /^server\.port +4173 +default$/m);
+  assert.match(stdout, /^ui\.openBrowser +session +false$/m);
+  assert.match(stdout, /^server\.port +default +4173$/m);
   assert.equal((await culvert(home, ['config', 'get', 'ui.theme'])).stdout, 'dark\n');
   assert.equal((await culvert(home, ['config', 'unset', 'ui.theme'])).code, 0);
   assert.equal((await culvert(home, ['config', 'unset', '--session', 'ui.openBrowser'])).code, 0);
