@@ -1,8 +1,6 @@
 // The browser page's figures in Debian's Chromium. Exits 1 when a bar is not met. Run: ./culvert-tool bench webui [rounds]
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { get } from 'node:http';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Browser, CDPSession, Page } from 'playwright-core';
@@ -12,6 +10,7 @@ import { CHROMIUM, launchBrowser, startWeb } from '../support/e2e/browser.ts';
 import { createHome, prefix } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
+import { answering, end } from './support/process.ts';
 import { quiet } from './support/quiet.ts';
 import { median, report, rest, roundsOf, sized } from './support/report.ts';
 
@@ -133,7 +132,7 @@ const entry = (id: number): LogEntry => ({
 async function openLive(browser: Browser) {
   const running = await startListeners(t as never);
   running.daemon.webui = assets;
-  running.daemon.settings.setSession({ webui: { enabled: true } });
+  running.daemon.settings.setSession({ webui: { enabled: true }, ui: { firstSteps: false } });
   const context = await browser.newContext({ viewport: { width: 1000, height: 800 }, locale: 'en-US' });
   const page = await context.newPage();
   await page.goto(`http://127.0.0.1:${running.port}/`);
@@ -159,11 +158,8 @@ async function eventToDom(browser: Browser) {
     const before = await page.evaluate<number>('changes.length');
     const sent = performance.timeOrigin + performance.now();
     state.set('status', { ...state.snapshot().status, state: i % 2 ? 'disconnected' : 'connected' });
-    const changed = await page.evaluate<number>(`new Promise(resolve => {
-      const look = () => changes.length > ${before} ? resolve(changes[${before}]) : setTimeout(look, 1);
-      look();
-    })`);
-    times.push(changed - sent);
+    const changed = await page.waitForFunction<number>(`changes[${before}]`);
+    times.push((await changed.jsonValue()) - sent);
   }
   await close();
   report('event to changed DOM, median of 200', median(times), 10, 'ms');
@@ -208,6 +204,7 @@ async function scrolling(browser: Browser) {
   const lines = sized(10_000, 300);
   const last = page.locator(`.virtual-list li[aria-setsize="${lines}"]`);
   for (let id = 1; id <= lines || (await last.count()) === 0; id++) {
+    if (id > 10 * lines) throw new Error('The page does not take the lines of the log.');
     daemon.state.publish('log', entry(id));
     if (id % 50 === 0) await page.evaluate('new Promise(requestAnimationFrame)'); // the stream's backlog is bounded
   }
@@ -239,18 +236,10 @@ async function idleMemory() {
       env: { ...home.env, CULVERT_WEBUI: on ? '1' : '0' },
       stdio: 'ignore',
     });
-    const answers = () =>
-      new Promise<boolean>(done =>
-        get({ host: '127.0.0.1', port, path: '/api/health', agent: false }, r =>
-          done(r.resume().statusCode === 200),
-        ).on('error', () => done(false)),
-      );
-    while (!(await answers())) await new Promise(resolve => setTimeout(resolve, 20));
+    await answering(child, port);
     await rest(1_000);
     const mb = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))![1]) / 1024;
-    const ended = once(child, 'exit');
-    child.kill();
-    await ended;
+    await end(child);
     return mb;
   };
   const differences: number[] = [];
