@@ -9,7 +9,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
-import { median, note, ONCE, report, reportAtLeast, roundsOf, sized, rest as wait } from './support/report.ts';
+import { freePort } from '../support/ports.ts';
+import { answering, end, promptly } from './support/process.ts';
+import { median, note, report, reportAtLeast, roundsOf, sized, rest as wait } from './support/report.ts';
 
 const rounds = roundsOf(20);
 const prefix = resolve('build/prefix');
@@ -43,34 +45,20 @@ const commands = {
     String(port),
   ],
 };
-let nextPort = 13_000 + Math.floor(Math.random() * 5_000);
-
-function answers(port: number): Promise<boolean> {
-  return new Promise(done => {
-    get({ host: '127.0.0.1', port, path: '/api/health', agent: false }, response => {
-      response.resume();
-      response.on('end', () => done(response.statusCode === 200));
-    }).on('error', () => done(false));
-  });
-}
 
 async function launch(kind: keyof typeof commands) {
-  const port = nextPort++;
+  const port = freePort();
   const [command, ...words] = commands[kind](port) as [string, ...string[]];
   const started = performance.now();
   const child = spawn(command, words, { env: kind === 'culvert' ? { ...env, ...LAUNCHED } : env, stdio: 'ignore' });
-  while (!(await answers(port))) if (performance.now() - started > 60_000) throw new Error(`${kind} does not answer`);
+  await answering(child, port);
   const ms = performance.now() - started;
   return {
     port,
     ms,
     pid: child.pid!,
     rssMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))![1]) / 1024,
-    async end() {
-      const ended = once(child, 'exit');
-      child.kill();
-      await ended;
-    },
+    end: () => end(child),
   };
 }
 
@@ -93,12 +81,12 @@ async function startAndMemory() {
 }
 
 function requestsPerSecond(port: number, path: string, ...headers: string[]): number {
-  const words = ['wrk', '-t1', '-c16', '-d1s', ...headers.flatMap(h => ['-H', h]), `http://127.0.0.1:${port}${path}`];
-  // it takes whole seconds, and reports what it has when it is interrupted
-  const [program, ...rest] = ONCE ? ['timeout', '--preserve-status', '--signal=INT', '0.2', ...words] : words;
-  const output = execFileSync(program!, rest, { encoding: 'utf8' });
+  const words = ['-t1', '-c16', '-d1s', ...headers.flatMap(h => ['-H', h]), `http://127.0.0.1:${port}${path}`];
+  const output = execFileSync('wrk', words, { encoding: 'utf8', timeout: 60_000 });
   if (/Non-2xx/.test(output) && !headers.length) throw new Error(output);
-  return Number(/Requests\/sec:\s+([\d.]+)/.exec(output)![1]);
+  const rate = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1]);
+  if (!(rate > 0)) throw new Error(`No request was answered, so nothing was measured:\n${output}`);
+  return rate;
 }
 
 async function throughput() {
@@ -233,7 +221,7 @@ else if (words.includes('-l')) {
 `,
     { mode: 0o755 },
   );
-  const port = nextPort++;
+  const port = freePort();
   const child = spawn(
     process.execPath,
     [join(prefix, 'share/culvert/daemon/main.cjs'), '--no-tray', '--no-panel', '--port', String(port)],
@@ -242,7 +230,7 @@ else if (words.includes('-l')) {
       stdio: 'ignore',
     },
   );
-  while (!(await answers(port)));
+  await answering(child, port);
   const stream = connect(join(session, 'culvert/api.sock'));
   stream.write('GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
   const { openSync, writeSync } = await import('node:fs');
@@ -263,14 +251,12 @@ else if (words.includes('-l')) {
   for (let i = 0; i < sized(10 * rounds, 2); i++) {
     const told = new Promise<void>(done => (next = done));
     writeSync(tell, 'x');
-    await told;
+    await promptly(told, 'an event');
     await wait(5);
   }
   report('state printed by the CLI to event at a client, median', median(latencies), 2, 'ms');
   stream.destroy();
-  const ended = once(child, 'exit');
-  child.kill();
-  await ended;
+  await end(child);
 }
 
 async function statusCommand() {
@@ -336,7 +322,7 @@ async function streams() {
     waiting = count;
     const before = performance.now();
     server.stdin.write('512\n');
-    await reached;
+    await promptly(reached, 'the event at the last stream');
     times.push(performance.now() - before);
     await lines.next();
     await wait(200);
@@ -355,9 +341,7 @@ async function streams() {
   report('of 20 streams that do not read, left after 4 MB each', after.streams, 0, '');
   report('memory that they cost', after.rssMb - before.rssMb, 30, 'MB');
   for (const client of stalled) client.destroy();
-  const ended = once(server, 'exit');
-  server.kill();
-  await ended;
+  await end(server);
 }
 
 const parts = { startAndMemory, throughput, metrics, processesPerAction, eventLatency, statusCommand, streams };

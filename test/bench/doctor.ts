@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import * as z from 'zod/mini';
 import { DoctorReport } from '../../daemon/api/schema/doctor.ts';
+import { freePort } from '../support/ports.ts';
 import { median, note, report, roundsOf } from './support/report.ts';
 
 const rounds = roundsOf(10);
@@ -17,7 +18,7 @@ const env = { PATH: process.env.PATH ?? '', HOME: home, XDG_RUNTIME_DIR: session
 const culvert = (...words: string[]) =>
   spawnSync(`${prefix}/bin/culvert`, words, { env, encoding: 'utf8', timeout: 60_000 });
 
-const port = String(13_000 + Math.floor(Math.random() * 5_000));
+const port = String(freePort());
 const daemon = spawn(`${prefix}/bin/culvert`, ['--demo', '--no-tray', '--no-panel', '--no-open', '--port', port], {
   env,
   stdio: 'ignore',

@@ -1,13 +1,13 @@
 // Measures what a week of history costs the daemon: memory, and the time of an answer. Exits 1 when a bar is not met.
 // Run: ./culvert-tool bench history [rounds]
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { summarize, tierOf } from '../../daemon/history/summarize.ts';
+import { freePort } from '../support/ports.ts';
+import { answering, end } from './support/process.ts';
 import { quiet } from './support/quiet.ts';
 import { median, report, rest, roundsOf } from './support/report.ts';
 
@@ -55,9 +55,8 @@ function ask(port: number, path: string): Promise<{ ms: number; text: string }> 
   });
 }
 
-let nextPort = 13_000 + Math.floor(Math.random() * 5_000);
 async function launch(enabled: boolean) {
-  const port = nextPort++;
+  const port = freePort();
   const flags = ['--demo', '--no-tray', '--no-panel', '--no-open', '--port', String(port)];
   const env = {
     PATH: process.env.PATH,
@@ -68,15 +67,11 @@ async function launch(enabled: boolean) {
   };
   // the launcher becomes the daemon
   const child = spawn(resolve('build/prefix/bin/culvert'), flags, { env, stdio: 'ignore' });
-  while (!(await ask(port, '/api/health').catch(() => null))) await delay(10);
+  await answering(child, port);
   return {
     port,
     memoryMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))![1]) / 1024,
-    async end() {
-      const ended = once(child, 'exit');
-      child.kill();
-      await ended;
-    },
+    end: () => end(child),
   };
 }
 

@@ -1,13 +1,13 @@
 // Cost of the rules for networks to a daemon that has none: processes, connections to the system's bus, and wake-ups while it is idle.
 // The same with a rule shows that the measurement sees them. Exits 1 when a bar is not met. Run: ./culvert-tool bench networks [seconds]
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../support/until.ts';
+import { freePort } from '../support/ports.ts';
+import { answering, end } from './support/process.ts';
 import { note, report, reportAtLeast, sized } from './support/report.ts';
 
 const SECONDS = sized(Number(process.argv[2] ?? 60), 0.3);
@@ -29,10 +29,9 @@ async function measure(rules: string | null, port: number): Promise<Idle> {
   mkdirSync(state, { recursive: true });
   mkdirSync(join(home, 'run'), { mode: 0o700 });
   if (rules !== null) writeFileSync(join(state, 'networks.toml'), rules);
-  let connections = 0;
+  const sockets: Socket[] = [];
   const bus = createServer(socket => {
-    connections += 1;
-    socket.on('error', () => {});
+    sockets.push(socket.on('error', () => {}));
   }).listen(join(home, 'bus'));
   const env = {
     PATH: process.env.PATH,
@@ -44,20 +43,20 @@ async function measure(rules: string | null, port: number): Promise<Idle> {
   const words = ['--demo', '--no-tray', '--no-panel', '--no-open', '--port', String(port)];
   const daemon = spawn(process.execPath, [MAIN, ...words], { env, stdio: 'ignore' });
   try {
-    await until(() =>
-      fetch(`http://127.0.0.1:${port}/api/health`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    );
+    await answering(daemon, port);
     await delay(SETTLE_MS);
     const before = wakeUpsOf(daemon.pid!);
     await delay(SECONDS * 1000);
-    return { processes: childrenOf(daemon.pid!), connections, wakeUps: wakeUpsOf(daemon.pid!) - before };
+    return {
+      processes: childrenOf(daemon.pid!),
+      connections: sockets.length,
+      wakeUps: wakeUpsOf(daemon.pid!) - before,
+    };
   } finally {
-    daemon.kill();
-    await once(daemon, 'exit');
+    await end(daemon);
     bus.close();
+    // what the daemon asked the bus outlives it, and would keep this process as long as it waits for an answer
+    for (const socket of sockets) socket.destroy();
     rmSync(home, { recursive: true, force: true, maxRetries: 5 });
   }
 }
@@ -84,7 +83,7 @@ function childrenOf(pid: number): string[] {
     });
 }
 
-const port = 13_000 + Math.floor(Math.random() * 5_000);
+const port = freePort(2);
 const [without, withRule] = await Promise.all([measure(null, port), measure(RULE, port + 1)]);
 report('processes without rules', without.processes.length, 0, '');
 report('connections to the bus without rules', without.connections, 0, '');

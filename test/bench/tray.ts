@@ -1,11 +1,12 @@
 // The figures of tray and bridge: memory against a bare gjs in the same run, and what they do while idle.
 // Exits 1 when a bar is not met. Run: ./culvert-tool bench tray [rounds] [seconds of rest]
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { FRUGAL } from '../../daemon/launcher.ts';
+import { freePort } from '../support/ports.ts';
+import { end } from './support/process.ts';
 import { median, report, rest, roundsOf, sized } from './support/report.ts';
 
 if (!process.env.CULVERT_BENCH_BUS) {
@@ -34,7 +35,7 @@ const IDLE_MS = sized(Number(process.argv[3] ?? 60) * 1000, 300);
 
 spawn(
   process.execPath,
-  [join(prefix, 'share/culvert/daemon/main.cjs'), '--demo', '--no-tray', '--no-panel', '--port', '19173'],
+  [join(prefix, 'share/culvert/daemon/main.cjs'), '--demo', '--no-tray', '--no-panel', '--port', String(freePort())],
   { env, stdio: 'ignore' },
 );
 await rest(1_500);
@@ -44,9 +45,7 @@ async function memory(words: string[], rest: (pid: number) => Promise<void>): Pr
   const child = spawn('gjs', words, { env, stdio: 'ignore' });
   await rest(child.pid!);
   const kilobytes = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))![1]);
-  const ended = once(child, 'exit');
-  child.kill();
-  await ended;
+  await end(child);
   return kilobytes / 1024;
 }
 
@@ -57,8 +56,7 @@ async function trace(pid: number, calls: string, ms: number): Promise<string[]> 
     stdio: 'ignore',
   });
   await rest(ms);
-  tracer.kill('SIGINT');
-  await once(tracer, 'exit');
+  await end(tracer, 'SIGINT');
   return readFileSync(file, 'utf8').split('\n').filter(Boolean);
 }
 
@@ -87,9 +85,7 @@ for (let i = 0; i < rounds; i++) {
     // the engine collects garbage ten seconds after the last event
     await rest(15_000);
     woken = (await trace(pid, 'poll,ppoll,read,recvmsg', IDLE_MS)).filter(line => !line.includes('unfinished')).length;
-    const ended = once(shell, 'exit');
-    shell.kill();
-    await ended;
+    await end(shell);
   });
   bridgeRatios.push(bridge / bare);
 }

@@ -24,24 +24,26 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
-/** A figure and the most that it may be. The process ends with 1 where one is above. */
+/** A figure and the most that it may be. The process ends with 1 where one is above. @throws Error if it was not measured */
 export function report(what: string, value: number, bar: number, unit: string): void {
-  // also a figure that is no number
-  print(what, `${text(value)} ${unit}`, `≤ ${bar}`, value <= bar * (1 + SLACK / 100));
+  print(what, `${text(what, value)} ${unit}`, `≤ ${bar}`, value <= bar * (1 + SLACK / 100));
 }
 
 /** A figure and the least that it may be. */
 export function reportAtLeast(what: string, value: number, bar: number, unit: string): void {
-  print(what, `${text(value)} ${unit}`, `≥ ${bar}`, value >= bar / (1 + SLACK / 100));
+  print(what, `${text(what, value)} ${unit}`, `≥ ${bar}`, value >= bar / (1 + SLACK / 100));
 }
 
 /** A figure without a bar. */
 export function note(what: string, value: number, unit: string): void {
-  console.log(`  ${what.padEnd(72)} ${`${text(value)} ${unit}`.padStart(14)}`);
+  console.log(`  ${what.padEnd(72)} ${`${text(what, value)} ${unit}`.padStart(14)}`);
 }
 
-/** A few digits, whatever the size. */
-const text = (value: number) => (Math.abs(value) < 100 ? value.toFixed(2) : value.toFixed(0));
+/** A few digits, whatever the size. @throws Error if nothing was measured: a median of nothing, or a ratio to nothing */
+function text(what: string, value: number): string {
+  if (!Number.isFinite(value)) throw new Error(`"${what}" was not measured: the figure is ${value}.`);
+  return Math.abs(value) < 100 ? value.toFixed(2) : value.toFixed(0);
+}
 
 function print(what: string, figure: string, bar: string, isMet: boolean): void {
   const mark = ONCE ? '·' : isMet ? '✓' : '✗';
