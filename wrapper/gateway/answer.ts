@@ -7,7 +7,7 @@ import { at, parseJson } from '../run/rules/classify.ts';
 import { inHeaders } from '../run/rules/http-errors.ts';
 import { waitUntil } from '../run/rules/moments.ts';
 import type { Refusal, Turn } from '../run/turn.ts';
-import { readStart, type Start } from '../system/read-start.ts';
+import { readStart, type Start } from '../system/outside/read-start.ts';
 import { formsOf } from '../system/redact.ts';
 import { isText } from '../system/shape.ts';
 import { JsonPass } from './json-pass.ts';

@@ -17,7 +17,7 @@ import { parseDuration } from '../system/duration.ts';
 import { oncePerTurn } from '../system/once-per-turn.ts';
 import { whyNot } from '../system/outside/connection-failure.ts';
 import { Connections, type Way } from '../system/outside/connections.ts';
-import { readStart } from '../system/read-start.ts';
+import { readStart } from '../system/outside/read-start.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
 import { isForMcp, keyValue, mayHoldOtherKey, withKeyInAddress, withKeyInBody } from './key-places.ts';
