@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { Capacity, type Config, readConfig } from '../store/config.ts';
-import { type Plan, planFile, type Sources, shortcutFile, stampOf } from '../store/plan.ts';
+import { type Plan, planFile, type Sources, settledStampOf, shortcutFile, stampOf } from '../store/plan.ts';
 import { removeStamps, sourceStamps, writeStamps } from '../store/source-stamps.ts';
 import { readState } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
@@ -67,7 +67,7 @@ function mayBacktrack(provider: Provider): boolean {
 
 /** Writes the plans of these CLIs, after an installation or a change of the configuration. */
 export function refreshPlans(clis: Iterable<string>, sources: Sources): void {
-  const stamp = stampOf(sources);
+  const stamp = settledStampOf(sources);
   for (const cli of clis) writePlan(compile(cli, sources, stamp), sources);
 }
 

@@ -1,8 +1,9 @@
 // Notices that an upgrade has put a command back in the place of its shim.
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { say } from '../system/errors.ts';
+import { versionAt } from '../system/file-version.ts';
 import { readText, writeAtomic } from '../system/files.ts';
 import { pinnedAccount } from './accounts/select-account.ts';
 
@@ -57,6 +58,5 @@ function isOther(file: string): boolean {
 }
 
 function identityOf(file: string): string {
-  const { ino, mtimeMs } = statSync(file);
-  return `${file} ${ino} ${mtimeMs}`;
+  return `${file} ${versionAt(file)}`;
 }

@@ -1,7 +1,7 @@
 // Stores configuration and catalog compiled per CLI, so that a run reads one JSON file and no TOML. Holds no secret.
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Provider } from '../catalog/provider.ts';
+import { settledVersionAt, versionAt } from '../system/file-version.ts';
 import { readText } from '../system/files.ts';
 import type { Account, Capacity, Pool } from './config.ts';
 import type { Paths } from './paths.ts';
@@ -89,12 +89,16 @@ export function planFile(paths: Paths, cli: string): string {
   return join(paths.plans, cli);
 }
 
-/** Identifies the files a plan is made from. */
-export function stampOf({ paths, catalog }: Sources): string {
-  return [paths.config, paths.userCatalog, catalog]
-    .map(file => {
-      const stat = statSync(file, { throwIfNoEntry: false });
-      return stat ? `${stat.mtimeMs}:${stat.size}:${stat.ino}` : '-';
-    })
-    .join(' ');
+/** Identifies the files a plan is made from; see `versionAt`. */
+export function stampOf(sources: Sources): string {
+  return filesOf(sources).map(versionAt).join(' ');
+}
+
+/** The same for a plan that is stored right after its sources; see `settledVersionAt`. */
+export function settledStampOf(sources: Sources): string {
+  return filesOf(sources).map(settledVersionAt).join(' ');
+}
+
+function filesOf({ paths, catalog }: Sources): string[] {
+  return [paths.config, paths.userCatalog, catalog];
 }

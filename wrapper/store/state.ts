@@ -1,6 +1,7 @@
 // Stores what the wrapper learns while it runs, one file per CLI. Losing it loses no account.
-import { renameSync, statSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { versionAt } from '../system/file-version.ts';
 import { readText, withLock, writeAtomic } from '../system/files.ts';
 import { hmac, randomHex } from '../system/hash.ts';
 import { isNumber, isRecord, isTime } from '../system/shape.ts';
@@ -174,10 +175,9 @@ function withoutOld(jobs: CliState['jobs']): CliState['jobs'] {
   return kept.length === entries.length ? jobs : Object.fromEntries(kept);
 }
 
-/** Changes with each write to the state of one CLI. */
+/** Changes with each write to the state of one CLI; see `versionAt`. */
 export function stateStamp(paths: Paths, cli: string): string {
-  const stat = statSync(stateFile(paths, cli), { throwIfNoEntry: false });
-  return stat ? `${stat.mtimeMs}:${stat.size}:${stat.ino}` : '-';
+  return versionAt(stateFile(paths, cli));
 }
 
 /**

@@ -1,6 +1,7 @@
 // Stores the tokens for the gateway of a provider, its port and what programs have used. Of a placeholder, only the digest is kept.
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { versionAt } from '../system/file-version.ts';
 import { readText, withLock, writeAtomic } from '../system/files.ts';
 import { isAmount, isNumber, isRecord, isText, isTime, optional, shape } from '../system/shape.ts';
 import type { Paths } from './paths.ts';
@@ -164,10 +165,9 @@ export function gatewayClis(paths: Paths): string[] {
   }
 }
 
-/** Changes with each write to the file. */
+/** Changes with each write to the file; see `versionAt`. */
 export function gatewayStamp(paths: Paths, cli: string): string {
-  const stat = statSync(fileOf(paths, cli), { throwIfNoEntry: false });
-  return stat ? `${stat.mtimeMs}:${stat.size}:${stat.ino}` : '-';
+  return versionAt(fileOf(paths, cli));
 }
 
 /** Reports whether a token can be used at a time. */

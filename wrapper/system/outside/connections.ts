@@ -1,10 +1,11 @@
 // Opens connections to providers: with the certificates that the caller trusts, and through the proxy that the caller names.
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { type AgentOptions, Agent as HttpAgent, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
+import { versionAt } from '../file-version.ts';
 import { readText } from '../files.ts';
 import { addressOf, loginOf, type NamedProxy, openTunnel, proxyFor, type Trust } from './proxy.ts';
 
@@ -130,8 +131,8 @@ class OutsideAgent extends HttpsAgent {
   }
 }
 
-/** Certificates that have been read, by the variables and the times of their files. */
-const contexts = new Map<string, SecureContext>();
+/** Certificates that have been read, by their files. */
+const contexts = new Map<string, { versions: string; secureContext: SecureContext }>();
 
 /**
  * Trust in the authorities of `NODE_EXTRA_CA_CERTS`, `SSL_CERT_FILE` and `SSL_CERT_DIR` besides those of Node. Files that can't be read
@@ -140,12 +141,13 @@ const contexts = new Map<string, SecureContext>();
 function trustOf(env: NodeJS.ProcessEnv): Trust {
   const files = authorityFiles(env);
   if (files.length === 0) return {};
-  const key = files.map(file => `${file}:${statSync(file, { throwIfNoEntry: false })?.mtimeMs}`).join('\n');
+  const key = files.join('\n');
+  const versions = files.map(versionAt).join('\n');
   const known = contexts.get(key);
-  if (known) return { secureContext: known };
+  if (known?.versions === versions) return { secureContext: known.secureContext };
   const extra = files.flatMap(file => (textOf(file) ?? '').match(CERTIFICATE) ?? []);
   const secureContext = extra.length > 0 ? contextWith(extra) : undefined;
-  if (secureContext) contexts.set(key, secureContext);
+  if (secureContext) contexts.set(key, { versions, secureContext });
   return secureContext ? { secureContext } : {};
 }
 
