@@ -17,6 +17,9 @@ export type DesktopPart = 'tray' | 'panel';
 
 /** @throws TypeError with a message for the user, for an unknown flag or a wrong value. */
 export function parseFlags(argv: readonly string[]): Flags {
+  // data/bin/culvert.in answers these, and knows them as the only word
+  const lone = argv.find(word => /^--(?:status|version|help)$/.test(word));
+  if (lone) throw new TypeError(`${lone} is used without other options: culvert ${lone}`);
   const { values } = parseArgs({
     args: [...argv],
     options: {

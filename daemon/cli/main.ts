@@ -31,6 +31,13 @@ const GUESSES: ReadonlyMap<string, string> = new Map([
   ['ip', 'culvert status --long'],
   ['report', 'culvert diagnose'],
   ['uninstall', './culvert-tool uninstall in the clone, or the package manager that installed Culvert'],
+  ['kill', 'culvert stop'],
+  ['ks', 'culvert killswitch'],
+  ['vpn', 'culvert status'],
+  ['warp', 'culvert status'],
+  ['reload', 'culvert restart'],
+  ['-v', 'culvert --version'],
+  ['-V', 'culvert --version'],
 ]);
 const err = createStyle(wantsColor(stderr, env));
 if (isAsciiLocale(env)) for (const stream of [stdout, stderr]) writeAscii(stream, json ? asciiJson : asciiText);
@@ -141,7 +148,7 @@ function complain(error: unknown, staying: Staying = NOTHING_STAYS): number {
     const [first = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
     const message = first.replace(/\.$/, '');
     const hint = suggestion.join(' ').replace(/^\((.*)\)$/, '$1');
-    const guess = GUESSES.get(/^unknown command '(\w+)'/.exec(message)?.[1] ?? '');
+    const guess = GUESSES.get(/^unknown (?:command|option) '(-?\w+)'/.exec(message)?.[1] ?? '');
     if (guess) return complain(usage(`${message}.`, `Use: ${guess}`));
     const isLikely = firstLetter(hint, /mean (?:one of )?-*(\w)/) === firstLetter(message, /'-*(\w)/);
     return complain(usage(`${message}.`, hint && isLikely ? hint : `See: culvert help${helpTopic(message)}`));

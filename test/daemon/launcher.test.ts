@@ -32,6 +32,14 @@ test('a port on the command line is a decimal number from 1 to 65535', () => {
     assert.throws(() => parseFlags([`--port=${port}`]), TypeError, port);
 });
 
+test('an option that only prints is named where it has company', () => {
+  for (const lone of ['--status', '--version', '--help'])
+    assert.throws(
+      () => parseFlags(['--no-open', lone]),
+      new TypeError(`${lone} is used without other options: culvert ${lone}`),
+    );
+});
+
 test('a panel that the session bus starts is as frugal as one that the launcher starts', () => {
   const service = readFileSync('data/org.culvert.Culvert.service.in', 'utf8');
   const [, settings] = /^Exec=\/usr\/bin\/env (.*) @GJS@ /m.exec(service)!;
