@@ -111,7 +111,7 @@ const SENTENCES = new Map<string, (details: unknown) => string | null>(
 );
 
 function sentence(code: string, details: unknown): string {
-  const text = ENGLISH.get(code) ?? capitalised(words(code).toLowerCase());
+  const text = ENGLISH.get(code) ?? (NAME.test(code) ? capitalised(words(code).toLowerCase()) : code);
   const special = SENTENCES.get(code);
   return special ? (special(details) ?? text) : (joined(`${text}: `, detail(details)) ?? text);
 }
@@ -123,7 +123,7 @@ function endpoints(start: string, details: unknown): string | null {
 
 /** `DaemonStartup` -> `Daemon Startup`; `{Invalidated: "ManualDeletion"}` -> `Invalidated (Manual Deletion)`. */
 function detail(value: unknown): string | undefined {
-  if (typeof value === 'string') return DETAILS.get(value) ?? (/\s/.test(value) ? value : words(value));
+  if (typeof value === 'string') return DETAILS.get(value) ?? words(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return value.map(detail).filter(Boolean).join(', ');
   if (!isObject(value)) return undefined;
@@ -139,8 +139,12 @@ function joined(start: string, rest: string | undefined): string | null {
   return rest ? start + rest : null;
 }
 
-/** Takes a CamelCase or snake_case name apart; runs of capitals stay together (`DNSLookup` -> `DNS Lookup`). */
+/** What the tunnel CLI calls a thing; a time, an address or a sentence is none. */
+const NAME = /^[A-Za-z]\w*$/;
+
+/** Takes a CamelCase or snake_case name apart; runs of capitals stay together (`DNSLookup` -> `DNS Lookup`). Other text stays as it is. */
 function words(name: string): string {
+  if (!NAME.test(name)) return name;
   return name
     .replace(/_/g, ' ')
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -65,6 +65,13 @@ function parseObject(value: Json): StatusReading | null {
   return reading(state, reason, reason?.code === 'NetworkDegraded' ? 'unstable' : null);
 }
 
+/** By the first word of the line `Network:`. JSON has the second one as `NetworkDegraded`, so that text may come to say so as well. */
+const NETWORKS = new Map<string, Status['network']>([
+  ['healthy', 'healthy'],
+  ['unstable', 'unstable'],
+  ['degraded', 'unstable'],
+]);
+
 function parseLines(lines: string[]): StatusReading | null {
   const at = lines.findLastIndex(line => /^Status update:/i.test(line));
   if (at < 0) return null;
@@ -73,9 +80,9 @@ function parseLines(lines: string[]): StatusReading | null {
   const state = STATES.get(word.trim().replace(/\.$/, '').toLowerCase());
   const rest = lines.slice(at + 1);
   const reason = reasonOfText(sameLine ?? fieldOf(rest, 'Reason') ?? '');
-  const network = fieldOf(rest, 'Network')?.toLowerCase();
+  const network = /^\w+/.exec(fieldOf(rest, 'Network')?.toLowerCase() ?? '')?.[0] ?? '';
   if (!state) return { ...UNKNOWN, reason };
-  return reading(state, reason, network === 'healthy' || network === 'unstable' ? network : null);
+  return reading(state, reason, NETWORKS.get(network) ?? null);
 }
 
 function fieldOf(lines: string[], key: string): string | undefined {

@@ -3,6 +3,22 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { reasonOfJson, reasonOfText } from '../../../../daemon/warp/parse/reasons.ts';
 
+test('text that is no name stays as it is, in each place of a reason', () => {
+  for (const text of [
+    '2026-12-01T00:00:00Z',
+    '192.0.2.7:2408',
+    '[2001:DB8::Aa]:443',
+    'iPhone von Anna',
+    'a/bC',
+    'x:Y',
+  ]) {
+    assert.equal(reasonOfJson(text)?.text, text);
+    assert.equal(reasonOfJson({ NoNetwork: text })?.text, `No Network: ${text}`);
+    assert.equal(reasonOfJson({ NoNetwork: [text, 'BadLuck'] })?.text, `No Network: ${text}, Bad Luck`);
+    assert.equal(reasonOfJson({ NoNetwork: { PausedUntil: text } })?.text, `No Network: Paused Until (${text})`);
+  }
+});
+
 test('a captured sentence has the same code and text in both forms', () => {
   const pairs: [json: unknown, text: string][] = [
     ['Manual', 'Manual Disconnection'],
