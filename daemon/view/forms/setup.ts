@@ -79,10 +79,11 @@ export function setupView(
         icon: 'culvert-service-stopped-symbolic',
         title: _('The WARP service does not answer'),
         description: setupText(setup, tr),
-        buttons: [{ label: _('Run Checks'), command: goTo('checks') }],
-        commands: [
-          { purpose: _('To restart it, run this in a terminal:'), command: 'sudo systemctl restart warp-svc' },
+        buttons: [
+          { label: _('Restart WARP'), command: { ask: { kind: 'client', task: 'restart-service' } } },
+          { label: _('Run Checks'), command: goTo('checks') },
         ],
+        commands: [{ purpose: _('Or in a terminal:'), command: 'sudo systemctl restart warp-svc' }],
       };
     case 'terms-not-accepted':
       return {
