@@ -104,6 +104,21 @@ test('the launcher leaves --check to the command line while changed settings are
   assert.deepEqual(check(), [3, false]);
 });
 
+for (const words of ['status', 'status --json', 'status --check', '--status', '--version'])
+  for (const output of ['/dev/full', '&-'])
+    test(`the launcher fails where it can't write its answer: ${words} >${output}`, t => {
+      const home = temporary(t, 'status');
+      mkdirSync(join(home, 'culvert'));
+      const state = createState({ available: true, path: null, version: null, emulated: false });
+      keepStatusFile(join(home, 'culvert/status'), state, { port: () => 1, isModeKnown: () => true });
+      state.set('status', { ...state.snapshot().status, state: 'connected', raw: 'Connected' });
+      const { status, stderr } = spawnSync('sh', ['-c', `exec ${launcherIn(home)} ${words} >${output}`], {
+        env: { PATH: process.env.PATH, XDG_RUNTIME_DIR: home, LANG: 'C.UTF-8' },
+        encoding: 'utf8',
+      });
+      assert.deepEqual([status, stderr], [1, "culvert: The output can't be written.\n"]);
+    });
+
 /** The launcher, which says what it hands over to Node. */
 function launcherIn(home: string): string {
   const launcher = join(home, 'launcher');
