@@ -1,5 +1,4 @@
 // Wires the parts of the daemon, opens them, and shuts them down in order.
-import { mkdirSync } from 'node:fs';
 import { loadConfig, type Settings } from './config/layers.ts';
 import { createFeatures } from './features.ts';
 import type { Daemon } from './http/handlers.ts';
@@ -14,6 +13,7 @@ import { areSettingsKnown, keepStatusFile } from './state/status-file.ts';
 import { createState, NO_KILL_SWITCH } from './state/store.ts';
 import { setAutostart } from './system/autostart.ts';
 import { VERSION } from './system/build-info.ts';
+import { makeDirectory } from './system/files.ts';
 import { programs } from './system/install-paths.ts';
 import { type Instance, prepareRuntime, running } from './system/instance.ts';
 import { acquireLock, type Lock } from './system/lock.ts';
@@ -83,7 +83,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
 /** null if the state can't be written, so that two daemons can't damage it. */
 function lockState({ state, stateLock }: Paths): Lock | null {
   try {
-    mkdirSync(state, { recursive: true, mode: 0o700 });
+    makeDirectory(state);
     return acquireLock(stateLock);
   } catch {
     return null;

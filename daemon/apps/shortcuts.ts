@@ -1,8 +1,8 @@
 // Culvert's own desktop entries, each of which starts one app through the proxy, only through the tunnel or outside it: made, renewed, removed.
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShortcutWay } from '../api/schema.ts';
-import { namesIn, readText, replaceFile } from '../system/files.ts';
+import { makeDirectory, namesIn, readText, replaceFile } from '../system/files.ts';
 import { readFileSafely } from './catalog.ts';
 import { SHORTCUT_PREFIXES, wayOfShortcut } from './data-home.ts';
 import { ORIGINAL_KEY, SHORTCUT_KEY } from './describe.ts';
@@ -53,7 +53,7 @@ export function writeShortcut(dataHome: string, original: Original, launcher: st
   const path = shortcutPath(dataHome, original.id, original.way);
   const content = shortcutText(original, launcher);
   if (readText(path) === content) return false;
-  mkdirSync(shortcutDirectory(dataHome), { recursive: true });
+  makeDirectory(shortcutDirectory(dataHome), 0o777);
   replaceFile(path, content);
   return true;
 }

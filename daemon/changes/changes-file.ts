@@ -1,9 +1,9 @@
 // Keeps the file of pending changes. It is written before a change is made, so that the previous value survives any kill.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import { errno, reason } from '../system/errno.ts';
-import { replaceFile } from '../system/files.ts';
+import { makeDirectory, replaceFile } from '../system/files.ts';
 import type { Paths } from '../system/paths.ts';
 import { Value } from './values.ts';
 
@@ -78,6 +78,6 @@ export function saveChanges(path: string, pending: readonly Pending[]): void {
     rmSync(path, { force: true });
     return;
   }
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(path));
   replaceFile(path, `${JSON.stringify({ version: 1, pending })}\n`);
 }

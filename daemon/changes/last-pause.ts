@@ -1,11 +1,11 @@
 // Remembers the length of the user's last pause, which every client offers first. Without zod, which the start does not load.
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { ActionRequest } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/schema/changes.ts';
 import type { Snapshot } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { reason } from '../system/errno.ts';
-import { replaceFile } from '../system/files.ts';
+import { makeDirectory, replaceFile } from '../system/files.ts';
 
 /** The limit of `ForSeconds` (api/schema/changes.ts). */
 const LONGEST = 604_800;
@@ -32,7 +32,7 @@ export function rememberPause(
   if (!pause || pause.seconds === state.snapshot().lastPause?.seconds) return;
   state.set('lastPause', pause);
   try {
-    mkdirSync(paths.lastPause.slice(0, paths.lastPause.lastIndexOf('/')), { recursive: true, mode: 0o700 });
+    makeDirectory(paths.lastPause.slice(0, paths.lastPause.lastIndexOf('/')));
     replaceFile(paths.lastPause, `${JSON.stringify(pause)}\n`);
   } catch (error) {
     say(`The length of the pause could not be remembered: ${reason(error)}`);

@@ -1,9 +1,10 @@
 // Has the user change a document in an editor, until it can be applied.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiError, Unreachable } from '../api/client.ts';
+import { makeDirectory } from '../system/files.ts';
 import { assertOwn } from '../system/own-home.ts';
 import type { Context } from './context.ts';
 import { EXIT, Failure } from './errors.ts';
@@ -23,7 +24,7 @@ interface Editing {
 export async function editDocument(context: Context, { document, file, command, apply }: Editing): Promise<number> {
   const { runtime } = context.paths;
   assertOwn(runtime);
-  mkdirSync(runtime, { recursive: true, mode: 0o700 });
+  makeDirectory(runtime);
   const path = join(runtime, `${file[0]}-${process.pid}.${file[1]}`);
   let text = document;
   let isKept = false;

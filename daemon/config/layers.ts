@@ -1,9 +1,10 @@
 // Merges the five layers of the configuration key by key, and names the layer of each key and what is wrong in a file.
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, ConfigLayer, ConfigPatch, ConfigProblem, ConfigResponse } from '../api/schema.ts';
 import { Problem } from '../problem.ts';
 import { errno, reason } from '../system/errno.ts';
+import { makeDirectory } from '../system/files.ts';
 import { N_ } from '../view/translator.ts';
 import { DEFAULTS, flatten, KEYS, type Layer, variableOf } from './keys.ts';
 import { linkChain, watchFile } from './watch-file.ts';
@@ -201,7 +202,7 @@ async function editFile(file: string, changes: [string, unknown][]): Promise<voi
   try {
     // a link stays: dotfile managers keep the file elsewhere
     const target = linkChain(file).at(-1)!;
-    mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(target));
     await writeFileAtomic(target, edited, { mode: 0o600 });
   } catch (error) {
     throw notWritable(file, error);

@@ -1,12 +1,12 @@
 // Keeps the journal of fixes that can be undone, and copies of the files that they replaced. Both are written before each
 // change, so that a kill in between loses nothing.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
 import { ACTION_NAMES } from '../api/actions.ts';
 import { Message } from '../api/schema/values.ts';
-import { readText, replaceFile } from '../system/files.ts';
+import { makeDirectory, readText, replaceFile } from '../system/files.ts';
 import { acquireLock } from '../system/lock.ts';
 import { assertOwn } from '../system/own-home.ts';
 import { copyWhole } from '../whole-file/copy.ts';
@@ -79,7 +79,7 @@ const COPY = 'before-fix-';
 export function keepCopy(journal: string, path: string): string {
   const name = `${COPY}${randomBytes(8).toString('hex')}`;
   assertOwn(dirname(journal));
-  mkdirSync(dirname(journal), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(journal));
   copyWhole(path, join(dirname(journal), name));
   return name;
 }
@@ -172,7 +172,7 @@ function update<T>(
   onWritten: (entries: T[]) => void = () => {},
 ): void {
   assertOwn(dirname(path));
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(path));
   const lock = acquireLock(`${path}.lock`, LOCK_WAIT_MS);
   if ('heldBy' in lock) throw new FixError('busy', `Process ${lock.heldBy} is applying a fix. Try again.`);
   try {

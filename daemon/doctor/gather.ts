@@ -1,9 +1,9 @@
 // Gathers the facts that checks need, from a running daemon or without one.
-import { mkdirSync } from 'node:fs';
 import type { ConfigResponse, Health, Snapshot } from '../api/schema.ts';
 import { DEFAULTS } from '../config/keys.ts';
 import { VERSION } from '../system/build-info.ts';
 import { reason } from '../system/errno.ts';
+import { makeDirectory } from '../system/files.ts';
 import { dataDirectory } from '../system/install-paths.ts';
 import { foreignOwner } from '../system/own-home.ts';
 import type { Paths } from '../system/paths.ts';
@@ -95,7 +95,7 @@ function worldOf(options: GatherOptions, tunnel: Snapshot | null, own: Own): Wor
     samples,
     remember(sample) {
       if (foreignOwner(paths.state)) return;
-      mkdirSync(paths.state, { recursive: true, mode: 0o700 });
+      makeDirectory(paths.state);
       saveSample(samplesFile, samples, sample);
     },
     ...(options.signal ? { signal: options.signal } : {}),

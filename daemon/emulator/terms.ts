@@ -1,7 +1,8 @@
 // The terms of service: refused without a terminal, asked on one, and remembered like the real tool does.
-import { mkdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import { readFileSync, readSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
+import { makeDirectory } from '../system/files.ts';
 import { write } from './io.ts';
 
 const NOTICE = `NOTICE:
@@ -42,7 +43,7 @@ export function termsAccepted(stateFile: string, flag: boolean): boolean {
     if (!/^y(es)?$/i.test(readLine())) return false;
     write(1, '\n');
   }
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(file));
   writeFileSync(file, 'yes');
   return true;
 }

@@ -1,7 +1,7 @@
 // Keeps the files of the history, one for each day in UTC: appends, reads, sums up and deletes.
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { errno } from '../system/errno.ts';
-import { namesIn, replaceFile } from '../system/files.ts';
+import { makeDirectory, namesIn, replaceFile } from '../system/files.ts';
 import { appendLines, type OnLine, PIECE, readLines, sizeOf, writing } from './line-files.ts';
 import type { Left } from './observe.ts';
 import { type Counters, parseCounters } from './records.ts';
@@ -31,7 +31,7 @@ export function createDayFiles(directory: string) {
   function append(day: string, text: string): void {
     const path = fileOf(day);
     writing(path, () => {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      makeDirectory(directory);
       appendLines(path, text);
       if (sizeOf(path) <= FULL.bytes) return;
       const lines = readFileSync(path, 'utf8');

@@ -1,11 +1,11 @@
 // Keeps the last documents of routes, and which one is set: what undo goes back to. Pure, but for reading and writing the
 // file.
-import { mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import { RoutesCause } from '../api/schema/traffic/routes.ts';
 import { errno, reason } from '../system/errno.ts';
-import { replaceFile } from '../system/files.ts';
+import { makeDirectory, replaceFile } from '../system/files.ts';
 
 const KEPT = 20;
 
@@ -75,6 +75,6 @@ export function loadHistory(path: string, say: (line: string) => void): History 
 
 /** @throws FileError */
 export function saveHistory(path: string, history: History): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(path));
   replaceFile(path, `${JSON.stringify(history)}\n`);
 }

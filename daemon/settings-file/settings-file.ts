@@ -1,5 +1,5 @@
 // Exports settings as a file, compares one with what is set, and applies it: as a whole or not at all.
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ActionRequest } from '../api/actions.ts';
 import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from '../api/schema/settings-file.ts';
@@ -9,7 +9,7 @@ import { actionsTo, currentValue, knownNow, textOf, type Value } from '../change
 import type { ChangesControl, FeatureContext, RoutesControl, SettingsFileControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { errno, reason } from '../system/errno.ts';
-import { replaceFile } from '../system/files.ts';
+import { makeDirectory, replaceFile } from '../system/files.ts';
 import { message, quoted } from '../view/message.ts';
 import { patchOf, readSettings, reasonFor, writeSettings } from './document.ts';
 
@@ -124,7 +124,7 @@ export function createSettingsFile(
   /** @throws Problem state-not-writable */
   function keep(toml: string): void {
     try {
-      mkdirSync(dirname(paths.settingsBefore), { recursive: true, mode: 0o700 });
+      makeDirectory(dirname(paths.settingsBefore));
       replaceFile(paths.settingsBefore, toml);
     } catch (error) {
       throw new Problem('state-not-writable', reason(error), {}, error);

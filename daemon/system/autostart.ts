@@ -1,7 +1,7 @@
 // tray.autostart: an entry in the user's autostart directory, as the Desktop Application Autostart Specification has it.
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { readText, replaceFile } from './files.ts';
+import { makeDirectory, readText, replaceFile } from './files.ts';
 import type { Paths } from './paths.ts';
 
 /** Ours: a file of the same name that the user wrote is left alone. */
@@ -34,7 +34,7 @@ Icon=org.culvert.Culvert
 ${MARK}
 `;
   if (present === text) return;
-  mkdirSync(dirname(autostart), { recursive: true });
+  makeDirectory(dirname(autostart), 0o777);
   replaceFile(autostart, text);
 }
 

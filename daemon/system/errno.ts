@@ -17,6 +17,8 @@ const REASONS: { [code: string]: string | undefined } = {
   EROFS: 'Read-only file system',
   EACCES: 'Permission denied',
   EPERM: 'Operation not permitted',
+  EEXIST: 'A file is in its place',
+  ENOENT: 'No such file or directory',
   ENOTDIR: 'Not a directory',
 };
 

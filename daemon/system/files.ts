@@ -3,8 +3,10 @@ import {
   type BigIntStats,
   closeSync,
   constants,
+  existsSync,
   fchownSync,
   fsyncSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -14,7 +16,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { FileError } from './errno.ts';
+import { errno, FileError } from './errno.ts';
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
 
@@ -56,6 +58,26 @@ export function replaceFile(
     throw new FileError(path, error);
   }
   if (durable) syncDirectory(path.slice(0, path.lastIndexOf('/')) || '/');
+}
+
+/**
+ * Makes a directory and those above it that are missing. Not by Node's own option: Node 20 tries without end where the system refuses
+ * with ENOENT, as it does in /proc.
+ * @throws FileError that names the directory
+ */
+export function makeDirectory(path: string, mode = 0o700): void {
+  const missing: string[] = [];
+  for (let at = path; at && !existsSync(at); at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) missing.unshift(at);
+  try {
+    for (const directory of missing.length > 0 ? missing : [path])
+      try {
+        mkdirSync(directory, { mode });
+      } catch (error) {
+        if (errno(error) !== 'EEXIST' || !statSync(directory).isDirectory()) throw error;
+      }
+  } catch (error) {
+    throw new FileError(path, error);
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 // Manages the runtime directory of the one daemon per user session, and the record by which others find that daemon.
-import { lstatSync, mkdirSync } from 'node:fs';
-import { readText } from './files.ts';
+import { lstatSync } from 'node:fs';
+import { makeDirectory, readText } from './files.ts';
 import type { Paths } from './paths.ts';
 import { isRunning } from './process.ts';
 
@@ -31,7 +31,7 @@ export function prepareRuntime({ runtime: directory, socket }: Pick<Paths, 'runt
   const present = lstatSync(directory, { throwIfNoEntry: false });
   if (present && !present.isDirectory())
     throw new Error(`${directory} is not a directory of its own, as it has to be. Remove it.`);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const { uid, mode } = lstatSync(directory);
   if (uid !== process.getuid!() || (mode & 0o077) !== 0)
     throw new Error(

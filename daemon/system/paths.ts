@@ -52,7 +52,7 @@ export interface Paths {
  * The launcher's `culvert status` in data/bin/culvert.in follows the same rule.
  * @param demo the emulator stands in for the tunnel client: what is remembered of its settings is kept apart, so that the
  *   next start with the real one takes nothing of it back.
- * @throws Error when neither HOME nor the XDG variables are set.
+ * @throws Error when neither HOME nor the XDG variables are set, or HOME depends on the current directory.
  */
 export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
   // put together by hand: path.join goes over every character, and here that made V8 load its optimizing compiler, 4 MB
@@ -60,6 +60,8 @@ export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
   const absolute = (path: string | undefined) => (path?.startsWith('/') ? trimmed(path) : undefined);
   const home = (below: string) => {
     if (!env.HOME) throw new Error('HOME is not set, so there is no place for configuration and state. Set HOME.');
+    if (!env.HOME.startsWith('/'))
+      throw new Error(`HOME is "${env.HOME}", and has to begin with a slash. Set HOME to your home directory.`);
     return `${trimmed(env.HOME)}/${below}`;
   };
   const state = `${absolute(env.XDG_STATE_HOME) ?? home('.local/state')}/${NAME}`;

@@ -1,9 +1,9 @@
 // Judges a tool by its connections: to a server that no tool should trust, and with a list that adds its authority.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TrustVerdict } from '../api/schema/trust.ts';
 import type { Message } from '../api/schema/values.ts';
-import { readText } from '../system/files.ts';
+import { makeDirectory, readText } from '../system/files.ts';
 import { message } from '../view/message.ts';
 import { type Certificate, fingerprintsIn, parseCertificates } from './certificates.ts';
 import { bundleFile, extraFile } from './lists.ts';
@@ -50,7 +50,7 @@ export async function judge(tool: Tool, program: string, judging: Judging): Prom
   if (!judgment || !site || !connect || !list) return judgment;
   const extra = list.files.length > 0 ? (tool.instead?.(copyOfList(tool.id, list, probe), list) ?? {}) : {};
   const home = join(probe.directory, 'home');
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  makeDirectory(home);
   const { accepts, wording } = await site.judge(target => {
     const command = commandOf(connect, program, { look: { ...look, env: withoutSettings(look, home) }, target, extra });
     return { ...command, args: [...(tool.noSettings ?? []), ...command.args] };

@@ -1,7 +1,8 @@
 // Follows the organization's certificate: writes the lists that tools are pointed to again, and publishes what clients show.
-import { existsSync, type FSWatcher, mkdirSync, watch } from 'node:fs';
+import { existsSync, type FSWatcher, watch } from 'node:fs';
 import type { FeatureContext } from '../controls.ts';
 import { reason } from '../system/errno.ts';
+import { makeDirectory } from '../system/files.ts';
 import type { Place } from './certificates.ts';
 import { isMember } from './organization.ts';
 import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
@@ -73,7 +74,7 @@ export function keepTrustLists({ env, paths, state, say }: Context, place?: Plac
     };
     for (const each of directories) soon(each, () => true);
     // files that this process writes there itself are not news
-    mkdirSync(paths.trust, { recursive: true, mode: 0o700 });
+    makeDirectory(paths.trust);
     soon(paths.trust, name => name.startsWith(JOURNAL));
   }
 

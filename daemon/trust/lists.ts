@@ -1,9 +1,8 @@
 // Keeps the two lists that tools are pointed to: the organization's certificates alone, and those with the system's list.
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { BUNDLES } from '../system/ca-certificates.ts';
-import { readText, replaceFile } from '../system/files.ts';
+import { makeDirectory, readText, replaceFile } from '../system/files.ts';
 import { type Certificate, parseCertificates } from './certificates.ts';
 
 export interface SystemList {
@@ -44,7 +43,7 @@ export function writeLists(
   const base = system?.text ?? rootCertificates.map(pem => `${pem}\n`).join('');
   // Node warns at every start about a file without certificates; one that it has anyway changes nothing
   const extra = own || `${rootCertificates[0]}\n`;
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const wasWritten = [
     write(extraFile(directory), HEADER + extra),
     write(bundleFile(directory), `${HEADER}${ended(base)}${missing.map(({ pem }) => `${pem}\n`).join('')}`),

@@ -8,7 +8,6 @@ import {
   fsyncSync,
   linkSync,
   lstatSync,
-  mkdirSync,
   openSync,
   realpathSync,
   renameSync,
@@ -16,7 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { syncDirectory, temporaryName } from '../system/files.ts';
+import { makeDirectory, syncDirectory, temporaryName } from '../system/files.ts';
 import { acquireLock, sweepLock } from '../system/lock.ts';
 import type { Paths } from '../system/paths.ts';
 import { requireSpace } from './disk-space.ts';
@@ -121,7 +120,7 @@ function outside(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 async function withStateLock<T>({ state }: Pick<Paths, 'state'>, work: () => Promise<T>): Promise<T> {
-  mkdirSync(state, { recursive: true, mode: 0o700 });
+  makeDirectory(state);
   const lock = acquireLock(join(state, 'lock'));
   if ('heldBy' in lock)
     throw new InstallError('locked', `Process ${lock.heldBy} is updating this AppImage. Wait for it.`);

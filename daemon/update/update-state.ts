@@ -1,10 +1,10 @@
 // Keeps what the updater has to know across runs: which releases were seen, which keys were revoked, what was rolled back.
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
 import type { Verified } from '../../manifest/verify.ts';
 import { errno, reason } from '../system/errno.ts';
-import { replaceFile } from '../system/files.ts';
+import { makeDirectory, replaceFile } from '../system/files.ts';
 import type { Paths } from '../system/paths.ts';
 import { UpdateRefused } from './errors.ts';
 
@@ -56,7 +56,7 @@ export function saveUpdateState(paths: Pick<Paths, 'state'>, change: Partial<Upd
   const next = { ...now, ...change };
   if (JSON.stringify(next) === JSON.stringify(now)) return;
   const file = fileIn(paths);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(file));
   replaceFile(file, `${JSON.stringify(next, null, 2)}\n`);
 }
 

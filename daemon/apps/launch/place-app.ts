@@ -1,5 +1,4 @@
 // Starts an app only through the tunnel or outside it, as `culvert run` does, or refuses where it would leave its place.
-import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Message } from '../../api/schema/values.ts';
 import type { PlacedWay } from '../../api/schema.ts';
@@ -8,6 +7,7 @@ import * as outside from '../../killswitch/client/outside.ts';
 import { places as usual } from '../../killswitch/client/published-state.ts';
 import * as tunnelOnly from '../../killswitch/client/tunnel-only.ts';
 import { Problem } from '../../problem.ts';
+import { makeDirectory } from '../../system/files.ts';
 import { message } from '../../view/message.ts';
 import { N_ } from '../../view/translator.ts';
 import type { Launchable } from '../app-list.ts';
@@ -63,7 +63,7 @@ export async function placeApp(
   const binary = findProgram(program, session.PATH ?? '');
   if (!binary) throw new Problem('app-launch-failed', message('The program of %s is not installed.', app.name));
   const { argv, env: more, profile } = ownProfile(app, line, { way, state: paths.state });
-  if (profile) mkdirSync(profile, { recursive: true, mode: 0o700 });
+  if (profile) makeDirectory(profile);
   else await refuseRunning({ app, entry }, { way, binary }, session);
 
   const terminal = flag(entry, 'Terminal');

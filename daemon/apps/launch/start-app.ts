@@ -1,9 +1,8 @@
 // Starts an app through the local proxy, or refuses where its traffic would go around it.
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { FeatureContext } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
-import { replaceFile } from '../../system/files.ts';
+import { makeDirectory, replaceFile } from '../../system/files.ts';
 import { message, wordMessage } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 import { probeProxy } from '../../warp/actions/probe.ts';
@@ -82,7 +81,7 @@ export async function startApp(
   const recipe = recipeFor(app, { args, located }, proxy, places);
   try {
     for (const file of recipe.files) {
-      mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
+      makeDirectory(dirname(file.path));
       replaceFile(file.path, file.text);
     }
     return await launching.launch(

@@ -1,7 +1,8 @@
 // Writes the manual page and the completions, which packages install with the program, from the command table.
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VERSION } from '../../system/build-info.ts';
+import { makeDirectory } from '../../system/files.ts';
 import { bash, fish, zsh } from './completions.ts';
 import { manual } from './manual.ts';
 
@@ -11,7 +12,7 @@ import { manual } from './manual.ts';
  */
 export async function generate(directory: string): Promise<string[]> {
   const files = { 'culvert.1': manual(VERSION), 'culvert.bash': bash(), _culvert: zsh(), 'culvert.fish': fish() };
-  await mkdir(directory, { recursive: true });
+  makeDirectory(directory, 0o777);
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
   return Object.keys(files);
 }

@@ -1,6 +1,6 @@
 // Runs one request to root's side: makes a change of the list whole, or undoes the newest one.
-import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeDirectory } from '../../system/files.ts';
 import { acquireLock } from '../../system/lock.ts';
 import { applyOperations, entriesOf, type FixContext, FixError, undoLast } from '../fixes.ts';
 import { labeled } from '../labeled.ts';
@@ -22,7 +22,7 @@ export async function runRepair(argv: readonly string[], root: string, tools: To
   const machine: Machine = { root, tools, journal: join(root, REPAIR_JOURNAL) };
   const directory = dirname(machine.journal);
   requireOwnDirectories(root, directory);
-  mkdirSync(directory, { recursive: true, mode: 0o755 });
+  makeDirectory(directory, 0o755);
   requireOwnDirectories(root, machine.journal);
   const lock = acquireLock(`${machine.journal}.running`);
   if ('heldBy' in lock) throw new FixError('busy', `Process ${lock.heldBy} is repairing something. Try again.`);

@@ -1,8 +1,8 @@
 // Keeps the state file: read whole, replaced whole, changed by one process at a time.
-import { mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errno } from '../../system/errno.ts';
-import { replaceFile } from '../../system/files.ts';
+import { makeDirectory, replaceFile } from '../../system/files.ts';
 import { acquireLock } from '../../system/lock.ts';
 import { initialState } from './initial-state.ts';
 import { parseState } from './parse-state.ts';
@@ -28,7 +28,7 @@ export function load(file: string): State {
  * @throws StoreError ELOCKED when the lock is held by a living process for 15 s
  */
 export function update<T>(file: string, change: (state: State) => T): T {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(file));
   const lock = acquireLock(`${file}.lock`, LOCK_WAIT_MS);
   if ('heldBy' in lock)
     throw new StoreError(`The state is locked by ${file}.lock (process ${lock.heldBy}). Wait for it, or end it.`);

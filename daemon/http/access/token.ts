@@ -1,9 +1,10 @@
 // Keeps the bearer token that requests from other machines need: made once, readable by this user only.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, mkdir, open, unlink } from 'node:fs/promises';
+import { link, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errno, reason } from '../../system/errno.ts';
+import { makeDirectory } from '../../system/files.ts';
 
 /** 32 random bytes as base64url. */
 const SHAPE = /^[A-Za-z0-9_-]{43}$/;
@@ -71,7 +72,7 @@ async function read(path: string): Promise<string | null> {
 async function make(path: string): Promise<void> {
   const aside = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(path));
     const file = await open(aside, 'wx', 0o600);
     try {
       await file.writeFile(`${randomBytes(32).toString('base64url')}\n`);

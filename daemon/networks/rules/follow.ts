@@ -1,5 +1,5 @@
 // Follows the rules: decides about the present networks once each time that they change.
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type {
   NetworksAnswer,
@@ -11,7 +11,7 @@ import type {
 import type { FeatureContext } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
 import { errno, reason } from '../../system/errno.ts';
-import { replaceFile } from '../../system/files.ts';
+import { makeDirectory, replaceFile } from '../../system/files.ts';
 import type { Reading } from '../links/links.ts';
 import { createApplier, type Limit, type Parts } from './apply.ts';
 import type { isProven } from './beacon.ts';
@@ -213,7 +213,7 @@ function writeDocument(path: string, text: string): void {
     throw new Problem('document-invalid', `${where}${fault.reason} Nothing was changed.`);
   }
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(path));
     replaceFile(path, text);
   } catch (error) {
     throw new Problem('config-not-writable', reason(error), {}, error);

@@ -1,12 +1,12 @@
 // Keeps what rules changed, and the user's answers, across restarts of the daemon.
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import { MODES, PROTOCOLS } from '../../api/actions.ts';
 import { RuleEffect } from '../../api/schema/traffic/networks.ts';
 import { Time } from '../../api/schema/values.ts';
 import { errno, reason } from '../../system/errno.ts';
-import { replaceFile } from '../../system/files.ts';
+import { makeDirectory, replaceFile } from '../../system/files.ts';
 
 /** A value that a rule set, and the one before. */
 const Made = z.discriminatedUnion('subject', [
@@ -74,7 +74,7 @@ export function keepMemory(path: string, say: (line: string) => void): Keeper {
     save(change) {
       Object.assign(memory, change);
       try {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        makeDirectory(dirname(path));
         replaceFile(path, `${JSON.stringify(memory)}\n`);
       } catch (error) {
         say(`Networks: ${reason(error)}`);

@@ -1,8 +1,8 @@
 // Changes files of settings so that they come back byte for byte, with their mode, owner and attributes.
-import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { applyPatch } from 'diff';
-import { replaceFile } from '../../system/files.ts';
+import { makeDirectory, replaceFile } from '../../system/files.ts';
 import { restoreFile, rewriteFile } from '../../whole-file/copy.ts';
 import { digestOf, textDigest } from '../../whole-file/digest.ts';
 import { addedLines, differenceOf, patchOf, withoutRemoved } from '../../whole-file/patch.ts';
@@ -48,7 +48,7 @@ export function changeFile({ path, content }: FileChange, open: OpenJournal, rem
   open.save();
   if (before !== null) rewriteFile(target, content);
   else {
-    mkdirSync(dirname(target), { recursive: true, mode: 0o755 });
+    makeDirectory(dirname(target), 0o755);
     replaceFile(target, content, { mode: 0o644 });
   }
 }

@@ -1,9 +1,9 @@
 // Keeps what was changed for each tool, with copies of the files from before. It is written before each change.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import { readText, replaceFile } from '../../system/files.ts';
+import { makeDirectory, readText, replaceFile } from '../../system/files.ts';
 import { acquireLock } from '../../system/lock.ts';
 import { assertOwn } from '../../system/own-home.ts';
 import { copyWhole } from '../../whole-file/copy.ts';
@@ -92,7 +92,7 @@ export interface OpenJournal {
 /** @throws TrustError busy, failed */
 export async function withJournal<T>(directory: string, work: (open: OpenJournal) => Promise<T>): Promise<T> {
   assertOwn(directory);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const lock = acquireLock(join(directory, 'lock'), LOCK_WAIT_MS);
   if ('heldBy' in lock) throw new TrustError('busy', `Process ${lock.heldBy} is changing what tools trust. Try again.`);
   try {

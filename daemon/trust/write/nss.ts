@@ -1,8 +1,9 @@
 // Adds certificates to NSS databases, in which browsers keep them, so that the files come back byte for byte.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { reason } from '../../system/errno.ts';
+import { makeDirectory } from '../../system/files.ts';
 import { quote } from '../../view/fix.ts';
 import { restoreFile } from '../../whole-file/copy.ts';
 import { digestOf } from '../../whole-file/digest.ts';
@@ -58,7 +59,7 @@ export function changeNss(
   remember(step);
   open.save();
   if (!existsSync(join(directory, FILES[0]))) {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     certutil(['-N', '--empty-password', '-d', `sql:${directory}`]);
   }
   for (const each of certificates) certutil(commandOf(directory, each), each.pem);

@@ -1,8 +1,8 @@
 // Installs, switches and removes versions of a user installation; a process killed at any point leaves a whole version.
-import { chmodSync, cpSync, existsSync, mkdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, renameSync, rmSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { reason } from '../../system/errno.ts';
-import { replaceFile, syncDirectory, temporaryName } from '../../system/files.ts';
+import { makeDirectory, replaceFile, syncDirectory, temporaryName } from '../../system/files.ts';
 import { replaceLink } from '../links.ts';
 import { InstallError } from './errors.ts';
 import { type Entry, plan } from './integration.ts';
@@ -145,7 +145,7 @@ function attempt(path: string, work: () => unknown): string[] {
 /** Makes a link or a file, unless it is there. @throws NodeJS.ErrnoException */
 export function writeEntry(entry: Entry): void {
   if (stateOf(toRecorded(entry)) === 'ours') return;
-  mkdirSync(dirname(entry.path), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(entry.path));
   if ('link' in entry) replaceLink(entry.path, entry.link);
   else replaceFile(entry.path, entry.text, { mode: 0o644 });
 }

@@ -1,7 +1,7 @@
 // Lets one process at a time change a user installation, and leaves no directory behind when nothing is installed.
-import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryName } from '../../system/files.ts';
+import { makeDirectory, temporaryName } from '../../system/files.ts';
 import { acquireLock, sweepLock } from '../../system/lock.ts';
 import { InstallError } from './errors.ts';
 import type { UserLayout } from './layout.ts';
@@ -15,7 +15,7 @@ import { currentOf } from './trees.ts';
 export async function withInstallLock<T>(layout: UserLayout, work: () => T | Promise<T>): Promise<T> {
   // includes the directories of configuration and state, which the programs make later
   const directories = missingDirectories([layout.record, ...layout.own]);
-  mkdirSync(layout.root, { recursive: true, mode: 0o700 });
+  makeDirectory(layout.root);
   const file = join(layout.root, 'lock');
   const lock = acquireLock(file);
   if ('heldBy' in lock)

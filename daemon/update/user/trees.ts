@@ -1,7 +1,7 @@
 // Manages the trees of a user installation: one per version, one of them in use, one kept to roll back to.
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { namesIn } from '../../system/files.ts';
+import { makeDirectory, namesIn } from '../../system/files.ts';
 import { linkAt } from '../links.ts';
 import type { UserLayout } from './layout.ts';
 
@@ -20,7 +20,7 @@ export function previousOf(layout: UserLayout): string | null {
 export function makeStaging({ versions }: UserLayout): string {
   const staging = join(versions, '.staging');
   rmSync(staging, { recursive: true, force: true });
-  mkdirSync(staging, { recursive: true, mode: 0o700 });
+  makeDirectory(staging);
   return staging;
 }
 

@@ -1,7 +1,8 @@
 // Remembers that the user agreed to the vendor's terms; only then does the tunnel CLI get the agreement.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Problem } from '../../problem.ts';
+import { makeDirectory } from '../../system/files.ts';
 
 export interface Terms {
   accepted(): boolean;
@@ -16,7 +17,7 @@ export function createTerms(file: string): Terms {
     accepted: () => accepted,
     accept() {
       try {
-        mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+        makeDirectory(dirname(file));
         writeFileSync(file, `accepted ${new Date().toISOString()}\n`, { mode: 0o600 });
       } catch (cause) {
         const why = (cause as Error).message;

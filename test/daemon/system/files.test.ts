@@ -1,9 +1,25 @@
 // Files are replaced as a whole, with the permissions and the care that the caller asks for.
 import assert from 'node:assert/strict';
-import { type BigIntStats, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  type BigIntStats,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { readText, replaceFile, temporaryName, versionAt, versionOf } from '../../../daemon/system/files.ts';
+import {
+  makeDirectory,
+  readText,
+  replaceFile,
+  temporaryName,
+  versionAt,
+  versionOf,
+} from '../../../daemon/system/files.ts';
 import { temporary } from '../../support/temporary.ts';
 
 function directory(t: TestContext): string {
@@ -55,4 +71,37 @@ test('the version of a file differs after every change, also within one tick of 
   }
   const settled = { ...statSync(path, { bigint: true }), ctimeNs: 0n } as BigIntStats;
   assert.equal(versionOf(settled), versionOf(settled), 'a cache can be hit');
+});
+
+test('makes a directory with those above it, private, and leaves one that is there', t => {
+  const place = temporary(t);
+  for (let round = 0; round < 2; round++) {
+    makeDirectory(join(place, 'a/b/c'));
+    for (const below of ['a', 'a/b', 'a/b/c']) assert.equal(statSync(join(place, below)).mode & 0o777, 0o700, below);
+  }
+});
+
+const REFUSED = [
+  { what: 'a system that makes none there', path: '/proc/none/of/these', says: 'No such file or directory' },
+  { what: 'a file above it', path: 'file/below', says: 'Not a directory' },
+  { what: 'a file in its place', path: 'file', says: 'A file is in its place' },
+];
+for (const { what, path, says } of REFUSED)
+  test(`names the directory that can't be made: ${what}`, t => {
+    const place = temporary(t);
+    writeFileSync(join(place, 'file'), '');
+    const directory = path.startsWith('/') ? path : join(place, path);
+    assert.throws(() => makeDirectory(directory), {
+      name: 'FileError',
+      message: `${directory} can't be written: ${says}.`,
+    });
+    assert.equal(existsSync(join(place, 'below')), false);
+  });
+
+test('no other code makes directories by the option that does not end in /proc', () => {
+  const files = readdirSync('daemon', { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'));
+  const uses = files.filter(name =>
+    /\bmkdir(?:Sync)?\([^;]*recursive/.test(readFileSync(join('daemon', name), 'utf8')),
+  );
+  assert.deepEqual(uses, []);
 });

@@ -18,3 +18,10 @@ test('a demo has its own records of what to revert, and shares all other paths',
   ]);
   assert.equal(demo.changes, '/home/u/.local/state/culvert/demo/changes.json');
 });
+
+test('a home that is missing, or depends on the current directory, is refused', () => {
+  for (const HOME of [undefined, '', 'home', './home', '~'])
+    assert.throws(() => paths({ HOME }), /^Error: HOME is .*Set HOME/, HOME);
+  for (const HOME of ['home', '/home/u'])
+    assert.ok(paths({ HOME, XDG_STATE_HOME: '/s', XDG_CONFIG_HOME: '/c' }), 'not needed');
+});

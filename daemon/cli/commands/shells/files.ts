@@ -1,7 +1,7 @@
 // Writes the files of an integration and removes exactly those: a list of them is kept in the state of the user.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { removeIfEmpty } from '../../../system/files.ts';
+import { makeDirectory, removeIfEmpty } from '../../../system/files.ts';
 import { assertOwn } from '../../../system/own-home.ts';
 import { writeEntry } from '../../../update/user/installation.ts';
 import type { Entry } from '../../../update/user/integration.ts';
@@ -37,7 +37,7 @@ export function putFiles(record: string, planned: readonly Entry[]): void {
   const needed = [...made, ...missingDirectories([...paths, record])].filter(isAbove([...paths, record]));
   const directories = [...new Set([...before.directories, ...needed])].sort();
   const either = planned.map(entry => withPrevious(toRecorded(entry), before));
-  mkdirSync(dirname(record), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(record));
   writeRecord({ record }, { pending: true, entries: [...either, ...obsolete], directories });
   for (const entry of planned) writeEntry(entry);
   for (const entry of obsolete) if (stateOf(entry) === 'ours') rmSync(entry.path, { force: true });

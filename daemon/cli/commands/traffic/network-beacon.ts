@@ -1,11 +1,12 @@
 // `culvert network beacon`: makes or asks a TLS server whose certificate proves a network.
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { fingerprintOf } from '../../../networks/rules/beacon.ts';
 import { reason } from '../../../system/errno.ts';
+import { makeDirectory } from '../../../system/files.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { writeDocument } from '../../write-document.ts';
@@ -34,7 +35,7 @@ async function make(context: Context, given: string, options: Options): Promise<
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', DAYS];
   const names = ['-subj', '/CN=culvert-beacon', '-addext', 'subjectAltName=DNS:culvert-beacon'];
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     await run('openssl', ['req', ...kind, ...names, '-keyout', key, '-out', certificate]);
     chmodSync(key, 0o600);
   } catch (error) {

@@ -1,5 +1,4 @@
 // `culvert portal`: signs in to a network with a login page, in a browser of its own, and brings WARP back afterwards.
-import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../api/client.ts';
 import type { SignInEnd } from '../../../api/schema/traffic/sign-in.ts';
@@ -9,6 +8,7 @@ import { UNREACHABLE, type Verdict } from '../../../killswitch/sign-in/verdict.t
 import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
 import { findLogin } from '../../../networks/portal/probe.ts';
 import { detectLogin, openWindow, type SignInWindow } from '../../../networks/portal/sign-in-window.ts';
+import { makeDirectory } from '../../../system/files.ts';
 import { assertOwn } from '../../../system/own-home.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
@@ -51,7 +51,7 @@ export const portal: Run = async (context, _, options) =>
       probe: findLogin,
       browse(url, port) {
         assertOwn(context.paths.runtime);
-        mkdirSync(context.paths.runtime, { recursive: true, mode: 0o700 });
+        makeDirectory(context.paths.runtime);
         return openBrowser(url, context.paths.runtime, context.env, port);
       },
       openWindow,
