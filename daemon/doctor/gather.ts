@@ -84,13 +84,13 @@ type Own = Pick<CulvertFacts, 'daemon' | 'configuration' | 'port' | 'cli'>;
 
 function worldOf(options: GatherOptions, tunnel: Snapshot | null, own: Own): World {
   const { env, paths } = options;
-  const { runtime, userConfig, brokenChanges } = paths;
+  const { runtime, state, userConfig, brokenChanges } = paths;
   const samplesFile = `${paths.state}/doctor-samples.json`;
   const samples = loadSamples(samplesFile);
   return createWorld({
     env,
     tunnel,
-    culvert: { version: VERSION, runtime, userConfig, brokenChanges, ...own },
+    culvert: { version: VERSION, runtime, state, userConfig, brokenChanges, ...own },
     knowledge: loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, userConfig)),
     samples,
     remember(sample) {

@@ -8,6 +8,7 @@ import {
   port,
   remoteAccess,
   socketDirectory,
+  storage,
 } from './culvert/culvert.ts';
 import { display, panel, tray } from './culvert/desktop.ts';
 import { culvertPackages } from './culvert/packages.ts';
@@ -63,6 +64,7 @@ export const CHECKS: readonly Check[] = [
   socketDirectory,
   port,
   configuration,
+  storage,
   pendingChanges,
   killSwitch,
   remoteAccess,

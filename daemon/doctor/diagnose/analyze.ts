@@ -48,6 +48,7 @@ export async function analyze({ files }: Archive, knowledge: Knowledge): Promise
     culvert: {
       version: '',
       runtime: '',
+      state: '',
       userConfig: '',
       brokenChanges: '',
       daemon: null,
@@ -130,6 +131,7 @@ function filesOf(files: readonly ArchiveFile[]): Files {
     readBytes: async path => (copies[path] == null ? null : Buffer.from(copies[path])),
     readLink: async () => null,
     list: async () => [],
+    obstacle: async () => null,
     async stat(path) {
       const text = copies[path];
       if (text == null) return null;

@@ -1,6 +1,6 @@
 // Reads files of a machine, or of a directory that stands for one: bounded, and never hanging on a pipe.
 import { constants } from 'node:fs';
-import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
+import { access, lstat, open, readdir, readlink, stat, statfs } from 'node:fs/promises';
 import { errno, reason } from '../../system/errno.ts';
 import { message } from '../../view/message.ts';
 import { Unknown } from '../errors.ts';
@@ -21,6 +21,15 @@ export interface Files {
   list(path: string): Promise<string[]>;
   /** The file at the path, without following a link; null if it is absent or unreadable. */
   stat(path: string): Promise<FileInfo | null>;
+  /** Why a file can't be written in a directory, or in one that would be made for it; null if nothing is known against it. */
+  obstacle(directory: string): Promise<Obstacle | null>;
+}
+
+/** What keeps files from being written: no space, no inodes, a read-only file system, or no permission. */
+export interface Obstacle {
+  kind: 'space' | 'inodes' | 'read-only' | 'denied';
+  /** The directory that was looked at: the nearest one that exists. */
+  at: string;
 }
 
 interface FileInfo {
@@ -32,6 +41,8 @@ interface FileInfo {
 }
 
 const LIMIT = 256 * 1024;
+/** Far more than any single file of Culvert has. */
+const ROOM_BYTES = 1024 * 1024;
 const MISSING = new Set(['ENOENT', 'ENOTDIR', 'ESRCH']);
 
 /** @param root a directory that stands for `/`; the machine itself by default */
@@ -61,6 +72,20 @@ export function createFiles(root = ''): Files {
     },
     readLink: path => readlink(`${root}${path}`).catch(() => null),
     list: path => readdir(`${root}${path}`).catch(() => []),
+    async obstacle(directory) {
+      const at = await nearest(root, directory);
+      const path = `${root}${at}`;
+      const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
+      const bytes = (process.getuid?.() === 0 ? bfree : bavail) * bsize;
+      // /proc has no blocks at all
+      if (blocks > 0 && bytes < ROOM_BYTES) return { kind: 'space', at };
+      // file systems without a fixed number of inodes say 0 of 0
+      if (files > 0 && ffree === 0) return { kind: 'inodes', at };
+      return access(path, constants.W_OK | constants.X_OK).then(
+        () => null,
+        error => ({ kind: errno(error) === 'EROFS' ? 'read-only' : 'denied', at }),
+      );
+    },
     async stat(path) {
       const stats = await lstat(`${root}${path}`).catch(() => null);
       if (!stats) return null;
@@ -76,6 +101,12 @@ export function createFiles(root = ''): Files {
       return { kind, size, mtimeMs, mode, uid };
     },
   };
+}
+
+/** The directory itself, or the nearest one above it that exists. */
+async function nearest(root: string, directory: string): Promise<string> {
+  for (let at = directory; ; at = at.slice(0, at.lastIndexOf('/')))
+    if (at === '' || (await stat(`${root}${at}`).catch(() => null))) return at || '/';
 }
 
 /** Files of /proc say a size of 0, so the end is found by reading. */

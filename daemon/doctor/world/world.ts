@@ -15,6 +15,7 @@ export interface CulvertFacts {
   /** The installed version, which the daemon that runs may not be. */
   version: string;
   runtime: string;
+  state: string;
   userConfig: string;
   /** A file of pending changes that could not be read. */
   brokenChanges: string;

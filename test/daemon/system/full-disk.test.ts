@@ -27,3 +27,21 @@ test('a start says which file could not be written, and to free space', { skip: 
     /culvert: \S+\/culvert\/lock\S* can't be written: No space left on disk\. Free some space there\.\n$/,
   );
 });
+
+/** What the doctor finds in a directory of the mount, which is to be made. */
+const OBSTACLES = {
+  space: 'true',
+  inodes:
+    'rm "$MOUNT/fill" && mount -o remount,size=8m,nr_inodes=4 "$MOUNT" && ! touch "$MOUNT/a" "$MOUNT/b" "$MOUNT/c" 2>/dev/null',
+  'read-only': 'mount -o remount,size=8m,ro "$MOUNT"',
+  null: 'mount -o remount,size=8m "$MOUNT"',
+};
+for (const [kind, prepare] of Object.entries(OBSTACLES))
+  test(`the doctor sees what keeps a file from being written: ${kind}`, { skip: !isPossible }, t => {
+    const files = resolve(import.meta.dirname, '../../../daemon/doctor/world/files.ts');
+    const text = `import { createFiles } from '${files}';
+createFiles().obstacle(process.env.MOUNT + '/culvert/none/below').then(found => console.log(found && found.kind));`;
+    const program = bundleScript({ text }, temporary(t));
+    const { stdout, stderr } = onFullDisk(`{ ${prepare}; } && export MOUNT && ${process.execPath} ${program}`);
+    assert.deepEqual([stdout, stderr], [`${kind}\n`, '']);
+  });

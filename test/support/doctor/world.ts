@@ -49,6 +49,7 @@ export function snapshot(parts: Parts = {}): Snapshot {
 export const CULVERT: WorldOptions['culvert'] = {
   version: '1.2.3',
   runtime: '/run/user/1000/culvert',
+  state: '/home/user/.local/state/culvert',
   userConfig: '/home/user/.config/culvert/config.json',
   brokenChanges: '/home/user/.local/state/culvert/changes.json.broken',
   daemon: { version: '1.2.3', pid: process.pid, port: null },

@@ -115,6 +115,36 @@ export const configuration: Check = {
   },
 };
 
+const OBSTACLES = {
+  space: message('The disk is full.'),
+  inodes: message('The disk has room for no further file (no free inodes: see "df -i").'),
+  'read-only': message('The file system is read-only.'),
+  denied: message('You have no permission to write there.'),
+} as const;
+
+export const storage: Check = {
+  id: 'storage',
+  title: N_('Space for state'),
+  group: 'culvert',
+  source: null,
+  async probe({ culvert, files }) {
+    const { state, userConfig, runtime } = culvert;
+    const directories = [state, userConfig.slice(0, userConfig.lastIndexOf('/')), runtime];
+    const found = await Promise.all(directories.map(async path => ({ path, why: await files.obstacle(path) })));
+    const bad = found.flatMap(({ path, why }) => (why ? [{ path, why }] : []));
+    if (bad.length === 0) return ok(message('Culvert can write in %s', directories.join(', ')));
+    return problem(
+      bad.map(({ path, why }) => message("%s can't be written", why.at === path ? path : `${path} (${why.at})`)),
+      [
+        ...new Set(bad.map(({ why }) => OBSTACLES[why.kind])),
+        message(
+          'Settings, changes that revert, and the history are not stored. Free space there, or make it writable.',
+        ),
+      ],
+    );
+  },
+};
+
 const modeOf = (mode: number) => (mode & 0o777).toString(8);
 
 export const pendingChanges: Check = {

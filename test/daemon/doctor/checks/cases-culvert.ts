@@ -11,6 +11,7 @@ import {
   port,
   remoteAccess,
   socketDirectory,
+  storage,
 } from '../../../../daemon/doctor/checks/culvert/culvert.ts';
 import { display, panel, tray } from '../../../../daemon/doctor/checks/culvert/desktop.ts';
 import { culvertPackages } from '../../../../daemon/doctor/checks/culvert/packages.ts';
@@ -222,6 +223,33 @@ export const CULVERT_CASES: Case[] = [
     },
   },
   { check: configuration, how: 'snapshot', title: 'a good file', verdict: 'ok', world: t => own(t, {}) },
+  ...(
+    [
+      ['space', /state\/culvert \(\/home\) can't be written.*The disk is full/s],
+      ['inodes', /no free inodes/],
+      ['read-only', /file system is read-only/],
+      ['denied', /no permission to write/],
+    ] as const
+  ).map(
+    ([kind, shows]): Case => ({
+      check: storage,
+      how: 'files',
+      title: `directories that can't be written: ${kind}`,
+      verdict: 'problem',
+      shows,
+      async world(t) {
+        const real = await world(t);
+        return { ...real, files: { ...real.files, obstacle: async () => ({ kind, at: '/home' }) } };
+      },
+    }),
+  ),
+  {
+    check: storage,
+    how: 'files',
+    title: 'directories that can be written, or made',
+    verdict: 'ok',
+    world: t => own(t, {}),
+  },
   {
     check: pendingChanges,
     how: 'snapshot',
