@@ -3,6 +3,7 @@
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
+import { runsSystemd } from '../system/process.ts';
 import { nextStep, setupText } from '../view/client/labels.ts';
 import { english } from '../view/translator.ts';
 import type { CommandSpec } from './command-spec.ts';
@@ -45,7 +46,7 @@ export function blockedFailure(what: string, { status, tunnelCli }: Snapshot): F
   const code = blocked === 'cli-missing' ? 'cliMissing' : blocked === 'not-authorized' ? 'notAuthorized' : 'failure';
   return new Failure(`${what}: ${setupText(blocked, english, tunnelCli.version)}`, {
     code,
-    hint: nextStep(blocked) ?? undefined,
+    hint: nextStep(blocked, runsSystemd()) ?? undefined,
   });
 }
 
@@ -73,7 +74,7 @@ export interface ExitReport {
 /** The exit code and report for whatever a command threw. An unexpected error is a failure whose message is shown. */
 export function toExitReport(error: unknown): ExitReport {
   if (error instanceof ApiError) {
-    const hint = nextStep(error.problem.code) ?? asCommand(error.problem);
+    const hint = nextStep(error.problem.code, runsSystemd()) ?? asCommand(error.problem);
     return { exitCode: EXIT[exitOf(error.problem)], report: { ...error.problem, ...(hint ? { hint } : {}) } };
   }
   if (error instanceof Unreachable && error.daemon === 'silent') {

@@ -52,7 +52,7 @@ export async function runChecks(
 
 async function runCheck(check: Check, world: World, limit: number | undefined): Promise<CheckResult> {
   const started = performance.now();
-  const finding = await findingOf(check, world, limit ?? check.limitMs ?? LIMIT_MS);
+  const finding = withoutSystemd(await findingOf(check, world, limit ?? check.limitMs ?? LIMIT_MS), world);
   const { id, title, group, source } = check;
   const fix = finding.fix ? cleanFix(finding.fix) : null;
   const evidence = firstLines(finding.evidence).map(cleanMessage);
@@ -70,6 +70,21 @@ async function runCheck(check: Check, world: World, limit: number | undefined): 
     source,
     appliesTo: describeRange(check.appliesTo),
     durationMs: Math.round(performance.now() - started),
+  };
+}
+
+/** Offers no fix by systemctl where it can do nothing. */
+function withoutSystemd(finding: Finding, { systemd }: World): Finding {
+  const { fix, explanation = [] } = finding;
+  const command = fix?.kind === 'commands' && fix.commands.find(([program]) => program === 'systemctl');
+  if (systemd || !command) return finding;
+  return {
+    ...finding,
+    fix: null,
+    explanation: [
+      ...explanation,
+      message('systemd does not run here. Start or restart it yourself, as root: %s', command.at(-1)!),
+    ],
   };
 }
 

@@ -1,6 +1,7 @@
 // Writes the one line that describes the tunnel: printed by `culvert status`, and kept in the daemon's status file.
 import type { Snapshot } from '../api/schema.ts';
 import { printable } from '../system/printable.ts';
+import { runsSystemd } from '../system/process.ts';
 import { plain, type Style } from '../system/terminal.ts';
 import { untilLong } from '../view/client/client-state.ts';
 import { modeName, nextStep, setupText } from '../view/client/labels.ts';
@@ -55,7 +56,7 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
   const parts = [`${paint(stateSign(state))} ${style.bold(paint(name))}`];
   if (isOffline(shown)) parts.push(style.yellow(offlineText(shown, state === 'blocked')));
   if (status.blocked) {
-    const next = nextStep(status.blocked);
+    const next = nextStep(status.blocked, runsSystemd());
     const lost = lostRegistration(status, english);
     const what = lost ? `${lost.title}.` : setupText(status.blocked, english, tunnelCli.version);
     parts.push([what, next].filter(Boolean).join(' '));

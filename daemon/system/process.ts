@@ -1,5 +1,12 @@
 // Identifies processes by pid and start time, because a pid alone is reused.
+import { existsSync } from 'node:fs';
 import { readText } from './files.ts';
+
+/** Exists where systemd is the init system (sd_booted(3)). */
+export const SYSTEMD = '/run/systemd/system';
+
+/** Reports whether systemd runs this machine: elsewhere systemctl can do nothing. */
+export const runsSystemd = () => existsSync(SYSTEMD);
 
 /**
  * Kernel start time of a process in clock ticks since boot (proc(5), field 22 of /proc/PID/stat).

@@ -3,6 +3,7 @@ import type { NetworkLink } from '../../api/schema/traffic/networks.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { askBus } from '../../networks/links/bus.ts';
 import { readLinks } from '../../networks/links/read-links.ts';
+import { runsSystemd } from '../../system/process.ts';
 import type { Knowledge } from '../knowledge.ts';
 import { type Bus, createBus } from './bus.ts';
 import { createFiles, type Files } from './files.ts';
@@ -41,6 +42,8 @@ export interface World {
   signal: AbortSignal;
   /** Allows probes to contact other machines. */
   online: boolean;
+  /** systemd runs the machine. */
+  systemd: boolean;
   env: NodeJS.ProcessEnv;
   /** Snapshot from the daemon, or from a read without it; null without either. */
   tunnel: Snapshot | null;
@@ -67,7 +70,7 @@ export interface World {
 
 export interface WorldOptions
   extends Pick<World, 'env' | 'tunnel' | 'culvert' | 'knowledge'>,
-    Partial<Pick<World, 'signal' | 'online' | 'targets' | 'samples' | 'remember' | 'now' | 'owner'>> {
+    Partial<Pick<World, 'signal' | 'online' | 'systemd' | 'targets' | 'samples' | 'remember' | 'now' | 'owner'>> {
   /** A directory that stands for `/`. */
   root?: string;
   /** Words before every command. */
@@ -99,6 +102,7 @@ export function createWorld(options: WorldOptions): World {
   return {
     signal,
     online: options.online ?? false,
+    systemd: options.systemd ?? runsSystemd(),
     env,
     tunnel,
     culvert,

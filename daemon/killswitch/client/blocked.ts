@@ -4,7 +4,7 @@ import type { FeatureContext } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
 import { message } from '../wording.ts';
 import { askService } from './busctl.ts';
-import { isInstalled, type Places, readPublished } from './published-state.ts';
+import { installHint, isInstalled, type Places, readPublished } from './published-state.ts';
 
 /** Time for which one look keeps the recording on. */
 const LOOK_SECONDS = 60;
@@ -18,7 +18,7 @@ const NOTHING: BlockedList = { recordingSince: null, entries: [], hidden: 0, mis
 export async function readBlocked(places: Places, seconds = LOOK_SECONDS): Promise<BlockedList> {
   if (!isInstalled(places))
     throw new Problem('killswitch-not-installed', message('The kill switch is not installed on this machine.'), {
-      hint: `Install it with: ${places.install}`,
+      hint: installHint(places),
     });
   const published = readPublished(places);
   // it ended with nothing to guard, and is not started for this

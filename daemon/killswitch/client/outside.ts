@@ -10,7 +10,7 @@ import { INNER_DEVICE } from '../outside/addresses.ts';
 import type { Outside } from '../outside/outside.ts';
 import { type Message, message, N_ } from '../wording.ts';
 import { askPatiently } from './ask-patiently.ts';
-import { isInstalled, type Places, places } from './published-state.ts';
+import { installHint, isInstalled, type Places, places } from './published-state.ts';
 import { withoutSssd } from './resolvers.ts';
 
 /** Programs that look up names for others do it over the tunnel, by sockets in these directories. */
@@ -58,7 +58,7 @@ export function requireService(places: Places): void {
     throw new Problem(
       'killswitch-not-installed',
       message('The root service of the kill switch, which lets programs bypass the tunnel, is not installed.'),
-      { hint: `Install it with: ${places.install}` },
+      { hint: installHint(places) },
     );
 }
 

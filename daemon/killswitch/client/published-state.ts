@@ -1,11 +1,12 @@
 // Reads what the root service published, and whether the service still runs. Needs no privileges.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { KillSwitch } from '../../api/schema.ts';
 import { errno, reason } from '../../system/errno.ts';
 import { programs } from '../../system/install-paths.ts';
-import { isRunning } from '../../system/process.ts';
+import { isRunning, SYSTEMD } from '../../system/process.ts';
 import { BUS_NAME, type Published, parsePublished, RUN_DIRECTORY, STATE_FILE } from '../report.ts';
-import { type Message, message } from '../wording.ts';
+import { explained, type Message, message } from '../wording.ts';
 
 /** The reason why the state can't be read. */
 export interface Unreadable {
@@ -24,6 +25,8 @@ export interface Places {
   bus: string | null;
   /** Command that installs the service, ready to be copied. */
   install: string;
+  /** Exists where systemd runs, without which the service can't. */
+  systemd: string;
 }
 
 /** dbus-daemon looks there for services of the system bus. */
@@ -42,6 +45,7 @@ export const places: Places = {
   busctl: 'busctl',
   bus: null,
   install: installCommand(programs.culvert),
+  systemd: SYSTEMD,
 };
 
 /**
@@ -54,6 +58,17 @@ export function installCommand(culvert: string): string {
   const quoted = culvert.replaceAll("'", "'\\''");
   const word = /^(?:[\w@%+=:,.-]|\/)+$/.test(culvert) ? culvert : `'${quoted}'`;
   return `${word} killswitch installer | sudo sh`;
+}
+
+/** What to do where the service is not installed. */
+export function installHint({ install, systemd }: Places): string {
+  return existsSync(systemd) ? `Install it with: ${install}` : 'It needs systemd, which does not run here.';
+}
+
+/** A kill switch that is not installed: the command that changes that, or why none can. */
+export function absent({ install, systemd }: Places): Pick<KillSwitch, 'command' | 'detail' | 'wording'> {
+  if (existsSync(systemd)) return { command: install, detail: null };
+  return { command: null, ...explained([message('The kill switch needs systemd, which does not run here.')]) };
 }
 
 /** True if the service can start: the package for servers lacks the program that runs it. */

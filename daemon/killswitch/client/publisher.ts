@@ -5,7 +5,7 @@ import { setPart } from '../../state/pending-changes.ts';
 import { NO_KILL_SWITCH } from '../../state/store.ts';
 import type { Report } from '../report.ts';
 import { explained, type Message, message } from '../wording.ts';
-import type { Places } from './published-state.ts';
+import { absent, type Places } from './published-state.ts';
 import type { ServiceLink } from './service-link.ts';
 
 const { installed: _, command: __, ...REST } = NO_KILL_SWITCH;
@@ -27,7 +27,7 @@ export function createPublisher({ state, settings }: FeatureContext, link: Servi
       allowLan: facts.enabled ? facts.allowLan : settings.config.warp.allowLan,
       ...(why.length ? explained(why) : facts.detail === null && unmet.length ? explained(unmet) : {}),
       installed,
-      command: installed ? null : places.install,
+      ...(installed ? { command: null } : { command: absent(places).command }),
     };
     state.set('killSwitch', value);
     setPart(state, 'kill-switch', changesOf(value));
@@ -44,7 +44,13 @@ export function createPublisher({ state, settings }: FeatureContext, link: Servi
   function publishAbsent(): KillSwitch {
     const { killSwitch } = settings.config.warp;
     const why = message('The root service is not installed, so nothing is blocked.');
-    return publish({ ...UNKNOWN, enabled: killSwitch, ...explained(killSwitch ? [why] : []) });
+    const { command: _, ...reason } = absent(places);
+    return publish({
+      ...UNKNOWN,
+      enabled: killSwitch,
+      ...explained(killSwitch ? [why] : []),
+      ...(reason.detail ? reason : {}),
+    });
   }
 
   return {

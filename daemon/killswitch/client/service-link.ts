@@ -4,7 +4,7 @@ import { Problem } from '../../problem.ts';
 import type { Report } from '../report.ts';
 import { message } from '../wording.ts';
 import { type Call, callService } from './busctl.ts';
-import { isInstalled, type Places, readPublished, type Unreadable } from './published-state.ts';
+import { installHint, isInstalled, type Places, readPublished, type Unreadable } from './published-state.ts';
 
 export interface ServiceLink {
   isInstalled(): boolean;
@@ -49,7 +49,7 @@ export function createServiceLink(places: Places, changed: () => void): ServiceL
     async ask(call, interactive) {
       if (!isInstalled(places))
         throw new Problem('killswitch-not-installed', message('The kill switch is not installed on this machine.'), {
-          hint: `Install it with: ${places.install}`,
+          hint: installHint(places),
         });
       const report = await callService(call, interactive, places);
       follow();

@@ -6,7 +6,7 @@ import { Problem } from '../../problem.ts';
 import { ALL_HOSTS, cgroupOf, PROBE, THIS_NODE, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { message } from '../wording.ts';
 import { askPatiently } from './ask-patiently.ts';
-import { isInstalled, type Places, places } from './published-state.ts';
+import { installHint, isInstalled, type Places, places } from './published-state.ts';
 
 /**
  * Puts this process and its parent, which becomes the program, into the place of programs that use the tunnel only.
@@ -37,7 +37,7 @@ export function requireService(places: Places): void {
     throw new Problem(
       'killswitch-not-installed',
       message('The root service of the kill switch, which keeps programs in the tunnel, is not installed.'),
-      { hint: `Install it with: ${places.install}` },
+      { hint: installHint(places) },
     );
 }
 

@@ -4,7 +4,7 @@ import { NO_KILL_SWITCH } from '../../state/store.ts';
 import type { Report } from '../report.ts';
 import { explained } from '../wording.ts';
 import { type Call, callService } from './busctl.ts';
-import { isInstalled, type Places, readPublished, places as usual } from './published-state.ts';
+import { absent, isInstalled, type Places, readPublished, places as usual } from './published-state.ts';
 
 /** Way out for a blocked person without a working Culvert. */
 export const WAY_OUT =
@@ -13,7 +13,7 @@ export const WAY_OUT =
 
 /** Never rejects: what can't be known is null, with the reason in `detail`. */
 export async function readWithoutDaemon(places: Places = usual): Promise<KillSwitch> {
-  if (!isInstalled(places)) return { ...NO_KILL_SWITCH, installed: false, command: places.install };
+  if (!isInstalled(places)) return { ...NO_KILL_SWITCH, installed: false, ...absent(places) };
   const published = readPublished(places);
   if (!('unreadable' in published)) {
     const { version: _, pid: __, startTime: ___, ...report } = published;

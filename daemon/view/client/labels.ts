@@ -93,12 +93,19 @@ export function doneText(action: ActionName, { _ }: Translator): string | null {
   return labels[action] ?? null;
 }
 
-/** The next command to type in a terminal, for a setup step or the problem of that name; null if no command helps. */
-export function nextStep(code: ProblemCode): string | null {
+/**
+ * The next command to type in a terminal, for a setup step or the problem of that name; null if no command helps.
+ * @param systemd it runs this machine
+ */
+export function nextStep(code: ProblemCode, systemd: boolean): string | null {
   const steps: { [code in ProblemCode]?: string } = {
     'cli-missing': 'Install Cloudflare WARP (culvert doctor shows how), or try Culvert without it: culvert --demo',
-    'service-stopped': 'Start it with: sudo systemctl enable --now warp-svc',
-    'service-hangs': 'Restart it with: sudo systemctl restart warp-svc',
+    'service-stopped': systemd
+      ? 'Start it with: sudo systemctl enable --now warp-svc'
+      : 'systemd does not run here. Start the program as root: warp-svc',
+    'service-hangs': systemd
+      ? 'Restart it with: sudo systemctl restart warp-svc'
+      : 'systemd does not run here. End the program, and start it again as root: warp-svc',
     'terms-not-accepted': 'Read and accept them with: culvert account accept-terms',
     'not-registered': 'Register this device with: culvert account register',
   };

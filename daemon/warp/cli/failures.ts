@@ -1,7 +1,8 @@
 // Turns refusals and failures of the tunnel CLI into problems that say what to do.
 import type { Blocked } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
-import { setupText } from '../../view/client/labels.ts';
+import { runsSystemd } from '../../system/process.ts';
+import { nextStep, setupText } from '../../view/client/labels.ts';
 import { english } from '../../view/translator.ts';
 import { type Failure, failureOf } from '../parse/output.ts';
 import type { Finished } from './run.ts';
@@ -85,7 +86,9 @@ export function problemOf(what: string, failure: Failure, { output, timedOut }: 
  * @param version the installed client's
  */
 export function blockedProblem(blocked: Blocked, version: string | null = null): Problem {
-  return new Problem(blocked, setupText(blocked, english, version), { hint: HINTS[blocked] });
+  return new Problem(blocked, setupText(blocked, english, version), {
+    hint: blocked.startsWith('service-') && !runsSystemd() ? nextStep(blocked, false)! : HINTS[blocked],
+  });
 }
 
 const HINTS: Record<Blocked, string> = {

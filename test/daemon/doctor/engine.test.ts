@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { type Check, ok, quoted } from '../../../daemon/doctor/check.ts';
+import { type Check, labeled, message, ok, problem, quoted } from '../../../daemon/doctor/check.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { resolvConf, search } from '../../../daemon/doctor/checks/dns/dns.ts';
 import { runChecks } from '../../../daemon/doctor/engine.ts';
@@ -48,6 +48,30 @@ test('a probe that throws, synchronously or later, is unknown with the reason', 
       ['unknown', 'The check failed: broken later'],
     ],
   );
+});
+
+test('without systemd no check offers systemctl, and says what to start', async t => {
+  const fixing = (...command: string[]) =>
+    check(async () =>
+      problem([], message('Broken.'), {
+        kind: 'commands',
+        ...labeled(message('Mend it')),
+        commands: [['true'], command],
+        undo: [],
+        privileged: true,
+      }),
+    );
+  const checks = [fixing('systemctl', 'restart', 'some-service'), fixing('ip', 'link')];
+  const found = async (systemd: boolean) =>
+    (await runChecks(checks, world(t, { systemd }))).map(({ fix, fixId, explanation }) => [
+      fix !== null,
+      fixId !== null,
+      explanation,
+    ]);
+  const usual = [true, true, 'Broken.'];
+  assert.deepEqual(await found(true), [usual, usual]);
+  const advice = 'Broken. systemd does not run here. Start or restart it yourself, as root: some-service';
+  assert.deepEqual(await found(false), [[false, false, advice], usual]);
 });
 
 test('an aborted run ends immediately', async t => {

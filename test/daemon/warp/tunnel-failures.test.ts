@@ -73,7 +73,7 @@ test('a stopped service blocks; actions say so; its return is noticed', async t 
   );
   await assert.rejects(
     tunnel.runAction({ action: 'connect' }),
-    problem('service-stopped', ({ extras }) => /systemctl/.test(extras.hint ?? '')),
+    problem('service-stopped', ({ extras }) => /systemctl enable|Start the program as root: warp-svc/.test(extras.hint ?? '')),
   );
   await assert.rejects(tunnel.account(), problem('service-stopped'));
   await cli.control('clear');
@@ -367,7 +367,10 @@ test('a service that hangs is shown as such after several failures, and its retu
   });
   await until(() => status().state === 'connected');
   const refused = problem('service-hangs', ({ extras, message }) => {
-    return /running, but does not answer/.test(message) && /systemctl restart warp-svc/.test(extras.hint ?? '');
+    return (
+      /running, but does not answer/.test(message) &&
+      /systemctl restart warp-svc|start it again as root: warp-svc/.test(extras.hint ?? '')
+    );
   });
   await assert.rejects(tunnel.runAction({ action: 'disconnect' }), refused);
   assert.equal(status().state, 'connected', 'one failure is no state');

@@ -105,6 +105,7 @@ export function world(t: Ends, options: Partial<WorldOptions> = {}): World {
     now: () => NOW,
     // other tests have the machine too
     toolMs: 20_000,
+    systemd: true,
     ...options,
     root: options.root ?? tree(t),
   });

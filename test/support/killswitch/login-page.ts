@@ -63,6 +63,7 @@ export async function setLoginPage(mode: Mode, certificate?: string) {
     busctl: 'busctl',
     bus: stage.env.DBUS_SYSTEM_BUS_ADDRESS,
     install: 'true',
+    systemd: '/',
   };
   const as = (uid: number) => ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--'];
   return {

@@ -4,6 +4,7 @@ import { ApiError, createClient, Unreachable } from '../../../api/client.ts';
 import type { Message } from '../../../api/schema/values.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { statusLine } from '../../../state/status-line.ts';
+import { runsSystemd } from '../../../system/process.ts';
 import { nextStep, setupText } from '../../../view/client/labels.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { reasonText } from '../../../view/states/causes/causes.ts';
@@ -119,7 +120,7 @@ function notProven(seen: Message, seconds: number): Failure {
 function notConnected(snapshot: Snapshot, seconds: number): Failure {
   const { status, tunnelCli } = snapshot;
   const { blocked } = status;
-  const hint = (blocked && nextStep(blocked)) ?? 'Find the cause with: culvert doctor';
+  const hint = (blocked && nextStep(blocked, runsSystemd())) ?? 'Find the cause with: culvert doctor';
   const why = blocked
     ? setupText(blocked, english, tunnelCli.version)
     : `${reasonText(status, english) ?? stateName(stateIn(snapshot), false, english)}.`;

@@ -171,8 +171,10 @@ export const killSwitch: Check = {
   group: 'culvert',
   source: null,
   cheap: true,
-  async probe({ tunnel }) {
+  async probe({ tunnel, systemd }) {
     if (!tunnel) return notApplicable(WITHOUT_DAEMON);
+    if (!systemd && !tunnel.killSwitch.installed)
+      return notApplicable(message('It needs systemd, which does not run here.'));
     return judgeKillSwitch(tunnel.killSwitch);
   },
 };

@@ -318,6 +318,24 @@ onStage('where the service is not installed it says so, with the command that in
   });
 });
 
+onStage(
+  'without systemd it says that the service can’t run, in place of a command that installs it',
+  async (stage, t) => {
+    const { control, places } = await createSide(t, stage, { systemd: stage.path('none') });
+    rmSync(places.activation[0]!);
+    for (const read of [await readWithoutDaemon(places), await control.read()])
+      assert.deepEqual(
+        [read.installed, read.command, read.detail],
+        [false, null, 'The kill switch needs systemd, which does not run here.'],
+      );
+    const { extras } = await control.set({ enabled: true, allowLan: false }).then(
+      () => assert.fail('it was turned on'),
+      error => error,
+    );
+    assert.equal(extras.hint, 'It needs systemd, which does not run here.');
+  },
+);
+
 onStage('state and way out are there without a daemon', async (stage, t) => {
   const { places } = await createSide(t, stage);
   await stage.serve();

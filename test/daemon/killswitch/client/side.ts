@@ -21,7 +21,7 @@ interface Side {
 export async function createSide(
   t: Ends,
   stage: Stage,
-  more: { emulated?: boolean; uid?: number } = {},
+  more: { emulated?: boolean; uid?: number; systemd?: string } = {},
 ): Promise<Side> {
   const said: string[] = [];
   const user = stage.path('config/config.json');
@@ -41,6 +41,7 @@ export async function createSide(
     busctl,
     bus: stage.env.DBUS_SYSTEM_BUS_ADDRESS,
     install: 'sudo install-it',
+    systemd: more.systemd ?? '/',
   };
   writeFileSync(stage.path('activation'), '');
   const context = {

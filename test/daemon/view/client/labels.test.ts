@@ -1,0 +1,14 @@
+// The next step for each problem.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Blocked } from '../../../../daemon/api/schema/traffic/tunnel.ts';
+import { nextStep } from '../../../../daemon/view/client/labels.ts';
+
+test('without systemd no next step names systemctl, and each that did names the program', () => {
+  for (const code of Blocked.options) {
+    const [usual, other] = [nextStep(code, true) ?? '', nextStep(code, false) ?? ''];
+    assert.doesNotMatch(other, /systemctl/, code);
+    if (/systemctl/.test(usual)) assert.match(other, /systemd does not run here.* warp-svc$/, code);
+    else assert.equal(other, usual, code);
+  }
+});
