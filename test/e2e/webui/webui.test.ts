@@ -210,7 +210,7 @@ test('without warp-cli the page says what to install, and goes on once it is the
   symlinkSync(join(prefix, 'bin/culvert-emulator'), cli);
   await visit(page, 'connection');
   await press(page, 'Connect');
-  await page.getByText('Demo: your real traffic is not protected.').waitFor();
+  await page.getByText('Your traffic goes through Cloudflare.').waitFor();
   assert.deepEqual(complaints, []);
 });
 
