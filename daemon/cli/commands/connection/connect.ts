@@ -174,6 +174,7 @@ async function journalText({ env, signal }: Context): Promise<string> {
   ]);
   try {
     const lines = await readServiceJournal(createTools({ env, signal }));
+    if (lines.length === 0) return 'The journal has no line of its service. See: culvert doctor';
     const cause = causeInJournal(lines);
     const said = cause ? [cause.line] : complaintsIn(lines);
     if (said.length === 0) return 'The journal of its service has no error. See: culvert doctor';

@@ -20,7 +20,10 @@ export const serviceJournal: Check = {
     const { status, tunnelCli } = tunnelOf(world);
     if (!tunnelCli.available) return notApplicable(message('The tunnel CLI is not installed.'));
     if (status.state === 'connected') return notApplicable(message('The tunnel is connected.'));
-    const cause = causeInJournal(await journalOf(world));
+    const lines = await journalOf(world);
+    // journalctl prints nothing as well where there is no journal, or another program started the service
+    if (lines.length === 0) return notApplicable(message('It has no line of the service of the last ten minutes.'));
+    const cause = causeInJournal(lines);
     if (!cause) return ok(message('no error that Culvert knows, in the last ten minutes'));
     // a tunnel that was turned off may have had the error before
     const isWanted = status.state !== 'disconnected' || status.reason?.code === 'ConnectIgnored';

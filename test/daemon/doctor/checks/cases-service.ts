@@ -483,6 +483,7 @@ const JOURNAL: Case[] = (
       `echo 'JsonError(Error("no variant of enum ExcludeOrInclude found in flattened data"'`,
       /Update WARP/,
     ],
+    ['a journal without the service', 'not-applicable', ':', /no line of the service/],
     ['a journal without a known line', 'ok', printed('service-hangs'), /no error that Culvert knows/],
     [
       'a journal that this user may not read',
