@@ -55,7 +55,7 @@ async function measure(rules: string | null, port: number): Promise<Idle> {
   } finally {
     await end(daemon);
     bus.close();
-    // what the daemon asked the bus outlives it, and would keep this process as long as it waits for an answer
+    // calls of the daemon to the bus outlive it, and would keep this process as long as they wait for an answer
     for (const socket of sockets) socket.destroy();
     rmSync(home, { recursive: true, force: true, maxRetries: 5 });
   }

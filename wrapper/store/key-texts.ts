@@ -46,7 +46,7 @@ export function keysIn(text: string, variable: string, prefix = ''): string[] {
   const value = text.trim();
   const parts = value.split(SEPARATORS).filter(part => part !== '');
   if (!OF_KEYS.test(variable) || parts.length < 2 || parts.some(part => /\s/.test(part))) return [text];
-  // a long key that an editor has wrapped is none of several
+  // an editor may have wrapped one long key
   const isWrapped = /[\r\n]/.test(value) && !parts.every(part => prefix !== '' && part.startsWith(prefix));
   return isWrapped ? [text] : [...new Set(parts)];
 }

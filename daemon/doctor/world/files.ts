@@ -25,10 +25,10 @@ export interface Files {
   obstacle(directory: string): Promise<Obstacle | null>;
 }
 
-/** What keeps files from being written: no space, no inodes, a read-only file system, or no permission. */
-export interface Obstacle {
+/** An obstacle to writing files: no space, no inodes, a read-only file system, or no permission. */
+interface Obstacle {
   kind: 'space' | 'inodes' | 'read-only' | 'denied';
-  /** The directory that was looked at: the nearest one that exists. */
+  /** The nearest directory that exists. */
   at: string;
 }
 

@@ -60,7 +60,7 @@ export function installCommand(culvert: string): string {
   return `${word} killswitch installer | sudo sh`;
 }
 
-/** What to do where the service is not installed. */
+/** Advice where the service is not installed. */
 export function installHint({ install, systemd }: Places): string {
   return existsSync(systemd) ? `Install it with: ${install}` : 'It needs systemd, which does not run here.';
 }

@@ -139,7 +139,7 @@ function joined(start: string, rest: string | undefined): string | null {
   return rest ? start + rest : null;
 }
 
-/** What the tunnel CLI calls a thing; a time, an address or a sentence is none. */
+/** A name that the tunnel CLI gives a thing, unlike a time, an address or a sentence. */
 const NAME = /^[A-Za-z]\w*$/;
 
 /** Takes a CamelCase or snake_case name apart; runs of capitals stay together (`DNSLookup` -> `DNS Lookup`). Other text stays as it is. */

@@ -39,7 +39,7 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM
   clearTimeout(late);
 }
 
-/** What an event brings. @throws Error if it does not come within a minute */
+/** The result of an event. @throws Error if it does not come within a minute */
 export async function promptly<T>(event: Promise<T>, what: string): Promise<T> {
   let late: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, fail) => {

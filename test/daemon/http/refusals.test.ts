@@ -64,7 +64,7 @@ test('a connection of another user is refused before anything else', async t => 
   const stranger = await startListeners(t, { uid: 4_000_000 });
   const sent = [
     request('GET /api/health', 'evil.example'),
-    // what a parser would answer with 400 or 431, or wait for the rest of
+    // a parser would answer these with 400 or 431, or wait for the rest
     '\x00\xff no request\r\n\r\n',
     'GET / HTTP/9.9\r\n\r\n',
     `GET / HTTP/1.1\r\nA: ${'a'.repeat(100_000)}\r\n\r\n`,

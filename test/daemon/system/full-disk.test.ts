@@ -28,7 +28,7 @@ test('a start says which file could not be written, and to free space', { skip: 
   );
 });
 
-/** What the doctor finds in a directory of the mount, which is to be made. */
+/** Obstacles that the doctor finds in a directory of the mount, which is to be made. */
 const OBSTACLES = {
   space: 'true',
   inodes:

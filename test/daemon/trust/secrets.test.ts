@@ -39,7 +39,7 @@ test('a host that tools are tried with gets no credentials of the user', async t
   assert.deepEqual(heard.filter(hasSecret), []);
 });
 
-test('what a tool prints of the address of a proxy is shown without its password', async t => {
+test('an address of a proxy that a tool prints is shown without its password', async t => {
   const organization = authority(t);
   const { host } = await organization.serve((_, reply) => void reply.end());
   const site = await openSite(host, [], t.signal);

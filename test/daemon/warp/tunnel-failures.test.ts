@@ -73,7 +73,9 @@ test('a stopped service blocks; actions say so; its return is noticed', async t 
   );
   await assert.rejects(
     tunnel.runAction({ action: 'connect' }),
-    problem('service-stopped', ({ extras }) => /systemctl enable|Start the program as root: warp-svc/.test(extras.hint ?? '')),
+    problem('service-stopped', ({ extras }) =>
+      /systemctl enable|Start the program as root: warp-svc/.test(extras.hint ?? ''),
+    ),
   );
   await assert.rejects(tunnel.account(), problem('service-stopped'));
   await cli.control('clear');

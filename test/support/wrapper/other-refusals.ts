@@ -26,7 +26,7 @@ type Row = [source: string, status: number, body: unknown, meaning: Meaning, hea
 /** An answer to a gateway for a service with a key of its own. */
 function row(...[source, status, body, meaning, headers = {}]: Row): RefusalCase {
   const isText = typeof body === 'string';
-  const own = isText ? {} : { 'content-type': TYPES.json };
+  const own: Headers = isText ? {} : { 'content-type': TYPES.json };
   return {
     source,
     cli: 'openai',

@@ -81,7 +81,7 @@ export async function add(cli: string, name: string, options: AddOptions, contex
       ? await choosePlace(options, 'store it in a 0600 file with --file, or refer to it with --env')
       : 'file';
   const values = await askSecrets(asked.map(variable => `${variable} for ${cli} account "${name}"`));
-  // of several variables of an account, none is a list
+  // only a single variable can hold a list
   const [only] = asked.length === 1 ? asked : [];
   const keys = only === undefined ? [values[0]!] : keysIn(values[0]!, only, provider.http?.key_prefix);
   const accounts = keys.map((key, index) => ({

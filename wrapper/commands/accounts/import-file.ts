@@ -66,7 +66,7 @@ export function readImport(file: string, options: ImportOptions, catalog: Catalo
     const where = `${account.cli} "${account.name}"`;
     const held = variables.map(([variable, value]) => [variable, keysHeld(value, variable, where, known)] as const);
     if (held.some(([, keys]) => keys.length === 0)) return [];
-    // of several variables of an account, none is a list
+    // only a single variable can hold a list
     const [[variable, keys = []] = ['']] = held;
     if (held.length !== 1 || keys.length === 1) return [account];
     return keys.map((key, index) => ({ ...account, name: nameOf(account.name, index), secrets: { [variable]: key } }));
