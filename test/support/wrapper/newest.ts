@@ -56,9 +56,7 @@ function namesOf(provider: Provider): string[] {
     ...provider.choice.options,
   ];
   const long = options.map(option => option.split(' ')[0]!).filter(option => option.startsWith('--'));
-  const variables = [...provider.inject, ...provider.credentials, ...provider.choice.env].filter(name =>
-    /^[A-Z_]+$/.test(name),
-  );
+  const variables = [...provider.inject, ...provider.credentials].filter(name => /^[A-Z_]+$/.test(name));
   return [...new Set([...long.map(option => option.slice(2)), ...variables])];
 }
 
@@ -87,7 +85,9 @@ async function checkTool(cli: string, provider: Provider, node: string): Promise
   const problem = await install(name, version);
   if (problem !== undefined) return say(cli, `not checked: ${problem}`);
   const missing = missingIn(path.join(directory!, 'node_modules', name), namesOf(provider));
-  if (missing.length > 0) say(cli, `not found in its package, perhaps in a part of its own: ${missing.join(', ')}`);
+  // a package that has not even the variable of the key only starts a program of another one
+  if (missing.length > 0 && !provider.inject.every(variable => missing.includes(variable)))
+    say(cli, `not found in its package: ${missing.join(', ')}`);
   const bin = path.join(directory!, 'node_modules/.bin');
   const results = await runProbes(provider, path.join(bin, provider.bin), `${node}:${bin}:/usr/bin:/bin`);
   for (const { args, status, expect, got, exit, stderr } of results) {
