@@ -1,11 +1,12 @@
 // The figures of tray and bridge: memory against a bare gjs in the same run, and what they do while idle.
 // Exits 1 when a bar is not met. Run: ./culvert-tool bench tray [rounds] [seconds of rest]
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { FRUGAL } from '../../daemon/launcher.ts';
 import { freePort } from '../support/ports.ts';
+import { until } from '../support/until.ts';
 import { end } from './support/process.ts';
 import { median, report, rest, roundsOf, sized } from './support/report.ts';
 
@@ -52,9 +53,11 @@ async function memory(words: string[], rest: (pid: number) => Promise<void>): Pr
 /** Traces a process for some seconds. @returns its system calls, one a line */
 async function trace(pid: number, calls: string, ms: number): Promise<string[]> {
   const file = join(home, 'trace');
+  rmSync(file, { force: true });
   const tracer = spawn('strace', ['-f', '-qq', '-e', `trace=${calls}`, '-o', file, '-p', String(pid)], {
     stdio: 'ignore',
   });
+  await until(() => existsSync(file), 'strace to begin');
   await rest(ms);
   await end(tracer, 'SIGINT');
   return readFileSync(file, 'utf8').split('\n').filter(Boolean);

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { bundleFiles, makeBuilds, removeBundles } from './bundle.ts';
 import { endAll, type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
-import { longestFirst, readSeconds, schedule, writeSeconds } from './schedule.ts';
+import { ALONE, longestFirst, readSeconds, schedule, writeSeconds } from './schedule.ts';
 import { groupOf, select } from './select.ts';
 import { readSetting } from './setting.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -70,7 +70,19 @@ async function main(argv: string[]): Promise<number> {
       console.log(fileReport(result, results.length, files.length));
   };
   const seconds = readSeconds();
-  await schedule(longestFirst(files, seconds), jobs, run);
+  await schedule(
+    longestFirst(
+      files.filter(({ file }) => !ALONE.has(file)),
+      seconds,
+    ),
+    jobs,
+    run,
+  );
+  await schedule(
+    files.filter(({ file }) => ALONE.has(file)),
+    1,
+    run,
+  );
   // a run of some tests says nothing about the seconds of their files
   if (!values.name && !options.setting && !interrupted)
     writeSeconds(new Map([...seconds, ...results.map(({ file, ms }) => [file, ms / 1000] as const)]), values.record);

@@ -7,7 +7,7 @@ import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 import { type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
-import { longestFirst, ordered, parseSeconds, schedule } from './schedule.ts';
+import { ALONE, longestFirst, ordered, parseSeconds, schedule } from './schedule.ts';
 import { allTestFiles, groupOf, select } from './select.ts';
 import { inSetting, readSetting, timeIn } from './setting.ts';
 
@@ -220,6 +220,13 @@ test('reports the failed tests with reasons, the ten slowest and the counts', ()
   assert.doesNotMatch(text, /test 1 /);
   assert.match(text, /FAILED: 12 passed, 1 failed, 1 file broken in 2 files, 3\.0 s/);
   assert.match(text, /test\/bad\.test\.ts\n {2}✖ breaks/);
+});
+
+test('each file that runs alone exists', () => {
+  assert.deepEqual(
+    [...ALONE].filter(file => !existsSync(file)),
+    [],
+  );
 });
 
 test('the last line counts files that were ended, and those that never ran', () => {

@@ -50,6 +50,9 @@ function textOf(file: string): string {
   }
 }
 
+/** Files that run after the others, one at a time: a benchmark next to six other files takes longer than any limit that finds a hang. */
+export const ALONE: ReadonlySet<string> = new Set(['test/runner/benches.test.ts']);
+
 /** Sorts files so that no long one starts last. Those without seconds follow by their size. */
 export function longestFirst<T extends { file: string }>(files: readonly T[], seconds: Seconds): T[] {
   const weights = new Map(
