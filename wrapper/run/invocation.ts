@@ -67,8 +67,14 @@ export function invocationOfRequest(command: string): Invocation {
   };
 }
 
+/** An option with its name in one spelling: programs with yargs take `--apiHost` for `--api-host`. */
+export function spelled(arg: string): string {
+  return arg.replace(/^--[\w-]+/, name => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`));
+}
+
 /** `--key value`, `--key=value`, and for one letter `-kvalue`. */
 export function isOption(arg: string, option: string): boolean {
-  if (arg === option || arg.startsWith(`${option}=`)) return true;
+  const [given, name] = [spelled(arg), spelled(option)];
+  if (given === name || given.startsWith(`${name}=`)) return true;
   return option.length === 2 && option[1] !== '-' && arg.startsWith(option);
 }

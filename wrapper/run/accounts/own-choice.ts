@@ -6,6 +6,7 @@ import type { Plan } from '../../store/plan.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
 import { expandHome } from '../../system/files.ts';
 import type { Choice } from '../choose/candidates.ts';
+import { spelled } from '../invocation.ts';
 
 /** Names of variables and options by which the user chose. */
 export interface OwnChoice {
@@ -71,9 +72,9 @@ function isChosen(name: string, { provider }: Known, env: NodeJS.ProcessEnv): bo
 
 /** Values of an option: of `-x v`, `-x=v`, `-xv`, and with a key of `-x key=v`. One that stands last has an empty value. */
 function valuesOf(option: string, args: readonly string[]): string[] {
-  const [name, key] = option.split(' ') as [string, string | undefined];
+  const [name, key] = spelled(option).split(' ') as [string, string | undefined];
   const isShort = name.length === 2 && name[1] !== '-';
-  const values = args.flatMap((arg, index) => {
+  const values = args.map(spelled).flatMap((arg, index) => {
     if (arg === name) return [args[index + 1] ?? ''];
     if (arg.startsWith(`${name}=`)) return [arg.slice(name.length + 1)];
     return isShort && arg.startsWith(name) ? [arg.slice(2)] : [];

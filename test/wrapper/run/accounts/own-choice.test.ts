@@ -65,6 +65,9 @@ test('each way to choose counts before the accounts of a place, is named where a
     for (const { name, env, args, isHost } of waysOf(cli, provider)) {
       const own = ownChoice(plan, ['list', ...args], env);
       assert.ok(own, `${cli} ${name}`);
+      // programs with yargs take a name in this spelling as well
+      const camel = args.map(arg => arg.replace(/(?<=^--[\w-]+)-(\w)/g, (_, letter: string) => letter.toUpperCase()));
+      assert.deepEqual(ownChoice(plan, ['list', ...camel], env), own, `${cli} ${camel.join(' ')}`);
       const ruling = ruleOn(own, { by: 'default' }, plan);
       assert.equal(ruling.runs, isHost || provider.account_is === 'place' ? 'original' : 'accounts', `${cli} ${name}`);
       assert.ok(ruling.line.startsWith(`${cli}: ${name} `), ruling.line);
