@@ -111,7 +111,8 @@ function runAndRead(
  */
 function shorten(line: string, env: NodeJS.ProcessEnv = {}): string {
   const secrets = Object.entries(env).flatMap(([name, value]) => (/_proxy$/i.test(name) && value ? userIn(value) : []));
-  return printable(redact(line.trim().slice(0, LINE_LENGTH), secrets));
+  // a password that the end of the line cuts would no longer be found
+  return printable(redact(line.trim(), secrets).slice(0, LINE_LENGTH));
 }
 
 /** User and password in the address of a proxy, as they are written, decoded and in lower case. */

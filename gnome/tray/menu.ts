@@ -111,7 +111,7 @@ function changeEntries({ tunnel, timed, unconfirmed }: Shown, tr: Translator): E
   return [
     ...(unconfirmed
       ? [
-          entry(28, unconfirmed.text.replaceAll('\n', ' · '), null, false),
+          entry(28, unconfirmed.publicText.replaceAll('\n', ' · '), null, false),
           entry(29, _('Keep'), { ask: unconfirmed.keep }),
           entry(30, _('Revert Now'), { ask: unconfirmed.revert }),
         ]

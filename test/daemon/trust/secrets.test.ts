@@ -48,6 +48,7 @@ test('an address of a proxy that a tool prints is shown without its password', a
     [`ann:${SECRET}@proxy:3128`, `Error in proxy URL ftp://ann/${SECRET}@proxy:3128`],
     [`http://ann:p@${SECRET}@proxy`, `Could not resolve proxy: ${SECRET}@proxy`],
     [`http://ann:${SECRET.toUpperCase()}@proxy`, `unable to resolve ${SECRET}@proxy`],
+    [`http://ann:${SECRET}@proxy`, `${'x'.repeat(175)} http://ann:${SECRET}@proxy`],
     [`http://ann:%63${SECRET.slice(1)}@proxy`, `certificate verify failed (ann, ${SECRET})`],
   ] as const) {
     const args = ['-c', `echo '${printed}' >&2; exit 1`];
