@@ -165,6 +165,7 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
     daemon.set('tunnel', { latencyMs: 12.5, colo: 'FRA' });
     daemon.setChanges([MODE]);
     await shows({ State: 'connected', Latency: 12.5, Location: 'Frankfurt', LocationCode: 'FRA' });
+    await until(async () => Object.keys((await all()).Pending as object).length > 0, 'a change is pending');
     const values = await all();
     assert.deepEqual(Object.keys(values).sort(), PROPERTIES.map(({ name }) => name).sort());
     for (const { name, type, access } of PROPERTIES) {

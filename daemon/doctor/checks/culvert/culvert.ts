@@ -173,7 +173,7 @@ export const killSwitch: Check = {
   cheap: true,
   async probe({ tunnel, systemd }) {
     if (!tunnel) return notApplicable(WITHOUT_DAEMON);
-    if (!systemd && !tunnel.killSwitch.installed)
+    if (!systemd && !tunnel.killSwitch.installed && !tunnel.killSwitch.enabled)
       return notApplicable(message('It needs systemd, which does not run here.'));
     return judgeKillSwitch(tunnel.killSwitch);
   },

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import type { CheckResult, DoctorReport } from '../../../../daemon/api/schema/doctor.ts';
 import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
 import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
+import { runsSystemd } from '../../../../daemon/system/process.ts';
 import {
   createHome,
   culvert,
@@ -49,10 +50,13 @@ test('with a healthy daemon, the checks of Culvert find no problem', async t => 
   assert.match(stdout, /\nWARP service\n✓ Tunnel CLI: .*\n✓ WARP service and registration: Free\n\nCulvert\n/);
 });
 
+/** The fix by systemctl, which can do nothing where systemd does not run. */
+const BY_SYSTEMD = runsSystemd() ? /^commands$/ : /^none$/;
+
 for (const [blocked, id, says, fix] of [
   ['cli-missing', 'tunnel-cli', /Install Cloudflare WARP/, /^(commands|open)$/], // by distribution
-  ['service-stopped', 'service', /is not running/, /^commands$/],
-  ['service-hangs', 'service', /Restart it/, /^commands$/],
+  ['service-stopped', 'service', /is not running/, BY_SYSTEMD],
+  ['service-hangs', 'service', /[Rr]estart it/, BY_SYSTEMD],
   ['terms-not-accepted', 'service', /terms of service/, /^action$/],
   ['not-registered', 'service', /not registered/, /^action$/],
   ['not-authorized', 'service', /administrator/, /^none$/],

@@ -144,5 +144,5 @@ test('a list that is not there, and a place that cannot be written, are failures
   assert.ok(unread.stderr.includes(`${file} can't be read: ENOENT`), unread.stderr);
   const unwritable = await culvert(home, ['split', 'export', file]);
   assert.equal(unwritable.code, 1);
-  assert.ok(unwritable.stderr.includes(`${file} can't be written: ENOENT`), unwritable.stderr);
+  assert.ok(unwritable.stderr.includes(`${file} can't be written: No such file or directory`), unwritable.stderr);
 });
