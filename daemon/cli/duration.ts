@@ -1,6 +1,6 @@
 // Durations and times of day as people type them.
 import { parseDuration } from '../api/duration.ts';
-import { secondsUntil } from '../view/time-of-day.ts';
+import { secondsUntil } from '../view/format.ts';
 import type { OptionSpec } from './command-spec.ts';
 import type { Options } from './context.ts';
 import { usage } from './errors.ts';

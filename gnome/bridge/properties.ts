@@ -1,12 +1,12 @@
 // Pure: turns the state of a client into the properties of org.culvert.Client1 (data/org.culvert.Client1.xml).
 import type { Mode, Snapshot } from '../../daemon/api/schema.ts';
+import type { State } from '../../daemon/api/states.ts';
 import { type ClientState, current } from '../../daemon/view/client/client-state.ts';
 import { modeName } from '../../daemon/view/client/labels.ts';
 import { MAIN_MODES } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
 import { placeName } from '../../daemon/view/places.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, type KillSwitchLook } from '../../daemon/view/states/killswitch.ts';
-import type { State } from '../../daemon/view/states/summary/table.ts';
 import { describeTunnel, type TunnelView } from '../../daemon/view/states/tunnel.ts';
 import { figuresOf } from '../../daemon/view/states/words.ts';
 import type { Translator } from '../../daemon/view/translator.ts';

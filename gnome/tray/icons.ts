@@ -1,7 +1,7 @@
 // Provides the tray's pictures as a host wants them: ARGB, from the alpha channels that the build rendered.
 import GLib from 'gi://GLib?version=2.0';
+import type { State } from '../../daemon/api/states.ts';
 import type { Tone } from '../../daemon/view/form.ts';
-import type { State } from '../../daemon/view/states/summary/table.ts';
 import { pkgdatadir } from '../install-paths.ts';
 
 /** `a(iiay)`: width, height, ARGB32 in network byte order. */

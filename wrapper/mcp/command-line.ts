@@ -25,7 +25,7 @@ export function isOurs({ command, args }: CommandLine): boolean {
   return basename(command) === NAME && args[0] === 'mcp';
 }
 
-/** The command line of the server itself: without `culvert-wrap mcp --`, whoever has put that there. */
+/** The command line of the server itself: without `culvert-wrap mcp --`, no matter which program put that there. */
 export function serverIn(line: CommandLine): string[] {
   return words(line).slice(startOf(line));
 }

@@ -1,6 +1,6 @@
 // Defines what a client of the daemon holds: the last snapshot, why nothing newer came, and what is pending.
 import type { ActionName, ConfigResponse, Problem, Snapshot, UpdateCheck } from '../../api/schema.ts';
-import type { State } from '../states/summary/table.ts';
+import type { State } from '../../api/states.ts';
 import type { ProofState } from './proof.ts';
 
 /** Why the state is not current. `detail` is the text of the daemon or the system. */

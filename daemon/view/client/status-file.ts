@@ -1,7 +1,7 @@
 // Defines the format of the daemon's status file, one value a line. The daemon writes it (daemon/state/status-file.ts),
 // `culvert status` prints lines of it (data/bin/culvert.in), and the window takes its first frame from it.
 import type { ConnectionState } from '../../api/schema.ts';
-import { STATES } from '../states/summary/table.ts';
+import { STATES } from '../../api/states.ts';
 import type { LastState } from './client-state.ts';
 
 /** Values of the file, in the order of its lines. */

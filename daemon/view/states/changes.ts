@@ -4,8 +4,7 @@ import type { Snapshot } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { modeName } from '../client/labels.ts';
 import type { Command } from '../form.ts';
-import { formatDuration } from '../format.ts';
-import { timeOfDay } from '../time-of-day.ts';
+import { formatDuration, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { problemText } from './problems.ts';
 

@@ -1,13 +1,14 @@
 // Words of each notification, and what it offers, for the tray and for the bridge.
 import type { NetworkLink } from '../../api/schema/traffic/networks.ts';
 import type { Config, Snapshot } from '../../api/schema.ts';
+import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { actionCommand, type Command, clientCommand, goTo } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
 import { describeUnconfirmed, isPause, unconfirmedText } from './changes.ts';
 import { allowQuestion, decisionText, effectText, loginLink, networksCommand, networkTitle } from './networks.ts';
 import { stateOf, wantsSignIn } from './summary/state.ts';
-import { demoText, type State } from './summary/table.ts';
+import { demoText } from './summary/table.ts';
 import { describeTimed } from './timed.ts';
 import { describeTunnel } from './tunnel.ts';
 import { sourceWarning } from './updates.ts';

@@ -3,9 +3,9 @@ import type { Proof } from '../../api/schema/traffic/proof.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { modeTunnelsRequests } from '../client/labels.ts';
 import type { Command, Tone } from '../form.ts';
+import { timeOfDay } from '../format.ts';
 import { message, wordMessage } from '../message.ts';
 import { placeName } from '../places.ts';
-import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
 
 export interface ProofView {

@@ -2,8 +2,7 @@
 import type { Change } from '../../api/schema/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { actionCommand, type Command, type Row } from '../form.ts';
-import { formatDuration, pauseText } from '../format.ts';
-import { secondsUntil } from '../time-of-day.ts';
+import { formatDuration, pauseText, secondsUntil } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { changeText, isPause, type Span } from './changes.ts';
 import { stateOf } from './summary/state.ts';

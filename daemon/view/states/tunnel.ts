@@ -1,14 +1,13 @@
 // Pure: turns the state of the tunnel into what every client shows of it.
 import type { ConfigResponse, ConnectionState, Protocol, Blocked as Setup, Snapshot } from '../../api/schema.ts';
+import type { State } from '../../api/states.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { type Look, lookOf, modeName } from '../client/labels.ts';
-import { formatCount, formatElapsed } from '../format.ts';
+import { formatCount, formatElapsed, timeOfDay } from '../format.ts';
 import { worded } from '../message.ts';
-import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type LostRegistration, lostRegistration } from './causes/causes.ts';
 import { pauseLengths } from './changes.ts';
-import type { State } from './summary/table.ts';
 import { describeState, type StateWords } from './words.ts';
 
 export interface TunnelView extends StateWords {

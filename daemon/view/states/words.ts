@@ -1,17 +1,17 @@
 // Pure: the words and buttons of every state, from all that makes a state: the tunnel, a pause, a change on trial, the kill switch, the demo and how long it lasts. Every surface shows these.
 import type { Snapshot } from '../../api/schema.ts';
+import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { setupText } from '../client/labels.ts';
 import type { Command, Tone } from '../form.ts';
-import { formatLatency, formatLoss } from '../format.ts';
-import { timeOfDay } from '../time-of-day.ts';
+import { formatLatency, formatLoss, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type Cause, lostRegistration, phaseText, remedyOf } from './causes/causes.ts';
 import { explainedCause, findingWords } from './causes/diagnosis.ts';
 import { changeText, isPause } from './changes.ts';
 import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
 import { isOffline, stateIn } from './summary/state.ts';
-import { demoText, type State, stateIcon, stateName, stateTone, unavailableText } from './summary/table.ts';
+import { demoText, stateIcon, stateName, stateTone, unavailableText } from './summary/table.ts';
 
 interface Button {
   label: string;

@@ -65,7 +65,7 @@ function parseObject(value: Json): StatusReading | null {
   return reading(state, reason, reason?.code === 'NetworkDegraded' ? 'unstable' : null);
 }
 
-/** By the first word of the line `Network:`. JSON has the second one as `NetworkDegraded`, so that text may come to say so as well. */
+/** By the first word of the line `Network:`. JSON has the second one as `NetworkDegraded`, so text may use it later as well. */
 const NETWORKS = new Map<string, Status['network']>([
   ['healthy', 'healthy'],
   ['unstable', 'unstable'],

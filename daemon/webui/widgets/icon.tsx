@@ -9,7 +9,8 @@ import needsYou from '../../../data/icons/hicolor/scalable/status/org.culvert.Cu
 import paused from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-paused-symbolic.svg';
 import unable from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-unable-symbolic.svg';
 import unknown from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-unknown-symbolic.svg';
-import { STATES, type State, stateIcon } from '../../view/states/summary/table.ts';
+import { STATES, type State } from '../../api/states.ts';
+import { stateIcon } from '../../view/states/summary/table.ts';
 
 const ICONS: Record<State, readonly { d: string; opacity?: number }[]> = {
   connected,

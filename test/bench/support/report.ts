@@ -15,7 +15,7 @@ export function sized(usual: number, small: number): number {
   return ONCE ? small : usual;
 }
 
-/** Time in which what is measured comes to rest; a small run does not wait for that. */
+/** Time for the measured program to become idle; a small run does not wait for that. */
 export function rest(ms: number): Promise<void> {
   return new Promise(done => setTimeout(done, sized(ms, Math.min(ms, 300))));
 }

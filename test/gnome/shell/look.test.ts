@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { STATES } from '../../../daemon/view/states/summary/table.ts';
+import { STATES } from '../../../daemon/api/states.ts';
 import { english } from '../../../daemon/view/translator.ts';
 import { type Look, lookOf, type Properties } from '../../../gnome/shell/look.ts';
 

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { STATES } from '../../../daemon/view/states/summary/table.ts';
+import { STATES } from '../../../daemon/api/states.ts';
 import { missing } from '../../support/gnome/desktop.ts';
 import { temporary } from '../../support/temporary.ts';
 

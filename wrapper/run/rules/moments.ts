@@ -64,7 +64,7 @@ export function waitUntil(moment: Moment | undefined, now: number): number | und
 
 function ofNumber(value: number): Moment | undefined {
   if (value < FIRST_TIME) return elapsed(value * 1_000);
-  // nonsense, which whoever uses it limits
+  // nonsense, which its callers limit
   if (value >= LAST_MS) return elapsed(value * 1_000);
   return { until: 'time', at: value < FIRST_MS ? value * 1_000 : value };
 }

@@ -2,7 +2,7 @@
 import type { ClientState } from '../../client/client-state.ts';
 import type { RuleEditor } from '../../client/rule-editor.ts';
 import { actionCommand, type Form, type Row } from '../../form.ts';
-import { timeOfDay } from '../../time-of-day.ts';
+import { timeOfDay } from '../../format.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
 import { networkGroups } from './network-rules.ts';

@@ -1,8 +1,8 @@
 // Pure: sums the state up in one word for shells, bars and icons: what the tunnel does, and what a pause, the kill switch or a missing step makes of it.
 import type { KillSwitch, Snapshot } from '../../../api/schema.ts';
+import type { State } from '../../../api/states.ts';
 import { type ClientState, current } from '../../client/client-state.ts';
 import { isPause } from '../changes.ts';
-import type { State } from './table.ts';
 
 /** The parts of a snapshot that make the state. */
 export type Summed = Pick<Snapshot, 'status' | 'killSwitch' | 'changes'>;

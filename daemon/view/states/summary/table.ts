@@ -1,24 +1,7 @@
 // Holds the table of states: the name, sign, tone and icon of each. Its sentences and buttons are in states/words.ts.
+import type { State } from '../../../api/states.ts';
 import type { Tone } from '../../form.ts';
 import { fill, type Translator } from '../../translator.ts';
-
-/** Every state; the names are a promise to shells (org.culvert.Client1). More may come. */
-export const STATES = [
-  'connected',
-  'connecting',
-  'disconnecting',
-  'disconnected',
-  /** Off for a while. */
-  'paused',
-  /** Not connected, and the kill switch blocks all traffic. */
-  'blocked',
-  /** WARP tries to connect and can't. */
-  'unable',
-  /** Nothing works before the user has done something, such as signing in to a network. */
-  'needs-you',
-  'unknown',
-] as const;
-export type State = (typeof STATES)[number];
 
 interface Entry {
   /** A character of Windows Glyph List 4, which nearly every font has, for bars and terminals; the shapes are those of the icons. */

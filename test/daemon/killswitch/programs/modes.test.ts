@@ -86,7 +86,9 @@ test('a program that listens is reached by the tunnel', { skip }, async () => {
   await machine.tunnelDown();
 });
 
-test('without a device, a proxy of this machine is the only way out, whoever it belongs to', { skip }, async () => {
+test('without a device, a proxy of this machine is the only way out, no matter which user owns it', {
+  skip,
+}, async () => {
   const server = machine.start(LOCAL_PROXY, { uid: 0 });
   await line(server);
   const loop = await startLoop(machine.kept(...LOOP));

@@ -1,4 +1,4 @@
-// `kill -9` of each process that takes part in a sign-in, as root in network namespaces: the window closes, whoever is gone.
+// `kill -9` of each process that takes part in a sign-in, as root in network namespaces: the window closes, no matter which one is gone.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { Blocked, ConnectionState, type Snapshot, type Status } from '../../../../daemon/api/schema.ts';
+import { STATES, type State } from '../../../../daemon/api/states.ts';
 import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
 import type { Look } from '../../../../daemon/view/client/labels.ts';
 import { goTo } from '../../../../daemon/view/form.ts';
@@ -14,7 +15,7 @@ import {
   formatLoss,
 } from '../../../../daemon/view/format.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
-import { STATES, type State, stateIcon } from '../../../../daemon/view/states/summary/table.ts';
+import { stateIcon } from '../../../../daemon/view/states/summary/table.ts';
 import { configProblemText, describeTunnel as describe, durationText } from '../../../../daemon/view/states/tunnel.ts';
 import { figuresOf } from '../../../../daemon/view/states/words.ts';
 import { fill } from '../../../../daemon/view/translator.ts';

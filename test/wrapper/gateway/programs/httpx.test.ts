@@ -78,7 +78,7 @@ print(json.dumps([documents, types, parsed, sorted({answer.status_code for answe
   assert.ok(ofJob.every(call => call.startsWith('fc-canary-a ')));
 });
 
-test('an answer of Exa comes to httpx as it is made', { skip }, async t => {
+test('httpx gets an answer of Exa while it is written', { skip }, async t => {
   let go: () => void = () => {};
   const { port, calls } = await startProvider(t, (_key, req, res) => {
     if (req.url === '/go') {

@@ -6,7 +6,7 @@ import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
 import { readUsage } from '../../../../wrapper/manage/usage.ts';
 import { earliestAvailable, orderCandidates } from '../../../../wrapper/run/choose/candidates.ts';
 import type { Account, Capacity } from '../../../../wrapper/store/config.ts';
-import { forecast } from '../../../../wrapper/store/forecast.ts';
+import { forecast } from '../../../../wrapper/store/describe.ts';
 import { coolDown, parseState, recordRemaining } from '../../../../wrapper/store/state.ts';
 import { STRATEGIES, simulate } from '../../../bench/pool/strategies.ts';
 import { missing } from '../../../support/temporary.ts';

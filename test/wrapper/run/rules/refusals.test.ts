@@ -10,7 +10,7 @@ import { verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-err
 import { readMessages } from '../../../../wrapper/run/rules/mcp-messages.ts';
 import { noteText } from '../../../../wrapper/run/rules/notes.ts';
 import type { Verdict } from '../../../../wrapper/store/cooldown.ts';
-import { REFUSALS, REFUSED_AT, type RefusalCase } from '../../../support/wrapper/refusals.ts';
+import { REFUSALS, REFUSED_AT, type RefusalCase } from '../../../support/wrapper/refusals/refusals.ts';
 
 const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
 const { providers } = loadCatalog(shipped, '');

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectionState, type Snapshot } from '../../../../../daemon/api/schema.ts';
+import { STATES } from '../../../../../daemon/api/states.ts';
 import { stateOf } from '../../../../../daemon/view/states/summary/state.ts';
-import { STATES, stateIcon } from '../../../../../daemon/view/states/summary/table.ts';
+import { stateIcon } from '../../../../../daemon/view/states/summary/table.ts';
 import { describeTunnel } from '../../../../../daemon/view/states/tunnel.ts';
 import { change, KILL_SWITCH } from '../../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../../support/gnome/view/translator.ts';

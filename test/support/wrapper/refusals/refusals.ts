@@ -1,7 +1,7 @@
 // Refusals as providers write them, and what each means. Names of organizations, keys and requests are left out or replaced.
 import { readFileSync } from 'node:fs';
-import { MCP_REFUSALS } from './mcp-refusals.ts';
-import { OTHER_REFUSALS } from './other-refusals.ts';
+import { MCP_REFUSALS } from './mcp.ts';
+import { OTHER_REFUSALS } from './other.ts';
 
 /** A refusal, where it comes in, and what it means for the account. */
 export interface RefusalCase {
@@ -577,7 +577,7 @@ export const REFUSALS: readonly RefusalCase[] = [
   command(
     'aws/aws-durable-execution-sdk-js#429',
     'npm',
-    readFileSync(new URL('../../fixtures/refusals/npm-dead-token.txt', import.meta.url), 'utf8'),
+    readFileSync(new URL('../../../fixtures/refusals/npm-dead-token.txt', import.meta.url), 'utf8'),
     { means: 'auth', pause: H },
   ),
   command(
@@ -589,7 +589,7 @@ export const REFUSALS: readonly RefusalCase[] = [
   command(
     'openstreetmap/id-tagging-schema#2810',
     'netlify',
-    readFileSync(new URL('../../fixtures/refusals/netlify-credits.txt', import.meta.url), 'utf8'),
+    readFileSync(new URL('../../../fixtures/refusals/netlify-credits.txt', import.meta.url), 'utf8'),
     { means: 'other', words: /credits of this Netlify team are used up/ },
   ),
   command('netlify/cli#206', 'netlify', ' ›   Error: API Request rate limit surpassed for application', {

@@ -1,7 +1,7 @@
 // Times of day as people type them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { secondsUntil, timeOfDay } from '../../../daemon/view/time-of-day.ts';
+import { secondsUntil, timeOfDay } from '../../../daemon/view/format.ts';
 
 const now = new Date(2026, 0, 5, 17, 59, 30);
 for (const [text, seconds] of [
