@@ -12,7 +12,7 @@ import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 import { answering, end } from './support/process.ts';
 import { quiet } from './support/quiet.ts';
-import { median, report, rest, roundsOf, sized } from './support/report.ts';
+import { median, ONCE, report, rest, roundsOf, sized } from './support/report.ts';
 
 const rounds = roundsOf(15);
 const assets = join(prefix, 'share/culvert/webui');
@@ -214,9 +214,10 @@ async function scrolling(browser: Browser) {
       .observe({ type: 'long-animation-frame' });
     const box = document.querySelector('.virtual-list');
     box.scrollTop = 0;
-    let left = 300;
+    const steps = ${sized(300, 30)};
+    let left = steps;
     const step = () => {
-      box.scrollTop += box.scrollHeight / 300;
+      box.scrollTop += box.scrollHeight / steps;
       if (left--) requestAnimationFrame(step);
       else setTimeout(() => resolve(Math.max(0, ...frames)), 200);
     };
@@ -251,7 +252,7 @@ async function idleMemory() {
 }
 
 async function main() {
-  const browser = await launchBrowser(t as never, [], CHROMIUM);
+  const browser = await launchBrowser(t as never, [], ONCE ? undefined : CHROMIUM);
   const empty = addEmptyPage(); // before the daemon reads the names of the files
   const { address } = await startWeb(t as never);
   const parts = {

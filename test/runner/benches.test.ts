@@ -17,10 +17,10 @@ const NEEDS: Record<string, string | false> = { killswitch: missing, panel: miss
 const fileOf = (name: string) =>
   [`test/bench/${name}.ts`, `test/bench/${name}/${name}.ts`].find(file => existsSync(file))!;
 
-/** Far above what a small run takes on a busy machine; below the silence after which the runner ends this whole file. */
+/** The longest time without a figure, far above what one takes on a busy machine; below the silence after which the runner ends this file. */
 const LIMIT_MS = 240_000;
 
-/** Runs a benchmark to its end, or to that of the time it has: what it printed is then in the failure. */
+/** Runs a benchmark to its end, or until the limit: what it printed is then in the failure. */
 async function run(
   name: string,
   words: string[],
@@ -51,9 +51,12 @@ async function run(
 // several wait most of their time
 describe('a small run of the benchmark', { concurrency: 3, skip: !existsSync(prefix) && 'nothing is built' }, () => {
   for (const name of NAMES)
-    test(name, { skip: NEEDS[name] ?? false }, async () => {
+    test(name, { skip: NEEDS[name] ?? false }, async t => {
       const words = ['--import', 'tsx', fileOf(name)];
-      const printed = await run(name, words, { limit: AbortSignal.timeout(LIMIT_MS) });
+      const silence = new AbortController();
+      const timer = setTimeout(() => silence.abort(), LIMIT_MS);
+      t.after(() => clearTimeout(timer));
+      const printed = await run(name, words, { limit: silence.signal, heard: () => timer.refresh() });
       assert.match(printed, /^(· |skipped: )/m, 'it prints a figure');
     });
 });
