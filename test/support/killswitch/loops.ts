@@ -14,7 +14,7 @@ for line in sys.stdin:
     kind, address, port = line.split()
     six = ":" in address
     s = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM)
-    s.settimeout(1)
+    s.settimeout(5)
     try:
         s.connect((address, int(port)))
         s.send(b"x")
