@@ -11,6 +11,7 @@ import type { TrustReport } from '../../../daemon/api/schema/trust.ts';
 import type { FeatureContext } from '../../../daemon/controls.ts';
 import { createFeatures } from '../../../daemon/features.ts';
 import { paths } from '../../../daemon/system/paths.ts';
+import { createToolAccounts } from '../../../daemon/tool-accounts/tool-accounts.ts';
 import { TOOLS } from '../../../daemon/trust/judge-tools.ts';
 import { createTrustService } from '../../../daemon/trust/trust-service.ts';
 import { recordConnections, recorders, recordPrograms } from '../../support/acts.ts';
@@ -65,10 +66,14 @@ async function startFeatures(t: TestContext) {
   };
   const features = createFeatures(context, () => 0);
   const trust = createTrustService(context, async () => {}, { root: pc.root, owner: process.getuid!() });
+  // the catalog of an installed program is elsewhere
+  const accounts = createToolAccounts(context, { catalog: 'wrapper/catalog/providers.toml' });
   const { networks } = daemon.features;
-  Object.assign(daemon, { env, features: { ...features, networks, trust: async () => trust } });
+  const own = { networks, trust: async () => trust, toolAccounts: async () => accounts };
+  Object.assign(daemon, { env, features: { ...features, ...own } });
   t.after(async () => {
     trust.stop();
+    accounts.stop();
     await features.stop();
   });
   const ask = (line: string, body?: object) =>
@@ -179,6 +184,8 @@ test('no answer, event or report of a program shows a text of the user’s files
   if (FULL) await post('POST /api/doctor/bundle');
   for (const [line, endpoint] of GETS)
     for (const address of addressesOf(line, endpoint, 'localhost:9')) note(address, await read(socket, address));
+  for (const line of ['GET /api/accounts', 'GET /api/apps'])
+    assert.match(shown.find(([what]) => what === line)![1], /"planted"/i, `${line} reads what was planted`);
   for (const text of [...published, ...said, JSON.stringify(daemon.log.since(0, 500))]) note('event or log', text);
   assert.deepEqual(
     shown.filter(([, text]) => hasSecret(text)),

@@ -30,6 +30,11 @@ export const FILES = (host: string): Record<string, string> => ({
   '.bash_profile': `export A_TOKEN=${SECRET}`,
   '.zprofile': `export A_TOKEN=${SECRET}`,
   '.config/fish/config.fish': `set -gx A_TOKEN ${SECRET}`,
+  '.config/culvert-wrap/config.toml': `[[accounts]]\ncli = "firecrawl"\nname = "planted"\nenv = { FIRECRAWL_API_KEY = "command:get ${SECRET}" }\n# ${SECRET}`,
+  '.config/culvert-wrap/secrets/firecrawl.env': `planted/FIRECRAWL_API_KEY=${SECRET}`,
+  '.config/culvert-wrap/providers.toml': `[providers.firecrawl]\nbin = "firecrawl" # ${SECRET}`,
+  '.local/share/applications/mine.desktop': `[Desktop Entry]\nType=Application\nName=Planted\nExec=curl --user me:${SECRET} https://me:${SECRET}@${host}/\n# ${SECRET}`,
+  '.config/autostart/mine.desktop': `[Desktop Entry]\nType=Application\nName=Planted\nExec=curl --user me:${SECRET}`,
   ...Object.fromEntries(MCP_CLIENTS.map(file => [file, JSON.stringify({ mcpServers: { a: { env: { A: SECRET } } } })])),
 });
 
