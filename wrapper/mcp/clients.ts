@@ -23,7 +23,7 @@ const CLIENTS: readonly { client: string; file: string; places: readonly string[
   { client: 'project', file: '.mcp.json', places: ['mcpServers'] },
 ];
 
-/** A change of a command line, for people: what may be a key is left out, or in the file of a project replaced. */
+/** A change of a command line, for people: what may be a key is left out, and in the file of a project hidden. */
 interface CommandChange {
   before: Shown;
   after: Shown;
@@ -242,23 +242,23 @@ function changeCommand(
 }
 
 /**
- * An entry as it is, but for keys: the values of variables for a key, and arguments that are one. The entry's authors choose
- * its texts, so what such a value says elsewhere is shown.
+ * An entry as it is, but for keys: the values of variables for a key, and what looks like one wherever it is. The entry's
+ * authors choose its texts, so no more than that is hidden.
  */
 function withoutKeys(entry: Record<string, unknown>, { provider: { inject, http } }: Entry): Shown {
-  const text = structuredClone(entry);
+  const prefix = http?.key_prefix;
+  const key = prefix ? new RegExp(`(?<![\\w-])${prefix.replace(/\W/g, '\\$&')}[\\w-]{12,}`, 'g') : undefined;
+  const hide = (value: unknown): unknown => {
+    if (isText(value)) return key ? value.replace(key, prefix + HIDDEN) : value;
+    if (Array.isArray(value)) return value.map(hide);
+    return isRecord(value) ? hideIn(value) : value;
+  };
+  const hideIn = (record: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(record).map(([name, value]) => [name, hide(value)]));
+  const text = hideIn(entry);
   if (isRecord(text.env))
     for (const name of inject) if (isText(text.env[name]) && isKey(text.env[name])) text.env[name] = HIDDEN;
-  const prefix = http?.key_prefix;
-  if (prefix && Array.isArray(text.args))
-    text.args = text.args.map(word => (isText(word) ? hideKey(word, prefix) : word));
   return text;
-}
-
-/** An argument, or the value of an option, that is a key with this prefix. */
-function hideKey(word: string, prefix: string): string {
-  const value = word.slice(/^--[\w-]+=/.exec(word)?.[0].length ?? 0);
-  return value.startsWith(prefix) && /^[\w-]+$/.test(value) ? word.slice(0, -value.length) + HIDDEN : word;
 }
 
 /** Replaces keys in the variables of an entry. Only what was recorded for this very place is restored. */
