@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import type { LogEntry } from '../../daemon/api/schema.ts';
@@ -96,12 +97,29 @@ const awaitPaint = (selector: string) => `globalThis.painted = new Promise(resol
   look();
 })`;
 
-async function firstState(browser: Browser, address: string, empty: string) {
+/** Far above what a frame takes on a busy machine. */
+const PAINT_MS = 120_000;
+
+/** The time of the first frame that shows it, in ms. @throws Error that says what the page has instead */
+async function paintedIn(page: Page): Promise<number> {
+  const late = new AbortController();
+  const frame = page.evaluate<number>('painted');
+  const none = delay(PAINT_MS, null, { signal: late.signal }).catch(() => null);
+  const time = await Promise.race([frame, none]);
+  late.abort();
+  if (time !== null) return time;
+  frame.catch(() => {}); // the page is about to be closed
+  const shown = page.evaluate('[document.visibilityState, document.readyState, document.documentElement.outerHTML]');
+  throw new Error(`${page.url()} draws no frame with it: ${await Promise.race([shown, delay(5_000, 'no answer')])}`);
+}
+
+async function firstState(browser: Browser, empty: string) {
+  const { address } = await startWeb(t as never);
   const timed = (path: string, selector: string) =>
     inTab(browser, async page => {
       await page.addInitScript(awaitPaint(selector));
       await page.goto(address + path);
-      return page.evaluate<number>('painted');
+      return paintedIn(page);
     });
   await timed(empty, 'title');
   await timed('', 'main .state');
@@ -254,10 +272,9 @@ async function idleMemory() {
 async function main() {
   const browser = await launchBrowser(t as never, [], ONCE ? undefined : CHROMIUM);
   const empty = addEmptyPage(); // before the daemon reads the names of the files
-  const { address } = await startWeb(t as never);
   const parts = {
     firstLoad: () => firstLoad(browser),
-    firstState: () => firstState(browser, address, empty),
+    firstState: () => firstState(browser, empty),
     eventToDom: () => eventToDom(browser),
     memory: () => memory(browser),
     scrolling: () => scrolling(browser),
