@@ -37,8 +37,6 @@ export interface Invocation {
   command: string;
   /** Runs as it is, without an account. */
   passthrough: boolean;
-  /** The user gave a credential on the command line: runs as it is, once. */
-  ownCredential: boolean;
   /** Not repeated, or not once a job exists. */
   once: boolean;
   /** Failures after which a job may exist whose id was not printed: not repeated after these. */

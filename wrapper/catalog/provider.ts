@@ -112,11 +112,17 @@ export type McpServer = z.infer<typeof McpServer>;
 const address = z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without a path'));
 
 /**
+ * An option by which the user chooses: `--api-url`; `-c base_url`, whose value begins with `base_url=` (`-c providers.*`: with any key
+ * from there on); `--settings {env.BASE_URL}`, whose value is JSON or a file of JSON with a value at this path.
+ */
+const Option = z.string().check(z.regex(/^-\S+(?: (?:\{[^\s{}]+\}|[^\s{}]+))?$/, 'an option, or an option and a key'));
+
+/**
  * Ways, besides `inject`, `credentials` and `own_credential`, to choose as whom a command runs: a profile, a directory with a login.
  */
 const OwnChoice = z.strictObject({
   env: z._default(z.array(variable), []),
-  options: z._default(z.array(z.string()), []),
+  options: z._default(z.array(Option), []),
   /** By variable, the value that chooses nothing, because it is the CLI's own default; `~/` is the home directory. */
   unless: z._default(z.record(variable, z.string()), {}),
 });
@@ -129,10 +135,7 @@ const Hosts = z.strictObject({
    */
   names: z._default(z.array(z.string()), []),
   env: z._default(z.array(variable), []),
-  /** `-c base_url` is the option `-c` with a value that begins with `base_url=`. */
-  options: z._default(z.array(z.string()), []),
-  /** Why there is no way to name another host. */
-  fixed: z.optional(z.string()),
+  options: z._default(z.array(Option), []),
 });
 
 export type Hosts = z.infer<typeof Hosts>;
@@ -317,7 +320,8 @@ export const Provider = z.strictObject({
     ),
     [],
   ),
-  own_credential: z._default(z.array(z.string()), []),
+  /** Options that give a credential. No account can replace one, because it counts before the environment. */
+  own_credential: z._default(z.array(Option), []),
   /** Options before the subcommand that take a value. */
   value_options: z._default(z.array(z.string()), []),
   /** Arguments that make the CLI read stdin. */

@@ -3,7 +3,7 @@
 import type { Rule } from '../catalog/provider.ts';
 import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/store/address.ts';
-import { ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
+import { namesIn, ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
 import { type Chosen, chooseAccount } from '../run/accounts/select-account.ts';
 import { type Candidate, type Choice, isBound, orderCandidates, staysInPlace } from '../run/choose/candidates.ts';
 import { costOf, isAvailable } from '../run/choose/capacity.ts';
@@ -92,19 +92,19 @@ export async function explain(
 /** As a run does: what needs no account is not refused for the name of one. */
 async function chosenFor(plan: Plan, invocation: Invocation, state: CliState, context: Context): Promise<Chosen> {
   const choice: Choice = { by: 'default' };
-  if (invocation.passthrough || invocation.ownCredential) return { choice };
+  if (invocation.passthrough) return { choice };
   return chooseAccount(plan, invocation, state, context);
 }
 
 /** Whose account counts, where the user chose without culvert-wrap. */
 function rulingIn(
   plan: Plan,
-  { args, passthrough, ownCredential }: Invocation,
+  { args, passthrough }: Invocation,
   choice: Choice,
-  { env }: Pick<Context, 'env'>,
+  { env, cwd }: Pick<Context, 'env' | 'cwd'>,
 ): (Omit<Ruling, 'line'> & { how: string }) | undefined {
-  if (passthrough || ownCredential || !plan.accounts.some(({ enabled }) => enabled)) return undefined;
-  const own = ownChoice(plan, args, env);
+  if (passthrough || !plan.accounts.some(({ enabled }) => enabled)) return undefined;
+  const own = ownChoice(plan, args, env, cwd);
   if (!own) return undefined;
   try {
     const { line, ...ruling } = ruleOn(own, choice, plan);
@@ -112,7 +112,7 @@ function rulingIn(
   } catch (error) {
     if (!(error instanceof WrapError)) throw error;
     const how = `nothing runs: ${error.message.slice(plan.cli.length + 2)}`;
-    return { runs: 'original', why: 'other-host', choice: own.hosts.join(', '), how };
+    return { runs: 'original', why: own.fixed?.why ?? 'own-choice', choice: namesIn(own), how };
   }
 }
 
@@ -126,7 +126,6 @@ function describeRun(plan: Plan, invocation: Invocation, candidates: readonly Ca
   const { provider, capacity } = plan;
   if (candidates.length === 0) return 'no account: the original runs unchanged';
   if (invocation.passthrough) return 'passthrough: the original runs as it is, without an account';
-  if (invocation.ownCredential) return 'a credential is given on the command line: the original runs as it is, once';
   if (!plan.pool && capacity.policy !== 'execute' && !isAvailable(candidates))
     return `nothing is left: ${capacity.policy}`;
   if (staysInPlace(plan)) return 'with one account only: another account is another set of things';

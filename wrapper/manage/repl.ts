@@ -122,8 +122,7 @@ async function runLine(words: string[], plan: Plan, original: string, context: C
       await runAuth(plan.cli, words.slice(1), context);
       // The end of the prompt is a success, however its lines ended.
       process.exitCode = undefined;
-    } else if (invocation.passthrough || invocation.ownCredential)
-      noteInterrupt(context, await passThrough(original, words, context, plan));
+    } else if (invocation.passthrough) noteInterrupt(context, await passThrough(original, words, context, plan));
     else {
       noteInterrupt(context, await runWithAccount(invocation, plan, original, context));
     }

@@ -6,14 +6,7 @@ import { isCommandIn } from './rules/classify.ts';
 
 type Rules = Pick<
   Provider,
-  | 'passthrough'
-  | 'own_credential'
-  | 'once'
-  | 'silent_jobs'
-  | 'value_options'
-  | 'stdin_args'
-  | 'stdin_commands'
-  | 'machine_args'
+  'passthrough' | 'once' | 'silent_jobs' | 'value_options' | 'stdin_args' | 'stdin_commands' | 'machine_args'
 >;
 
 /** Parses the arguments of a command. Nothing after `--` is taken for an option. */
@@ -38,7 +31,6 @@ export function readInvocation(args: readonly string[], provider: Rules): Invoca
         ? own.some(arg => arg === name || arg.startsWith(`${name}=`))
         : isCommandIn(command, [name]);
     }),
-    ownCredential: provider.own_credential.some(given),
     once: isCommandIn(command, provider.once),
     silentJob: provider.silent_jobs
       .filter(
@@ -59,7 +51,6 @@ export function invocationOfRequest(command: string): Invocation {
     args: [],
     command,
     passthrough: false,
-    ownCredential: false,
     once: false,
     silentJob: [],
     readsStdin: false,

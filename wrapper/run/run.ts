@@ -13,6 +13,9 @@ import { loadPlan } from './load-plan.ts';
 import { passThrough } from './pass-through.ts';
 import { isCommandIn } from './rules/classify.ts';
 
+/** Codes of errors for what the user asked for and can't have. */
+const REFUSALS = ['unknown-account', 'directory-broken', 'other-host', 'own-credential'];
+
 /** A shimmed command on its way to the original. */
 interface Command {
   cli: string;
@@ -50,7 +53,7 @@ export async function runShimmed(
   try {
     return await runPlan(plan, command);
   } catch (error) {
-    if (error instanceof WrapError && ['unknown-account', 'directory-broken', 'other-host'].includes(error.code))
+    if (error instanceof WrapError && REFUSALS.includes(error.code))
       audit(command, { outcome: 'refused', why: error.code }, plan);
     throw error;
   }
@@ -61,10 +64,6 @@ async function runPlan(plan: Plan, command: Command): Promise<End> {
   const invocation = readInvocation(args, plan.provider);
   const usable = plan.accounts.some(account => account.enabled);
   if (invocation.passthrough) return runPassthrough(plan, command, usable);
-  if (invocation.ownCredential) {
-    if (usable) say(`${plan.cli}: a credential is given, so the command runs as it is, without an account`);
-    return runOriginal(command, 'own-credential', plan);
-  }
   const ruling = await rulingFor(plan, invocation, context);
   if (ruling) say(ruling.line);
   if (ruling?.runs === 'original') return runOriginal(command, ruling.why, plan, ruling.choice);

@@ -108,7 +108,6 @@ function loadCatalogRules(toml: string) {
 test('a command line is read as the CLI reads it', () => {
   const rules = {
     passthrough: ['login', '--help', 'r2 bucket'],
-    own_credential: ['-k', '--key'],
     once: ['crawl'],
     value_options: ['--url'],
     stdin_args: ['-'],
@@ -122,7 +121,6 @@ test('a command line is read as the CLI reads it', () => {
   };
   const plain = {
     passthrough: false,
-    ownCredential: false,
     once: false,
     readsStdin: false,
     silentJob: [],
@@ -139,7 +137,6 @@ test('a command line is read as the CLI reads it', () => {
   assert.deepEqual(read('crawl', '--wait', '--progress').silentJob, []);
   assert.equal(read('put', 'x').readsStdin, true);
   assert.deepEqual(read('search', '--', '--help', '-k'), { ...plain, command: 'search' });
-  assert.deepEqual(read('search', '-kABC'), { ...plain, command: 'search', ownCredential: true });
   assert.deepEqual(read('r2', 'bucket', 'list'), { ...plain, command: 'r2 bucket list', passthrough: true });
   assert.deepEqual(read('search', '-'), { ...plain, command: 'search', readsStdin: true });
 });

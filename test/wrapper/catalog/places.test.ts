@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
-import { readInvocation } from '../../../wrapper/run/invocation.ts';
+import { isOption, readInvocation } from '../../../wrapper/run/invocation.ts';
 import { classify } from '../../../wrapper/run/rules/classify.ts';
 import { missing } from '../../support/temporary.ts';
 import { sample, third } from '../../support/thoroughness.ts';
@@ -44,7 +44,8 @@ function failuresOf(cli: string): { name: string; recording: Recording }[] {
     const recording = JSON.parse(line) as Recording;
     const { tty, argv, stdout, stderr } = recording;
     const invocation = readInvocation(argv.slice(1), provider);
-    if (tty || invocation.ownCredential || invocation.passthrough) continue;
+    const isOwn = provider.own_credential.some(option => argv.some(arg => isOption(arg, option)));
+    if (tty || isOwn || invocation.passthrough) continue;
     const verdict = classify({ ...recording, signal: null, command: invocation.command }, provider.rules);
     if (verdict.kind !== 'retry') continue;
     const name = `${invocation.command.split(' ')[0]} ${verdict.class} in ${stderr.trim() === '' ? 'stdout' : 'stderr'}${stdout.trim() === '' ? '' : ' with stdout'}`;

@@ -1,5 +1,6 @@
 // Implements `catalog new` and `catalog learn`: write an entry, and propose the rule that recognizes a failure.
 import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import { parse } from 'smol-toml';
 import { type Catalog, loadCatalog } from '../../catalog/catalog.ts';
@@ -7,14 +8,15 @@ import { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { type Failure, proposeRule } from '../../manage/propose-rule.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';
-import { isOption, readInvocation } from '../../run/invocation.ts';
+import { valuesOf } from '../../run/accounts/own-choice.ts';
+import { readInvocation } from '../../run/invocation.ts';
 import { classify } from '../../run/rules/classify.ts';
 import { readConfig } from '../../store/config.ts';
 import { findOnPath, readInstalls } from '../../store/installs.ts';
 import { resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { explainIssues } from '../../system/explain-issues.ts';
-import { readText, withLock, writeLinked } from '../../system/files.ts';
+import { expandHome, readText, withLock, writeLinked } from '../../system/files.ts';
 import { storedCredential } from '../accounts/import-stored.ts';
 import { emit } from '../print.ts';
 import { ask } from '../prompt.ts';
@@ -171,7 +173,7 @@ const SECRET_NAME = /(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT)(?:
 async function secretsFor(
   cli: string,
   { args, catalog }: { args: readonly string[]; catalog: Catalog },
-  { paths, env }: Context,
+  { paths, env, cwd }: Context,
 ): Promise<string[]> {
   const caller = callerEnvironment(env);
   const provider = Object.hasOwn(catalog.providers, cli) ? catalog.providers[cli] : undefined;
@@ -182,10 +184,7 @@ async function secretsFor(
     .filter(([name, value]) => variables.has(name) || (SECRET_NAME.test(name) && !value?.startsWith('/')))
     .map(([, value]) => value ?? '');
   const given = (provider?.own_credential ?? []).flatMap(option =>
-    args.flatMap((arg, at) => {
-      if (arg === option) return [args[at + 1] ?? ''];
-      return isOption(arg, option) ? [arg.slice(option.length).replace(/^=/, '')] : [];
-    }),
+    valuesOf(option, args, file => resolve(cwd, expandHome(file, env))),
   );
   const accounts = readConfig(paths.config).accounts.filter(account => account.cli === cli);
   const resolved = await Promise.all(accounts.map(account => resolveAccount(account, caller, SOURCE_TIMEOUT_MS)));

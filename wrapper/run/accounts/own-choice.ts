@@ -1,46 +1,68 @@
 // Finds what the user chose without culvert-wrap (an exported credential, a profile, another host), and says whether that or an account
 // counts. Shared by a run, `explain` and `doctor`, so that they can't disagree.
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Hosts, Provider } from '../../catalog/provider.ts';
 import { innermostRun } from '../../store/active-runs.ts';
 import type { Plan } from '../../store/plan.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
-import { expandHome } from '../../system/files.ts';
+import { expandHome, readText } from '../../system/files.ts';
 import type { Choice } from '../choose/candidates.ts';
 import { spelled } from '../invocation.ts';
+import { at, parseJson } from '../rules/classify.ts';
 
 /** Names of variables and options by which the user chose. */
 export interface OwnChoice {
-  /** Those that choose an account, a profile or a directory. */
+  /** Those that are a credential, or choose an account, a profile or a directory. */
   accounts: string[];
   /** Those that name a host to which no account's credential may go. */
   hosts: string[];
-  /** The first of `hosts` that is an option: it can't be left out of the command. */
-  hostOption?: string;
+  /** The first option that no account can replace: it can't be left out of the command, and counts before the environment. */
+  fixed?: { option: string; why: 'other-host' | 'own-credential' };
 }
 
 type Known = Pick<Plan, 'cli' | 'accounts' | 'prefer'> & {
-  provider: Pick<Provider, 'inject' | 'credentials' | 'choice' | 'hosts'>;
+  provider: Pick<Provider, 'inject' | 'credentials' | 'own_credential' | 'choice' | 'hosts'>;
 };
 
 /**
  * Choice of the user for a command, or `undefined`. Values that an outer run has set are no choice.
  * @param args of the command; nothing after `--` is taken for an option
  * @param env the caller's
+ * @param cwd directory of files that options name
  */
-export function ownChoice(plan: Known, args: readonly string[], env: NodeJS.ProcessEnv): OwnChoice | undefined {
-  const { choice, hosts } = plan.provider;
+export function ownChoice(
+  plan: Known,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  cwd = process.cwd(),
+): OwnChoice | undefined {
+  const { choice, hosts, own_credential } = plan.provider;
   const end = args.indexOf('--');
   const own = end < 0 ? args : args.slice(0, end);
   const isSet = innermostRun(env, plan.cli) ? () => false : (name: string) => isChosen(name, plan, env);
   const variables = choosingVariables(plan);
+  const valuesFor = (option: string) => valuesOf(option, own, file => resolve(cwd, expandHome(file, env)));
+  const isGiven = (option: string) => valuesFor(option).length > 0;
   const elsewhere = variables.hosts.filter(name => isSet(name) && isOtherHost(env[name]!, hosts));
-  const options = hosts.options.filter(option => valuesOf(option, own).some(value => isOtherHost(value, hosts)));
-  const accounts = [
-    ...variables.accounts.filter(isSet),
-    ...choice.options.filter(option => valuesOf(option, own).length > 0),
-  ];
-  if (accounts.length + elsewhere.length + options.length === 0) return undefined;
-  return { accounts, hosts: [...options, ...elsewhere], ...(options[0] !== undefined && { hostOption: options[0] }) };
+  const hostOptions = hosts.options.filter(option => valuesFor(option).some(value => isOtherHost(value, hosts)));
+  const credentials = own_credential.filter(isGiven);
+  const named = {
+    hosts: [...hostOptions.map(nameOf), ...elsewhere],
+    accounts: [
+      ...credentials.map(nameOf),
+      ...variables.accounts.filter(isSet),
+      ...choice.options.filter(isGiven).map(nameOf),
+    ],
+  };
+  if (named.accounts.length + named.hosts.length === 0) return undefined;
+  const [host] = hostOptions;
+  const [credential] = credentials;
+  if (host !== undefined) return { ...named, fixed: { option: nameOf(host), why: 'other-host' } };
+  return {
+    ...named,
+    ...(credential !== undefined && { fixed: { option: nameOf(credential), why: 'own-credential' } }),
+  };
 }
 
 /**
@@ -70,8 +92,11 @@ function isChosen(name: string, { provider }: Known, env: NodeJS.ProcessEnv): bo
   return usual === undefined || value !== expandHome(usual, env);
 }
 
-/** Values of an option: of `-x v`, `-x=v`, `-xv`, and with a key of `-x key=v`. One that stands last has an empty value. */
-function valuesOf(option: string, args: readonly string[]): string[] {
+/**
+ * Values of an option (see `Option` in the catalog): of `-x v`, `-x=v` and `-xv`, or of a key in these. One that stands last has an empty value.
+ * @param pathOf makes the path of a file absolute
+ */
+export function valuesOf(option: string, args: readonly string[], pathOf: (file: string) => string): string[] {
   const [name, key] = spelled(option).split(' ') as [string, string | undefined];
   const isShort = name.length === 2 && name[1] !== '-';
   const values = args.map(spelled).flatMap((arg, index) => {
@@ -80,7 +105,40 @@ function valuesOf(option: string, args: readonly string[]): string[] {
     return isShort && arg.startsWith(name) ? [arg.slice(2)] : [];
   });
   if (key === undefined) return values;
-  return values.filter(value => value.startsWith(`${key}=`)).map(value => value.slice(key.length + 1));
+  if (key.startsWith('{')) return values.flatMap(value => valueInJson(value, key.slice(1, -1), pathOf));
+  return values.flatMap(value => {
+    const [, before = '', behind = ''] = /^([^=]*)=(.*)$/s.exec(value) ?? [];
+    const given = before.trim();
+    const isIt = key.endsWith('.*') ? `${given}.`.startsWith(key.slice(0, -1)) : given === key;
+    return isIt ? [behind] : [];
+  });
+}
+
+/** The value at a path in JSON, or in a file of JSON. What can't be read here may say anything, and has an empty value. */
+function valueInJson(text: string, path: string, pathOf: (file: string) => string): string[] {
+  const isFile = !text.trim().startsWith('{');
+  const file = pathOf(text);
+  const stat = isFile ? statSync(file, { throwIfNoEntry: false }) : undefined;
+  if (isFile && !stat) return [];
+  // what is read from a pipe is gone for the CLI
+  if (stat && !stat.isFile()) return [''];
+  const document = parseJson(isFile ? textOf(file) : text);
+  if (document === undefined) return [''];
+  const value = at(document, path);
+  return value === undefined || value === null ? [] : [String(value)];
+}
+
+function textOf(file: string): string {
+  try {
+    return readText(file) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** An option in words: `--settings env.X` for `--settings {env.X}`. */
+function nameOf(option: string): string {
+  return option.replace(/[{}]/g, '');
 }
 
 /**
@@ -105,7 +163,7 @@ export function isOtherHost(value: string, { names }: Pick<Hosts, 'names'>): boo
 export interface Ruling {
   /** The original runs as the user wrote it, or the accounts count. */
   runs: 'original' | 'accounts';
-  why: 'own-choice' | 'other-host';
+  why: 'own-choice' | 'own-credential' | 'other-host';
   /** Names of the variables and options. */
   choice: string;
   line: string;
@@ -114,33 +172,48 @@ export interface Ruling {
 /**
  * Decides between the user's own choice and the accounts.
  * @param choice the account that comes first
- * @throws WrapError `other-host` where an account is named, and an option names a host that it is not for
+ * @throws WrapError `other-host` or `own-credential` where an account is named, and an option names a host that it is not for, or gives
+ *   a credential
  */
 export function ruleOn(own: OwnChoice, choice: Choice, { cli, prefer, provider }: Known): Ruling {
-  const isNamed = choice.by !== 'default';
-  const names = [...own.hosts, ...own.accounts].join(', ');
-  const isHost = own.hosts.length > 0;
-  if (isNamed && own.hostOption !== undefined) {
-    const what = `${own.hostOption} may lead to another host than ${provider.hosts.names[0]}, and the account "${choice.name}" is named`;
-    throw new WrapError('other-host', EXIT.unavailable, `${cli}: ${what}, whose credential must not go there`, {
-      hint: 'leave one of them out; CULVERT_WRAP_BYPASS=1 runs the command as it is',
-    });
-  }
-  const why = isHost ? 'other-host' : 'own-choice';
-  if (isNamed) {
+  const { fixed } = own;
+  const names = namesIn(own);
+  const host = provider.hosts.names[0];
+  if (choice.by !== 'default') {
+    if (fixed) throw refusal(`${cli}: ${fixed.option}`, fixed.why, choice, host);
     const line = `${cli}: ${names} is not used, because the account "${choice.name}" is named`;
-    return { runs: 'accounts', why, choice: names, line };
+    return { runs: 'accounts', why: own.hosts.length > 0 ? 'other-host' : 'own-choice', choice: names, line };
   }
-  if (isHost) {
-    const line = `${cli}: ${names} may lead to another host than ${provider.hosts.names[0]}, so the command runs as it is, without an account`;
-    return { runs: 'original', why, choice: names, line };
+  const asItIs = 'so the command runs as it is, without an account';
+  if (own.hosts.length > 0) {
+    const line = `${cli}: ${names} may lead to another host than ${host}, ${asItIs}`;
+    return { runs: 'original', why: 'other-host', choice: names, line };
   }
-  if (prefer === 'own') {
-    const line = `${cli}: ${names} is given, so the command runs as it is, without an account`;
-    return { runs: 'original', why, choice: names, line };
+  const why = fixed?.why ?? 'own-choice';
+  if (fixed || prefer === 'own') {
+    return { runs: 'original', why, choice: names, line: `${cli}: ${names} is given, ${asItIs}` };
   }
   return { runs: 'accounts', why, choice: names, line: notUsed(cli, names) };
 }
+
+/** All variables and options of a choice, in words. */
+export function namesIn({ hosts, accounts }: OwnChoice): string {
+  return [...hosts, ...accounts].join(', ');
+}
+
+/** The error for an option and an account that can't both count. */
+function refusal(option: string, why: 'other-host' | 'own-credential', choice: Named, host = ''): WrapError {
+  const account = `the account "${choice.name}" ${choice.by === 'job' ? 'created the job' : 'is named'}`;
+  const what =
+    why === 'other-host'
+      ? `${option} may lead to another host than ${host}, and ${account}, whose credential must not go there`
+      : `${option} gives a credential, and ${account}`;
+  return new WrapError(why, EXIT.unavailable, what, {
+    hint: 'leave one of them out; CULVERT_WRAP_BYPASS=1 runs the command as it is',
+  });
+}
+
+type Named = Exclude<Choice, { by: 'default' }>;
 
 /** The line for what does not count. */
 export function notUsed(cli: string, names: string): string {

@@ -70,7 +70,7 @@ export async function rulingFor(
   context: Place,
 ): Promise<Ruling | undefined> {
   if (!plan.accounts.some(({ enabled }) => enabled)) return undefined;
-  const own = ownChoice(plan, invocation.args, context.env);
+  const own = ownChoice(plan, invocation.args, context.env, context.cwd);
   if (!own) return undefined;
   const { choice } = await chooseAccount(plan, invocation, readState(context.paths, plan.cli), context);
   return ruleOn(own, choice, plan);

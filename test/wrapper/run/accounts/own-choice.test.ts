@@ -29,13 +29,31 @@ function waysOf(cli: string, provider: Provider) {
   const { accounts, hosts } = choosingVariables(known(cli, provider));
   const words = (option: string, value: string) => {
     const [name, key] = option.split(' ');
-    return [name!, key === undefined ? value : `${key}="${value}"`];
+    if (key === undefined) return [name!, value];
+    if (!key.startsWith('{')) return [name!, `${key.replace('*', 'x')}="${value}"`];
+    const path = key.slice(1, -1).split('.');
+    return [name!, JSON.stringify(path.reduceRight<unknown>((inner, each) => ({ [each]: inner }), value))];
   };
+  const option = (name: string, value: string, isHost: boolean, isFixed = isHost) => ({
+    name: name.replace(/[{}]/g, ''),
+    env: {} as Record<string, string>,
+    args: words(name, value),
+    isHost,
+    isFixed,
+  });
+  const variable = (name: string, value: string, isHost: boolean) => ({
+    name,
+    env: { [name]: value } as Record<string, string>,
+    args: [] as string[],
+    isHost,
+    isFixed: false,
+  });
   return [
-    ...accounts.map(name => ({ name, env: { [name]: 'mine' }, args: [] as string[], isHost: false })),
-    ...provider.choice.options.map(name => ({ name, env: {}, args: words(name, 'mine'), isHost: false })),
-    ...hosts.map(name => ({ name, env: { [name]: ELSEWHERE }, args: [] as string[], isHost: true })),
-    ...provider.hosts.options.map(name => ({ name, env: {}, args: words(name, ELSEWHERE), isHost: true })),
+    ...accounts.map(name => variable(name, 'mine', false)),
+    ...provider.choice.options.map(name => option(name, 'mine', false)),
+    ...provider.own_credential.map(name => option(name, 'mine', false, true)),
+    ...hosts.map(name => variable(name, ELSEWHERE, true)),
+    ...provider.hosts.options.map(name => option(name, ELSEWHERE, true)),
   ];
 }
 
@@ -44,10 +62,10 @@ test('every shipped entry says what an account is, to which hosts its credential
   for (const [cli, { hosts, http, usage, check, ...provider }] of Object.entries(providers)) {
     assert.ok(raw.providers[cli]!.account_is, `${cli}: account_is`);
     assert.ok(hosts.names.length > 0, `${cli}: hosts.names`);
-    const ways = hosts.env.length + hosts.options.length;
-    assert.ok(ways > 0 !== (hosts.fixed !== undefined), `${cli}: a variable or an option, or why there is none`);
+    assert.ok(hosts.env.length + hosts.options.length > 0, `${cli}: a variable or an option`);
     for (const option of hosts.options)
       assert.ok(provider.value_options.includes(option.split(' ')[0]!), `${cli}: ${option} takes a value`);
+    if (http?.base_variable) assert.ok(hosts.env.includes(http.base_variable), `${cli}: ${http.base_variable}`);
     const templates = [usage?.url, usage?.moment?.url, check?.url].filter(url => url !== undefined);
     for (const url of templates) {
       const [, variable] = /^\{(\w+):/.exec(url) ?? [];
@@ -62,18 +80,23 @@ test('every shipped entry says what an account is, to which hosts its credential
 test('each way to choose counts before the accounts of a place, is named where accounts are quotas, and gives way to a name', () => {
   for (const [cli, provider] of tools) {
     const plan = known(cli, provider);
-    for (const { name, env, args, isHost } of waysOf(cli, provider)) {
+    for (const { name, env, args, isHost, isFixed } of waysOf(cli, provider)) {
       const own = ownChoice(plan, ['list', ...args], env);
       assert.ok(own, `${cli} ${name}`);
       // programs with yargs take a name in this spelling as well
       const camel = args.map(arg => arg.replace(/(?<=^--[\w-]+)-(\w)/g, (_, letter: string) => letter.toUpperCase()));
       assert.deepEqual(ownChoice(plan, ['list', ...camel], env), own, `${cli} ${camel.join(' ')}`);
       const ruling = ruleOn(own, { by: 'default' }, plan);
-      assert.equal(ruling.runs, isHost || provider.account_is === 'place' ? 'original' : 'accounts', `${cli} ${name}`);
+      assert.equal(
+        ruling.runs,
+        isFixed || isHost || provider.account_is === 'place' ? 'original' : 'accounts',
+        `${cli} ${name}`,
+      );
       assert.ok(ruling.line.startsWith(`${cli}: ${name} `), ruling.line);
       assert.doesNotMatch(ruling.line, /mine|else\.example/);
       const named = () => ruleOn(own, { by: 'environment', name: 'a' }, plan);
-      if (isHost && args.length > 0) assert.throws(named, { code: 'other-host', exit: 69 }, `${cli} ${name}`);
+      const isRefused = { code: isHost ? 'other-host' : 'own-credential', exit: 69 };
+      if (isFixed) assert.throws(named, isRefused, `${cli} ${name}`);
       else assert.equal(named().runs, 'accounts', `${cli} ${name}`);
       // after `--` the words are another program's; a run around this one has set the variable
       assert.equal(ownChoice(plan, ['x', '--', ...args], {}), undefined, `${cli} ${name}`);
@@ -131,6 +154,45 @@ test('an address is of a host only if every program reads it so', () => {
   ])
     assert.equal(isOtherHost(other, hosts), true, other);
   assert.equal(isOtherHost(ELSEWHERE, { names: [] }), false, 'an entry without hosts');
+});
+
+test('settings of claude choose by their text, by a file, and by what can not be read beforehand', t => {
+  const plan = known('claude', providers.claude!);
+  const box = sandbox(t);
+  const chosenBy = (text: string) => ownChoice(plan, ['-p', 'x', '--settings', text], { HOME: box.home }, box.home);
+  const file = (name: string, text: string) => fs.writeFileSync(path.join(box.home, name), text);
+  file('other.json', JSON.stringify({ env: { ANTHROPIC_BASE_URL: ELSEWHERE } }));
+  file('own.json', JSON.stringify({ env: { ANTHROPIC_AUTH_TOKEN: 'mine' } }));
+  file('usual.json', JSON.stringify({ env: { ANTHROPIC_BASE_URL: 'https://api.anthropic.com' }, model: 'x' }));
+  file('odd.json', '// not JSON');
+  const host = '--settings env.ANTHROPIC_BASE_URL';
+  for (const name of ['other.json', '~/other.json', path.join(box.home, 'other.json')])
+    assert.deepEqual(chosenBy(name)?.hosts, [host], name);
+  assert.deepEqual(chosenBy('own.json')?.accounts, ['--settings env.ANTHROPIC_AUTH_TOKEN']);
+  for (const name of ['usual.json', 'missing.json', '{"permissions":{}}'])
+    assert.equal(chosenBy(name), undefined, name);
+  for (const unread of ['odd.json', '/dev/null', '{"env":'])
+    assert.equal(chosenBy(unread)?.fixed?.why, 'other-host', unread);
+});
+
+test('each way to select a provider of codex counts, but for the one that is built in', () => {
+  const plan = known('codex', providers.codex!);
+  for (const args of [
+    ['-c', 'model_provider=mine'],
+    ['-cmodel_provider="mine"'],
+    ['--config=model_provider = mine'],
+    ['-c', 'model_providers.x.base_url="https://else.example"'],
+    ['-c', 'model_providers={x={base_url="https://else.example"}}'],
+    ['--profile', 'work'],
+    ['-pwork'],
+  ])
+    assert.equal(ownChoice(plan, ['exec', ...args], {})?.fixed?.why, 'other-host', args.join(' '));
+  for (const args of [
+    ['-c', 'model_provider=openai'],
+    ['-c', 'model="gpt-5"'],
+    ['-c', 'model_providers_x=1'],
+  ])
+    assert.equal(ownChoice(plan, ['exec', ...args], {}), undefined, args.join(' '));
 });
 
 test('npm in a script of npm finds the usual path of its configuration, which is no choice', () => {
@@ -221,6 +283,34 @@ test('an option that names another host is refused for a named account, and runs
     (await box.wrap(['explain', 'firecrawl', ...args, '--json'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } })).stdout,
   );
   assert.match(report.how, /^nothing runs: --api-url/);
+});
+
+test('an option that gives a credential is refused for a named account, in words that name both, and counts otherwise', async t => {
+  for (const [cli, provider] of tools) {
+    const [option] = provider.own_credential;
+    const variable = provider.inject[0]!;
+    if (option === undefined || !/^\w+$/.test(variable)) continue;
+    const box = sandbox(t);
+    recorder(box, cli, [variable]);
+    box.accounts(cli, { a: 'key-a', b: 'key-b' }, variable);
+    const { args, name } = waysOf(cli, provider).find(({ isFixed, isHost }) => isFixed && !isHost)!;
+    const named = await box.run(provider.bin, ['items', ...args], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+    assert.deepEqual([named.exit, named.stdout], [69, ''], cli);
+    assert.match(named.stderr, new RegExp(`${name} gives a credential, and the account "b" is named`), cli);
+    assert.match(named.stderr, /leave one of them out/, cli);
+    const asItIs = await box.run(provider.bin, ['items', ...args]);
+    assert.ok(asItIs.stdout.endsWith(`[${variable}=]\n`), `${cli}: ${asItIs.stdout}`);
+    assert.match(asItIs.stderr, new RegExp(`^culvert-wrap: ${cli}: ${name} is given, [^\n]*\n$`), cli);
+    const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+    assert.deepEqual(
+      entries.slice(-2).map((each: { outcome: string; why: string }) => [each.outcome, each.why]),
+      [
+        ['refused', 'own-credential'],
+        ['original', 'own-credential'],
+      ],
+      cli,
+    );
+  }
 });
 
 test('one setting turns it round, for places and for quotas', async t => {
