@@ -26,6 +26,7 @@ import { Consumers, type Log } from './consumers.ts';
 import { forward } from './forward.ts';
 import { Ledger } from './ledger.ts';
 import { urlOf } from './port.ts';
+import { UUID } from './programs/variables.ts';
 import { Reach, type Route } from './upstream.ts';
 import { end, forwardUpgrade, isForWebsocket, withoutUpgrade } from './websocket.ts';
 
@@ -70,7 +71,7 @@ export function newPlaceholder({ key_prefix }: Pick<HttpProvider, 'key_prefix'>)
 /** Reports whether a value can be a placeholder only: keys have another form after the same prefix. */
 export function isPlaceholder(value: string, { key_prefix }: Pick<HttpProvider, 'key_prefix'>): boolean {
   const id = value.slice(key_prefix.length);
-  return key_prefix !== '' && value.startsWith(key_prefix) && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(id);
+  return key_prefix !== '' && value.startsWith(key_prefix) && UUID.test(id);
 }
 
 /** @throws WrapError `no-gateway` where the catalog has no `http` */

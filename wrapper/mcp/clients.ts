@@ -3,6 +3,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
+import { ownChoice } from '../run/accounts/own-choice.ts';
 import { NAME } from '../store/paths.ts';
 import { expandHome, readText, writeAtomic } from '../system/files.ts';
 import { isRecord, isText } from '../system/shape.ts';
@@ -230,6 +231,11 @@ function changeCommand(
   const named = started.slice(0, (packageAt(started, match.server.package) ?? 0) + 1);
   // a path in the file of a project may lead to a file of the project
   if (isShared && program !== undefined && named.some(word => isAbsolute(word))) return undefined;
+  const host = program === undefined ? undefined : otherHostIn(entry, started, match);
+  if (host !== undefined) {
+    table.leave(server, `its ${host}, so its key stays as well`);
+    return undefined;
+  }
   const original = isShared ? withoutKeys(entry, match) : undefined;
   const keys = moveKeys(server, isRecord(entry.env) ? entry.env : {}, match, table);
   const changed = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
@@ -239,6 +245,20 @@ function changeCommand(
   const name = match.server.package;
   if (original) return { before: original, after: withoutKeys(entry, match), tool: match.cli, keys };
   return { before: shown(before, name), after: shown(after, name), tool: match.cli, keys };
+}
+
+/** A clause about another host that an entry names, which no account's key is for. */
+function otherHostIn(
+  { env }: Record<string, unknown>,
+  started: readonly string[],
+  { cli, provider }: Entry,
+): string | undefined {
+  const variables = Object.entries(isRecord(env) ? env : {}).filter((each): each is [string, string] =>
+    isText(each[1]),
+  );
+  const known = { cli, provider, accounts: [], prefer: 'accounts' as const };
+  const [name] = ownChoice(known, started, Object.fromEntries(variables))?.hosts ?? [];
+  return name && `${name} may lead to another host than ${provider.hosts.names[0]}`;
 }
 
 /**

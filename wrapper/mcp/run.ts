@@ -3,11 +3,12 @@ import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context, End } from '../context.ts';
-import { chooseAccount } from '../run/accounts/select-account.ts';
+import { withoutGateway } from '../gateway/programs/variables.ts';
+import { chooseAccount, rulingFor } from '../run/accounts/select-account.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { passThrough } from '../run/pass-through.ts';
 import { Turn } from '../run/turn.ts';
-import { writeAudit } from '../store/audit.ts';
+import { type Why, writeAudit } from '../store/audit.ts';
 import type { Plan } from '../store/plan.ts';
 import { readState } from '../store/state.ts';
 import { preventCoreDumps } from '../system/core-dumps.ts';
@@ -21,15 +22,22 @@ import { McpProxy } from './proxy.ts';
 const FLUSH_MS = 5_000;
 
 /**
- * Runs a server until its client closes stdin. Without accounts it runs unchanged, unless one is named.
+ * Runs a server until its client closes stdin. Without accounts it runs unchanged, unless one is named; so it does where the client's
+ * user names another host.
  * @param command the server's command line
- * @throws WrapError `unknown-server`, `nothing-left`, and those of accounts and pool
+ * @throws WrapError `unknown-server`, `nothing-left`, and those of accounts, of `rulingFor` and of the pool
  */
 export async function runServer(command: readonly string[], { cli }: { cli?: string }, given: Context): Promise<End> {
-  const context = { ...given, env: withoutReferences(given.env) };
-  const entry = findEntry(command, cli, context);
-  const plan = await loadPlan(entry.cli, context);
+  const entry = findEntry(command, cli, given);
+  const plan = await loadPlan(entry.cli, given);
+  const context = { ...given, env: withoutGateway(plan, withoutReferences(given.env)) };
   const [program, ...args] = command;
+  const ruling = await rulingFor(plan, { args, command: '' }, context);
+  if (ruling) say(ruling.line);
+  if (ruling?.runs === 'original') {
+    reportOriginal(plan, ruling, context);
+    return passThrough(program!, args, context, plan);
+  }
   if (!plan.accounts.some(({ enabled }) => enabled)) {
     await reportNoAccount(plan, entry, context);
     return passThrough(program!, args, context, plan);
@@ -71,8 +79,17 @@ async function reportNoAccount(plan: Plan, { server }: Entry, context: Context):
   const { notice } = await chooseAccount(plan, { args: [], command: '' }, readState(context.paths, cli), context);
   if (notice) say(notice);
   say(`${cli} has no enabled account; running ${server.package} without one`);
-  const entry = { cli, command: 'mcp', account: null, outcome: 'original', why: 'no-account' } as const;
-  if (plan.audit) writeAudit(context.paths, [{ at: context.now(), ...entry }]);
+  reportOriginal(plan, { why: 'no-account' }, context);
+}
+
+/** Logs a server that runs without an account. */
+function reportOriginal(
+  { cli, audit }: Plan,
+  { why, choice }: { why: Why; choice?: string },
+  { paths, now }: Context,
+): void {
+  const entry = { cli, command: 'mcp', account: null, outcome: 'original', why, choice } as const;
+  if (audit) writeAudit(paths, [{ at: now(), ...entry }]);
 }
 
 type Accounts = Pick<Turn, 'answered' | 'refused' | 'take'>;

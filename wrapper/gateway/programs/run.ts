@@ -3,22 +3,35 @@ import { spawn } from 'node:child_process';
 import { basename } from 'node:path';
 import type { Context, End } from '../../context.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';
+import { isOtherHost } from '../../run/accounts/own-choice.ts';
+import { rulingFor } from '../../run/accounts/select-account.ts';
 import { loadPlan } from '../../run/load-plan.ts';
-import { cannotStart } from '../../run/pass-through.ts';
+import { cannotStart, passThrough } from '../../run/pass-through.ts';
+import { writeAudit } from '../../store/audit.ts';
 import type { Plan } from '../../store/plan.ts';
 import { readGateway } from '../../store/tokens.ts';
 import { preventCoreDumps } from '../../system/core-dumps.ts';
 import { say } from '../../system/errors.ts';
 import { httpOf, newPlaceholder, startGateway } from '../gateway.ts';
-import { variablesFor } from './variables.ts';
+import { variablesFor, withoutGateway } from './variables.ts';
 
 /**
- * Runs a program with a gateway of its own, which ends with it.
- * @throws WrapError `no-gateway`, `original-missing`, `original-unusable`
+ * Runs a program with a gateway of its own, which ends with it; as it is where the user names another host.
+ * @throws WrapError `no-gateway`, `original-missing`, `original-unusable`, and those of `rulingFor`
  */
-export async function runBehindGateway(cli: string, command: readonly string[], context: Context): Promise<End> {
-  const plan = await loadPlan(cli, context);
+export async function runBehindGateway(cli: string, command: readonly string[], given: Context): Promise<End> {
+  const plan = await loadPlan(cli, given);
   const http = httpOf(plan);
+  const context = { ...given, env: withoutGateway(plan, given.env) };
+  // whoever asks for a gateway wants accounts, and the options are those of another program
+  const ruling = await rulingFor({ ...plan, prefer: 'accounts' }, { args: [], command: '' }, context);
+  if (ruling) say(ruling.line);
+  if (ruling?.runs === 'original') {
+    const { why, choice } = ruling;
+    const entry = { cli, command: 'serve', account: null, outcome: 'original', why, choice } as const;
+    if (plan.audit) writeAudit(context.paths, [{ at: context.now(), ...entry }]);
+    return passThrough(command[0]!, command.slice(1), context, plan);
+  }
   const usable = reportNoAccount(plan);
   const placeholder = newPlaceholder(http);
   const name = `serve -- ${basename(command[0]!)}`;
@@ -68,6 +81,7 @@ export function environmentBehind(
   const env = callerEnvironment(context.env);
   const ofAccounts = accounts.flatMap(account => Object.entries(account.env).flatMap(variablesOf));
   for (const name of [...provider.inject, ...provider.credentials, ...ofAccounts]) delete env[name];
+  for (const name of provider.hosts.env) if (env[name] && isOtherHost(env[name], provider.hosts)) delete env[name];
   return Object.assign(env, variablesFor(httpOf(plan), gateway, env));
 }
 

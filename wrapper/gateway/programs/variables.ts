@@ -1,5 +1,9 @@
 // Says with which variables a program uses a gateway.
 import type { HttpProvider } from '../../catalog/provider.ts';
+import type { Plan } from '../../store/plan.ts';
+
+/** The form of a placeholder, after the prefix of the provider's keys. */
+export const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /**
  * Variables for a program: the address, and the placeholder in place of a key.
@@ -14,6 +18,17 @@ export function variablesFor(
   const env: Record<string, string> = { [key_variable]: placeholder, NO_PROXY: direct, no_proxy: direct };
   if (base_variable) env[base_variable] = `${url}${base_path}`;
   return env;
+}
+
+/** An environment without a gateway's address and placeholder, which the user has not chosen: a program around this one has set them. */
+export function withoutGateway(
+  { provider: { http } }: Pick<Plan, 'provider'>,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  if (!http?.base_variable) return env;
+  const { [http.base_variable]: base, [http.key_variable]: key, ...others } = env;
+  const id = key?.startsWith(http.key_prefix) ? key.slice(http.key_prefix.length) : '';
+  return base?.startsWith('http://127.0.0.1:') && UUID.test(id) ? others : env;
 }
 
 /** Programs send requests for this machine to a proxy as well, unless it is named here. */
