@@ -15,7 +15,12 @@ export const Rule = z.strictObject({
   class: z.enum(['quota', 'rate', 'auth', 'usage', 'other']),
   /** The text says too little: `usage` or `check` is asked what the refusal means. */
   check: z.optional(z.boolean()),
-  /** With `other`: what it means, for a person. `{vpn}` stands for a sentence about WARP or another VPN. */
+  /**
+   * With `auth`: no other account is tried, whatever the user has set, because the refusal may be about a permission or the address of
+   * this machine.
+   */
+  stays: z.optional(z.boolean()),
+  /** With `other`, and with `auth` that `stays`: what it means, for a person. `{vpn}` stands for a sentence about WARP or another VPN. */
   note: z.optional(z.string()),
   /** Ordinary exit statuses; without it, any but 0. */
   exit: z.optional(z.array(z.int())),

@@ -7,7 +7,7 @@ import type { CliState } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
 import { say } from '../system/errors.ts';
 import { makeReady, type Ready } from './accounts/ready.ts';
-import { type Candidate, staysInPlace } from './choose/candidates.ts';
+import { type Candidate, endsWhenRefused, staysInPlace } from './choose/candidates.ts';
 import { afterReturning, afterTaking, begin, type Failure, type Next, next } from './choose/choose.ts';
 import {
   cooldownFor,
@@ -139,6 +139,11 @@ export async function runAttempts(candidates: readonly Candidate[], run: Run): P
     }
     if (verdict.kind !== 'retry') return outcome;
     failure = rest(account.name, verdict, { end, credentials: ready.credentials, outcome, result, run, left });
+    if (outcome.refused && verdict.class === 'auth') {
+      const { noteText } = await run.context.load();
+      if (verdict.note) outcome.failure = noteText(plan.cli, verdict.note, run.context.env);
+      return ended(outcome, { kind: 'end', spared: [], obstacle: undefined, exhausted: false }, plan);
+    }
     if (isSelected(plan)) outcome.failure = describeSelected(plan.cli, account.name, state.resting[account.name]);
     hasPaused ||= left === undefined;
   }
@@ -185,7 +190,7 @@ interface Failed {
 function rest(account: string, verdict: Retry, failed: Failed): Failure {
   const { end, credentials, outcome, result, run, left } = failed;
   const { plan, journal, state, context, invocation, stdin, repeatable } = run;
-  outcome.refused = staysInPlace(plan) && verdict.class !== 'rate' && !context.signals.received;
+  outcome.refused = isRefusal(verdict, plan) && !context.signals.received;
   if (outcome.refused && verdict.class === 'auth') {
     // nothing is paused: the next command asks with the same account
     journal.add({ ...end, outcome: 'failed', class: 'auth' });
@@ -218,6 +223,13 @@ function rest(account: string, verdict: Retry, failed: Failed): Failure {
   return { account, class: verdict.class, obstacle };
 }
 
+/** Reports whether a failure ends the command with an exit status of its own, because no other account may take over. */
+function isRefusal(verdict: Retry, plan: Plan): boolean {
+  return verdict.class === 'auth'
+    ? endsWhenRefused(plan, verdict.stays)
+    : verdict.class === 'quota' && staysInPlace(plan);
+}
+
 function ended(outcome: Outcome, { obstacle, exhausted }: Next & { kind: 'end' }, plan: Plan): Outcome {
   outcome.exhausted = exhausted;
   if (obstacle !== undefined) {
@@ -225,8 +237,8 @@ function ended(outcome: Outcome, { obstacle, exhausted }: Next & { kind: 'end' }
     return outcome;
   }
   outcome.kept = 'limit';
-  if (isSelected(plan)) return outcome;
-  if (outcome.failure && staysInPlace(plan)) outcome.failure += `; ${anotherPlace(plan)}`;
+  if (isSelected(plan) && !outcome.refused) return outcome;
+  if (outcome.failure && (outcome.refused || staysInPlace(plan))) outcome.failure += `; ${anotherPlace(plan)}`;
   else if (outcome.failure) outcome.failure += `; no account is left${unusedAccounts(plan)}`;
   return outcome;
 }
@@ -284,7 +296,8 @@ function leaseEndOf(verdict: Verdict, { plan, cost, context }: Run): LeaseEnd {
   if (verdict.kind === 'success') return { spent: cost };
   // a failed command may have been charged
   if (verdict.kind === 'final') return { spent: verdict.class === 'usage' ? 0 : cost };
-  const isPaused = !isLimitOfAddress(verdict, plan.provider) && !(verdict.class === 'auth' && staysInPlace(plan));
+  const isPaused =
+    !isLimitOfAddress(verdict, plan.provider) && !(verdict.class === 'auth' && endsWhenRefused(plan, verdict.stays));
   if (!isPaused) return { spent: 0 };
   return { spent: 0, cooldown: { class: verdict.class, rest: withinReason(verdict, context.now()) } };
 }

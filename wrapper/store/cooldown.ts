@@ -27,6 +27,10 @@ export type Verdict =
       left?: number;
       /** The text says too little, so the provider is asked. */
       check?: true;
+      /** No other account is to be tried. */
+      stays?: true;
+      /** Meaning for a person, as the catalog writes it. */
+      note?: string;
     }
   | {
       kind: 'final';

@@ -96,7 +96,7 @@ for (const cli of sample(CLIS, 3))
       const { once } = readInvocation(recording.argv.slice(1), provider);
       const isSelected = provider.accounts === 'one-per-person';
       // a program whose account is only selected keeps the terminal, so that its standard output is not read there
-      assert.deepEqual(isSelected ? { ...terminal, told: pipe.told } : terminal, pipe, name);
+      assert.deepEqual(isSelected ? { ...terminal, told: pipe.told, exit: pipe.exit } : terminal, pipe, name);
       const moves = !isSelected && provider.account_is === 'quota';
       if (!once || !moves) assert.deepEqual(pipe.calls, moves ? ['bad', 'good'] : ['bad'], name);
       assert.deepEqual([pipe.exit === 0, pipe.shown], Array(2).fill(pipe.calls.length === 2), name);

@@ -19,6 +19,16 @@ export function staysInPlace({ provider, failover }: BoundBy): boolean {
   return !failover && provider.accounts !== 'one-per-person';
 }
 
+/**
+ * Reports whether a refused credential ends the command: another account is another set of things or another person, or the refusal
+ * may not be about the credential.
+ * @param stays see the rules of the catalog
+ */
+export function endsWhenRefused(plan: BoundBy & { accounts: readonly Account[] }, stays = false): boolean {
+  if (stays || staysInPlace(plan)) return true;
+  return plan.provider.accounts === 'one-per-person' && plan.accounts.filter(({ enabled }) => enabled).length > 1;
+}
+
 interface BoundBy {
   provider: Pick<Provider, 'accounts'>;
   failover: boolean;

@@ -52,7 +52,8 @@ export function classify(outcome: Outcome, rules: readonly Rule[]): Verdict {
     const rest = cooldownOf(rule, rule.class, match, outcome.stdout);
     const left = rule.class === 'quota' ? leftIn(`${outcome.stderr}\n${outcome.stdout}`) : {};
     const check = rule.check && { check: true as const };
-    return { kind: 'retry', class: rule.class, ...rest, text, ...scope, ...left, ...check };
+    const stays = rule.stays && { stays: true as const, ...(rule.note && { note: rule.note }) };
+    return { kind: 'retry', class: rule.class, ...rest, text, ...scope, ...left, ...check, ...stays };
   }
   return outcome.exit === 0 ? { kind: 'success' } : { kind: 'final', class: 'other' };
 }

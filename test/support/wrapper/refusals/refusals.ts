@@ -596,20 +596,20 @@ export const REFUSALS: readonly RefusalCase[] = [
     means: 'none',
   }),
   command('cloudflare/workers-sdk#3582', 'wrangler', `${CLOUDFLARE_FAILED}  Authentication error [code: 10000]`, {
-    means: 'other',
-    words: /limited to other addresses; a VPN or proxy such as WARP may be the cause/,
+    means: 'auth',
+    words: /limited to other addresses \(a VPN or proxy such as WARP may be the cause/,
   }),
   command(
     'cloudflare/workers-sdk#2863',
     'wrangler',
     `${CLOUDFLARE_FAILED}  Authentication error [code: 10000]\n  \n  If you think this is a bug`,
-    { means: 'other', words: /lack a permission/ },
+    { means: 'auth', words: /lack a permission/ },
   ),
   command(
     'developers.cloudflare.com/fundamentals/api/troubleshooting',
     'wrangler',
     `${CLOUDFLARE_FAILED}  Cannot use the access token from location: 203.0.113.7 [code: 9109]`,
-    { means: 'other', words: /other addresses/ },
+    { means: 'auth', words: /other addresses/ },
   ),
   command(
     'cloudflare/workers-sdk#1422',

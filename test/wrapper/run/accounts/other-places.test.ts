@@ -11,12 +11,46 @@ import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
 const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
 const { providers } = loadCatalog(shipped, missing({ after }));
 
-/** Entries of places that would move on, were another account not another set of things. */
+/** Every tool whose accounts are places. */
 const PLACES = Object.entries(providers)
-  .filter(
-    ([, { account_is: is, accounts, rules }]) => is === 'place' && accounts !== 'one-per-person' && rules.length > 0,
-  )
+  .filter(([, { account_is: is, programs_only: isForPrograms }]) => is === 'place' && !isForPrograms)
   .map(([cli]) => cli);
+
+const CLOUDFLARE = '✘ [ERROR] A request to the Cloudflare API (/accounts/x/workers/scripts/y) failed.\n\n  ';
+
+/** Words with which each of them refuses a credential, on stderr or, in JSON, on stdout. */
+const REFUSALS: Record<string, string[]> = {
+  netlify: ['›   Error: JSONHTTPError: Unauthorized', 'JSONHTTPError: Unauthorized'],
+  wrangler: [`${CLOUDFLARE}Authentication error [code: 10000]`, `${CLOUDFLARE}Invalid access token [code: 9109]`],
+  'sentry-cli': [
+    'error: API request failed\n\nCaused by:\n    sentry reported an error: Invalid token (http status: 401)',
+    'error: Auth token is required for this request.',
+  ],
+  npm: ['npm error code E401', 'npm notice Access token expired or revoked. Please try logging in again.'],
+  vercel: [
+    'Error: Not authorized',
+    'Error: The specified token is not valid. Use `vercel login` to generate a new one.',
+  ],
+  neonctl: ['ERROR: Authentication failed: the Neon API rejected the API key'],
+  supabase: ['unexpected list projects status 401: {"message":"Unauthorized"}', 'Invalid access token format.'],
+  gh: ['gh: Bad credentials (HTTP 401)', 'HTTP 401: Bad credentials (https://api.github.com/graphql)'],
+  claude: ['{"is_error":true,"api_error_status":401,"result":"Invalid API key"}'],
+  codex: [
+    'ERROR: unexpected status 401 Unauthorized: Incorrect API key provided: sk-x.',
+    '{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized: Incorrect API key"}}',
+  ],
+  gemini: [
+    'Error when talking to Gemini API Full report available at: /tmp/x.json _ApiError: {"error":{"code":400,"message":"API key not valid. Please pass a valid API key."}}',
+  ],
+  railway: [
+    "Unauthorized. Please check that your RAILWAY_API_TOKEN is valid and has access to the resource you're trying to use.",
+    "Invalid RAILWAY_TOKEN. Please check that it is valid and has access to the resource you're trying to use.",
+    'Unauthorized. Please login with `railway login`',
+  ],
+  hf: [
+    "Error: Client error '401 Unauthorized' for url 'https://huggingface.co/api/x' (Request ID: y)\nInvalid credentials in Authorization header",
+  ],
+};
 
 const RULES = `account_is = "place"
 inject = ["KEY"]
@@ -106,20 +140,47 @@ test('a credential that cannot be read, as in a locked keyring, ends the command
   assert.equal(fs.existsSync(path.join(box.home, 'calls')), false);
 });
 
-test('no shipped entry of a place moves on from a refused credential', async t => {
-  assert.ok(PLACES.includes('wrangler') && PLACES.includes('npm') && PLACES.length >= 8, PLACES.join());
-  for (const cli of PLACES) {
+for (const cli of PLACES) {
+  test(`${cli}: a refused credential ends a command with 69, names \`use\`, and no other account runs`, async t => {
     const box = sandbox(t);
-    box.script(cli, SCRIPT);
-    fs.writeFileSync(path.join(box.home, 'answer'), 'refused');
-    box.provider(cli, `inject = ["KEY"]\nrules = [{ class = "auth", stderr = "^refused" }]`);
+    box.script(
+      cli,
+      `#!/bin/sh
+echo "$KEY" >> "$HOME/calls"
+case $(cat "$HOME/answer") in '{'*) cat "$HOME/answer" ;; *) cat "$HOME/answer" >&2 ;; esac
+exit 1
+`,
+    );
+    // some names can't be variables of a shell
+    box.provider(cli, 'inject = ["KEY"]');
     box.accounts(cli, { customer: 'bad-c', private: 'good-p' }, 'KEY');
-    for (const command of ['deploy', 'publish']) {
-      const result = await box.run(cli, [command]);
-      assert.equal(result.exit, 69, `${cli}: ${result.stderr}`);
+    const answers = REFUSALS[cli] ?? [];
+    assert.ok(answers.length > 0, `words with which ${cli} refuses a credential`);
+    for (const answer of answers) {
+      fs.writeFileSync(path.join(box.home, 'answer'), answer);
+      const { exit, stderr } = await box.run(cli, ['deploy']);
+      assert.equal(exit, 69, `${answer}: ${stderr}`);
+      const { auth_command: words } = providers[cli]!;
+      assert.ok(stderr.endsWith(`\`${cli} ${words} use NAME\` selects one (customer, private)\n`), stderr);
+      const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+      assert.equal(entries.at(-1).class, 'auth', answer);
     }
-    assert.deepEqual(calls(box), ['bad-c deploy', 'bad-c publish'], cli);
-    const { how } = JSON.parse((await box.wrap(['explain', cli, 'deploy', '--json'])).stdout);
-    assert.equal(how, 'with one account only: another account is another set of things', cli);
+    assert.deepEqual(new Set(calls(box)), new Set(['bad-c']));
+    assert.match((await box.wrap(['explain', cli, 'deploy'])).stdout, /with one account only/);
+  });
+}
+
+test('a refusal that may be about a permission or this address leads to no other account with failover either', async t => {
+  for (const [cli, { rules }] of Object.entries(providers)) {
+    if (!rules.some(({ stays }) => stays)) continue;
+    const box = sandbox(t);
+    box.script(cli, `#!/bin/sh\necho "$KEY" >> "$HOME/calls"\ncat "$HOME/answer" >&2\nexit 1\n`);
+    fs.writeFileSync(path.join(box.home, 'answer'), REFUSALS[cli]![0]!);
+    box.provider(cli, 'inject = ["KEY"]');
+    box.accounts(cli, { customer: 'bad-c', private: 'good-p' }, 'KEY');
+    fs.appendFileSync(path.join(box.config, 'config.toml'), `[tools.${cli}]\nfailover = true\n`);
+    const { exit, stderr } = await box.run(cli, ['deploy']);
+    assert.deepEqual([exit, calls(box)], [69, ['bad-c']], stderr);
+    assert.match(stderr, /refuses this token: .*WARP.*`wrangler login use NAME` selects one/);
   }
 });
