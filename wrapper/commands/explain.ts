@@ -4,7 +4,7 @@ import type { Rule } from '../catalog/provider.ts';
 import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/store/address.ts';
 import { namesIn, ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
-import { type Chosen, chooseAccount } from '../run/accounts/select-account.ts';
+import { type Chosen, chooseAccount, lostDefault } from '../run/accounts/select-account.ts';
 import { type Candidate, type Choice, isBound, orderCandidates, staysInPlace } from '../run/choose/candidates.ts';
 import { costOf, isAvailable } from '../run/choose/capacity.ts';
 import { readInvocation } from '../run/invocation.ts';
@@ -37,6 +37,8 @@ export async function explain(
   const installed = readInstalls(context.paths)[cli];
   const state = readState(context.paths, cli);
   const { choice, notice, lostSession } = await chosenFor(plan, invocation, state, context);
+  const error = invocation.passthrough ? undefined : lostDefault(plan, state, choice);
+  const lost = error && `nothing runs: ${error.message.slice(cli.length + 2)}; ${error.hint}`;
   const ruling = rulingIn(plan, invocation, choice, context);
   const cost = costOf(invocation.command, provider, capacity);
   const sharedQuota = provider.scope !== 'key';
@@ -54,7 +56,7 @@ export async function explain(
   const report = {
     cli,
     command: invocation.command,
-    how: ruling?.runs === 'original' ? ruling.how : describeRun(plan, invocation, candidates),
+    how: ruling?.runs === 'original' ? ruling.how : (lost ?? describeRun(plan, invocation, candidates)),
     choice: ruling ? { names: ruling.choice, counts: ruling.runs === 'original', why: ruling.why } : null,
     shim: installed?.bin ?? null,
     original: installed?.original ?? findOnPath(provider.bin, context.env.PATH ?? '') ?? null,

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Provider } from '../catalog/provider.ts';
-import { Capacity, type Config, readConfig } from '../store/config.ts';
+import { accountsOf, Capacity, type Config, readConfig } from '../store/config.ts';
 import { type Plan, planFile, type Sources, settledStampOf, shortcutFile, stampOf } from '../store/plan.ts';
 import { removeStamps, sourceStamps, writeStamps } from '../store/source-stamps.ts';
 import { readState } from '../store/state.ts';
@@ -28,7 +28,7 @@ export function compile(cli: string, { paths, catalog }: Sources, stamp: string)
     // A run needs neither probes nor the places of stored keys, and reads less without them.
     provider: { ...provider, stored: [], mcp, probes: [], probe_env: {}, probe_files: {} },
     ownPatterns: entries.overridden.includes(cli) && mayBacktrack(provider),
-    accounts: config.accounts.filter(account => account.cli === cli),
+    accounts: accountsOf(config, cli),
     capacity: config.capacity[cli] ?? Capacity.parse({}),
     ...whoseAccount(provider, config.tools[cli]),
     ...(config.pool && { pool: config.pool }),

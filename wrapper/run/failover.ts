@@ -8,7 +8,7 @@ import { EXIT, say, WrapError } from '../system/errors.ts';
 import { openCredentials } from './accounts/credentials.ts';
 import { LocalLeases } from './accounts/local-leases.ts';
 import { clearChangedCredentials } from './accounts/ready.ts';
-import { chooseAccount } from './accounts/select-account.ts';
+import { chooseAccount, lostDefault } from './accounts/select-account.ts';
 import { anotherPlace, type Outcome, type Run, runAttempts } from './attempts.ts';
 import {
   type Candidate,
@@ -40,16 +40,20 @@ export interface Command {
 /**
  * Runs a command with the accounts of the plan.
  * @returns how the attempt that counted ended; its output has been written
- * @throws WrapError `unknown-account`, `nothing-left`, `original-missing`
+ * @throws WrapError `unknown-account`, `no-default`, `nothing-left`, `original-missing`
  */
 export async function failover(command: Command): Promise<End> {
   const { plan, invocation, context } = command;
   const { provider, capacity, cli } = plan;
   const state = readState(context.paths, cli, file => {
     setAside(context.paths, cli);
-    say(`${cli}: ${file} was damaged, so the default, cooldowns and the accounts of some earlier jobs are forgotten`);
+    const isKept = plan.accounts.some(account => account.default !== undefined);
+    const what = `${isKept ? '' : 'the default, '}cooldowns and the accounts of some earlier jobs`;
+    say(`${cli}: ${file} was damaged, so ${what} are forgotten`);
   });
   const { choice, notice, lostSession } = await chooseAccount(plan, invocation, state, context);
+  const lost = lostDefault(plan, state, choice);
+  if (lost) throw lost;
   if (notice) say(notice);
   const credentials = openCredentials(plan, context);
   await clearChangedCredentials(plan, state, credentials);

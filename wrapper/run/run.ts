@@ -14,7 +14,7 @@ import { passThrough } from './pass-through.ts';
 import { isCommandIn } from './rules/classify.ts';
 
 /** Codes of errors for what the user asked for and can't have. */
-const REFUSALS = ['unknown-account', 'directory-broken', 'other-host', 'own-credential'];
+const REFUSALS = ['unknown-account', 'directory-broken', 'no-default', 'other-host', 'own-credential'];
 
 /** A shimmed command on its way to the original. */
 interface Command {

@@ -6,7 +6,7 @@ import type { CliState } from '../store/state.ts';
 import { reason, say } from '../system/errors.ts';
 import { LocalLeases } from './accounts/local-leases.ts';
 import { clearChangedCredentials, makeReady } from './accounts/ready.ts';
-import { chooseAccount, jobIn } from './accounts/select-account.ts';
+import { chooseAccount, jobIn, lostDefault } from './accounts/select-account.ts';
 import { type Book, bookOnDisk, costIn, Holding, remainingIn } from './book.ts';
 import { byMost, type Candidate, type Choice, isBound, isLate, orderCandidates } from './choose/candidates.ts';
 import { needsUsage } from './choose/capacity.ts';
@@ -100,6 +100,8 @@ export class Turn {
     const shared = isRequest ? await jobInPool(ids, { plan, state, context, credentials }) : undefined;
     // no request continues what the tool opened last, so no command is named
     const { choice, notice } = await chooseAccount(plan, { args: [...ids], command: '' }, state, context);
+    const lost = lostDefault(plan, state, choice);
+    if (lost) throw lost;
     if (notice && !isRequest) say(notice);
     await clearChangedCredentials(plan, state, credentials);
     if (careful || (!plan.pool && needsUsage(plan)))

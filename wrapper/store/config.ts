@@ -28,10 +28,18 @@ export const Account = z.strictObject({
     z.record(z.string(), z.string().check(z.regex(SOURCE, 'one of env:, keyring:, pass:, command:, file:path#KEY'))),
     {},
   ),
+  /** Of a tool whose accounts are places: the one that runs without a name. `false` elsewhere says that it has been chosen. */
+  default: z.optional(z.boolean()),
   /** With a pool: names the account on all machines, whatever its name and credential are there. */
   identity: z.optional(z.string().check(z.regex(IDENTITY, 'at most 200 characters, without control characters'))),
 });
 export type Account = z.infer<typeof Account>;
+
+/** Accounts of a tool, in their order. With failover the default moves, so that the state has it and not the configuration. */
+export function accountsOf({ accounts, tools }: Config, cli: string): Account[] {
+  const own = accounts.filter(account => account.cli === cli);
+  return tools[cli]?.failover ? own.map(({ default: _, ...account }) => account) : own;
+}
 
 export const Capacity = z
   .strictObject({
@@ -190,7 +198,7 @@ export type Change =
   | { pool: z.input<typeof Pool> | undefined }
   | {
       set: { cli: string; name: string };
-      key: 'enabled' | 'name' | 'env';
+      key: 'enabled' | 'name' | 'env' | 'default';
       value: boolean | string | Record<string, string>;
     };
 

@@ -1,5 +1,5 @@
 // Describes accounts from local files, without secrets. The daemon uses this, too.
-import { type Account, type Capacity, type Pool, readConfig } from './config.ts';
+import { type Account, accountsOf, type Capacity, type Pool, readConfig } from './config.ts';
 import { type Cooldown, isCoolingDown } from './cooldown.ts';
 import type { Paths } from './paths.ts';
 import { describeSource } from './secrets.ts';
@@ -28,15 +28,11 @@ export interface AccountReport {
 
 /** The accounts of every CLI that has any, from the files alone. */
 export function describeAllAccounts(paths: Paths, now: number): { cli: string; accounts: AccountReport[] }[] {
-  const { accounts } = readConfig(paths.config);
-  const clis = [...new Set(accounts.map(account => account.cli))];
+  const config = readConfig(paths.config);
+  const clis = [...new Set(config.accounts.map(account => account.cli))];
   return clis.map(cli => ({
     cli,
-    accounts: describeAccounts(
-      accounts.filter(account => account.cli === cli),
-      readState(paths, cli),
-      now,
-    ),
+    accounts: describeAccounts(accountsOf(config, cli), readState(paths, cli), now),
   }));
 }
 

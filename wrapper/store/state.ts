@@ -5,6 +5,7 @@ import { versionAt } from '../system/file-version.ts';
 import { readText, withLock, writeAtomic } from '../system/files.ts';
 import { hmac, randomHex } from '../system/hash.ts';
 import { isNumber, isRecord, isTime } from '../system/shape.ts';
+import type { Account } from './config.ts';
 import type { Cooldown } from './cooldown.ts';
 import type { Paths } from './paths.ts';
 
@@ -83,8 +84,11 @@ export function readState(paths: Paths, cli: string, onDamage?: (file: string) =
     // below
   }
   onDamage?.(file);
-  return parseState({ jobs: Object.fromEntries(wholeJobs(text)) });
+  return parseState({ default: LOST, jobs: Object.fromEntries(wholeJobs(text)) });
 }
+
+/** In place of a default that is not known anymore; no account has this name. */
+export const LOST = '';
 
 const JOB = /"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"account"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"at"\s*:\s*\d+\s*\}/g;
 
@@ -185,18 +189,37 @@ export function stateStamp(paths: Paths, cli: string): string {
  * @param first the account that is the default while none has been chosen
  */
 export function setDefault(state: CliState, name: string, first: string | undefined): void {
-  const before = state.default ?? first;
+  const before = state.default || first;
   if (before !== name && before !== undefined) state.previous = before;
   state.default = name;
 }
 
-/** The account that is tried first: the chosen one, or the first enabled one while that is disabled or gone. */
+type Selectable = Pick<Account, 'name' | 'enabled' | 'default'>;
+
+/** The account that was chosen as the default: by the configuration, where that has one, or by the state. */
+export function chosenDefault(accounts: readonly Selectable[], state: Pick<CliState, 'default'>): string | undefined {
+  if (accounts.every(account => account.default === undefined)) return state.default;
+  const [only, ...more] = accounts.filter(account => account.default);
+  return only && more.length === 0 ? only.name : LOST;
+}
+
+/** The account that is tried first: the chosen one, or the first enabled one while that is disabled or gone; none in its place by the configuration. */
 export function effectiveDefault(
-  accounts: readonly { name: string; enabled: boolean }[],
+  accounts: readonly Selectable[],
   state: Pick<CliState, 'default'>,
 ): string | undefined {
   const enabled = accounts.filter(account => account.enabled);
-  return (enabled.find(account => account.name === state.default) ?? enabled[0])?.name;
+  const chosen = chosenDefault(accounts, state);
+  const found = enabled.find(account => account.name === chosen);
+  const isKept = accounts.some(account => account.default !== undefined);
+  return (found ?? (isKept && enabled.length > 1 ? undefined : enabled[0]))?.name;
+}
+
+/** Reports whether a default was chosen that is disabled, gone or not known anymore, and there is more than one account in its place. */
+export function hasLostDefault(accounts: readonly Selectable[], state: Pick<CliState, 'default'>): boolean {
+  const enabled = accounts.filter(account => account.enabled);
+  const chosen = chosenDefault(accounts, state);
+  return enabled.length > 1 && chosen !== undefined && !enabled.some(account => account.name === chosen);
 }
 
 /** Stores what an account has left, and the sample for the forecast. */
@@ -241,8 +264,9 @@ export function renameInState(state: CliState, name: string, to?: string): void 
   state.low = state.low.flatMap(each => (each === name ? (to ?? []) : each));
   for (const key of ['default', 'previous', 'lastUsed'] as const) {
     if (state[key] !== name) continue;
-    if (to === undefined) delete state[key];
-    else state[key] = to;
+    if (to !== undefined) state[key] = to;
+    else if (key === 'default') state.default = LOST;
+    else delete state[key];
   }
 }
 

@@ -4,7 +4,15 @@ import { loadCatalog, providerOf } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { refreshPlans } from '../../manage/compile.ts';
-import { ACCOUNT_NAME, type Account, editConfig, readConfig, SOURCE, same } from '../../store/config.ts';
+import {
+  ACCOUNT_NAME,
+  type Account,
+  accountsOf as accountsIn,
+  editConfig,
+  readConfig,
+  SOURCE,
+  same,
+} from '../../store/config.ts';
 import { keysIn, nameOf } from '../../store/key-texts.ts';
 import {
   assertCredential,
@@ -15,7 +23,14 @@ import {
   sourceOf,
   storeSecret,
 } from '../../store/secrets.ts';
-import { effectiveDefault, readState, renameInState, setDefault, updateState } from '../../store/state.ts';
+import {
+  effectiveDefault,
+  hasLostDefault,
+  readState,
+  renameInState,
+  setDefault,
+  updateState,
+} from '../../store/state.ts';
 import { EXIT, reason, say, WrapError } from '../../system/errors.ts';
 import { emit } from '../print.ts';
 import { askSecrets, confirm } from '../prompt.ts';
@@ -50,8 +65,24 @@ export function use(cli: string, wanted: string, options: Options, context: Cont
       hint: 'enable it first',
     });
   }
+  keepDefault(cli, account.name, context);
   updateState(paths, cli, state => setDefault(state, account.name, accounts.find(other => other.enabled)?.name));
   emit(options.json, { cli, default: account.name }, `${cli} now uses "${account.name}"`);
+}
+
+/**
+ * Writes the default of a place into the configuration, where it survives the loss of the state: a command must not run as another one.
+ * @param name `undefined` where the default is removed
+ */
+export function keepDefault(cli: string, name: string | undefined, context: Context): void {
+  if (!isPlace(cli, context)) return;
+  const changes = readConfig(context.paths.config)
+    .accounts.filter(account => account.cli === cli)
+    .filter(account => (account.name === name ? !account.default : account.default || name === undefined))
+    .map(account => ({ set: { cli, name: account.name }, key: 'default' as const, value: account.name === name }));
+  if (changes.length === 0) return;
+  editConfig(context.paths.config, changes);
+  refreshPlans([cli], context);
 }
 
 export interface AddOptions extends Options {
@@ -131,6 +162,7 @@ async function addOne({ cli, name, values, place, ...added }: Added, context: Co
   const stored = slots.map(({ slot }) => [slot.variable, sourceOf(slot, place, paths)]);
   const env = { ...added.env, ...Object.fromEntries(stored) };
   const account: Account = { cli, name, enabled: true, env };
+  const first = firstOf(cli, context, name);
   editConfig(paths.config, existing ? [{ set: { cli, name }, key: 'env', value: env }] : [{ add: account }]);
   try {
     for (const { slot, value } of slots) await storeSecret(slot, value, place, paths);
@@ -141,6 +173,21 @@ async function addOne({ cli, name, values, place, ...added }: Added, context: Co
   }
   updateState(paths, cli, state => void delete state.resting[name]);
   refreshPlans([cli], context);
+  if (first !== undefined) keepDefault(cli, first, context);
+}
+
+/** The default before accounts are added: without one, the first of these, and `undefined` where the default is lost. */
+export function firstOf(cli: string, context: Context, added: string): string | undefined {
+  const accounts = accountsOf(cli, context);
+  const state = readState(context.paths, cli);
+  if (hasLostDefault(accounts, state)) return undefined;
+  return effectiveDefault(accounts, state) ?? added;
+}
+
+/** Reports whether another account of a tool is another set of things. */
+function isPlace(cli: string, { catalog, paths }: Context): boolean {
+  const { providers } = loadCatalog(catalog, paths.userCatalog);
+  return Object.hasOwn(providers, cli) && providers[cli]!.account_is === 'place';
 }
 
 /**
@@ -176,8 +223,7 @@ export function setEnabled(
   editConfig(context.paths.config, [{ set: { cli, name }, key: 'enabled', value: enabled }]);
   refreshPlans([cli], context);
   const current = effectiveDefault(accountsOf(cli, context), readState(context.paths, cli)) ?? null;
-  const change =
-    current === previous ? '' : current ? `; ${cli} now uses "${current}"` : `; ${cli} runs without an account`;
+  const change = current === (previous ?? null) ? '' : describeNext(cli, context);
   emit(
     options.json,
     { cli, account: name, enabled, default: current },
@@ -196,11 +242,24 @@ export function wake(cli: string, name: string, options: Options, context: Conte
 export async function remove(cli: string, name: string, options: Options, context: Context): Promise<void> {
   const { paths } = context;
   const account = find(accountsOf(cli, context), cli, name);
+  const isDefault = effectiveDefault(accountsOf(cli, context), readState(paths, cli)) === name;
   await forgetSecrets(account, context);
   editConfig(paths.config, [{ remove: { cli, name } }]);
   updateState(paths, cli, state => renameInState(state, name));
+  if (isDefault) keepDefault(cli, undefined, context);
   refreshPlans([cli], context);
-  emit(options.json, { cli, removed: name }, `removed "${name}" of ${cli}`);
+  const next = isDefault ? describeNext(cli, context) : '';
+  emit(options.json, { cli, removed: name }, `removed "${name}" of ${cli}${next}`);
+}
+
+/** A clause about the account of the next commands, after the default has gone. */
+function describeNext(cli: string, context: Context): string {
+  const accounts = accountsOf(cli, context);
+  const state = readState(context.paths, cli);
+  if (isPlace(cli, context) && hasLostDefault(accounts, state))
+    return `; choose another default with \`culvert-wrap accounts default ${cli} NAME\``;
+  const current = effectiveDefault(accounts, state);
+  return current ? `; ${cli} now uses "${current}"` : `; ${cli} runs without an account`;
 }
 
 /** Removes the secrets that were stored for an account; what it only refers to stays. */
@@ -262,7 +321,7 @@ function assertName(name: string): void {
 }
 
 function accountsOf(cli: string, { paths }: Pick<Context, 'paths'>): Account[] {
-  return readConfig(paths.config).accounts.filter(account => account.cli === cli);
+  return accountsIn(readConfig(paths.config), cli);
 }
 
 function find(accounts: readonly Account[], cli: string, name: string): Account {

@@ -10,7 +10,7 @@ import { assertCredential, resolveAccount, SOURCE_TIMEOUT_MS, sourceOf, storeSec
 import { EXIT, reason, say, WrapError } from '../../system/errors.ts';
 import { expandHome, isReadableByOthers } from '../../system/files.ts';
 import { emit } from '../print.ts';
-import { choosePlace, termsOf } from './account.ts';
+import { choosePlace, firstOf, keepDefault, termsOf } from './account.ts';
 import { type ImportedAccount, type ImportOptions, readImport } from './import-file.ts';
 import { findStored } from './import-stored.ts';
 
@@ -151,8 +151,14 @@ export async function storeAccounts(
       change === 'add' ? { add: { cli, name, enabled, env } } : { set: { cli, name }, key: 'env', value: env },
     );
   }
+  const added = due.filter(({ change }) => change === 'add').map(({ account }) => account);
+  const firsts = [...new Set(added.map(({ cli }) => cli))].map(cli => {
+    const { name } = added.find(account => account.cli === cli)!;
+    return { cli, first: firstOf(cli, context, name) };
+  });
   if (changes.length > 0) editConfig(paths.config, changes);
   refreshPlans(new Set(plan.map(({ account }) => account.cli)), context);
+  for (const { cli, first } of firsts) if (first !== undefined) keepDefault(cli, first, context);
 }
 
 /** Remarks on the imported file. None advises removing it: other programs may read it as well. */

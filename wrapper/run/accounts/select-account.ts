@@ -4,10 +4,10 @@ import type { Context, Invocation } from '../../context.ts';
 import { innermostRun } from '../../store/active-runs.ts';
 import { directoryFile, type Paths } from '../../store/paths.ts';
 import { hadAccounts, type Plan } from '../../store/plan.ts';
-import { type CliState, readState } from '../../store/state.ts';
+import { type CliState, hasLostDefault, readState } from '../../store/state.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
 import { expandHome, readText } from '../../system/files.ts';
-import type { Choice } from '../choose/candidates.ts';
+import { type Choice, isBound } from '../choose/candidates.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../rules/regex-limit.ts';
 import { ownChoice, type Ruling, ruleOn } from './own-choice.ts';
@@ -74,6 +74,24 @@ export async function rulingFor(
   if (!own) return undefined;
   const { choice } = await chooseAccount(plan, invocation, readState(context.paths, plan.cli), context);
   return ruleOn(own, choice, plan);
+}
+
+/**
+ * The error for a command without a named account whose default is lost, where another account is another set of things: none is
+ * guessed.
+ */
+export function lostDefault(plan: Plan, state: Pick<CliState, 'default'>, choice: Choice): WrapError | undefined {
+  const { cli, accounts, provider } = plan;
+  if (choice.by !== 'default' || !isBound(choice, plan) || !hasLostDefault(accounts, state)) return undefined;
+  const names = accounts.filter(({ enabled }) => enabled).map(({ name }) => name);
+  return new WrapError(
+    'no-default',
+    EXIT.unavailable,
+    `${cli}: its default account is disabled, removed or not known anymore`,
+    {
+      hint: `another account is another set of things, so none is tried; \`${provider.bin} ${provider.auth_command} use NAME\` selects one (${names.join(', ')})`,
+    },
+  );
 }
 
 /** The account of a trusted directory file, or the default. */

@@ -2,7 +2,7 @@
 import type { Provider } from '../../catalog/provider.ts';
 import type { Account, Capacity } from '../../store/config.ts';
 import { isBeingProbed, isCoolingDown, PROBE_MS } from '../../store/cooldown.ts';
-import type { CliState } from '../../store/state.ts';
+import { type CliState, chosenDefault } from '../../store/state.ts';
 
 export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } | { by: 'default' };
 
@@ -77,7 +77,7 @@ export function orderCandidates(
   const { capacity = {}, onlyChosen = false } = options;
   const named = choice.by !== 'default';
   const roundRobin = capacity.strategy === 'round-robin' && !named && !onlyChosen;
-  const first = named ? choice.name : roundRobin ? nextAfter(enabled, state.lastUsed) : state.default;
+  const first = named ? choice.name : roundRobin ? nextAfter(enabled, state.lastUsed) : chosenDefault(accounts, state);
   const start = Math.max(
     0,
     enabled.findIndex(account => account.name === first),
