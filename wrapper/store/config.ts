@@ -28,7 +28,7 @@ export const Account = z.strictObject({
     z.record(z.string(), z.string().check(z.regex(SOURCE, 'one of env:, keyring:, pass:, command:, file:path#KEY'))),
     {},
   ),
-  /** Of a tool whose accounts are places: the one that runs without a name. `false` elsewhere says that it has been chosen. */
+  /** Default account of a tool whose accounts are places. `false` elsewhere says that it has been chosen. */
   default: z.optional(z.boolean()),
   /** With a pool: names the account on all machines, whatever its name and credential are there. */
   identity: z.optional(z.string().check(z.regex(IDENTITY, 'at most 200 characters, without control characters'))),

@@ -88,7 +88,7 @@ export function readState(paths: Paths, cli: string, onDamage?: (file: string) =
 }
 
 /** In place of a default that is not known anymore; no account has this name. */
-export const LOST = '';
+const LOST = '';
 
 const JOB = /"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"account"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"at"\s*:\s*\d+\s*\}/g;
 

@@ -23,7 +23,7 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
   const plan = await loadPlan(cli, given);
   const http = httpOf(plan);
   const context = { ...given, env: withoutGateway(plan, given.env) };
-  // whoever asks for a gateway wants accounts, and the options are those of another program
+  // a gateway is asked for by name, so that accounts count; options are those of another program
   const ruling = await rulingFor({ ...plan, prefer: 'accounts' }, { args: [], command: '' }, context);
   if (ruling) say(ruling.line);
   if (ruling?.runs === 'original') {

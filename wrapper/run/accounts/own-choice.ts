@@ -120,7 +120,7 @@ function valueInJson(text: string, path: string, pathOf: (file: string) => strin
   const file = pathOf(text);
   const stat = isFile ? statSync(file, { throwIfNoEntry: false }) : undefined;
   if (isFile && !stat) return [];
-  // what is read from a pipe is gone for the CLI
+  // reading a pipe would take its text from the CLI
   if (stat && !stat.isFile()) return [''];
   const document = parseJson(isFile ? textOf(file) : text);
   if (document === undefined) return [''];

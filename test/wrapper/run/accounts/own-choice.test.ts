@@ -156,7 +156,7 @@ test('an address is of a host only if every program reads it so', () => {
   assert.equal(isOtherHost(ELSEWHERE, { names: [] }), false, 'an entry without hosts');
 });
 
-test('settings of claude choose by their text, by a file, and by what can not be read beforehand', t => {
+test('settings of claude choose by their text, by a file, and by what cannot be read beforehand', t => {
   const plan = known('claude', providers.claude!);
   const box = sandbox(t);
   const chosenBy = (text: string) => ownChoice(plan, ['-p', 'x', '--settings', text], { HOME: box.home }, box.home);
