@@ -5,7 +5,7 @@ import type { HttpProvider } from '../catalog/provider.ts';
 import type { Retry } from '../run/choose/failures.ts';
 import { at, parseJson } from '../run/rules/classify.ts';
 import { inHeaders } from '../run/rules/http-errors.ts';
-import { waitUntil } from '../run/rules/moments.ts';
+import { firstToCome, waitUntil } from '../run/rules/moments.ts';
 import type { Refusal, Turn } from '../run/turn.ts';
 import { readStart, type Start } from '../system/outside/read-start.ts';
 import { formsOf } from '../system/redact.ts';
@@ -128,9 +128,12 @@ const SHORT_S = 60;
 function headersAfter(headers: string[], answer: IncomingMessage, pause: Pause, now: number): string[] {
   const { more, first } = pause.after;
   if (!more) return headers;
-  const isShort = first && (first.seconds < SHORT_S || (first.class === 'rate' && !first.stated));
+  const isShort =
+    first && (first.seconds < SHORT_S || (first.class === 'rate' && !first.stated && first.seconds <= SHORT_S));
   // a time of the body is one for the program as well, and so is that of an account that is of use again sooner
-  const own = Math.ceil((waitUntil(inHeaders(answer.headers), now) ?? Number.POSITIVE_INFINITY) / 1_000);
+  const own = Math.ceil(
+    (waitUntil(firstToCome(inHeaders(answer.headers), now), now) ?? Number.POSITIVE_INFINITY) / 1_000,
+  );
   const sooner = first?.stated && first.seconds < own ? first.seconds : undefined;
   if (pause.isBilled || !isShort) return withoutRetry(headers, sooner);
   return sooner === undefined ? headers : [...without(headers, /^retry-after$/i), 'retry-after', String(sooner)];

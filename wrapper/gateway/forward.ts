@@ -191,7 +191,11 @@ async function afterError(answer: IncomingMessage, using: Using, work: Work): Pr
   const status = answer.statusCode ?? 500;
   const error = await readError(answer);
   const text = error.bytes.toString();
-  const verdict = verdictOf({ status, body: text, headers: answer.headers }, http, plan.ownPatterns);
+  const verdict = verdictOf(
+    { status, body: text, headers: answer.headers, at: ledger.context.now() },
+    http,
+    plan.ownPatterns,
+  );
   if (verdict?.kind !== 'retry' || hasOtherKey(res.req, { using, route }, asked.body)) {
     if (verdict?.kind === 'final' && verdict.note) say(noteText(plan.cli, verdict.note));
     work.used.failure = 'other';

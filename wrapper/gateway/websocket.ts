@@ -81,6 +81,7 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
         status: answer.statusCode ?? 500,
         body: error.bytes.toString(),
         headers: answer.headers,
+        at: ledger.context.now(),
       };
       const verdict = verdictOf(seen, http, plan.ownPatterns);
       if (verdict?.kind !== 'retry' || hasOtherKey(req, { using, route })) {

@@ -26,7 +26,7 @@ export async function confirmRefusal(
       return { kind: 'retry', class: 'quota', rest: { until: 'period' }, text: refusal.text };
     return unknown('the key works, so this was refused for another reason');
   }
-  const verdict = verdictOf(answer, provider.http ?? { retry: [], key_scheme: 'Bearer' }, false);
+  const verdict = verdictOf({ ...answer, at: now }, provider.http ?? { retry: [], key_scheme: 'Bearer' }, false);
   return (
     verdict ?? unknown(`the provider answers with HTTP status ${status}, which does not say that the key is refused`)
   );

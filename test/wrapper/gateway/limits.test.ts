@@ -19,6 +19,7 @@ import type { Sandbox } from '../../support/wrapper/sandbox.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
 const HOUR = 3_600_000;
+const PAST = 'Sun, 06 Nov 1994 08:49:37 GMT';
 
 async function setUp(t: TestContext, respond: Respond, { more = '', config = '', now = Date.now } = {}) {
   const provider = await startProvider(t, respond);
@@ -40,6 +41,8 @@ const TOLD: [what: string, status: number, given: OutgoingHttpHeaders, told: [st
   ['a limit of two seconds', 429, { 'retry-after': '2' }, ['2', null]],
   ['a limit of half a second', 429, { 'retry-after-ms': '500' }, [null, null]],
   ['a limit of two minutes', 429, { 'retry-after': '120' }, ['120', 'false']],
+  ['a limit whose time is over', 429, { 'retry-after': PAST }, [PAST, null]],
+  ['a limit of three years', 429, { 'retry-after': '99999999' }, ['99999999', 'false']],
   ['a used-up quota', 402, {}, [null, 'false']],
   ['refused keys', 401, {}, [null, 'false']],
 ];

@@ -4,6 +4,7 @@ import type { Cooldown, NamedCooldown } from '../../store/cooldown.ts';
 import { type CliState, fingerprint } from '../../store/state.ts';
 import { formatDuration } from '../../system/duration.ts';
 import type { Verdict } from '../rules/classify.ts';
+import { waitUntil } from '../rules/moments.ts';
 import type { Failure } from './choose.ts';
 
 export type Retry = Verdict & { kind: 'retry' };
@@ -33,7 +34,7 @@ export function cooldownFor(
   // an hour after its first refusal, the credential is asked about again
   const isFirst = kind === 'auth' && rest.until === 'credential' && !isRefusedAgain(earlier, now);
   const until = isFirst ? now + AUTH_COOLDOWN_MS : endOf(rest, resets, now);
-  return { class: kind, until, since: now, ...(failure.stated && { stated: true }) };
+  return { class: kind, until, since: now, ...(isAsStated(failure, now) && { stated: true }) };
 }
 
 /**
@@ -50,6 +51,13 @@ export function withinReason({ class: kind, rest }: Retry, now: number): NamedCo
   }
   if (kind === 'rate') return { until: 'elapsed', ms: RATE_COOLDOWN_MS };
   return rest.until === 'time' ? { until: 'period' } : rest;
+}
+
+/** Reports whether the provider named the time for which an account rests: it was still to come, and was not cut. */
+function isAsStated({ class: kind, rest, stated }: Retry, now: number): boolean {
+  if (!stated || (rest.until !== 'elapsed' && rest.until !== 'time')) return false;
+  const wait = waitUntil(rest, now);
+  return wait !== undefined && wait <= LONGEST_MS[kind];
 }
 
 /** In milliseconds since the epoch, or `null` until the credential changes. */

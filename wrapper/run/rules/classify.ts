@@ -2,7 +2,7 @@
 import type { Rule } from '../../catalog/provider.ts';
 import type { NamedCooldown, Verdict } from '../../store/cooldown.ts';
 import { parseDuration } from '../../system/duration.ts';
-import { type Moment, momentInText, readMoment } from './moments.ts';
+import { firstToCome, type Moment, momentInText, readMoment } from './moments.ts';
 
 export type FailureClass = 'quota' | 'rate' | 'auth' | 'usage' | 'other';
 
@@ -22,9 +22,6 @@ export type { Verdict } from '../../store/cooldown.ts';
 const LEFT =
   /\byou (?:only |currently )?have (\d[\d,]*) (?:[a-z]+ ){0,2}(?:remaining|left|available)\b|\bcan only afford (\d[\d,]*)\b/i;
 
-/** A longer one is a mistake of the program that printed it. */
-const LONGEST_MS = 366 * 86_400_000;
-
 const DEFAULT_COOLDOWN: Record<'quota' | 'rate' | 'auth', NamedCooldown> = {
   quota: { until: 'period' },
   rate: { until: 'elapsed', ms: 60_000 },
@@ -39,8 +36,9 @@ const AFTER = 600;
 /**
  * The first rule that matches decides. Without one, exit 0 is success and everything else final.
  * @param rules the provider's rules, in the order of the catalog
+ * @param now milliseconds since the epoch
  */
-export function classify(outcome: Outcome, rules: readonly Rule[]): Verdict {
+export function classify(outcome: Outcome, rules: readonly Rule[], now = Date.now()): Verdict {
   const starts: Partial<Record<'stdout' | 'stderr', string[]>> = {};
   for (const rule of rules) {
     const match = matchRule(rule, outcome, stream => (starts[stream] ??= lineStarts(outcome[stream])));
@@ -49,7 +47,7 @@ export function classify(outcome: Outcome, rules: readonly Rule[]): Verdict {
       return { kind: 'final', class: rule.class, ...(rule.note && { note: rule.note }) };
     const scope = rule.scope && { scope: rule.scope };
     const text = (match[0] ?? '').slice(0, 200);
-    const rest = cooldownOf(rule, rule.class, match, outcome.stdout);
+    const rest = cooldownOf(rule, rule.class, firstToCome(statedIn(rule, match, outcome.stdout), now));
     const left = rule.class === 'quota' ? leftIn(`${outcome.stderr}\n${outcome.stdout}`) : {};
     const check = rule.check && { check: true as const };
     const stays = rule.stays && { stays: true as const, ...(rule.note && { note: rule.note }) };
@@ -93,24 +91,19 @@ function matchRule(
 }
 
 /**
- * A time that the provider names wins over the catalog's, because it must never be shortened.
+ * A time that the provider names wins over the catalog's, because it must never be shortened. None is named for a refused credential.
+ * @param named a time still to come
  * @returns `stated` for such a time
  */
 export function cooldownOf(
-  rule: Pick<Rule, 'rest' | 'retry_after'>,
+  { rest }: Pick<Rule, 'rest'>,
   failure: 'quota' | 'rate' | 'auth',
-  match: Match,
-  stdout: string,
+  named: Moment | undefined,
 ): { rest: NamedCooldown; stated?: true } {
-  const stated = failure === 'auth' ? undefined : statedIn(rule, match, stdout);
-  if (stated) return { rest: limited(stated), stated: true };
-  if (rule.rest === 'period' || rule.rest === 'credential') return { rest: { until: rule.rest } };
-  if (rule.rest) return { rest: limited({ until: 'elapsed', ms: parseDuration(rule.rest) }) };
+  if (named && failure !== 'auth') return { rest: named, stated: true };
+  if (rest === 'period' || rest === 'credential') return { rest: { until: rest } };
+  if (rest) return { rest: { until: 'elapsed', ms: parseDuration(rest) } };
   return { rest: DEFAULT_COOLDOWN[failure] };
-}
-
-function limited(moment: Moment): Moment {
-  return moment.until === 'elapsed' ? { ...moment, ms: Math.min(moment.ms, LONGEST_MS) } : moment;
 }
 
 /** Units that an account has left, as a refusal says it: "You have 11 characters remaining, while 70 characters are required". */
@@ -120,15 +113,16 @@ export function leftIn(text: string): { left?: number } {
   return figure === undefined ? {} : { left: Number(figure.replaceAll(',', '')) };
 }
 
-function statedIn({ retry_after }: Pick<Rule, 'retry_after'>, match: Match, stdout: string): Moment | undefined {
+/** The times that a match names, most definite first. */
+function statedIn({ retry_after }: Pick<Rule, 'retry_after'>, match: Match, stdout: string): (Moment | undefined)[] {
   const { groups, input = '', index = 0 } = match;
   const inJson = retry_after === undefined ? undefined : at(parseJson(stdout), retry_after);
-  return (
-    readMoment(groups?.rest) ??
-    readMoment(inJson) ??
-    readMoment(groups?.reset) ??
-    momentInText(input.slice(index, index + AFTER))
-  );
+  return [
+    readMoment(groups?.rest),
+    readMoment(inJson),
+    readMoment(groups?.reset),
+    momentInText(input.slice(index, index + AFTER)),
+  ];
 }
 
 /**

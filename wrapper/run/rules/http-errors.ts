@@ -4,7 +4,7 @@ import type { HttpProvider } from '../../catalog/provider.ts';
 import type { Verdict } from '../../store/cooldown.ts';
 import { isRecord } from '../../system/shape.ts';
 import { at, cooldownOf, leftIn, parseJson } from './classify.ts';
-import { type Moment, momentInText, readMoment } from './moments.ts';
+import { firstToCome, type Moment, momentInText, readMoment, waitUntil } from './moments.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
 type Retry = Verdict & { kind: 'retry' };
@@ -15,6 +15,8 @@ export interface Seen {
   /** Its first 64 KiB. */
   body: string;
   headers: IncomingHttpHeaders;
+  /** When it came, in milliseconds since the epoch; otherwise now. */
+  at?: number;
 }
 
 const BY_STATUS: Record<number, Retry['class']> = { 401: 'auth', 402: 'quota', 429: 'rate' };
@@ -36,7 +38,7 @@ const OTHER_LOGIN = /\b(?:Basic|Digest|NTLM|Negotiate|Kerberos)\b/i;
  * after.
  */
 export function verdictOf(
-  { status, body, headers }: Seen,
+  { status, body, headers, at: now = Date.now() }: Seen,
   http: Pick<HttpProvider, 'retry' | 'key_scheme'>,
   ownPatterns: boolean,
 ): Retry | (Verdict & { kind: 'final' }) | undefined {
@@ -54,17 +56,10 @@ export function verdictOf(
   const failure = rule?.class ?? classOf(status, document);
   if (!failure || (failure === 'auth' && rule?.body === undefined && !isOwnForm(body, document))) return undefined;
   const text = `status ${status}`;
-  const stated =
-    failure === 'auth'
-      ? undefined
-      : (inHeaders(headers) ??
-        readMoment(groups?.rest) ??
-        readMoment(groups?.reset) ??
-        inBody(body, document) ??
-        inLimits(headers));
+  const ofRule = [readMoment(groups?.rest), readMoment(groups?.reset)];
+  const named = [...inHeaders(headers), ...ofRule, ...inBody(body, document), ...inLimits(headers, now)];
   const left = failure === 'quota' ? leftIn(body) : {};
-  if (stated) return { kind: 'retry', class: failure, rest: stated, text, stated: true, ...left };
-  return { kind: 'retry', class: failure, ...cooldownOf({ rest: rule?.rest }, failure, [''], ''), text, ...left };
+  return { kind: 'retry', class: failure, ...cooldownOf(rule ?? {}, failure, firstToCome(named, now)), text, ...left };
 }
 
 /** Reports whether the first event of a stream is there; comments keep a connection open. */
@@ -126,35 +121,31 @@ function classOf(status: number, document: unknown): Retry['class'] | undefined 
   return (status === 429 || status === 403) && isUsedUp ? 'quota' : BY_STATUS[status];
 }
 
-/** The time that a `Retry-After` or its form in milliseconds states. */
-export function inHeaders(headers: IncomingHttpHeaders): Moment | undefined {
-  const ms = Number(headers['retry-after-ms']);
-  return ms > 0 ? { until: 'elapsed', ms } : readMoment(headers['retry-after']);
+/** The times that a `Retry-After` in milliseconds and one in seconds state. */
+export function inHeaders(headers: IncomingHttpHeaders): (Moment | undefined)[] {
+  const ms = headers['retry-after-ms'];
+  return [ms === undefined ? undefined : readMoment(`${String(ms).trim()}ms`), readMoment(headers['retry-after'])];
 }
 
-/** The time that the fields of a document name, else a sentence at its start. */
-export function inBody(body: string, document: unknown): Moment | undefined {
-  for (const path of WAITS) {
-    const moment = readMoment(at(document, path));
-    if (moment) return moment;
-  }
+/** The times that the fields of a document name, and a sentence at its start. */
+export function inBody(body: string, document: unknown): (Moment | undefined)[] {
   // google.rpc.RetryInfo
   const details = at(document, 'error.details');
   const delay = Array.isArray(details) ? details.find(each => isRecord(each) && 'retryDelay' in each) : undefined;
-  return readMoment(at(delay, 'retryDelay')) ?? momentInText(body.slice(0, SENTENCE));
+  const fields = [...WAITS.map(path => at(document, path)), at(delay, 'retryDelay')];
+  return [...fields.map(readMoment), momentInText(body.slice(0, SENTENCE))];
 }
 
-/** Headers about several limits: the time of one that nothing is left of, else the shortest. */
-function inLimits(headers: IncomingHttpHeaders): Moment | undefined {
+/** Headers about several limits: the times of those that nothing is left of, else the shortest. */
+function inLimits(headers: IncomingHttpHeaders, now: number): (Moment | undefined)[] {
   const limits = [...Object.entries(headers).flatMap(([name, value]) => limitsOf(name, String(value), headers))];
   const resets = limits.flatMap(({ reset, left }) => {
     const moment = readMoment(reset);
-    return moment ? [{ moment, left }] : [];
+    const wait = waitUntil(moment, now);
+    return moment && wait !== undefined ? [{ moment, wait, left }] : [];
   });
-  const reached = resets.find(({ left }) => left?.trim() === '0');
-  if (reached) return reached.moment;
-  const elapsed = resets.flatMap(({ moment }) => (moment.until === 'elapsed' ? [moment] : []));
-  return elapsed.sort((a, b) => a.ms - b.ms)[0] ?? resets[0]?.moment;
+  const reached = resets.filter(({ left }) => left?.trim() === '0');
+  return [...reached, ...resets.sort((a, b) => a.wait - b.wait)].map(({ moment }) => moment);
 }
 
 interface Limit {

@@ -3,6 +3,7 @@ import type { McpServer } from '../../catalog/provider.ts';
 import { at, cooldownOf, leftIn, type Verdict } from './classify.ts';
 import { inBody } from './http-errors.ts';
 import { type Message, type Said, saidIn } from './mcp-messages.ts';
+import { firstToCome, readMoment } from './moments.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
 type Rule = McpServer['rules'][number];
@@ -18,6 +19,7 @@ const START = 4_000;
 export function verdictOf(
   { failure, result }: Pick<Message, 'failure' | 'result'>,
   { rules }: Pick<McpServer, 'rules'>,
+  now = Date.now(),
 ): Retry | undefined {
   const own = failure ? rules : rules.filter(({ unflagged }) => unflagged);
   const words = failure ?? (own.length > 0 && result ? saidIn(result) : undefined);
@@ -29,7 +31,7 @@ export function verdictOf(
     () => {
       for (const rule of ordered) {
         const match = matchOf(rule, words);
-        if (match) return verdictBy(rule, match, words);
+        if (match) return verdictBy(rule, match, words, now);
       }
       return undefined;
     },
@@ -45,11 +47,11 @@ function matchOf({ json, text }: Rule, words: Said): RegExpExecArray | null {
   return text === undefined ? (ofFields ?? null) : new RegExp(text).exec(words.text.slice(0, START));
 }
 
-function verdictBy(rule: Rule, match: RegExpExecArray, { text, fields }: Said): Retry {
+function verdictBy(rule: Rule, match: RegExpExecArray, { text, fields }: Said, now: number): Retry {
   const { class: kind, scope } = rule;
   const start = text.slice(0, START);
   const left = kind === 'quota' ? leftIn(start) : {};
   const named = { kind: 'retry', class: kind, text: match[0].slice(0, 200), scope, ...left } as const;
-  const stated = kind === 'auth' || match.groups?.rest !== undefined ? undefined : inBody(start, fields);
-  return stated ? { ...named, rest: stated, stated: true } : { ...named, ...cooldownOf(rule, kind, match, '') };
+  const stated = firstToCome([readMoment(match.groups?.rest), ...inBody(start, fields)], now);
+  return { ...named, ...cooldownOf(rule, kind, stated) };
 }

@@ -55,6 +55,11 @@ export function momentInText(text: string): Moment | undefined {
   return duration === undefined ? readMoment(AT_IN_TEXT.exec(text)?.[1]) : elapsed(millisecondsIn(duration));
 }
 
+/** The first of several statements that names a time still to come. One that is over hides no other. */
+export function firstToCome(statements: readonly (Moment | undefined)[], now: number): Moment | undefined {
+  return statements.find(moment => waitUntil(moment, now) !== undefined);
+}
+
 /** Milliseconds from now on, or `undefined` for a time that is over. */
 export function waitUntil(moment: Moment | undefined, now: number): number | undefined {
   if (moment === undefined) return undefined;

@@ -85,7 +85,6 @@ test('an account cools down as its rule says, or as its class does', () => {
   const wait = (value: string) => rest({ retry_after: 'wait' }, { stdout: `{"wait":${value}}` });
   assert.deepEqual(wait('1'), { until: 'elapsed', ms: 1000 });
   assert.deepEqual(wait('0.5'), { until: 'elapsed', ms: 500 });
-  assert.deepEqual(wait('1e30'), { until: 'elapsed', ms: 366 * 86_400_000 });
   for (const none of ['0', '-1', '"soon"', '1e999'])
     assert.deepEqual(wait(none), { until: 'elapsed', ms: 60_000 }, none);
 });
@@ -98,8 +97,6 @@ test('times that a provider names are obeyed: seconds, dates, and numbers in JSO
   };
   const stderr = '^limit, (?:retry after (?<rest>\\d+)s|resets at (?<reset>.+))$';
   assert.deepEqual(rest({ stderr }, { stderr: 'limit, retry after 76s' }), { until: 'elapsed', ms: 76_000 });
-  const year = { until: 'elapsed', ms: 366 * 86_400_000 };
-  assert.deepEqual(rest({ stderr }, { stderr: `limit, retry after ${'9'.repeat(30)}s` }), year, 'no more than a year');
   assert.deepEqual(rest({ stderr }, { stderr: 'limit, resets at 2031-01-01T00:00:00Z' }), {
     until: 'time',
     at: Date.UTC(2031, 0, 1),
@@ -119,7 +116,7 @@ test('times that a provider names are obeyed: seconds, dates, and numbers in JSO
 test('seconds since the epoch have 9 to 11 digits', () => {
   const rule: Rule = { class: 'rate', stderr: '^at (?<reset>\\S+)' };
   const reset = (text: string) => {
-    const result = classify({ ...FAILED, stderr: `at ${text}` }, [rule]);
+    const result = classify({ ...FAILED, stderr: `at ${text}` }, [rule], 0);
     return result.kind === 'retry' && result.rest.until === 'time' ? result.rest.at : null;
   };
   assert.equal(reset('100000000'), 100_000_000_000);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
-import { cooldownFor } from '../../../../wrapper/run/choose/failures.ts';
+import { cooldownFor, type Retry } from '../../../../wrapper/run/choose/failures.ts';
 import { classify } from '../../../../wrapper/run/rules/classify.ts';
 import { verdictOf } from '../../../../wrapper/run/rules/http-errors.ts';
 import { verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-errors.ts';
@@ -18,10 +18,10 @@ const { providers } = loadCatalog(shipped, '');
 function verdict({ cli, door, status = 0, headers = {}, body = '', ...more }: RefusalCase): Verdict | undefined {
   const provider = providers[cli]!;
   const { exit = 1, stdout = '', stderr = '', answer = {} } = more;
-  if (door === 'gateway') return verdictOf({ status, headers, body }, provider.http!, false);
-  if (door === 'shim') return classify({ exit, signal: null, stdout, stderr, command: '' }, provider.rules);
+  if (door === 'gateway') return verdictOf({ status, headers, body, at: REFUSED_AT }, provider.http!, false);
+  if (door === 'shim') return classify({ exit, signal: null, stdout, stderr, command: '' }, provider.rules, REFUSED_AT);
   const [message] = readMessages(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer })));
-  return verdictOfMcp(message!, { rules: provider.mcp.flatMap(({ rules }) => rules) });
+  return verdictOfMcp(message!, { rules: provider.mcp.flatMap(({ rules }) => rules) }, REFUSED_AT);
 }
 
 function meaning(found: Verdict | undefined): RefusalCase['means'] {
@@ -41,4 +41,66 @@ for (const [index, row] of REFUSALS.entries())
       const { until } = cooldownFor(found, null, REFUSED_AT);
       assert.equal(Math.round(until! - REFUSED_AT), Math.round(row.pause));
     }
+  });
+
+const PAST = 'Sat, 28 Nov 2026 11:59:00 GMT';
+const [S, M, H, D] = [1_000, 60_000, 3_600_000, 86_400_000];
+const JSON_TYPE = { 'content-type': 'application/json' };
+const limited = (body: object, headers: Record<string, string> = {}, status = 429): Partial<RefusalCase> => ({
+  cli: 'exa',
+  door: 'gateway',
+  status,
+  headers: { ...JSON_TYPE, ...headers },
+  body: JSON.stringify(body),
+});
+const server = (text: string, fields: object): Partial<RefusalCase> => ({
+  cli: 'firecrawl',
+  door: 'mcp',
+  answer: { result: { isError: true, content: [{ type: 'text', text }], structuredContent: fields } },
+});
+const gemini = (wait: string): Partial<RefusalCase> => ({
+  cli: 'gemini',
+  door: 'shim',
+  stderr: `Error when talking to Gemini API Full report available at: /tmp/x RetryableQuotaError: Please retry in ${wait}.`,
+});
+
+/** Where a time is stated, the pause from `REFUSED_AT` on, and whether it is the time that the provider named. */
+const TIMES: [where: string, row: Partial<RefusalCase>, pause: number, isStated: boolean][] = [
+  ['a header', limited({}, { 'retry-after': '30' }), 30 * S, true],
+  ['a header, over', limited({}, { 'retry-after': PAST }), M, false],
+  ['a header, too long', limited({}, { 'retry-after': '99999999' }), H, false],
+  ['a header, too long for a date', limited({}, { 'retry-after': 'Mon, 30 Nov 2026 12:00:00 GMT' }), H, false],
+  ['a header, an hour', limited({}, { 'retry-after': '3600' }), H, true],
+  ['a header for a quota', limited({}, { 'retry-after': '99999999' }, 402), 366 * D, false],
+  ['a header for a quota, a week', limited({}, { 'retry-after': '604800' }, 402), 7 * D, true],
+  ['a header for a quota, over', limited({}, { 'retry-after': PAST }, 402), H, false],
+  ['a header for a refused key', limited({}, { 'retry-after': '30' }, 401), H, false],
+  ['milliseconds', limited({}, { 'retry-after-ms': '500' }), 500, true],
+  ['milliseconds, none', limited({}, { 'retry-after-ms': 'Infinity' }), M, false],
+  ['milliseconds, negative', limited({}, { 'retry-after-ms': '-5', 'retry-after': '2' }), 2 * S, true],
+  ['milliseconds, too long', limited({}, { 'retry-after-ms': '99999999999' }), H, false],
+  ['a header of limits', limited({}, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '20' }), 20 * S, true],
+  ['a header of limits, over', limited({}, { 'x-ratelimit-reset': String(REFUSED_AT / S - 9) }), M, false],
+  ['a header of limits, a day', limited({}, { 'x-ratelimit-reset': String(REFUSED_AT / S + D / S) }), H, false],
+  ['a field', limited({ error: { retry_after: 12 } }), 12 * S, true],
+  ['a field, over', limited({ resets_at: REFUSED_AT / S - 60 }), M, false],
+  ['a field, too long', limited({ retry_after: 1e7 }), H, false],
+  ['a sentence', limited({ error: 'Please try again in 1.5s.' }), 1.5 * S, true],
+  ['a sentence, over', limited({ error: 'resets at 2026-11-28T11:00:00Z' }), M, false],
+  ['a sentence, too long', limited({ error: 'Try again in 3 days' }), H, false],
+  ['a header that is over, and a field', limited({ retry_after: 12 }, { 'retry-after': PAST }), 12 * S, true],
+  ['a field that is over, and a sentence', limited({ resets_at: 1e9, error: 'wait 7 seconds' }), 7 * S, true],
+  ['the text of a command', gemini('34.5s'), 34.5 * S, true],
+  ['the text of a command, too long', gemini('99999999s'), H, false],
+  ['the text of a server', server('Rate limit exceeded. Please retry after 23s, resets', {}), 23 * S, true],
+  ['the text of a server, too long', server('Rate limit exceeded. Please retry after 9999999s, resets', {}), H, false],
+  ['a field of a server, over', server('x', { status: 429, resets_at: 1e9 }), M, false],
+];
+
+for (const [where, row, pause, isStated] of TIMES)
+  test(`only a time to come that is not cut counts as the provider's: ${where}`, () => {
+    const found = verdict({ source: '', means: 'rate', ...row } as RefusalCase);
+    assert.equal(found?.kind, 'retry');
+    const { until, stated = false } = cooldownFor(found as Retry, null, REFUSED_AT);
+    assert.deepEqual([Math.round(until! - REFUSED_AT), stated], [pause, isStated]);
   });
