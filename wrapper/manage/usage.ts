@@ -2,9 +2,10 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Provider } from '../catalog/provider.ts';
-import { at } from '../run/rules/classify.ts';
+import { at, parseJson } from '../run/rules/classify.ts';
 import { isForeign, type Seen, verdictOf } from '../run/rules/http-errors.ts';
 import { readMoment } from '../run/rules/moments.ts';
+import { causeOf, SHORT_CAUSES } from '../run/rules/refusal-causes.ts';
 import type { Remaining } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
 import { errno, reason } from '../system/errors.ts';
@@ -154,8 +155,10 @@ export async function checkCredential(provider: Provider, env: NodeJS.ProcessEnv
     const answer = await get(url, headersFor(provider, check, env), env);
     const { status } = answer;
     if (status >= 200 && status < 300) return { ok: true };
-    const unusable = check.refused.includes(status) && !isForeign(answer, provider.http ?? { key_scheme: 'Bearer' });
-    const said = `${new URL(url).host} answered with HTTP status ${status}`;
+    const cause = otherCause(answer);
+    const isRefused = check.refused.includes(status) && !cause;
+    const unusable = isRefused && !isForeign(answer, provider.http ?? { key_scheme: 'Bearer' });
+    const said = `${new URL(url).host} answered with HTTP status ${status}${cause ?? ''}`;
     return { ok: false, problem: unusable ? `${said}: the credential is refused` : said, unusable };
   } catch (error) {
     return { ok: false, problem: reason(error), unusable: false };
@@ -194,9 +197,16 @@ export async function askEndpoint(provider: Provider, env: NodeJS.ProcessEnv): P
 
 /** A 401 blames the credential, unless a proxy gave it, or the provider says something else in it. */
 function isRefusal(answer: Answer, { http }: Pick<Provider, 'http'>): boolean {
-  if (answer.status !== 401 || isForeign(answer, http ?? { key_scheme: 'Bearer' })) return false;
+  if (answer.status !== 401 || isForeign(answer, http ?? { key_scheme: 'Bearer' }) || otherCause(answer)) return false;
   const verdict = http && verdictOf(answer, http, true);
   return !http || (verdict?.kind === 'retry' && verdict.class === 'auth');
+}
+
+/** Cause of a refusal that is not the credential, for a person. */
+function otherCause({ status, body, headers }: Answer): string | undefined {
+  if (status !== 401 && status !== 403 && status !== 451) return undefined;
+  const cause = causeOf(parseJson(body) ?? body.slice(0, 4_000), headers['www-authenticate']);
+  return cause && `: ${SHORT_CAUSES[cause]}`;
 }
 
 async function getJson(
@@ -208,7 +218,7 @@ async function getJson(
   const { status, body } = answer;
   const said = `${new URL(url).host} answered with HTTP status ${status}`;
   if (isRefusal(answer, provider)) throw new Refused(`${said}: the credential is refused`);
-  if (status !== 200) throw new Error(said);
+  if (status !== 200) throw new Error(`${said}${otherCause(answer) ?? ''}`);
   try {
     return JSON.parse(body);
   } catch {

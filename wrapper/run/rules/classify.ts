@@ -3,6 +3,7 @@ import type { Rule } from '../../catalog/provider.ts';
 import type { NamedCooldown, Verdict } from '../../store/cooldown.ts';
 import { parseDuration } from '../../system/duration.ts';
 import { firstToCome, type Moment, momentInText, readMoment } from './moments.ts';
+import { CAUSE_NOTES, causeOf } from './refusal-causes.ts';
 
 export type FailureClass = 'quota' | 'rate' | 'auth' | 'usage' | 'other';
 
@@ -45,6 +46,8 @@ export function classify(outcome: Outcome, rules: readonly Rule[], now = Date.no
     if (!match) continue;
     if (rule.class === 'usage' || rule.class === 'other')
       return { kind: 'final', class: rule.class, ...(rule.note && { note: rule.note }) };
+    const cause = rule.class === 'auth' ? causeOf(...wordsOf(match, outcome.stdout)) : undefined;
+    if (cause) return { kind: 'final', class: 'other', note: CAUSE_NOTES[cause] };
     const scope = rule.scope && { scope: rule.scope };
     const text = (match[0] ?? '').slice(0, 200);
     const rest = cooldownOf(rule, rule.class, firstToCome(statedIn(rule, match, outcome.stdout), now));
@@ -64,6 +67,11 @@ export function isCommandIn(command: string, names: readonly string[]): boolean 
 /** Text without terminal control sequences (ECMA-48 CSI, OSC) and the markers that readline wraps them in. */
 export function stripAnsi(text: string): string {
   return text.replace(/\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]|[\x01\x02]/g, '');
+}
+
+/** The words of a failure that a rule has matched: those behind the match, and the document on stdout. */
+function wordsOf({ input = '', index = 0 }: Match, stdout: string): unknown[] {
+  return [input.slice(index, index + AFTER), parseJson(stdout)];
 }
 
 function matchRule(

@@ -5,6 +5,7 @@ import type { Verdict } from '../../store/cooldown.ts';
 import { isRecord } from '../../system/shape.ts';
 import { at, cooldownOf, leftIn, parseJson } from './classify.ts';
 import { firstToCome, type Moment, momentInText, readMoment, waitUntil } from './moments.ts';
+import { CAUSE_NOTES, causeOf } from './refusal-causes.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
 type Retry = Verdict & { kind: 'retry' };
@@ -54,6 +55,10 @@ export function verdictOf(
   if (rule?.class === 'other') return { kind: 'final', class: 'other', ...(rule.note && { note: rule.note }) };
   const document = parseJson(body);
   const failure = rule?.class ?? classOf(status, document);
+  if (rule?.body === undefined && isAboutRights(status, failure)) {
+    const cause = causeOf(document ?? body.slice(0, SENTENCE), headers['www-authenticate'], ssoIn(headers));
+    if (cause) return { kind: 'final', class: 'other', note: CAUSE_NOTES[cause] };
+  }
   if (!failure || (failure === 'auth' && rule?.body === undefined && !isOwnForm(body, document))) return undefined;
   const text = `status ${status}`;
   const ofRule = [readMoment(groups?.rest), readMoment(groups?.reset)];
@@ -114,6 +119,16 @@ function isOfCloudflare(body: string): boolean {
 /** A provider refuses a key with a document, or without a body; other words are those of a proxy or a filter in between. */
 function isOwnForm(body: string, document: unknown): boolean {
   return body.trim() === '' || document !== undefined || /^\s*<\?xml\b/.test(body);
+}
+
+/** A refusal of the credential may be one of the network or of a right, and so may one that says nothing about the account. */
+function isAboutRights(status: number, failure: Retry['class'] | undefined): boolean {
+  return failure === 'auth' || (failure === undefined && [400, 403, 451].includes(status));
+}
+
+/** GitHub names in a header that a token has to be authorized for an organization (docs.github.com, "About authentication with SAML"). */
+function ssoIn(headers: IncomingHttpHeaders): string | undefined {
+  return headers['x-github-sso'] === undefined ? undefined : 'sso_required';
 }
 
 function classOf(status: number, document: unknown): Retry['class'] | undefined {

@@ -4,6 +4,7 @@ import { at, cooldownOf, leftIn, type Verdict } from './classify.ts';
 import { inBody } from './http-errors.ts';
 import { type Message, type Said, saidIn } from './mcp-messages.ts';
 import { firstToCome, readMoment } from './moments.ts';
+import { causeOf } from './refusal-causes.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
 type Rule = McpServer['rules'][number];
@@ -31,7 +32,11 @@ export function verdictOf(
     () => {
       for (const rule of ordered) {
         const match = matchOf(rule, words);
-        if (match) return verdictBy(rule, match, words, now);
+        if (!match) continue;
+        // the network or a right is missing, which says nothing about the account
+        return rule.class === 'auth' && causeOf(words.fields, words.text.slice(0, START))
+          ? undefined
+          : verdictBy(rule, match, words, now);
       }
       return undefined;
     },

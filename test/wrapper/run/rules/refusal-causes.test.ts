@@ -1,0 +1,251 @@
+// Refusals with the status of a refused credential: which of them are about the network or a right, by words of many providers.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
+import { classify } from '../../../../wrapper/run/rules/classify.ts';
+import { verdictOf } from '../../../../wrapper/run/rules/http-errors.ts';
+import { verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-errors.ts';
+import { CAUSE_NOTES, causeOf } from '../../../../wrapper/run/rules/refusal-causes.ts';
+
+type Meaning = 'address' | 'activity' | 'right' | 'key';
+
+const google = (message: string, status: string, reason: string) => ({
+  error: { code: 403, message, status, details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason }] },
+});
+const openai = (message: string, code: string | null, type = 'invalid_request_error') => ({
+  error: { message, type, param: null, code },
+});
+const cloudflare = (code: number, message: string) => ({ success: false, errors: [{ code, message }], result: null });
+
+/** Provider, words, and what they are about. */
+const WORDS: [provider: string, said: unknown, meaning: Meaning][] = [
+  [
+    'OpenAI',
+    openai('Your request IP does not match the configured IP allowlist for your project.', 'ip_not_authorized'),
+    'address',
+  ],
+  [
+    'OpenAI',
+    openai('Country, region, or territory not supported', 'unsupported_country_region_territory', 'request_forbidden'),
+    'address',
+  ],
+  [
+    'OpenAI',
+    openai('You have insufficient permissions for this operation. Missing scopes: model.read.', null),
+    'right',
+  ],
+  ['OpenAI', openai('Project `p` does not have access to model `m`', 'model_not_found'), 'right'],
+  [
+    'OpenAI',
+    openai('OpenAI-Organization header should match organization for API key', 'mismatched_organization'),
+    'right',
+  ],
+  [
+    'OpenAI',
+    openai('Incorrect API key provided: sk-0. You can find your API key at https://x.', 'invalid_api_key'),
+    'key',
+  ],
+  ['OpenAI', openai("You didn't provide an API key.", null), 'key'],
+  [
+    'Anthropic',
+    {
+      type: 'error',
+      error: {
+        type: 'permission_error',
+        message: 'Your API key does not have permission to use the specified resource.',
+      },
+    },
+    'right',
+  ],
+  ['Anthropic', { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } }, 'key'],
+  ['Anthropic', { type: 'error', error: { type: 'authentication_error', message: 'OAuth token has expired.' } }, 'key'],
+  [
+    'Google',
+    google(
+      'The provided API key has an IP address restriction. The originating IP address of the call (203.0.113.7) violates this restriction.',
+      'PERMISSION_DENIED',
+      'API_KEY_IP_ADDRESS_BLOCKED',
+    ),
+    'address',
+  ],
+  ['Google', { error: { code: 400, message: 'User location is not supported for the API use.' } }, 'address'],
+  [
+    'Google',
+    google('Requests from referer <empty> are blocked.', 'PERMISSION_DENIED', 'API_KEY_HTTP_REFERRER_BLOCKED'),
+    'right',
+  ],
+  ['Google', google('Requests to this API are blocked.', 'PERMISSION_DENIED', 'API_KEY_SERVICE_BLOCKED'), 'right'],
+  [
+    'Google',
+    google('Request had insufficient authentication scopes.', 'PERMISSION_DENIED', 'ACCESS_TOKEN_SCOPE_INSUFFICIENT'),
+    'right',
+  ],
+  ['Google', google('API key expired. Please renew the API key.', 'INVALID_ARGUMENT', 'API_KEY_INVALID'), 'key'],
+  [
+    'Google',
+    {
+      error: {
+        code: 403,
+        message: 'Your API key was reported as leaked. Please use another API key.',
+        status: 'PERMISSION_DENIED',
+      },
+    },
+    'key',
+  ],
+  ['Cloudflare', cloudflare(9109, 'Cannot use the access token from location: 203.0.113.7'), 'address'],
+  ['Cloudflare', cloudflare(9109, 'Invalid access token'), 'key'],
+  ['Cloudflare', cloudflare(1000, 'Invalid API Token'), 'key'],
+  ['Cloudflare', cloudflare(10000, 'Authentication error'), 'key'],
+  [
+    'GitHub',
+    {
+      message:
+        'Although you appear to have the correct authorization credentials, the `org` organization has an IP allow list enabled, and your IP address is not permitted to access this resource.',
+    },
+    'address',
+  ],
+  [
+    'GitHub',
+    {
+      message:
+        'Resource protected by organization SAML enforcement. You must grant your Personal Access token access to this organization.',
+    },
+    'right',
+  ],
+  ['GitHub', { message: 'Resource not accessible by personal access token' }, 'right'],
+  ['GitHub', { message: 'Bad credentials', documentation_url: 'https://docs.github.com/rest' }, 'key'],
+  ['Exa', { requestId: '0', error: 'x-api-key header is invalid', tag: 'INVALID_API_KEY' }, 'key'],
+  ['Exa', { requestId: '0', error: 'This feature is disabled for your team', tag: 'FEATURE_DISABLED' }, 'right'],
+  [
+    'ElevenLabs',
+    {
+      detail: {
+        status: 'missing_permissions',
+        message: 'The API key you used is missing the permission text_to_speech to execute this operation.',
+      },
+    },
+    'right',
+  ],
+  [
+    'ElevenLabs',
+    { detail: { status: 'detected_unusual_activity', message: 'Unusual activity detected.' } },
+    'activity',
+  ],
+  ['ElevenLabs', { detail: { status: 'invalid_api_key', message: 'Invalid API key' } }, 'key'],
+  ['Firecrawl', { success: false, error: 'Unauthorized: Invalid token' }, 'key'],
+  ['Firecrawl', { success: false, error: 'Unauthorized: IP address not allowed for this API key' }, 'address'],
+  ['Tavily', { detail: { error: 'Unauthorized: missing or invalid API key.' } }, 'key'],
+  ['GitLab', { error: 'insufficient_scope', error_description: 'The request requires higher privileges.' }, 'right'],
+  ['GitLab', { error: 'invalid_token', error_description: 'Token was revoked. You have to re-authorize.' }, 'key'],
+  ['Stripe', { error: { message: 'The API key provided does not allow requests from your IP address.' } }, 'address'],
+  ['Stripe', { error: { message: 'Invalid API Key provided: sk_test_0' } }, 'key'],
+  [
+    'Stripe',
+    { error: { message: 'The provided key does not have the required permissions for this endpoint.' } },
+    'right',
+  ],
+  ['Atlassian', { code: 401, message: 'Unauthorized; scope does not match' }, 'right'],
+  ['Slack', { ok: false, error: 'missing_scope', needed: 'chat:write' }, 'right'],
+  ['Slack', { ok: false, error: 'token_revoked' }, 'key'],
+  ['Slack', { ok: false, error: 'invalid_auth' }, 'key'],
+  ['Notion', { code: 'restricted_resource', message: 'Insufficient permissions for this endpoint.' }, 'right'],
+  ['Discord', { message: 'Missing Permissions', code: 50013 }, 'right'],
+  ['Airtable', { error: { type: 'INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND', message: 'Invalid permissions' } }, 'right'],
+  ['Binance', { code: -2015, msg: 'Invalid API-key, IP, or permissions for action.' }, 'address'],
+  ['Coinbase', { message: 'ip address not whitelisted' }, 'address'],
+  ['Zoom', { code: 4711, message: 'Invalid access token, does not contain scopes:[user:read].' }, 'right'],
+  ['Figma', { status: 403, err: 'Invalid scope(s): file_read. This endpoint requires the files:read scope' }, 'right'],
+  ['Sentry', { detail: 'Invalid token' }, 'key'],
+  ['Sentry', { detail: { code: 'sso-required', message: 'Must login via SSO' } }, 'right'],
+  ['Sentry', { detail: 'You do not have permission to perform this action.' }, 'right'],
+  ['Vercel', { error: { code: 'forbidden', message: 'Not authorized', invalidToken: true } }, 'key'],
+  ['Netlify', { code: 401, message: 'Access Denied' }, 'key'],
+  ['Supabase', { message: 'Your IP address is banned' }, 'address'],
+  ['npm', { error: 'You must be logged in to publish packages.' }, 'key'],
+  ['Hugging Face', { error: 'Your IP is blocked from using this API' }, 'address'],
+  ['Hugging Face', { error: 'Access to model m is restricted. You must accept the license to access it.' }, 'right'],
+  ['SendGrid', { errors: [{ message: 'The provided authorization grant is invalid, expired, or revoked' }] }, 'key'],
+  ['Groq', openai('Access denied. Please check your network settings.', 'forbidden'), 'key'],
+  ['Mistral', { message: 'Unauthorized', request_id: '0' }, 'key'],
+  ['a firewall', { error: 'ipNotAllowed' }, 'address'],
+  ['a firewall', { error: 'GEO-BLOCKED', message: 'Service not available in your country' }, 'address'],
+  ['a VPN filter', { error: 'VPN or proxy detected, please disable it' }, 'address'],
+  ['a plan', { error: 'This endpoint is not available on your current plan' }, 'right'],
+  ['a tip behind a dead key', { error: 'Your API key is invalid. Check its permissions at https://x.' }, 'key'],
+  ['a zip code', { error: 'Invalid token: recipient 203 not found' }, 'key'],
+];
+
+test('a refusal for the network or a right is told from one of the key, whatever the provider', () => {
+  for (const [provider, said, meaning] of WORDS)
+    assert.equal(causeOf(said) ?? 'key', meaning, `${provider}: ${JSON.stringify(said)}`);
+});
+
+const EXA = { retry: [], key_scheme: 'Bearer' } as const;
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+test('a gateway blames the key only for what the words blame on it', () => {
+  for (const [provider, said, meaning] of WORDS) {
+    const found = verdictOf(
+      { status: 401, headers: JSON_TYPE, body: JSON.stringify(said) },
+      { ...EXA, retry: [] },
+      false,
+    );
+    const got = found?.kind === 'retry' ? 'key' : found?.kind === 'final' ? found.note : undefined;
+    assert.equal(got, meaning === 'key' ? 'key' : CAUSE_NOTES[meaning], provider);
+  }
+});
+
+test('headers say it as well', () => {
+  const ask = (headers: Record<string, string>) =>
+    verdictOf({ status: 401, headers: { ...JSON_TYPE, ...headers }, body: '{}' }, { ...EXA, retry: [] }, false)?.kind;
+  assert.equal(ask({ 'www-authenticate': 'Bearer error="insufficient_scope", scope="read"' }), 'final');
+  assert.equal(ask({ 'x-github-sso': 'required; url=https://github.com/orgs/x/sso' }), 'final');
+  assert.equal(ask({ 'www-authenticate': 'Bearer error="invalid_token"' }), 'retry');
+});
+
+const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
+const { providers } = loadCatalog(shipped, '');
+
+/** Ends of commands and errors of servers that the catalog takes for a refused key, and what they are. */
+const ENDS: [cli: string, part: { exit?: number; stdout?: string; stderr?: string }, means: string][] = [
+  ['firecrawl', { stderr: 'Error: Unauthorized: IP address not allowed' }, 'other'],
+  ['firecrawl', { stderr: 'Error: Unauthorized: Invalid token' }, 'auth'],
+  ['gh', { stderr: 'gh: Bad credentials (HTTP 401)' }, 'auth'],
+  ['netlify', { stderr: ' ›   Error: JSONHTTPError: Unauthorized: your IP is blocked' }, 'other'],
+  ['vercel', { stderr: 'Error: Not authorized: your team requires SAML single sign-on' }, 'other'],
+  ['vercel', { stderr: 'Error: Not authorized' }, 'auth'],
+  [
+    'npm',
+    { stderr: 'npm error code E401\nnpm error Unable to authenticate: IP address not on the allow list' },
+    'other',
+  ],
+  ['codex', { stderr: 'ERROR: unexpected status 401 Unauthorized: Missing scopes: api.responses.write' }, 'other'],
+  ['codex', { stderr: 'ERROR: unexpected status 401 Unauthorized: Incorrect API key provided' }, 'auth'],
+  [
+    'elevenlabs',
+    {
+      exit: 2,
+      stdout: '{"error":{"reason":"authError","details":{"detail":{"status":"missing_permissions","message":"x"}}}}',
+    },
+    'other',
+  ],
+];
+
+test('a wrapped command that ends for the network or a right leaves its account as it is', () => {
+  for (const [cli, part, means] of ENDS) {
+    const { rules } = providers[cli]!;
+    const found = classify({ exit: 1, signal: null, stdout: '', stderr: '', command: '', ...part }, rules);
+    assert.equal('class' in found && found.class, means, `${cli}: ${JSON.stringify(part)}`);
+    assert.equal('note' in found, means === 'other');
+  }
+});
+
+test('so does an error of an MCP server', () => {
+  const [server] = providers.firecrawl!.mcp;
+  const judge = (detail: string) =>
+    verdictOfMcp({ failure: { text: 'x', fields: { status: 401, detail } }, result: undefined }, server!)?.class;
+  assert.equal(judge('Your IP address is not allowed'), undefined);
+  assert.equal(judge('The key lacks the required scope'), undefined);
+  assert.equal(judge('Invalid token'), 'auth');
+});

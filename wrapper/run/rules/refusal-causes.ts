@@ -1,0 +1,164 @@
+// Tells a refusal for the network or for a right that is missing from one of the credential itself: one reader for all providers. Pure.
+
+/** What a refusal with the status of a refused credential is about instead. */
+export type Cause = 'address' | 'activity' | 'right';
+
+/** For a person; `{vpn}` stands for a sentence about WARP or another VPN. */
+export const CAUSE_NOTES: Record<Cause, string> = {
+  address: 'the provider refuses this network address or location, not the key; {vpn}. No other account is tried.',
+  activity: 'the provider objects to unusual activity, not to the key; {vpn}. No other account is tried.',
+  right:
+    'the provider says that the key or its account lacks a right for this, not that the key is dead. No other account is tried.',
+};
+
+/** The same in a few words. */
+export const SHORT_CAUSES: Record<Cause, string> = {
+  address: 'it refuses this network address or location, not the key',
+  activity: 'it objects to unusual activity',
+  right: 'the key or its account lacks a right for this',
+};
+
+const PLACE = '(?:country|countries|region|territory|location|jurisdiction)';
+const REFUSED =
+  '(?:not (?:\\w+ )?(?:allow(?:ed)?|authorized|permit(?:ted)?|supported|available|(?:white|allow)-?listed|in|on|match)|disallowed|unsupported|unavailable|blocked|denied|restricted|banned|forbidden|prohibited|violates|restrictions?|mismatch|outside)';
+const KEY =
+  '(?:api[ _-]?keys?|(?:secret |access |private )?keys?|(?:\\w+ )?tokens?|credentials?|bearer|authorization|grant|session|login)';
+const DEAD =
+  '(?:invalid(?! (?:scopes?|permissions?))|incorrect|expired|revoked|unknown|malformed|deactivated|disabled|deleted|leaked|bad|wrong|unrecognized|not (?:valid|recognized|found|exist)|no longer valid|could not be (?:verified|found))';
+const RIGHT = '(?:permissions?|scopes?|privileges?|entitlements?|access rights?)';
+
+/** Names of errors, in lower case with underscores; the first that matches counts. */
+const CODES: [RegExp, Cause | 'key'][] = [
+  [
+    /(?:^|_)ip(?:_address)?(?:_is)?_(?:not_|blocked|denied|restrict|forbidden|mismatch|banned|disallowed|(?:allow|white|block)_?list)/,
+    'address',
+  ],
+  [
+    /(?:unsupported|restricted|blocked|forbidden|invalid)_(?:country|region|location|territory|geo|ip)(?![a-z])/,
+    'address',
+  ],
+  [
+    /(?:country|region|location|territory|geo|network)(?:_\w+)?_(?:not_(?:supported|allowed|available|permitted)|unsupported|blocked|restricted|denied)/,
+    'address',
+  ],
+  [/(?:unusual|suspicious|abusive)_activity|abuse_detected/, 'activity'],
+  [
+    /(?:invalid|expired|revoked|incorrect|bad|unknown|deactivated|disabled|malformed|wrong)_(?:\w+_)?(?:key|token|credentials?|auth\w*)$|(?:key|token|credentials?)_(?:\w+_)?(?:invalid|expired|revoked|disabled|deleted|leaked|not_found|unknown)$/,
+    'key',
+  ],
+  [
+    /(?:missing|insufficient|invalid|no|not_enough|lacks?|required?)_(?:\w+_)?(?:permissions?|scopes?|privileges?|rights|access|entitlements?)(?![a-z])/,
+    'right',
+  ],
+  [/(?:permissions?|scopes?|privileges?)_(?:error|denied|missing|required|insufficient|not_granted)/, 'right'],
+  [/(?:sso|saml)_(?:\w+_)?(?:required|enforced|unauthorized)|(?:requires?|missing|enforced)_(?:sso|saml)/, 'right'],
+  [/(?:mismatched|invalid|unknown)_(?:organization|project|workspace|tenant)$/, 'right'],
+  [
+    /feature_(?:disabled|not_\w+)|service_(?:disabled|blocked)$|(?:referr?er|app|origin)_(?:blocked|not_allowed)$/,
+    'right',
+  ],
+  [
+    /terms_(?:\w+_)?(?:required|not_accepted)|(?:accept|agree)_(?:\w+_)?terms|only_for_creator|sign_in_required/,
+    'right',
+  ],
+];
+
+/** Sentences; the first that matches counts. */
+const WORDS: [RegExp, Cause | 'key'][] = [
+  [/\b(?:unusual|suspicious|abnormal) (?:\w+ )?activity\b/i, 'activity'],
+  [new RegExp(`\\bIP(?:s|v[46])?(?: ?address(?:es)?)?\\b[^.]{0,80}?\\b${REFUSED}\\b`, 'i'), 'address'],
+  [/\bdoes(?: not|n['’]t) match\b[^.]{0,60}\bIP\b|\bIP\b[^.]{0,60}\bdoes(?: not|n['’]t) match\b/i, 'address'],
+  [/\bIP(?: address(?:es)?)?[ -](?:allow|white|access|block|deny)[ -]?(?:list|filter|rule|polic)/i, 'address'],
+  [new RegExp(`\\b${REFUSED}\\b[^.]{0,40}\\b(?:IP|(?:your|this) (?:network|address|client))\\b`, 'i'), 'address'],
+  [/\b(?:allow|white|block)-?list(?:ed)?\b[^.]{0,60}\bIP\b|\bIP\b[^.]{0,60}\b(?:allow|white|block)-?list/i, 'address'],
+  [/\binvalid\b[^.]{0,20}\bIP\b/i, 'address'],
+  [
+    /\bcan(?:not|['’]t) (?:use|be used)\b[^.]{0,60}\bfrom (?:this |your )?(?:location|network|address|IP)\b/i,
+    'address',
+  ],
+  [new RegExp(`\\b${PLACE}\\b[^.]{0,60}?\\b${REFUSED}\\b`, 'i'), 'address'],
+  [new RegExp(`\\b${REFUSED}\\b[^.]{0,40}\\b(?:your|this|the|from) (?:current )?${PLACE}\\b`, 'i'), 'address'],
+  [
+    /\b(?:VPN|proxy|proxies|Tor)\b[^.]{0,60}\b(?:detected|not (?:allowed|permitted|supported)|blocked|disable|disconnect)/i,
+    'address',
+  ],
+  [/\bdoes not contain scopes?\b/i, 'right'],
+  [new RegExp(`\\b${DEAD}\\b[^.]{0,30}?\\b${KEY}\\b`, 'i'), 'key'],
+  [new RegExp(`\\b${KEY}\\b[^.;]{0,40}?\\b${DEAD}\\b`, 'i'), 'key'],
+  [
+    new RegExp(
+      `\\b(?:missing|lacks?|lacking|insufficient|not enough|requires?|required|needs?|must have|invalid)\\b[^.]{0,60}\\b${RIGHT}\\b`,
+      'i',
+    ),
+    'right',
+  ],
+  [
+    new RegExp(
+      `\\b${RIGHT}\\b[^.]{0,40}\\b(?:missing|denied|required|insufficient|not (?:granted|allowed|sufficient)|(?:does|do) not match)\\b`,
+      'i',
+    ),
+    'right',
+  ],
+  [new RegExp(`\\b(?:not|n['’]t) have (?:[\\w-]+ ){0,4}?(?:${RIGHT}|access|rights?|authority)\\b`, 'i'), 'right'],
+  [/\bnot accessible by\b|\bmissing access\b/i, 'right'],
+  [/\b(?:SAML|SSO|single sign-?on)\b[^.]{0,60}\b(?:enforce|requir|authori[sz]e|grant|protect)/i, 'right'],
+  [/\b(?:enforc|requir|protect|authori[sz]|must )\w*[^.]{0,60}\b(?:SAML|SSO|single sign-?on)\b/i, 'right'],
+  [
+    /\breferr?er\b[^.]{0,60}\b(?:blocked|not allowed|restrict)|\b(?:blocked|restrict)\w*[^.]{0,40}\breferr?er/i,
+    'right',
+  ],
+  [
+    /\b(?:not|only) (?:available|included|allowed) (?:on|in|for|with) (?:your|the|a) (?:[\w-]+ ){0,3}(?:plan|tier|subscription)/i,
+    'right',
+  ],
+  [/\b(?:accept|agree to)\b[^.]{0,60}\b(?:terms|license|agreement|conditions)\b|\bmust be verified\b/i, 'right'],
+];
+
+/** Deeper values and longer lists are content. */
+const DEPTH = 5;
+const MOST = 60;
+const SENTENCE = 1_000;
+
+/**
+ * What a refusal is about, where its words say that it is not about the credential.
+ * @param texts an error's words, its names (`ip_not_authorized`), or its document
+ */
+export function causeOf(...texts: unknown[]): Cause | undefined {
+  const all = texts.flatMap(text => textsIn(text, DEPTH)).slice(0, MOST);
+  const ofCodes = firstIn(CODES, all.flatMap(codesIn));
+  const ofWords = firstIn(
+    WORDS,
+    all.map(text => text.slice(0, SENTENCE).replace(/\s+/g, ' ')),
+  );
+  const found = [ofCodes, ofWords];
+  // an address counts whatever else is said, and a dead key more than a right: providers name several causes in one sentence
+  const order = ['activity', 'address', 'key', 'right'] as const;
+  const cause = order.find(each => found.includes(each));
+  return cause === 'key' ? undefined : cause;
+}
+
+function firstIn(patterns: typeof CODES, texts: readonly string[]): Cause | 'key' | undefined {
+  return patterns.find(([pattern]) => texts.some(text => pattern.test(text)))?.[1];
+}
+
+function textsIn(value: unknown, depth: number): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null || depth === 0) return [];
+  return Object.values(value)
+    .slice(0, MOST)
+    .flatMap(each => textsIn(each, depth - 1));
+}
+
+/** Words of a text that are names of errors, in one spelling: `IP_NOT_ALLOWED`, `ipNotAllowed`, `ip-not-allowed`. */
+function codesIn(text: string): string[] {
+  const isName = /^[\w.-]{2,80}$/.test(text);
+  const names = isName
+    ? [text]
+    : (text.slice(0, SENTENCE).match(/\b[a-z]+(?:_[a-z]+)+\b|\b[A-Z]+(?:_[A-Z]+)+\b/g) ?? []);
+  return names.map(name =>
+    name
+      .replace(/([a-z\d])([A-Z])/g, '$1_$2')
+      .replace(/[.-]+/g, '_')
+      .toLowerCase(),
+  );
+}
