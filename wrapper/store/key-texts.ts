@@ -17,9 +17,37 @@ const UNFILLED = /^\$[A-Za-z_]\w*$|\$\{.*\}|^\$\(.*\)$|^`.*`$|^\{\{.*\}\}$|^%[A-
 /** An account of this program: its MCP servers find such a text in place of a key. */
 const OF_ACCOUNT = /^culvert-wrap:[^:]+:[^:]+$/;
 
+/** Sources of an account as the configuration of this program has them: they read a key, and are none. */
+const SOURCE = /^(env|file|keyring|pass|command):(?!\/\/)\S/;
+/** References of stores that are no addresses: of AWS, Azure, Google Cloud, sops, dotenvx, and of programs. */
+const NAMED =
+  /^(?:arn:aws[\w-]*:(?:secretsmanager|ssm):|@Microsoft\.KeyVault\(|projects\/[^/]+\/secrets\/|ENC\[|encrypted:|(?:gopass|lpass|lastpass|bw|rbw|bitwarden|1password|keepassxc?|azkv):)/;
+/** Texts that examples have in place of a key, after the start that keys of a provider may have. */
+const PLACEHOLDER = new RegExp(
+  `^(?:[a-z]{2,6}[-_])?(?:${[
+    '<.*>',
+    '\\[.*\\]',
+    '\\{.*\\}',
+    '(?:.*[-_ ])?your[-_ ].*',
+    'your(?:api)?(?:key|token|secret).*',
+    '.*[-_ ](?:key|token|secret)[-_ ](?:goes[-_ ])?here',
+    '(?:change|replace)[-_ ]?(?:me|this|with.*)',
+    '(?:insert|enter|paste|add|put)[-_ ].*',
+    '(?:placeholder|dummy|example|sample)(?:[-_ ](?:api[-_ ]?)?(?:key|token|secret))?',
+    '(?:api|secret|access)[-_ ]?(?:key|token)',
+    'todo|tbd|none|null|nil|undefined|redacted|n/a',
+    '[x*.•…_-]{3,}',
+  ].join('|')})$`,
+  'i',
+);
+
 /** Variables that hold one key or several, unlike those of passwords, which may have a comma. */
 const OF_KEYS = /(?:key|token|secret)s?$/i;
-const SEPARATORS = /\s*[,;\r\n]\s*/;
+const SEPARATORS = /\s*[,;|\r\n]\s*/;
+/** A word of a list with blanks between its keys, unlike `Bearer` or a part of a sentence. */
+const WORD_OF_LIST = /^(?=.*\d)[\w.:+/=-]{2,}$/;
+/** The number of a token in its database, and the token, as some frameworks write them. */
+const NUMBERED = /^\d+\|[^|]+$/;
 
 /** Why a text is no key but stands for one, with what to do, and without the text; `undefined` for any other text. */
 export function referenceIn(text: string): string | undefined {
@@ -34,18 +62,28 @@ export function referenceIn(text: string): string | undefined {
   }
   if (UNFILLED.test(value))
     return 'it stands for another variable and was not filled in; write the key, or add the account with --env VARIABLE=env:NAME';
+  const source = SOURCE.exec(value)?.[1];
+  if (source !== undefined)
+    return `it is a reference (${source}:…), not a key; add the account with --env VARIABLE=${source}:…`;
+  if (NAMED.test(value))
+    return 'it is a reference to a key elsewhere; add the account with a command that prints the key: --env VARIABLE=command:…';
+  if (PLACEHOLDER.test(value)) return 'it is a placeholder of an example, not a key; write the key in its place';
   return OF_ACCOUNT.test(value) ? 'it stands for an account that is there already' : undefined;
 }
 
 /**
- * The keys of a text: one, or those of a list with commas, semicolons or line breaks between them.
+ * The keys of a text: one, or those of a list with commas, semicolons, bars, line breaks or blanks between them.
  * @param variable the one that the text is for
  * @param prefix start of every key of the provider, where it has one
  */
 export function keysIn(text: string, variable: string, prefix = ''): string[] {
   const value = text.trim();
-  const parts = value.split(SEPARATORS).filter(part => part !== '');
-  if (!OF_KEYS.test(variable) || parts.length < 2 || parts.some(part => /\s/.test(part))) return [text];
+  if (!OF_KEYS.test(variable) || NUMBERED.test(value) || referenceIn(value) !== undefined) return [text];
+  const listed = value.split(SEPARATORS).filter(part => part !== '');
+  const words = listed.flatMap(part => part.split(/[ \t]+/));
+  const isKey = (word: string) => (prefix !== '' && word.startsWith(prefix)) || WORD_OF_LIST.test(word);
+  const parts = words.length > listed.length && words.every(isKey) ? words : listed;
+  if (parts.length < 2 || parts.some(part => /\s/.test(part))) return [text];
   // an editor may have wrapped one long key
   const isWrapped = /[\r\n]/.test(value) && !parts.every(part => prefix !== '' && part.startsWith(prefix));
   return isWrapped ? [text] : [...new Set(parts)];

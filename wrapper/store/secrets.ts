@@ -7,7 +7,7 @@ import { randomHex } from '../system/hash.ts';
 import { failureOf, runHelper } from '../system/run-helper.ts';
 import { addRun } from './active-runs.ts';
 import type { Account } from './config.ts';
-import { referenceIn } from './key-texts.ts';
+import { keysIn, referenceIn } from './key-texts.ts';
 import { NAME, type Paths } from './paths.ts';
 
 export interface Slot {
@@ -25,6 +25,9 @@ const KEYRING_MAX_BYTES = 8_191;
 
 /** Time that a command of the wrapper waits for a source; a run waits as long as the configuration says. */
 export const SOURCE_TIMEOUT_MS = 15_000;
+
+const SEVERAL =
+  'it holds several keys, and an account has one; `culvert-wrap accounts import` makes an account of each';
 
 export type Resolved = { ok: true; env: Record<string, string> } | { ok: false; problem: string };
 
@@ -44,6 +47,7 @@ export async function resolveAccount(account: Account, env: NodeJS.ProcessEnv, t
       const slot = { cli: account.cli, account: account.name, variable };
       const value = await readSource(source, slot, { env: marked, timeoutMs });
       assertCredential(value);
+      if (keysIn(value, variable).length > 1) throw new Error(SEVERAL);
       result[variable] = value;
     } catch (error) {
       return { ok: false, problem: `${variable} from ${describeSource(source)}: ${reason(error)}` };

@@ -63,7 +63,10 @@ for (const place of ['file', 'keyring'] as const) {
     const arguments_ = ['accounts', 'import', file, '--name', 'team-a', ...(place === 'file' ? ['--file'] : [])];
     const imported = await box.wrap(arguments_);
     assert.equal(imported.stdout, 'imported "team-a" of fake\nimported "team-b" of fake\n', imported.stderr);
-    assert.equal(imported.stderr, `culvert-wrap: FAKE_KEY_LATER in ${file} is empty and is left out\n`);
+    assert.deepEqual(imported.stderr.trim().split('\n'), [
+      `culvert-wrap: FAKE_KEY_LATER in ${file} is empty and is left out`,
+      `culvert-wrap: left out of ${file}, because no tool of the catalog has its key in a variable of that name: UNRELATED`,
+    ]);
     assert.match((await box.wrap(arguments_)).stdout, /^has already "team-a" of fake\nhas already "team-b" of fake\n$/);
     fs.rmSync(file);
     await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'team-b' } });
@@ -228,7 +231,31 @@ const KEPT: {
   { name: 'commas', text: 'FAKE_KEY=k1,k2', keys: { main: 'k1', 'main-2': 'k2' } },
   { name: 'commas and blanks in quotes', text: 'export FAKE_KEY="k1, k2"', keys: { main: 'k1', 'main-2': 'k2' } },
   { name: 'the plural, with semicolons', text: 'FAKE_KEYS="k1;k2"', keys: { main: 'k1', 'main-2': 'k2' } },
-  { name: 'one a line, in quotes', text: 'FAKE_KEYS="\nk1\nk2\n"\nX=1', keys: { main: 'k1', 'main-2': 'k2' } },
+  {
+    name: 'one a line, in quotes',
+    text: 'FAKE_KEYS="\nk1\nk2\n"\nX=1',
+    keys: { main: 'k1', 'main-2': 'k2' },
+    left: [/left out of .*: X\n/],
+  },
+  { name: 'blanks', text: 'FAKE_KEY="k1 k2"', keys: { main: 'k1', 'main-2': 'k2' } },
+  { name: 'bars', text: 'FAKE_KEY=k1|k2 | k3', keys: { main: 'k1', 'main-2': 'k2', 'main-3': 'k3' } },
+  { name: 'one and more', text: 'FAKE_KEY=k1\nFAKE_KEYS=k2,k3', keys: { main: 'k1', 'main-2': 'k2', 'main-3': 'k3' } },
+  {
+    name: 'placeholders',
+    text: 'FAKE_KEY=k1\nFAKE_KEY_B=<your-key>\nFAKE_KEY_C=your_api_key_here\nFAKE_KEY_D=pass:work/fake\n',
+    keys: { main: 'k1' },
+    left: [/FAKE_KEY_B .* a placeholder/, /FAKE_KEY_C .* a placeholder/, /FAKE_KEY_D .* reference \(pass:…\)/],
+  },
+  {
+    name: 'names of other programs',
+    text: 'FAKE_KEY=k1\nFIRECRAWL_KEY=k2\nXI_API_KEY=k3\nNPM_TOKEN=k4\nPATH_TO=x\nCLOUDFLARE_API_KEY=k5\n',
+    keys: { main: 'k1' },
+    left: [
+      /FIRECRAWL_KEY in .* looks like FIRECRAWL_API_KEY and is left out; name it FIRECRAWL_API_KEY_NAME/,
+      /NPM_TOKEN in .* `culvert-wrap accounts add npm NAME`/,
+      /left out of .*keys\.env, because no tool .*: XI_API_KEY, CLOUDFLARE_API_KEY, PATH_TO\n/,
+    ],
+  },
   {
     name: 'numbers',
     text: 'FAKE_KEY=k1\nFAKE_KEY_2=k2\nFAKE_KEY3=k3\nFAKE_KEY_TEAM_B=k4',
@@ -249,7 +276,10 @@ const KEPT: {
     name: 'another name',
     text: 'FAKE_KEY=k1\nTEAM_B_FAKE_KEY=k2\nUNRELATED=x',
     keys: { main: 'k1' },
-    left: [/TEAM_B_FAKE_KEY in .* looks like FAKE_KEY and is left out; name it FAKE_KEY_NAME/],
+    left: [
+      /TEAM_B_FAKE_KEY in .* looks like FAKE_KEY and is left out; name it FAKE_KEY_NAME/,
+      /left out of .*: UNRELATED/,
+    ],
   },
   {
     name: 'a list of keys',
@@ -325,6 +355,8 @@ test('keys in a list of their own need the tool they are for, and a list cannot 
   const referring = await box.wrap(['accounts', 'import', file, '--reference']);
   assert.equal(referring.stdout, 'imported "3" of fake\n');
   assert.match(referring.stderr, /FAKE_KEY in .* holds several keys and is left out/);
+  const added = await box.wrap(['accounts', 'add', 'fake', 'c', '--env', `FAKE_KEY=file:${file}#FAKE_KEY`]);
+  assert.match(added.stderr, /FAKE_KEY from file:.*: it holds several keys, .*accounts import/);
 });
 
 test('a list given to `accounts add` makes an account of each key, and none where one of them is no key', async t => {

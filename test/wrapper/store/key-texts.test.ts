@@ -30,6 +30,38 @@ const REFERENCES = [
   '{{ exa_api_key }}',
   '%EXA_API_KEY%',
   referenceTo({ cli: 'exa', name: 'main' }),
+  'pass:work/firecrawl',
+  'env:TEAM_B_KEY',
+  'file:~/keys.env#TEAM_B',
+  'command:op read op://x',
+  'keyring:service=firecrawl,user=me',
+  'arn:aws:secretsmanager:eu-west-1:0:secret:x',
+  '@Microsoft.KeyVault(SecretUri=x)',
+  'projects/p/secrets/s/versions/latest',
+  'ENC[AES256_GCM,data:x]',
+  'bw:firecrawl',
+  '<your-key>',
+  '<API_KEY>',
+  'your_api_key_here',
+  'YOUR-API-KEY',
+  'fc-YOUR-API-KEY',
+  'fc-your_key',
+  'tvly-YOUR_API_KEY',
+  'sk-<your-key>',
+  'my-api-key-here',
+  '[YOUR KEY]',
+  '{your key}',
+  'changeme',
+  'replace-with-your-key',
+  'insert_key_here',
+  'xxxxxxxx',
+  'sk-xxxxxxxx',
+  'fc-...',
+  '********',
+  'placeholder',
+  'API_KEY',
+  'null',
+  'TODO',
 ];
 
 const KEYS = [
@@ -41,13 +73,18 @@ const KEYS = [
   'a%b',
   'eyJhbGciOi.J9.a_b-c==',
   'Zm9v/YmFy+x=',
+  '00000000-0000-0000-0000-000000000001:fx',
+  '12|abcdefABCDEF',
+  'sk-proj-yourself0123',
+  'xoxb-1-2-abc',
+  'fc-herexxx1',
 ];
 
 test('a text that only stands for a key is named as such, and is neither stored nor taken from a client', () => {
   for (const text of REFERENCES) {
     assert.notEqual(referenceIn(text), undefined, text);
     assert.doesNotMatch(referenceIn(text)!, /Private|EXA_API|prod/, text);
-    assert.throws(() => assertCredential(text), /stands for|reference/, text);
+    assert.throws(() => assertCredential(text), /stands for|reference|placeholder/, text);
     assert.equal(isKey(text), false, text);
   }
   for (const text of KEYS) {
@@ -68,6 +105,13 @@ const LISTS: [text: string, keys: string[], variable?: string, prefix?: string][
   ['k1,$K2', ['k1', '$K2']],
   ['a b,c', ['a b,c']],
   ['p,w', ['p,w'], 'DB_PASSWORD'],
+  ['fc-1 fc-2', ['fc-1', 'fc-2'], 'FIRECRAWL_API_KEY', 'fc-'],
+  ['fc-a fc-b', ['fc-a', 'fc-b'], 'FIRECRAWL_API_KEY', 'fc-'],
+  ['fc-1|fc-2', ['fc-1', 'fc-2'], 'FIRECRAWL_API_KEY', 'fc-'],
+  ['k1 | k2,k3 k4', ['k1', 'k2', 'k3', 'k4']],
+  ['Bearer k1', ['Bearer k1']],
+  ['12|abcdef', ['12|abcdef']],
+  ['<my, key>', ['<my, key>']],
   ['fc-1\nfc-2\r\nfc-3', ['fc-1', 'fc-2', 'fc-3'], 'FIRECRAWL_API_KEY', 'fc-'],
   ['fc-12\n34', ['fc-12\n34'], 'FIRECRAWL_API_KEY', 'fc-'],
   ['k1\nk2', ['k1\nk2']],

@@ -4,6 +4,7 @@ import { loadCatalog, providerOf } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { refreshPlans } from '../../manage/compile.ts';
+import { callerEnvironment } from '../../run/accounts/environment.ts';
 import {
   ACCOUNT_NAME,
   type Account,
@@ -19,8 +20,11 @@ import {
   forgetSecret,
   keyringProblem,
   moveSecrets,
+  resolveAccount,
   type SecretPlace,
+  SOURCE_TIMEOUT_MS,
   sourceOf,
+  startsProgram,
   storeSecret,
 } from '../../store/secrets.ts';
 import {
@@ -130,7 +134,15 @@ export async function add(cli: string, name: string, options: AddOptions, contex
   const verbs = names.map(each => `${before.includes(each) ? 'changed' : 'added'} "${each}" of ${cli}`);
   emit(options.json, { cli, account: name, ...several, terms: provider.terms_note ?? null }, verbs.join('\n'));
   const isFurther = names.some(each => !before.includes(each)) && before.length + names.length > 1;
+  for (const account of accounts) await sayUnreadable({ cli, name: account.name, enabled: true, env }, context);
   if (isFurther && !options.json) for (const note of termsOf(provider)) process.stderr.write(`note: ${note}\n`);
+}
+
+/** Says why an account that refers to a variable or a file has no credential now. Programs are not started for this. */
+async function sayUnreadable(account: Account, { env }: Context): Promise<void> {
+  if (startsProgram(account)) return;
+  const resolved = await resolveAccount(account, callerEnvironment(env), SOURCE_TIMEOUT_MS);
+  if (!resolved.ok) say(`${resolved.problem}; until that is corrected the account is skipped`);
 }
 
 /** The note about the provider's terms, with their address. */

@@ -75,6 +75,9 @@ export function readImport(file: string, options: ImportOptions, catalog: Catalo
   return accounts;
 }
 
+/** Names in one line about what is left out. */
+const MOST_NAMES = 20;
+
 /** Nothing but one word a line, and comments. */
 function isListOfKeys(text: string): boolean {
   const lines = linesIn(text);
@@ -149,6 +152,8 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
   const path = resolve(file);
   const lines = envLines(joinLists(text));
   const accounts = new Map<string, ImportedAccount>();
+  const named = new Set<string>();
+  for (const key of repeatedIn(joinLists(text))) say(`${key} is in ${file} several times; only the last one counts`);
   for (const [cli, provider] of Object.entries(catalog.providers)) {
     if (options.cli !== undefined && options.cli !== cli) continue;
     for (const variable of provider.inject) {
@@ -156,10 +161,12 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
         const base = accountIn(key, variable, options.name ?? 'main');
         const where = `${key} in ${file}`;
         if (base === undefined) {
-          if (looksLike(key, variable, catalog))
-            say(`${where} looks like ${variable} and is left out; name it ${variable}_NAME to have it as an account`);
+          if (provider.credentials.includes(key) || !looksLike(key, variable, catalog)) continue;
+          named.add(key);
+          say(`${where} looks like ${variable} and is left out; ${toHave(variable, cli)}`);
           continue;
         }
+        named.add(key);
         if (value.trim() === '') {
           say(`${where} is empty and is left out`);
           continue;
@@ -169,8 +176,11 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
           say(`${where} holds several keys and is left out: an account refers to one, on a line of its own`);
           continue;
         }
-        for (const [index, own] of keys.entries()) {
-          const name = nameOf(base, index);
+        for (const own of keys) {
+          const name = freeName(base, each => {
+            const { env, secrets } = accounts.get(`${cli} ${each}`) ?? { env: {}, secrets: {} };
+            return !Object.hasOwn({ ...env, ...secrets }, variable);
+          });
           const account = accounts.get(`${cli} ${name}`) ?? accountOf(cli, name, {});
           if (options.reference) account.env[variable] = `file:${path}#${key}`;
           else account.secrets[variable] = own;
@@ -179,9 +189,40 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
       }
     }
   }
+  const others = [...lines.keys()].filter(key => !named.has(key));
+  if (others.length > 0) say(describeOthers(others, file, options));
   if (accounts.size > 0) return [...accounts.values()];
   const variables = [...new Set(Object.values(catalog.providers).flatMap(({ inject }) => inject))];
   throw unreadable(file, `it sets none of ${variables.join(', ')} to a key`);
+}
+
+/** The first name of `main`, `main-2`, `main-3` that is free. */
+function freeName(base: string, isFree: (name: string) => boolean): string {
+  for (let index = 0; ; index++) if (isFree(nameOf(base, index))) return nameOf(base, index);
+}
+
+function toHave(variable: string, cli: string): string {
+  return /^\w+$/.test(variable)
+    ? `name it ${variable}_NAME to have it as an account`
+    : `\`culvert-wrap accounts add ${cli} NAME\` makes an account of it`;
+}
+
+function repeatedIn(text: string): Set<string> {
+  const keys = text.split('\n').flatMap(line => /^\s*(?:export\s+)?(\w+)\s*=/.exec(line)?.[1] ?? []);
+  return new Set(keys.filter((key, index) => keys.indexOf(key) !== index));
+}
+
+/** What is left out of a file, with the reason. Names that may hold a key come first. */
+function describeOthers(keys: readonly string[], file: string, { cli }: ImportOptions): string {
+  const ordered = [...keys.filter(isOfKey), ...keys.filter(key => !isOfKey(key))];
+  const more = ordered.length > MOST_NAMES ? ` and ${ordered.length - MOST_NAMES} more` : '';
+  const who = cli === undefined ? 'no tool of the catalog has' : `${cli} does not have`;
+  const names = `${ordered.slice(0, MOST_NAMES).join(', ')}${more}`;
+  return `left out of ${file}, because ${who} its key in a variable of that name: ${names}`;
+}
+
+function isOfKey(name: string): boolean {
+  return /(?:^|_)(?:api)?(?:key|token|secret|pat)s?(?:_\w+|\d+)?$/i.test(name);
 }
 
 /** The account that a variable of a file is for; `undefined` for another variable. */
@@ -197,11 +238,18 @@ function looksLike(key: string, variable: string, { providers }: Catalog): boole
   const isOther = Object.values(providers).some(({ inject }) => inject.some(each => key.startsWith(each)));
   return (
     !isOther &&
-    key
-      .split(`_${variable}`)
-      .slice(1)
-      .some(rest => /^(?:S?$|_|\d)/.test(rest))
+    (isAliasOf(key, variable) ||
+      key
+        .split(`_${variable}`)
+        .slice(1)
+        .some(rest => /^(?:S?$|_|\d)/.test(rest)))
   );
+}
+
+/** Reports whether a name begins as a variable does and is one for a key: `FIRECRAWL_KEY`, `NETLIFY_TOKEN`, `NPM_TOKEN`. */
+function isAliasOf(key: string, variable: string): boolean {
+  const [start = ''] = variable.split('_');
+  return start.length > 2 && key.toUpperCase().startsWith(`${start.toUpperCase()}_`) && isOfKey(key);
 }
 
 /** Values in quotes over several lines become lists on one, where they are of variables for keys. */
