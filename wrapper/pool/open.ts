@@ -6,6 +6,7 @@ import { resolveAccount, type Slot, SOURCE_TIMEOUT_MS } from '../store/secrets.t
 import { parseDuration } from '../system/duration.ts';
 import { EXIT, reason, WrapError } from '../system/errors.ts';
 import { readText } from '../system/files.ts';
+import { authoritiesFor } from '../system/outside/connections.ts';
 import type { Store } from './store/store.ts';
 
 /** Keyring attributes of the pool's passwords. */
@@ -32,7 +33,8 @@ export async function openPool(
   const password = asked.password ?? (await passwordOf('password', pool, context));
   const ofSentinels = asked.sentinel_password ?? (await passwordOf('sentinel_password', pool, context));
   const sentinel = ofSentinels === undefined ? undefined : { user: pool.sentinel_user, password: ofSentinels };
-  const ca = pool.ca === undefined ? undefined : authoritiesIn(pool.ca);
+  const own = pool.ca === undefined ? undefined : authoritiesIn(pool.ca);
+  const ca = authoritiesFor(own, callerEnvironment(context.env));
   // the client library takes 25 ms to load
   const { openStore } = await import('./store/store.ts');
   return openStore({ url, user, password, sentinel, ca, timeoutMs: parseDuration(pool.timeout), onUnreachable });

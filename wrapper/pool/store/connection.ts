@@ -22,8 +22,8 @@ export interface ConnectOptions {
   password?: string | undefined;
   /** The login of the Sentinels. */
   sentinel?: { user?: string | undefined; password: string } | undefined;
-  /** The text of the authorities that TLS trusts instead of Node's. */
-  ca?: string | undefined;
+  /** The texts of the authorities that TLS trusts instead of Node's. */
+  ca?: string | string[] | undefined;
   timeoutMs: number;
   script: Script;
   /** Called when an operation failed because the store can't be reached. */
@@ -207,7 +207,7 @@ function commonOptions(address: Address, { ca, timeoutMs }: ConnectOptions): Red
 }
 
 /** TLS options. NODE_TLS_REJECT_UNAUTHORIZED=0 is meant for the wrapped tool; here it would expose the password. */
-function verified(ca: string | undefined): { rejectUnauthorized: true; ca?: string } {
+function verified(ca: ConnectOptions['ca']): { rejectUnauthorized: true; ca?: string | string[] } {
   return { rejectUnauthorized: true, ...(ca !== undefined && { ca }) };
 }
 

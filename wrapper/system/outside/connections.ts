@@ -145,10 +145,25 @@ function trustOf(env: NodeJS.ProcessEnv): Trust {
   const versions = files.map(versionAt).join('\n');
   const known = contexts.get(key);
   if (known?.versions === versions) return { secureContext: known.secureContext };
-  const extra = files.flatMap(file => (textOf(file) ?? '').match(CERTIFICATE) ?? []);
+  const extra = certificatesIn(files);
   const secureContext = extra.length > 0 ? contextWith(extra) : undefined;
   if (secureContext) contexts.set(key, { versions, secureContext });
   return secureContext ? { secureContext } : {};
+}
+
+/**
+ * The authorities for a server with TLS that is no provider: those of the variables besides its own ones, or besides those of Node.
+ * @param own text of the authorities that the server has in place of Node's
+ * @returns `undefined` for those of Node alone
+ */
+export function authoritiesFor(own: string | undefined, env: NodeJS.ProcessEnv): string[] | undefined {
+  const extra = readable(certificatesIn(authorityFiles(env)));
+  if (own === undefined && extra.length === 0) return undefined;
+  return [...(own === undefined ? rootCertificates : [own]), ...extra];
+}
+
+function certificatesIn(files: readonly string[]): string[] {
+  return files.flatMap(file => (textOf(file) ?? '').match(CERTIFICATE) ?? []);
 }
 
 /** Names of variables with certificates that can't be read. */
@@ -187,13 +202,16 @@ function contextWith(extra: readonly string[]): SecureContext {
   try {
     return createSecureContext({ ca: [...rootCertificates, ...extra] });
   } catch {
-    const good = extra.filter(ca => {
-      try {
-        return createSecureContext({ ca });
-      } catch {
-        return false;
-      }
-    });
-    return createSecureContext({ ca: [...rootCertificates, ...good] });
+    return createSecureContext({ ca: [...rootCertificates, ...readable(extra)] });
   }
+}
+
+function readable(certificates: readonly string[]): string[] {
+  return certificates.filter(ca => {
+    try {
+      return createSecureContext({ ca });
+    } catch {
+      return false;
+    }
+  });
 }
