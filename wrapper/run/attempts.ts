@@ -144,7 +144,8 @@ export async function runAttempts(candidates: readonly Candidate[], run: Run): P
       if (verdict.note) outcome.failure = noteText(plan.cli, verdict.note, run.context.env);
       return ended(outcome, { kind: 'end', spared: [], obstacle: undefined, exhausted: false }, plan);
     }
-    if (isSelected(plan)) outcome.failure = describeSelected(plan.cli, account.name, state.resting[account.name]);
+    if (isSelected(plan) && left === undefined)
+      outcome.failure = describeSelected(plan.cli, account.name, verdict.class, state.resting[account.name]);
     hasPaused ||= left === undefined;
   }
 }

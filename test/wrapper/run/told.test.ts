@@ -28,6 +28,21 @@ test('a limit of a tool whose accounts are only selected is reported with its en
   assert.match((await box.wrap(['accounts', 'list'])).stdout, /rate/);
 });
 
+/** What a tool prints for a refused key, whose account is only selected. */
+const REFUSED: [cli: string, variable: string, words: string][] = [
+  ['claude', 'ANTHROPIC_API_KEY', 'Invalid API key · Fix external API key'],
+  ['gh', 'GH_TOKEN', 'gh: Bad credentials (HTTP 401)'],
+];
+
+for (const [cli, variable, words] of REFUSED)
+  test(`a refused key of ${cli} is reported as one, although no account is paused`, async t => {
+    const box = sandbox(t);
+    box.script(cli, `#!/bin/sh\necho "${words}" ${cli === 'gh' ? '>&2' : ''}\nexit 1\n`);
+    box.accounts(cli, AB, variable);
+    const { stderr } = await box.run(cli, ['-p', 'hi']);
+    assert.match(stderr, /account "a" was refused \(auth\); by the provider's terms/);
+  });
+
 /** Answer of the provider about the key, the accounts that run then, and what a person reads. */
 const ASKED: [what: string, status: number, body: object, ran: string, words: RegExp][] = [
   [

@@ -99,8 +99,14 @@ export function describeFailure(cli: string, account: string, cooldown: Cooldown
 }
 
 /** The same for an account that no other one may take over from. */
-export function describeSelected(cli: string, account: string, cooldown: Cooldown | undefined): string {
-  const { class: kind, until } = cooldown ?? { class: 'quota' as const, until: null };
+export function describeSelected(
+  cli: string,
+  account: string,
+  kind: Retry['class'],
+  cooldown: Cooldown | undefined,
+): string {
+  // a refused credential is not paused here, and may rest for an earlier limit
+  const until = kind !== 'auth' && cooldown?.class === kind ? cooldown.until : null;
   const end = until === null ? '' : ` until ${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   return `${cli}: account "${account}" ${CLASS_TEXT[kind]}${end} (${kind}); by the provider's terms no other account is used`;
 }

@@ -627,6 +627,38 @@ export const REFUSALS: readonly RefusalCase[] = [
     "  > Error: This request exceeds your plan's set usage\n  limit. Please upgrade your plan",
     { exit: 4, means: 'quota', pause: H },
   ),
+  // `claude -p` prints an error in place of the answer
+  ...(
+    [
+      ['anthropics/claude-code#5666', 'Invalid API key · Fix external API key', { means: 'auth', pause: H }],
+      ['anthropics/claude-code#6331', 'Invalid API key · Please run /login', { means: 'auth', pause: H }],
+      [
+        'anthropics/claude-code#9694',
+        'API Error: 401 {"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}',
+        { means: 'auth', pause: H },
+      ],
+      [
+        'the same, with what it means',
+        'Failed to authenticate. API Error: 401 {"type":"error","error":{"type":"authentication_error"}}',
+        { means: 'auth', pause: H },
+      ],
+      [
+        'a limit of requests',
+        'API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"x"}}',
+        { means: 'rate', pause: M },
+      ],
+      ['a plan that is used up', 'Credit balance is too low', { means: 'quota', pause: H }],
+      [
+        'a plan with its reset',
+        `Claude AI usage limit reached|${REFUSED_AT / S + 7200}`,
+        { means: 'quota', pause: 2 * H },
+      ],
+      ['an overload', 'API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}', { means: 'none' }],
+      ['an answer about errors', 'The log says: API Error: 401', { means: 'none' }],
+    ] as [string, string, Pick<RefusalCase, 'means' | 'pause'>][]
+  ).map(
+    ([source, stdout, meaning]): RefusalCase => ({ source, cli: 'claude', door: 'shim', exit: 1, stdout, ...meaning }),
+  ),
   ...MCP_REFUSALS,
   ...OTHER_REFUSALS,
 ];

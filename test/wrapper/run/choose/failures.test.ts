@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import {
   cooldownFor,
   describeFailure,
+  describeSelected,
   isLimitOfAddress,
   obstacleTo,
   type Retry,
@@ -55,6 +56,15 @@ test('a failure names account, reason and end', () => {
   );
   assert.match(describeFailure('tool', 'a', { ...until(null), class: 'auth' }), /was refused \(auth, paused until its/);
   assert.match(describeFailure('tool', 'a', { ...until(NOW + HOUR), class: 'quota' }), /has no quota left \(quota/);
+});
+
+test('what is said of an account that is only selected is about this failure', () => {
+  const cooldown = { class: 'rate' as const, until: NOW + 60_000, since: NOW };
+  const said = (kind: Retry['class'], rest?: typeof cooldown) => describeSelected('tool', 'a', kind, rest);
+  assert.match(said('rate', cooldown), /"a" is rate limited until 2026-01-01 00:01 UTC \(rate\)/);
+  assert.match(said('auth'), /"a" was refused \(auth\); by/);
+  assert.match(said('auth', cooldown), /"a" was refused \(auth\); by/);
+  assert.match(said('quota', cooldown), /"a" has no quota left \(quota\); by/);
 });
 
 const NONE: Traces = {
