@@ -17,7 +17,7 @@ const UNFILLED = /^\$[A-Za-z_]\w*$|\$\{.*\}|^\$\(.*\)$|^`.*`$|^\{\{.*\}\}$|^%[A-
 /** An account of this program: its MCP servers find such a text in place of a key. */
 const OF_ACCOUNT = /^culvert-wrap:[^:]+:[^:]+$/;
 
-/** Sources of an account as the configuration of this program has them: they read a key, and are none. */
+/** Sources of an account as the configuration of this program has them: each names a key that is elsewhere. */
 const SOURCE = /^(env|file|keyring|pass|command):(?!\/\/)\S/;
 /** References of stores that are no addresses: of AWS, Azure, Google Cloud, sops, dotenvx, and of programs. */
 const NAMED =

@@ -28,7 +28,7 @@ test('a limit of a tool whose accounts are only selected is reported with its en
   assert.match((await box.wrap(['accounts', 'list'])).stdout, /rate/);
 });
 
-/** What a tool prints for a refused key, whose account is only selected. */
+/** Output of a tool for a refused key, whose account is only selected. */
 const REFUSED: [cli: string, variable: string, words: string][] = [
   ['claude', 'ANTHROPIC_API_KEY', 'Invalid API key · Fix external API key'],
   ['gh', 'GH_TOKEN', 'gh: Bad credentials (HTTP 401)'],

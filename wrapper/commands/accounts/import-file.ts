@@ -212,7 +212,7 @@ function repeatedIn(text: string): Set<string> {
   return new Set(keys.filter((key, index) => keys.indexOf(key) !== index));
 }
 
-/** What is left out of a file, with the reason. Names that may hold a key come first. */
+/** The variables left out of a file, with the reason. Names that may hold a key come first. */
 function describeOthers(keys: readonly string[], file: string, { cli }: ImportOptions): string {
   const ordered = [...keys.filter(isOfKey), ...keys.filter(key => !isOfKey(key))];
   const more = ordered.length > MOST_NAMES ? ` and ${ordered.length - MOST_NAMES} more` : '';

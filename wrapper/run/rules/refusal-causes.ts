@@ -1,6 +1,6 @@
 // Tells a refusal for the network or for a right that is missing from one of the credential itself: one reader for all providers. Pure.
 
-/** What a refusal with the status of a refused credential is about instead. */
+/** Causes of a refusal that has the status of a refused credential. */
 export type Cause = 'address' | 'activity' | 'right';
 
 /** For a person; `{vpn}` stands for a sentence about WARP or another VPN. */
@@ -120,7 +120,7 @@ const MOST = 60;
 const SENTENCE = 1_000;
 
 /**
- * What a refusal is about, where its words say that it is not about the credential.
+ * The cause of a refusal, where its words say that it is not about the credential.
  * @param texts an error's words, its names (`ip_not_authorized`), or its document
  */
 export function causeOf(...texts: unknown[]): Cause | undefined {

@@ -58,7 +58,7 @@ test('a failure names account, reason and end', () => {
   assert.match(describeFailure('tool', 'a', { ...until(NOW + HOUR), class: 'quota' }), /has no quota left \(quota/);
 });
 
-test('what is said of an account that is only selected is about this failure', () => {
+test('the words about an account that is only selected are those of this failure', () => {
   const cooldown = { class: 'rate' as const, until: NOW + 60_000, since: NOW };
   const said = (kind: Retry['class'], rest?: typeof cooldown) => describeSelected('tool', 'a', kind, rest);
   assert.match(said('rate', cooldown), /"a" is rate limited until 2026-01-01 00:01 UTC \(rate\)/);

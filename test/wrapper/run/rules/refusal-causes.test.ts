@@ -176,7 +176,7 @@ const WORDS: [provider: string, said: unknown, meaning: Meaning][] = [
   ['a zip code', { error: 'Invalid token: recipient 203 not found' }, 'key'],
 ];
 
-test('a refusal for the network or a right is told from one of the key, whatever the provider', () => {
+test('a refusal for the network or a right is distinguished from one of the key, whatever the provider', () => {
   for (const [provider, said, meaning] of WORDS)
     assert.equal(causeOf(said) ?? 'key', meaning, `${provider}: ${JSON.stringify(said)}`);
 });

@@ -64,7 +64,7 @@ const gemini = (wait: string): Partial<RefusalCase> => ({
   stderr: `Error when talking to Gemini API Full report available at: /tmp/x RetryableQuotaError: Please retry in ${wait}.`,
 });
 
-/** Where a time is stated, the pause from `REFUSED_AT` on, and whether it is the time that the provider named. */
+/** Place of a time, the pause from `REFUSED_AT` on, and whether it is the time that the provider named. */
 const TIMES: [where: string, row: Partial<RefusalCase>, pause: number, isStated: boolean][] = [
   ['a header', limited({}, { 'retry-after': '30' }), 30 * S, true],
   ['a header, over', limited({}, { 'retry-after': PAST }), M, false],
