@@ -84,6 +84,10 @@ export async function installShims(
       say(OPEN_TO_OTHERS);
     } else if (shared && change === 'installed')
       say(`${cli}: other users of ${path.dirname(bin)} run this shim as well, each with accounts of their own or none`);
+    if ((change === 'installed' || change === 'adopted') && entry?.kind !== 'beside' && !shared)
+      say(
+        `${cli}: the next upgrade of ${cli} replaces this shim. One in a directory of its own stays: culvert-wrap uninstall ${cli}, then culvert-wrap install ${cli} --dir ~/.local/bin`,
+      );
     reportPath(cli, bin, { search, isNew: change === 'installed' && entry?.kind === 'beside' });
   }
   const text = results.map(({ cli, change, bin }) => `${cli}: ${CHANGES[change]} ${bin}`);

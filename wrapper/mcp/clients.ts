@@ -275,10 +275,11 @@ function withoutKeys(entry: Record<string, unknown>, { provider: { inject, http 
   };
   const hideIn = (record: Record<string, unknown>) =>
     Object.fromEntries(Object.entries(record).map(([name, value]) => [name, hide(value)]));
-  const text = hideIn(entry);
-  if (isRecord(text.env))
-    for (const name of inject) if (isText(text.env[name]) && isKey(text.env[name])) text.env[name] = HIDDEN;
-  return text;
+  if (!isRecord(entry.env)) return hideIn(entry);
+  const { env } = entry;
+  const keys = inject.filter(name => isText(env[name]) && isKey(env[name]));
+  const shownEnv = { ...hideIn(env), ...Object.fromEntries(keys.map(name => [name, HIDDEN])) };
+  return { ...hideIn(entry), env: shownEnv };
 }
 
 /** Replaces keys in the variables of an entry. Only what was recorded for this very place is restored. */

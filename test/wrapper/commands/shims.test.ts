@@ -39,7 +39,10 @@ test('L15: a shim that an upgrade has replaced is noticed by the next run throug
   const line = /^culvert-wrap: fake: an upgrade has replaced the shim .*run `culvert-wrap install fake`\n$/;
   assert.match((await box.run('other', ['x'])).stderr, line);
   assert.equal((await box.run('other', ['x'])).stderr, '');
-  box.install('fake');
+  assert.match(
+    (await box.wrap(['install', 'fake'])).stderr,
+    /^culvert-wrap: fake: the next upgrade .* culvert-wrap install fake --dir ~\/.local\/bin\n$/,
+  );
   assert.equal((await box.run('other', ['x'])).stderr, '');
 });
 

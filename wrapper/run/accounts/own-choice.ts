@@ -46,7 +46,9 @@ export function ownChoice(
   const isGiven = (option: string) => valuesFor(option).length > 0;
   const elsewhere = variables.hosts.filter(name => isSet(name) && isOtherHost(env[name]!, hosts));
   const hostOptions = hosts.options.filter(option => valuesFor(option).some(value => isOtherHost(value, hosts)));
-  const credentials = own_credential.filter(isGiven);
+  const credentials = own_credential.filter(option =>
+    valuesFor(option).some(value => !(isSwitch(option) && isOff(value))),
+  );
   const named = {
     hosts: [...hostOptions.map(nameOf), ...elsewhere],
     accounts: [
@@ -85,9 +87,13 @@ export function choosingVariables({ accounts, provider, prefer }: Omit<Known, 'c
   };
 }
 
+/** A variable such as `CLAUDE_CODE_USE_VERTEX`, which turns a kind of account on. */
+const isSwitch = (name: string) => name.includes('_USE_');
+const isOff = (value: string) => /^(?:0|false|no|off)$/i.test(value);
+
 function isChosen(name: string, { provider }: Known, env: NodeJS.ProcessEnv): boolean {
   const value = env[name];
-  if (!value) return false;
+  if (!value || (isSwitch(name) && isOff(value))) return false;
   const { [name]: usual } = provider.choice.unless;
   return usual === undefined || value !== expandHome(usual, env);
 }

@@ -107,6 +107,21 @@ test('each way to choose counts before the accounts of a place, is named where a
   }
 });
 
+test('a variable that turns a kind of account off is no choice', () => {
+  const seen = tools.flatMap(([cli, provider]) =>
+    waysOf(cli, provider).flatMap(({ name, env, args }) => {
+      if (!name.includes('_USE_')) return [];
+      for (const value of ['false', '0', 'No', 'off']) {
+        const off = Object.fromEntries(Object.keys(env).map(key => [key, value]));
+        const words = args.map(word => word.replace('"mine"', JSON.stringify(value)));
+        assert.equal(ownChoice(known(cli, provider), words, off), undefined, `${cli} ${name} ${value}`);
+      }
+      return [name];
+    }),
+  );
+  assert.ok(seen.length > 5);
+});
+
 test('no account has its credential in an environment that leads to another host, unless it brings the address itself', () => {
   for (const [cli, provider] of Object.entries(providers)) {
     for (const name of provider.hosts.env) {
