@@ -609,7 +609,7 @@ export const REFUSALS: readonly RefusalCase[] = [
     'developers.cloudflare.com/fundamentals/api/troubleshooting',
     'wrangler',
     `${CLOUDFLARE_FAILED}  Cannot use the access token from location: 203.0.113.7 [code: 9109]`,
-    { means: 'auth', words: /other addresses/ },
+    { means: 'other', words: /this network address or location, not the key/ },
   ),
   command(
     'cloudflare/workers-sdk#1422',
