@@ -67,7 +67,8 @@ function changeOf({ at, status, mode, asked, effect, signIn, tunnel }: Seen, kin
     state,
     blocked,
     network,
-    reason: isTurnedOff(status) ? 'Manual' : nameOr(reason?.code),
+    // until the tunnel moves, the state from before lasts
+    reason: isTurnedOff(status) || reason?.code === 'ConnectAccepted' ? 'Manual' : nameOr(reason?.code),
     mode: modeOr(mode),
     // the figures of a tunnel that is down may be cleared a moment later
     colo: state === 'connected' ? coloOr(tunnel.colo) : null,

@@ -1,6 +1,7 @@
 // Merges listener messages and reads into the published tunnel state.
 import type { Blocked, CommandOutput, Device, Settings, SplitTunnel } from '../api/schema.ts';
 import { NO_ACCOUNT, NO_OPTIONS, NO_TUNNEL, type State } from '../state/store.ts';
+import { isTurnedOff } from '../view/states/causes/causes.ts';
 import type { Extra } from './cli/read-commands.ts';
 import { optionsOf, parseLocalNetworkAccess, parseSsids, parseVirtualNetworks } from './parse/options.ts';
 import { parseDevices, parseRegistration, type RegistrationReading, UNREGISTERED } from './parse/registration.ts';
@@ -44,11 +45,16 @@ export interface TunnelStore {
   account(): { registration: RegistrationReading; devices: Device[] } | null;
 }
 
-/** No state of the tunnel CLI: nixpkgs issue 560833, release 2026.7.1343. */
+/** No states of the tunnel CLI, which goes on to report the last one: nixpkgs issue 560833, release 2026.7.1343. */
+const ACCEPTED = { code: 'ConnectAccepted', text: 'Waiting for WARP to connect' };
 const IGNORED = { code: 'ConnectIgnored', text: 'WARP accepted, but did not connect' };
 
-function isByHand({ state, reason }: StatusReading): boolean {
-  return state === 'disconnected' && (reason === null || reason.code === 'Manual');
+function isByHand(reading: StatusReading, raw: string | null): boolean {
+  return isTurnedOff({ ...reading, raw }) || (reading.state === 'disconnected' && reading.reason === null);
+}
+
+function isNews({ reason: before }: StatusReading, { reason }: StatusReading): boolean {
+  return before !== null && reason !== null && before.code !== reason.code;
 }
 
 export function createTunnelStore(state: State): TunnelStore {
@@ -68,7 +74,8 @@ export function createTunnelStore(state: State): TunnelStore {
     const before = state.snapshot().status;
     const blocked = reading.blocked ?? blocker ?? (authorized ? null : 'not-authorized');
     const same = before.state === reading.state && before.blocked === blocked;
-    const reason = ignored && isByHand(reading) ? IGNORED : reading.reason;
+    // what is reported was true before the tunnel CLI accepted
+    const reason = expected && isByHand(reading, raw) ? (ignored ? IGNORED : ACCEPTED) : reading.reason;
     state.set('status', { ...reading, reason, blocked, since: same ? before.since : new Date().toISOString(), raw });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
   };
@@ -83,10 +90,10 @@ export function createTunnelStore(state: State): TunnelStore {
   return {
     status(next, text) {
       const { blocked } = state.snapshot().status;
+      expected &&= isByHand(next, text) && !isNews(reading, next);
       reading = next;
       raw = text;
       hasStatus = true;
-      expected &&= isByHand(next);
       ignored &&= expected;
       // a message of the listener proves that nothing blocks it; it proves nothing about the right to read settings
       if (blocker !== 'not-authorized') blocker = null;
@@ -113,10 +120,10 @@ export function createTunnelStore(state: State): TunnelStore {
       publishStatus();
     },
     expectConnection(now) {
-      expected = now && isByHand(reading);
-      if (!ignored) return;
+      const before = expected;
+      expected = now && isByHand(reading, raw);
       ignored = false;
-      publishStatus();
+      if (expected || before) publishStatus();
     },
     connectionOverdue() {
       if (!expected) return;

@@ -55,7 +55,7 @@ export function presentNotification(slot: Slot, client: ClientState, tr: Transla
 }
 
 /** Reasons of what the user has brought about. */
-const BY_USER: readonly string[] = ['Manual', 'ManualDeletion', 'SettingsChanged'];
+const BY_USER: readonly string[] = ['Manual', 'ManualDeletion', 'SettingsChanged', 'ConnectAccepted'];
 
 /** A device whose tunnel was ended by hand may need its user all the same. */
 function isByUser(state: State, { reason }: Snapshot['status']): boolean {

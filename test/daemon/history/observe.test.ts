@@ -52,6 +52,7 @@ test('a state is recorded when it changes, with its reason, mode and data center
   const steps: [Seen, string[]][] = [
     [seen('disconnected', 'Manual'), ['start disconnected Manual warp -']],
     [seen('disconnected', 'Manual'), []],
+    [seen('disconnected', 'ConnectAccepted'), []],
     [seen('connecting', 'PerformingHappyEyeballs'), ['state connecting PerformingHappyEyeballs warp -']],
     [seen('connecting', 'EstablishingConnection'), []],
     [seen('connected'), ['state connected - warp -']],

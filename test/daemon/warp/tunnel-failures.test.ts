@@ -466,17 +466,31 @@ test('a tunnel that was up since it was to connect, and was turned off elsewhere
     network: null,
     blocked: null,
   } as const;
+  const reasonNow = () => state.snapshot().status.reason?.code;
   const reasonAfter = (...states: ('connecting' | 'connected' | 'disconnected')[]) => {
     store.status(manual, '');
+    assert.equal(reasonNow(), 'Manual');
     store.expectConnection(true);
+    assert.equal(reasonNow(), 'ConnectAccepted', 'what comes of it is not known yet');
     for (const each of states)
       store.status(each === 'disconnected' ? manual : { ...manual, state: each, reason: null }, '');
     store.connectionOverdue();
-    return state.snapshot().status.reason?.code;
+    return reasonNow();
   };
   assert.equal(reasonAfter('connecting', 'connected', 'disconnected'), 'Manual');
   assert.equal(reasonAfter('connecting', 'disconnected'), 'Manual');
   assert.equal(reasonAfter('disconnected'), 'ConnectIgnored');
+  // newer releases report a change of the settings
+  const settings = (on: boolean) => `{"always_on":${on}}`;
+  const raw = `{"SettingsChanged":{"current":${settings(false)},"previous":${settings(true)}}}`;
+  store.status({ ...manual, reason: { code: 'SettingsChanged', text: 'SettingsChanged' } }, raw);
+  assert.equal(reasonNow(), 'SettingsChanged');
+  store.expectConnection(true);
+  assert.equal(reasonNow(), 'ConnectAccepted');
+  store.connectionOverdue();
+  assert.equal(reasonNow(), 'ConnectIgnored');
+  store.expectConnection(false);
+  assert.equal(reasonNow(), 'SettingsChanged');
   store.status({ ...manual, state: 'connected', reason: null }, '');
   // the messages may come before the command that connects has ended
   store.expectConnection(true);

@@ -75,9 +75,11 @@ export function isTurnedOff({ state, reason, raw }: Pick<Snapshot['status'], 'st
   return wanted('current') === 'false' && wanted('previous') === 'true';
 }
 
-/** Words for a state that the user chose; null for any other code. */
+/** Words for a state that the user brought about; null for any other code. */
 export function choiceText(code: string, { _ }: Translator): string | null {
   if (code === 'Manual') return _('Turned off by you');
+  // Culvert's own, until the tunnel client reports what it does
+  if (code === 'ConnectAccepted') return _('Waiting for WARP to connect');
   return code === 'SettingsChanged' ? _('Settings changed') : null;
 }
 

@@ -114,6 +114,9 @@ test('an action is pending until its event, not until its reply', async t => {
   await until(() => daemon.actions.length === 1, 'the request');
   daemon.set('tunnel', { latencyMs: 1 });
   await until(() => model.state().snapshot!.tunnel.latencyMs === 1, 'an event of another kind');
+  const accepted = { code: 'ConnectAccepted', text: '' };
+  daemon.set('status', { state: 'disconnected', reason: accepted });
+  await until(() => model.state().snapshot!.status.reason?.code === accepted.code, 'no effect yet');
   assert.equal(done, false);
   assert.equal(model.state().pending, 'connect');
   daemon.set('status', { state: 'connecting' });

@@ -126,6 +126,7 @@ describe('the level decides', () => {
 test('a change by the user is no news', () => {
   assert.equal(notificationOf(up, down, 'disconnect', tr), null);
   assert.equal(notificationOf(up, off('Manual'), null, tr), null);
+  assert.equal(notificationOf(off('Manual'), off('ConnectAccepted'), null, tr), null);
   assert.equal(notificationOf(up, withPart(off('Manual'), { killSwitch: blocking }), null, tr), null);
   assert.equal(notificationOf(up, paused, null, tr), null, 'nor is a pause');
 });
