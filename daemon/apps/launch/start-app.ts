@@ -41,8 +41,10 @@ export async function openProxy({ tunnel, state }: FeatureContext): Promise<Loca
   return { host: '127.0.0.1', port, http };
 }
 
-/** @throws Problem proxy-not-verified */
-export async function verifyTunnel(port: number, { settings, env }: FeatureContext): Promise<void> {
+/** Asks nobody in a demo. @throws Problem proxy-not-verified */
+export async function verifyTunnel(port: number, { settings, state, env }: FeatureContext): Promise<void> {
+  if (state.snapshot().tunnelCli.emulated)
+    throw new Problem('proxy-not-verified', 'The demo tunnels nothing that could be verified. Nothing was started.');
   const { traceThrough } = await import('./verify-tunnel.ts');
   const { through, seen } = await traceThrough(port, settings.config.warp.traceUrl, env);
   if (!through)

@@ -40,7 +40,7 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
 
-  const state = createState({ available: true, path: null, version: null, emulated: true });
+  const state = createState({ available: true, path: null, version: null, emulated: false });
   const settings = await loadConfig(
     { system: join(place, 'none.json'), user: join(place, 'config.json') },
     traceUrl ? { CULVERT_WARP_TRACE_URL: traceUrl } : {},
@@ -50,6 +50,8 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
     state.set('tunnel', { ...NO_TUNNEL, proxyPort: on ? port : null });
     state.set('status', { ...state.snapshot().status, state: on ? 'connected' : 'disconnected' });
   };
+  /** A demo, which tunnels nothing, or not. */
+  const demo = (on: boolean) => state.set('tunnelCli', { ...state.snapshot().tunnelCli, emulated: on });
   proxy(true);
   const said: string[] = [];
   const performed: ActionRequest[] = [];
@@ -96,6 +98,7 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
     env,
     port,
     proxy,
+    demo,
     settings,
     said,
     /** Actions of the tunnel; a mode that is set shows in the state. */

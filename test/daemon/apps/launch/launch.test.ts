@@ -268,7 +268,7 @@ test('verified, a launch waits for the trace page’s word through the proxy', a
   await once(page, 'listening');
   t.after(() => page.close());
   const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}/cdn-cgi/trace`;
-  const { apps, entry, program, started } = await createDesktop(t, {}, url);
+  const { apps, entry, program, started, demo } = await createDesktop(t, {}, url);
   program('curl');
   entry('c', ['Name=C', 'Exec=curl']);
   for (const [answer, seen] of [
@@ -285,6 +285,12 @@ test('verified, a launch waits for the trace page’s word through the proxy', a
     assert.equal((await apps.launch({ appId: 'c.desktop', verify: true })).ok, true);
   }
   assert.deepEqual([...new Set(asked)], ['/cdn-cgi/trace']);
+
+  demo(true);
+  const before = asked.length;
+  const launched = apps.launch({ appId: 'c.desktop', verify: true });
+  await assert.rejects(launched, problem('proxy-not-verified', /demo tunnels nothing.*Nothing was started/));
+  assert.equal(asked.length, before, 'a demo asks nobody');
 });
 
 test('does not start an Electron app that is already running', async t => {
