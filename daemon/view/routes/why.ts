@@ -107,13 +107,14 @@ function answerRows(why: Why, tr: Translator): Row[] {
           ),
         ]
       : []),
-    ...(addresses.length === 0 ? [note('problem', target.value, nameText(why, tr).join('\n'), 'warning')] : []),
+    ...(addresses.length === 0 ? [note('problem', target.value, nameText(why, tr).join('\n'))] : []),
   ];
 }
 
-/** An answer that the kernel contradicts is not green. */
+/** Warns of a known problem only: the kernel disagrees with WARP, or the kill switch stops what would bypass it. */
 function verdictTone(address: WhyAddress): Tone {
-  return wayOf(address) && !address.disagrees ? 'success' : 'warning';
+  if (address.disagrees || address.blocked) return 'warning';
+  return wayOf(address) ? 'success' : 'neutral';
 }
 
 function verdictOf(address: WhyAddress, { _ }: Translator): string {

@@ -43,7 +43,6 @@ export function editorForm(
             {
               kind: 'note',
               id: 'managed',
-              tone: 'warning',
               title: tr._('Your organization manages this list'),
               subtitle: tr._('It can only be read here.'),
             },

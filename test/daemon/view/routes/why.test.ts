@@ -44,20 +44,42 @@ test('forecast and fact are side by side, and a contradiction leads to the docto
   assert.ok(field!.kind === 'entry');
   const { ask } = field!.command('192.0.2.1');
   assert.ok(ask.kind === 'work' && !ask.changes, 'asking is not a change');
-  const tones = [true, false, null].map(tunnel => {
-    const addresses = why.addresses.map(address => ({
-      ...address,
-      kernel: null,
-      tunnel: null,
-      forecast: tunnel,
-      disagrees: false,
-    }));
-    return rowsOf(whyForm({ ...why, addresses, fallback: null }, async () => {}, tr)).map(({ tone }) => tone);
+});
+
+test('only what is known to be wrong is a warning', () => {
+  const of = (tunnel: boolean | null, blocked = false): Why => ({
+    ok: true,
+    target: { kind: 'ip', value: '192.0.2.1' },
+    mode: 'warp',
+    list: 'exclude',
+    proxy: null,
+    fallback: null,
+    addresses: [
+      {
+        address: '192.0.2.1',
+        tunnel: null,
+        forecast: tunnel,
+        reason: 'default',
+        entry: null,
+        blocked,
+        kernelProblem: null,
+        kernel: null,
+        disagrees: false,
+      },
+    ],
+    resolveProblem: null,
   });
-  assert.deepEqual(
-    tones.map(([, ...rest]) => rest),
-    [['success'], ['warning'], ['warning']],
-  );
+  const unresolved: Why = { ...of(null), addresses: [], resolveProblem: 'no name server answered' };
+  for (const [why, tone] of [
+    [of(true), 'success'],
+    [of(false), 'neutral'],
+    [of(null), 'neutral'],
+    [unresolved, 'neutral'],
+    [of(false, true), 'warning'],
+  ] as const) {
+    const [, answer, ...rest] = rowsOf(whyForm(why, async () => {}, tr));
+    assert.deepEqual([answer!.tone, rest], [tone, []]);
+  }
 });
 
 test('a name that the list has is answered without its addresses, in the same words everywhere', () => {
