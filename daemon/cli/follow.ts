@@ -9,17 +9,22 @@ const PAUSES = [100, 250, 500, 1000, 2000];
 
 /**
  * Yields events until `signal` is aborted. A lost stream is said once, then resumed after the last event seen.
- * @param isPatient the daemon may come later, and every stream starts with a whole snapshot
+ * @param isWhole every stream starts with a whole snapshot, so that nothing from before the loss is needed
+ * @param isPatient the daemon may come later
  * @throws Unreachable or ApiError when the first attempt fails, unless it is patient; later failures are retried.
  */
-export async function* follow(client: Client, signal: AbortSignal, isPatient = false): AsyncGenerator<Followed> {
+export async function* follow(
+  client: Client,
+  signal: AbortSignal,
+  { isWhole = false, isPatient = false } = {},
+): AsyncGenerator<Followed> {
   let last: string | undefined;
   let attempt = isPatient ? 0 : -1;
   let lost = false;
   while (!signal.aborted) {
     let why = 'The daemon ended the event stream.';
     try {
-      const stream = await client.events(isPatient ? undefined : last);
+      const stream = await client.events(isWhole ? undefined : last);
       const close = () => stream.close();
       signal.addEventListener('abort', close, { once: true });
       try {

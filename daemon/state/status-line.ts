@@ -11,7 +11,7 @@ import { changeText } from '../view/states/changes.ts';
 import { blockedSentence, blockedText } from '../view/states/killswitch.ts';
 import { describeRemoteAccess } from '../view/states/remote-access.ts';
 import { isOffline, stateIn } from '../view/states/summary/state.ts';
-import { stateName, stateSign, stateTone } from '../view/states/summary/table.ts';
+import { stateName, stateSign, stateTone, unavailableText } from '../view/states/summary/table.ts';
 import { sourceWarning } from '../view/states/updates.ts';
 import { english } from '../view/translator.ts';
 
@@ -36,6 +36,12 @@ const COLORS: Record<Tone, keyof Style> = {
  */
 export function statusLine(shown: Shown, style: Style = plain, now = Date.now()): string {
   return statusParts(shown, style, now).join(separator(style));
+}
+
+/** The line while the daemon can't be asked. */
+export function unavailableLine(style: Style): string {
+  const paint = style[COLORS[stateTone('unknown', false)]];
+  return `${paint(stateSign('unknown'))} ${style.bold(paint(unavailableText(english)))}`;
 }
 
 /** Stands between the parts of the line. */

@@ -52,7 +52,7 @@ export async function showBar(context: Context, { format: name, watch, json }: O
     }, BETWEEN_LINES_MS);
   };
   const late = setTimeout(show, FIRST_LINE_MS);
-  for await (const followed of follow(context.client, context.signal, true)) {
+  for await (const followed of follow(context.client, context.signal, { isWhole: true, isPatient: true })) {
     clearTimeout(late);
     // never the state before
     if (followed.kind === 'lost') shown = null;

@@ -1,7 +1,7 @@
 // `culvert status`: one line, the details, a test for scripts, or a line for each change.
 import { applyEvent } from '../../../api/apply-event.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { protocolOf, statusJson, statusWarning } from '../../../state/status-line.ts';
+import { protocolOf, statusJson, statusWarning, unavailableLine } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { clock, dateTime } from '../../../system/terminal.ts';
 import { knownAtOf, untilLong } from '../../../view/client/client-state.ts';
@@ -36,7 +36,7 @@ export const status: Run = async (context, _, options) => {
   return options.check && snapshot.status.state !== 'connected' ? EXIT.notConnected : EXIT.ok;
 };
 
-/** Prints a line whenever it would read differently; while the daemon is away, JSON readers get `ok: false`. */
+/** Prints a line whenever it would read differently; while the daemon is away, the state is unavailable, and JSON readers get `ok: false`. */
 async function watch(context: Context): Promise<number> {
   let shown: Snapshot | null = null;
   let port: number | null = null;
@@ -55,11 +55,12 @@ async function watch(context: Context): Promise<number> {
     const text = () => statusText(context, shown!, timed ? now().length + 2 : 0);
     put(context.json ? JSON.stringify(statusJson(shown, port)) : text());
   };
-  for await (const followed of follow(context.client, context.signal)) {
+  for await (const followed of follow(context.client, context.signal, { isWhole: true })) {
     if (followed.kind === 'lost') {
       clearTimeout(longTimer);
-      if (context.json) put(JSON.stringify({ ok: false, detail: followed.why }));
-      printed = '';
+      // never the state before
+      shown = null;
+      put(context.json ? JSON.stringify({ ok: false, detail: followed.why }) : unavailableLine(context.style));
       context.say(`${followed.why} Waiting for it to come back.`);
       continue;
     }

@@ -265,6 +265,8 @@ test('status --watch outlives the daemon, says so, and shows the state of the ne
   await first.listeners.close('restart', 0);
   await prints(text, 'stderr', /The daemon is stopping\. Waiting for it to come back\.\n/);
   await prints(json, 'stdout', /"ok":false/);
+  // never the state before
+  await prints(text, 'stdout', /^\? Unavailable$/m);
   const second = await startDaemon(t, home);
   second.daemon.state.set('status', status('disconnected'));
   await prints(text, 'stdout', /Disconnected/);
