@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { replaceFile } from '../system/files.ts';
 import { startTime } from '../system/process.ts';
 import { createStyle, plain } from '../system/terminal.ts';
-import { untilLong } from '../view/client/client-state.ts';
+import { createLongTimer } from '../view/client/client-state.ts';
 import { formatStatusFile } from '../view/client/status-file.ts';
 import { statusJson, statusLine, statusWarning } from './status-line.ts';
 import type { State } from './store.ts';
@@ -22,13 +22,9 @@ export function keepStatusFile(
 ): () => void {
   const owner = `${process.pid} ${startTime(process.pid)}`;
   let before = '';
-  let longTimer: NodeJS.Timeout | undefined;
   const write = () => {
     const current = state.snapshot();
-    // nothing changes when connecting takes longer than usual
-    clearTimeout(longTimer);
-    const left = untilLong(current.status, now());
-    if (left) longTimer = setTimeout(write, left + 50).unref();
+    long.follow(current.status)?.unref();
     const isKnown = isModeKnown();
     const snapshot = isKnown ? current : { ...current, settings: {}, tunnel: { ...current.tunnel, protocol: null } };
     const text = formatStatusFile({
@@ -48,6 +44,7 @@ export function keepStatusFile(
       console.error(`culvert: ${path} could not be written, so "culvert status" may be late: ${error}`);
     }
   };
+  const long = createLongTimer(write, now);
   write();
   state.subscribe(({ event }) => {
     if (event !== 'log' && event !== 'routes') write();

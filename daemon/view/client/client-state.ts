@@ -90,6 +90,29 @@ export function untilLong({ state, blocked, since }: Snapshot['status'], now: nu
   return Math.min(LONG_MS, Math.max(0, Date.parse(since) + LONG_MS - now));
 }
 
+/**
+ * Calls `again` when connecting takes longer than usual: nothing comes from the daemon then.
+ * @param now the clock, in ms since the epoch
+ */
+export function createLongTimer(again: () => void, now: () => number = Date.now) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const stop = () => {
+    if (timer !== undefined) clearTimeout(timer);
+    timer = undefined;
+  };
+  return {
+    /** Follows this status instead of the one before. @returns the timer, where there is something to wait for */
+    follow(status: Snapshot['status'] | null): typeof timer {
+      stop();
+      const left = status && untilLong(status, now());
+      // a timer may be early by a little
+      if (left) timer = setTimeout(again, left + 50);
+      return timer;
+    },
+    stop,
+  };
+}
+
 /** When the state of an answer was known last, in ms since the epoch; null if that is now. @param now the time of the answer */
 export function knownAtOf({ stale = [] }: Pick<Snapshot, 'stale'>, now: number): number | null {
   const age = stale.find(({ part }) => part === 'status')?.ageSeconds ?? null;

@@ -6,7 +6,7 @@ import type { EventName } from '../../api/events.ts';
 import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { ActionRequest, UpdateCheck } from '../../api/schema.ts';
 import { createArrivals } from './arrivals.ts';
-import { type ClientState, knownAtOf, shownState, untilLong } from './client-state.ts';
+import { type ClientState, createLongTimer, current, knownAtOf, shownState, untilLong } from './client-state.ts';
 import { follow } from './follow.ts';
 import { withIdleTimeout } from './idle-timeout.ts';
 import { connectionOf, isSameConnection, type ProofState } from './proof.ts';
@@ -81,24 +81,16 @@ export function createModel(
   const arrivals = createArrivals();
   let state: ClientState = { ...INITIAL, last };
   let refreshing = false;
-  let longTimer: ReturnType<typeof setTimeout> | null = null;
-
-  /** Nothing comes from the daemon when connecting takes longer than usual. */
-  function awaitLong(): void {
-    if (longTimer) clearTimeout(longTimer);
-    longTimer = null;
-    const left = state.snapshot && !state.offline ? untilLong(state.snapshot.status, now()) : null;
-    state = { ...state, isLong: left === 0 };
-    // a timer may be early by a little
-    if (left) longTimer = setTimeout(() => update({}), left + 50);
-  }
+  const long = createLongTimer(() => update({}), now);
 
   function update(change: Partial<ClientState>): void {
     state = { ...state, ...change };
     const { proof, snapshot, offline } = state;
     if (proof && (!snapshot || offline || !isSameConnection(proof.connection, connectionOf(snapshot))))
       state = { ...state, proof: null };
-    awaitLong();
+    const status = current(state)?.status ?? null;
+    long.follow(status);
+    state = { ...state, isLong: status !== null && untilLong(status, now()) === 0 };
     for (const listener of [...listeners]) listener();
   }
 
@@ -171,7 +163,7 @@ export function createModel(
     retry: follower.retry,
     close() {
       follower.close();
-      if (longTimer) clearTimeout(longTimer);
+      long.stop();
       listeners.clear();
       arrivals.clear();
     },

@@ -3,7 +3,7 @@ import { applyEvent } from '../../../api/apply-event.ts';
 import { Unreachable } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../view/bars/bars.ts';
-import { shownState, untilLong } from '../../../view/client/client-state.ts';
+import { createLongTimer, shownState } from '../../../view/client/client-state.ts';
 import { english } from '../../../view/translator.ts';
 import type { Context, Options } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
@@ -37,11 +37,8 @@ export async function showBar(context: Context, { format: name, watch, json }: O
   let shown: Snapshot | null = null;
   let printed = '';
   let rest: NodeJS.Timeout | null = null;
-  let longTimer: NodeJS.Timeout | undefined;
   const show = () => {
-    clearTimeout(longTimer);
-    const left = shown && untilLong(shown.status, Date.now());
-    if (left) longTimer = setTimeout(show, left + 50);
+    long.follow(shown?.status ?? null);
     const line = barLine(shownState(shown), format, true, english);
     if (rest || line === printed) return;
     put(line);
@@ -51,6 +48,7 @@ export async function showBar(context: Context, { format: name, watch, json }: O
       show();
     }, BETWEEN_LINES_MS);
   };
+  const long = createLongTimer(show);
   const late = setTimeout(show, FIRST_LINE_MS);
   for await (const followed of follow(context.client, context.signal, { isWhole: true, isPatient: true })) {
     clearTimeout(late);
@@ -61,7 +59,7 @@ export async function showBar(context: Context, { format: name, watch, json }: O
   }
   clearTimeout(late);
   if (rest) clearTimeout(rest);
-  clearTimeout(longTimer);
+  long.stop();
   return EXIT.ok;
 }
 

@@ -4,7 +4,7 @@ import type { Snapshot } from '../../../api/schema.ts';
 import { protocolOf, statusJson, statusWarning, unavailableLine } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { clock, dateTime } from '../../../system/terminal.ts';
-import { knownAtOf, untilLong } from '../../../view/client/client-state.ts';
+import { createLongTimer, knownAtOf } from '../../../view/client/client-state.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
@@ -46,18 +46,16 @@ async function watch(context: Context): Promise<number> {
     if (text !== printed) context.print(timed ? `${context.style.dim(now())}  ${text}` : text);
     printed = text;
   };
-  let longTimer: NodeJS.Timeout | undefined;
   const show = () => {
-    clearTimeout(longTimer);
     if (!shown) return;
-    const left = untilLong(shown.status, Date.now());
-    if (left) longTimer = setTimeout(show, left + 50);
+    long.follow(shown.status);
     const text = () => statusText(context, shown!, timed ? now().length + 2 : 0);
     put(context.json ? JSON.stringify(statusJson(shown, port)) : text());
   };
+  const long = createLongTimer(show);
   for await (const followed of follow(context.client, context.signal, { isWhole: true })) {
     if (followed.kind === 'lost') {
-      clearTimeout(longTimer);
+      long.stop();
       // never the state before
       shown = null;
       put(context.json ? JSON.stringify({ ok: false, detail: followed.why }) : unavailableLine(context.style));
@@ -72,7 +70,7 @@ async function watch(context: Context): Promise<number> {
     shown = applyEvent(shown, followed.event);
     show();
   }
-  clearTimeout(longTimer);
+  long.stop();
   return EXIT.ok;
 }
 
