@@ -4,6 +4,7 @@ import type { Account, CommandOutput, StalePart, TunnelCli } from '../api/schema
 import type { CommandLog } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
 import { readText } from '../system/files.ts';
+import { runsSystemd } from '../system/process.ts';
 import { isSupported } from './actions/commands.ts';
 import { createActionRunner } from './actions/run-action.ts';
 import { childEnv } from './cli/child.ts';
@@ -64,6 +65,8 @@ interface Options {
   cli: string;
   /** It is the embedded stand-in. */
   emulated: boolean;
+  /** systemd runs this machine (default: as found). */
+  systemd?: boolean;
   /** The daemon's environment; children get a part of it (see `childEnv`). */
   env: NodeJS.ProcessEnv;
   /** File that remembers that the user agreed to the terms. */
@@ -182,6 +185,7 @@ export function createTunnel(options: Options): Tunnel {
       version: cli?.version ?? null,
       emulated: options.emulated,
       ...(cli?.can ? {} : howToInstall()),
+      ...((options.systemd ?? runsSystemd()) ? {} : { systemd: false as const }),
     });
     if (!cli?.can) {
       await watch.stop();

@@ -1,5 +1,6 @@
 // Gives the page's abilities to the commands behind rows and buttons.
 
+import { serviceCommand } from '../view/client/labels.ts';
 import { createCommandRunner } from '../view/client/run-command.ts';
 import type { ClientTask } from '../view/form.ts';
 import type { App } from './client/app.ts';
@@ -26,8 +27,6 @@ export function createRunner(app: App): App['run'] {
 const IN_A_TERMINAL: Partial<Record<ClientTask, string>> = {
   'start-daemon': 'culvert',
   'handle-sign-in': 'xdg-mime default org.culvert.Culvert.desktop x-scheme-handler/com.cloudflare.warp',
-  'start-service': 'sudo systemctl enable --now warp-svc',
-  'restart-service': 'sudo systemctl restart warp-svc',
   portal: 'culvert portal',
   'portal-by-hand': 'culvert portal --open',
 };
@@ -35,6 +34,11 @@ const IN_A_TERMINAL: Partial<Record<ClientTask, string>> = {
 function commandFor({ view, client }: App, name: ClientTask): string | null {
   if (name === 'update-command') return view.value.update.command;
   if (name === 'install-killswitch') return client.value.snapshot?.killSwitch.command ?? null;
+  if (name === 'start-service' || name === 'restart-service')
+    return serviceCommand(
+      name === 'start-service' ? 'start' : 'restart',
+      client.value.snapshot?.tunnelCli.systemd !== false,
+    );
   return IN_A_TERMINAL[name] ?? null;
 }
 

@@ -93,6 +93,12 @@ export function doneText(action: ActionName, { _ }: Translator): string | null {
   return labels[action] ?? null;
 }
 
+/** Starts or restarts WARP's service, in a terminal. @param systemd it runs this machine; elsewhere the program is started */
+export function serviceCommand(verb: 'start' | 'restart', systemd: boolean): string {
+  if (!systemd) return 'sudo warp-svc';
+  return verb === 'start' ? 'sudo systemctl enable --now warp-svc' : 'sudo systemctl restart warp-svc';
+}
+
 /**
  * The next command to type in a terminal, for a setup step or the problem of that name; null if no command helps.
  * @param systemd it runs this machine
@@ -101,10 +107,10 @@ export function nextStep(code: ProblemCode, systemd: boolean): string | null {
   const steps: { [code in ProblemCode]?: string } = {
     'cli-missing': 'Install Cloudflare WARP (culvert doctor shows how), or try Culvert without it: culvert --demo',
     'service-stopped': systemd
-      ? 'Start it with: sudo systemctl enable --now warp-svc'
+      ? `Start it with: ${serviceCommand('start', systemd)}`
       : 'systemd does not run here. Start the program as root: warp-svc',
     'service-hangs': systemd
-      ? 'Restart it with: sudo systemctl restart warp-svc'
+      ? `Restart it with: ${serviceCommand('restart', systemd)}`
       : 'systemd does not run here. End the program, and start it again as root: warp-svc',
     'terms-not-accepted': 'Read and accept them with: culvert account accept-terms',
     'not-registered': 'Register this device with: culvert account register',

@@ -1,8 +1,8 @@
 // Describes the page for each thing that must be set up before a tunnel is possible, with its one action.
 import type { Blocked as Setup, TunnelCli } from '../../api/schema.ts';
-import { setupText } from '../client/labels.ts';
+import { serviceCommand, setupText } from '../client/labels.ts';
 import { actionCommand, type Command, goTo } from '../form.ts';
-import type { LostRegistration } from '../states/causes/causes.ts';
+import { type LostRegistration, serviceRemedy } from '../states/causes/causes.ts';
 import type { Translator } from '../translator.ts';
 
 export interface SetupView {
@@ -33,7 +33,7 @@ export function setupView(
   setup: Setup,
   tr: Translator,
   lost: LostRegistration | null = null,
-  cli: Pick<TunnelCli, 'version' | 'installCommand'> | null = null,
+  cli: Pick<TunnelCli, 'version' | 'installCommand' | 'systemd'> | null = null,
 ): SetupView {
   const { _ } = tr;
   const none = { icon: `culvert-${setup}-symbolic`, links: [], commands: [] };
@@ -67,11 +67,7 @@ export function setupView(
         ...none,
         title: _('The WARP service is not running'),
         description: _('Without it there is no tunnel. You may be asked for an administrator’s password.'),
-        buttons: [
-          { label: _('Start the Service'), command: { ask: { kind: 'client', task: 'start-service' } } },
-          { label: _('Run Checks'), command: goTo('checks') },
-        ],
-        commands: [{ purpose: _('Or in a terminal:'), command: 'sudo systemctl enable --now warp-svc' }],
+        ...serviceView('start', cli, tr),
       };
     case 'service-hangs':
       return {
@@ -79,11 +75,7 @@ export function setupView(
         icon: 'culvert-service-stopped-symbolic',
         title: _('The WARP service does not answer'),
         description: setupText(setup, tr),
-        buttons: [
-          { label: _('Restart WARP'), command: { ask: { kind: 'client', task: 'restart-service' } } },
-          { label: _('Run Checks'), command: goTo('checks') },
-        ],
-        commands: [{ purpose: _('Or in a terminal:'), command: 'sudo systemctl restart warp-svc' }],
+        ...serviceView('restart', cli, tr),
       };
     case 'terms-not-accepted':
       return {
@@ -111,6 +103,30 @@ export function setupView(
         ],
       };
   }
+}
+
+/** The ways to start or restart WARP's service; without systemd only its program can be started, in a terminal. */
+function serviceView(
+  verb: 'start' | 'restart',
+  cli: Pick<TunnelCli, 'systemd'> | null,
+  tr: Translator,
+): Pick<SetupView, 'buttons' | 'commands'> {
+  const { _ } = tr;
+  const systemd = cli?.systemd !== false;
+  const checks = { label: _('Run Checks'), command: goTo('checks') };
+  return {
+    buttons: systemd ? [serviceRemedy(verb, cli ?? {}, tr), checks] : [checks],
+    commands: [
+      {
+        purpose: systemd
+          ? _('Or in a terminal:')
+          : verb === 'start'
+            ? _('systemd does not run here. Start the program in a terminal:')
+            : _('systemd does not run here. End the program, and start it again in a terminal:'),
+        command: serviceCommand(verb, systemd),
+      },
+    ],
+  };
 }
 
 /** The command that installs WARP, to copy, and Cloudflare's guide. */

@@ -9,6 +9,7 @@ import type { Command } from '../form.ts';
 import { quoted, wordMessage, wordMessages } from '../message.ts';
 import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
+import { serviceRemedy } from './causes/causes.ts';
 import { demoSentence, type KillSwitchLook } from './killswitch.ts';
 import { problemTitle } from './problems.ts';
 
@@ -95,14 +96,13 @@ function warningOf({ snapshot, offline }: ClientState, on: boolean, { _ }: Trans
     : _('The tunnel is not connected: apps started now can’t reach anything.');
 }
 
-function failureOf({ proxyProblem }: ClientState, tr: Translator): ProxyView['failure'] {
+function failureOf({ proxyProblem, snapshot }: ClientState, tr: Translator): ProxyView['failure'] {
   if (!proxyProblem) return null;
   // a client that takes commands and does nothing about them
   const stuck = proxyProblem.code === 'proxy-not-answering' || proxyProblem.code === 'tunnel-cli-timeout';
-  const restart: Command = { ask: { kind: 'client', task: 'restart-service' } };
   return {
     text: problemTitle(proxyProblem, tr),
-    remedy: stuck ? { label: tr._('Restart WARP'), command: restart } : null,
+    remedy: stuck ? serviceRemedy('restart', snapshot?.tunnelCli ?? {}, tr) : null,
   };
 }
 

@@ -498,3 +498,11 @@ test('a tunnel that was up since it was to connect, and was turned off elsewhere
   store.connectionOverdue();
   assert.equal(state.snapshot().status.reason?.code, 'Manual');
 });
+
+test('the state says that systemd does not run, and nothing where it does', async t => {
+  for (const systemd of [false, true]) {
+    const { state } = await startTunnel(t, { systemd, fake: 'echo 2026.7.1377' });
+    await until(() => state.snapshot().tunnelCli.available);
+    assert.equal(state.snapshot().tunnelCli.systemd, systemd ? undefined : false);
+  }
+});

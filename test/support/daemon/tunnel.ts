@@ -18,6 +18,8 @@ interface Setup {
   fake?: string;
   accepted?: boolean;
   missing?: boolean;
+  /** systemd runs the machine (default: it does). */
+  systemd?: boolean;
   /** Proxy mode really listens, on this port. */
   proxyPort?: number;
 }
@@ -46,6 +48,7 @@ export async function startTunnel(t: test.TestContext, options: Setup = {}) {
   const tunnel = createTunnel({
     cli: 'warp-cli',
     emulated: true,
+    systemd: options.systemd ?? true,
     env: { ...cli.env, PATH: `${place.path}:${process.env.PATH}`, CANARY: 'canary' },
     acceptedTerms,
     state,

@@ -179,6 +179,8 @@ export const TunnelCli = z.object({
   emulated: z.boolean(),
   /** Command for a shell that installs it on this system; absent where it is not needed or not known. */
   installCommand: z.optional(z.string()),
+  /** False where systemd does not run this machine, so that systemctl can't start the service; absent elsewhere. */
+  systemd: z.optional(z.literal(false)),
 });
 export type TunnelCli = z.infer<typeof TunnelCli>;
 

@@ -99,8 +99,22 @@ function find({ code, text }: { code: string | null; text: string }, tr: Transla
   );
 }
 
+/** The button that starts or restarts WARP's service; without systemd the checks say how. */
+export function serviceRemedy(
+  verb: 'start' | 'restart',
+  { systemd }: Pick<Snapshot['tunnelCli'], 'systemd'>,
+  { _ }: Translator,
+): NonNullable<Cause['remedy']> {
+  if (systemd === false) return { label: _('Run Checks'), command: goTo('checks') };
+  return verb === 'restart'
+    ? { label: _('Restart WARP'), command: { ask: { kind: 'client', task: 'restart-service' } } }
+    : { label: _('Start the Service'), command: { ask: { kind: 'client', task: 'start-service' } } };
+}
+
 /** The button of a remedy; null for one that only waits. */
-export function remedyOf(remedy: Remedy, { settings, tunnel }: Snapshot, { _ }: Translator): Cause['remedy'] {
+export function remedyOf(remedy: Remedy, snapshot: Snapshot, tr: Translator): Cause['remedy'] {
+  const { settings, tunnel, tunnelCli } = snapshot;
+  const { _ } = tr;
   switch (remedy) {
     case 'retry':
       return { label: _('Try Again'), command: actionCommand({ action: 'connect' }) };
@@ -118,9 +132,8 @@ export function remedyOf(remedy: Remedy, { settings, tunnel }: Snapshot, { _ }: 
       };
     }
     case 'restart':
-      return { label: _('Restart WARP'), command: { ask: { kind: 'client', task: 'restart-service' } } };
     case 'start':
-      return { label: _('Start the Service'), command: { ask: { kind: 'client', task: 'start-service' } } };
+      return serviceRemedy(remedy, tunnelCli, tr);
     case 'register':
       return { label: _('Set Up'), command: goTo('account') };
     case 'account':

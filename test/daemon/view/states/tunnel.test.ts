@@ -15,6 +15,7 @@ import {
   formatLoss,
 } from '../../../../daemon/view/format.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
+import { remedyOf } from '../../../../daemon/view/states/causes/causes.ts';
 import { stateIcon } from '../../../../daemon/view/states/summary/table.ts';
 import { configProblemText, describeTunnel as describe, durationText } from '../../../../daemon/view/states/tunnel.ts';
 import { figuresOf } from '../../../../daemon/view/states/words.ts';
@@ -167,6 +168,29 @@ test('the protocol is found in text and JSON settings of any spelling, else in t
   assert.equal(protocol({ warp_tunnel_protocol: 'masque' }), 'MASQUE');
   assert.equal(protocol({}, 'MASQUE (HTTPS via UDP)'), 'MASQUE');
   assert.equal(protocol({ 'MASQUE Protocol Settings': '' }), null);
+});
+
+test('without systemd no page, button or remedy starts the service by it, and the command is that of the program', () => {
+  const without = { version: null, systemd: false as const };
+  for (const blocked of Blocked.options) {
+    const usual = setupView(blocked, tr, null, { version: null });
+    const { buttons, commands } = setupView(blocked, tr, null, without);
+    const tasks = buttons.map(({ command: { ask } }) => (ask.kind === 'client' ? ask.task : ''));
+    assert.deepEqual(
+      tasks.filter(task => task.endsWith('-service')),
+      [],
+      blocked,
+    );
+    assert.doesNotMatch(JSON.stringify(commands), /systemctl/, blocked);
+    if (!/systemctl/.test(JSON.stringify(usual.commands)))
+      assert.deepEqual([buttons, commands], [usual.buttons, usual.commands]);
+    else assert.match(commands[0]!.purpose, /systemd does not run here/);
+  }
+  const snapshot = facts().snapshot!;
+  for (const remedy of ['start', 'restart'] as const) {
+    const offered = remedyOf(remedy, { ...snapshot, tunnelCli: { ...snapshot.tunnelCli, systemd: false } }, tr);
+    assert.deepEqual(offered?.command, goTo('checks'), remedy);
+  }
 });
 
 test('each set-up step has a page with a first button that leads on', () => {
