@@ -74,7 +74,7 @@ export function createTunnelStore(state: State): TunnelStore {
     const before = state.snapshot().status;
     const blocked = reading.blocked ?? blocker ?? (authorized ? null : 'not-authorized');
     const same = before.state === reading.state && before.blocked === blocked;
-    // what is reported was true before the tunnel CLI accepted
+    // that report was true before the tunnel CLI accepted
     const reason = expected && isByHand(reading, raw) ? (ignored ? IGNORED : ACCEPTED) : reading.reason;
     state.set('status', { ...reading, reason, blocked, since: same ? before.since : new Date().toISOString(), raw });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });

@@ -41,7 +41,7 @@ export async function openProxy({ tunnel, state }: FeatureContext): Promise<Loca
   return { host: '127.0.0.1', port, http };
 }
 
-/** Asks nobody in a demo. @throws Problem proxy-not-verified */
+/** In a demo no page is asked. @throws Problem proxy-not-verified */
 export async function verifyTunnel(port: number, { settings, state, env }: FeatureContext): Promise<void> {
   if (state.snapshot().tunnelCli.emulated)
     throw new Problem('proxy-not-verified', 'The demo tunnels nothing that could be verified. Nothing was started.');
