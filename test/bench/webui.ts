@@ -8,7 +8,7 @@ import type { Browser, CDPSession, Page } from 'playwright-core';
 import type { LogEntry } from '../../daemon/api/schema.ts';
 import { OUTPUT, startListeners } from '../support/daemon/listeners.ts';
 import { CHROMIUM, launchBrowser, startWeb } from '../support/e2e/browser.ts';
-import { createHome, prefix } from '../support/e2e/culvert.ts';
+import { createHome, prefix, program, startDemo } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 import { answering, end } from './support/process.ts';
@@ -114,7 +114,11 @@ async function paintedIn(page: Page): Promise<number> {
 }
 
 async function firstState(browser: Browser, empty: string) {
-  const { address } = await startWeb(t as never);
+  // not the copy of the program that tests share: it lacks the empty page
+  const home = createHome(t as never);
+  home.program = program;
+  Object.assign(home.env, { CULVERT_WEBUI: '1', CULVERT_EMULATOR_CONNECT_MS: '50' });
+  const address = `http://127.0.0.1:${(await startDemo(home)).port}/`;
   const timed = (path: string, selector: string) =>
     inTab(browser, async page => {
       await page.addInitScript(awaitPaint(selector));

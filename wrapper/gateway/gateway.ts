@@ -17,6 +17,7 @@ import type { HttpProvider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Plan } from '../store/plan.ts';
+import { PLACEHOLDER_ID } from '../store/tokens.ts';
 import { EXIT, errno, reason, say, WrapError } from '../system/errors.ts';
 import { digest } from '../system/hash.ts';
 import { createPeerLookup } from '../system/peer.ts';
@@ -26,7 +27,6 @@ import { Consumers, type Log } from './consumers.ts';
 import { forward } from './forward.ts';
 import { Ledger } from './ledger.ts';
 import { urlOf } from './port.ts';
-import { UUID } from './programs/variables.ts';
 import { Reach, type Route } from './upstream.ts';
 import { end, forwardUpgrade, isForWebsocket, withoutUpgrade } from './websocket.ts';
 
@@ -71,7 +71,7 @@ export function newPlaceholder({ key_prefix }: Pick<HttpProvider, 'key_prefix'>)
 /** Reports whether a value can be a placeholder only: keys have another form after the same prefix. */
 export function isPlaceholder(value: string, { key_prefix }: Pick<HttpProvider, 'key_prefix'>): boolean {
   const id = value.slice(key_prefix.length);
-  return key_prefix !== '' && value.startsWith(key_prefix) && UUID.test(id);
+  return key_prefix !== '' && value.startsWith(key_prefix) && PLACEHOLDER_ID.test(id);
 }
 
 /** @throws WrapError `no-gateway` where the catalog has no `http` */

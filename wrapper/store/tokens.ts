@@ -6,6 +6,9 @@ import { readText, withLock, writeAtomic } from '../system/files.ts';
 import { isAmount, isNumber, isRecord, isText, isTime, optional, shape } from '../system/shape.ts';
 import type { Paths } from './paths.ts';
 
+/** The form of a placeholder, after the prefix of the provider's keys. */
+export const PLACEHOLDER_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
 /** A program that uses a gateway. Times are in milliseconds since the epoch. */
 export interface Program {
   name: string;

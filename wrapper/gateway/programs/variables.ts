@@ -1,9 +1,7 @@
 // Says with which variables a program uses a gateway.
 import type { HttpProvider } from '../../catalog/provider.ts';
 import type { Plan } from '../../store/plan.ts';
-
-/** The form of a placeholder, after the prefix of the provider's keys. */
-export const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+import { PLACEHOLDER_ID } from '../../store/tokens.ts';
 
 /**
  * Variables for a program: the address, and the placeholder in place of a key.
@@ -28,7 +26,7 @@ export function withoutGateway(
   if (!http?.base_variable) return env;
   const { [http.base_variable]: base, [http.key_variable]: key, ...others } = env;
   const id = key?.startsWith(http.key_prefix) ? key.slice(http.key_prefix.length) : '';
-  return base?.startsWith('http://127.0.0.1:') && UUID.test(id) ? others : env;
+  return base?.startsWith('http://127.0.0.1:') && PLACEHOLDER_ID.test(id) ? others : env;
 }
 
 /** Programs send requests for this machine to a proxy as well, unless it is named here. */
