@@ -139,11 +139,13 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
   const stops = () => stage.ask({ do: 'stops' }) as Promise<Stop[]>;
   /**
    * Controls that a screen reader and the Tab key meet, once nothing is wrong with it: a change reaches the accessibility bus later than the screen. Fails with everything that stays wrong, and with what of `shown` stays away.
+   * @param open opens it where it is closed: the way of the Tab key may close a menu
    */
-  const examine = async (shown: readonly string[] = []) => {
+  const examine = async (shown: readonly string[] = [], open?: () => Promise<unknown>) => {
     let wrong: string[] = [];
     return until(
       async () => {
+        await open?.();
         const rows = (await stage.ask({ do: 'rows' })) as { title: string; subtitle: string }[];
         const tabbed = await stops();
         const nodes = await survey();
@@ -280,10 +282,13 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
       const page =
         ({ 'Main Menu': 'connection', 'More for routes': 'routes' } as const)[button as 'Main Menu'] ?? 'apps';
       await turn(page, button);
-      await stage.press(button);
-      if (entry) await stage.press(entry);
-      for (const name of shown) await stage.find(name);
-      await examine(shown);
+      const open = async () => {
+        if (((await stage.ask({ do: 'names' })) as string[]).includes(shown[0])) return;
+        await stage.press(button);
+        if (entry) await stage.press(entry);
+        for (const name of shown) await stage.find(name);
+      };
+      await examine(shown, open);
       await stage.ask({ do: 'close' });
       await stage.gone(shown[0]);
     });
