@@ -65,15 +65,24 @@ export class Ledger implements Book {
   constructor(cli: string, context: Context) {
     this.#cli = cli;
     let asking: { state: CliState; problems: ReturnType<Lazy['refreshUsage']> } | undefined;
+    const learn = (state: CliState, { remaining, history, salt }: CliState) =>
+      Object.assign(state, { remaining, history, salt });
     const load: Context['load'] = async () => {
       const lazy = await context.load();
       const refreshUsage: typeof lazy.refreshUsage = async (plan, state, ...given) => {
-        const ask = () => lazy.refreshUsage(plan, state, ...given).finally(() => (asking = undefined));
+        // a request that has waited since it read the state would ask again, and that answer would undo what was spent since
+        if (!asking) learn(state, this.state());
+        const ask = () =>
+          lazy.refreshUsage(plan, state, ...given).finally(() => {
+            asking = undefined;
+            // the answers are in the file, whose stamp of this turn of the event loop may be older
+            this.#state = undefined;
+          });
         asking ??= { state, problems: ask() };
         const { state: asked, problems } = asking;
         await problems;
         // the answers are in the state of the request that asked
-        Object.assign(state, { remaining: asked.remaining, history: asked.history, salt: asked.salt });
+        learn(state, asked);
         return problems;
       };
       return { ...lazy, refreshUsage };
