@@ -72,18 +72,7 @@ export const REFUSALS: readonly RefusalCase[] = [
     { means: 'rate', pause: 1.574 * S },
   ),
   answer(
-    'continuedev/continue#10410',
-    'openai',
-    429,
-    openai(
-      'You exceeded your current quota, please check your plan and billing details.',
-      'insufficient_quota',
-      'insufficient_quota',
-    ),
-    { means: 'quota', pause: H },
-  ),
-  answer(
-    'OthersideAI/self-operating-computer#29',
+    'continuedev/continue#10410, OthersideAI/self-operating-computer#29',
     'openai',
     429,
     openai(
