@@ -39,6 +39,9 @@ type Shown = CommandLine | Record<string, unknown>;
 
 const HIDDEN = '***';
 
+/** Variables by which the authors of a project could start a program of their own. npm reads its own in any case. */
+const CHOOSES_PROGRAM = /^(?:PATH$|NODE_OPTIONS$|NODE_PATH$|LD_|BUN_|PYTHON|npm_config_)/i;
+
 /** Why a key or a reference stays. */
 const SHARED = 'a project shares this file, so keys neither leave it nor get into it';
 const UNRECORDED = '`mcp install` did not put it there; write the key by hand if it is yours';
@@ -213,6 +216,11 @@ function changeArguments(server: string, entry: Record<string, unknown>, table: 
   const line = [String(entry.command), ...entry.args.filter(isText)];
   if (table.isShared && table.program !== undefined && packageAt(line, 'mcp-remote') === undefined) return undefined;
   const args: Record<string, unknown> = { ...entry.args };
+  const chooser = table.isShared && table.program !== undefined ? programVariableIn(entry) : undefined;
+  if (chooser !== undefined) {
+    if (putBehind({ ...args }, table.catalog, shownDoor)) table.leave(server, choosesProgram(chooser));
+    return undefined;
+  }
   const changed = changeAddress(server, args, table);
   if (changed) entry.args = Object.values(args);
   return changed;
@@ -236,6 +244,11 @@ function changeCommand(
     table.leave(server, `its ${host}, so its key stays as well`);
     return undefined;
   }
+  const chooser = isShared && program !== undefined ? programVariableIn(entry) : undefined;
+  if (chooser !== undefined) {
+    table.leave(server, choosesProgram(chooser));
+    return undefined;
+  }
   const original = isShared ? withoutKeys(entry, match) : undefined;
   const keys = moveKeys(server, isRecord(entry.env) ? entry.env : {}, match, table);
   const changed = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
@@ -245,6 +258,15 @@ function changeCommand(
   const name = match.server.package;
   if (original) return { before: original, after: withoutKeys(entry, match), tool: match.cli, keys };
   return { before: shown(before, name), after: shown(after, name), tool: match.cli, keys };
+}
+
+/** A variable of an entry that decides which program its command line starts, or which code that program loads. */
+function programVariableIn({ env }: Record<string, unknown>): string | undefined {
+  return Object.keys(isRecord(env) ? env : {}).find(name => CHOOSES_PROGRAM.test(name));
+}
+
+function choosesProgram(variable: string): string {
+  return `its ${variable} may choose another program, which would get the key: remove it, then repeat this`;
 }
 
 /** A clause about another host that an entry names, which no account's key is for. */
