@@ -1,6 +1,6 @@
 // A debugger of Node on 127.0.0.1 is open to every user of the machine: no program of the project opens one.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
@@ -17,6 +17,15 @@ process.once('exit', () => {
   writeSync(1, 'held\\n');
   while (!existsSync(RELEASED)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
 });`;
+
+/** The files with commands that hand arguments of the user to Node. */
+const LAUNCHERS = [
+  'data/bin/culvert.in',
+  'data/bin/node.in',
+  'data/repair/culvert-repair.in',
+  'data/appimage/tree/AppRun',
+  'wrapper/shims/shim.ts',
+];
 
 interface Started {
   child: ChildProcess;
@@ -95,4 +104,30 @@ test('no launcher and no unit hands NODE_OPTIONS to a program of the project, an
   // the command line before a program of the user
   fs.writeFileSync(node, '#!/bin/sh\necho "got <$NODE_OPTIONS>"; exit 1\n', { mode: 0o755 });
   assert.equal(await ask(culvert, 'run', '--tunnel-only', 'true'), 'got <>');
+});
+
+test('no launcher lets Node read an --env-file of the arguments, whose NODE_OPTIONS would reach a program of the project', t => {
+  const home = temporary(t, 'env-file');
+  const say = join(home, 'say.cjs');
+  const file = join(home, 'x.env');
+  fs.writeFileSync(file, 'NODE_OPTIONS=--frozen-intrinsics\n');
+  fs.writeFileSync(say, 'console.log(process.argv.slice(2).join(" ") + " " + Object.isFrozen(Array.prototype))');
+  // each line that hands arguments to Node, with this program in the place of its own
+  const lines = LAUNCHERS.flatMap(launcher =>
+    fs
+      .readFileSync(launcher, 'utf8')
+      .split('\n')
+      .filter(line => /(?:@NODE@|"\$node"|culvert\/node"|"\$__cw_n").*"\$@"/.test(line))
+      .map(line => [launcher, line.slice(line.indexOf('exec ')).replace(/`;$|;;$|<\/dev\/null/, '')] as const),
+  );
+  assert.deepEqual([...new Set(lines.map(([launcher]) => launcher))], LAUNCHERS);
+  for (const [launcher, line] of lines)
+    for (const option of [`--env-file=${file}`, `--env-file ${file}`, '--env-file=none.env', '--env-file none.env']) {
+      const text = line
+        .replace(/@NODE@|"\$node"|"\$here[^"]*\/node"|"\$__cw_n"/, process.execPath)
+        .replace(/"\$(?:here|share)\/[^"]*main\.cjs"|@LIBDIR@\/main\.cjs|"\$__cw_b" .*(?= "\$@")/, say);
+      const words = ['a', ...option.split(' ')];
+      const { stdout, stderr } = spawnSync('/bin/sh', ['-c', text, 'sh', ...words], { encoding: 'utf8', cwd: home });
+      assert.deepEqual([stdout, stderr], [`${words.join(' ')} false\n`, ''], `${launcher}: ${text}`);
+    }
 });

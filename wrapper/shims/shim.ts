@@ -31,6 +31,7 @@ export interface Programs {
  * a variable, `shortcutFile` may do the whole work; otherwise Node runs. Its here-documents are empty pipes for
  * `pipes.ts`, left out when the caller uses these descriptors. `--v8-pool-size=0` leaves out Node's helper threads. An
  * option of V8 itself would cost 7 ms: Node's own modules are compiled ahead for V8's default options alone.
+ * After `--`, Node reads no `--env-file` among the arguments, which would otherwise be read before the program starts.
  *
  * Its variables have names that no caller exports, because assigning to an exported one would change the upstream's
  * environment:
@@ -53,7 +54,7 @@ export function shimText(
   const fallback = entry.link
     ? `\n[ -x "$__cw_o" ] || __cw_o=${quote(path.resolve(path.dirname(entry.bin), entry.link))}`
     : '';
-  const start = `exec "$__cw_n" --v8-pool-size=0 "$__cw_b" $__cw_m ${quote(cli)} "$__cw_o" "$@"`;
+  const start = `exec "$__cw_n" --v8-pool-size=0 -- "$__cw_b" $__cw_m ${quote(cli)} "$__cw_o" "$@"`;
   return `#!/bin/sh
 ${MARKER}${cli}; \`culvert-wrap uninstall ${cli}\` puts the original back.
 ${RECORD}${JSON.stringify(entry)}

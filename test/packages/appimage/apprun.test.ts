@@ -81,14 +81,17 @@ test('unpacked and run by hand, it is not the AppImage of the terminal it was st
 
 test('a shim reaches the wrapper, and what it wraps does not take our image for its own', t => {
   const at = tree(t);
-  const words = ['--v8-pool-size=0', '/opt/culvert.AppImage', 'shim', 'firecrawl', '/x/firecrawl', 'scrape'];
-  const { called, seen } = run(join(at, 'AppRun'), words, { ...started(at, 'c'), CULVERT_WRAP_SHIM: '1' });
-  assert.equal(
-    called,
-    `node --v8-pool-size=0 ${at}/usr/share/culvert/wrap/main.cjs shim firecrawl /x/firecrawl scrape`,
-  );
-  assert.ok(!('APPIMAGE' in seen));
-  assert.equal(seen.CULVERT_WRAP_SHIM, '1');
+  // those of an earlier version have no `--`
+  for (const end of [['--'], []]) {
+    const words = ['--v8-pool-size=0', ...end, '/opt/culvert.AppImage', 'shim', 'firecrawl', '/x/firecrawl', 'scrape'];
+    const { called, seen } = run(join(at, 'AppRun'), words, { ...started(at, 'c'), CULVERT_WRAP_SHIM: '1' });
+    assert.equal(
+      called,
+      `node --v8-pool-size=0 -- ${at}/usr/share/culvert/wrap/main.cjs shim firecrawl /x/firecrawl scrape`,
+    );
+    assert.ok(!('APPIMAGE' in seen));
+    assert.equal(seen.CULVERT_WRAP_SHIM, '1');
+  }
 });
 
 test("the bundled gjs keeps the user's variables, and adds those of the image", t => {

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { calls, setUp } from '../../support/wrapper/fake-cli.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 
 const TOOL = '#!/bin/sh\necho "tool $*"\necho "to stderr" >&2\nexit 3\n';
@@ -330,4 +331,16 @@ test('install goes on with the other CLIs when one fails, and says which', async
   const report = JSON.parse(result.stdout);
   assert.deepEqual([report.installed[0].cli, report.failed[0].code], ['tool', 'not-on-path']);
   assert.ok(shimmed(box));
+});
+
+test('an --env-file of the arguments is for the original alone', async t => {
+  const box = setUp(t, { a: 'k1', b: 'k2' });
+  for (const args of [['--env-file=none.env'], ['--env-file', 'none.env'], ['--env-file-if-exists=none.env']]) {
+    const { exit, stderr } = await box.run('fake', args);
+    assert.deepEqual([exit, stderr], [0, ''], args.join(' '));
+  }
+  assert.deepEqual(
+    calls(box).map(call => call.replace(/^k\d /, '')),
+    ['--env-file=none.env', '--env-file none.env', '--env-file-if-exists=none.env'],
+  );
 });
