@@ -46,6 +46,10 @@ const OF_KEYS = /(?:key|token|secret)s?$/i;
 const SEPARATORS = /\s*[,;|\r\n]\s*/;
 /** A word of a list with blanks between its keys, unlike `Bearer` or a part of a sentence. */
 const WORD_OF_LIST = /^(?=.*\d)[\w.:+/=-]{2,}$/;
+/** A setting on the line of a key: `OPENAI_ORG=x`, unlike padding at the end of a key. */
+const SETTING = /^[a-z_]\w*=[^=]/i;
+/** A list in brackets, each key in quotes. */
+const IN_BRACKETS = /^\[\s*(["'].*["'])\s*,?\s*\]$/s;
 /** The number of a token in its database, and the token, as some frameworks write them. */
 const NUMBERED = /^\d+\|[^|]+$/;
 
@@ -71,17 +75,32 @@ export function referenceIn(text: string): string | undefined {
   return OF_ACCOUNT.test(value) ? 'it stands for an account that is there already' : undefined;
 }
 
+/** Why a part of a file is no key of a variable for keys, as `referenceIn` says it; `undefined` for a key and for other variables. */
+export function oddityIn(text: string, variable: string): string | undefined {
+  if (!OF_KEYS.test(variable)) return undefined;
+  if (SETTING.test(text)) return 'it is a setting, not a key; write it on a line of its own';
+  if (/\s/.test(text)) return 'it has a blank in it, which no key has; write the key alone';
+  return text.includes('\\') ? 'it has a backslash in it, which no key has; write the key alone' : undefined;
+}
+
 /**
- * The keys of a text: one, or those of a list with commas, semicolons, bars, line breaks or blanks between them.
+ * The keys of a text: one, or those of a list with commas, semicolons, bars, line breaks or blanks between them, or of one in brackets.
+ * `Bearer` before a key is of a request, and left out.
  * @param variable the one that the text is for
  * @param prefix start of every key of the provider, where it has one
  */
 export function keysIn(text: string, variable: string, prefix = ''): string[] {
-  const value = text.trim();
-  if (!OF_KEYS.test(variable) || NUMBERED.test(value) || referenceIn(value) !== undefined) return [text];
+  if (!OF_KEYS.test(variable)) return [text];
+  const inner = IN_BRACKETS.exec(text.trim())?.[1];
+  if (inner !== undefined)
+    return [...new Set(inner.split(SEPARATORS).map(part => part.replace(/^(["'])(.*)\1$/, '$2')))].filter(Boolean);
+  const value = text.trim().replace(/^Bearer\s+(?=\S+$)/i, '');
+  if (value !== text.trim()) return [value];
+  if (NUMBERED.test(value) || referenceIn(value) !== undefined) return [text];
   const listed = value.split(SEPARATORS).filter(part => part !== '');
   const words = listed.flatMap(part => part.split(/[ \t]+/));
-  const isKey = (word: string) => (prefix !== '' && word.startsWith(prefix)) || WORD_OF_LIST.test(word);
+  const isKey = (word: string) =>
+    (prefix !== '' && word.startsWith(prefix)) || WORD_OF_LIST.test(word) || SETTING.test(word);
   const parts = words.length > listed.length && words.every(isKey) ? words : listed;
   if (parts.length < 2 || parts.some(part => /\s/.test(part))) return [text];
   // an editor may have wrapped one long key

@@ -188,7 +188,7 @@ test('a .env file is read as shells read it, and a stored key comes back as it w
   const file = path.join(box.home, 'keys.env');
   fs.writeFileSync(
     file,
-    'FAKE_KEY=k1 # mine\nexport FAKE_KEY_B="k 2" # quoted\nFAKE_KEY_C=\'k#3\'\nFAKE_KEY_D=k#4\nFAKE_KEY_E=#5\nFAKE_KEY_F= # none\n',
+    'FAKE_KEY=k1 # mine\nexport FAKE_KEY_B="k:2" # quoted\nFAKE_KEY_C=\'k#3\'\nFAKE_KEY_D=k#4\nFAKE_KEY_E=#5\nFAKE_KEY_F= # none\n',
   );
   assert.equal((await box.wrap(['accounts', 'import', file, '--reference'])).exit, 0);
   for (const [name, key] of Object.entries({ odd: 'a #b', quoted: '"q"', single: "'s'", both: `"it's` }))
@@ -197,7 +197,7 @@ test('a .env file is read as shells read it, and a stored key comes back as it w
     await box.run('fake', [name], { env: { CULVERT_WRAP_ACCOUNT: name } });
   assert.deepEqual(calls(box), [
     'k1 main',
-    'k 2 b',
+    'k:2 b',
     'k#3 c',
     'k#4 d',
     '#5 e',
@@ -309,7 +309,50 @@ const KEPT: {
     text: '{"accounts":[{"cli":"fake","name":"a","secrets":{"FAKE_KEY":"k1;k2"}}]}',
     keys: { a: 'k1', 'a-2': 'k2' },
   },
+  {
+    name: 'settings, blanks, backslashes and brackets',
+    text: 'FAKE_KEY=k1;FAKE_ORG=org\nFAKE_KEY_B=k2 FAKE_PROJECT=x\nFAKE_KEY_C=Bearer k3\nFAKE_KEY_D=k4\\\nFAKE_KEY_E=["k5","k6"]\nFAKE_KEY_F="k7 of mine"\n',
+    keys: { main: 'k1', b: 'k2', c: 'k3', e: 'k5', 'e-2': 'k6' },
+    left: [
+      /FAKE_KEY in .* a setting/,
+      /FAKE_KEY_B in .* a setting/,
+      /FAKE_KEY_D .* a backslash/,
+      /FAKE_KEY_F .* a blank/,
+    ],
+  },
+  ...['keys.env', 'keys.txt'].map(file => ({
+    name: `lines that set nothing in ${file}`,
+    file,
+    text: 'FAKE_KEYS="\nk1\nk2\n"\nset X_KEY=k3\ndeclare -x FAKE_KEY_X=k4\nFAKE_KEY+=k5\nFAKE_KEY-B=k6\nsome words k7\nabcdefghijklmnopqrsk8==\nFAKE_KEY_B=k9\n',
+    keys: { main: 'k1', 'main-2': 'k2', b: 'k9' },
+    left: [5, 6, 7, 8, 9, 10].map(
+      line => new RegExp(`line ${line} of .*keys\\.\\w+ is left out: it is not NAME=value`),
+    ),
+  })),
+  {
+    name: 'a list with comments and words',
+    file: 'keys.txt',
+    text: '# mine\nk1 # first\nsome words k2\nk3\n',
+    args: ['--cli', 'fake'],
+    keys: { main: 'k1', 'main-2': 'k3' },
+    left: [/line 3 of .*keys\.txt is left out: it has a blank/],
+  },
 ];
+
+test('a file of another encoding or with other line ends is not read, with its reason', async t => {
+  const box = setUp(t);
+  const file = path.join(box.home, 'keys.env');
+  for (const [text, why] of [
+    [Buffer.from('\uFEFFFAKE_KEY=k1\n', 'utf16le'), /it is not UTF-8/],
+    [Buffer.from('FAKE_KEY=k1\n', 'utf16le'), /it is not UTF-8/],
+    [Buffer.from('FAKE_KEY=k1\rFAKE_KEY_B=k2\r'), /its lines end with CR/],
+  ] as const) {
+    fs.writeFileSync(file, text, { mode: 0o600 });
+    const { exit, stderr } = await box.wrap(['accounts', 'import', file, '--file']);
+    assert.equal(exit, 66);
+    assert.match(stderr, why);
+  }
+});
 
 for (const { name, file = 'keys.env', text, keys, left = [], args = [] } of KEPT)
   test(`an import of ${name} makes an account of each key, and names what it leaves out`, async t => {

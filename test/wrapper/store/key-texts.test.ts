@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isKey, referenceTo } from '../../../wrapper/mcp/key-references.ts';
-import { keysIn, nameOf, referenceIn } from '../../../wrapper/store/key-texts.ts';
+import { keysIn, nameOf, oddityIn, referenceIn } from '../../../wrapper/store/key-texts.ts';
 import { assertCredential } from '../../../wrapper/store/secrets.ts';
 
 const REFERENCES = [
@@ -109,7 +109,15 @@ const LISTS: [text: string, keys: string[], variable?: string, prefix?: string][
   ['fc-a fc-b', ['fc-a', 'fc-b'], 'FIRECRAWL_API_KEY', 'fc-'],
   ['fc-1|fc-2', ['fc-1', 'fc-2'], 'FIRECRAWL_API_KEY', 'fc-'],
   ['k1 | k2,k3 k4', ['k1', 'k2', 'k3', 'k4']],
-  ['Bearer k1', ['Bearer k1']],
+  ['Bearer k1', ['k1']],
+  ['bearer  fc-5', ['fc-5'], 'FIRECRAWL_API_KEY', 'fc-'],
+  ['Bearer p', ['Bearer p'], 'DB_PASSWORD'],
+  ['["k1","k2"]', ['k1', 'k2']],
+  ["[ 'k1', 'k2', 'k1', ]", ['k1', 'k2']],
+  ['["k1"]', ['k1']],
+  ['[YOUR KEY]', ['[YOUR KEY]']],
+  ['k1;OPENAI_ORG=org', ['k1', 'OPENAI_ORG=org']],
+  ['k1 NEON_PROJECT=x', ['k1', 'NEON_PROJECT=x']],
   ['12|abcdef', ['12|abcdef']],
   ['<my, key>', ['<my, key>']],
   ['fc-1\nfc-2\r\nfc-3', ['fc-1', 'fc-2', 'fc-3'], 'FIRECRAWL_API_KEY', 'fc-'],
@@ -125,4 +133,13 @@ test('a list is one of keys where its variable is for keys, and a wrapped line i
     [0, 1, 2].map(index => nameOf('main', index)),
     ['main', 'main-2', 'main-3'],
   );
+});
+
+test('a part of a file is no key where it has a blank or a backslash in it, or sets something', () => {
+  for (const text of ['OPENAI_ORG=org', 'a b', 'k1\\', 'a\tb']) {
+    assert.notEqual(oddityIn(text, 'EXA_API_KEY'), undefined, text);
+    assert.doesNotMatch(oddityIn(text, 'EXA_API_KEY')!, /ORG|k1/);
+    assert.equal(oddityIn(text, 'DB_PASSWORD'), undefined, text);
+  }
+  for (const text of KEYS) assert.equal(oddityIn(text, 'EXA_API_KEY'), undefined, text);
 });

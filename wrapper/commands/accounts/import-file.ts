@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import { Account } from '../../store/config.ts';
-import { keysIn, nameOf, referenceIn } from '../../store/key-texts.ts';
+import { keysIn, nameOf, oddityIn, referenceIn } from '../../store/key-texts.ts';
 import { envLines } from '../../store/secrets.ts';
 import { EXIT, errno, reason, say, WrapError } from '../../system/errors.ts';
 import { explainIssues } from '../../system/explain-issues.ts';
@@ -49,7 +49,7 @@ export function readImport(file: string, options: ImportOptions, catalog: Catalo
       hint: 'in TOML and JSON, write env = { VARIABLE = "file:PATH#KEY" }',
     });
   }
-  if (isListOfKeys(text)) return fromLines(file, text, options, catalog);
+  if (isListOfKeys(text, options)) return fromLines(file, text, options, catalog);
   let raw: unknown;
   try {
     raw = text.trimStart().startsWith('{') ? JSON.parse(text) : parse(text);
@@ -78,17 +78,20 @@ export function readImport(file: string, options: ImportOptions, catalog: Catalo
 /** Names in one line about what is left out. */
 const MOST_NAMES = 20;
 
-/** Nothing but one word a line, and comments. */
-function isListOfKeys(text: string): boolean {
-  const lines = linesIn(text);
-  return lines.length > 0 && lines.every(line => /^[\x21-\x7e]+$/.test(line) && !/^[[{}\]]|^[\w.-]+=["'[{]/.test(line));
+/** Nothing but one word a line, and comments. Lines that are no words may be among them where the tool is named. */
+function isListOfKeys(text: string, { cli }: ImportOptions): boolean {
+  const lines = linesIn(text).map(([, line]) => line);
+  const isWord = (line: string) => /^[\x21-\x7e]+$/.test(line);
+  if (lines.some(line => /^[[{}\]]|^[\w.-]+\s*=\s*["'[{]/.test(line))) return false;
+  return lines.length > 0 && (cli === undefined ? lines.every(isWord) : lines.some(isWord));
 }
 
-function linesIn(text: string): string[] {
+/** The lines that hold something, by number, without their comments. */
+function linesIn(text: string): [number: number, line: string][] {
   return text
-    .split(/\r?\n/)
-    .map(line => line.trim())
-    .filter(line => line !== '' && !line.startsWith('#'));
+    .split('\n')
+    .map((line, index): [number, string] => [index + 1, line.replace(/(?:^|\s)\s*#.*$/, '').trim()])
+    .filter(([, line]) => line !== '');
 }
 
 /** Keys of one tool, one a line. */
@@ -100,8 +103,8 @@ function fromLines(file: string, text: string, options: ImportOptions, catalog: 
     throw new WrapError('usage', EXIT.usage, `${file} holds keys, and not of which tool`, {
       hint: 'name the tool: --cli firecrawl',
     });
-  const keys = linesIn(text).flatMap((line, index) =>
-    keysHeld(line, variable, `line ${index + 1} of ${file}`, provider),
+  const keys = linesIn(text).flatMap(([number, line]) =>
+    keysHeld(line, variable, `line ${number} of ${file}`, provider),
   );
   if (keys.length === 0) throw unreadable(file, 'no key is left');
   return [...new Set(keys)].map((key, index) => accountOf(cli, nameOf(name, index), { [variable]: key }));
@@ -111,16 +114,16 @@ function accountOf(cli: string, name: string, secrets: Record<string, string>): 
   return { cli, name, enabled: true, env: {}, secrets };
 }
 
-/** The keys that a text holds: none, with a line that says why, where it only stands for one. */
+/** The keys that a text holds, with a line about each part that is none or only stands for one. */
 function keysHeld(text: string, variable: string, where: string, provider: Provider | undefined): string[] {
   return keysIn(text, variable, provider?.http?.key_prefix).filter(key => {
-    const reference = referenceIn(key);
-    if (reference !== undefined) say(`${where} is left out: ${reference}`);
-    return reference === undefined;
+    const why = referenceIn(key) ?? oddityIn(key, variable);
+    if (why !== undefined) say(`${where} is left out: ${why}`);
+    return why === undefined;
   });
 }
 
-/** The text of a file without the byte order mark of some editors. */
+/** The text of a file with LF at line ends, and without the byte order mark of some editors. */
 function readFile(file: string): string {
   let text: string | undefined;
   try {
@@ -129,18 +132,33 @@ function readFile(file: string): string {
     throw unreadable(file, errno(error) === 'EISDIR' ? 'it is a directory' : reason(error));
   }
   if (text === undefined) throw unreadable(file, 'there is no such file');
-  return text.replace(/^\uFEFF/, '');
+  // UTF-16, as some editors and shells write it
+  if (/^\uFFFD|\0/.test(text)) throw unreadable(file, 'it is not UTF-8; save it with that encoding');
+  if (/\r/.test(text) && !text.includes('\n'))
+    throw unreadable(file, 'its lines end with CR; save it with LF at their ends');
+  return text.replace(/^\uFEFF/, '').replace(/\r\n/g, '\n');
 }
 
-/** Nothing but `KEY=value` lines and comments, under a name such as `.env` or `keys.env`. */
+/** `KEY=value`, but not a key with padding at its end. */
+const ASSIGNMENT = /^(?!(?=.*[a-z])(?=.*\d)\w{20,}={1,2}$)(?:export\s+)?[\w/:.]+\s*=/;
+
+/** A file with a name such as `.env` or `keys.env`, or with a line as such files have; other lines may be among them. */
 function isEnvFile(file: string, text: string): boolean {
-  const lines = joinLists(text)
-    .split('\n')
-    .map(line => line.trim());
-  return (
-    /(?:^|\.)env(?:\.|$)/.test(basename(file)) &&
-    lines.every(line => line === '' || /^(?:#|(?:export\s+)?\w+\s*=)/.test(line))
-  );
+  if (/^\s*\{|^\s*\[\[/m.test(text)) return false;
+  const lines = linesIn(text).map(([, line]) => line);
+  if (!/(?:^|\.)env(?:\.|$)/.test(basename(file)))
+    return lines.some(line => /^(?:export\s+)?[A-Z][A-Z\d]*_[A-Z\d_]*\s*=/.test(line));
+  return lines.some(line => ASSIGNMENT.test(line)) || !isListOfKeys(text, {});
+}
+
+/** The text of a `.env` file with a list on one line each, and without the lines that set nothing, which are named. */
+function settingsIn(file: string, text: string): string {
+  const lines = joinLists(text).split('\n');
+  const odd = lines.flatMap((line, index) => (/^\s*(?:#|$)/.test(line) || ASSIGNMENT.test(line.trim()) ? [] : [index]));
+  for (const index of odd.slice(0, MOST_NAMES)) say(`line ${index + 1} of ${file} is left out: it is not NAME=value`);
+  if (odd.length > MOST_NAMES)
+    say(`${odd.length - MOST_NAMES} more lines of ${file} are left out: they are not NAME=value`);
+  return lines.filter((_, index) => !odd.includes(index)).join('\n');
 }
 
 /**
@@ -150,10 +168,11 @@ function isEnvFile(file: string, text: string): boolean {
  */
 function fromEnvFile(file: string, text: string, options: ImportOptions, catalog: Catalog): ImportedAccount[] {
   const path = resolve(file);
-  const lines = envLines(joinLists(text));
+  const settings = settingsIn(file, text);
+  const lines = envLines(settings);
   const accounts = new Map<string, ImportedAccount>();
   const named = new Set<string>();
-  for (const key of repeatedIn(joinLists(text))) say(`${key} is in ${file} several times; only the last one counts`);
+  for (const key of repeatedIn(settings)) say(`${key} is in ${file} several times; only the last one counts`);
   for (const [cli, provider] of Object.entries(catalog.providers)) {
     if (options.cli !== undefined && options.cli !== cli) continue;
     for (const variable of provider.inject) {
@@ -172,8 +191,9 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
           continue;
         }
         const keys = keysHeld(value, variable, where, provider);
-        if (options.reference && keys.length > 1) {
-          say(`${where} holds several keys and is left out: an account refers to one, on a line of its own`);
+        if (options.reference && (keys.length > 1 || (keys[0] ?? value) !== value)) {
+          const what = keys.length > 1 ? 'several keys' : 'more than a key';
+          say(`${where} holds ${what} and is left out: an account refers to one, on a line of its own`);
           continue;
         }
         for (const own of keys) {
@@ -252,12 +272,12 @@ function isAliasOf(key: string, variable: string): boolean {
   return start.length > 2 && key.toUpperCase().startsWith(`${start.toUpperCase()}_`) && isOfKey(key);
 }
 
-/** Values in quotes over several lines become lists on one, where they are of variables for keys. */
+/** Values in quotes over several lines become lists on one, where they are of variables for keys. The lines after keep their numbers. */
 function joinLists(text: string): string {
   return text.replace(
     /^(\s*(?:export\s+)?\w*(?:key|token)s?(?:_\w+)?\s*=\s*)(["'])([^"']*)\2/gim,
     (_, start: string, quote: string, list: string) =>
-      `${start}${quote}${list.trim().replace(/\s*[\r\n]\s*/g, ',')}${quote}`,
+      `${start}${quote}${list.trim().replace(/\s*\n\s*/g, ',')}${quote}${list.replace(/[^\n]/g, '')}`,
   );
 }
 
