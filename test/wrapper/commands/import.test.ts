@@ -413,6 +413,8 @@ test('a list given to `accounts add` makes an account of each key, and none wher
   for (const [name, input, exit] of [
     ['c', 'k5,op://Private/x\n', 65],
     ['c', '${OTHER}\n', 65],
+    ['c', 'k5;FAKE_ORG=org\n', 65],
+    ['c', 'k5 FAKE_PROJECT=x\n', 65],
     ['a', 'k5,k6\n', 2],
   ] as const)
     assert.equal((await add(name, input)).exit, exit, input);

@@ -14,7 +14,7 @@ import {
   SOURCE,
   same,
 } from '../../store/config.ts';
-import { keysIn, nameOf } from '../../store/key-texts.ts';
+import { keysIn, nameOf, oddityIn } from '../../store/key-texts.ts';
 import {
   assertCredential,
   forgetSecret,
@@ -125,7 +125,7 @@ export async function add(cli: string, name: string, options: AddOptions, contex
   }));
   for (const account of accounts) {
     refuseExisting(cli, account.name, options, context);
-    for (const [variable, value] of account.values) check(variable, value);
+    for (const [variable, value] of account.values) check(variable, value, accounts.length > 1);
   }
   const before = accountsOf(cli, context).map(account => account.name);
   for (const account of accounts) await addOne({ cli, env, place, ...account }, context);
@@ -351,9 +351,11 @@ function needsCredential(provider: Provider): boolean {
   return provider.home.length === 0 && provider.arguments.length === 0 && !provider.prepare_command;
 }
 
-function check(variable: string, value: string): void {
+function check(variable: string, value: string, ofList = false): void {
   try {
     assertCredential(value);
+    const why = ofList ? oddityIn(value, variable) : undefined;
+    if (why !== undefined) throw new Error(why);
   } catch (error) {
     throw new WrapError('bad-credential', EXIT.data, `${variable}: ${reason(error)}`, { hint: 'copy the key again' });
   }
