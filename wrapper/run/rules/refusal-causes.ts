@@ -20,15 +20,27 @@ export const SHORT_CAUSES: Record<Cause, string> = {
 
 const PLACE = '(?:country|countries|region|territory|location|jurisdiction)';
 const REFUSED =
-  '(?:not (?:\\w+ )?(?:allow(?:ed)?|authorized|permit(?:ted)?|supported|available|(?:white|allow)-?listed|in|on|match)|disallowed|unsupported|unavailable|blocked|denied|restricted|banned|forbidden|prohibited|violates|restrictions?|mismatch|outside)';
+  '(?:not (?:\\w+ )?(?:allow(?:ed)?|authorized|permit(?:ted)?|supported|available|(?:white|allow)-?listed|in|on|match)|disallowed|unsupported|unavailable|blocked|denied|rejected|restricted|banned|forbidden|prohibited|violates|restrictions?|mismatch|outside)';
 const KEY =
   '(?:api[ _-]?keys?|(?:secret |access |private )?keys?|(?:\\w+ )?tokens?|credentials?|bearer|authorization|grant|session|login)';
 const DEAD =
   '(?:invalid(?! (?:scopes?|permissions?))|incorrect|expired|revoked|unknown|malformed|deactivated|disabled|deleted|leaked|bad|wrong|unrecognized|not (?:valid|recognized|found|exist)|no longer valid|could not be (?:verified|found))';
+/** What is refused is said right next to the word for a key, or of it: no place, no right and no address stands in between. */
+const OWN_KEY =
+  '(?:(?:this|that|your|the|api|x-api|access|auth|bearer|oauth|personal|secret|subscription|user)[ _-]){0,4}(?:keys?|tokens?|credentials?|jwt)';
+const GONE = '(?:revoked|expired|deactivated|deleted|leaked|compromised|malformed|unrecognized|incorrect)';
 const RIGHT = '(?:permissions?|scopes?|privileges?|entitlements?|access rights?)';
 
+/** `dead` says it of the key itself, `key` may be said of a key that works elsewhere (RFC 6750 has `invalid_token` for "other reasons"). */
+type Found = Cause | 'dead' | 'key';
+
 /** Names of errors, in lower case with underscores; the first that matches counts. */
-const CODES: [RegExp, Cause | 'key'][] = [
+const CODES: [RegExp, Found][] = [
+  [
+    /(?:invalid|expired|revoked|incorrect|deactivated|disabled|malformed)_(?:\w+_)?(?:api_?key|key|credentials?)$|(?:expired|revoked|deactivated)_(?:\w+_)?token$|(?:key|token|credentials?)_(?:\w+_)?(?:expired|revoked|disabled|deleted|leaked|not_found)$|key_invalid$/,
+    'dead',
+  ],
+  [/(?:denied|blocked|forbidden|unauthorized|restricted|banned|rejected)_(?:\w+_)?ip(?:_address)?(?![a-z])/, 'address'],
   [
     /(?:^|_)ip(?:_address)?(?:_is)?_(?:not_|blocked|denied|restrict|forbidden|mismatch|banned|disallowed|(?:allow|white|block)_?list)/,
     'address',
@@ -64,7 +76,23 @@ const CODES: [RegExp, Cause | 'key'][] = [
 ];
 
 /** Sentences; the first that matches counts. */
-const WORDS: [RegExp, Cause | 'key'][] = [
+const WORDS: [RegExp, Found][] = [
+  // a list of causes, as in "Invalid API-key, IP, or permissions", and a key without a scope say nothing of the kind
+  [
+    new RegExp(
+      `\\b(?:${GONE}|invalid|bad|wrong|unknown|disabled) ${OWN_KEY}\\b(?!(?:,| or| and)? (?:[\\w-]+ )?(?:IP|scopes?|permissions?|locations?|regions?)\\b|, does not contain)`,
+      'i',
+    ),
+    'dead',
+  ],
+  [
+    new RegExp(
+      `\\b${OWN_KEY} (?:(?:is|was|are|were|has|have|been) (?:(?!not\\b|no\\b)\\w+ ){0,2}?(?:${GONE}|not (?:recognized|found|active)|no longer (?:valid|active)|(?:disabled|invalid|not valid)(?! (?:for|from|in|on|outside)\\b))|expired|revoked)\\b`,
+      'i',
+    ),
+    'dead',
+  ],
+  [/\baccount (?:is|was|has been) (?:deactivated|deleted|closed|terminated)\b/i, 'dead'],
   [/\b(?:unusual|suspicious|abnormal) (?:\w+ )?activity\b/i, 'activity'],
   [new RegExp(`\\bIP(?:s|v[46])?(?: ?address(?:es)?)?\\b[^.]{0,80}?\\b${REFUSED}\\b`, 'i'), 'address'],
   [/\bdoes(?: not|n['’]t) match\b[^.]{0,60}\bIP\b|\bIP\b[^.]{0,60}\bdoes(?: not|n['’]t) match\b/i, 'address'],
@@ -72,6 +100,17 @@ const WORDS: [RegExp, Cause | 'key'][] = [
   [new RegExp(`\\b${REFUSED}\\b[^.]{0,40}\\b(?:IP|(?:your|this) (?:network|address|client))\\b`, 'i'), 'address'],
   [/\b(?:allow|white|block)-?list(?:ed)?\b[^.]{0,60}\bIP\b|\bIP\b[^.]{0,60}\b(?:allow|white|block)-?list/i, 'address'],
   [/\binvalid\b[^.]{0,20}\bIP\b/i, 'address'],
+  [/\b(?:unauthorized|unapproved|untrusted|unknown|unrecognized) (?:client )?(?:IP|network|location)\b/i, 'address'],
+  [new RegExp(`\\b(?:from|address|client|host) (?:\\d+_){3}\\d+\\b[^.]{0,40}?\\b${REFUSED}\\b`, 'i'), 'address'],
+  [new RegExp(`\\b(?:your|this|client|current) network\\b[^.]{0,60}?\\b${REFUSED}\\b`, 'i'), 'address'],
+  [/\boutside (?:of )?(?:the |your )?(?:\w+ ){0,2}(?:networks?|IPs?|address(?:es)?|ranges?)\b/i, 'address'],
+  [
+    new RegExp(
+      `\\b${REFUSED}\\b[^.]{0,40}\\b(?:virtual network|firewall|network (?:rules?|polic(?:y|ies)|restrictions?)|VPNs?|proxy|proxies|Tor)\\b`,
+      'i',
+    ),
+    'address',
+  ],
   [
     /\bcan(?:not|['’]t) (?:use|be used)\b[^.]{0,60}\bfrom (?:this |your )?(?:location|network|address|IP)\b/i,
     'address',
@@ -100,7 +139,17 @@ const WORDS: [RegExp, Cause | 'key'][] = [
     'right',
   ],
   [new RegExp(`\\b(?:not|n['’]t) have (?:[\\w-]+ ){0,4}?(?:${RIGHT}|access|rights?|authority)\\b`, 'i'), 'right'],
-  [/\bnot accessible by\b|\bmissing access\b/i, 'right'],
+  [/\bnot accessible by\b|\bmissing access\b|\bread-?only (?:access|key|token|permissions?)\b/i, 'right'],
+  [/\b(?:must have|requires?|needs?) (?:[\w-]+ ){1,3}?(?:rights|access)\b/i, 'right'],
+  [/\bmust be (?:an? )?(?:[\w-]+ ){0,2}?(?:member|owner|admin(?:istrator)?|collaborator)\b/i, 'right'],
+  [
+    /\b(?:two-?factor|2FA|multi-?factor|MFA)\b[^.]{0,80}\b(?:requir|enforc|enabl|must)|\b(?:requir|enforc|enabl|must )\w*[^.]{0,60}\b(?:two-?factor|2FA|multi-?factor|MFA)\b/i,
+    'right',
+  ],
+  [
+    new RegExp(`\\bnot (?:allowed|permitted|authorized|enabled) (?:with|for|by) (?:this|your|the) ${KEY}\\b`, 'i'),
+    'right',
+  ],
   [/\b(?:SAML|SSO|single sign-?on)\b[^.]{0,60}\b(?:enforce|requir|authori[sz]e|grant|protect)/i, 'right'],
   [/\b(?:enforc|requir|protect|authori[sz]|must )\w*[^.]{0,60}\b(?:SAML|SSO|single sign-?on)\b/i, 'right'],
   [
@@ -124,20 +173,28 @@ const SENTENCE = 1_000;
  * @param texts an error's words, its names (`ip_not_authorized`), or its document
  */
 export function causeOf(...texts: unknown[]): Cause | undefined {
-  const all = texts.flatMap(text => textsIn(text, DEPTH)).slice(0, MOST);
-  const ofCodes = firstIn(CODES, all.flatMap(codesIn));
-  const ofWords = firstIn(
-    WORDS,
-    all.map(text => text.slice(0, SENTENCE).replace(/\s+/g, ' ')),
-  );
-  const found = [ofCodes, ofWords];
-  // an address counts whatever else is said, and a dead key more than a right: providers name several causes in one sentence
-  const order = ['activity', 'address', 'key', 'right'] as const;
+  const all = texts
+    .flatMap(text => textsIn(text, DEPTH))
+    .slice(0, MOST)
+    .map(readable);
+  const found = [firstIn(CODES, all.flatMap(codesIn)), firstIn(WORDS, all.map(inOneSentence))];
+  // a dead key counts whatever else is said, then an address, and a key that is refused more than a right: providers name several causes
+  const order = ['dead', 'activity', 'address', 'key', 'right'] as const;
   const cause = order.find(each => found.includes(each));
-  return cause === 'key' ? undefined : cause;
+  return cause === 'key' || cause === 'dead' ? undefined : cause;
 }
 
-function firstIn(patterns: typeof CODES, texts: readonly string[]): Cause | 'key' | undefined {
+/** A text without its links, whose words are names of pages. */
+function readable(text: string): string {
+  return text.slice(0, SENTENCE).replace(/\bhttps?:\/\/\S+|\b[\w-]+(?:\.[\w-]+)+\/\S*/gi, ' ');
+}
+
+/** A dot within a word (`203.0.113.7`, `api.example.com`, `1.5`) ends no sentence. */
+function inOneSentence(text: string): string {
+  return text.replace(/\s+/g, ' ').replace(/(?<=\w)\.(?=\w)/g, '_');
+}
+
+function firstIn(patterns: typeof CODES, texts: readonly string[]): Found | undefined {
   return patterns.find(([pattern]) => texts.some(text => pattern.test(text)))?.[1];
 }
 
@@ -152,9 +209,7 @@ function textsIn(value: unknown, depth: number): string[] {
 /** Words of a text that are names of errors, in one spelling: `IP_NOT_ALLOWED`, `ipNotAllowed`, `ip-not-allowed`. */
 function codesIn(text: string): string[] {
   const isName = /^[\w.-]{2,80}$/.test(text);
-  const names = isName
-    ? [text]
-    : (text.slice(0, SENTENCE).match(/\b[a-z]+(?:_[a-z]+)+\b|\b[A-Z]+(?:_[A-Z]+)+\b/g) ?? []);
+  const names = isName ? [text] : (text.match(/\b[a-z]+(?:_[a-z]+)+\b|\b[A-Z]+(?:_[A-Z]+)+\b/g) ?? []);
   return names.map(name =>
     name
       .replace(/([a-z\d])([A-Z])/g, '$1_$2')
