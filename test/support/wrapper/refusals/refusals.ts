@@ -58,6 +58,11 @@ const groq = (wait: string) =>
   );
 const elevenlabs = (status: string, message: string) => ({ detail: { status, message } });
 const CLOUDFLARE_FAILED = '✘ [ERROR] A request to the Cloudflare API (/accounts/0/workers/scripts/x) failed.\n\n';
+const ALLOW_LIST =
+  'Although you appear to have the correct authorization credentials, the `org` organization has an IP allow list enabled, and your IP address is not permitted to access this resource.';
+const SAML =
+  'Resource protected by organization SAML enforcement. You must grant your OAuth token access to this organization.';
+const NOT_ALLOWED = 'API Error: 403 {"error":{"type":"forbidden","message":"Request not allowed"}}';
 
 export const REFUSALS: readonly RefusalCase[] = [
   // the interface of OpenAI
@@ -616,6 +621,75 @@ export const REFUSALS: readonly RefusalCase[] = [
     "  > Error: This request exceeds your plan's set usage\n  limit. Please upgrade your plan",
     { exit: 4, means: 'quota', pause: H },
   ),
+  // tools of which an account is only selected: the words behind a 403 are about the network or a right
+  ...(
+    [
+      ['cli/cli#12150', `HTTP 403: ${ALLOW_LIST} (https://api.github.com/graphql)`, /network address, not the token/],
+      ['cli/cli#12150, of `gh api`', `gh: ${ALLOW_LIST} (HTTP 403)`, /network address, not the token/],
+      ['cli/cli#2661', `GraphQL: ${SAML}`, /lacks a right/],
+      ['cli/cli#2661, of `gh api`', `gh: ${SAML} (HTTP 403)`, /lacks a right/],
+      ['docs.github.com', 'gh: Must have admin rights to Repository. (HTTP 403)', /lacks a right/],
+      ['docs.github.com', 'gh: Resource not accessible by personal access token (HTTP 403)', /lacks a right/],
+    ] as const
+  ).map(([source, stderr, words]) => command(source, 'gh', stderr, { means: 'other', words })),
+  command(
+    'openai/codex#9714',
+    'codex',
+    'ERROR: unexpected status 403 Forbidden: Country, region, or territory not supported',
+    { means: 'other', words: /this location, not the key/ },
+  ),
+  command('openai/codex#9714, with --json', 'codex', '', {
+    stdout:
+      '{"type":"turn.failed","error":{"message":"unexpected status 403 Forbidden: Country, region, or territory not supported"}}',
+    means: 'other',
+    words: /this location, not the key/,
+  }),
+  command('openai/codex#8516', 'codex', 'ERROR: unexpected status 403 Forbidden: <!DOCTYPE html><html lang="en-US">', {
+    means: 'none',
+  }),
+  ...(
+    [
+      ['google-gemini/gemini-cli#4430', 400, 'API key expired. Please renew the API key.', { means: 'auth', pause: H }],
+      ['a leaked key', 403, 'Your API key was reported as leaked. Please use another API key.', { means: 'auth' }],
+      [
+        'ai.google.dev/gemini-api/docs/troubleshooting',
+        400,
+        'User location is not supported for the API use.',
+        { means: 'other', words: /this location, not the key/ },
+      ],
+    ] as [string, number, string, Pick<RefusalCase, 'means' | 'pause' | 'words'>][]
+  ).map(([source, code, message, meaning]) =>
+    command(
+      source,
+      'gemini',
+      `Error when talking to Gemini API Full report available at: /tmp/x _ApiError: ${JSON.stringify({ error: { code, message } })}`,
+      meaning,
+    ),
+  ),
+  command('an answer in JSON with the words of anthropics/claude-code#1613', 'claude', '', {
+    stdout: JSON.stringify({ is_error: true, api_error_status: 403, result: NOT_ALLOWED }),
+    means: 'other',
+    words: /may not be supported/,
+  }),
+  // dead credentials
+  command('a dead token of Cloudflare', 'wrangler', `${CLOUDFLARE_FAILED}  Invalid API Token [code: 1000]`, {
+    means: 'auth',
+    pause: H,
+  }),
+  command('a dead token of Supabase', 'supabase', 'unexpected list functions status 401: {"message":"JWT expired"}', {
+    means: 'auth',
+    pause: H,
+  }),
+  command(
+    'a dead token of Hugging Face',
+    'hf',
+    "Error: Client error '401 Unauthorized' for url 'https://huggingface.co/api/x' (Request ID: 0) Invalid user token.",
+    { means: 'auth', pause: H },
+  ),
+  command('a dead token of Hugging Face', 'hf', 'Error: Invalid user token. The token from HF_TOKEN is invalid.', {
+    means: 'auth',
+    pause: H,
+  }),
   // `claude -p` prints an error in place of the answer
   ...(
     [
@@ -636,6 +710,8 @@ export const REFUSALS: readonly RefusalCase[] = [
         'API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"x"}}',
         { means: 'rate', pause: M },
       ],
+      ['anthropics/claude-code#1613', NOT_ALLOWED, { means: 'other', words: /may not be supported/ }],
+      ['a plan of five hours', '5-hour limit reached ∙ resets 3pm', { means: 'quota', pause: H }],
       ['a plan that is used up', 'Credit balance is too low', { means: 'quota', pause: H }],
       [
         'a plan with its reset',
@@ -644,7 +720,7 @@ export const REFUSALS: readonly RefusalCase[] = [
       ],
       ['an overload', 'API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}', { means: 'none' }],
       ['an answer about errors', 'The log says: API Error: 401', { means: 'none' }],
-    ] as [string, string, Pick<RefusalCase, 'means' | 'pause'>][]
+    ] as [string, string, Pick<RefusalCase, 'means' | 'pause' | 'words'>][]
   ).map(
     ([source, stdout, meaning]): RefusalCase => ({ source, cli: 'claude', door: 'shim', exit: 1, stdout, ...meaning }),
   ),
