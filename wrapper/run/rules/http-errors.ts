@@ -139,7 +139,16 @@ function classOf(status: number, document: unknown): Retry['class'] | undefined 
 /** The times that a `Retry-After` in milliseconds and one in seconds state. */
 export function inHeaders(headers: IncomingHttpHeaders): (Moment | undefined)[] {
   const ms = headers['retry-after-ms'];
-  return [ms === undefined ? undefined : readMoment(`${String(ms).trim()}ms`), readMoment(headers['retry-after'])];
+  return [
+    ms === undefined ? undefined : readMoment(`${String(ms).trim()}ms`),
+    readMoment(longestIn(headers['retry-after'])),
+  ];
+}
+
+/** The longest of several numbers, as two servers on the way write them into one header; any other value as it is. */
+function longestIn(value: string | undefined): string | undefined {
+  const isList = value !== undefined && /^\s*\d+(?:\s*,\s*\d+)+\s*$/.test(value);
+  return isList ? String(Math.max(...value.split(',').map(Number))) : value;
 }
 
 /** The times that the fields of a document name, and a sentence at its start. */
@@ -170,6 +179,9 @@ interface Limit {
 
 /** The limits of one header. A service with several may have them in one list. */
 function limitsOf(name: string, value: string, headers: IncomingHttpHeaders): Limit[] {
+  // `limit=100, remaining=0, reset=50` (the same draft up to its version 06)
+  const [reset, left] = ['reset', 'remaining'].map(part => new RegExp(`\\b${part}=(\\d+)`).exec(value)?.[1]);
+  if (/^(?:x-)?ratelimit$/.test(name) && reset !== undefined) return [{ reset, left }];
   // `"default";r=0;t=42` (draft-ietf-httpapi-ratelimit-headers)
   if (/^(?:x-)?ratelimit$/.test(name))
     return value.split(',').flatMap(each => {

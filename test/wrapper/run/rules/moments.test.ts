@@ -71,6 +71,13 @@ const SENTENCES: [string, number | undefined][] = [
   ['try changing the request limit to a lower value', undefined],
   ['5-hour usage limit reached, resets at 2026-11-28T15:00:00Z (2056)', 3 * H],
   ['retry 3 times', undefined],
+  ['Request was throttled. Expected available in 37 seconds.', 37 * S],
+  ['Try again in about 5 minutes', 5 * M],
+  ['Retry after 30', 30 * S],
+  ['Too fast. Retry-After: 30. Thank you.', 30 * S],
+  ['Retry after 30 requests', undefined],
+  ['Retry after 12:30', undefined],
+  ['Retry after 2026-11-28', undefined],
 ];
 
 test('the wait that a sentence names is found', () => {

@@ -67,6 +67,8 @@ const gemini = (wait: string): Partial<RefusalCase> => ({
 /** Place of a time, the pause from `REFUSED_AT` on, and whether it is the time that the provider named. */
 const TIMES: [where: string, row: Partial<RefusalCase>, pause: number, isStated: boolean][] = [
   ['a header', limited({}, { 'retry-after': '30' }), 30 * S, true],
+  ['a header of two servers', limited({}, { 'retry-after': '60, 120' }), 2 * M, true],
+  ['a header of limits, in one', limited({}, { ratelimit: 'limit=100, remaining=0, reset=50' }), 50 * S, true],
   ['a header, over', limited({}, { 'retry-after': PAST }), M, false],
   ['a header, too long', limited({}, { 'retry-after': '99999999' }), H, false],
   ['a header, too long for a date', limited({}, { 'retry-after': 'Mon, 30 Nov 2026 12:00:00 GMT' }), H, false],
