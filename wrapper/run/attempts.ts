@@ -7,7 +7,7 @@ import type { CliState } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
 import { say } from '../system/errors.ts';
 import { makeReady, type Ready } from './accounts/ready.ts';
-import { type Candidate, endsWhenRefused, staysInPlace } from './choose/candidates.ts';
+import { anotherPlace, type Candidate, endsWhenRefused, staysInPlace } from './choose/candidates.ts';
 import { afterReturning, afterTaking, begin, type Failure, type Next, next } from './choose/choose.ts';
 import {
   cooldownFor,
@@ -279,12 +279,6 @@ function optionsFor(
     stdin,
     signals: context.signals,
   };
-}
-
-/** Why no other account was tried, and the command that selects one. */
-export function anotherPlace({ accounts, provider }: Pick<Plan, 'accounts' | 'provider'>): string {
-  const names = accounts.filter(({ enabled }) => enabled).map(({ name }) => name);
-  return `another account is another set of things, so none is tried; \`${provider.bin} ${provider.auth_command} use NAME\` selects one (${names.join(', ')})`;
 }
 
 /** Reports whether an account is only ever selected, by the provider's terms. */

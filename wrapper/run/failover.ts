@@ -9,8 +9,9 @@ import { openCredentials } from './accounts/credentials.ts';
 import { LocalLeases } from './accounts/local-leases.ts';
 import { clearChangedCredentials } from './accounts/ready.ts';
 import { chooseAccount, lostDefault } from './accounts/select-account.ts';
-import { anotherPlace, type Outcome, type Run, runAttempts } from './attempts.ts';
+import { type Outcome, type Run, runAttempts } from './attempts.ts';
 import {
+  anotherPlace,
   type Candidate,
   type Choice,
   earliestAvailable,

@@ -7,7 +7,7 @@ import { hadAccounts, type Plan } from '../../store/plan.ts';
 import { type CliState, hasLostDefault, readState } from '../../store/state.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
 import { expandHome, readText } from '../../system/files.ts';
-import { type Choice, isBound } from '../choose/candidates.ts';
+import { anotherPlace, type Choice, isBound } from '../choose/candidates.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../rules/regex-limit.ts';
 import { ownChoice, type Ruling, ruleOn } from './own-choice.ts';
@@ -81,15 +81,14 @@ export async function rulingFor(
  * guessed.
  */
 export function lostDefault(plan: Plan, state: Pick<CliState, 'default'>, choice: Choice): WrapError | undefined {
-  const { cli, accounts, provider } = plan;
+  const { cli, accounts } = plan;
   if (choice.by !== 'default' || !isBound(choice, plan) || !hasLostDefault(accounts, state)) return undefined;
-  const names = accounts.filter(({ enabled }) => enabled).map(({ name }) => name);
   return new WrapError(
     'no-default',
     EXIT.unavailable,
     `${cli}: its default account is disabled, removed or not known anymore`,
     {
-      hint: `another account is another set of things, so none is tried; \`${provider.bin} ${provider.auth_command} use NAME\` selects one (${names.join(', ')})`,
+      hint: anotherPlace(plan),
     },
   );
 }

@@ -29,6 +29,21 @@ export function endsWhenRefused(plan: BoundBy & { accounts: readonly Account[] }
   return plan.provider.accounts === 'one-per-person' && plan.accounts.filter(({ enabled }) => enabled).length > 1;
 }
 
+/** Why no other account is tried, and the command that selects one. */
+export function anotherPlace({ accounts, provider }: AnotherPlace): string {
+  const names = accounts.filter(({ enabled }) => enabled).map(({ name }) => name);
+  const why =
+    provider.accounts === 'one-per-person'
+      ? "by the provider's terms no other account is tried"
+      : 'another account is another set of things, so none is tried';
+  return `${why}; \`${provider.bin} ${provider.auth_command} use NAME\` selects one (${names.join(', ')})`;
+}
+
+interface AnotherPlace {
+  accounts: readonly Account[];
+  provider: Pick<Provider, 'accounts' | 'bin' | 'auth_command'>;
+}
+
 interface BoundBy {
   provider: Pick<Provider, 'accounts'>;
   failover: boolean;

@@ -25,7 +25,7 @@ const KEY =
   '(?:api[ _-]?keys?|(?:secret |access |private )?keys?|(?:\\w+ )?tokens?|credentials?|bearer|authorization|grant|session|login)';
 const DEAD =
   '(?:invalid(?! (?:scopes?|permissions?))|incorrect|expired|revoked|unknown|malformed|deactivated|disabled|deleted|leaked|bad|wrong|unrecognized|not (?:valid|recognized|found|exist)|no longer valid|could not be (?:verified|found))';
-/** What is refused is said right next to the word for a key, or of it: no place, no right and no address stands in between. */
+/** The words for a key, right next to which something is said of it: no place, right or address stands in between. */
 const OWN_KEY =
   '(?:(?:this|that|your|the|api|x-api|access|auth|bearer|oauth|personal|secret|subscription|user)[ _-]){0,4}(?:keys?|tokens?|credentials?|jwt)';
 const GONE = '(?:revoked|expired|deactivated|deleted|leaked|compromised|malformed|unrecognized|incorrect)';

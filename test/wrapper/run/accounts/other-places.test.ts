@@ -5,6 +5,8 @@ import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
+import { anotherPlace } from '../../../../wrapper/run/choose/candidates.ts';
+import type { Account } from '../../../../wrapper/store/config.ts';
 import { missing } from '../../../support/temporary.ts';
 import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
 
@@ -76,11 +78,11 @@ esac
 
 const calls = (box: Sandbox) => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
 
-function withPlace(t: Parameters<typeof sandbox>[0], answer = 'refused') {
+function withPlace(t: Parameters<typeof sandbox>[0], answer = 'refused', rules = RULES) {
   const box = sandbox(t);
   box.script('fake', SCRIPT);
   fs.writeFileSync(path.join(box.home, 'answer'), answer);
-  box.provider('fake', RULES);
+  box.provider('fake', rules);
   box.accounts('fake', { customer: 'bad-c', private: 'good-p' }, 'KEY');
   return box;
 }
@@ -107,6 +109,23 @@ for (const [answer, text] of [
     assert.equal((await box.run('fake', ['deploy'])).stdout, 'out of good-p\n');
   });
 }
+
+test("a refusal names the provider's terms where they are the reason that no other account is tried", async t => {
+  const box = withPlace(t, 'refused', `accounts = "one-per-person"\n${RULES}`);
+  const result = await box.run('fake', ['deploy']);
+  assert.equal(result.exit, 69);
+  assert.match(
+    result.stderr,
+    /was refused \(auth\); by the provider's terms no other account is tried; `fake accounts use NAME` selects one \(customer, private\)\n$/,
+  );
+  assert.doesNotMatch(result.stderr, /set of things/);
+  const accounts = ['a', 'b'].map(name => ({ name, enabled: true }) as Account);
+  for (const cli of PLACES) {
+    const provider = providers[cli]!;
+    const isTerms = /terms/.test(anotherPlace({ accounts, provider }));
+    assert.equal(isTerms, provider.accounts === 'one-per-person', cli);
+  }
+});
 
 test('a rate limit keeps the exit status of the tool, and leads to no other account either', async t => {
   const box = withPlace(t, 'slow down');
