@@ -18,9 +18,9 @@ export const SHORT_CAUSES: Record<Cause, string> = {
   right: 'the key or its account lacks a right for this',
 };
 
-const PLACE = '(?:country|countries|region|territory|location|jurisdiction)';
+const PLACE = '(?:country|countries|regions?|territory|territories|locations?|jurisdictions?|area)';
 const REFUSED =
-  '(?:not (?:\\w+ )?(?:allow(?:ed)?|authorized|permit(?:ted)?|supported|available|(?:white|allow)-?listed|in|on|match)|disallowed|unsupported|unavailable|blocked|denied|rejected|restricted|banned|forbidden|prohibited|violates|restrictions?|mismatch|outside)';
+  '(?:not (?:\\w+ )?(?:allow(?:ed)?|authorized|permit(?:ted)?|supported|available|(?:white|allow)-?listed|in|on|match)|disallowed|unsupported|unavailable|blocked|denied|rejected|refused|restricted|banned|forbidden|prohibited|violates|restrictions?|mismatch|outside)';
 const KEY =
   '(?:api[ _-]?keys?|(?:secret |access |private )?keys?|(?:\\w+ )?tokens?|credentials?|bearer|authorization|grant|session|login)';
 const DEAD =
@@ -80,7 +80,7 @@ const WORDS: [RegExp, Found][] = [
   // a list of causes, as in "Invalid API-key, IP, or permissions", and a key without a scope say nothing of the kind
   [
     new RegExp(
-      `\\b(?:${GONE}|invalid|bad|wrong|unknown|disabled) ${OWN_KEY}\\b(?!(?:,| or| and)? (?:[\\w-]+ )?(?:IP|scopes?|permissions?|locations?|regions?)\\b|, does not contain)`,
+      `\\b(?:${GONE}|invalid|bad|wrong|unknown|disabled) ${OWN_KEY}\\b(?!,?(?: or| and)? (?:[\\w-]+ )?(?:IP|scopes?|permissions?|locations?|regions?)\\b|, does not contain)`,
       'i',
     ),
     'dead',
@@ -112,11 +112,21 @@ const WORDS: [RegExp, Found][] = [
     'address',
   ],
   [
-    /\bcan(?:not|['’]t) (?:use|be used)\b[^.]{0,60}\bfrom (?:this |your )?(?:location|network|address|IP)\b/i,
+    /\b(?:can ?(?:not|['’]t) (?:use|be used)|not (?:valid|usable))\b[^.]{0,60}\bfrom (?:(?:this |your )?(?:location|network|address|IP)\b|(?:\d+_){3}\d)/i,
     'address',
   ],
   [new RegExp(`\\b${PLACE}\\b[^.]{0,60}?\\b${REFUSED}\\b`, 'i'), 'address'],
   [new RegExp(`\\b${REFUSED}\\b[^.]{0,40}\\b(?:your|this|the|from) (?:current )?${PLACE}\\b`, 'i'), 'address'],
+  [
+    new RegExp(`\\b(?:unsupported|unavailable|only (?:available|supported)) (?:in|from) (?:[\\w-]+ )?${PLACE}\\b`, 'i'),
+    'address',
+  ],
+  [/\bgeo-?(?:block|restrict|fenc)|\baccess from your IP\b|\bbecause of its network\b/i, 'address'],
+  [new RegExp(`\\bnot allowed from unsupported ${PLACE}\\b`, 'i'), 'address'],
+  [
+    /\bpublic (?:network )?access is disabled\b|\bcan ?not be used (?:over|through|with) (?:an? )?(?:Tor|VPN|proxy)\b/i,
+    'address',
+  ],
   [
     /\b(?:VPN|proxy|proxies|Tor)\b[^.]{0,60}\b(?:detected|not (?:allowed|permitted|supported)|blocked|disable|disconnect)/i,
     'address',
@@ -133,7 +143,7 @@ const WORDS: [RegExp, Found][] = [
   ],
   [
     new RegExp(
-      `\\b${RIGHT}\\b[^.]{0,40}\\b(?:missing|denied|required|insufficient|not (?:granted|allowed|sufficient)|(?:does|do) not match)\\b`,
+      `\\b${RIGHT}\\b[^.]{0,40}\\b(?:missing|denied|required|insufficient|not (?:granted|allowed|sufficient)|(?:does|do) not match|needed)\\b`,
       'i',
     ),
     'right',
@@ -141,7 +151,7 @@ const WORDS: [RegExp, Found][] = [
   [new RegExp(`\\b(?:not|n['’]t) have (?:[\\w-]+ ){0,4}?(?:${RIGHT}|access|rights?|authority)\\b`, 'i'), 'right'],
   [/\bnot accessible by\b|\bmissing access\b|\bread-?only (?:access|key|token|permissions?)\b/i, 'right'],
   [/\b(?:must have|requires?|needs?) (?:[\w-]+ ){1,3}?(?:rights|access)\b/i, 'right'],
-  [/\bmust be (?:an? )?(?:[\w-]+ ){0,2}?(?:member|owner|admin(?:istrator)?|collaborator)\b/i, 'right'],
+  [/\b(?:must|needs? to) be (?:an? )?(?:[\w-]+ ){0,2}?(?:member|owner|admin(?:istrator)?|collaborator)\b/i, 'right'],
   [
     /\b(?:two-?factor|2FA|multi-?factor|MFA)\b[^.]{0,80}\b(?:requir|enforc|enabl|must)|\b(?:requir|enforc|enabl|must )\w*[^.]{0,60}\b(?:two-?factor|2FA|multi-?factor|MFA)\b/i,
     'right',
@@ -160,6 +170,17 @@ const WORDS: [RegExp, Found][] = [
     /\b(?:not|only) (?:available|included|allowed) (?:on|in|for|with) (?:your|the|a) (?:[\w-]+ ){0,3}(?:plan|tier|subscription)/i,
     'right',
   ],
+  [
+    new RegExp(
+      `\\b${KEY} (?:is |are )?not (?:allowed|permitted|authorized|valid|enabled) (?:for|to access|to use|on) (?:this|that|the) (?:endpoint|operation|model|method|route|action|account|API)\\b`,
+      'i',
+    ),
+    'right',
+  ],
+  [/\bno (?:read|write|admin) permissions?\b|\bgated repo\b|\byour role does not\b/i, 'right'],
+  [/\b(?:is|are) read-?\s?only\b|\bverify your (?:e-?mail|phone|account|identity)\b/i, 'right'],
+  // Google, of an interface that a project has not turned on
+  [/\bAPI has not been used in project\b[^.]{0,40}\bdisabled\b/i, 'right'],
   [/\b(?:accept|agree to)\b[^.]{0,60}\b(?:terms|license|agreement|conditions)\b|\bmust be verified\b/i, 'right'],
 ];
 
