@@ -35,7 +35,9 @@ const PLACEHOLDER = new RegExp(
     '(?:insert|enter|paste|add|put)[-_ ].*',
     '(?:placeholder|dummy|example|sample)(?:[-_ ](?:api[-_ ]?)?(?:key|token|secret))?',
     '(?:api|secret|access)[-_ ]?(?:key|token)',
-    'todo|tbd|none|null|nil|undefined|redacted|n/a',
+    'todo|tbd|none|null|nil|undefined|redacted|n/a|optional|required|true|false|yes|no|on|off',
+    'my[-_ ]?(?:key|token|secret)|fill[-_ ].*',
+    '.*(?:\\.{3}|…|\\*{3}).*',
     '[x*.•…_-]{3,}',
   ].join('|')})$`,
   'i',
@@ -46,8 +48,8 @@ const OF_KEYS = /(?:key|token|secret)s?$/i;
 const SEPARATORS = /\s*[,;|\r\n]\s*/;
 /** A word of a list with blanks between its keys, unlike `Bearer` or a part of a sentence. */
 const WORD_OF_LIST = /^(?=.*\d)[\w.:+/=-]{2,}$/;
-/** A setting on the line of a key: `OPENAI_ORG=x`, unlike padding at the end of a key. */
-const SETTING = /^[a-z_]\w*=[^=]/i;
+/** A setting on the line of a key: `OPENAI_ORG=x`, unlike padding at the end of a key and in one (`sntrys_eyJp…0=_KzJk…`). */
+const SETTING = /^(?:[A-Z_][A-Z\d_]*|[a-z_]+)=[^=]/;
 /** A list in brackets, each key in quotes. */
 const IN_BRACKETS = /^\[\s*(["'].*["'])\s*,?\s*\]$/s;
 /** The number of a token in its database, and the token, as some frameworks write them. */
@@ -75,12 +77,22 @@ export function referenceIn(text: string): string | undefined {
   return OF_ACCOUNT.test(value) ? 'it stands for an account that is there already' : undefined;
 }
 
+/** What keys of a file do not look like, with the reason. The first that matches counts. */
+const ODDITIES: [RegExp, string][] = [
+  [SETTING, 'it is a setting, not a key; write it on a line of its own'],
+  [/\s/, 'it has a blank in it, which no key has; write the key alone'],
+  [/\\/, 'it has a backslash in it, which no key has; write the key alone'],
+  [/[^\x21-\x7e]/, 'it has a character in it that no key has; write the key again'],
+  [/["'`()[\]{}<>]/, 'it has a quote or a bracket in it, which no key has; write the key alone'],
+  [/\$[A-Z_]{2,}/, 'it holds another variable that was not filled in; write the key itself'],
+  [/^https?:\/\//i, 'it is an address, not a key'],
+  [/^(?:~|\.{1,2})\/|^\/(?:[a-z.][\w.-]*\/)+[\w.-]*$/, 'it is a path, not a key'],
+  [/^\d{4}-\d\d-\d\d(?:T|$)|^\d{1,3}$/, 'it is a number or a date, not a key'],
+];
+
 /** Why a part of a file is no key of a variable for keys, as `referenceIn` says it; `undefined` for a key and for other variables. */
 export function oddityIn(text: string, variable: string): string | undefined {
-  if (!OF_KEYS.test(variable)) return undefined;
-  if (SETTING.test(text)) return 'it is a setting, not a key; write it on a line of its own';
-  if (/\s/.test(text)) return 'it has a blank in it, which no key has; write the key alone';
-  return text.includes('\\') ? 'it has a backslash in it, which no key has; write the key alone' : undefined;
+  return OF_KEYS.test(variable) ? ODDITIES.find(([pattern]) => pattern.test(text))?.[1] : undefined;
 }
 
 /**
@@ -102,7 +114,8 @@ export function keysIn(text: string, variable: string, prefix = ''): string[] {
   const isKey = (word: string) =>
     (prefix !== '' && word.startsWith(prefix)) || WORD_OF_LIST.test(word) || SETTING.test(word);
   const parts = words.length > listed.length && words.every(isKey) ? words : listed;
-  if (parts.length < 2 || parts.some(part => /\s/.test(part))) return [text];
+  if (parts.some(part => /\s/.test(part))) return [text];
+  if (parts.length < 2) return value === parts[0] || parts.length === 0 ? [text] : parts;
   // an editor may have wrapped one long key
   const isWrapped = /[\r\n]/.test(value) && !parts.every(part => prefix !== '' && part.startsWith(prefix));
   return isWrapped ? [text] : [...new Set(parts)];

@@ -215,7 +215,7 @@ function readFromFile(spec: string, env: NodeJS.ProcessEnv): string {
 export function envLines(text: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const line of text.split(/\r?\n/)) {
-    const match = /^\s*(?:export\s+)?([^\s=#]+)\s*=(.*)$/.exec(line);
+    const match = /^\s*(?:export\s+)?([^\s=#]+)\s*=(.*)$/s.exec(line);
     if (!match) continue;
     // A blank before it makes `#` a comment: `key=a#b` and `key=#b` have it in their values.
     const quoted = /^\s*(["'])(.*?)\1\s*(?:\s#.*)?$/.exec(match[2]!);

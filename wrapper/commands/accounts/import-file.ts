@@ -96,6 +96,7 @@ function linesIn(text: string): [number: number, line: string][] {
 
 /** Keys of one tool, one a line. */
 function fromLines(file: string, text: string, options: ImportOptions, catalog: Catalog): ImportedAccount[] {
+  if (/^-----BEGIN /m.test(text)) throw unreadable(file, 'it holds a certificate or a private key, not keys of a tool');
   const { cli, name = 'main' } = options;
   const provider = cli === undefined ? undefined : catalog.providers[cli];
   const variable = provider?.inject[0];
@@ -116,11 +117,15 @@ function accountOf(cli: string, name: string, secrets: Record<string, string>): 
 
 /** The keys that a text holds, with a line about each part that is none or only stands for one. */
 function keysHeld(text: string, variable: string, where: string, provider: Provider | undefined): string[] {
-  return keysIn(text, variable, provider?.http?.key_prefix).filter(key => {
-    const why = referenceIn(key) ?? oddityIn(key, variable);
-    if (why !== undefined) say(`${where} is left out: ${why}`);
-    return why === undefined;
-  });
+  const prefix = provider?.http?.key_prefix ?? '';
+  const keys = keysIn(text, variable, prefix).map(key => key.replace(/^(["'])(.+)\1$/, '$2'));
+  const isWord = (key: string) => !/\d/.test(key) && (prefix === '' || !key.startsWith(prefix));
+  const reasons = keys.map(key => referenceIn(key) ?? oddityIn(key, variable));
+  // a line of a table: `production,fc-…`
+  if (keys.length > 1 && keys.some((key, index) => reasons[index] === undefined && isWord(key)))
+    reasons.fill('a word in it has no digit, as keys have; write the keys alone');
+  for (const why of new Set(reasons)) if (why !== undefined) say(`${where} is left out: ${why}`);
+  return keys.filter((_, index) => reasons[index] === undefined);
 }
 
 /** The text of a file with LF at line ends, and without the byte order mark of some editors. */
@@ -134,13 +139,13 @@ function readFile(file: string): string {
   if (text === undefined) throw unreadable(file, 'there is no such file');
   // UTF-16, as some editors and shells write it
   if (/^\uFFFD|\0/.test(text)) throw unreadable(file, 'it is not UTF-8; save it with that encoding');
-  if (/\r/.test(text) && !text.includes('\n'))
-    throw unreadable(file, 'its lines end with CR; save it with LF at their ends');
-  return text.replace(/^\uFEFF/, '').replace(/\r\n/g, '\n');
+  const lines = text.replace(/^\uFEFF/, '').replace(/\r\n/g, '\n');
+  if (lines.includes('\r')) throw unreadable(file, 'some of its lines end with CR; save it with LF at their ends');
+  return lines;
 }
 
-/** `KEY=value`, but not a key with padding at its end. */
-const ASSIGNMENT = /^(?!(?=.*[a-z])(?=.*\d)\w{20,}={1,2}$)(?:export\s+)?[\w/:.]+\s*=/;
+/** `KEY=value`, but not a key with padding at its end or in it: the name of a variable is shown, a key is not. */
+const ASSIGNMENT = /^(?!(?=[\w.]*[a-z])(?=[\w.]*\d)[\w.]{20,}=)(?:export\s+)?[\w/:.]+\s*=/;
 
 /** A file with a name such as `.env` or `keys.env`, or with a line as such files have; other lines may be among them. */
 function isEnvFile(file: string, text: string): boolean {
@@ -153,7 +158,7 @@ function isEnvFile(file: string, text: string): boolean {
 
 /** The text of a `.env` file with a list on one line each, and without the lines that set nothing, which are named. */
 function settingsIn(file: string, text: string): string {
-  const lines = joinLists(text).split('\n');
+  const lines = joinTexts(joinLists(text), file).split('\n');
   const odd = lines.flatMap((line, index) => (/^\s*(?:#|$)/.test(line) || ASSIGNMENT.test(line.trim()) ? [] : [index]));
   for (const index of odd.slice(0, MOST_NAMES)) say(`line ${index + 1} of ${file} is left out: it is not NAME=value`);
   if (odd.length > MOST_NAMES)
@@ -186,6 +191,10 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
           continue;
         }
         named.add(key);
+        if (ABOUT_KEY.test(key) && key !== variable) {
+          say(`${where} is left out: by its name, it says something about a key`);
+          continue;
+        }
         if (value.trim() === '') {
           say(`${where} is empty and is left out`);
           continue;
@@ -215,6 +224,10 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
   const variables = [...new Set(Object.values(catalog.providers).flatMap(({ inject }) => inject))];
   throw unreadable(file, `it sets none of ${variables.join(', ')} to a key`);
 }
+
+/** Names of what is written about a key next to it: `EXA_API_KEY_FILE`, `EXA_API_KEY_EXPIRES`. */
+const ABOUT_KEY =
+  /_(?:FILE|PATH|URL|URI|ID|NAME|EXPIR\w*|CREATED\w*|ENABLED|DISABLED|LIMIT|COUNT|TYPE|HEADER|PREFIX|COMMAND|CMD|VERSION|REGION|HOST)$/i;
 
 /** The first name of `main`, `main-2`, `main-3` that is free. */
 function freeName(base: string, isFree: (name: string) => boolean): string {
@@ -275,9 +288,23 @@ function isAliasOf(key: string, variable: string): boolean {
 /** Values in quotes over several lines become lists on one, where they are of variables for keys. The lines after keep their numbers. */
 function joinLists(text: string): string {
   return text.replace(
-    /^(\s*(?:export\s+)?\w*(?:key|token)s?(?:_\w+)?\s*=\s*)(["'])([^"']*)\2/gim,
+    /^(\s*(?:export\s+)?\w*(?:key|token)s?(?:_\w+)?\s*=\s*)(["'])([^"']*)\2(?=[ \t]*[;,]?[ \t]*(?:#.*)?$)/gim,
     (_, start: string, quote: string, list: string) =>
       `${start}${quote}${list.trim().replace(/\s*\n\s*/g, ',')}${quote}${list.replace(/[^\n]/g, '')}`,
+  );
+}
+
+/** Other values in quotes over several lines, such as certificates, on one line. A line within them sets nothing. */
+function joinTexts(text: string, file: string): string {
+  return text.replace(
+    /^([ \t]*(?:export\s+)?(\w+)\s*=[ \t]*)(["'])([^"'\n]*\n[^"']*)\3(?=[ \t]*(?:#.*)?$)/gm,
+    (whole: string, ...[start, name, quote, value, at]: [string, string, string, string, number]) => {
+      const first = text.slice(0, at).split('\n').length;
+      for (const [index, line] of value.split('\n').entries())
+        if (index > 0 && ASSIGNMENT.test(line.trim()))
+          say(`line ${first + index} of ${file} is left out: it is within the value of ${name}`);
+      return `${start}${quote}${value.replace(/\n/g, ' ')}${quote}${whole.replace(/[^\n]/g, '')}`;
+    },
   );
 }
 
