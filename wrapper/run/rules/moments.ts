@@ -9,11 +9,11 @@ const DURATION = new RegExp(`^${PART}(?:[\\s,]*(?:and\\s+)?${PART})*$`, 'i');
 const PARTS = new RegExp(`(\\d+(?:\\.\\d+)?)\\s*(${UNIT})(?![a-z])`, 'gi');
 /** "Please try again in 1m2.5s", "retry after 23s", "Retry after: 3600s", "wait 30 seconds", "available in about 5 minutes". */
 const IN_TEXT = new RegExp(
-  `\\b(?:(?:try again|retry|wait|resets?)\\b(?:[\\s-]+(?:after|in|for|at least))?|available in\\b)(?:\\s+(?:about|around|approximately))?\\s*:?\\s*(${PART}(?:[\\s,]*(?:and\\s+)?${PART})*)`,
+  `\\b(?:(?:try again|retry|wait|resets?)(?:\\s+(?:your|the|this) requests?)?(?:[\\s_-]+(?:after|in|for|at least))?|available in)\\b(?:\\s+(?:about|around|approximately))?\\s*:?\\s*(${PART}(?:[\\s,]*(?:and\\s+)?${PART})*)`,
   'i',
 );
 /** "Retry after 30": seconds, as in the header. */
-const SECONDS_IN_TEXT = /\bretry[ -]after\s*:?\s*(\d+)(?![\d:/-]|\.\d|\s*[a-z%])/i;
+const SECONDS_IN_TEXT = /\bretry[ _-]after\s*:?\s*(\d+)(?![\d:/-]|[.,]\d|\s*[a-z%])/i;
 /** "resets at 2026-05-15T15:00:00Z". */
 const AT_IN_TEXT =
   /\b(?:resets?|available|try again) (?:at|on|after) (\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:?\d{2}))/i;
@@ -53,9 +53,11 @@ export function readMoment(value: unknown): Moment | undefined {
 
 /** The wait that a sentence of a provider names, if it does. */
 export function momentInText(text: string): Moment | undefined {
-  const [, duration] = IN_TEXT.exec(text) ?? [];
+  // 1,200 seconds
+  const plain = text.replace(/(?<!\d)(\d{1,3}),(?=\d{3}(?!\d))/g, '$1');
+  const [, duration] = IN_TEXT.exec(plain) ?? [];
   if (duration !== undefined) return elapsed(millisecondsIn(duration));
-  return readMoment(SECONDS_IN_TEXT.exec(text)?.[1] ?? AT_IN_TEXT.exec(text)?.[1]);
+  return readMoment(SECONDS_IN_TEXT.exec(plain)?.[1] ?? AT_IN_TEXT.exec(text)?.[1]);
 }
 
 /** The first of several statements that names a time still to come. One that is over hides no other. */
