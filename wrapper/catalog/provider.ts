@@ -132,6 +132,18 @@ const OwnChoice = z.strictObject({
   unless: z._default(z.record(variable, z.string()), {}),
 });
 
+/** A file in which the CLI reads a host: JSON with the host at a path, or a text with a pattern whose group 1 is the host. */
+const HostFile = z
+  .strictObject({
+    /** `{NAME:default}` stands for a variable, `~/` for the home. Others are of a project: see `projectFiles`. */
+    file: z.string(),
+    key: z.optional(z.string()),
+    pattern: z.optional(pattern),
+    /** Variables that count before the file, with the same meaning. */
+    below: z._default(z.array(variable), []),
+  })
+  .check(z.refine(({ key, pattern: text }) => (key === undefined) !== (text === undefined), 'either key or pattern'));
+
 /** Hosts to which the accounts' credentials may be sent, and how the user names another host. An account may bring such a variable itself. */
 const Hosts = z.strictObject({
   /**
@@ -140,7 +152,11 @@ const Hosts = z.strictObject({
    */
   names: z._default(z.array(z.string()), []),
   env: z._default(z.array(variable), []),
+  /** One that takes no value (see `value_options`) always leads to another host. */
   options: z._default(z.array(Option), []),
+  files: z._default(z.array(HostFile), []),
+  /** Files with lines `NAME=value` for the variables of `env`, which the CLI reads itself. The environment counts before them. */
+  env_files: z._default(z.array(z.string()), []),
 });
 
 export type Hosts = z.infer<typeof Hosts>;
@@ -266,7 +282,7 @@ export const Provider = z.strictObject({
    */
   account_is: z._default(z.enum(['quota', 'place']), 'quota'),
   choice: z._default(OwnChoice, { env: [], options: [], unless: {} }),
-  hosts: z._default(Hosts, { names: [], env: [], options: [] }),
+  hosts: z._default(Hosts, { names: [], env: [], options: [], files: [], env_files: [] }),
   /** Commands that change the login of the CLI itself, which does not count where it runs with an account. */
   login_commands: z._default(z.array(z.string()), []),
   /** Address of the terms, and the date on which they were read (`2026-11-21`). */

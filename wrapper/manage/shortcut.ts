@@ -1,5 +1,8 @@
 // Writes the shell script that runs a CLI with exactly one account without starting Node.
+
+import type { Hosts } from '../catalog/provider.ts';
 import { choosingVariables, notUsed } from '../run/accounts/own-choice.ts';
+import { isOfProject } from '../run/accounts/settings-files.ts';
 import type { Paths } from '../store/paths.ts';
 import type { Plan } from '../store/plan.ts';
 import {
@@ -80,7 +83,7 @@ ${stamps.map(stamp => `  if ${isStale(stamp)}; then return; fi`).join('\n')}
   if ${isElsewhere(paths)}; then return; fi
   ${FIND_DIRECTORY_FILE}
   if ${HAS_DIRECTORY_FILE}; then return; fi
-  [ $# -gt 0 ] || ${bare}
+${settingsConditions(provider.hosts)}  [ $# -gt 0 ] || ${bare}
 ${reads.map((read, index) => `${read}\n  case $__cw_v in ''|[\\"\\']*|' '*|*' '|*'#'*|*[[:cntrl:]]*) return ;; esac\n  __cw_v${index}=$__cw_v`).join('\n')}
 ${unused === undefined ? audited() : `  if [ "$${unused}" ]; then\n${audited(unused)}\n  echo ${quote(`culvert-wrap: ${notUsed(cli, unused)}`)} >&2\n  else\n${audited()}\n  fi`}
   unset ${[...new Set(unset)].join(' ')}
@@ -90,6 +93,29 @@ ${variables.map(([name], index) => `  export ${name}="$__cw_v${index}"`).join('\
 }
 __cw_run "$@"
 `;
+}
+
+/** Commands that return where a file is that may name another host: only the whole program reads it. */
+function settingsConditions({ files, env_files }: Hosts): string {
+  const all = [...new Set([...files.map(({ file }) => file), ...env_files])];
+  const own = all.filter(file => !isOfProject(file)).map(file => `[ -e ${inShell(file)} ]`);
+  const shared = all.filter(isOfProject).map(file => `[ -e $__cw_d/${quote(file)} ]`);
+  const ofUser = own.length > 0 ? `  if ${own.join(' || ')}; then return; fi\n` : '';
+  if (shared.length === 0) return ofUser;
+  return `${ofUser}  __cw_d=.
+  while [ -e $__cw_d ]; do
+    if ${shared.join(' || ')}; then return; fi
+    if [ -e $__cw_d/.git ] || [ $__cw_d -ef / ]; then break; fi
+    __cw_d=$__cw_d/..
+  done
+`;
+}
+
+/** A path of the catalog for a shell: `{NAME:~/.x}/y` as `"${NAME:-$HOME/.x}"/y`. */
+function inShell(file: string): string {
+  const [, name, fallback = '', rest = file] = /^\{(\w+):([^}]*)\}(.*)$/.exec(file) ?? [];
+  const inHome = (path: string) => (path.startsWith('~') ? `"$HOME"${quote(path.slice(1))}` : quote(path));
+  return name === undefined ? inHome(rest) : `"\${${name}:-${inHome(fallback).replaceAll('"', '')}}"${quote(rest)}`;
 }
 
 /** Commands that set `__cw_v`, or return. */

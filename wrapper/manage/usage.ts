@@ -9,6 +9,7 @@ import { causeOf, SHORT_CAUSES } from '../run/rules/refusal-causes.ts';
 import type { Remaining } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
 import { errno, reason } from '../system/errors.ts';
+import { expandVariables } from '../system/files.ts';
 import { sha256 } from '../system/hash.ts';
 import { whyNot } from '../system/outside/connection-failure.ts';
 import { Connections } from '../system/outside/connections.ts';
@@ -131,12 +132,12 @@ async function fromEndpoint(
   env: NodeJS.ProcessEnv,
   now: number,
 ): Promise<Remaining> {
-  const url = expand(usage.url, env);
+  const url = expandVariables(usage.url, env);
   const headers = headersFor(provider, usage, env);
   const ask = (address: string) => getJson(address, headers, { provider, env });
   if (!usage.moment) return readUsage(await ask(url), usage, now);
   // In parallel: both answers must belong to one moment.
-  const second = ask(expand(usage.moment.url, env)).catch(() => undefined);
+  const second = ask(expandVariables(usage.moment.url, env)).catch(() => undefined);
   const document = await ask(url);
   const moment = momentOf({ ...record(document), ...record(await second) }, usage.moment.paths);
   return { ...readUsage(document, usage, now), ...(moment !== undefined && { moment }) };
@@ -151,7 +152,7 @@ export async function checkCredential(provider: Provider, env: NodeJS.ProcessEnv
   if (!check) return undefined;
   try {
     // An address from the environment may end with a slash.
-    const url = expand(check.url, env).replace(/(?<!:)\/{2,}/g, '/');
+    const url = expandVariables(check.url, env).replace(/(?<!:)\/{2,}/g, '/');
     const answer = await get(url, headersFor(provider, check, env), env);
     const { status } = answer;
     if (status >= 200 && status < 300) return { ok: true };
@@ -171,8 +172,9 @@ function headersFor(
   env: NodeJS.ProcessEnv,
 ): Record<string, string> {
   // A variable may have a name that no template can hold, as npm's has.
-  const bearer = authorization === undefined ? `Bearer ${env[inject[0] ?? ''] ?? ''}` : expand(authorization, env);
-  const own = Object.entries(headers ?? {}).map(([name, value]) => [name, expand(value, env)]);
+  const bearer =
+    authorization === undefined ? `Bearer ${env[inject[0] ?? ''] ?? ''}` : expandVariables(authorization, env);
+  const own = Object.entries(headers ?? {}).map(([name, value]) => [name, expandVariables(value, env)]);
   return { Accept: 'application/json', ...(headers ? Object.fromEntries(own) : { Authorization: bearer }) };
 }
 
@@ -192,7 +194,7 @@ function record(value: unknown): object {
  */
 export async function askEndpoint(provider: Provider, env: NodeJS.ProcessEnv): Promise<Answer | undefined> {
   const place = provider.usage ?? provider.check;
-  return place && (await get(expand(place.url, env), headersFor(provider, place, env), env));
+  return place && (await get(expandVariables(place.url, env), headersFor(provider, place, env), env));
 }
 
 /** A 401 blames the credential, unless a proxy gave it, or the provider says something else in it. */
@@ -241,14 +243,6 @@ async function fromCommand(command: string, env: NodeJS.ProcessEnv, now: number)
   } catch {
     throw new Error('the status command printed no JSON');
   }
-}
-
-/** `{NAME}` and `{NAME:default}` from the environment. */
-export function expand(template: string, env: NodeJS.ProcessEnv): string {
-  return template.replace(
-    /\{(\w+)(?::([^}]*))?\}/g,
-    (_, name: string, fallback?: string) => env[name] || fallback || '',
-  );
 }
 
 /** @param env where the proxy is looked up */

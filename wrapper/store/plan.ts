@@ -73,7 +73,7 @@ function isPlan(value: unknown): value is Plan {
       Array.isArray,
     ) &&
     typeof provider?.commit === 'object' &&
-    Array.isArray(provider?.hosts?.names) &&
+    [provider?.hosts?.names, provider?.hosts?.files].every(Array.isArray) &&
     typeof capacity?.policy === 'string' &&
     Array.isArray(capacity.notify_at) &&
     typeof secretTimeoutMs === 'number'

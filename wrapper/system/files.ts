@@ -36,6 +36,14 @@ export function readText(file: string): string | undefined {
   }
 }
 
+/** `{NAME}` and `{NAME:default}` from the environment. */
+export function expandVariables(template: string, env: NodeJS.ProcessEnv): string {
+  return template.replace(
+    /\{(\w+)(?::([^}]*))?\}/g,
+    (_, name: string, fallback?: string) => env[name] || fallback || '',
+  );
+}
+
 /** A path of the configuration, where `~/` stands for the home. */
 export function expandHome(file: string, { HOME = '~' }: NodeJS.ProcessEnv): string {
   return file.replace(/^~(?=\/)/, () => HOME);

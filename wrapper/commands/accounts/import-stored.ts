@@ -2,13 +2,12 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
-import { expand } from '../../manage/usage.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';
 import { readConfig } from '../../store/config.ts';
 import { referenceIn } from '../../store/key-texts.ts';
 import { resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
-import { expandHome, readText } from '../../system/files.ts';
+import { expandHome, expandVariables, readText } from '../../system/files.ts';
 
 /** An account with the credential that its CLI has stored. */
 export interface StoredAccount {
@@ -60,7 +59,7 @@ export function storedCredential(
 ): { value: string | undefined; files: string[] } {
   const files: string[] = [];
   for (const { file, pattern } of stored) {
-    const path = expandHome(expand(file, env), env);
+    const path = expandHome(expandVariables(file, env), env);
     files.push(path);
     const value = new RegExp(pattern).exec(read(path))?.[1];
     if (value !== undefined) return { value, files };

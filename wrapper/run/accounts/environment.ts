@@ -5,7 +5,7 @@ import type { Account } from '../../store/config.ts';
 import { configDirectory, directoryFile, type Paths } from '../../store/paths.ts';
 import type { Plan } from '../../store/plan.ts';
 import { readText } from '../../system/files.ts';
-import { isOtherHost } from './own-choice.ts';
+import { isChosen, isOtherHost } from './own-choice.ts';
 import { pinForChildren } from './select-account.ts';
 
 /** Variables that the shim sets for this process only. */
@@ -42,7 +42,7 @@ export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /**
- * The environment for a run with one account. Every variable that carries a credential of this CLI is unset first, the
+ * The environment for a run with one account. Every variable that carries a credential of this CLI or chooses one is unset first, the
  * sources of other accounts included.
  * @param caller see `callerEnvironment`
  * @param credentials the account's, resolved
@@ -62,6 +62,8 @@ export function accountEnvironment(
       if (source.startsWith('env:')) delete env[source.slice(4)];
     }
   }
+  // what the user chose without an account would count next to one: a directory with a login, a profile
+  for (const name of provider.choice.env) if (isChosen(name, provider, env)) delete env[name];
   // a credential goes to the hosts of its entry, or to the one that its account brings
   for (const name of provider.hosts.env) if (env[name] && isOtherHost(env[name], provider.hosts)) delete env[name];
   const home = join(paths.state, 'homes', cli, account.name);

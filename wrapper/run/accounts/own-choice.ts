@@ -1,35 +1,34 @@
 // Finds what the user chose without culvert-wrap (an exported credential, a profile, another host), and says whether that or an account
 // counts. Shared by a run, `explain` and `doctor`, so that they can't disagree.
-import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Hosts, Provider } from '../../catalog/provider.ts';
 import { innermostRun } from '../../store/active-runs.ts';
 import type { Plan } from '../../store/plan.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
-import { expandHome, readText } from '../../system/files.ts';
+import { expandHome } from '../../system/files.ts';
 import type { Choice } from '../choose/candidates.ts';
 import { spelled } from '../invocation.ts';
-import { at, parseJson } from '../rules/classify.ts';
+import { filesWithOtherHost, UNREADABLE, valueInJson } from './settings-files.ts';
 
-/** Names of variables and options by which the user chose. */
+/** Names of variables, options and files by which the user chose. */
 export interface OwnChoice {
   /** Those that are a credential, or choose an account, a profile or a directory. */
   accounts: string[];
   /** Those that name a host to which no account's credential may go. */
   hosts: string[];
-  /** The first option that no account can replace: it can't be left out of the command, and counts before the environment. */
+  /** The first option or file that no account can replace: it can't be left out of the command, and counts before the environment. */
   fixed?: { option: string; why: 'other-host' | 'own-credential' };
 }
 
 type Known = Pick<Plan, 'cli' | 'accounts' | 'prefer'> & {
-  provider: Pick<Provider, 'inject' | 'credentials' | 'own_credential' | 'choice' | 'hosts'>;
+  provider: Pick<Provider, 'inject' | 'credentials' | 'own_credential' | 'choice' | 'hosts' | 'value_options'>;
 };
 
 /**
  * Choice of the user for a command, or `undefined`. Values that an outer run has set are no choice.
  * @param args of the command; nothing after `--` is taken for an option
  * @param env the caller's
- * @param cwd directory of files that options name
+ * @param cwd directory of files that options name, and of the project
  */
 export function ownChoice(
   plan: Known,
@@ -37,33 +36,41 @@ export function ownChoice(
   env: NodeJS.ProcessEnv,
   cwd = process.cwd(),
 ): OwnChoice | undefined {
-  const { choice, hosts, own_credential } = plan.provider;
+  const { choice, hosts, own_credential, value_options } = plan.provider;
   const end = args.indexOf('--');
   const own = end < 0 ? args : args.slice(0, end);
-  const isSet = innermostRun(env, plan.cli) ? () => false : (name: string) => isChosen(name, plan, env);
+  const isInner = innermostRun(env, plan.cli) !== undefined;
+  const isSet = (name: string) => !isInner && isChosen(name, plan.provider, env);
   const variables = choosingVariables(plan);
   const valuesFor = (option: string) => valuesOf(option, own, file => resolve(cwd, expandHome(file, env)));
   const isGiven = (option: string) => valuesFor(option).length > 0;
   const elsewhere = variables.hosts.filter(name => isSet(name) && isOtherHost(env[name]!, hosts));
-  const hostOptions = hosts.options.filter(option => valuesFor(option).some(value => isOtherHost(value, hosts)));
+  const hostOptions = hosts.options.filter(option => {
+    const takesValue = value_options.includes(option.split(' ')[0]!);
+    return valuesFor(option).some(value => !takesValue || isOtherHost(value, hosts));
+  });
+  const files = isInner ? [] : otherHostFiles(plan, env, cwd);
   const credentials = own_credential.filter(option =>
     valuesFor(option).some(value => !(isSwitch(option) && isOff(value))),
   );
+  // what can't be read may choose anything, and is named once
+  const nameFor = (option: string) =>
+    option.includes('{') && valuesFor(option).includes(UNREADABLE) ? option.split(' ')[0]! : nameOf(option);
   const named = {
-    hosts: [...hostOptions.map(nameOf), ...elsewhere],
+    hosts: [...new Set([...hostOptions.map(nameFor), ...elsewhere, ...files])],
     accounts: [
-      ...credentials.map(nameOf),
+      ...credentials.map(nameFor),
       ...variables.accounts.filter(isSet),
-      ...choice.options.filter(isGiven).map(nameOf),
-    ],
+      ...choice.options.filter(isGiven).map(nameFor),
+    ].filter((name, index, all) => all.indexOf(name) === index),
   };
   if (named.accounts.length + named.hosts.length === 0) return undefined;
-  const [host] = hostOptions;
+  const [host] = [...hostOptions.map(nameFor), ...files];
   const [credential] = credentials;
-  if (host !== undefined) return { ...named, fixed: { option: nameOf(host), why: 'other-host' } };
+  if (host !== undefined) return { ...named, fixed: { option: host, why: 'other-host' } };
   return {
     ...named,
-    ...(credential !== undefined && { fixed: { option: nameOf(credential), why: 'own-credential' } }),
+    ...(credential !== undefined && { fixed: { option: nameFor(credential), why: 'own-credential' } }),
   };
 }
 
@@ -78,23 +85,40 @@ export function choosingVariables({ accounts, provider, prefer }: Omit<Known, 'c
   const { inject, credentials, choice, hosts } = provider;
   const sources = accounts.flatMap(({ env }) => Object.values(env).filter(source => source.startsWith('env:')));
   const isSource = (name: string) => sources.includes(`env:${name}`);
-  const isBrought = (name: string) => accounts.some(({ enabled, env }) => enabled && Object.hasOwn(env, name));
   // if the accounts come first, only a variable that an account replaces is worth a line
   const further = prefer === 'own' ? credentials : [];
   return {
     accounts: [...new Set([...inject, ...further, ...choice.env])].filter(name => !isSource(name)),
-    hosts: hosts.env.filter(name => !isSource(name) && !isBrought(name)),
+    hosts: hosts.env.filter(name => !isSource(name) && !isBrought(name, accounts)),
   };
+}
+
+/** Reports whether an account brings a variable itself. */
+function isBrought(name: string, accounts: Known['accounts']): boolean {
+  return accounts.some(({ enabled, env }) => enabled && Object.hasOwn(env, name));
+}
+
+/** The files of the user and of the project in which the CLI would read another host. */
+function otherHostFiles({ accounts, provider: { hosts } }: Known, env: NodeJS.ProcessEnv, cwd: string): string[] {
+  return filesWithOtherHost(hosts, {
+    env,
+    cwd,
+    // a run with an account takes a variable with another host out of the environment, so the file would count
+    isAbove: name =>
+      isBrought(name, accounts) || (env[name] !== undefined && env[name] !== '' && !isOtherHost(env[name], hosts)),
+    isOther: host => isOtherHost(host, hosts),
+  });
 }
 
 /** A variable such as `CLAUDE_CODE_USE_VERTEX`, which turns a kind of account on. */
 const isSwitch = (name: string) => name.includes('_USE_');
 const isOff = (value: string) => /^(?:0|false|no|off)$/i.test(value);
 
-function isChosen(name: string, { provider }: Known, env: NodeJS.ProcessEnv): boolean {
+/** Reports whether a variable chooses something: a switch may be off, and a value be the usual one of the CLI. */
+export function isChosen(name: string, { choice }: Pick<Provider, 'choice'>, env: NodeJS.ProcessEnv): boolean {
   const value = env[name];
   if (!value || (isSwitch(name) && isOff(value))) return false;
-  const { [name]: usual } = provider.choice.unless;
+  const { [name]: usual } = choice.unless;
   return usual === undefined || value !== expandHome(usual, env);
 }
 
@@ -118,28 +142,6 @@ export function valuesOf(option: string, args: readonly string[], pathOf: (file:
     const isIt = key.endsWith('.*') ? `${given}.`.startsWith(key.slice(0, -1)) : given === key;
     return isIt ? [behind] : [];
   });
-}
-
-/** The value at a path in JSON, or in a file of JSON. What can't be read here may say anything, and has an empty value. */
-function valueInJson(text: string, path: string, pathOf: (file: string) => string): string[] {
-  const isFile = !text.trim().startsWith('{');
-  const file = pathOf(text);
-  const stat = isFile ? statSync(file, { throwIfNoEntry: false }) : undefined;
-  if (isFile && !stat) return [];
-  // reading a pipe would take its text from the CLI
-  if (stat && !stat.isFile()) return [''];
-  const document = parseJson(isFile ? textOf(file) : text);
-  if (document === undefined) return [''];
-  const value = at(document, path);
-  return value === undefined || value === null ? [] : [String(value)];
-}
-
-function textOf(file: string): string {
-  try {
-    return readText(file) ?? '';
-  } catch {
-    return '';
-  }
 }
 
 /** An option in words: `--settings env.X` for `--settings {env.X}`. */
@@ -170,7 +172,7 @@ export interface Ruling {
   /** The original runs as the user wrote it, or the accounts count. */
   runs: 'original' | 'accounts';
   why: 'own-choice' | 'own-credential' | 'other-host';
-  /** Names of the variables and options. */
+  /** Names of the variables, options and files. */
   choice: string;
   line: string;
 }
@@ -202,9 +204,9 @@ export function ruleOn(own: OwnChoice, choice: Choice, { cli, prefer, provider }
   return { runs: 'accounts', why, choice: names, line: notUsed(cli, names) };
 }
 
-/** All variables and options of a choice, in words. */
+/** All variables, options and files of a choice, in words. */
 export function namesIn({ hosts, accounts }: OwnChoice): string {
-  return [...hosts, ...accounts].join(', ');
+  return [...new Set([...hosts, ...accounts])].join(', ');
 }
 
 /** The error for an option and an account that can't both count. */

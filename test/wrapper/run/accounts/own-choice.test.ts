@@ -63,8 +63,13 @@ test('every shipped entry says what an account is, to which hosts its credential
     assert.ok(raw.providers[cli]!.account_is, `${cli}: account_is`);
     assert.ok(hosts.names.length > 0, `${cli}: hosts.names`);
     assert.ok(hosts.env.length + hosts.options.length > 0, `${cli}: a variable or an option`);
+    // others are switches, which always lead elsewhere
     for (const option of hosts.options)
-      assert.ok(provider.value_options.includes(option.split(' ')[0]!), `${cli}: ${option} takes a value`);
+      if (option !== '--oss')
+        assert.ok(provider.value_options.includes(option.split(' ')[0]!), `${cli}: ${option} takes a value`);
+    for (const { below } of hosts.files)
+      for (const name of below) assert.ok(hosts.env.includes(name), `${cli}: ${name}`);
+    if (hosts.env_files.length > 0) assert.ok(hosts.env.length > 0, `${cli}: variables for files`);
     if (http?.base_variable) assert.ok(hosts.env.includes(http.base_variable), `${cli}: ${http.base_variable}`);
     const templates = [usage?.url, usage?.moment?.url, check?.url].filter(url => url !== undefined);
     for (const url of templates) {
@@ -105,6 +110,116 @@ test('each way to choose counts before the accounts of a place, is named where a
     }
     assert.equal(ownChoice(plan, ['list', '--json'], { PATH: '/bin', HOME: '/h' }), undefined, cli);
   }
+});
+
+/** Texts of a file of settings: one that names a host, and one that says other things. */
+function settingsWith(host: string, { key, pattern = '' }: Provider['hosts']['files'][number]): [string, string] {
+  if (key !== undefined) {
+    const document = key.split('.').reduceRight<unknown>((inner, each) => ({ [each]: inner }), host);
+    return [JSON.stringify(document), JSON.stringify({ other: host, env: { OTHER: host } })];
+  }
+  const texts = ['openai_base_url', 'model_provider', 'profile', 'url', 'registry', 'compliance_region'].map(
+    name => `# mine\nx = "y"\n  ${name} = ${host}\n[${name}]\n`,
+  );
+  const text = [...texts, `${host}\n`].find(each => new RegExp(pattern).exec(each)?.[1] === host)!;
+  return [
+    text,
+    pattern.startsWith('^\\s*') ? '\n' : `#${text.slice(text.indexOf(host) - 5)}\nother_url = "${host}"\n[table]\n`,
+  ];
+}
+
+/** Every file in which a tool reads a host, with a text that names one. */
+const FILES = tools.flatMap(([cli, provider]) => [
+  ...provider.hosts.files.map(file => ({
+    cli,
+    provider,
+    file: file.file,
+    below: file.below,
+    texts: (host: string) => settingsWith(host, file),
+  })),
+  ...provider.hosts.env_files.flatMap(file =>
+    provider.hosts.env.map(name => ({
+      cli,
+      provider,
+      file,
+      below: [name],
+      texts: (host: string): [string, string] => [
+        `X=1\nexport ${name}="${host}"\n`,
+        `#${name}=${host}\nOTHER=${host}\n`,
+      ],
+    })),
+  ),
+]);
+
+test('a host in a file of the user or of the project gets no credential, and the line names the file', t => {
+  assert.ok(FILES.length > 20);
+  for (const { cli, provider, file, below, texts } of FILES) {
+    if (file.startsWith('/')) continue;
+    const home = sandbox(t).home;
+    const env = { HOME: home };
+    const plan = known(cli, provider);
+    const project = path.join(home, 'x/repository');
+    const inner = path.join(project, 'a/b');
+    fs.mkdirSync(path.join(project, '.git'), { recursive: true });
+    fs.mkdirSync(inner, { recursive: true });
+    const isOfUser = /^[~{]/.test(file);
+    const real = isOfUser ? file.replace(/\{\w+:([^}]*)\}/, '$1').replace('~', home) : path.join(project, file);
+    const write = (text: string, at = real) => {
+      fs.mkdirSync(path.dirname(at), { recursive: true });
+      fs.writeFileSync(at, text);
+    };
+    const find = (more: Record<string, string> = {}, cwd = inner) =>
+      ownChoice(plan, ['list'], { ...env, ...more }, cwd);
+    const [other, unrelated] = texts(ELSEWHERE);
+    const where = `${cli} ${file} ${below}`;
+    assert.equal(find(), undefined, where);
+    write(unrelated);
+    assert.equal(find(), undefined, `${where}: ${unrelated}`);
+    write(texts(provider.hosts.names[0]!.replace('*', 'x'))[0]);
+    assert.equal(find(), undefined, `${where}: the usual host`);
+    write(other);
+    const own = find();
+    assert.deepEqual(own?.hosts, [real.replace(home, '~')], `${where}: ${other}`);
+    assert.deepEqual(own.fixed, { option: real.replace(home, '~'), why: 'other-host' });
+    const { runs, line } = ruleOn(own, { by: 'default' }, plan);
+    assert.equal(runs, 'original');
+    assert.ok(line.startsWith(`${cli}: ${real.replace(home, '~')} may lead to another host than `), line);
+    assert.throws(() => ruleOn(own, { by: 'environment', name: 'a' }, plan), { code: 'other-host', exit: 69 });
+    // a run around this one has chosen
+    assert.equal(find({ CULVERT_WRAP_ACTIVE: `${cli}=b` }), undefined, where);
+    for (const name of below) {
+      assert.equal(find({ [name]: provider.hosts.names[0]!.replace('*', 'x') }), undefined, `${where}: ${name}`);
+      // a named account takes it out of the environment, and the file counts again
+      assert.deepEqual(find({ [name]: ELSEWHERE })?.hosts, [name, real.replace(home, '~')], `${where}: ${name}`);
+      const bringing = known(cli, provider, { env: { [name]: 'file:/k#K' } });
+      assert.equal(ownChoice(bringing, [], env, inner), undefined, `${where}: ${name}`);
+    }
+    fs.rmSync(real);
+    if (isOfUser) continue;
+    // above the repository
+    write(other, path.join(home, 'x', file));
+    assert.equal(find(), undefined, where);
+    assert.equal(find({}, path.join(home, 'x'))?.hosts.length, 1, where);
+  }
+});
+
+test('a file of settings that cannot be read may name another host', t => {
+  const { home } = sandbox(t);
+  const find = (cli: string) => ownChoice(known(cli, providers[cli]!), [], { HOME: home }, home)?.hosts;
+  const write = (name: string, text: string) => {
+    fs.mkdirSync(path.dirname(path.join(home, name)), { recursive: true });
+    fs.writeFileSync(path.join(home, name), text);
+  };
+  write('.claude/settings.json', '// mine\n{ "env": { "A": "https://x//y" }, /* none */ "model": "x", }\n');
+  assert.equal(find('claude'), undefined);
+  write('.claude/settings.json', `{ "env": { "ANTHROPIC\\u005fBASE_URL": "${ELSEWHERE}" } }\n`);
+  assert.deepEqual(find('claude'), ['~/.claude/settings.json']);
+  write('.claude/settings.json', '{ "env": {\n');
+  assert.deepEqual(find('claude'), ['~/.claude/settings.json']);
+  write('.claude/settings.json', '');
+  assert.equal(find('claude'), undefined);
+  fs.mkdirSync(path.join(home, '.env'));
+  assert.deepEqual(find('sentry-cli'), ['~/.env']);
 });
 
 test('a variable that turns a kind of account off is no choice', () => {
@@ -187,7 +302,38 @@ test('settings of claude choose by their text, by a file, and by what cannot be 
   for (const name of ['usual.json', 'missing.json', '{"permissions":{}}'])
     assert.equal(chosenBy(name), undefined, name);
   for (const unread of ['odd.json', '/dev/null', '{"env":'])
-    assert.equal(chosenBy(unread)?.fixed?.why, 'other-host', unread);
+    assert.deepEqual(
+      chosenBy(unread),
+      { hosts: ['--settings'], accounts: ['--settings'], fixed: { option: '--settings', why: 'other-host' } },
+      unread,
+    );
+  assert.match(
+    ruleOn(chosenBy('odd.json')!, { by: 'default' }, plan).line,
+    /^claude: --settings may lead to another host than [\w.]+, so the command runs as it is, without an account$/,
+  );
+  // with comments, as editors write it
+  file('comments.json', '// mine\n{ "env": { "X": "https://x" /* none */ }, "model": "x", }');
+  assert.equal(chosenBy('comments.json'), undefined);
+  file('comments.json', `{ "env": { /* mine */ "ANTHROPIC_BASE_URL": "${ELSEWHERE}" } // here\n}`);
+  assert.deepEqual(chosenBy('comments.json')?.hosts, [host]);
+});
+
+test('a local model of codex gets no credential', () => {
+  const plan = known('codex', providers.codex!);
+  for (const args of [
+    ['--oss'],
+    ['exec', '--oss', 'say openai'],
+    ['--oss', 'openai'],
+    ['exec', '--oss', '--local-provider', 'ollama'],
+  ]) {
+    const own = ownChoice(plan, args, { HOME: '/h' });
+    assert.match(
+      ruleOn(own!, { by: 'default' }, plan).line,
+      /^codex: --oss may lead to another host than api\.openai\.com, so/,
+    );
+    assert.throws(() => ruleOn(own!, { by: 'environment', name: 'a' }, plan), { code: 'other-host' });
+  }
+  assert.equal(ownChoice(plan, ['exec', '--', '--oss'], { HOME: '/h' }), undefined);
 });
 
 test('each way to select a provider of codex counts, but for the one that is built in', () => {
@@ -325,6 +471,58 @@ test('an option that gives a credential is refused for a named account, in words
       ],
       cli,
     );
+  }
+});
+
+test('the shortcut of an only account leaves a command to the whole program where a file may name another host', async t => {
+  for (const [cli, file, text, cwd] of [
+    ['claude', '.claude/settings.json', `{"env":{"ANTHROPIC_BASE_URL":"${ELSEWHERE}"}}`, '.'],
+    ['claude', 'config dir/settings.json', `{"env":{"ANTHROPIC_BASE_URL":"${ELSEWHERE}"}}`, '.'],
+    ['claude', 'project/.claude/settings.local.json', `{"env":{"ANTHROPIC_BASE_URL":"${ELSEWHERE}"}}`, 'project/a/b'],
+    ['sentry-cli', '.sentryclirc', `[defaults]\nurl=${ELSEWHERE}\n`, '.'],
+    ['sentry-cli', 'project/.env', `SENTRY_URL=${ELSEWHERE}\n`, 'project/a'],
+    ['gemini', 'project/.gemini/.env', `GOOGLE_GEMINI_BASE_URL=${ELSEWHERE}\n`, 'project/a'],
+    ['firecrawl', '.config/firecrawl-cli/credentials.json', `{"apiUrl":"${ELSEWHERE}"}`, '.'],
+    ['codex', '.codex/config.toml', 'profile = "mine"\n', '.'],
+  ] as const) {
+    const box = sandbox(t);
+    const [variable = ''] = providers[cli]!.inject;
+    recorder(box, cli, [variable]);
+    box.accounts(cli, { a: 'key-a' }, variable);
+    fs.mkdirSync(path.join(box.home, 'project/.git'), { recursive: true });
+    fs.mkdirSync(path.join(box.home, 'project/a/b'), { recursive: true });
+    const isOfDirectory = file.startsWith('config dir');
+    const run = () =>
+      box.run(cli, ['items'], {
+        cwd: path.join(box.home, cwd),
+        ...(isOfDirectory && { env: { CLAUDE_CONFIG_DIR: path.join(box.home, 'config dir') } }),
+      });
+    if (!isOfDirectory) assert.equal((await run()).stdout, `items [${variable}=key-a]\n`, file);
+    assert.ok(isOfDirectory || fs.existsSync(path.join(box.state, `plans/${cli}.sh`)), cli);
+    if (!isOfDirectory) assert.equal((await run()).stdout, `items [${variable}=key-a]\n`, file);
+    const place = path.join(box.home, file);
+    fs.mkdirSync(path.dirname(place), { recursive: true });
+    fs.writeFileSync(place, text);
+    const { stdout, stderr } = await run();
+    assert.equal(stdout, `items [${variable}=]\n`, file);
+    assert.ok(stderr.startsWith(`culvert-wrap: ${cli}: ~/${file}`) && stderr.split('\n').length === 2, stderr);
+    assert.match(stderr, / may lead to another host than /);
+  }
+});
+
+test('a named account beats a directory or a profile of the user, which the tool is not given', async t => {
+  for (const [cli, provider] of tools) {
+    const [variable = ''] = provider.inject;
+    const names = provider.choice.env.filter(name => !provider.home.includes(name) && /^[A-Z_]+$/.test(name));
+    if (names.length === 0 || !/^\w+$/.test(variable)) continue;
+    const box = sandbox(t);
+    recorder(box, cli, [variable, ...names]);
+    box.accounts(cli, { a: 'key-a', b: 'key-b' }, variable);
+    const env = Object.fromEntries(names.map(name => [name, '/mine']));
+    const { stdout, stderr } = await box.run(provider.bin, ['items'], { env: { ...env, CULVERT_WRAP_ACCOUNT: 'b' } });
+    const rest = names.map(name => `[${name}=]`).join('');
+    assert.equal(stdout, `items [${variable}=key-b]${rest}\n`, cli);
+    assert.match(stderr, /^culvert-wrap: [\w-]+: [\w, ]+ is not used, because the account "b" is named\n$/, cli);
   }
 });
 
