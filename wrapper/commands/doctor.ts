@@ -174,8 +174,9 @@ function checkOwnChoices(context: Context): Finding[] {
       const own = ownChoice(known, [], context.env);
       if (!own) return [];
       const { runs, line } = ruleOn(own, { by: 'default' }, known);
-      const fix =
-        runs === 'original'
+      const fix = own.fixed
+        ? 'remove the address from that file where an account is meant'
+        : runs === 'original'
           ? 'unset it, name an account with CULVERT_WRAP_ACCOUNT, or see [tools] in culvert-wrap(1)'
           : 'unset it, or see [tools] in culvert-wrap(1)';
       return [{ level: 'warning', what: line, fix }];

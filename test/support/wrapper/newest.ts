@@ -60,10 +60,18 @@ function namesOf(provider: Provider): string[] {
   return [...new Set([...long.map(option => option.slice(2)), ...variables])];
 }
 
-/** The names that no file of a package has. */
-function missingIn(folder: string, names: readonly string[]): string[] {
+/** The folders of a package, and of those with the program itself for this machine, where it has such. */
+function foldersOf(name: string): string[] {
+  const modules = path.join(directory!, 'node_modules');
+  const folder = path.join(modules, name);
+  const { optionalDependencies = {} } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  return [folder, ...Object.keys(optionalDependencies).map(each => path.join(modules, each))].filter(existsSync);
+}
+
+/** The names that no file of these folders has. */
+function missingIn(folders: readonly string[], names: readonly string[]): string[] {
   const open = new Set(names);
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+  for (const entry of folders.flatMap(each => readdirSync(each, { recursive: true, withFileTypes: true }))) {
     if (open.size === 0) break;
     const file = path.join(entry.parentPath, entry.name);
     if (!entry.isFile() || statSync(file).size > READ_BYTES) continue;
@@ -84,9 +92,9 @@ async function checkTool(cli: string, provider: Provider, node: string): Promise
   if (!tested.includes(version)) say(cli, `${name} ${version} is newest, tested with ${tested.join(', ') || 'none'}`);
   const problem = await install(name, version);
   if (problem !== undefined) return say(cli, `not checked: ${problem}`);
-  const missing = missingIn(path.join(directory!, 'node_modules', name), namesOf(provider));
-  // a package that has not even the variable of the key only starts a program of another one
-  if (missing.length > 0 && !provider.inject.every(variable => missing.includes(variable)))
+  const missing = missingIn(foldersOf(name), namesOf(provider));
+  // what a tested version lacks is of an earlier one; a package that has not even the variable of the key only starts another one's program
+  if (!tested.includes(version) && missing.length > 0 && !provider.inject.every(variable => missing.includes(variable)))
     say(cli, `not found in its package: ${missing.join(', ')}`);
   const bin = path.join(directory!, 'node_modules/.bin');
   const results = await runProbes(provider, path.join(bin, provider.bin), `${node}:${bin}:/usr/bin:/bin`);

@@ -507,6 +507,10 @@ test('the shortcut of an only account leaves a command to the whole program wher
     assert.equal(stdout, `items [${variable}=]\n`, file);
     assert.ok(stderr.startsWith(`culvert-wrap: ${cli}: ~/${file}`) && stderr.split('\n').length === 2, stderr);
     assert.match(stderr, / may lead to another host than /);
+    if (cwd !== '.' || isOfDirectory) continue;
+    const { findings } = JSON.parse((await box.wrap(['doctor', '--json'], { cwd: box.home })).stdout);
+    const finding = findings.find(({ what }: { what: string }) => what.startsWith(`${cli}: ~/${file}`));
+    assert.match(finding?.fix, /^remove the address from that file/, file);
   }
 });
 
