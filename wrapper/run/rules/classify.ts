@@ -2,6 +2,7 @@
 import type { Rule } from '../../catalog/provider.ts';
 import type { NamedCooldown, Verdict } from '../../store/cooldown.ts';
 import { parseDuration } from '../../system/duration.ts';
+import { FOREIGN_NOTE, isForeignText } from './foreign.ts';
 import { firstToCome, type Moment, momentInText, readMoment } from './moments.ts';
 import { CAUSE_NOTES, causeOf } from './refusal-causes.ts';
 
@@ -46,6 +47,7 @@ export function classify(outcome: Outcome, rules: readonly Rule[], now = Date.no
     if (!match) continue;
     if (rule.class === 'usage' || rule.class === 'other')
       return { kind: 'final', class: rule.class, ...(rule.note && { note: rule.note }) };
+    if (isPageIn(rule, match, outcome)) return { kind: 'final', class: 'other', note: FOREIGN_NOTE };
     const cause = rule.class === 'auth' ? causeOf(...wordsOf(match, outcome.stdout)) : undefined;
     if (cause) return { kind: 'final', class: 'other', note: CAUSE_NOTES[cause] };
     const scope = rule.scope && { scope: rule.scope };
@@ -72,6 +74,13 @@ export function stripAnsi(text: string): string {
 /** The words of a failure that a rule has matched: those behind the match, and the document on stdout. */
 function wordsOf({ input = '', index = 0 }: Match, stdout: string): unknown[] {
   return [input.slice(index, index + AFTER), parseJson(stdout)];
+}
+
+/** Reports whether a page is behind the words that a rule has matched. What a tool prints besides may hold pages of the web. */
+function isPageIn({ json }: Rule, { input = '', index = 0 }: Match, { stdout }: Outcome): boolean {
+  return (
+    isForeignText(input.slice(index, index + AFTER)) || (json !== undefined && isForeignText(stdout.slice(0, 4_000)))
+  );
 }
 
 function matchRule(

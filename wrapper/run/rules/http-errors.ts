@@ -4,6 +4,7 @@ import type { HttpProvider } from '../../catalog/provider.ts';
 import type { Verdict } from '../../store/cooldown.ts';
 import { isRecord } from '../../system/shape.ts';
 import { at, cooldownOf, leftIn, parseJson } from './classify.ts';
+import { isForeign } from './foreign.ts';
 import { firstToCome, type Moment, momentInText, readMoment, waitUntil } from './moments.ts';
 import { CAUSE_NOTES, causeOf } from './refusal-causes.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
@@ -31,8 +32,6 @@ const WAITS = ['', 'error.', 'detail.', 'data.'].flatMap(place =>
 );
 /** Length of a body's start in which a sentence may name a time. */
 const SENTENCE = 4_000;
-/** Logins of a proxy or a page; no provider of the catalog asks for its key in one of these. */
-const OTHER_LOGIN = /\b(?:Basic|Digest|NTLM|Negotiate|Kerberos)\b/i;
 
 /**
  * The meaning of an error for the account, or `undefined` for none. `final` is for an error that another account must not be tried
@@ -94,26 +93,6 @@ function eventsIn(start: string): string[][] {
 
 function isComment(lines: readonly string[]): boolean {
   return lines.every(line => line === '' || line.startsWith(':') || /^(?:id|retry):/.test(line));
-}
-
-/** Reports whether a proxy, a login page or an inspection has answered in the provider's place. It says nothing about an account. */
-export function isForeign({ status, body, headers }: Seen, { key_scheme }: Pick<HttpProvider, 'key_scheme'>): boolean {
-  if (status === 407 || status === 511 || headers['proxy-authenticate'] !== undefined) return true;
-  const login = headers['www-authenticate'];
-  if (login !== undefined && OTHER_LOGIN.test(login) && !OTHER_LOGIN.test(key_scheme)) return true;
-  return (
-    /^(?:text\/html|application\/xhtml)/i.test(headers['content-type'] ?? '') ||
-    /^\s*<(?:!doctype|html)\b/i.test(body) ||
-    isOfCloudflare(body)
-  );
-}
-
-/**
- * Reports whether Cloudflare has answered in front of the provider, which is about the address that asks: with a line for programs, or
- * with a document (developers.cloudflare.com, "Cloudflare 1xxx errors").
- */
-function isOfCloudflare(body: string): boolean {
-  return /^error code: 1\d{3}\s*$/.test(body) || /"cloudflare_error":\s*true/.test(body);
 }
 
 /** A provider refuses a key with a document, or without a body; other words are those of a proxy or a filter in between. */

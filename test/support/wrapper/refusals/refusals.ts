@@ -62,6 +62,8 @@ const ALLOW_LIST =
   'Although you appear to have the correct authorization credentials, the `org` organization has an IP allow list enabled, and your IP address is not permitted to access this resource.';
 const SAML =
   'Resource protected by organization SAML enforcement. You must grant your OAuth token access to this organization.';
+const BLOCKED =
+  '<!DOCTYPE html><html><head><title>Internet Security by Zscaler</title></head><body>Access denied</body></html>';
 const NOT_ALLOWED = 'API Error: 403 {"error":{"type":"forbidden","message":"Request not allowed"}}';
 
 export const REFUSALS: readonly RefusalCase[] = [
@@ -670,6 +672,46 @@ export const REFUSALS: readonly RefusalCase[] = [
     stdout: JSON.stringify({ is_error: true, api_error_status: 403, result: NOT_ALLOWED }),
     means: 'other',
     words: /may not be supported/,
+  }),
+  // a page of what stands in between, in the words of a tool
+  ...(
+    [
+      ['codex', `ERROR: unexpected status 401 Unauthorized: ${BLOCKED}`],
+      ['sentry-cli', `sentry reported an error: ${BLOCKED} (http status: 401)`],
+      ['npm', `npm error code E401\nnpm error 401 Unauthorized - PUT https://registry.npmjs.org/x - ${BLOCKED}`],
+      ['npm', 'npm error code E401\nnpm error Unable to authenticate, need: Negotiate, NTLM'],
+      ['firecrawl', `Error: Unauthorized ${BLOCKED}`],
+    ] as const
+  ).map(([cli, stderr]) =>
+    command('a page in between', cli, stderr, { means: 'other', words: /a login page on the way/ }),
+  ),
+  ...[401, 429].map(status =>
+    command('a page in between', 'claude', '', {
+      stdout: JSON.stringify({ is_error: true, api_error_status: status, result: `API Error: ${status} ${BLOCKED}` }),
+      means: 'other',
+      words: /a login page on the way/,
+    }),
+  ),
+  ...[401, 429].map(status =>
+    command('a page in between', 'claude', '', {
+      stdout: `API Error: ${status} ${BLOCKED}`,
+      means: 'other',
+      words: /a login page on the way/,
+    }),
+  ),
+  command('a page in between', 'codex', '', {
+    stdout: JSON.stringify({
+      type: 'turn.failed',
+      error: { message: `unexpected status 401 Unauthorized: ${BLOCKED}` },
+    }),
+    means: 'other',
+    words: /a login page on the way/,
+  }),
+  // a page that a tool was asked for, and an address with such words
+  command('a page of the web', 'firecrawl', 'Error: https://squid.example/html - Insufficient credits', {
+    stdout: '<!doctype html><html>',
+    means: 'quota',
+    pause: H,
   }),
   // dead credentials
   command('a dead token of Cloudflare', 'wrangler', `${CLOUDFLARE_FAILED}  Invalid API Token [code: 1000]`, {
