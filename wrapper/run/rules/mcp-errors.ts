@@ -1,6 +1,7 @@
 // Says what an answer of an MCP server means for the account. Pure.
 import type { McpServer } from '../../catalog/provider.ts';
 import { at, cooldownOf, leftIn, type Verdict } from './classify.ts';
+import { isForeignText } from './foreign.ts';
 import { inBody } from './http-errors.ts';
 import { type Message, type Said, saidIn } from './mcp-messages.ts';
 import { firstToCome, readMoment } from './moments.ts';
@@ -33,10 +34,10 @@ export function verdictOf(
       for (const rule of ordered) {
         const match = matchOf(rule, words);
         if (!match) continue;
-        // the network or a right is missing, which says nothing about the account
-        return rule.class === 'auth' && causeOf(words.fields, words.text.slice(0, START))
-          ? undefined
-          : verdictBy(rule, match, words, now);
+        const start = words.text.slice(0, START);
+        // a page in between, the network or a missing right says nothing about the account
+        const isOther = isForeignText(start) || (rule.class === 'auth' && causeOf(words.fields, start) !== undefined);
+        return isOther ? undefined : verdictBy(rule, match, words, now);
       }
       return undefined;
     },

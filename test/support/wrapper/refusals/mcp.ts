@@ -54,6 +54,7 @@ const INVALID =
   'The Firecrawl API key is invalid or revoked.\nFix: Replace the key on the existing Firecrawl MCP server, then start a new session.';
 const recovery = (code: string, auth_mode: string) => ({ code, request_id: '0', auth_mode, message: 'x' });
 
+const PAGE = '<!DOCTYPE html><html><head><title>Web Page Blocked</title></head></html>';
 const DOCS = 'Documentation: https://docs.tavily.com/documentation/api-reference/endpoint/search';
 const PLAN = "This request exceeds your plan's set usage limit.";
 const BLOCKED = 'Your request has been blocked due to excessive requests. Please reduce rate of requests.';
@@ -130,6 +131,10 @@ export const MCP_REFUSALS: readonly RefusalCase[] = [
   row(TAVILY, 'tvly', inTavily('This request exceeds the pay-as-you-go limit. You can increase your limit.'), QUOTA),
   row(TAVILY, 'tvly', inTavily('x'), NONE),
   row(TAVILY, 'tvly', resultOf(`Tavily API error: Request failed with status code 429\n${DOCS}`), rate(M)),
+  row('a page in between', 'tvly', resultOf(`Tavily API error: Request failed with status code 429\n${PAGE}`), NONE),
+  row('a page in between', 'exa', resultOf(`web_search_exa error (401): ${PAGE}`), NONE),
+  row('a page in between', 'exa', resultOf(`web_search_exa error (429): ${PAGE}`), NONE),
+  row('a page in between', 'firecrawl', resultOf(failed('crawl', `Request failed with status code 402 ${PAGE}`)), NONE),
   row(`${TAVILY}: research`, 'tvly', { error: { code: -32603, message: `Usage limit exceeded. ${DOCS}` } }, rate(M)),
   row(`${TAVILY}: research`, 'tvly', { error: { code: -32603, message: `Invalid API key. ${DOCS}` } }, AUTH),
   row(`${TAVILY}: the newer form`, 'tvly', unflagged(PLAN), QUOTA),
