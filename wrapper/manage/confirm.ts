@@ -1,6 +1,7 @@
 // Asks the provider what a refusal means whose text says too little: the key, its quota, or something else.
 import type { Retry } from '../run/choose/failures.ts';
 import { parseJson, type Verdict } from '../run/rules/classify.ts';
+import { FOREIGN_NOTE, isForeign } from '../run/rules/foreign.ts';
 import { verdictOf } from '../run/rules/http-errors.ts';
 import type { Plan } from '../store/plan.ts';
 import { askEndpoint, readUsage } from './usage.ts';
@@ -20,6 +21,8 @@ export async function confirmRefusal(
   const answer = await askEndpoint(provider, env).catch(() => undefined);
   if (!answer) return unknown('the provider could not be asked what it means');
   const { status, body } = answer;
+  if (isForeign(answer, provider.http ?? { key_scheme: 'Bearer' }))
+    return { kind: 'final', class: 'other', note: FOREIGN_NOTE };
   if (status >= 200 && status < 300) {
     const figures = provider.usage && readUsage(parseJson(body), provider.usage, now);
     if (figures?.remaining === 0)

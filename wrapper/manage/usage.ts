@@ -156,10 +156,11 @@ export async function checkCredential(provider: Provider, env: NodeJS.ProcessEnv
     const url = expandVariables(check.url, env).replace(/(?<!:)\/{2,}/g, '/');
     const answer = await get(url, headersFor(provider, check, env), env);
     const { status } = answer;
+    const foreign = foreignAnswer(url, answer, provider);
+    if (foreign !== undefined) return { ok: false, problem: foreign, unusable: false };
     if (status >= 200 && status < 300) return { ok: true };
     const cause = otherCause(answer);
-    const isRefused = check.refused.includes(status) && !cause;
-    const unusable = isRefused && !isForeign(answer, provider.http ?? { key_scheme: 'Bearer' });
+    const unusable = check.refused.includes(status) && !cause;
     const said = `${new URL(url).host} answered with HTTP status ${status}${cause ?? ''}`;
     return { ok: false, problem: unusable ? `${said}: the credential is refused` : said, unusable };
   } catch (error) {
@@ -198,9 +199,16 @@ export async function askEndpoint(provider: Provider, env: NodeJS.ProcessEnv): P
   return place && (await get(expandVariables(place.url, env), headersFor(provider, place, env), env));
 }
 
-/** A 401 blames the credential, unless a proxy gave it, or the provider says something else in it. */
+/** Says that something in between has answered in place of the provider, whatever the status. */
+function foreignAnswer(url: string, answer: Answer, { http }: Pick<Provider, 'http'>): string | undefined {
+  if (!isForeign(answer, http ?? { key_scheme: 'Bearer' })) return undefined;
+  const way = `HTTP status ${answer.status}`;
+  return `a proxy, a filter or a login page has answered in place of ${new URL(url).host} (${way}); open a page in a browser to see what it wants`;
+}
+
+/** A 401 of the provider blames the credential, unless it says something else. */
 function isRefusal(answer: Answer, { http }: Pick<Provider, 'http'>): boolean {
-  if (answer.status !== 401 || isForeign(answer, http ?? { key_scheme: 'Bearer' }) || otherCause(answer)) return false;
+  if (answer.status !== 401 || otherCause(answer)) return false;
   const verdict = http && verdictOf(answer, http, true);
   return !http || (verdict?.kind === 'retry' && verdict.class === 'auth');
 }
@@ -219,6 +227,8 @@ async function getJson(
 ): Promise<unknown> {
   const answer = await get(url, headers, env);
   const { status, body } = answer;
+  const foreign = foreignAnswer(url, answer, provider);
+  if (foreign !== undefined) throw new Error(foreign);
   const said = `${new URL(url).host} answered with HTTP status ${status}`;
   if (isRefusal(answer, provider)) throw new Refused(`${said}: the credential is refused`);
   if (status !== 200) throw new Error(`${said}${otherCause(answer) ?? ''}`);

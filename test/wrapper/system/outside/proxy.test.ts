@@ -8,6 +8,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Provider } from '../../../../wrapper/catalog/provider.ts';
+import { confirmRefusal } from '../../../../wrapper/manage/confirm.ts';
 import { checkCredential, queryUsage } from '../../../../wrapper/manage/usage.ts';
 import { proxyFor } from '../../../../wrapper/system/outside/proxy.ts';
 import { temporary } from '../../../support/temporary.ts';
@@ -248,6 +249,35 @@ test('a refusal by the proxy does not blame the credential, and no text holds th
   }
   const plain = await ask('http://localhost:1/', { http_proxy: `http://us:wrong-canary@127.0.0.1:${port}` });
   assert.ok(plain && !plain.ok && /asks for another login/.test(plain.problem), JSON.stringify(plain));
+});
+
+test('a page or a named proxy in place of the provider neither blames the credential nor says that it works', async t => {
+  const page = '<!DOCTYPE html><html><head><title>Sign in to continue</title></head></html>';
+  const answers: [status: number, headers: Record<string, string>, body: string][] = [
+    [200, { 'content-type': 'text/html' }, page],
+    [200, {}, `\uFEFF<!-- portal -->${page}`],
+    [200, { server: 'Zscaler/6.2' }, '{"left":7}'],
+    [200, { 'content-type': 'application/captive+json' }, '{"captive":true}'],
+    [401, { 'content-type': 'text/html' }, page],
+    [401, { server: 'squid/6.1', 'x-squid-error': 'ERR_ACCESS_DENIED 0' }, '{}'],
+    [403, { 'x-netskope-activity': '1' }, '{"message":"blocked for your location"}'],
+    [511, {}, '{}'],
+  ];
+  for (const [status, headers, body] of answers) {
+    const server = http.createServer((_req, res) => void res.writeHead(status, headers).end(body));
+    const url = `http://localhost:${await listening(t, server, '127.0.0.1')}/`;
+    const verdict = await confirmRefusal(
+      { provider: provider(url) },
+      { kind: 'retry', class: 'auth', rest: { until: 'credential' }, text: 'x' },
+      { KEY: 'k1' },
+      0,
+    );
+    assert.ok(verdict.kind === 'final' && /login page on the way/.test(verdict.note ?? ''), JSON.stringify(verdict));
+    for (const asked of [await ask(url, {}), await checkCredential(provider(url), { KEY: 'k1' })]) {
+      assert.ok(asked && !asked.ok && !asked.unusable, `${status} ${JSON.stringify(headers)}`);
+      assert.match(asked.problem, /^a proxy, a filter or a login page has answered in place of localhost:\d+ \(/);
+    }
+  }
 });
 
 test('NO_PROXY and the names of the variables work as with curl', () => {
