@@ -40,7 +40,7 @@ for (const [cli, variable, words] of REFUSED)
     box.script(cli, `#!/bin/sh\necho "${words}" ${cli === 'gh' ? '>&2' : ''}\nexit 1\n`);
     box.accounts(cli, AB, variable);
     const { stderr } = await box.run(cli, ['-p', 'hi']);
-    assert.match(stderr, /account "a" was refused \(auth\); .*none is tried; `\w+ accounts use NAME`/);
+    assert.match(stderr, /account "a" was refused \(auth\); .*no other account is tried; `\w+ accounts use NAME`/);
   });
 
 /** Answer of the provider about the key, the accounts that run then, and what a person reads. */
