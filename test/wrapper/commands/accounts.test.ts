@@ -275,6 +275,8 @@ test('accounts are imported all or nothing, and no message repeats a key', async
     good.replace('env:B', 'canary-2'),
     good.replace('"canary-1"', '"canary\\n2"'),
     good.replace('canary-1" }', 'canary-3"'),
+    good.replace('"canary-1"', '"canary-4 of mine"'),
+    good.replace('"canary-1"', '"canary-5,canary-6", OTHER_KEY = "canary-7"'),
     good.replace('name = "b"', 'name = "a"'),
     good.replace('cli = "fake"\nname = "b"', 'cli = "nope"\nname = "b"'),
     good.replace('{ FAKE_KEY = "env:B" }', '{ OTHER = "env:B" }'),

@@ -304,6 +304,12 @@ const KEPT: {
     left: [/fake "b" is left out: it is a reference/],
   },
   {
+    name: 'TOML with keys as they stand in other files',
+    file: 'a.toml',
+    text: '[[accounts]]\ncli = "fake"\nname = "a"\nsecrets = { FAKE_KEY = "Bearer k1" }\n[[accounts]]\ncli = "fake"\nname = "b"\nsecrets = { FAKE_KEY = "k2," }\n',
+    keys: { a: 'k1', b: 'k2' },
+  },
+  {
     name: 'JSON',
     file: 'a.json',
     text: '{"accounts":[{"cli":"fake","name":"a","secrets":{"FAKE_KEY":"k1;k2"}}]}',

@@ -60,19 +60,29 @@ export function readImport(file: string, options: ImportOptions, catalog: Catalo
   }
   const parsed = ImportFile.safeParse(raw);
   if (!parsed.success) throw unreadable(file, explainIssues(parsed.error, text));
-  const accounts = parsed.data.accounts.flatMap(account => {
-    const variables = Object.entries(account.secrets);
-    const known = catalog.providers[account.cli];
-    const where = `${account.cli} "${account.name}"`;
-    const held = variables.map(([variable, value]) => [variable, keysHeld(value, variable, where, known)] as const);
-    if (held.some(([, keys]) => keys.length === 0)) return [];
-    // only a single variable can hold a list
-    const [[variable, keys = []] = ['']] = held;
-    if (held.length !== 1 || keys.length === 1) return [account];
-    return keys.map((key, index) => ({ ...account, name: nameOf(account.name, index), secrets: { [variable]: key } }));
-  });
+  const accounts = parsed.data.accounts.flatMap(account => fromTable(file, account, catalog));
   if (accounts.length === 0) throw unreadable(file, 'no account is left');
   return accounts;
+}
+
+/** The accounts of a table: several where its only variable holds a list, and none where it only stands for a key. */
+function fromTable(file: string, account: ImportedAccount, { providers }: Catalog): ImportedAccount[] {
+  const variables = Object.entries(account.secrets);
+  const known = providers[account.cli];
+  const where = `${account.cli} "${account.name}"`;
+  const parts = variables.flatMap(([variable, value]) => partsOf(value, variable, known));
+  // such a file is of accounts alone: what is wrong in it is no other text
+  const odd = parts.find(({ reference, oddity }) => reference === undefined && oddity !== undefined);
+  if (odd) throw unreadable(file, `${where}: ${odd.oddity}`);
+  const held = variables.map(([variable, value]) => [variable, keysHeld(value, variable, where, known)] as const);
+  if (held.some(([, keys]) => keys.length === 0)) return [];
+  const [[variable, keys = []] = ['']] = held;
+  if (held.length === 1 && keys.length > 1)
+    return keys.map((key, index) => ({ ...account, name: nameOf(account.name, index), secrets: { [variable]: key } }));
+  const list = held.find(([, each]) => each.length > 1)?.[0];
+  if (list !== undefined)
+    throw unreadable(file, `${where}: ${list} holds several keys, and the account has other variables`);
+  return [{ ...account, secrets: Object.fromEntries(held.map(([name, [key = '']]) => [name, key])) }];
 }
 
 /** Names in one line about what is left out. */
@@ -115,17 +125,30 @@ function accountOf(cli: string, name: string, secrets: Record<string, string>): 
   return { cli, name, enabled: true, env: {}, secrets };
 }
 
-/** The keys that a text holds, with a line about each part that is none or only stands for one. */
-function keysHeld(text: string, variable: string, where: string, provider: Provider | undefined): string[] {
+/** A part of a text: a key, or what only stands for one (`reference`) or is none (`oddity`), each with its reason. */
+interface Part {
+  key: string;
+  reference: string | undefined;
+  oddity: string | undefined;
+}
+
+function partsOf(text: string, variable: string, provider: Provider | undefined): Part[] {
   const prefix = provider?.http?.key_prefix ?? '';
   const keys = keysIn(text, variable, prefix).map(key => key.replace(/^(["'])(.+)\1$/, '$2'));
+  const parts = keys.map(key => ({ key, reference: referenceIn(key), oddity: oddityIn(key, variable) }));
   const isWord = (key: string) => !/\d/.test(key) && (prefix === '' || !key.startsWith(prefix));
-  const reasons = keys.map(key => referenceIn(key) ?? oddityIn(key, variable));
   // a line of a table: `production,fc-…`
-  if (keys.length > 1 && keys.some((key, index) => reasons[index] === undefined && isWord(key)))
-    reasons.fill('a word in it has no digit, as keys have; write the keys alone');
-  for (const why of new Set(reasons)) if (why !== undefined) say(`${where} is left out: ${why}`);
-  return keys.filter((_, index) => reasons[index] === undefined);
+  const isTable = keys.length > 1 && parts.some(({ key, ...why }) => !(why.reference ?? why.oddity) && isWord(key));
+  const word = 'a word in it has no digit, as keys have; write the keys alone';
+  return isTable ? parts.map(({ key }) => ({ key, reference: undefined, oddity: word })) : parts;
+}
+
+/** The keys that a text holds, with a line about each part that is none or only stands for one. */
+function keysHeld(text: string, variable: string, where: string, provider: Provider | undefined): string[] {
+  const parts = partsOf(text, variable, provider);
+  const reasons = new Set(parts.map(({ reference, oddity }) => reference ?? oddity));
+  for (const why of reasons) if (why !== undefined) say(`${where} is left out: ${why}`);
+  return parts.filter(({ reference, oddity }) => (reference ?? oddity) === undefined).map(({ key }) => key);
 }
 
 /** The text of a file with LF at line ends, and without the byte order mark of some editors. */
