@@ -77,7 +77,7 @@ export function referenceIn(text: string): string | undefined {
   return OF_ACCOUNT.test(value) ? 'it stands for an account that is there already' : undefined;
 }
 
-/** What keys of a file do not look like, with the reason. The first that matches counts. */
+/** Texts that keys of a file do not look like, with the reason. The first that matches counts. */
 const ODDITIES: [RegExp, string][] = [
   [SETTING, 'it is a setting, not a key; write it on a line of its own'],
   [/\s/, 'it has a blank in it, which no key has; write the key alone'],

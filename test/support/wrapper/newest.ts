@@ -93,7 +93,7 @@ async function checkTool(cli: string, provider: Provider, node: string): Promise
   const problem = await install(name, version);
   if (problem !== undefined) return say(cli, `not checked: ${problem}`);
   const missing = missingIn(foldersOf(name), namesOf(provider));
-  // what a tested version lacks is of an earlier one; a package that has not even the variable of the key only starts another one's program
+  // names that a tested version lacks are of an earlier one; a package that has not even the variable of the key only starts another one's program
   if (!tested.includes(version) && missing.length > 0 && !provider.inject.every(variable => missing.includes(variable)))
     say(cli, `not found in its package: ${missing.join(', ')}`);
   const bin = path.join(directory!, 'node_modules/.bin');

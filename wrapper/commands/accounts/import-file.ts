@@ -125,7 +125,7 @@ function accountOf(cli: string, name: string, secrets: Record<string, string>): 
   return { cli, name, enabled: true, env: {}, secrets };
 }
 
-/** A part of a text: a key, or what only stands for one (`reference`) or is none (`oddity`), each with its reason. */
+/** A part of a text: a key, or what only stands for one (`reference`) or looks like no key (`oddity`), each with its reason. */
 interface Part {
   key: string;
   reference: string | undefined;
@@ -143,7 +143,7 @@ function partsOf(text: string, variable: string, provider: Provider | undefined)
   return isTable ? parts.map(({ key }) => ({ key, reference: undefined, oddity: word })) : parts;
 }
 
-/** The keys that a text holds, with a line about each part that is none or only stands for one. */
+/** The keys that a text holds, with a line about each part that is no key or only stands for one. */
 function keysHeld(text: string, variable: string, where: string, provider: Provider | undefined): string[] {
   const parts = partsOf(text, variable, provider);
   const reasons = new Set(parts.map(({ reference, oddity }) => reference ?? oddity));

@@ -62,7 +62,7 @@ export function accountEnvironment(
       if (source.startsWith('env:')) delete env[source.slice(4)];
     }
   }
-  // what the user chose without an account would count next to one: a directory with a login, a profile
+  // a directory with a login, or a profile, would count next to the account
   for (const name of provider.choice.env) if (isChosen(name, provider, env)) delete env[name];
   // a credential goes to the hosts of its entry, or to the one that its account brings
   for (const name of provider.hosts.env) if (env[name] && isOtherHost(env[name], provider.hosts)) delete env[name];

@@ -53,7 +53,7 @@ export function ownChoice(
   const credentials = own_credential.filter(option =>
     valuesFor(option).some(value => !(isSwitch(option) && isOff(value))),
   );
-  // what can't be read may choose anything, and is named once
+  // settings that can't be read may choose anything, and are named once
   const nameFor = (option: string) =>
     option.includes('{') && valuesFor(option).includes(UNREADABLE) ? option.split(' ')[0]! : nameOf(option);
   const named = {

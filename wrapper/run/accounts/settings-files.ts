@@ -6,7 +6,7 @@ import { envLines } from '../../store/secrets.ts';
 import { expandHome, expandVariables, readText } from '../../system/files.ts';
 import { at, parseJson } from '../rules/classify.ts';
 
-/** What can't be read here may say anything, and has this value. */
+/** Value of a text that can't be read here, which may say anything. */
 export const UNREADABLE = '';
 
 /** The value at a path in JSON with or without comments, or in a file of it. @param pathOf makes the path of a file absolute */
@@ -29,7 +29,7 @@ function withoutComments(text: string): string {
   return plain.replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g, (_, kept = '') => kept);
 }
 
-/** Where the files of a CLI are looked for. */
+/** Place in which the files of a CLI are looked for, and how their hosts are judged. */
 interface Place {
   env: NodeJS.ProcessEnv;
   cwd: string;
@@ -88,7 +88,7 @@ function valuesIn(path: string, names: readonly string[]): string[] {
   return names.flatMap(name => lines.get(name) ?? []);
 }
 
-/** The text of a file, or `undefined` where there is none or it is empty. Reading a pipe would take its text from the CLI. */
+/** The text of a file, or `undefined` for a missing or empty one. Reading a pipe would take its text from the CLI. */
 function textOf(file: string): string | undefined {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (!stat) return undefined;

@@ -95,7 +95,7 @@ export const OTHER_REFUSALS: readonly RefusalCase[] = [
   row('a page that leads on', 429, '<meta http-equiv="refresh" content="0;url=http://x">', NONE),
   row('a page that is a script', 402, '<script>location="http://x/login"</script>', NONE, typed('text')),
   row('a page without a head', 429, '<center><h1>429 Too Many Requests</h1></center>', NONE),
-  // what a proxy only passes on is the provider's
+  // answers of the provider that a proxy only passes on
   row('behind Squid', 401, { error: 'invalid api key' }, AUTH, { via: '1.1 x (squid/5.7)', 'x-cache': 'MISS from x' }),
   row('behind Cloudflare', 401, { error: 'invalid api key' }, AUTH, { server: 'cloudflare', 'cf-ray': '0' }),
   row('a server of the provider', 429, { error: 'slow down' }, rate(M), { server: 'nginx' }),

@@ -225,7 +225,7 @@ const WORDS: [provider: string, said: unknown, meaning: Meaning][] = [
   ['Anthropic', { error: { message: 'This organization has been disabled.' } }, 'key'],
   ['Azure', 'This request is not authorized to perform this operation because of its network', 'address'],
   ['Azure', 'Public access is disabled. Please configure private endpoint.', 'address'],
-  ['a VPN filter', 'This service can not be used over Tor or anonymous proxies', 'address'],
+  ['a VPN filter', 'This service cannot be used over Tor or anonymous proxies', 'address'],
   ['a network', 'Requests from datacenter IPs are refused', 'address'],
   ['an address', 'This API key cannot be used from 203.0.113.5', 'address'],
   ['a place', 'Token not valid from this location', 'address'],
