@@ -2,7 +2,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Hosts } from '../../catalog/provider.ts';
-import { envLines } from '../../store/secrets.ts';
 import { expandHome, expandVariables, readText } from '../../system/files.ts';
 import { at, parseJson } from '../rules/classify.ts';
 
@@ -25,8 +24,12 @@ function valueAt(text: string, path: string): string[] {
 
 /** JSON without comments and without commas before a bracket, which some programs accept. */
 function withoutComments(text: string): string {
-  const plain = text.replace(/("(?:[^"\\]|\\.)*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (_, kept = ' ') => kept);
-  return plain.replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g, (_, kept = '') => kept);
+  // strings and comments that do not end reach to the end, so that the time is in proportion to the length
+  const plain = text.replace(
+    /("(?:[^"\\]|\\[\s\S])*(?:"|$))|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g,
+    (_, kept = ' ') => kept,
+  );
+  return plain.replace(/("(?:[^"\\]|\\[\s\S])*(?:"|$))|,(?=\s*[}\]])/g, (_, kept = '') => kept);
 }
 
 /** Place in which the files of a CLI are looked for, and how their hosts are judged. */
@@ -77,15 +80,20 @@ function hostsIn(path: string, { key, pattern }: Pick<Hosts['files'][number], 'k
   const text = textOf(path);
   if (text === undefined || text === UNREADABLE) return text === undefined ? [] : [text];
   if (key !== undefined) return valueAt(text, key);
-  const [, host] = new RegExp(pattern ?? '').exec(text) ?? [];
-  return host === undefined ? [] : [host];
+  // programs differ in which of several lines counts
+  return [...text.matchAll(new RegExp(pattern ?? '(?!)', 'g'))].flatMap(([, host]) => host ?? []);
 }
 
 function valuesIn(path: string, names: readonly string[]): string[] {
   const text = textOf(path);
   if (text === undefined || text === UNREADABLE) return text === undefined ? [] : [text];
-  const lines = envLines(text);
-  return names.flatMap(name => lines.get(name) ?? []);
+  return names.flatMap(name => {
+    const line = new RegExp(
+      `(?:^|\\n)[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*[=:][ \\t]*(?:(["'\`])(.*?)\\1|([^\\s#]*))`,
+      'g',
+    );
+    return [...text.matchAll(line)].map(([, , quoted, plain]) => quoted ?? plain ?? '').filter(value => value !== '');
+  });
 }
 
 /** The text of a file, or `undefined` for a missing or empty one. Reading a pipe would take its text from the CLI. */

@@ -216,8 +216,25 @@ test('a file of settings that cannot be read may name another host', t => {
   assert.deepEqual(find('claude'), ['~/.claude/settings.json']);
   write('.claude/settings.json', '{ "env": {\n');
   assert.deepEqual(find('claude'), ['~/.claude/settings.json']);
+  // in a time in proportion to the length, which a quadratic reader would turn into minutes
+  for (const part of ['\\"/*', '"a', ',  ']) {
+    write('.claude/settings.json', `{"a":"${part.repeat(200_000)}`);
+    assert.deepEqual(find('claude'), ['~/.claude/settings.json']);
+  }
   write('.claude/settings.json', '');
   assert.equal(find('claude'), undefined);
+  // an empty variable names none, and programs differ in which of several lines counts
+  write('.env', 'SENTRY_URL=\nSENTRY_URL = ""\n#SENTRY_URL=https://else.example\n');
+  assert.equal(find('sentry-cli'), undefined);
+  for (const line of [`SENTRY_URL=${ELSEWHERE} # mine`, `export SENTRY_URL: '${ELSEWHERE}'`])
+    for (const lines of [`${line}\nSENTRY_URL=https://sentry.io\n`, `SENTRY_URL=https://sentry.io\n${line}\n`]) {
+      write('.env', lines);
+      assert.deepEqual(find('sentry-cli'), ['~/.env'], lines);
+    }
+  fs.rmSync(path.join(home, '.env'));
+  write('.sentryclirc', `[a]\nurl=https://sentry.io\n[defaults]\nurl=${ELSEWHERE}\n`);
+  assert.deepEqual(find('sentry-cli'), ['~/.sentryclirc']);
+  fs.rmSync(path.join(home, '.sentryclirc'));
   fs.mkdirSync(path.join(home, '.env'));
   assert.deepEqual(find('sentry-cli'), ['~/.env']);
 });
