@@ -63,6 +63,11 @@ export function withKeyInBody(body: Buffer, { key_field: field }: HttpProvider, 
   return Buffer.concat([json.write(body), json.end()]);
 }
 
+/** Reports whether a header, a parameter or an option has a name that stands for a key, whatever the provider. */
+export function isKeyPlace(name: string): boolean {
+  return isKeyHeader(name.toLowerCase()) || KEY_PARAMETER.test(name);
+}
+
 /** Parameters in which a key is sent, whatever the provider. */
 const KEY_PARAMETER = /^(?:key|token)$|authorization$|(?:api|auth|access).?(?:key|token)$/i;
 

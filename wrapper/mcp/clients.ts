@@ -11,7 +11,8 @@ import { behind, type CommandLine, isOurs, keyVariableIn, serverIn, shown, witho
 import { type Entry, entryFor, entryNamedIn, packageAt } from './entry.ts';
 import { accountIn, isKey } from './key-references.ts';
 import { digestOf, type Original, type Originals } from './originals.ts';
-import { type AddressChange, type Door, putBehind, takeOut } from './remote.ts';
+import { type AddressChange, type Door, PLACEHOLDER, putBehind, takeOut } from './remote.ts';
+import { refusalOf, withoutKeys } from './shared-entry.ts';
 
 /** Files of clients, and where in them the servers are; `*` stands for each key. */
 const CLIENTS: readonly { client: string; file: string; places: readonly string[] }[] = [
@@ -37,17 +38,15 @@ interface CommandChange {
 /** A command line, and in the file of a project all that its entry says. */
 type Shown = CommandLine | Record<string, unknown>;
 
-const HIDDEN = '***';
-
-/** Variables by which the authors of a project could start a program of their own. npm reads its own in any case. */
-const CHOOSES_PROGRAM = /^(?:PATH$|NODE_OPTIONS$|NODE_PATH$|LD_|BUN_|PYTHON|npm_config_)/i;
-
 /** Why a key or a reference stays. */
 const SHARED = 'a project shares this file, so keys neither leave it nor get into it';
 const UNRECORDED = '`mcp install` did not put it there; write the key by hand if it is yours';
 
 /** A server whose command line or address changes. */
-type ServerChange = { server: string } & (CommandChange | AddressChange);
+type ServerChange = { server: string } & Change;
+type Change =
+  | CommandChange
+  | (Omit<AddressChange, 'before' | 'after'> & Record<'before' | 'after', AddressChange['before'] | Shown>);
 
 /** A key or a reference that stays in an entry, and why. */
 interface Left {
@@ -163,18 +162,41 @@ export function applyChange({ file, text }: FileChange): void {
 
 /** A gateway in a text that is only shown. */
 export function shownDoor(): Door {
-  return { url: 'http://127.0.0.1:PORT', placeholder: '' };
+  return { url: 'http://127.0.0.1:PORT', placeholder: PLACEHOLDER };
 }
 
 /** Changes the servers of one table, in place. */
 function change(entries: Record<string, unknown>, table: Table): ServerChange[] {
   return Object.entries(entries).flatMap(([server, entry]) => {
     if (!isRecord(entry) || (table.isShared && table.program !== undefined && !table.isAllowed(server))) return [];
-    const changed = isText(entry.command)
-      ? changeProgram(server, entry, entry.command, table)
-      : changeAddress(server, entry, table);
+    const changed = table.isShared ? changeShared(server, entry, table) : changeServer(server, entry, table);
     return changed ? [{ server, ...changed }] : [];
   });
+}
+
+function changeServer(server: string, entry: Record<string, unknown>, table: Table): Change | undefined {
+  return isText(entry.command)
+    ? changeProgram(server, entry, entry.command, table)
+    : changeAddress(server, entry, table);
+}
+
+/** Changes an entry that others wrote, if nothing in it chooses who gets the key, and shows it whole. */
+function changeShared(server: string, entry: Record<string, unknown>, table: Table): Change | undefined {
+  const refusal = table.program === undefined ? undefined : refusalOf(entry);
+  if (refusal !== undefined) {
+    let isKnown = false;
+    const leave = () => {
+      isKnown = true;
+    };
+    const trial = { ...table, doorOf: shownDoor, swapKey: () => undefined, leave };
+    if (changeServer(server, structuredClone(entry), trial) || isKnown) table.leave(server, refusal);
+    return undefined;
+  }
+  const original = structuredClone(entry);
+  const changed = changeServer(server, entry, table);
+  if (!changed) return undefined;
+  const provider = table.catalog.providers['cli' in changed ? changed.cli : changed.tool];
+  return provider && { ...changed, before: withoutKeys(original, provider), after: withoutKeys(entry, provider) };
 }
 
 function changeAddress(
@@ -201,7 +223,7 @@ function changeProgram(
   entry: Record<string, unknown>,
   command: string,
   table: Table,
-): CommandChange | AddressChange | undefined {
+): Change | undefined {
   const line = { command, args: Array.isArray(entry.args) ? entry.args.filter(isText) : [] };
   const variable = table.program === undefined ? undefined : keyVariableIn(line, table.catalog);
   if (variable === undefined) return changeCommand(server, entry, line, table) ?? changeArguments(server, entry, table);
@@ -214,13 +236,10 @@ function changeArguments(server: string, entry: Record<string, unknown>, table: 
   if (!Array.isArray(entry.args)) return undefined;
   // the placeholder is good for the gateway, so a project does not choose which program gets it
   const line = [String(entry.command), ...entry.args.filter(isText)];
-  if (table.isShared && table.program !== undefined && packageAt(line, 'mcp-remote') === undefined) return undefined;
+  const at = packageAt(line, 'mcp-remote');
+  const isChosen = at === undefined || line.slice(0, at + 1).some(word => isAbsolute(word));
+  if (table.isShared && table.program !== undefined && isChosen) return undefined;
   const args: Record<string, unknown> = { ...entry.args };
-  const chooser = table.isShared && table.program !== undefined ? programVariableIn(entry) : undefined;
-  if (chooser !== undefined) {
-    if (putBehind({ ...args }, table.catalog, shownDoor)) table.leave(server, choosesProgram(chooser));
-    return undefined;
-  }
   const changed = changeAddress(server, args, table);
   if (changed) entry.args = Object.values(args);
   return changed;
@@ -244,29 +263,13 @@ function changeCommand(
     table.leave(server, `its ${host}, so its key stays as well`);
     return undefined;
   }
-  const chooser = isShared && program !== undefined ? programVariableIn(entry) : undefined;
-  if (chooser !== undefined) {
-    table.leave(server, choosesProgram(chooser));
-    return undefined;
-  }
-  const original = isShared ? withoutKeys(entry, match) : undefined;
   const keys = moveKeys(server, isRecord(entry.env) ? entry.env : {}, match, table);
   const changed = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
   const after = changed ?? (keys.length > 0 ? before : undefined);
   if (!after) return undefined;
   Object.assign(entry, after);
   const name = match.server.package;
-  if (original) return { before: original, after: withoutKeys(entry, match), tool: match.cli, keys };
   return { before: shown(before, name), after: shown(after, name), tool: match.cli, keys };
-}
-
-/** A variable of an entry that decides which program its command line starts, or which code that program loads. */
-function programVariableIn({ env }: Record<string, unknown>): string | undefined {
-  return Object.keys(isRecord(env) ? env : {}).find(name => CHOOSES_PROGRAM.test(name));
-}
-
-function choosesProgram(variable: string): string {
-  return `its ${variable} may choose another program, which would get the key: remove it, then repeat this`;
 }
 
 /** A clause about another host that an entry names, which no account's key is for. */
@@ -281,27 +284,6 @@ function otherHostIn(
   const known = { cli, provider, accounts: [], prefer: 'accounts' as const };
   const [name] = ownChoice(known, started, Object.fromEntries(variables))?.hosts ?? [];
   return name && `${name} may lead to another host than ${provider.hosts.names[0]}`;
-}
-
-/**
- * An entry as it is, but for keys: the values of variables for a key, and what looks like one wherever it is. The entry's
- * authors choose its texts, so no more than that is hidden.
- */
-function withoutKeys(entry: Record<string, unknown>, { provider: { inject, http } }: Entry): Shown {
-  const prefix = http?.key_prefix;
-  const key = prefix ? new RegExp(`(?<![\\w-])${prefix.replace(/\W/g, '\\$&')}[\\w-]{12,}`, 'g') : undefined;
-  const hide = (value: unknown): unknown => {
-    if (isText(value)) return key ? value.replace(key, prefix + HIDDEN) : value;
-    if (Array.isArray(value)) return value.map(hide);
-    return isRecord(value) ? hideIn(value) : value;
-  };
-  const hideIn = (record: Record<string, unknown>) =>
-    Object.fromEntries(Object.entries(record).map(([name, value]) => [name, hide(value)]));
-  if (!isRecord(entry.env)) return hideIn(entry);
-  const { env } = entry;
-  const keys = inject.filter(name => isText(env[name]) && isKey(env[name]));
-  const shownEnv = { ...hideIn(env), ...Object.fromEntries(keys.map(name => [name, HIDDEN])) };
-  return { ...hideIn(entry), env: shownEnv };
 }
 
 /** Replaces keys in the variables of an entry. Only what was recorded for this very place is restored. */

@@ -8,12 +8,13 @@ import { accountIn, isKey } from './key-references.ts';
 import type { Original, Originals } from './originals.ts';
 
 /** Names that clients give to the address of a server; programs such as `mcp-remote` get it as an argument. */
-const FIELDS = ['url', 'serverUrl', 'httpUrl'];
+export const FIELDS = ['url', 'serverUrl', 'httpUrl'];
 const ARGUMENT = /^\d+$/;
-const HEADER = /^([^:]+):\s*(.*)$/;
+/** A header as an argument: its name and its value. */
+export const HEADER = /^([^:]+):\s*(.*)$/;
 /** Texts for a key and a placeholder in what is shown. */
 const KEY = '<key>';
-const PLACEHOLDER = '<placeholder>';
+export const PLACEHOLDER = '<placeholder>';
 
 /** A gateway, and the placeholder of one client. */
 export interface Door {
@@ -135,12 +136,12 @@ function find(entry: Record<string, unknown>, http: HttpProvider): Remote | unde
 }
 
 /** Scheme and host of an address. A variable of the client in it is no reason to refuse it. */
-function originOf(url: string): string {
+export function originOf(url: string): string {
   return /^https?:\/\/[^/?#]+/i.exec(url)?.[0] ?? '';
 }
 
 /** Path and query of an address. */
-function targetOf(url: string): string {
+export function targetOf(url: string): string {
   return url.slice(originOf(url).length);
 }
 

@@ -132,6 +132,7 @@ test('a server of a project gets accounts only if it is named, and what it start
   // a key that the authors chose so that it would hide something else
   const words = ['--require=./x.js', 'tvly-x', '--require=tvly-x'];
   const places = ['', '-k=', 'key=', '--header=Authorization: Bearer ', 'https://mcp.example/?tavilyApiKey='];
+  const hidden = (place: string) => (/Bearer|https/.test(place) ? '***' : 'tvly-***');
   const hiding = words.map(word => ({
     command: 'npx',
     args: ['tavily-mcp', `./${word}`, ...places.map(place => place + secret)],
@@ -157,7 +158,7 @@ test('a server of a project gets accounts only if it is named, and what it start
   for (const word of words) {
     const shown = {
       command: 'npx',
-      args: ['tavily-mcp', `./${word}`, ...places.map(place => `${place}tvly-***`)],
+      args: ['tavily-mcp', `./${word}`, ...places.map(place => place + hidden(place))],
       cwd: `./${word}`,
       env: { MORE_OPTIONS: word, MORE_PATH: word, TAVILY_API_KEY: '***', OTHER: 'Bearer tvly-***' },
     };
@@ -174,6 +175,11 @@ test('a server of a project gets accounts only if it is named, and what it start
   assert.deepEqual(project.servers(), before);
 });
 
+/** A reference of a client, which is no key. */
+const VARIABLE = '$' + '{KEY}';
+/** An address of Tavily as a project may have it, without a key. */
+const ADDRESS = 'https://mcp.tavily.com/mcp/?tavilyApiKey=$' + '{KEY}';
+
 test('a server of a project gets no accounts if a variable may choose its program', async t => {
   const { write, install } = clients(t);
   const names = [
@@ -186,16 +192,109 @@ test('a server of a project gets no accounts if a variable may choose its progra
     'BUN_X',
     'PYTHONPATH',
   ];
-  const gateway = ['mcp-remote', 'https://mcp.tavily.com/mcp/?tavilyApiKey=$' + '{KEY}'];
   const entries = names.flatMap(name => [
     [name, { command: 'npx', args: ['tavily-mcp'], env: { [name]: './evil' } }],
-    [`${name}-remote`, { command: 'npx', args: gateway, env: { [name]: './evil' } }],
+    [`${name}-remote`, { command: 'npx', args: ['mcp-remote', ADDRESS], env: { [name]: './evil' } }],
+    [`${name}-http`, { url: ADDRESS, env: { [name]: './evil' } }],
   ]);
   const project = write('repository/.mcp.json', Object.fromEntries(entries));
   const before = project.servers();
   const { stdout } = await install(project.cwd, ...Object.keys(before));
   assert.deepEqual(project.servers(), before);
-  for (const name of names) assert.equal(stdout.split(`its ${name} may choose another program`).length, 3, stdout);
+  for (const name of names) assert.equal(stdout.split(`its ${name} may choose another program`).length, 4, stdout);
+});
+
+test('a server of a project gets no accounts if a field may start a program, or a client may use another address', async t => {
+  const { write, install } = clients(t);
+  const evil = 'https://evil.example/mcp';
+  const npx = (...args: string[]) => ({ command: 'npx', args });
+  const refused: Record<string, [entry: object, reason: RegExp]> = {};
+  for (const field of ['headersHelper', 'envFile', 'dev', 'aFieldOfNextYear'])
+    for (const [kind, entry] of Object.entries({
+      http: { url: ADDRESS },
+      remote: npx('mcp-remote', ADDRESS),
+      package: npx('tavily-mcp'),
+    }))
+      refused[`${field}-${kind}`] = [
+        { ...entry, [field]: './evil.sh' },
+        new RegExp(`its "${field}" may start a program`),
+      ];
+  const fields = ['url', 'serverUrl', 'httpUrl'];
+  for (const field of fields)
+    for (const other of [...fields, 'name'].filter(name => name !== field))
+      refused[`${field}-${other}`] = [{ [other]: evil, [field]: ADDRESS }, /it has several addresses/];
+  Object.assign(refused, {
+    fieldAndArgument: [{ ...npx('mcp-remote', ADDRESS), url: evil }, /it has several addresses/],
+    second: [npx('mcp-remote', evil, '--header', 'A: b', ADDRESS), /it has several addresses/],
+    option: [npx('mcp-remote', ADDRESS, '--resource', evil), /it has several addresses/],
+    inOption: [npx('mcp-remote', ADDRESS, `--x=${evil}`), /it has several addresses/],
+    late: [npx('-y', 'mcp-remote@latest', 'evil.example', ADDRESS), /its address is not the first word/],
+  });
+  const allowed = { http: { type: 'http', url: ADDRESS }, remote: npx('-y', 'mcp-remote', ADDRESS, '--debug', '3334') };
+  const silent = { path: { command: '/x/mcp-remote', args: [ADDRESS] } };
+  const entries = Object.fromEntries(Object.entries(refused).map(([name, [entry]]) => [name, entry]));
+  const project = write('repository/.mcp.json', { ...entries, ...silent, ...allowed });
+  const before = project.servers();
+  const { stdout } = await install(project.cwd, ...Object.keys(before));
+  const { http, remote, ...left } = project.servers();
+  assert.deepEqual(left, { ...entries, ...silent });
+  assert.match(http.url, /^http:\/\/127\.0\.0\.1:\d+\/mcp\/\?tavilyApiKey=tvly-[-0-9a-f]{36}$/);
+  assert.match(remote.args[2], /^http:\/\/127\.0\.0\.1:/);
+  for (const [name, [, reason]] of Object.entries(refused))
+    assert.match(stdout, new RegExp(`^  ${name}\n  Not all is changed: ${reason.source}`, 'm'));
+});
+
+test('an address of a project is shown with all of its entry, and no place for a key shows its value', async t => {
+  const { write, install, uninstall } = clients(t);
+  const key = 'plain-canary';
+  const headers = { 'X-Own': 'own', authorization: VARIABLE, 'X-Api-Key': key };
+  const options = [
+    '--header',
+    `x-api-key:${key}`,
+    `--header=Authorization: Bearer ${key}`,
+    '--api-key',
+    key,
+    `--token=${key}`,
+  ];
+  const env = { ' tavily_API_key ': key, TAVILY_API_KEY: ` ${key} `, OTHER: 'other' };
+  const project = write('repository/.mcp.json', {
+    http: { type: 'http', url: `${ADDRESS}&access_token=${key}&x=1`, headers, timeout: 5 },
+    remote: { command: 'npx', args: ['mcp-remote', ADDRESS, ...options], env, cwd: './x' },
+    path: {
+      url: 'https://mcp.firecrawl.dev/$' + '{KEY}/v2/mcp',
+      headers,
+      args: [`https://mcp.firecrawl.dev/${key}/v2/mcp`],
+    },
+    package: {
+      command: 'npx',
+      args: ['exa-mcp-server', `https://mcp.exa.ai/mcp?exaApiKey=${key}`],
+      env: { exa_api_key: key },
+    },
+  });
+  const before = project.servers();
+  const { stdout, stderr } = await install(project.cwd);
+  assert.doesNotMatch(stdout + stderr, /canary/);
+  const shownHeaders = { 'X-Own': 'own', authorization: VARIABLE, 'X-Api-Key': '***' };
+  const shownOptions = [
+    '--header',
+    'x-api-key:***',
+    '--header=Authorization: Bearer ***',
+    '--api-key',
+    '***',
+    '--token=***',
+  ];
+  const shownEnv = { ' tavily_API_key ': '***', TAVILY_API_KEY: '***', OTHER: 'other' };
+  const all = [
+    { type: 'http', url: `${ADDRESS}&access_token=***&x=1`, headers: shownHeaders, timeout: 5 },
+    { command: 'npx', args: ['mcp-remote', ADDRESS, ...shownOptions], env: shownEnv, cwd: './x' },
+    { url: before.path.url, headers: shownHeaders, args: ['https://mcp.firecrawl.dev/***/v2/mcp'] },
+    { command: 'npx', args: ['exa-mcp-server', 'https://mcp.exa.ai/mcp?exaApiKey=***'], env: { exa_api_key: '***' } },
+  ];
+  for (const entry of all) assert.ok(stdout.includes(`- ${JSON.stringify(entry)}\n`), stdout);
+  await install(project.cwd, 'http', 'remote');
+  const undone = await uninstall(project.cwd);
+  assert.deepEqual(project.servers(), before);
+  assert.doesNotMatch(undone.stdout + undone.stderr, /canary|[0-9a-f]{8}-/);
 });
 
 test('at a terminal each server of a project is asked for', async t => {

@@ -1,0 +1,132 @@
+// Judges and shows an entry that the authors of a project wrote: they chose each of its texts.
+import type { Provider } from '../catalog/provider.ts';
+import { isKeyPlace, keyIn } from '../gateway/key-places.ts';
+import { isRecord, isText } from '../system/shape.ts';
+import { packageAt } from './entry.ts';
+import { accountIn } from './key-references.ts';
+import { FIELDS, HEADER, originOf, targetOf } from './remote.ts';
+
+const HIDDEN = '***';
+
+/** Variables by which the authors of a project could start a program of their own. npm reads its own in any case. */
+const CHOOSES_PROGRAM = /^(?:PATH$|NODE_OPTIONS$|NODE_PATH$|LD_|BUN_|PYTHON|npm_config_)/i;
+
+/**
+ * Fields of the clients that start nothing and read no file. Others do: the `headersHelper` of Claude Code is a command for a
+ * shell, the `envFile` of VS Code and Cursor sets variables, and a client may get more of them.
+ */
+const HARMLESS = new Set([
+  ...FIELDS,
+  'type',
+  'transport',
+  'transportType',
+  'command',
+  'args',
+  'env',
+  'cwd',
+  'headers',
+  'name',
+  'description',
+  'timeout',
+  'disabled',
+  'enabled',
+  'trust',
+  'includeTools',
+  'excludeTools',
+  'tools',
+  'autoApprove',
+  'alwaysAllow',
+]);
+
+/** The start of an address. `mcp-remote` connects to its first argument. */
+const ADDRESS = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
+
+/** Why an entry of a project gets no accounts; `undefined` if nothing in it can start another program or lead elsewhere. */
+export function refusalOf(entry: Record<string, unknown>): string | undefined {
+  const variable = Object.keys(isRecord(entry.env) ? entry.env : {}).find(name => CHOOSES_PROGRAM.test(name.trim()));
+  if (variable !== undefined)
+    return `its ${variable} may choose another program, which would get the key: remove it, then repeat this`;
+  const field = Object.keys(entry).find(name => !HARMLESS.has(name));
+  if (field !== undefined)
+    return `its "${field}" may start a program, which would get the key: remove it, then repeat this`;
+  const line = [entry.command, ...(Array.isArray(entry.args) ? entry.args : [])].map(String);
+  const at = packageAt(line, 'mcp-remote');
+  const behind = at === undefined ? [] : line.slice(at + 1);
+  const fields = Object.values(entry).filter(value => isText(value) && ADDRESS.test(value));
+  if (fields.length + behind.filter(word => word.includes('://')).length > 1)
+    return 'it has several addresses, of which the client may use another one: remove all but one, then repeat this';
+  if (at !== undefined && !ADDRESS.test(behind[0] ?? ''))
+    return 'its address is not the first word after the package: move it there, then repeat this';
+  return undefined;
+}
+
+/**
+ * An entry as it is, but for keys: the values of the places for a key, and what looks like one wherever it is. The entry's
+ * authors choose its texts, so no more than that is hidden.
+ */
+export function withoutKeys(entry: Record<string, unknown>, { inject, http }: Provider): Record<string, unknown> {
+  const variables = new Set(inject.map(folded));
+  const prefix = http?.key_prefix;
+  const key = prefix ? new RegExp(`(?<![\\w-])${prefix.replace(/\W/g, '\\$&')}[\\w-]{12,}`, 'g') : undefined;
+  const hideText = (text: string) => {
+    const shown = text.replace(/https?:\/\/[^\s"']+/gi, address => withoutKey(address, http));
+    return key ? shown.replace(key, prefix + HIDDEN) : shown;
+  };
+  const hide = (value: unknown): unknown => {
+    if (isText(value)) return hideText(value);
+    if (Array.isArray(value)) return hiddenOptions(value).map(hide);
+    return isRecord(value) ? hideIn(value, () => false) : value;
+  };
+  const hideIn = (record: Record<string, unknown>, isPlace: (name: string) => boolean): Record<string, unknown> =>
+    Object.fromEntries(
+      Object.entries(record).map(([name, value]) => [
+        name,
+        isText(value) && isPlace(name) ? hiddenValue(value) : hide(value),
+      ]),
+    );
+  const shown = hideIn(entry, () => false);
+  if (isRecord(entry.env)) shown.env = hideIn(entry.env, name => variables.has(folded(name)));
+  if (isRecord(entry.headers)) shown.headers = hideIn(entry.headers, isKeyPlace);
+  return shown;
+}
+
+const folded = (name: string) => name.trim().toLowerCase();
+
+/** The value of a place for a key. A reference is none, and is shown. */
+function hiddenValue(value: string): string {
+  const [, scheme, text] = /^(\s*(?:bearer|basic|token)\s+)?(.*)$/is.exec(value)!;
+  const isReference = text === '' || /^\$(?:\w+|\{[^{}]*\})$/.test(text!) || accountIn(text!) !== undefined;
+  return isReference ? value : `${scheme ?? ''}${HIDDEN}`;
+}
+
+/** Arguments without the keys of options such as `--header "Authorization: …"`, `--header=…` and `--api-key …`. */
+function hiddenOptions(words: readonly unknown[]): unknown[] {
+  const isForHeader = (option: unknown) => option === '--header';
+  const isForKey = (option: unknown) => isText(option) && /^--[\w-]+$/.test(option) && isKeyPlace(option.slice(2));
+  return words.map((word, index) => {
+    if (!isText(word)) return word;
+    const before = words[index - 1];
+    if (isForHeader(before)) return hiddenHeader(word);
+    if (isForKey(before) && !word.startsWith('-')) return hiddenValue(word);
+    const [, option = '', value = ''] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? [];
+    if (isForHeader(option)) return `${option}=${hiddenHeader(value)}`;
+    return isForKey(option) ? `${option}=${hiddenValue(value)}` : word;
+  });
+}
+
+function hiddenHeader(text: string): string {
+  const [, name, value] = HEADER.exec(text) ?? [];
+  if (name === undefined || value === undefined || !isKeyPlace(name.trim())) return text;
+  return `${text.slice(0, text.length - value.length)}${hiddenValue(value)}`;
+}
+
+/** An address without the values of parameters for a key, and without the key in a path of the provider's server or its gateway. */
+function withoutKey(address: string, http: Provider['http']): string {
+  const inQuery = address.replace(/(?<=[?&])([^=&#]+)=([^&#]+)/g, (all, name: string, value: string) =>
+    isKeyPlace(name) ? `${name}=${hiddenValue(value)}` : all,
+  );
+  const origin = originOf(inQuery);
+  const isOwn = origin.toLowerCase() === http?.mcp?.base || origin.startsWith('http://127.0.0.1:');
+  const key = http && isOwn ? keyIn(targetOf(inQuery), http) : '';
+  return key === '' ? inQuery : `${origin}${targetOf(inQuery).replaceAll(key, () => hiddenValue(key))}`;
+}
