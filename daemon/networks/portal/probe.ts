@@ -75,12 +75,34 @@ async function askPage(target: Target, limitMs: number, connect?: Connect): Prom
  */
 export async function leadsHere(url: string, looksUp: boolean): Promise<boolean> {
   if (!URL.canParse(url)) return true;
-  const host = new URL(url).hostname.replace(/^\[|\]$|\.$/g, '');
+  // resolvers ignore dots at the end, and without them a number may be an address: 127.1..
+  const name = new URL(url).hostname.replace(/\.+$/, '');
+  if (!URL.canParse(`http://${name}`)) return true;
+  const host = new URL(`http://${name}`).hostname.replace(/^\[|\]$/g, '');
   if (/^(.*\.)?localhost$/.test(host)) return true;
   const own = ownAddresses();
-  const isHere = (address: string) => own.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  const isHere = (address: string) =>
+    isIPv6(address)
+      ? own.check(address, 'ipv6') || ipv4In(address).some(inner => own.check(inner, 'ipv4'))
+      : own.check(address, 'ipv4');
   if (isIPv6(host) || /^[\d.]+$/.test(host)) return isHere(host);
   return looksUp && (await addressesOf(host)).addresses.some(isHere);
+}
+
+/**
+ * IPv4 addresses that an IPv6 address may stand for, wherever they are in it: compatible and mapped (RFC 4291, 2.5.5),
+ * translated (RFC 2765, 2.1), NAT64 (RFC 6052, RFC 8215) and 6to4 (RFC 3056).
+ */
+function ipv4In(address: string): string[] {
+  const [head = '', tail] = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1).split('::');
+  const [left, right] = [head, tail ?? ''].map(part => part.split(':').filter(Boolean)) as [string[], string[]];
+  const groups = [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right].map(text =>
+    Number.parseInt(text, 16),
+  );
+  const at = (index: number) => groups.slice(index, index + 2).flatMap(group => [group >> 8, group & 255]);
+  const start = groups.slice(0, 6).join(':');
+  const isLast = /^0:0:0:0:(?:0:0|0:65535|65535:0)$/.test(start) || (groups[0] === 0x64 && groups[1] === 0xff9b);
+  return [...(isLast ? [at(6)] : []), ...(groups[0] === 0x2002 ? [at(1)] : [])].map(bytes => bytes.join('.'));
 }
 
 /** Loopback, addresses that mean no other machine, and those of every link. IPv4 inside IPv6 is included. */

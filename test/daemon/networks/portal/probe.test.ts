@@ -51,6 +51,14 @@ test('a network that lets one page through is not taken for open, and an address
   });
 });
 
+/** An IPv4 address in each form that IPv6 has for one. */
+function inIPv6(address: string): string[] {
+  const [a, b, c, d] = address.split('.').map(Number) as [number, number, number, number];
+  const groups = `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+  const starts = ['::', '::ffff:', '::ffff:0:', '64:ff9b::', '64:ff9b:1::'];
+  return [...starts.flatMap(start => [`[${start}${address}]`, `[${start}${groups}]`]), `[2002:${groups}::1]`];
+}
+
 test('a network names no page of this machine, however it is written, and a page of the router', async t => {
   const own = Object.values(networkInterfaces()).flatMap(each => each ?? []);
   const here = [
@@ -71,15 +79,30 @@ test('a network names no page of this machine, however it is written, and a page
     'LOCALHOST.',
     'a.localhost',
     '%6cocalhost',
+    'localhost..',
+    'a.localhost...',
+    '127.0.0.1..',
+    '127.1...',
+    '0x7f.1..',
+    '0.1.2.3',
     'login.example@127.0.0.1',
     'login.example:80@[::1]',
+    ...['127.0.0.1', '0.0.0.0', ...own.filter(({ family }) => family === 'IPv4').map(({ address }) => address)].flatMap(
+      inIPv6,
+    ),
     ...own.map(({ address, family }) => (family === 'IPv6' ? `[${address.replace(/%.*/, '')}]` : address)),
   ];
   for (const host of here) {
     const page = redirect(`http://${host}:4173/api/trust?host=collect.example`);
     assert.deepEqual(await verdict(t, page, page, page), { network: 'login', loginPage: null }, host);
   }
-  for (const host of ['192.168.231.254', '10.231.254.1', '[fd00:231::254]'])
+  for (const host of [
+    '192.168.231.254',
+    '10.231.254.1',
+    '[fd00:231::254]',
+    '[64:ff9b::ae7:fe01]',
+    '[2001:db8::7f00:1]',
+  ])
     assert.equal((await verdict(t, redirect(`http://${host}/`), good, good)).loginPage, `http://${host}/`);
 });
 
