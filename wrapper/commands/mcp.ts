@@ -11,6 +11,7 @@ import { digestOf, forgetRestored, type Kept, keepOriginal, readOriginals } from
 import { type Door, withKeys } from '../mcp/remote.ts';
 import { findOnPath } from '../store/installs.ts';
 import { NAME } from '../store/paths.ts';
+import { quote } from '../store/source-stamps.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { takeLock } from '../system/files.ts';
 import { randomHex, sha256 } from '../system/hash.ts';
@@ -101,7 +102,9 @@ async function answerFor(possible: readonly FileChange[], put: boolean, options:
       const question = `Give "${name}" of ${file}, as the project starts it, the accounts of ${tool}? [y/N] `;
       if (canAsk && (await confirm(question))) servers.add(each.server);
       else if (!canAsk) {
-        say(`"${name}" of ${file} gets no accounts; --server ${name} gives it those of ${tool}`);
+        say(
+          `"${name}" of ${file} gets no accounts; --server ${/^[\w.]+$/.test(name) ? name : quote(name)} gives it those of ${tool}`,
+        );
         process.exitCode = EXIT.data;
       }
     }

@@ -145,7 +145,14 @@ test('a server of a project gets accounts only if it is named, and what it start
     module: { command: 'node', args: ['/x/node_modules/tavily-mcp/index.js'] },
     remote: { command: './evil', args: ['https://mcp.tavily.com/mcp/?tavilyApiKey=$' + '{KEY}'] },
   };
-  const project = write('repository/.mcp.json', { npx, set, ...hiding, 'odd\n\u001b[2J\u202e': npx, ...foreign });
+  const project = write('repository/.mcp.json', {
+    npx,
+    set,
+    "a;b'$(c)": npx,
+    ...hiding,
+    'odd\n\u001b[2J\u202e': npx,
+    ...foreign,
+  });
   const before = project.servers();
   const refused = await install(project.cwd);
   assert.equal(refused.exit, 65);
@@ -167,6 +174,7 @@ test('a server of a project gets accounts only if it is named, and what it start
   for (const name of Object.keys(foreign)) assert.doesNotMatch(refused.stdout, new RegExp(`^  ${name}$`, 'm'));
   assert.doesNotMatch(refused.stdout + refused.stderr, /canary|\u001b|\u202e/);
   assert.match(refused.stderr, /"set" of .*\.mcp\.json gets no accounts; --server set gives it those of tvly/);
+  assert.ok(refused.stderr.includes(`--server 'a;b'\\''$(c)' gives`), refused.stderr);
 
   await install(project.cwd, 'npx', 'shell', 'path', 'module', 'remote');
   assert.equal(project.servers().npx.args[0], 'mcp');
