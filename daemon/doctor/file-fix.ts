@@ -1,7 +1,7 @@
 // Describes a fix that replaces a file, with the difference that a person is shown.
 import type { Fix } from '../api/schema/doctor.ts';
 import type { Message } from '../api/schema/values.ts';
-import { differenceOf } from '../whole-file/patch.ts';
+import { differenceOf, withoutRemoved } from '../whole-file/patch.ts';
 import { labeled } from './labeled.ts';
 
 type FileFix = Extract<Fix, { kind: 'file' }>;
@@ -23,6 +23,6 @@ export function fileFix(
   privileged = true,
 ): FileFix | null {
   if (before?.includes('\ufffd')) return null;
-  const diff = differenceOf(path, before, content);
+  const diff = withoutRemoved(differenceOf(path, before, content));
   return { kind: 'file', ...labeled(label), path, diff, content, privileged };
 }

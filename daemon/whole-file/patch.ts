@@ -18,7 +18,7 @@ export function differenceOf(path: string, before: string | null, after: string)
 /** A difference without the text of the lines that go: in a file of the user, they may hold anything. */
 export function withoutRemoved(difference: string): string {
   const [head = '', ...hunks] = difference.split(/^(?=@@)/m);
-  return head + hunks.map(hunk => hunk.replace(/^-.*$/gm, '-…')).join('');
+  return head + hunks.map(hunk => hunk.replace(/(?<=^|\n)-[^\n]*/g, '-…')).join('');
 }
 
 /** The lines that a change added, of the exact patch that undoes it. */

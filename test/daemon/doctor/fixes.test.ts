@@ -73,7 +73,7 @@ test('a file is replaced with its mode, behind a link as well, and restored by u
   chmodSync(real, 0o640);
   symlinkSync(real, link);
   const fix = fileFix(message('Change'), link, { before: 'a\nb\n', content: 'a\nc\n' }, false)!;
-  assert.match(fix.kind === 'file' ? fix.diff : '', /\n-b\n\+c\n/);
+  assert.match(fix.kind === 'file' ? fix.diff : '', /\n-…\n\+c\n/);
   assert.deepEqual(await applyFix(result(fix), context), [`wrote ${link}`]);
   assert.deepEqual([readFileSync(real, 'utf8'), statSync(real).mode & 0o777], ['a\nc\n', 0o640]);
   assert.ok(lstatSync(link).isSymbolicLink());
@@ -313,4 +313,11 @@ test('the lines for an administrator do what the fix says, whatever the text con
   assert.equal(readFileSync(path, 'utf8'), 'old\n');
   const words: Fix = { kind: 'commands', label: '', commands: [['a', 'b c', "d'e", '']], undo: [], privileged: true };
   assert.deepEqual(adminLines(words), [`sudo a 'b c' 'd'\\''e' ''`]);
+});
+
+test('the difference of a fix shows no text that goes, whatever ends its lines', () => {
+  const before = 'token=canary-1\n# canary-2\u2028canary-3\r canary-4\nlast\n';
+  const fix = fileFix(message('Change'), '/etc/x', { before, content: 'new\nlast\n' })!;
+  assert.match(fix.diff, /^\+new$/m);
+  assert.doesNotMatch(fix.diff, /canary/);
 });

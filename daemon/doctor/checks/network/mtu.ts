@@ -59,11 +59,12 @@ async function dockerFix(world: World, mtu: number) {
   if (errors.length > 0) return null;
   const formattingOptions = { insertSpaces: true, tabSize: 2 };
   let after = before;
+  // first, so that no line of the file changes, which may hold a secret
   for (const [path, value] of [
     [['mtu'], mtu],
     [['default-network-opts', 'bridge', 'com.docker.network.driver.mtu'], String(mtu)],
   ] as const)
-    after = applyEdits(after, modify(after, [...path], value, { formattingOptions }));
+    after = applyEdits(after, modify(after, [...path], value, { formattingOptions, getInsertionIndex: () => 0 }));
   return fileFix(message('Set the packet size of Docker to %s', String(mtu)), DOCKER_CONFIG, {
     before: text,
     content: after,

@@ -176,7 +176,7 @@ export const DNS_CASES: Case[] = [
     title: 'a search domain with a character that the client refuses',
     verdict: 'problem',
     shows: /line 2: "bad!name\.example" has a character[\s\S]*line 3: "192\.168\.1" is not an IP address/,
-    fix: /-search good\.example bad!name\.example[\s\S]*\+search good\.example/,
+    fix: /-…[\s\S]*\+search good\.example/,
     world: t =>
       world(t, {
         root: tree(t, {
