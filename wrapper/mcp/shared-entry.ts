@@ -92,7 +92,7 @@ export function withoutKeys(entry: Record<string, unknown>, { inject, http }: Pr
 
 const folded = (name: string) => name.trim().toLowerCase();
 
-/** The value of a place for a key. A reference is none, and is shown. */
+/** The value of a place for a key. A reference is shown, because no key is in it. */
 function hiddenValue(value: string): string {
   const [, scheme, text] = /^(\s*(?:bearer|basic|token)\s+)?(.*)$/is.exec(value)!;
   const isReference = text === '' || /^\$(?:\w+|\{[^{}]*\})$/.test(text!) || accountIn(text!) !== undefined;
