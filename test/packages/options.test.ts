@@ -36,7 +36,7 @@ test('by default programs and services are where Debian has them', { skip }, t =
   has('/usr/share/polkit-1/actions/org.culvert.repair.policy');
   const exec = 'exec /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin';
   const program = read('../repair/culvert-repair');
-  assert.ok(program.endsWith(`${exec} /usr/bin/node /usr/lib/culvert-repair/main.cjs "$@"\n`), program);
+  assert.ok(program.endsWith(`${exec} /usr/bin/node -- /usr/lib/culvert-repair/main.cjs "$@"\n`), program);
   const path = '<annotate key="org.freedesktop.policykit.exec.path">/usr/lib/culvert-repair/culvert-repair</annotate>';
   assert.ok(read('../repair/configured.policy').includes(path));
   has('/usr/sbin/culvert-killswitch-remove');

@@ -48,7 +48,7 @@ export function packageAt(command: readonly string[], name: string): number | un
   const [program = '', ...args] = command;
   // a relative path is a file of the directory in which a client happens to be
   if (program.includes('/') && !isAbsolute(program)) return undefined;
-  // what is below /proc may lead to the directory in which a client happens to be
+  // a path below /proc may lead to the directory in which a client happens to be
   if ([program, args[0] ?? ''].some(word => /^\/+proc\//.test(isAbsolute(word) ? normalize(word) : '')))
     return undefined;
   const base = basename(program);
