@@ -65,4 +65,4 @@ mv "$directory/root" "$part"
 cp "$directory/packages" "$directory/files" "$directory/distribution" "$part"
 mv -T "$part" "$kept" 2>/dev/null || rm -rf "$part" # another build has kept the same
 ln -s "$kept/root" "$directory/root"
-find "${kept%/*}" -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + # those of older lists
+find "${kept%/*}" -mindepth 1 -maxdepth 1 ! -path "$kept" -mtime +7 -exec rm -rf {} + # those of older lists
