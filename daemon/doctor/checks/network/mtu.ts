@@ -1,5 +1,4 @@
 // Checks packet sizes: bridges that promise more than the tunnel takes, and paths that take less than it needs.
-import { applyEdits, modify, type ParseError, parse } from 'jsonc-parser';
 import type { Message } from '../../../api/schema/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, type Finding, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
@@ -10,6 +9,8 @@ import { quicProbe } from '../../world/quic.ts';
 import type { World } from '../../world/world.ts';
 
 const DOCKER_CONFIG = '/etc/docker/daemon.json';
+/** Bridges that Docker makes. */
+const DOCKER = /^(docker|br-)/;
 
 export const bridgeMtu: Check = {
   id: 'bridge-mtu',
@@ -26,14 +27,16 @@ export const bridgeMtu: Check = {
       message('%s: MTU %s; the tunnel has %s', ifname, String(mtu), String(tunnel.mtu)),
     );
     if (large.length === 0) return ok(...evidence);
-    const docker = large.some(({ ifname }) => /^(docker|br-)/.test(ifname));
+    const docker = large.some(({ ifname }) => DOCKER.test(ifname));
+    const fix = docker ? await dockerFix(world, tunnel.mtu) : null;
     return problem(
       evidence,
       [
         message('Large transfers from containers can hang, because their packets do not fit into the tunnel.'),
+        ...(docker && !fix ? [message('For Docker: %s.', `"mtu": ${tunnel.mtu} in ${DOCKER_CONFIG}`)] : []),
         ...adviceFor(large),
       ],
-      docker ? await dockerFix(world, tunnel.mtu) : null,
+      fix,
     );
   },
 };
@@ -51,24 +54,12 @@ function adviceFor(large: readonly Link[]): Message[] {
 
 /** Docker's configuration with the size for the default bridge and for networks that are made from now on. */
 async function dockerFix(world: World, mtu: number) {
-  const text = await world.files.readText(DOCKER_CONFIG).catch(() => undefined);
-  if (text === undefined) return null; // unreadable: what is in it must not be lost
-  const errors: ParseError[] = [];
-  const before = text ?? '{}\n';
-  parse(before, errors);
-  if (errors.length > 0) return null;
-  const formattingOptions = { insertSpaces: true, tabSize: 2 };
-  let after = before;
-  // first, so that no line of the file changes, which may hold a secret
-  for (const [path, value] of [
-    [['mtu'], mtu],
-    [['default-network-opts', 'bridge', 'com.docker.network.driver.mtu'], String(mtu)],
-  ] as const)
-    after = applyEdits(after, modify(after, [...path], value, { formattingOptions, getInsertionIndex: () => 0 }));
-  return fileFix(message('Set the packet size of Docker to %s', String(mtu)), DOCKER_CONFIG, {
-    before: text,
-    content: after,
-  });
+  const before = await world.files.readText(DOCKER_CONFIG).catch(() => undefined);
+  // other settings of the file may hold a secret, and a fix shows the whole text of the file that it writes
+  if (before === undefined || !/^\s*(?:\{\s*\})?\s*$/.test(before ?? '')) return null;
+  const networks = { bridge: { 'com.docker.network.driver.mtu': String(mtu) } };
+  const content = `${JSON.stringify({ mtu, 'default-network-opts': networks }, null, 2)}\n`;
+  return fileFix(message('Set the packet size of Docker to %s', String(mtu)), DOCKER_CONFIG, { before, content });
 }
 
 /** Smallest path for full function, IPv4 (documented: "MTU requirements"). */

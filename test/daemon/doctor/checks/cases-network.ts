@@ -179,9 +179,18 @@ const ROUTING: Case[] = [
     verdict: 'problem',
     shows: /docker0: MTU 1500; the tunnel has 1280/,
     fix: /"path":"\/etc\/docker\/daemon\.json"[\s\S]*\+ {2}\\"mtu\\": 1280/,
+    world: t => inside(t, `${TUNNEL} ${bridge('docker0', '172.17.0.1/16')}`),
+  },
+  {
+    check: bridgeMtu,
+    how: 'namespace',
+    title: 'docker0 with 1500 bytes, where the configuration of Docker may hold a secret',
+    verdict: 'problem',
+    shows: /"mtu": 1280 in \/etc\/docker\/daemon\.json/,
+    fix: null,
     world: t =>
       inside(t, `${TUNNEL} ${bridge('docker0', '172.17.0.1/16')}`, {
-        root: tree(t, { '/etc/docker/daemon.json': '{\n  "log-driver": "journald"\n}\n' }),
+        root: tree(t, { '/etc/docker/daemon.json': '{ "log-driver": "splunk", "log-opts": { "splunk-token": "x" } }' }),
       }),
   },
   {
