@@ -2,6 +2,12 @@
 const BLANK = '[redacted]';
 const AFTER = `$1${BLANK}`;
 
+/** Ends of names that stand for a secret. */
+const NAME =
+  '(?:token|secret|password|passwd|passphrase|(?<![a-z])(?:pass|pwd|psk)|(?:api|access|secret|private|preshared)[_-]?key)';
+/** A word, or text in quotes. */
+const VALUE = `(?:"(?:[^"\\\\\\n]|\\\\.)*"|'[^'\\n]*'|[^\\s&"'<>]*[^\\s&"'<>,;])`;
+
 /** Forms of secrets: an example, its pattern, and the replacement. Later ones see what earlier ones have left. */
 export const SECRETS: readonly [example: string, pattern: RegExp, shown: string | typeof maskAfter][] = [
   [
@@ -9,22 +15,41 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
     /(?<![\w-])[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}(?![\w-])/g,
     license => maskLicense(license),
   ],
+  [
+    '-----BEGIN PRIVATE KEY-----\nCaNaRy77\n-----END PRIVATE KEY-----',
+    /(-----BEGIN [A-Z\d ]{0,30}PRIVATE KEY-----)[\s\S]*?(-----END|$(?![\s\S]))/g,
+    `$1${BLANK}$2`,
+  ],
   ['License key: CaNaRy77', /(\blicen[sc]e(?: key)?"?\s*[:=]\s*"?)([^\s",}]+)/gi, maskAfter],
   ['eyJhbGciOiJI.CaNaRy77.CaNaRy77', /(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*)+/g, BLANK],
-  ['https://example.org/?code=CaNaRy77&x=1', /([?&](?:token|code|access_token|secret|key)=)[^\s&"'<>]+/gi, AFTER],
   [
-    'password=CaNaRy77',
-    /((?:token|secret|password|passwd|api[_-]?key|(?<![a-z])(?:pass|pwd|psk))=)[^\s&"'<>]+/gi,
+    'https://example.org/?sig=CaNaRy77&x=1',
+    /([?&](?:code|(?:[\w-]{0,40}[_-])?(?:token|secret|key|sig(?:nature)?))=)[^\s&"'<>]+/gi,
+    AFTER,
+  ],
+  ['password=CaNaRy77', new RegExp(`(${NAME}=)${VALUE}`, 'gi'), AFTER],
+  // a line of a settings file
+  [
+    'aws_secret_access_key = CaNaRy77',
+    new RegExp(`^([ \\t]*[\\w.-]*${NAME}[ \\t]*[=:][ \\t]*)${VALUE}(?=[ \\t]*[,;]?$)`, 'gim'),
     AFTER,
   ],
   // anchored by what is rare, so that the time grows with the length alone
-  ['http://ann:CaNaRy77@proxy.example:3128', /(:\/\/(?!git@))[^\s/"'<>]+(?=@)/g, AFTER],
-  ['--token CaNaRy77', /(--(?:token|license|secret|password|api-key)[ =])[^\s"'<>]+/gi, AFTER],
+  ['http://ann:a"CaNaRy77@proxy.example:3128', /(:\\?\/\\?\/[^\s/"'<>:@]+:)[^\s/@<>,{}]+(?=@)/g, AFTER],
+  ['http://ann:CaNaRy77@proxy.example:3128', /(:\\?\/\\?\/(?!git@))[^\s/"'<>]+(?=@)/g, AFTER],
+  ['http%3A%2F%2Fann%3ACaNaRy77%40proxy.example', /(%3a%2f%2f)(?:(?!%2f)[^\s/"'<>]){1,300}?(?=@|%40)/gi, AFTER],
+  [
+    '--token CaNaRy77',
+    /((?<![\w-])--[\w-]{0,40}?(?:token|license|secret|password|passphrase|api-key)[ =])[^\s"'<>]+/gi,
+    AFTER,
+  ],
+  ['--proxy-user ann:CaNaRy77', /(--(?:proxy-)?user[ =]["']?[^\s:"']{1,100}:)[^\s"'<>]+/gi, AFTER],
   ['PrivateKey = CaNaRy77', /(\b(?:private|preshared)key\s*=\s*)[^\s"'<>]+/gi, AFTER],
-  ['Authorization: Bearer CaNaRy77', /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${BLANK}`],
+  ['Authorization: token CaNaRy77', /(\bauthorization:[ \t]*)(?!\[redacted\])[^\s"']+(?:[ \t]+[^\s"']+)?/gi, AFTER],
+  ['Bearer CaNaRy77', /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${BLANK}`],
   [
     '{"auth_token": "CaNaRy77"}',
-    /("(?:\w*_)?(?:token|secret|password|pass|pwd|psk|auth|api_?key|private_key|(?:set-)?cookie)"\s*:\s*")(?:[^"\\]|\\.)*/gi,
+    /("(?:[\w-]*(?:token|secret|password|authorization|(?:api|access|private)_?key)|(?:\w*_)?(?:pass|pwd|psk|auth|(?:set-)?cookie))"\s*:\s*")(?:[^"\\]|\\.)*/gi,
     AFTER,
   ],
   ['Registration token CaNaRy77', /(\bregistration token\s+)(?=[^\s"'<>]*\d)[^\s"'<>]{8,}/gi, AFTER],

@@ -18,6 +18,24 @@ test('secrets are blanked out of text in every form they are known in', () => {
     `{"auth_token": "${CANARY}", "private_key":"${CANARY}"}`,
     `Private key: ${CANARY}`,
     `API token: ${CANARY}`,
+    `Authorization: ${CANARY}`,
+    `curl -H "Proxy-Authorization: Negotiate ${CANARY}" https://example.org`,
+    `--proxy-user ann:${CANARY}`,
+    `--user='ann:${CANARY}'`,
+    `--client-secret ${CANARY}`,
+    `password = ${CANARY}`,
+    `client_secret: ${CANARY}`,
+    `  client.secret_key: '${CANARY}',`,
+    `pass: ${CANARY}`,
+    `export GH_TOKEN="${CANARY} x"`,
+    `{"clientSecret":"${CANARY}"}`,
+    `private_key=${CANARY}`,
+    `https://example.org/?a=1&X-Amz-Signature=${CANARY}`,
+    `key: "-----BEGIN EC PRIVATE KEY-----\\n${CANARY}\\n-----END EC PRIVATE KEY-----\\n"`,
+    `-----BEGIN OPENSSH PRIVATE KEY-----\n${CANARY}`,
+    `http:\\/\\/ann:${CANARY}@proxy.example`,
+    `http://ann:${CANARY}'b@proxy.example`,
+    `http%3A%2F%2Fann:${CANARY}@proxy.example`,
   ]) {
     const once = redact(text);
     assert.doesNotMatch(once, new RegExp(CANARY), text);
@@ -44,6 +62,13 @@ test('text without a secret stays as it is', () => {
     'Public key: 3059301306',
     '{"status":"Unable","reason":{"RegistrationMissing":"DaemonStartup"}}',
     'Error: Invalid JWT provided.',
+    'The password = is wrong',
+    'pass: 3 of 5 checks',
+    'sudo -u ann:staff x --user ann',
+    'Authorization failed: https://example.org/@user, https://example.org and ann@example.org',
+    '{"url":"http://example.org:80","mail":"ann@example.org","bypass":"on"}',
+    'https%3A%2F%2Fexample.org%2F%3Fmail%3Dann%40example.org',
+    '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----',
   ]) {
     assert.equal(redact(text), text);
   }
