@@ -8,6 +8,7 @@ import { places as usual } from '../../killswitch/client/published-state.ts';
 import * as tunnelOnly from '../../killswitch/client/tunnel-only.ts';
 import { Problem } from '../../problem.ts';
 import { makeDirectory } from '../../system/files.ts';
+import { quote } from '../../view/fix.ts';
 import { message } from '../../view/message.ts';
 import { N_ } from '../../view/translator.ts';
 import type { Launchable } from '../app-list.ts';
@@ -83,7 +84,7 @@ export async function placeApp(
     if (why !== null) throw new Error(why);
     return { pid: launched.pid, limits: refusal.limits() };
   } catch (cause) {
-    const hint = `See why in a terminal: culvert run --${way} -- ${program}`;
+    const hint = `See why in a terminal: culvert run --${way} -- ${quote([program])}`;
     const failed = message('%s did not start. %s', app.name, (cause as Error).message);
     throw refusal.read(app.name) ?? new Problem('app-launch-failed', failed, { hint }, cause);
   } finally {

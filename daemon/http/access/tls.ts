@@ -7,6 +7,7 @@ import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
 import type { Message } from '../../api/schema/values.ts';
 import { errno, reason } from '../../system/errno.ts';
 import { versionAt } from '../../system/files.ts';
+import { quote } from '../../view/fix.ts';
 import { message, quoted, wordMessages } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 
@@ -88,7 +89,11 @@ function read(files: TlsFiles): { context: SecureContext; expiresAt: string } {
   const [cert, pem] = [readPem(files.certificate, 'webui.tlsCertificate'), readPem(files.key, 'webui.tlsKey')];
   if ((statSync(files.key).mode & 0o007) !== 0)
     throw new TlsError([
-      message('%s can be read by everyone, so its key is not safe. Run: %s', files.key, `chmod o= ${files.key}`),
+      message(
+        '%s can be read by everyone, so its key is not safe. Run: %s',
+        files.key,
+        `chmod o= ${quote([files.key])}`,
+      ),
     ]);
   const certificate = parsed(
     () => new X509Certificate(cert),

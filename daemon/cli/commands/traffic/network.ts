@@ -11,6 +11,7 @@ import type {
 } from '../../../api/schema/traffic/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
+import { quote } from '../../../view/fix.ts';
 import { effectText, matchText, networkTitle, ruleEffects, ruleStrength } from '../../../view/states/networks.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show, showDocument } from '../../context.ts';
@@ -60,7 +61,7 @@ function holdLines({ style }: Context, { decision, reverted, problem }: Networks
 
 function decisionLines({ effects }: NetworkDecision): string[] {
   return effects.map(effect => {
-    const ask = effect.state === 'asks' ? ` Allow it: culvert network allow ${JSON.stringify(effect.rule)}` : '';
+    const ask = effect.state === 'asks' ? ` Allow it: culvert network allow ${quote([effect.rule])}` : '';
     return effectText(effect, english) + ask;
   });
 }

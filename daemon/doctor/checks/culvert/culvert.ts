@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import * as z from 'zod/mini';
 import type { KillSwitch, RemoteAccess } from '../../../api/schema.ts';
 import { reason } from '../../../system/errno.ts';
+import { quote } from '../../../view/fix.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 
@@ -102,7 +103,7 @@ export const configuration: Check = {
     if (info && info.kind !== 'link' && ((info.mode & 0o002) !== 0 || ![0, process.getuid?.()].includes(info.uid)))
       return problem(
         [message('%s can be changed by others (owner %s, mode %s)', userConfig, String(info.uid), modeOf(info.mode))],
-        message('Check what it says, and take the right from them: %s', `chmod go-w ${userConfig}`),
+        message('Check what it says, and take the right from them: %s', `chmod go-w ${quote([userConfig])}`),
       );
     if (read === null) return notApplicable(message('It was not read.'));
     if ('error' in read)

@@ -69,7 +69,7 @@ test('sets rules from a file, shows what they do here and elsewhere, and takes t
     'Not yet: WARP is paused, by the rule “home”. It waits for your permission: anyone can copy what identifies this network.';
   assert.equal(
     (await said([]))[1],
-    `wlan0: Wi-Fi “Home”\nsecurity  psk\n${waiting} Allow it: culvert network allow "home"\n`,
+    `wlan0: Wi-Fi “Home”\nsecurity  psk\n${waiting} Allow it: culvert network allow home\n`,
   );
   assert.equal((await said(['export']))[1], RULES);
   assert.equal(
