@@ -1,6 +1,5 @@
 // Manages the runtime directory of the one daemon per user session, and the record by which others find that daemon.
 import { lstatSync } from 'node:fs';
-import { quote } from '../view/fix.ts';
 import { makeDirectory, readText } from './files.ts';
 import type { Paths } from './paths.ts';
 import { isRunning } from './process.ts';
@@ -37,7 +36,7 @@ export function prepareRuntime({ runtime: directory, socket }: Pick<Paths, 'runt
   if (uid !== process.getuid!() || (mode & 0o077) !== 0)
     throw new Error(
       `${directory} is open to other users (owner ${uid}, mode ${(mode & 0o777).toString(8)}). ` +
-        `Remove it, or make it yours: chown $USER ${quote([directory])} && chmod 700 ${quote([directory])}`,
+        `Remove it, or make it yours: chown $USER ${directory} && chmod 700 ${directory}`,
     );
 }
 

@@ -2,9 +2,9 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { HttpProvider } from '../catalog/provider.ts';
 import { isForMcp, keyIn } from '../gateway/key-places.ts';
+import { accountIn, isKey } from '../store/key-texts.ts';
 import { sha256 } from '../system/hash.ts';
 import { isRecord, isText } from '../system/shape.ts';
-import { accountIn, isKey } from './key-references.ts';
 import type { Original, Originals } from './originals.ts';
 
 /** Names that clients give to the address of a server; programs such as `mcp-remote` get it as an argument. */

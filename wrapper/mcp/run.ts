@@ -9,12 +9,12 @@ import { loadPlan } from '../run/load-plan.ts';
 import { passThrough } from '../run/pass-through.ts';
 import { Turn } from '../run/turn.ts';
 import { type Why, writeAudit } from '../store/audit.ts';
+import { withoutReferences } from '../store/key-texts.ts';
 import type { Plan } from '../store/plan.ts';
 import { readState } from '../store/state.ts';
 import { preventCoreDumps } from '../system/core-dumps.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { type Entry, entryFor } from './entry.ts';
-import { withoutReferences } from './key-references.ts';
 import { Lines } from './lines.ts';
 import { McpProxy } from './proxy.ts';
 

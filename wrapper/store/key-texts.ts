@@ -15,7 +15,7 @@ const STORE_SCHEME =
 /** `$NAME`, `${NAME}`, `${input:NAME}`, `${{ secrets.NAME }}`, `$(command)`, a command in backticks, `{{NAME}}`, `%NAME%`. */
 const UNFILLED = /^\$[A-Za-z_]\w*$|\$\{.*\}|^\$\(.*\)$|^`.*`$|^\{\{.*\}\}$|^%[A-Za-z_]\w*%$/s;
 /** An account of this program: its MCP servers find such a text in place of a key. */
-const OF_ACCOUNT = /^culvert-wrap:[^:]+:[^:]+$/;
+const OF_ACCOUNT = /^culvert-wrap:([^:]+):([^:]+)$/;
 
 /** Sources of an account as the configuration of this program has them: each names a key that is elsewhere. */
 const SOURCE = /^(env|file|keyring|pass|command):(?!\/\/)\S/;
@@ -124,4 +124,29 @@ export function keysIn(text: string, variable: string, prefix = ''): string[] {
 /** The name of the account for each key of a list: `main`, `main-2`, `main-3`. */
 export function nameOf(base: string, index: number): string {
   return index === 0 ? base : `${base}-${index + 1}`;
+}
+
+interface Reference {
+  cli: string;
+  name: string;
+}
+
+export function referenceTo({ cli, name }: Reference): string {
+  return `culvert-wrap:${cli}:${name}`;
+}
+
+/** The account that a text refers to. */
+export function accountIn(text: string): Reference | undefined {
+  const [, cli, name] = OF_ACCOUNT.exec(text) ?? [];
+  return cli === undefined || name === undefined ? undefined : { cli, name };
+}
+
+/** Reports whether a text can be a key: neither a variable of the client (`${NAME}`) nor a reference, ours or such as `op://`. */
+export function isKey(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text) && !text.includes('://') && referenceIn(text) === undefined;
+}
+
+/** An environment without the variables that hold a reference: a program would take one for a key. */
+export function withoutReferences(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => accountIn(value ?? '') === undefined));
 }

@@ -2,8 +2,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts that were not filled in
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isKey, referenceTo } from '../../../wrapper/mcp/key-references.ts';
-import { keysIn, nameOf, oddityIn, referenceIn } from '../../../wrapper/store/key-texts.ts';
+import { isKey, keysIn, nameOf, oddityIn, referenceIn, referenceTo } from '../../../wrapper/store/key-texts.ts';
 import { assertCredential } from '../../../wrapper/store/secrets.ts';
 
 const REFERENCES = [
