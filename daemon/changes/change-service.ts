@@ -1,7 +1,7 @@
 // Makes changes that revert automatically, and reverts them: unless they are confirmed, or when their time is up.
 import { type ActionRequest, subjectOf } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/schema/changes.ts';
-import type { CommandOutput } from '../api/schema.ts';
+import type { CommandOutput, Snapshot } from '../api/schema.ts';
 import type { TunnelSubject as Subject } from '../api/subjects.ts';
 import type { FeatureContext, RoutesChange, RoutesControl, RoutesPlan } from '../controls.ts';
 import { Problem } from '../problem.ts';
@@ -29,9 +29,19 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
   const exclusively = createQueues();
   const restore = (previous: Value) => restoreValue(previous, context, routes);
   let stopped = false;
+  let answers = isAnswering(state.snapshot().status);
+  const unsubscribe = state.subscribe(({ event }) => {
+    if (event !== 'status') return;
+    const before = answers;
+    answers = isAnswering(state.snapshot().status);
+    if (answers && !before) store.hasten();
+  });
+  /** A try to revert the change of a subject, in its turn. */
+  const attempt = <T>(subject: Subject, work: () => Promise<T>): Promise<T> =>
+    store.during(subject, () => exclusively(subject, work));
 
   function revertDue(): void {
-    for (const [subject, entry] of store.due()) void exclusively(subject, () => revertOne(subject, entry));
+    for (const [subject, entry] of store.due()) void attempt(subject, () => revertOne(subject, entry));
     store.publish();
   }
 
@@ -101,7 +111,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
      */
     async revert(subject?: Subject): Promise<void> {
       for (const name of requireSome(subjectsOf(subject, () => true)))
-        await exclusively(name, async () => {
+        await attempt(name, async () => {
           const entry = store.get(name);
           if (!entry || entry.making) return;
           try {
@@ -121,7 +131,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
         const entry = store.get(subject);
         if (entry?.confirmBy && !entry.making) await revertOne(subject, entry);
       };
-      await Promise.all(store.entries().map(([subject]) => exclusively(subject, () => revertUnlessConfirmed(subject))));
+      await Promise.all(store.entries().map(([subject]) => attempt(subject, () => revertUnlessConfirmed(subject))));
     },
 
     /** @throws Problem nothing-pending, state-not-writable */
@@ -132,9 +142,15 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
 
     stop(): void {
       stopped = true;
+      unsubscribe();
       store.stop();
     },
   };
+}
+
+/** The tunnel CLI reports a state, and nothing blocks it. */
+function isAnswering({ state, blocked }: Snapshot['status']): boolean {
+  return state !== 'unknown' && blocked === null;
 }
 
 /** Serializes the changes of one subject, and their returns. */

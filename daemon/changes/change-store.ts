@@ -32,8 +32,12 @@ export interface ChangeStore {
   note(subject: Subject, entry: Pending | null): void;
   /** The change could not be reverted. @param now tries again immediately, instead of after a pause that doubles */
   fail(subject: Subject, error: unknown, now?: 'now'): void;
-  /** The changes that are to be reverted now. */
+  /** The changes that are to be reverted now, without those of which a try is under way. */
   due(): [Subject, Pending][];
+  /** Runs a try to revert the change of a subject, which is not due until the try has ended. */
+  during<T>(subject: Subject, work: () => Promise<T>): Promise<T>;
+  /** Ends the pauses after failed tries: the tunnel CLI answers again. */
+  hasten(): void;
   /** Ends the report of changes that were lost with their file. @returns whether there was one */
   acknowledgeLost(): boolean;
   /** Publishes the changes, and sets the timer for the next one. */
@@ -46,6 +50,8 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
   const pending = new Map<Subject, Pending>();
   /** Returns that failed, and when to try again, in ms of `uptimeMs`. */
   const failed = new Map<Subject, { why: Failure; retryAt: number; delayMs: number }>();
+  /** A try to revert these runs, or waits for its turn. */
+  const underWay = new Set<Subject>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
@@ -60,13 +66,11 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
   function set(subject: Subject, entry: Pending | null): void {
     const before = pending.get(subject);
     if (!entry && !before) return;
-    if (entry) pending.set(subject, entry);
-    else pending.delete(subject);
+    put(pending, subject, entry);
     try {
       saveChanges(paths.changes, [...pending.values()]);
     } catch (error) {
-      if (before) pending.set(subject, before);
-      else pending.delete(subject);
+      put(pending, subject, before);
       throw new Problem('state-not-writable', reason(error), {}, error);
     }
     failed.delete(subject);
@@ -95,9 +99,23 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
   function due(): [Subject, Pending][] {
     const now = clock();
     return [...pending].filter(([subject, entry]) => {
+      if (underWay.has(subject)) return false;
       const failure = failed.get(subject);
       return failure ? failure.retryAt <= now.uptimeMs : !entry.making && dueMs(entry, now) <= 0;
     });
+  }
+
+  function during<T>(subject: Subject, work: () => Promise<T>): Promise<T> {
+    underWay.add(subject);
+    return work().finally(() => {
+      underWay.delete(subject);
+      publish();
+    });
+  }
+
+  function hasten(): void {
+    for (const failure of failed.values()) Object.assign(failure, { retryAt: 0, delayMs: RETRY_MS.first });
+    publish();
   }
 
   function publish(): void {
@@ -114,8 +132,9 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
     if (waits.length) timer = setTimeout(onDue, Math.max(0, Math.min(CHECK_MS, ...waits))).unref();
   }
 
-  /** Milliseconds until a change needs attention; null while it is under way. */
+  /** Milliseconds until a change needs attention; null while it is made or reverted. */
   function waitMs(subject: Subject, now: Clock): number | null {
+    if (underWay.has(subject)) return null;
     const entry = pending.get(subject)!;
     const failure = failed.get(subject);
     if (failure) return failure.retryAt - now.uptimeMs;
@@ -131,6 +150,8 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
     note,
     fail,
     due,
+    during,
+    hasten,
     publish,
     acknowledgeLost() {
       if (!state.snapshot().lostChanges) return false;
@@ -143,6 +164,11 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
       clearTimeout(timer);
     },
   };
+}
+
+function put(pending: Map<Subject, Pending>, subject: Subject, entry: Pending | null | undefined): void {
+  if (entry) pending.set(subject, entry);
+  else pending.delete(subject);
 }
 
 /** Milliseconds until a change is reverted. An unconfirmed change is due right after a reboot. */

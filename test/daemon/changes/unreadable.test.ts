@@ -1,6 +1,7 @@
-// Changes revert although the tunnel CLI answers no question since they were made: what can't be read is not known.
+// Changes revert although the tunnel CLI answers no question since they were made, or fails at first: what can't be read is not known.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ActionRequest } from '../../../daemon/api/actions.ts';
 import type { ChangeOptions } from '../../../daemon/api/schema/changes.ts';
 import { SUBJECTS, type TunnelSubject } from '../../../daemon/api/subjects.ts';
@@ -117,3 +118,59 @@ for (const [title, { options, end }] of Object.entries(ENDS))
       assert.deepEqual(valuesOf(memory), before);
     });
   }
+
+/** Lets timers without a delay fire, many times. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await delay(0);
+}
+
+for (const subject of SUBJECTS_OF_TUNNEL)
+  test(`tries to revert the change of ${subject} once at a time, and again as soon as the tunnel CLI answers`, async t => {
+    const machine = stoppedClock(t);
+    const memory = memoryTunnel({ mode: 'proxy' });
+    const before = valuesOf(memory);
+    await change(machine.boot(memory), subject, { confirmWithin: 30 });
+    const tries = () => machine.said.filter(line => line === `Reverting the change of ${subject}.`).length;
+    let fail = () => {};
+    memory.before = () =>
+      new Promise<never>((_, reject) => {
+        fail = () => reject(new Problem('service-stopped', 'It is down.'));
+      });
+    const { length } = memory.performed;
+    machine.pass(31);
+    machine.boot(memory);
+    await until(() => memory.performed.length > length);
+    await turns();
+    assert.deepEqual([tries(), memory.performed.length - length], [1, 1]);
+    memory.before = () => {
+      throw new Problem('service-stopped', 'It is down.');
+    };
+    fail();
+    await until(() => memory.state.snapshot().changes[0]?.problem === 'It is down.');
+    await turns();
+    assert.equal(tries(), 1, 'no try in the pause after one that failed');
+    memory.before = () => {};
+    const { status } = memory.state.snapshot();
+    memory.state.set('status', { ...status, blocked: 'service-stopped' });
+    await turns();
+    assert.equal(tries(), 1);
+    memory.state.set('status', status);
+    await until(() => memory.state.snapshot().changes.length === 0);
+    assert.deepEqual([valuesOf(memory), tries()], [before, 2]);
+  });
+
+test('tries again without any request after a pause, until a try succeeds', async t => {
+  const machine = stoppedClock(t);
+  const memory = memoryTunnel();
+  await change(machine.boot(memory), 'mode', { confirmWithin: 30 });
+  memory.before = () => {
+    throw new Problem('tunnel-cli-failed', 'It fails.');
+  };
+  machine.pass(31);
+  machine.boot(memory);
+  await until(() => memory.state.snapshot().changes[0]?.problem === 'It fails.');
+  memory.before = () => {};
+  machine.pass(1);
+  await until(() => memory.state.snapshot().changes.length === 0);
+  assert.equal(memory.values.mode, 'warp');
+});
