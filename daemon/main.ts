@@ -122,6 +122,7 @@ async function start(
     emulated: flags.demo,
     env,
     acceptedTerms: paths.acceptedTerms,
+    wish: paths.connectWish,
     state,
     log,
     onSettingsAge: () => writeStatusFile(),

@@ -41,7 +41,10 @@ export function createObserver({ counters: left, lastAt }: Left): Observer {
   return {
     observe(seen) {
       const first = present === null;
-      const next = { ...changeOf(seen, first ? 'start' : 'state'), ...(first && lastAt !== null ? { lastAt } : {}) };
+      const next = {
+        ...changeOf(seen, first ? 'start' : 'state', present),
+        ...(first && lastAt !== null ? { lastAt } : {}),
+      };
       const changes = present && isSame(present, next) ? [] : [next];
       if (changes[0]) present = lasting(changes[0]);
       const { tunnel, status } = seen;
@@ -50,7 +53,7 @@ export function createObserver({ counters: left, lastAt }: Left): Observer {
       const continues = lastRead === null && left !== null;
       lastRead = tunnel.at;
       const read = readingOf(tunnel, counters);
-      if (continues && read?.counters && !isNew(left, read.counters)) changes.push(changeOf(seen, 'same'));
+      if (continues && read?.counters && !isNew(left, read.counters)) changes.push(changeOf(seen, 'same', present));
       counters = read?.counters ?? counters;
       return { changes, sample: read?.sample ?? null };
     },
@@ -59,16 +62,16 @@ export function createObserver({ counters: left, lastAt }: Left): Observer {
   };
 }
 
-function changeOf({ at, status, mode, asked, effect, signIn, tunnel }: Seen, kind: Change['kind']): Change {
-  const { state, reason, blocked, network } = status;
+function changeOf(seen: Seen, kind: Change['kind'], present: Change | null): Change {
+  const { at, status, mode, asked, effect, signIn, tunnel } = seen;
+  const { state, blocked, network } = status;
   const change: Change = {
     at,
     kind,
     state,
     blocked,
     network,
-    // until the tunnel moves, the state from before lasts
-    reason: isTurnedOff(status) || reason?.code === 'ConnectAccepted' ? 'Manual' : nameOr(reason?.code),
+    reason: reasonOf(status, present),
     mode: modeOr(mode),
     // the figures of a tunnel that is down may be cleared a moment later
     colo: state === 'connected' ? coloOr(tunnel.colo) : null,
@@ -77,6 +80,13 @@ function changeOf({ at, status, mode, asked, effect, signIn, tunnel }: Seen, kin
   if (effect !== undefined) change.effect = effect;
   if (signIn !== undefined) change.signIn = signIn;
   return change;
+}
+
+/** Until a tunnel that is to connect moves, the state from before lasts. */
+function reasonOf(status: Status, present: Change | null): string | null {
+  const isWaiting = status.reason?.code === 'ConnectAccepted';
+  if (isWaiting && present?.state === 'disconnected') return present.reason;
+  return isTurnedOff(status) ? 'Manual' : nameOr(status.reason?.code);
 }
 
 /** Without what belongs to its moment alone. */

@@ -18,6 +18,8 @@ export interface Paths {
   /** Devices on other machines that may use the page. */
   devices: string;
   acceptedTerms: string;
+  /** Present during a restart while WARP has accepted to connect, and has not connected. */
+  connectWish: string;
   /** Present while the daemon is to start as a demo next. */
   demoRequest: string;
   /** Pending changes, which are to be reverted. */
@@ -81,6 +83,7 @@ export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
     devices: `${state}/devices.json`,
     acceptedTerms: `${state}/accepted-terms`,
     demoRequest: `${state}/start-demo`,
+    connectWish: `${ofTunnel}/connect-wish`,
     changes: `${ofTunnel}/changes.json`,
     brokenChanges: `${ofTunnel}/changes.json.broken`,
     lastPause: `${ofTunnel}/last-pause.json`,

@@ -1,7 +1,6 @@
 // Merges listener messages and reads into the published tunnel state.
 import type { Blocked, CommandOutput, Device, Settings, SplitTunnel } from '../api/schema.ts';
 import { NO_ACCOUNT, NO_OPTIONS, NO_TUNNEL, type State } from '../state/store.ts';
-import { isTurnedOff } from '../view/states/causes/causes.ts';
 import type { Extra } from './cli/read-commands.ts';
 import { optionsOf, parseLocalNetworkAccess, parseSsids, parseVirtualNetworks } from './parse/options.ts';
 import { parseDevices, parseRegistration, type RegistrationReading, UNREGISTERED } from './parse/registration.ts';
@@ -9,6 +8,7 @@ import { parseSettings } from './parse/settings.ts';
 import { parseRoutes } from './parse/split.ts';
 import { parseStats } from './parse/stats.ts';
 import { type StatusReading, UNKNOWN } from './parse/status.ts';
+import { createWish, type Wish } from './wish.ts';
 
 export interface TunnelStore {
   /** A new status. `raw` is what was printed, redacted; null for nothing. */
@@ -23,10 +23,7 @@ export interface TunnelStore {
   hasStatus(): boolean;
   /** The tunnel CLI accepted to connect, or to disconnect. */
   expectConnection(expected: boolean): void;
-  /**
-   * An expected connection should have begun by now. A status that never said anything but "turned off by hand" since is one that
-   * the tunnel CLI does not mean; until the tunnel moves, or is turned off.
-   */
+  /** An expected connection should be up by now. */
   connectionOverdue(): void;
   /** No listener confirms the published status anymore. */
   markStatusStale(): void;
@@ -45,19 +42,7 @@ export interface TunnelStore {
   account(): { registration: RegistrationReading; devices: Device[] } | null;
 }
 
-/** No states of the tunnel CLI, which goes on to report the last one: nixpkgs issue 560833, release 2026.7.1343. */
-const ACCEPTED = { code: 'ConnectAccepted', text: 'Waiting for WARP to connect' };
-const IGNORED = { code: 'ConnectIgnored', text: 'WARP accepted, but did not connect' };
-
-function isByHand(reading: StatusReading, raw: string | null): boolean {
-  return isTurnedOff({ ...reading, raw }) || (reading.state === 'disconnected' && reading.reason === null);
-}
-
-function isNews({ reason: before }: StatusReading, { reason }: StatusReading): boolean {
-  return before !== null && reason !== null && before.code !== reason.code;
-}
-
-export function createTunnelStore(state: State): TunnelStore {
+export function createTunnelStore(state: State, wish: Wish = createWish()): TunnelStore {
   const account = createAccountStore(state);
   const split = createSplitStore(state);
   const options = createOptionsStore(state);
@@ -66,16 +51,13 @@ export function createTunnelStore(state: State): TunnelStore {
   let blocker: Blocked | null = null;
   let authorized = true;
   let hasStatus = false;
-  let expected = false;
-  let ignored = false;
   let proxyPort: number | null = null;
 
   const publishStatus = () => {
     const before = state.snapshot().status;
     const blocked = reading.blocked ?? blocker ?? (authorized ? null : 'not-authorized');
     const same = before.state === reading.state && before.blocked === blocked;
-    // that report was true before the tunnel CLI accepted
-    const reason = expected && isByHand(reading, raw) ? (ignored ? IGNORED : ACCEPTED) : reading.reason;
+    const reason = wish.reasonFor(reading);
     state.set('status', { ...reading, reason, blocked, since: same ? before.since : new Date().toISOString(), raw });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
   };
@@ -90,11 +72,10 @@ export function createTunnelStore(state: State): TunnelStore {
   return {
     status(next, text) {
       const { blocked } = state.snapshot().status;
-      expected &&= isByHand(next, text) && !isNews(reading, next);
+      wish.follow(next, text);
       reading = next;
       raw = text;
       hasStatus = true;
-      ignored &&= expected;
       // a message of the listener proves that nothing blocks it; it proves nothing about the right to read settings
       if (blocker !== 'not-authorized') blocker = null;
       publishStatus();
@@ -120,15 +101,10 @@ export function createTunnelStore(state: State): TunnelStore {
       publishStatus();
     },
     expectConnection(now) {
-      const before = expected;
-      expected = now && isByHand(reading, raw);
-      ignored = false;
-      if (expected || before) publishStatus();
+      if (wish.accept(now, reading, raw)) publishStatus();
     },
     connectionOverdue() {
-      if (!expected) return;
-      ignored = true;
-      publishStatus();
+      if (wish.overdue()) publishStatus();
     },
     hasStatus: () => hasStatus,
     markStatusStale() {

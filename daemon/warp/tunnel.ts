@@ -20,6 +20,7 @@ import { createChangedParts } from './read/changed-parts.ts';
 import { createReader } from './read/reader.ts';
 import { createRefresh } from './read/refresh.ts';
 import { createTunnelStore } from './tunnel-store.ts';
+import { createWish } from './wish.ts';
 
 export interface Tunnel {
   /** Starts the listening child and watches for the executable. */
@@ -71,13 +72,15 @@ interface Options {
   env: NodeJS.ProcessEnv;
   /** File that remembers that the user agreed to the terms. */
   acceptedTerms: string;
+  /** File that keeps an accepted wish to connect over a restart of the daemon; without it, a restart ends the wish. */
+  wish?: string;
   state: State;
   log: CommandLog;
   /** The settings became outdated, or were read again. */
   onSettingsAge?: () => void;
   /** Time limit for the local proxy's answer (default 30 s). */
   proxyLimitMs?: number;
-  /** Time after which a tunnel that was to connect and did not move is reported (default 5 s). */
+  /** Time after which a tunnel that was to connect and is down is reported (default 5 s). */
   ignoredMs?: number;
 }
 
@@ -95,7 +98,8 @@ export function createTunnel(options: Options): Tunnel {
   const env = childEnv(options.env, options.emulated);
   const terms = createTerms(options.acceptedTerms);
   const runner = createRunner({ env, log });
-  const store = createTunnelStore(state);
+  const wish = createWish(options.wish);
+  const store = createTunnelStore(state, wish);
   let adopting: Promise<void> = Promise.resolve();
   let stopped = false;
 
@@ -145,6 +149,7 @@ export function createTunnel(options: Options): Tunnel {
     },
     async stop() {
       stopped = true;
+      wish.leave();
       changes.stop();
       reader.stop();
       tracker.stop();

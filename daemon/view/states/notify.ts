@@ -11,7 +11,7 @@ import {
   type Slot,
   unknownWifi,
 } from './notification.ts';
-import { stateOf } from './summary/state.ts';
+import { isConnectIgnored, stateOf } from './summary/state.ts';
 
 /**
  * The notification about a change, or null.
@@ -39,12 +39,14 @@ export function notificationOf(
   return null;
 }
 
-/** The tunnel was lost, or something has to be done, and the user did not bring it about. */
+/** The tunnel was lost, or did not come up, or something has to be done, and the user did not bring it about. */
 function isTrouble(before: ClientState, after: ClientState, wanted: string | null): boolean {
   const [then, now] = [stateOf(before), stateOf(after)];
-  if (then === now || then === 'unknown') return false;
+  const isNew = isConnectIgnored(current(after)!) && !isConnectIgnored(current(before)!);
+  if (then === 'unknown' || (then === now && !isNew)) return false;
   if (now === 'needs-you') return true;
   if (wanted === 'disconnect') return false;
+  if (isNew) return true;
   return now === 'blocked' || (then === 'connected' && (now === 'disconnected' || now === 'unable'));
 }
 

@@ -6,7 +6,7 @@ import { setupText } from '../client/labels.ts';
 import type { Command, Tone } from '../form.ts';
 import { formatLatency, formatLoss, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
-import { type Cause, lostRegistration, phaseText, remedyOf, serviceRemedy } from './causes/causes.ts';
+import { type Cause, choiceText, lostRegistration, phaseText, remedyOf, serviceRemedy } from './causes/causes.ts';
 import { explainedCause, findingWords } from './causes/diagnosis.ts';
 import { changeText, isPause } from './changes.ts';
 import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
@@ -55,8 +55,7 @@ const TABLE: Record<State, (situation: Situation, tr: Translator) => Row> = {
   connected: connectedRow,
   connecting: connectingRow,
   disconnecting: (_situation, { _ }) => ({ sentence: _('The tunnel is being taken down.') }),
-  disconnected: ({ cause, said }, { _ }) =>
-    cause ? causeRow(cause, said) : { sentence: _('You are not protected. Your traffic bypasses WARP.') },
+  disconnected: disconnectedRow,
   paused: pausedRow,
   blocked: blockedRow,
   unable: unableRow,
@@ -170,6 +169,14 @@ function connectedRow({ snapshot, demo, said }: Situation, tr: Translator): Row 
     };
   if (status.network === 'unstable') return { sentence: unstableText(snapshot, tr), tone: 'warning', details: said };
   return { sentence: demo ? _('Demo: your real traffic is not protected.') : coverage(snapshot, tr) };
+}
+
+function disconnectedRow({ snapshot, cause, said }: Situation, tr: Translator): Row {
+  if (cause) return causeRow(cause, said);
+  const sentence = tr._('You are not protected. Your traffic bypasses WARP.');
+  return snapshot.status.reason?.code === 'ConnectAccepted'
+    ? { label: choiceText('ConnectAccepted', tr)!, sentence }
+    : { sentence };
 }
 
 /** A state without a reason needs help as well once it lasts. */

@@ -32,7 +32,7 @@ interface Options {
   stopped(): boolean;
   /** Time limit for the local proxy's answer (default 30 s). */
   proxyLimitMs: number | undefined;
-  /** Time after which a tunnel that was to connect and did not move is reported (default 5 s). */
+  /** Time after which a tunnel that was to connect and is down is reported (default 5 s). */
   ignoredMs: number | undefined;
 }
 

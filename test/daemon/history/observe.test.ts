@@ -70,6 +70,19 @@ test('a state is recorded when it changes, with its reason, mode and data center
   }
 });
 
+test('a tunnel that did not connect is recorded as such once, however often it is asked to', () => {
+  const observer = createObserver(NOTHING);
+  const codes = ['NoNetwork', 'ConnectAccepted', 'ConnectIgnored', 'ConnectAccepted', 'ConnectIgnored'];
+  const recorded = codes.flatMap(code => observer.observe(seen('disconnected', code)).changes);
+  assert.deepEqual(
+    recorded.map(({ reason }) => reason),
+    ['NoNetwork', 'ConnectIgnored'],
+  );
+  observer.observe(seen('connecting', 'EstablishingConnection'));
+  const [back] = observer.observe(seen('disconnected', 'ConnectAccepted')).changes;
+  assert.equal(back?.reason, 'ConnectAccepted', 'nobody has turned it off');
+});
+
 test('no address and no host name is recorded, wherever it appears', () => {
   const observer = createObserver(NOTHING);
   const hostile = seen('unable', 'host.example', { ...figures(1, 1), colo: '10.0.0.1' }, 'proxy.example:443');

@@ -7,6 +7,7 @@ test('a demo has its own records of what to revert, and shares all other paths',
   const [real, demo] = [paths({ HOME: '/home/u' }), paths({ HOME: '/home/u' }, true)];
   const different = (Object.keys(real) as (keyof typeof real)[]).filter(key => real[key] !== demo[key]);
   assert.deepEqual(different, [
+    'connectWish',
     'changes',
     'brokenChanges',
     'lastPause',

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { actionRequest } from '../../../daemon/api/actions.ts';
 import { statusLine } from '../../../daemon/state/status-line.ts';
-import { createState, NO_TUNNEL } from '../../../daemon/state/store.ts';
-import { createTunnelStore } from '../../../daemon/warp/tunnel-store.ts';
+import { NO_TUNNEL } from '../../../daemon/state/store.ts';
 import { recordings } from '../../support/daemon/recordings.ts';
 import { problem, startTunnel } from '../../support/daemon/tunnel.ts';
 import { until } from '../../support/until.ts';
@@ -455,48 +454,6 @@ test('a connection that was accepted and never begins is no disconnection by han
   writeFileSync(join(place.path, 'warp-cli-up'), '');
   await tunnel.refresh('all');
   assert.deepEqual([status().state, status().reason], ['connected', null]);
-});
-
-test('a tunnel that was up since it was to connect, and was turned off elsewhere, is turned off by hand', () => {
-  const state = createState({ available: true, path: null, version: null, emulated: true });
-  const store = createTunnelStore(state);
-  const manual = {
-    state: 'disconnected',
-    reason: { code: 'Manual', text: 'Manual' },
-    network: null,
-    blocked: null,
-  } as const;
-  const reasonNow = () => state.snapshot().status.reason?.code;
-  const reasonAfter = (...states: ('connecting' | 'connected' | 'disconnected')[]) => {
-    store.status(manual, '');
-    assert.equal(reasonNow(), 'Manual');
-    store.expectConnection(true);
-    assert.equal(reasonNow(), 'ConnectAccepted', 'what comes of it is not known yet');
-    for (const each of states)
-      store.status(each === 'disconnected' ? manual : { ...manual, state: each, reason: null }, '');
-    store.connectionOverdue();
-    return reasonNow();
-  };
-  assert.equal(reasonAfter('connecting', 'connected', 'disconnected'), 'Manual');
-  assert.equal(reasonAfter('connecting', 'disconnected'), 'Manual');
-  assert.equal(reasonAfter('disconnected'), 'ConnectIgnored');
-  // newer releases report a change of the settings
-  const settings = (on: boolean) => `{"always_on":${on}}`;
-  const raw = `{"SettingsChanged":{"current":${settings(false)},"previous":${settings(true)}}}`;
-  store.status({ ...manual, reason: { code: 'SettingsChanged', text: 'SettingsChanged' } }, raw);
-  assert.equal(reasonNow(), 'SettingsChanged');
-  store.expectConnection(true);
-  assert.equal(reasonNow(), 'ConnectAccepted');
-  store.connectionOverdue();
-  assert.equal(reasonNow(), 'ConnectIgnored');
-  store.expectConnection(false);
-  assert.equal(reasonNow(), 'SettingsChanged');
-  store.status({ ...manual, state: 'connected', reason: null }, '');
-  // the messages may come before the command that connects has ended
-  store.expectConnection(true);
-  store.status(manual, '');
-  store.connectionOverdue();
-  assert.equal(state.snapshot().status.reason?.code, 'Manual');
 });
 
 test('the state says that systemd does not run, and nothing where it does', async t => {

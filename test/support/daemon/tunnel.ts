@@ -51,6 +51,7 @@ export async function startTunnel(t: test.TestContext, options: Setup = {}) {
     systemd: options.systemd ?? true,
     env: { ...cli.env, PATH: `${place.path}:${process.env.PATH}`, CANARY: 'canary' },
     acceptedTerms,
+    wish: join(place.path, 'state/connect-wish'),
     state,
     log,
     ...(options.ignoredMs === undefined ? {} : { ignoredMs: options.ignoredMs }),

@@ -201,6 +201,7 @@ export function createProgressTracker(action: Direction): (status: Status) => Pr
     if (status.blocked || status.reason?.code === 'ConnectIgnored') return 'failed';
     if (status.state === moving) moved = true;
     if (status.state === 'unable') return 'doubtful';
+    if (status.reason?.code === 'ConnectAccepted') return 'pending';
     return moved && status.state === opposite ? 'failed' : 'pending';
   };
 }

@@ -26,6 +26,11 @@ export function wantsSignIn({ reason }: Pick<Snapshot['status'], 'reason'>): boo
   return reason?.code?.startsWith('CaptivePortal') === true;
 }
 
+/** WARP accepted to connect, and did not. */
+export function isConnectIgnored({ status }: Pick<Snapshot, 'status'>): boolean {
+  return status.reason?.code === 'ConnectIgnored';
+}
+
 /** Traffic outside the tunnel is being blocked, as measured. */
 export function isBlocking({ active, pausedUntil }: KillSwitch): boolean {
   return active === true && pausedUntil === null;

@@ -249,6 +249,9 @@ test('the old state right after an action is not a failure, and a return to it l
   assert.equal(judge(status('unable')), 'doubtful');
   assert.equal(judge(status('disconnected')), 'failed');
   assert.equal(judge(status('connected')), 'reached');
+  const waiting = status('disconnected', { reason: { code: 'ConnectAccepted', text: '' } });
+  assert.equal(judge(waiting), 'pending', 'a tunnel that moved and is still to connect');
+  assert.equal(judge({ ...waiting, reason: { code: 'ConnectIgnored', text: '' } }), 'failed');
   assert.equal(createProgressTracker('connect')(status('unable', { blocked: 'not-registered' })), 'failed');
   assert.equal(createProgressTracker('disconnect')(status('disconnected', { blocked: 'not-registered' })), 'reached');
 });

@@ -131,6 +131,22 @@ test('a change by the user is no news', () => {
   assert.equal(notificationOf(up, paused, null, tr), null, 'nor is a pause');
 });
 
+test('a tunnel that WARP accepted to bring up and did not is news once, unless it was turned off since', () => {
+  const ignored = off('ConnectIgnored');
+  for (const before of [off('ConnectAccepted'), off('Manual'), clientState({ status: { state: 'connecting' } })]) {
+    const news = notificationOf(before, ignored, 'connect', tr);
+    assert.deepEqual(
+      [news?.summary, news?.action?.label, news?.code],
+      ['WARP accepted, but did not connect', 'Run Checks', 'connection'],
+    );
+    assert.equal(notificationOf(before, ignored, 'disconnect', tr), null);
+  }
+  assert.equal(notificationOf(ignored, ignored, 'connect', tr), null);
+  const blockedNow = (client: ClientState) => withPart(client, { killSwitch: blocking });
+  const [before, after] = [blockedNow(off('ConnectAccepted')), blockedNow(ignored)];
+  assert.equal(notificationOf(before, after, 'connect', tr)?.summary, 'Internet is blocked');
+});
+
 test('title, shape and button are those of the state', () => {
   const said = (after: ClientState) => {
     const { summary, state, action } = notificationOf(up, after, null, tr)!;

@@ -27,6 +27,7 @@ const STATUSES: Partial<Status>[] = [
     { state, reason: null },
     ...['Manual', 'NoNetwork', 'Unheard', 'CaptivePortalTimedOut'].map(code => ({ state, reason: reason(code) })),
   ]),
+  ...['ConnectAccepted', 'ConnectIgnored'].map(code => ({ state: 'disconnected', reason: reason(code) }) as const),
   { state: 'connected', network: 'unstable' },
   { state: 'unknown', raw: null },
   { state: 'unknown', raw: '' },
@@ -201,6 +202,21 @@ test('a pause is called so on every surface, with its end, and has one button th
     const isTimed = client.snapshot!.changes.some(({ endsAt, problem }) => endsAt && problem === null);
     if (isTimed && !/\d\d:\d\d|min left/.test(all) && !/title|first/.test(surface)) return `has no end: ${all}`;
     return surface === 'menu of the tray' && all.match(/^Connect( Now)?$/gm)?.length !== 1 ? 'connects twice' : null;
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('a tunnel that is to connect and is still down is called so on every surface, and nobody has turned it off', () => {
+  const words: Record<string, RegExp> = {
+    ConnectAccepted: /Waiting for WARP to connect/,
+    ConnectIgnored: /WARP accepted, but did not connect/,
+  };
+  const wrong = complaints(({ client, state }) => (surface, { all }) => {
+    const expected = words[client.snapshot!.status.reason?.code ?? ''];
+    // the first frame knows the state alone
+    if (!expected || state !== 'disconnected' || ['reminder', 'first frame'].includes(surface)) return null;
+    if (/Turned off by you/.test(all)) return 'says that it was turned off';
+    return expected.test(all) ? null : `does not say it: ${all}`;
   });
   assert.deepEqual(wrong, []);
 });

@@ -1,0 +1,130 @@
+// A connection that the tunnel CLI has accepted: what is reported of it until the tunnel is up or is turned off.
+import assert from 'node:assert/strict';
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { createState } from '../../../daemon/state/store.ts';
+import type { StatusReading } from '../../../daemon/warp/parse/status.ts';
+import { parseStatusText } from '../../../daemon/warp/parse/status.ts';
+import { createTunnelStore } from '../../../daemon/warp/tunnel-store.ts';
+import { createWish } from '../../../daemon/warp/wish.ts';
+import { startTunnel } from '../../support/daemon/tunnel.ts';
+import { temporary } from '../../support/temporary.ts';
+import { until } from '../../support/until.ts';
+
+const json = (status: string, reason: unknown) => JSON.stringify({ status, reason });
+const settings = (current: boolean, previous: boolean) =>
+  json('Disconnected', { SettingsChanged: { current: { always_on: current }, previous: { always_on: previous } } });
+/** What the tunnel CLI prints. */
+const PRINTED = {
+  manual: json('Disconnected', 'Manual'),
+  bare: json('Disconnected', undefined),
+  changed: json('Disconnected', 'SettingsChanged'),
+  'turned on': settings(true, false),
+  'turned off': settings(false, true),
+  'no network': json('Disconnected', 'NoNetwork'),
+  connecting: json('Connecting', 'EstablishingConnection'),
+  unable: json('Unable', 'HappyEyeballsFailed'),
+  connected: json('Connected', 'NetworkHealthy'),
+  unregistered: json('Unable', { RegistrationMissing: 'DaemonStartup' }),
+};
+type Word = keyof typeof PRINTED;
+
+/** What is printed before the connection is accepted, and after it, with the reason that is reported at last. */
+const COURSES: [before: Word, after: Word[], code: string | undefined][] = [
+  ['manual', [], 'ConnectIgnored'],
+  ['manual', ['manual'], 'ConnectIgnored'],
+  ['bare', ['bare'], 'ConnectIgnored'],
+  ['manual', ['connecting', 'manual'], 'ConnectIgnored'],
+  ['manual', ['connecting', 'bare'], 'ConnectIgnored'],
+  ['manual', ['connecting', 'unable', 'connecting', 'manual'], 'ConnectIgnored'],
+  ['manual', ['changed'], 'ConnectIgnored'],
+  ['manual', ['changed', 'manual'], 'ConnectIgnored'],
+  ['manual', ['turned on', 'connecting', 'changed', 'manual'], 'ConnectIgnored'],
+  ['turned off', ['turned off'], 'ConnectIgnored'],
+  ['connecting', ['manual'], 'ConnectIgnored'],
+  ['manual', ['no network'], 'NoNetwork'],
+  ['manual', ['no network', 'manual'], 'ConnectIgnored'],
+  // turned off by hand
+  ['manual', ['connecting', 'connected', 'manual'], 'Manual'],
+  ['connected', ['manual'], 'Manual'],
+  ['manual', ['turned off'], 'SettingsChanged'],
+  ['turned off', ['connecting', 'turned off'], 'SettingsChanged'],
+  ['manual', ['connecting', 'turned off', 'manual'], 'Manual'],
+  // another registration has no wish of the one before
+  ['manual', ['unregistered', 'manual'], 'Manual'],
+];
+
+/** A store that was given what the tunnel CLI prints. */
+function hearing(file: string | null = null) {
+  const state = createState({ available: true, path: null, version: null, emulated: true });
+  const wish = createWish(file);
+  const store = createTunnelStore(state, wish);
+  const hear = (word: Word) => store.status(parseStatusText(PRINTED[word]) as StatusReading, PRINTED[word]);
+  return { store, wish, hear, code: () => state.snapshot().status.reason?.code };
+}
+
+for (const [before, after, code] of COURSES)
+  test(`after "${before}" and an accepted connection, ${after.map(word => `"${word}"`).join(', ') || 'silence'} is ${code}`, () => {
+    for (const isOverdueFirst of [false, true]) {
+      const { store, hear, code: reported } = hearing();
+      hear(before);
+      store.expectConnection(true);
+      if (isOverdueFirst) store.connectionOverdue();
+      for (const word of after) hear(word);
+      if (!isOverdueFirst) {
+        if (code === 'ConnectIgnored') assert.equal(reported(), 'ConnectAccepted', 'it may still come');
+        store.connectionOverdue();
+      }
+      assert.equal(reported(), code);
+      store.expectConnection(false);
+      assert.notEqual(reported(), 'ConnectIgnored', 'turned off through Culvert');
+    }
+  });
+
+test('a restart of the daemon keeps the wish for a while, and a tunnel that is up or turned off leaves none', t => {
+  const file = join(temporary(t), 'state/connect-wish');
+  const leave = (...words: Word[]) => {
+    const { store, wish, hear } = hearing(file);
+    hear('manual');
+    store.expectConnection(true);
+    for (const word of words) hear(word);
+    wish.leave();
+  };
+  const next = (word: Word) => {
+    const { hear, code } = hearing(file);
+    hear(word);
+    return code();
+  };
+  for (const word of ['manual', 'turned off', 'bare'] as const) {
+    leave('connecting', 'manual');
+    assert.equal(next(word), 'ConnectIgnored');
+    assert.throws(() => readFileSync(file), { code: 'ENOENT' });
+  }
+  leave('connected', 'manual');
+  assert.equal(next('manual'), 'Manual');
+  leave();
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  utimesSync(file, hourAgo, hourAgo);
+  assert.equal(next('manual'), 'Manual', 'what happened meanwhile is not known');
+});
+
+test('a tunnel that moves and gives up without a word was not turned off by its user', async t => {
+  const { tunnel, status, place, state } = await startTunnel(t, {
+    ignoredMs: 100,
+    fake: `lines="$(dirname "$0")/lines"; case "$*" in
+      --version) echo "warp-cli 2026.7.1343.0";;
+      *-l*) echo '${PRINTED.manual}'; exec tail -n +1 -f "$lines";;
+      *disconnect) echo Success;;
+      *connect) echo Success; echo '${PRINTED.connecting}' >>"$lines"; echo '${PRINTED.manual}' >>"$lines";;
+      *status) echo '${PRINTED.manual}';;
+    esac`,
+  });
+  writeFileSync(join(place.path, 'lines'), '');
+  await until(() => status().reason?.code === 'Manual');
+  await tunnel.runAction({ action: 'connect' });
+  await until(() => status().reason?.code === 'ConnectIgnored');
+  assert.equal(state.snapshot().status.state, 'disconnected');
+  await tunnel.runAction({ action: 'disconnect' });
+  assert.equal(status().reason?.code, 'Manual');
+});
