@@ -23,11 +23,11 @@ interface End {
 /** @param range what counts, in ms since the epoch; the state before it must be walked through as well */
 export function createTimeline(range: { since: number; until: number }, onChange: (change: Change) => void) {
   const days = createDays(range);
-  let present: Change | null = null;
-  /** Not shown yet, because the next one may complete it. */
-  let waiting: Change | null = null;
+  const rows = createRows(onChange);
   /** The connection that is up: since when it has not been counted. */
   let upSince: number | null = null;
+  /** The state of the connection that was up could not be read since. */
+  let isUnread = false;
   /** The mode of the last connection. */
   let mode: string | null = null;
   /** A connection ended; counted once it is clear that no change of the settings was the reason. */
@@ -78,14 +78,23 @@ export function createTimeline(range: { since: number; until: number }, onChange
       if (gap && at - gap.from <= RESTART_MS) gap = { ...gap, to: at };
       else gap = null;
     }
+    if (kind === 'state' && state === 'unknown' && change.blocked === null) {
+      // a state that is not known ends no connection, and is not counted
+      isUnread ||= upSince !== null;
+      if (upSince !== null) close(at);
+      gap = null;
+      return;
+    }
+    const wasUp = upSince !== null || (isUnread && kind === 'state');
+    isUnread = false;
     if (state === 'connected' && kind !== 'stop') {
       explain(change, true);
       mode = change.mode ?? mode;
       upSince ??= at;
       return;
     }
-    if (upSince !== null) {
-      close(at);
+    if (upSince !== null) close(at);
+    if (wasUp) {
       if (ended) drop();
       if (kind === 'state') ended = { at, cause: null, failed: false };
     }
@@ -101,23 +110,12 @@ export function createTimeline(range: { since: number; until: number }, onChange
     upSince = null;
   }
 
-  function showWaiting(): void {
-    if (waiting && waiting.kind !== 'day') onChange(waiting);
-    waiting = null;
-  }
-
   return {
     change(change: Change): void {
       // a clock that was set back repeats a time, and one that ran ahead is not believed
       if (change.at >= range.until) return;
       follow(change);
-      if (change.kind === 'same' || (change.kind === 'day' && present)) return;
-      if (waiting && completes(waiting, change)) waiting = joined(waiting, change);
-      else {
-        showWaiting();
-        waiting = change;
-      }
-      present = change;
+      rows.add(change);
     },
     sample({ at, received, sent }: Sample): void {
       if (at < since || at >= until) return;
@@ -129,10 +127,35 @@ export function createTimeline(range: { since: number; until: number }, onChange
     end(now: number | null): { total: HistoryTotal; days: HistoryDay[] } {
       if (upSince !== null && now !== null) days.count(upSince, now);
       drop();
-      showWaiting();
+      rows.end();
       const list = days.list();
       return { total: totalOf(list), days: list };
     },
+  };
+}
+
+/** Shows each change once it is complete. */
+function createRows(onChange: (change: Change) => void) {
+  let present: Change | null = null;
+  /** Not shown yet, because the next one may complete it. */
+  let waiting: Change | null = null;
+
+  function showWaiting(): void {
+    if (waiting && waiting.kind !== 'day') onChange(waiting);
+    waiting = null;
+  }
+
+  return {
+    add(change: Change): void {
+      if (change.kind === 'same' || (change.kind === 'day' && present)) return;
+      if (waiting && completes(waiting, change)) waiting = joined(waiting, change);
+      else {
+        showWaiting();
+        waiting = change;
+      }
+      present = change;
+    },
+    end: showWaiting,
   };
 }
 

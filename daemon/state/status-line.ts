@@ -6,7 +6,7 @@ import { plain, type Style } from '../system/terminal.ts';
 import { untilLong } from '../view/client/client-state.ts';
 import { modeName, nextStep, setupText } from '../view/client/labels.ts';
 import type { Tone } from '../view/form.ts';
-import { lostRegistration, reasonText } from '../view/states/causes/causes.ts';
+import { isProgramFailure, lostRegistration, reasonText } from '../view/states/causes/causes.ts';
 import { changeText } from '../view/states/changes.ts';
 import { blockedSentence, blockedText } from '../view/states/killswitch.ts';
 import { describeRemoteAccess } from '../view/states/remote-access.ts';
@@ -67,8 +67,10 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
     const what = lost ? `${lost.title}.` : setupText(status.blocked, english, tunnelCli.version);
     parts.push([what, next].filter(Boolean).join(' '));
   } else {
+    const isFailure = isProgramFailure(status);
+    if (reason && (isFailure || status.state !== 'unknown')) parts.push(printable(reason));
     if (status.state === 'unknown' && status.raw) parts.push(`it printed: ${firstLine(status.raw)}`);
-    else if (reason) parts.push(printable(reason));
+    if (isFailure) parts.push('see: culvert doctor');
     if (untilLong(status, now) === 0) parts.push(style.yellow('This takes longer than usual, see: culvert doctor'));
     if (status.network === 'unstable') parts.push(style.yellow('network unstable'));
     if (settings.Mode) parts.push(printable(modeName(settings.Mode, english).title));

@@ -384,7 +384,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
   test('output that is not understood is shown, with both actions', async () => {
     await given('disconnected');
     daemon.set('status', { state: 'unknown', raw: 'Status update: Frobnicating' });
-    await find('State not recognized');
+    await find('State not known');
     daemon.onAction = () => daemon.set('status', { state: 'disconnected' });
     await press('Disconnect');
     await find('Disconnected');

@@ -6,7 +6,7 @@ import { setupText } from '../client/labels.ts';
 import type { Command, Tone } from '../form.ts';
 import { formatLatency, formatLoss, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
-import { type Cause, choiceText, lostRegistration, phaseText, remedyOf, serviceRemedy } from './causes/causes.ts';
+import { type Cause, choiceText, lostRegistration, phaseText, remedyOf } from './causes/causes.ts';
 import { explainedCause, findingWords } from './causes/diagnosis.ts';
 import { changeText, isPause } from './changes.ts';
 import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
@@ -233,16 +233,11 @@ function needsYouRow({ snapshot, cause, said }: Situation, tr: Translator): Row 
   return { sentence, details: said };
 }
 
-function unknownRow({ snapshot }: Situation, tr: Translator): Row {
+function unknownRow({ snapshot, cause }: Situation, tr: Translator): Row {
   const { _ } = tr;
   const { raw } = snapshot.status;
   if (raw === null) return { label: _('Reading the state…'), sentence: _('Reading the status…') };
-  // it ended without a word, at the time limit as a rule
-  if (raw === '')
-    return {
-      sentence: _('WARP did not answer in time.'),
-      remedy: serviceRemedy('restart', snapshot.tunnelCli, tr),
-    };
+  if (cause) return causeRow(cause, raw || null);
   return { sentence: _('WARP reports something that Culvert does not understand.'), details: raw };
 }
 

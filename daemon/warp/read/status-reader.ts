@@ -11,6 +11,8 @@ import type { TunnelStore } from '../tunnel-store.ts';
 import type { Freshness } from './freshness.ts';
 import { ttlOf } from './parts.ts';
 
+/** No reason of the tunnel CLI, which crashed, or printed nothing. */
+const PROGRAM_FAILED = { code: 'ProgramFailed', text: 'The command-line program of WARP failed' };
 /** Failures in a row after which the last status no longer counts. */
 const ENOUGH = 3;
 const PAUSE_MS = { first: 1000, longest: 30_000 };
@@ -51,11 +53,12 @@ export function createStatusReader({ state, store, fresh, listening, read }: Opt
       const isWord = parseStatusText(finished.output.stdout) !== null && !isHeard();
       if (understood || isWord) doubt.answered();
       else if (isDoubtful(status.blocked)) return;
+      const isFailure = !understood && !isWord && (failure !== null || finished.output.stdout.trim() === '');
       state.record('status', finished.output);
       if (understood && state.snapshot().status.state !== status.state)
         fresh.expire('tunnelStats', 'localNetworkAccess');
       if (status.blocked && !understood) store.setBlocked(status.blocked, outputText(finished));
-      else store.status(status, outputText(finished));
+      else store.status(isFailure ? { ...status, reason: PROGRAM_FAILED } : status, outputText(finished));
     },
     /** See `Reader.suspect`. */
     suspect(blocked: Blocked, raw: string): void {

@@ -47,6 +47,30 @@ test('the time connected is between the changes, and inside the time asked for',
   assert.equal(walk(steps, { since: 31, until: 39, now: 50 }).minutes, 0);
 });
 
+test('a state that could not be read ends no connection, and its time is not counted', () => {
+  const unread = [10, 'unknown', { reason: 'ProgramFailed' }] as const;
+  const courses: [Step[], Record<string, number>, minutes: number][] = [
+    [[[20, 'connected']], {}, 20],
+    [
+      [
+        [12, 'unknown'],
+        [20, 'connected'],
+      ],
+      {},
+      20,
+    ],
+    [[[20, 'disconnected', { reason: 'Manual' }]], {}, 10],
+    [[[20, 'disconnected', { reason: 'NoNetwork' }]], { NoNetwork: 1 }, 10],
+    [[[20, 'unknown', { blocked: 'service-stopped' }]], { 'service-stopped': 1 }, 10],
+    [[[20, 'connected', { kind: 'start' }]], {}, 20],
+    [[[20, 'disconnected', { kind: 'start', reason: 'NoNetwork' }]], {}, 10],
+  ];
+  for (const [course, drops, minutes] of courses) {
+    const walked = walk([[0, 'connected'], unread, ...course], { now: 30 });
+    assert.deepEqual([walked.drops, walked.minutes], [drops, minutes], JSON.stringify(course));
+  }
+});
+
 test('days are those of this time zone', () => {
   const { days } = walk([[0, 'connected']], { now: DAY });
   assert.deepEqual(

@@ -242,6 +242,20 @@ test('output that no rule knows, and output cut in the middle, is unknown with i
   }
 });
 
+for (const [title, words] of [
+  ['crashes', 'echo "Segmentation fault" >&2; exit 139'],
+  ['prints nothing', 'exit 0'],
+  ['prints nothing and fails', 'exit 1'],
+  ['panics', 'echo "thread \'main\' panicked at src/main.rs:1" >&2; exit 101'],
+])
+  test(`a status for which the CLI ${title} is a failure of the program, not a state`, async t => {
+    const { status } = await startTunnel(t, {
+      fake: `case "$*" in --version) echo "warp-cli 2026.7.1377.0";; *) ${words};; esac`,
+    });
+    await until(() => status().reason?.code === 'ProgramFailed');
+    assert.deepEqual([status().state, status().blocked], ['unknown', null]);
+  });
+
 test('a broken CLI is not hammered, however often it is asked', async t => {
   const { tunnel, runs, status } = await startTunnel(t, { fake: 'echo "Segmentation fault" >&2; exit 139' });
   for (let count = 0; count < 50; count++) await tunnel.refresh('stale');

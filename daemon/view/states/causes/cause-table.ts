@@ -233,14 +233,6 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
     'registration-stuck',
     'clock',
   ],
-  // Culvert's own: the tunnel client gives no reason
-  [
-    ['ConnectIgnored'],
-    _('WARP accepted, but did not connect'),
-    _('The journal of its service may say why.'),
-    'checks',
-    'service-journal',
-  ],
   [
     ['FailedToConnectToDaemon', 'Maybe the daemon is not running?'],
     _('The WARP service is not running'),
@@ -250,9 +242,28 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
   ],
 ];
 
+/** Culvert's own: the tunnel client gives no reason. */
+const ownCauses = ({ _ }: Translator): readonly Entry[] => [
+  [
+    ['ProgramFailed'],
+    _('WARP’s program failed'),
+    _('It does not say whether the tunnel is up. If that goes on, restart WARP’s service, or install WARP again.'),
+    'restart',
+    'service',
+  ],
+  [
+    ['ConnectIgnored'],
+    _('WARP accepted, but did not connect'),
+    _('The journal of its service may say why.'),
+    'checks',
+    'service-journal',
+  ],
+];
+
 /** All causes; the first that matches counts. */
 export const causeEntries = (tr: Translator): readonly Entry[] => [
   ...failureCauses(tr),
   ...registrationCauses(tr),
   ...otherCauses(tr),
+  ...ownCauses(tr),
 ];

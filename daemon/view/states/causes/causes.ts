@@ -23,7 +23,14 @@ export type LostRegistration = Pick<Cause, 'title' | 'sentence'>;
 export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
   const { state, reason } = snapshot.status;
   const isLogin = state !== 'connected' && wantsSignIn(snapshot.status);
-  if (!isLogin && state !== 'unable' && state !== 'disconnected' && state !== 'connecting') return null;
+  if (
+    !isLogin &&
+    !isProgramFailure(snapshot.status) &&
+    state !== 'unable' &&
+    state !== 'disconnected' &&
+    state !== 'connecting'
+  )
+    return null;
   const entry = reason && find(reason, tr);
   if (entry) {
     const [, title, sentence, remedy, ...checks] = entry;
@@ -36,6 +43,11 @@ export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
     remedy: remedyOf('checks', snapshot, tr),
     checks: null,
   };
+}
+
+/** The state is not known, because the tunnel CLI crashed or printed nothing. */
+export function isProgramFailure({ state, reason }: Snapshot['status']): boolean {
+  return state === 'unknown' && reason?.code === 'ProgramFailed';
 }
 
 /** Why a device that had a registration is not registered; null if it never was, or its user removed it. */

@@ -33,7 +33,7 @@ export function stateName(state: State, demo: boolean, tr: Translator): string {
     blocked: _('Internet is blocked'),
     unable: _('Can’t connect'),
     'needs-you': _('Not ready'),
-    unknown: _('State not recognized'),
+    unknown: _('State not known'),
   };
   return demo ? demoText(names[state], tr) : names[state];
 }

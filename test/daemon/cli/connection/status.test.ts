@@ -110,7 +110,17 @@ const LINES: [string, Partial<Shown>, string][] = [
   [
     'output nobody knows',
     { status: status('unknown', { raw: '\nHa\u009b31m\x1b[2J!\nmore' }) },
-    '? State not recognized · it printed: Ha 31m [2J!',
+    '? State not known · it printed: Ha 31m [2J!',
+  ],
+  [
+    'a program that crashed',
+    { status: status('unknown', { raw: 'Segmentation fault', reason: { code: 'ProgramFailed', text: '' } }) },
+    '? State not known · WARP’s program failed (ProgramFailed) · it printed: Segmentation fault · see: culvert doctor',
+  ],
+  [
+    'a program that printed nothing',
+    { status: status('unknown', { raw: '', reason: { code: 'ProgramFailed', text: '' } }) },
+    '? State not known · WARP’s program failed (ProgramFailed) · see: culvert doctor',
   ],
   [
     'the emulator',

@@ -147,6 +147,12 @@ test('a tunnel that WARP accepted to bring up and did not is news once, unless i
   assert.equal(notificationOf(before, after, 'connect', tr)?.summary, 'Internet is blocked');
 });
 
+test('a state that cannot be read is not a tunnel that was lost', () => {
+  const unread = clientState({ status: { state: 'unknown', raw: '', reason: { code: 'ProgramFailed', text: '' } } });
+  assert.equal(notificationOf(up, unread, null, tr), null);
+  assert.equal(notificationOf(unread, up, null, tr), null);
+});
+
 test('title, shape and button are those of the state', () => {
   const said = (after: ClientState) => {
     const { summary, state, action } = notificationOf(up, after, null, tr)!;

@@ -85,12 +85,17 @@ test('output that is not understood is shown as it is, without a switch', () => 
   assert.equal(view.settable, true);
 });
 
-test('a tunnel CLI that hangs is said to, and restarting the service is offered', () => {
-  const hanging = describe(facts({ state: 'unknown', raw: '' }), tr);
-  assert.match(hanging.sentence, /did not answer in time/);
-  assert.deepEqual(hanging.remedy?.command, { ask: { kind: 'client', task: 'restart-service' } });
-  assert.equal(hanging.settable, true);
-  assert.equal(hanging.details, null);
+test('a tunnel CLI that crashes, or prints nothing, is said to, and restarting the service is offered', () => {
+  for (const [raw, details] of [
+    ['', null],
+    ['Segmentation fault', 'Segmentation fault'],
+  ] as const) {
+    const failed = describe(facts({ state: 'unknown', raw, reason: { code: 'ProgramFailed', text: '' } }), tr);
+    assert.equal(failed.label, 'WARP’s program failed');
+    assert.match(failed.sentence, /restart WARP’s service, or install WARP again/);
+    assert.deepEqual(failed.remedy?.command, { ask: { kind: 'client', task: 'restart-service' } });
+    assert.deepEqual([failed.settable, failed.details], [true, details]);
+  }
 });
 
 test('before the first word of the tunnel CLI nothing is claimed and nothing can be asked for', () => {
