@@ -27,9 +27,9 @@ export function subjectLabel(subject: Subject, { _ }: Translator): string {
   return labels[subject] ?? subject;
 }
 
-/** True for a tunnel that is off for a while. */
-export function isPause({ subject, value }: Change): boolean {
-  return subject === 'connection' && value === 'off';
+/** True for a tunnel that is off for a while, not for one that is turned off on trial. */
+export function isPause({ subject, value, confirmBy, endsAt }: Change): boolean {
+  return subject === 'connection' && value === 'off' && (endsAt !== null || confirmBy === null);
 }
 
 /** For how long the tunnel can be turned off with one press, in minutes. */

@@ -32,7 +32,7 @@ export function describeTimed(client: ClientState, tr: Translator): Timed[] {
     .map(change => ({
       change,
       text: changeText(change, tr),
-      isSaid: state === 'paused' && isPause(change),
+      isSaid: (state === 'paused' || state === 'blocked') && isPause(change),
       span: change.problem === null ? { from: Date.parse(change.setAt), until: Date.parse(change.endsAt!) } : null,
       // without internet there is nothing that a longer pause would give
       extend:

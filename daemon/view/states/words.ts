@@ -210,10 +210,11 @@ function pausedRow({ snapshot }: Situation, tr: Translator): Row {
 }
 
 /** A failure keeps its cause and what helps against it. */
-function blockedRow({ cause, demo, said }: Situation, tr: Translator): Row {
+function blockedRow({ snapshot, cause, demo, said }: Situation, tr: Translator): Row {
   const why = cause && fill(tr._('%s: %s'), cause.title, cause.sentence);
+  const pause = snapshot.changes.find(isPause);
   return {
-    sentence: [blockedSentence(tr), why].filter(Boolean).join('\n'),
+    sentence: [blockedSentence(tr), why, pause && changeText(pause, tr)].filter(Boolean).join('\n'),
     // this daemon can't end the block
     remedy: demo ? leaveDemo(tr) : (cause?.remedy ?? null),
     details: cause ? said : null,

@@ -194,6 +194,21 @@ test('outside the demo nothing is called one', () => {
   assert.deepEqual(wrong, []);
 });
 
+test('a tunnel that is turned off on trial is not called a pause', () => {
+  for (const { name, client, state } of SAID)
+    if (client.snapshot!.changes.some(({ endsAt, confirmBy }) => confirmBy && !endsAt))
+      assert.notEqual(state, 'paused', name);
+});
+
+test('a pause under a kill switch that blocks has its end where the state has a sentence', () => {
+  const wrong = complaints(({ client, state }) => (surface, { all }) => {
+    const isPaused = client.snapshot!.changes.some(({ endsAt, problem }) => endsAt && problem === null);
+    if (state !== 'blocked' || !isPaused || SHORT.includes(surface)) return null;
+    return /\d\d:\d\d|min left/.test(all) ? null : `has no end: ${all}`;
+  });
+  assert.deepEqual(wrong, []);
+});
+
 test('a pause is called so on every surface, with its end, and has one button that connects', () => {
   const wrong = complaints(({ client, state }) => (surface, { name, all }) => {
     if (state !== 'paused') return null;
