@@ -74,7 +74,9 @@ export interface ExitReport {
 /** The exit code and report for whatever a command threw. An unexpected error is a failure whose message is shown. */
 export function toExitReport(error: unknown): ExitReport {
   if (error instanceof ApiError) {
-    const hint = nextStep(error.problem.code, runsSystemd()) ?? asCommand(error.problem);
+    const { code } = error.problem;
+    // a command that was not answered once says what to do first
+    const hint = (code === 'service-hangs' ? null : nextStep(code, runsSystemd())) ?? asCommand(error.problem);
     return { exitCode: EXIT[exitOf(error.problem)], report: { ...error.problem, ...(hint ? { hint } : {}) } };
   }
   if (error instanceof Unreachable && error.daemon === 'silent') {

@@ -2,6 +2,7 @@
 import type { Message } from '../../api/schema/values.ts';
 import { redact } from '../../state/redact.ts';
 import { message } from '../../view/message.ts';
+import { API_UNREACHABLE } from '../../warp/cli/failures.ts';
 import { Unknown } from '../errors.ts';
 import type { Tools } from './tools.ts';
 
@@ -63,9 +64,7 @@ const PATTERNS: readonly Pattern[] = [
   },
   {
     seen: /API error for .*(?:TimedOut|dns error|ConnectError|Connect\b)/i,
-    meaning: message(
-      'WARP could not reach api.cloudflareclient.com. A firewall, a DNS filter or the provider may block it.',
-    ),
+    meaning: API_UNREACHABLE,
   },
 ];
 

@@ -1,8 +1,10 @@
 // Turns refusals and failures of the tunnel CLI into problems that say what to do.
+import type { Message } from '../../api/schema/values.ts';
 import type { Blocked } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
 import { runsSystemd } from '../../system/process.ts';
 import { nextStep, setupText } from '../../view/client/labels.ts';
+import { message } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 import { type Failure, failureOf } from '../parse/output.ts';
 import type { Finished } from './run.ts';
@@ -39,6 +41,37 @@ export function outputText({ output }: Finished): string {
   return output.ok ? output.stdout : output.stderr || output.stdout;
 }
 
+/** Also the meaning of lines in the journal of the service, which asks this host for a registration. */
+export const API_UNREACHABLE = message(
+  'WARP could not reach api.cloudflareclient.com. A firewall, a DNS filter or the provider may block it.',
+);
+
+/** Failures whose words say little. Texts from public reports, 2024 to 2026. */
+const KNOWN: readonly { seen: RegExp; meaning?: Message; hint: string }[] = [
+  {
+    seen: /Failed to communicate with the WARP API/i,
+    meaning: API_UNREACHABLE,
+    hint: 'See what blocks it with: culvert doctor --online',
+  },
+  {
+    // the words of 2023
+    seen: /Failed to contact the WARP API/i,
+    meaning: API_UNREACHABLE,
+    hint: 'An old version of WARP fails like this as well: update WARP. See: culvert doctor --online',
+  },
+  {
+    seen: /Old registration is still around/i,
+    hint: 'Delete the old registration first (action deleteRegistration).',
+  },
+];
+
+/** One command without an answer does not mean that the service hangs for good. */
+function onceHint(): string {
+  return runsSystemd()
+    ? 'Try again. If it fails again, restart the service: sudo systemctl restart warp-svc'
+    : 'Try again. If it fails again, end the program, and start it again as root: warp-svc';
+}
+
 /** The problem for a failed command. `what` names it for people: `the action connect`. */
 export function problemOf(what: string, failure: Failure, { output, timedOut }: Finished): Problem {
   const extras = { exitCode: output.exitCode, stderr: output.stderr };
@@ -58,7 +91,8 @@ export function problemOf(what: string, failure: Failure, { output, timedOut }: 
     case 'not-registered':
     case 'not-authorized': {
       const problem = blockedProblem(failure.kind);
-      return new Problem(failure.kind, problem.message, { ...problem.extras, ...extras });
+      const hint = failure.kind === 'service-hangs' ? { hint: onceHint() } : {};
+      return new Problem(failure.kind, problem.message, { ...problem.extras, ...hint, ...extras });
     }
     case 'unsupported':
       return new Problem('unsupported-by-cli', `The installed tunnel CLI does not know ${what}.`, {
@@ -71,13 +105,14 @@ export function problemOf(what: string, failure: Failure, { output, timedOut }: 
         `The tunnel CLI refused the value of ${what}: ${failure.message}`,
         extras,
       );
-    default:
-      return new Problem('tunnel-cli-failed', `The tunnel CLI failed at ${what}: ${failure.message || 'no message'}`, {
-        ...(/Old registration is still around/i.test(failure.message)
-          ? { hint: 'Delete the old registration first (action deleteRegistration).' }
-          : {}),
+    default: {
+      const known = KNOWN.find(({ seen }) => seen.test(failure.message));
+      const text = `The tunnel CLI failed at ${what}: ${failure.message || 'no message'}`;
+      return new Problem('tunnel-cli-failed', known?.meaning ?? text, {
+        ...(known ? { hint: known.hint } : {}),
         ...extras,
       });
+    }
   }
 }
 

@@ -20,7 +20,7 @@ const issue = (text: Partial<Issue>): Issue => ({
 
 test('the shipped files are read without a problem', () => {
   const { issues, changes, codes, limits, problems } = KNOWLEDGE;
-  assert.deepEqual([issues.length, changes.length, codes.length, limits.length, problems], [84, 68, 70, 75, []]);
+  assert.deepEqual([issues.length, changes.length, codes.length, limits.length, problems], [84, 68, 75, 75, []]);
   for (const { checked_by } of issues)
     if (checked_by)
       assert.ok(
@@ -89,7 +89,7 @@ test('a file that is broken, or an entry that is, is named, and the rest counts'
     '/codes.toml': 'code = [\n',
   });
   const { issues, codes, problems } = loadKnowledge([SHIPPED, own]);
-  assert.deepEqual([issues.length, codes.length, problems.length], [84, 70, 2]);
+  assert.deepEqual([issues.length, codes.length, problems.length], [84, 75, 2]);
   assert.match(problems.join('\n'), /known-issues\.toml: entry 1 of issues is not used: /);
   assert.match(problems.join('\n'), /codes\.toml is not used: line \d+: /);
 });

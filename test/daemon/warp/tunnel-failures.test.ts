@@ -233,6 +233,30 @@ test('a failing command is reported with its exit code and what it said', async 
   );
 });
 
+for (const [words, hint] of [
+  ['Error: Failed to communicate with the WARP API', /^See what blocks it with: culvert doctor --online$/],
+  ['Error: Failed to communicate with the WARP API.', /^See what blocks it with: culvert doctor --online$/],
+  ['Error: Failed to contact the WARP API.', /An old version of WARP fails like this as well: update WARP/],
+] as const)
+  test(`"${words}" is reported with what it means and what to do, and keeps the words of the CLI`, async t => {
+    const { tunnel } = await startTunnel(t, {
+      fake: `case "$*" in
+        --version) echo "warp-cli 2026.7.1377.0";;
+        *status) echo '{"status":"Disconnected","reason":"Manual"}';;
+        *'registration new') echo '${words}' >&2; exit 1;;
+      esac`,
+    });
+    await assert.rejects(
+      tunnel.runAction({ action: 'register' }),
+      problem('tunnel-cli-failed', ({ message, extras, wording }) => {
+        assert.match(message, /^WARP could not reach api\.cloudflareclient\.com\. A firewall, a DNS filter/);
+        assert.match(extras.hint ?? '', hint);
+        assert.match(extras.stderr ?? '', /WARP API/);
+        return wording !== null;
+      }),
+    );
+  });
+
 test('output that no rule knows, and output cut in the middle, is unknown with its raw text', async t => {
   for (const faults of ['unknown-output', 'cut']) {
     const { tunnel, status } = await startTunnel(t, { faults });
@@ -384,7 +408,8 @@ test('a service that hangs is shown as such after several failures, and its retu
   const refused = problem('service-hangs', ({ extras, message }) => {
     return (
       /running, but does not answer/.test(message) &&
-      /systemctl restart warp-svc|start it again as root: warp-svc/.test(extras.hint ?? '')
+      /^Try again\. If it fails again, /.test(extras.hint ?? '') &&
+      /systemctl restart warp-svc|end the program, and start it again as root: warp-svc/.test(extras.hint ?? '')
     );
   });
   await assert.rejects(tunnel.runAction({ action: 'disconnect' }), refused);

@@ -9,6 +9,10 @@ import type { World } from '../../world/world.ts';
 export const journalOf = (world: World): Promise<string[]> =>
   world.once('service-journal', () => readServiceJournal(world.tools));
 
+const IGNORED = N_('WARP accepts to connect, and does not connect.');
+const NO_JOURNAL = N_('Its journal could not be read, or has no line. As root, see: journalctl -u warp-svc');
+const NO_CAUSE = N_('Its journal has no error that Culvert knows. As root, see: journalctl -u warp-svc');
+
 export const serviceJournal: Check = {
   id: 'service-journal',
   title: N_('Journal of the WARP service'),
@@ -20,13 +24,19 @@ export const serviceJournal: Check = {
     const { status, tunnelCli } = tunnelOf(world);
     if (!tunnelCli.available) return notApplicable(message('The tunnel CLI is not installed.'));
     if (status.state === 'connected') return notApplicable(message('The tunnel is connected.'));
-    const lines = await journalOf(world);
+    const isIgnored = status.reason?.code === 'ConnectIgnored';
+    const lines = await journalOf(world).catch((error: unknown) => {
+      if (!isIgnored) throw error;
+      return [];
+    });
+    if (isIgnored && lines.length === 0) return problem([message(IGNORED)], message(NO_JOURNAL));
     // journalctl prints nothing as well where there is no journal, or another program started the service
     if (lines.length === 0) return notApplicable(message('It has no line of the service of the last ten minutes.'));
     const cause = causeInJournal(lines);
+    if (!cause && isIgnored) return problem([message(IGNORED)], message(NO_CAUSE));
     if (!cause) return ok(message('no error that Culvert knows, in the last ten minutes'));
     // a tunnel that was turned off may have had the error before
-    const isWanted = status.state !== 'disconnected' || status.reason?.code === 'ConnectIgnored';
+    const isWanted = status.state !== 'disconnected' || isIgnored;
     return (isWanted ? problem : notice)([message('journal: %s', cause.line.slice(0, 240))], cause.meaning);
   },
 };

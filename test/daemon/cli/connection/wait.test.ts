@@ -224,6 +224,32 @@ test('explain describes every code and every name that it is also shown as', () 
   assert.deepEqual(explain(codes, ''), []);
 });
 
+/** Lines from public reports. */
+const REPORTED: [line: string, first: string][] = [
+  [
+    'Error communicating with daemon: Critical error processing the callbacks and the IPC session is no longer valid',
+    'ServiceHangs',
+  ],
+  ['Error communicating with daemon: The IPC call hit a timeout and could not be processed', 'ServiceHangs'],
+  ['IPC call hit a timeout and could not be processed', 'ServiceHangs'],
+  ['Unable to connect to the CloudflareWARP daemon: Connection refused (os error 111)', 'FailedToConnectToDaemon'],
+  ['Status update: Disconnected Reason: Manual Disconnection', 'Manual'],
+  ['Failed to handle warp compat command err=Could not update firewall rules', 'FirewallRulesNotSet'],
+  [
+    'An error occurred while trying to apply firewall rules: No such file or directory (os error 2)',
+    'FirewallRulesNotSet',
+  ],
+  ['Error: Failed to communicate with the WARP API', 'ApiUnreachable'],
+  ['Error: Failed to communicate with the WARP API.', 'ApiUnreachable'],
+  ['Error: Failed to contact the WARP API.', 'ApiUnreachable'],
+  ['Disconnected · WARP accepted, but did not connect (ConnectIgnored)', 'ConnectIgnored'],
+  ['State not known · WARP’s program failed (ProgramFailed)', 'ProgramFailed'],
+];
+
+test('explains the lines of public reports, and its own words', () => {
+  for (const [line, first] of REPORTED) assert.equal(explain(KNOWLEDGE.codes, line)[0]?.code, first, line);
+});
+
 test('explain finds the cause in a line, and takes no word of a sentence for a code', () => {
   const found = (words: string) => explain(KNOWLEDGE.codes, words).map(({ code }) => code);
   for (const [words, ...expected] of [

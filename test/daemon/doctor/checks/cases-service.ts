@@ -458,13 +458,40 @@ const PACKAGES: Case[] = [
     how: 'files',
     title: 'the shipped files',
     verdict: 'ok',
-    shows: /84 known bugs, 70 codes, 75 limits/,
+    shows: /84 known bugs, 75 codes, 75 limits/,
     world: t => world(t),
   },
 ];
 
 const printed = (file: string) => `cat ${new URL(`../../../fixtures/journal/${file}.txt`, import.meta.url).pathname}`;
 const ignored = { status: { state: 'disconnected' as const, ...reason('ConnectIgnored', 'x') } };
+
+const NOT_ALLOWED = 'echo "Hint: You are currently not seeing messages from other users." >&2';
+
+/** The journal of a tunnel that is down for another reason. */
+const OTHER_JOURNAL: Case[] = (
+  [
+    ['a journal without the service, of a tunnel that is off', 'not-applicable', ':', /no line of the service/],
+    [
+      'a journal without a known line, of a tunnel that is off',
+      'ok',
+      printed('service-hangs'),
+      /no error that Culvert/,
+    ],
+    ['a journal that this user may not read, of a tunnel that is off', 'unknown', NOT_ALLOWED, /may not read/],
+  ] as const
+).map(([title, verdict, journalctl, shows]) => ({
+  check: serviceJournal,
+  how: 'programs',
+  title,
+  verdict,
+  shows,
+  world: t =>
+    world(t, {
+      env: { ...ENV, ...withPrograms(t, { journalctl }) },
+      tunnel: snapshot({ status: { state: 'disconnected', ...reason('Manual', 'x') } }),
+    }),
+}));
 
 /** A tunnel that does not come up, and what `journalctl` prints or says. */
 const JOURNAL: Case[] = (
@@ -483,14 +510,9 @@ const JOURNAL: Case[] = (
       `echo 'JsonError(Error("no variant of enum ExcludeOrInclude found in flattened data"'`,
       /Update WARP/,
     ],
-    ['a journal without the service', 'not-applicable', ':', /no line of the service/],
-    ['a journal without a known line', 'ok', printed('service-hangs'), /no error that Culvert knows/],
-    [
-      'a journal that this user may not read',
-      'unknown',
-      'echo "Hint: You are currently not seeing messages from other users." >&2',
-      /may not read/,
-    ],
+    ['a journal without the service', 'problem', ':', /accepts to connect, and does not.*could not be read/s],
+    ['a journal without a known line', 'problem', printed('service-hangs'), /does not connect.*no error that Culvert/s],
+    ['a journal that this user may not read', 'problem', NOT_ALLOWED, /does not connect.*could not be read/s],
     [
       'a secret in the journal',
       'problem',
@@ -507,4 +529,4 @@ const JOURNAL: Case[] = (
   world: t => world(t, { env: { ...ENV, ...withPrograms(t, { journalctl }) }, tunnel: snapshot(ignored) }),
 }));
 
-export const SERVICE_CASES: Case[] = [...REGISTRATION, ...FILES, ...PACKAGES, ...JOURNAL];
+export const SERVICE_CASES: Case[] = [...REGISTRATION, ...FILES, ...PACKAGES, ...JOURNAL, ...OTHER_JOURNAL];
