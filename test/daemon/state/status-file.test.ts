@@ -119,10 +119,30 @@ for (const words of ['status', 'status --json', 'status --check', '--status', '-
       assert.deepEqual([status, stderr], [1, "culvert: The output can't be written.\n"]);
     });
 
-/** The launcher, which says what it hands over to Node. */
-function launcherIn(home: string): string {
+test('the launcher hands over an output that fails in place of a closed one, and any other as it is', t => {
+  const home = temporary(t, 'status');
+  const program = join(home, 'program');
+  const look = `#!${process.execPath}\nconst { readlinkSync } = require('node:fs');\n`;
+  writeFileSync(program, `${look}process.stderr.write(readlinkSync('/proc/self/fd/1'));`, { mode: 0o755 });
+  const launcher = launcherIn(home, program);
+  const output = (words: string, to: string) =>
+    spawnSync('sh', ['-c', `exec ${launcher} ${words} ${to}`], {
+      env: { PATH: process.env.PATH, XDG_RUNTIME_DIR: home, LANG: 'C.UTF-8' },
+      encoding: 'utf8',
+    }).stderr.trim();
+  for (const words of ['mode', 'logs', 'status --long', 'explain Manual', 'history --json']) {
+    assert.equal(output(words, '>&-'), '/dev/full', words);
+    assert.equal(output(words, '>/dev/null'), '/dev/null', words);
+    assert.match(output(words, ''), /^(pipe|socket):/, words);
+  }
+  // the daemon prints its log there, which it does without
+  assert.notEqual(output('--no-open', '>&-'), '/dev/full');
+});
+
+/** The launcher, which says what it hands over to Node, or runs a program in its place. */
+function launcherIn(home: string, program = 'echo handed over:'): string {
   const launcher = join(home, 'launcher');
   const text = readFileSync('data/bin/culvert.in', 'utf8').replaceAll('@NAME@', 'culvert');
-  writeFileSync(launcher, text.replaceAll('@NODE@', 'echo handed over:'), { mode: 0o755 });
+  writeFileSync(launcher, text.replaceAll('@NODE@', program), { mode: 0o755 });
   return launcher;
 }
