@@ -15,7 +15,7 @@ import { until } from '../../support/until.ts';
 const json = (status: string, reason: unknown) => JSON.stringify({ status, reason });
 const settings = (current: boolean, previous: boolean) =>
   json('Disconnected', { SettingsChanged: { current: { always_on: current }, previous: { always_on: previous } } });
-/** What the tunnel CLI prints. */
+/** Lines of the tunnel CLI. */
 const PRINTED = {
   manual: json('Disconnected', 'Manual'),
   bare: json('Disconnected', undefined),
@@ -30,7 +30,7 @@ const PRINTED = {
 };
 type Word = keyof typeof PRINTED;
 
-/** What is printed before the connection is accepted, and after it, with the reason that is reported at last. */
+/** Lines before and after the connection is accepted, and the reason that is reported at last. */
 const COURSES: [before: Word, after: Word[], code: string | undefined][] = [
   ['manual', [], 'ConnectIgnored'],
   ['manual', ['manual'], 'ConnectIgnored'],

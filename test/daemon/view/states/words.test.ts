@@ -221,7 +221,7 @@ test('a pause is called so on every surface, with its end, and has one button th
   assert.deepEqual(wrong, []);
 });
 
-test('a tunnel that is to connect and is still down is called so on every surface, and nobody has turned it off', () => {
+test('a tunnel that is to connect and is still down is called so on every surface, and not turned off by its user', () => {
   const words: Record<string, RegExp> = {
     ConnectAccepted: /Waiting for WARP to connect/,
     ConnectIgnored: /WARP accepted, but did not connect/,
