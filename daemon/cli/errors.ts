@@ -4,7 +4,8 @@ import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
 import { runsSystemd } from '../system/process.ts';
-import { nextStep, setupText } from '../view/client/labels.ts';
+import { nextStep } from '../view/client/labels.ts';
+import { blockedWords } from '../view/states/causes/causes.ts';
 import { english } from '../view/translator.ts';
 import type { CommandSpec } from './command-spec.ts';
 import type { Options } from './context.ts';
@@ -41,13 +42,11 @@ export class Failure extends Error {
 }
 
 /** A failure whose cause the user has to resolve first. */
-export function blockedFailure(what: string, { status, tunnelCli }: Snapshot): Failure {
-  const blocked = status.blocked!;
+export function blockedFailure(failed: string, snapshot: Snapshot): Failure {
+  const blocked = snapshot.status.blocked!;
+  const { what, next } = blockedWords(snapshot, runsSystemd(), english);
   const code = blocked === 'cli-missing' ? 'cliMissing' : blocked === 'not-authorized' ? 'notAuthorized' : 'failure';
-  return new Failure(`${what}: ${setupText(blocked, english, tunnelCli.version)}`, {
-    code,
-    hint: nextStep(blocked, runsSystemd()) ?? undefined,
-  });
+  return new Failure(`${failed}: ${what}`, { code, hint: next ?? undefined });
 }
 
 /** A part of the snapshot that is not known, and why, where that is known. */

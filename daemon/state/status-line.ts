@@ -4,9 +4,9 @@ import { printable } from '../system/printable.ts';
 import { runsSystemd } from '../system/process.ts';
 import { plain, type Style } from '../system/terminal.ts';
 import { untilLong } from '../view/client/client-state.ts';
-import { modeName, nextStep, setupText } from '../view/client/labels.ts';
+import { modeName } from '../view/client/labels.ts';
 import type { Tone } from '../view/form.ts';
-import { isProgramFailure, lostRegistration, reasonText } from '../view/states/causes/causes.ts';
+import { blockedWords, isProgramFailure, reasonText } from '../view/states/causes/causes.ts';
 import { changeText } from '../view/states/changes.ts';
 import { blockedSentence, blockedText } from '../view/states/killswitch.ts';
 import { describeRemoteAccess } from '../view/states/remote-access.ts';
@@ -62,9 +62,7 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
   const parts = [`${paint(stateSign(state))} ${style.bold(paint(name))}`];
   if (isOffline(shown)) parts.push(style.yellow(offlineText(shown, state === 'blocked')));
   if (status.blocked) {
-    const next = nextStep(status.blocked, runsSystemd());
-    const lost = lostRegistration(status, english);
-    const what = lost ? `${lost.title}.` : setupText(status.blocked, english, tunnelCli.version);
+    const { what, next } = blockedWords(shown, runsSystemd(), english);
     parts.push([what, next].filter(Boolean).join(' '));
   } else {
     const isFailure = isProgramFailure(status);

@@ -5,9 +5,8 @@ import type { Message } from '../../../api/schema/values.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { statusLine } from '../../../state/status-line.ts';
 import { runsSystemd } from '../../../system/process.ts';
-import { nextStep, setupText } from '../../../view/client/labels.ts';
 import { wordMessage } from '../../../view/message.ts';
-import { reasonText } from '../../../view/states/causes/causes.ts';
+import { blockedWords, reasonText } from '../../../view/states/causes/causes.ts';
 import { stateIn } from '../../../view/states/summary/state.ts';
 import { stateName } from '../../../view/states/summary/table.ts';
 import { english } from '../../../view/translator.ts';
@@ -118,12 +117,11 @@ function notProven(seen: Message, seconds: number): Failure {
 }
 
 function notConnected(snapshot: Snapshot, seconds: number): Failure {
-  const { status, tunnelCli } = snapshot;
+  const { status } = snapshot;
   const { blocked } = status;
-  const hint = (blocked && nextStep(blocked, runsSystemd())) ?? 'Find the cause with: culvert doctor';
-  const why = blocked
-    ? setupText(blocked, english, tunnelCli.version)
-    : `${reasonText(status, english) ?? stateName(stateIn(snapshot), false, english)}.`;
+  const setup = blocked && blockedWords(snapshot, runsSystemd(), english);
+  const hint = setup?.next ?? 'Find the cause with: culvert doctor';
+  const why = setup?.what ?? `${reasonText(status, english) ?? stateName(stateIn(snapshot), false, english)}.`;
   const codes = { 'cli-missing': 'cliMissing', 'not-authorized': 'notAuthorized' } as const;
   const code = blocked && blocked in codes ? codes[blocked as keyof typeof codes] : 'notConnected';
   return new Failure(`The tunnel is not connected after ${seconds} s: ${why}`, { code, hint });

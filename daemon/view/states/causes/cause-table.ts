@@ -141,7 +141,7 @@ const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['Does not exist in API'],
     _('Cloudflare does not know this registration'),
-    _('The device was deleted in the dashboard, or joining the organization failed.'),
+    _('The device was deleted in the dashboard, or joining the organization failed. A service token may have expired.'),
     'account',
   ],
   [

@@ -1,5 +1,6 @@
 // Explains why there is no tunnel: finds the tunnel CLI's reason in the table of causes, and the command of its remedy.
 import type { Snapshot } from '../../../api/schema.ts';
+import { nextStep, setupText } from '../../client/labels.ts';
 import { actionCommand, type Command, goTo } from '../../form.ts';
 import type { Translator } from '../../translator.ts';
 import { wantsSignIn } from '../summary/state.ts';
@@ -56,6 +57,21 @@ export function lostRegistration({ blocked, reason }: Snapshot['status'], tr: Tr
   if (!entry) return null;
   const [, title, sentence, remedy] = entry;
   return remedy === 'account' ? { title, sentence } : null;
+}
+
+/**
+ * What the user has to do first, for a terminal. A registration that was lost is not simply made again.
+ * @param systemd it runs this machine
+ */
+export function blockedWords(
+  { status, tunnelCli }: Pick<Snapshot, 'status' | 'tunnelCli'>,
+  systemd: boolean,
+  tr: Translator,
+): { what: string; next: string | null } {
+  const lost = lostRegistration(status, tr);
+  if (lost) return { what: `${lost.title}.`, next: `${lost.sentence} See: culvert account` };
+  const blocked = status.blocked!;
+  return { what: setupText(blocked, tr, tunnelCli.version), next: nextStep(blocked, systemd) };
 }
 
 /** Meaning of a code, in a few words; null for a code that the table lacks. */

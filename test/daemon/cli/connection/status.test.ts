@@ -108,6 +108,16 @@ const LINES: [string, Partial<Shown>, string][] = [
     '! Not ready · This device is not set up. Register this device with: culvert account register',
   ],
   [
+    'a registration that Cloudflare no longer knows',
+    {
+      status: status('unable', {
+        blocked: 'not-registered',
+        ...reason('Registration Missing due to: Does not exist in API'),
+      }),
+    },
+    '! Not ready · Cloudflare does not know this registration. The device was deleted in the dashboard, or joining the organization failed. A service token may have expired. See: culvert account',
+  ],
+  [
     'output nobody knows',
     { status: status('unknown', { raw: '\nHa\u009b31m\x1b[2J!\nmore' }) },
     '? State not known · it printed: Ha 31m [2J!',
