@@ -29,32 +29,48 @@ export const mdmFile: Check = {
         message('Versions before 2026.3.846.0 take an empty file for a configuration. Remove it.'),
       );
     const text = (await files.readText(MDM)) ?? '';
-    const { error, values } = parsePlist(text);
+    const { error, dictionaries } = parsePlist(text);
     if (error) return problem([error], message('The client ignores the whole file until it is well-formed.'));
-    const wrong = problemsOf(values);
+    const wrong = dictionaries.flatMap(problemsOf);
     if (wrong.length > 0) return problem(wrong, message('Correct %s; the client does not use it as intended.', MDM));
-    return ok(message('%d settings', values.size));
+    // each configuration of a list is one organization to choose
+    const names = dictionaries.map(({ values }) => values.get('display_name') ?? values.get('organization') ?? '–');
+    const [only] = dictionaries;
+    return ok(dictionaries.length === 1 ? message('%d settings', only!.values.size) : quoted(names.join(', ')));
   },
 };
 
-interface Plist {
-  error: Message | null;
-  /** Names and values of every dictionary in the file. Values of secrets never leave this file. */
+interface Dictionary {
+  /** Names and values. Values of secrets never leave this file. */
   values: Map<string, string>;
+  /** The key in whose list it is; null for one that the file has itself. */
+  inside: string | null;
 }
 
-/** The keys and values of a property list's dictionaries, or why it can't be read. */
+interface Plist {
+  error: Message | null;
+  /** Those with values, in their order: a file has one, or a list of them. */
+  dictionaries: Dictionary[];
+}
+
+/** The dictionaries of a property list, each on its own, or why it can't be read. */
 function parsePlist(text: string): Plist {
-  const values = new Map<string, string>();
+  const all: Dictionary[] = [];
   const parser = new SaxesParser();
   const open: string[] = [];
-  let key: string | null = null;
+  /** The dictionaries that are open, each with the key that was read last. */
+  const stack: { dictionary: Dictionary; key: string | null }[] = [];
   let content = '';
   try {
     parser.on('error', error => {
       throw error;
     });
     parser.on('opentag', ({ name }) => {
+      if (name === 'dict') {
+        const dictionary = { values: new Map<string, string>(), inside: stack.at(-1)?.key ?? null };
+        all.push(dictionary);
+        stack.push({ dictionary, key: null });
+      }
       open.push(name);
       content = '';
     });
@@ -63,24 +79,35 @@ function parsePlist(text: string): Plist {
     });
     parser.on('closetag', ({ name }) => {
       open.pop();
-      if (name === 'key') key = content.trim();
-      else if (key !== null && open.at(-1) === 'dict') {
-        values.set(key, name === 'true' || name === 'false' ? name : content.trim());
-        key = null;
+      if (name === 'dict') stack.pop();
+      const present = stack.at(-1);
+      if (!present || open.at(-1) !== 'dict') return;
+      if (name === 'key') present.key = content.trim();
+      else {
+        const isList = name === 'array' || name === 'dict';
+        if (present.key !== null && !isList)
+          present.dictionary.values.set(present.key, name === 'true' || name === 'false' ? name : content.trim());
+        present.key = null;
       }
     });
     parser.write(text).close();
   } catch (error) {
-    return { error: quoted(`${MDM}: ${reason(error).split('\n')[0]}`), values };
+    return { error: quoted(`${MDM}: ${reason(error).split('\n')[0]}`), dictionaries: [] };
   }
-  if (values.size === 0) return { error: message('%s has no <dict> with settings', MDM), values };
-  return { error: null, values };
+  const dictionaries = all.filter(({ values }) => values.size > 0);
+  if (dictionaries.length === 0) return { error: message('%s has no <dict> with settings', MDM), dictionaries };
+  return { error: null, dictionaries };
 }
 
 /** Pairs that only work together, and names that the client does not know by another spelling. */
-function problemsOf(values: Map<string, string>): Message[] {
+function problemsOf({ values, inside }: Dictionary): Message[] {
   const has = (name: string) => values.has(name);
   const wrong: Message[] = [];
+  // Cloudflare, cloudflare-docs pull request 13658
+  if (inside === 'configs') wrong.push(message('%s is a list that the client ignores in XML', 'configs'));
+  for (const [name, value] of values)
+    if (/\$\{\w+\}|\$[A-Z_]{2,}|\{\{.*\}\}/.test(value))
+      wrong.push(message('%s has a placeholder that was not replaced', name));
   if (has('auth_client_id') !== has('auth_client_secret'))
     wrong.push(
       message(

@@ -30,6 +30,8 @@ import type { Case } from './cases.ts';
 
 const MDM = '/var/lib/cloudflare-warp/mdm.xml';
 const plist = (entries: string) => ({ [MDM]: `<dict>\n${entries}\n</dict>\n` });
+const configurations = (...entries: string[]) =>
+  `<array>${entries.map(each => `<dict>${each}</dict>`).join('')}</array>`;
 const text = (name: string, value: string) => `<key>${name}</key><string>${value}</string>`;
 const reason = (code: string | null, words: string) => ({ reason: { code, text: words } });
 const organization = { account: { registered: true, type: 'team', organization: 'example', managed: true } };
@@ -284,6 +286,63 @@ const FILES: Case[] = [
     shows: /auth_client_secret is missing/,
     world: t =>
       world(t, { root: tree(t, plist(text('organization', 'example') + text('auth_client_id', 'abc.access'))) }),
+  },
+  {
+    check: mdmFile,
+    how: 'files',
+    title: 'a list of configurations, of which one has half a service token',
+    verdict: 'problem',
+    shows: /^(?!.*configs).*auth_client_secret is missing/s,
+    world: t =>
+      world(t, {
+        root: tree(t, {
+          [MDM]: configurations(
+            text('organization', 'a') + text('auth_client_id', 'abc.access'),
+            text('organization', 'b') + text('auth_client_secret', 's'),
+          ),
+        }),
+      }),
+  },
+  {
+    check: mdmFile,
+    how: 'files',
+    title: 'a list of configurations by their names',
+    verdict: 'ok',
+    shows: /Production environment, Cloudflare China network, test-org/,
+    world: t =>
+      world(t, {
+        root: tree(t, {
+          [MDM]: configurations(
+            text('organization', 'a') + text('display_name', 'Production environment'),
+            text('organization', 'a') + text('display_name', 'Cloudflare China network'),
+            text('organization', 'test-org'),
+          ),
+        }),
+      }),
+  },
+  {
+    check: mdmFile,
+    how: 'files',
+    title: 'a list under a key that XML does not have',
+    verdict: 'problem',
+    shows: /configs is a list that the client ignores/,
+    world: t =>
+      world(t, {
+        root: tree(
+          t,
+          plist(`<key>configs</key>${configurations(text('organization', 'a'), text('organization', 'b'))}`),
+        ),
+      }),
+  },
+  {
+    check: mdmFile,
+    how: 'files',
+    title: 'a placeholder that was not replaced',
+    verdict: 'problem',
+    shows: /display_name has a placeholder(?!.*\{ORG)/s,
+    world: t =>
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the file
+      world(t, { root: tree(t, plist(text('organization', 'a') + text('display_name', '${ORG}'))) }),
   },
   {
     check: mdmFile,
