@@ -9,7 +9,7 @@ import type { World } from '../../world/world.ts';
 export const journalOf = (world: World): Promise<string[]> =>
   world.once('service-journal', () => readServiceJournal(world.tools));
 
-const IGNORED = N_('WARP accepts to connect, and does not connect.');
+const IGNORED = N_('WARP accepts each request to connect, but does not connect.');
 const NO_JOURNAL = N_('Its journal could not be read, or has no line. As root, see: journalctl -u warp-svc');
 const NO_CAUSE = N_('Its journal has no error that Culvert knows. As root, see: journalctl -u warp-svc');
 

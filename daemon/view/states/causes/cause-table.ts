@@ -247,7 +247,7 @@ const ownCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['ProgramFailed'],
     _('WARP’s program failed'),
-    _('It does not say whether the tunnel is up. If that goes on, restart WARP’s service, or install WARP again.'),
+    _('It does not say whether the tunnel is up. If this continues, restart WARP’s service, or install WARP again.'),
     'restart',
     'service',
   ],
