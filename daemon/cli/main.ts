@@ -44,7 +44,8 @@ if (isAsciiLocale(env)) for (const stream of [stdout, stderr]) writeAscii(stream
 
 // a closed pipe is not a failure: `culvert status --watch | head -1`
 stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') complain(error);
+  // as the launcher says it, which hands over a full device in place of a closed output
+  if (error.code !== 'EPIPE') complain(new Failure("The output can't be written."));
   process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure);
 });
 stderr.on('error', () => {});

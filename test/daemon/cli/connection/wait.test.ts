@@ -1,11 +1,21 @@
 // `culvert wait` and `culvert explain`, with the exit codes that scripts rely on.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createSocketServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { explain } from '../../../../daemon/doctor/explain.ts';
-import { createHome, culvert, ended, prints, start, startDaemon, status } from '../../../support/daemon/command.ts';
+import {
+  createHome,
+  culvert,
+  ended,
+  prints,
+  program,
+  start,
+  startDaemon,
+  status,
+} from '../../../support/daemon/command.ts';
 import { KNOWLEDGE } from '../../../support/doctor/world.ts';
 import { serve } from '../../../support/listen.ts';
 
@@ -340,4 +350,17 @@ test("explain knows a user's own codes", async t => {
   const home = createHome(t);
   writeCodes(home, '[[code]]\ncode = "MINE_1"\nkind = "error"\ntitle = "Own"\nmeaning = "Text"\n');
   assert.match((await culvert(home, ['explain', 'MINE_1'])).stdout, /^MINE_1: Own\nText\n$/);
+});
+
+test('an output that fails ends a command with 1 and one sentence, which the launcher uses as well', t => {
+  const { env, path } = createHome(t);
+  for (const words of [['explain', 'Manual'], ['explain', 'Manual', '--json'], ['help']]) {
+    const line = ['-c', 'exec "$@" >/dev/full', 'sh', process.execPath, program, ...words];
+    const { status: code, stderr } = spawnSync('sh', line, { env, cwd: path, encoding: 'utf8' });
+    assert.equal(code, 1, words.join(' '));
+    assert.match(
+      stderr,
+      /^(culvert: The output can't be written\.\n|\{"ok":false.*The output can't be written.*\}\n)$/,
+    );
+  }
 });
