@@ -60,7 +60,7 @@ export function lostRegistration({ blocked, reason }: Snapshot['status'], tr: Tr
 }
 
 /**
- * What the user has to do first, for a terminal. A registration that was lost is not simply made again.
+ * Words for what the user has to do first, for a terminal. A registration that was lost is not simply made again.
  * @param systemd it runs this machine
  */
 export function blockedWords(

@@ -569,7 +569,12 @@ const JOURNAL: Case[] = (
       `echo 'JsonError(Error("no variant of enum ExcludeOrInclude found in flattened data"'`,
       /Update WARP/,
     ],
-    ['a journal without the service', 'problem', ':', /accepts each request to connect, but does not.*could not be read/s],
+    [
+      'a journal without the service',
+      'problem',
+      ':',
+      /accepts each request to connect, but does not.*could not be read/s,
+    ],
     ['a journal without a known line', 'problem', printed('service-hangs'), /does not connect.*no error that Culvert/s],
     ['a journal that this user may not read', 'problem', NOT_ALLOWED, /does not connect.*could not be read/s],
     [
