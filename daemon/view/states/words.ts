@@ -6,7 +6,7 @@ import { setupText } from '../client/labels.ts';
 import type { Command, Tone } from '../form.ts';
 import { formatLatency, formatLoss, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
-import { type Cause, choiceText, lostRegistration, phaseText, remedyOf } from './causes/causes.ts';
+import { type Cause, lostRegistration, phaseText, remedyOf } from './causes/causes.ts';
 import { explainedCause, findingWords } from './causes/diagnosis.ts';
 import { changeText, isPause } from './changes.ts';
 import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
@@ -175,7 +175,7 @@ function disconnectedRow({ snapshot, cause, said }: Situation, tr: Translator): 
   if (cause) return causeRow(cause, said);
   const sentence = tr._('You are not protected. Your traffic bypasses WARP.');
   return snapshot.status.reason?.code === 'ConnectAccepted'
-    ? { label: choiceText('ConnectAccepted', tr)!, sentence }
+    ? { label: tr._('Waiting for WARP'), sentence } // short, because a second line would move the controls
     : { sentence };
 }
 

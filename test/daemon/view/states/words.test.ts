@@ -223,7 +223,7 @@ test('a pause is called so on every surface, with its end, and has one button th
 
 test('a tunnel that is to connect and is still down is called so on every surface, and not turned off by its user', () => {
   const words: Record<string, RegExp> = {
-    ConnectAccepted: /Waiting for WARP to connect/,
+    ConnectAccepted: /Waiting for WARP/,
     ConnectIgnored: /WARP accepted, but did not connect/,
   };
   const wrong = complaints(({ client, state }) => (surface, { all }) => {
