@@ -1,6 +1,6 @@
 // Keeps the wish to connect that the tunnel CLI has accepted, until the tunnel is up or is turned off. Until then, a status
 // that names no failure is reported as what it is: the tunnel CLI goes on to say that the user turned it off.
-import { rmSync, statSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { Status } from '../api/schema.ts';
 import { makeDirectory, readText, replaceFile } from '../system/files.ts';
 import { isTurnedOff } from '../view/states/causes/causes.ts';
@@ -71,7 +71,7 @@ export function createWish(file: string | null = null): Wish {
       if (!wanted || file === null) return;
       try {
         makeDirectory(file.slice(0, file.lastIndexOf('/')));
-        replaceFile(file, '');
+        replaceFile(file, String(Date.now()));
       } catch {
         // the next daemon reports what the tunnel CLI reports
       }
@@ -84,14 +84,15 @@ function namesNoFailure({ state, reason }: StatusReading): boolean {
   return state === 'disconnected' && (reason === null || reason.code === 'Manual' || reason.code === 'SettingsChanged');
 }
 
-/** Takes the file that the daemon before has left a moment ago. */
+/** Takes the file that the daemon before has left a moment ago, with the time in ms since 1970. */
 function takeFile(file: string): boolean {
-  if (readText(file) === null) return false;
+  const text = readText(file);
+  if (!text) return false;
   try {
-    const ageMs = Date.now() - statSync(file).mtimeMs;
     rmSync(file, { force: true });
-    return ageMs >= 0 && ageMs < RESTART_MS;
   } catch {
     return false;
   }
+  const ageMs = Date.now() - Number(text);
+  return ageMs >= 0 && ageMs < RESTART_MS;
 }
