@@ -8,8 +8,12 @@ import { FIELDS, HEADER, originOf, targetOf } from './remote.ts';
 
 const HIDDEN = '***';
 
-/** Variables by which the authors of a project could start a program of their own. npm reads its own in any case. */
-const CHOOSES_PROGRAM = /^(?:PATH$|NODE_OPTIONS$|NODE_PATH$|LD_|BUN_|PYTHON|npm_config_)/i;
+/**
+ * Variables by which the authors of a project could load code of their own or see the traffic: of the loader, shells, runtimes,
+ * package managers, TLS libraries and proxies. npm reads its own in any case.
+ */
+const CHOOSES_PROGRAM =
+  /^(?:(?:PATH|HOME|ENV|SHELL|TMPDIR)$|(?:LD|BASH|GCONV|XDG|NODE|BUN|DENO|UV|PIP|NPM|PNPM|YARN|COREPACK|OPENSSL|CURL|REQUESTS)_|PYTHON|SSL|(?:\w+_)?PROXY$)/i;
 
 /**
  * Fields of the clients that start nothing and read no file. Others do: the `headersHelper` of Claude Code is a command for a
@@ -45,7 +49,7 @@ const ADDRESS = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
 export function refusalOf(entry: Record<string, unknown>): string | undefined {
   const variable = Object.keys(isRecord(entry.env) ? entry.env : {}).find(name => CHOOSES_PROGRAM.test(name.trim()));
   if (variable !== undefined)
-    return `its ${variable} may choose another program, which would get the key: remove it, then repeat this`;
+    return `its ${variable} may choose another program or server, which would get the key: remove it, then repeat this`;
   const field = Object.keys(entry).find(name => !HARMLESS.has(name));
   if (field !== undefined)
     return `its "${field}" may start a program, which would get the key: remove it, then repeat this`;

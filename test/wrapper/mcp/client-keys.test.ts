@@ -199,6 +199,16 @@ test('a server of a project gets no accounts if a variable may choose its progra
     'LD_PRELOAD',
     'BUN_X',
     'PYTHONPATH',
+    'HOME',
+    'XDG_CONFIG_HOME',
+    'OPENSSL_CONF',
+    'NODE_TLS_REJECT_UNAUTHORIZED',
+    'https_proxy',
+    'YARN_RC_FILENAME',
+    'COREPACK_NPM_REGISTRY',
+    'BASH_ENV',
+    'GCONV_PATH',
+    'SSLKEYLOGFILE',
   ];
   const entries = names.flatMap(name => [
     [name, { command: 'npx', args: ['tavily-mcp'], env: { [name]: './evil' } }],
