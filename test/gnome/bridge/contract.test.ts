@@ -80,7 +80,7 @@ const CALLS: Record<string, Case> = {
   },
   Remedy: {
     args: "({'activation-token': <'token-0'>},)",
-    status: { state: 'unknown', raw: '' },
+    status: { state: 'unknown', reason: { code: 'ProgramFailed', text: '' }, raw: '' },
     window: [['Activate', { 'activation-token': 'token-0' }]],
   },
   Refresh: {},
