@@ -527,6 +527,21 @@ const ignored = { status: { state: 'disconnected' as const, ...reason('ConnectIg
 
 const NOT_ALLOWED = 'echo "Hint: You are currently not seeing messages from other users." >&2';
 
+/** A case with what `journalctl` does, and what the tunnel reports. */
+function journalCase(
+  [title, verdict, journalctl, shows]: readonly [string, Case['verdict'], string, RegExp],
+  tunnel: Parameters<typeof snapshot>[0],
+): Case {
+  return {
+    check: serviceJournal,
+    how: 'programs',
+    title,
+    verdict,
+    shows,
+    world: t => world(t, { env: { ...ENV, ...withPrograms(t, { journalctl }) }, tunnel: snapshot(tunnel) }),
+  };
+}
+
 /** The journal of a tunnel that is down for another reason. */
 const OTHER_JOURNAL: Case[] = (
   [
@@ -539,18 +554,7 @@ const OTHER_JOURNAL: Case[] = (
     ],
     ['a journal that this user may not read, of a tunnel that is off', 'unknown', NOT_ALLOWED, /may not read/],
   ] as const
-).map(([title, verdict, journalctl, shows]) => ({
-  check: serviceJournal,
-  how: 'programs',
-  title,
-  verdict,
-  shows,
-  world: t =>
-    world(t, {
-      env: { ...ENV, ...withPrograms(t, { journalctl }) },
-      tunnel: snapshot({ status: { state: 'disconnected', ...reason('Manual', 'x') } }),
-    }),
-}));
+).map(row => journalCase(row, { status: { state: 'disconnected', ...reason('Manual', 'x') } }));
 
 /** A tunnel that does not come up, and what `journalctl` prints or says. */
 const JOURNAL: Case[] = (
@@ -584,13 +588,6 @@ const JOURNAL: Case[] = (
       /token=(?!eyJ)/,
     ],
   ] as const
-).map(([title, verdict, journalctl, shows]) => ({
-  check: serviceJournal,
-  how: 'programs',
-  title,
-  verdict,
-  shows,
-  world: t => world(t, { env: { ...ENV, ...withPrograms(t, { journalctl }) }, tunnel: snapshot(ignored) }),
-}));
+).map(row => journalCase(row, ignored));
 
 export const SERVICE_CASES: Case[] = [...REGISTRATION, ...FILES, ...PACKAGES, ...JOURNAL, ...OTHER_JOURNAL];
