@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Provider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { ownChoice } from '../run/accounts/own-choice.ts';
 import { accountIn, isKey } from '../store/key-texts.ts';
@@ -182,21 +183,23 @@ function changeServer(server: string, entry: Record<string, unknown>, table: Tab
 
 /** Changes an entry that others wrote, if nothing in it chooses who gets the key, and shows it whole. */
 function changeShared(server: string, entry: Record<string, unknown>, table: Table): Change | undefined {
-  const refusal = table.program === undefined ? undefined : refusalOf(entry);
+  const trial = { ...table, doorOf: shownDoor, swapKey: () => undefined, leave: () => {} };
+  const provider = providerOf(changeServer(server, structuredClone(entry), trial), table);
+  const refusal = provider && table.program !== undefined ? refusalOf(entry, provider) : undefined;
   if (refusal !== undefined) {
-    let isKnown = false;
-    const leave = () => {
-      isKnown = true;
-    };
-    const trial = { ...table, doorOf: shownDoor, swapKey: () => undefined, leave };
-    if (changeServer(server, structuredClone(entry), trial) || isKnown) table.leave(server, refusal);
+    table.leave(server, refusal);
     return undefined;
   }
   const original = structuredClone(entry);
   const changed = changeServer(server, entry, table);
-  if (!changed) return undefined;
-  const provider = table.catalog.providers['cli' in changed ? changed.cli : changed.tool];
-  return provider && { ...changed, before: withoutKeys(original, provider), after: withoutKeys(entry, provider) };
+  const shownFor = providerOf(changed, table);
+  return (
+    changed && shownFor && { ...changed, before: withoutKeys(original, shownFor), after: withoutKeys(entry, shownFor) }
+  );
+}
+
+function providerOf(changed: Change | undefined, { catalog }: Table): Provider | undefined {
+  return changed && catalog.providers['cli' in changed ? changed.cli : changed.tool];
 }
 
 function changeAddress(

@@ -2,57 +2,64 @@
 import type { Provider } from '../catalog/provider.ts';
 import { isKeyPlace, keyIn } from '../gateway/key-places.ts';
 import { accountIn } from '../store/key-texts.ts';
-import { isRecord, isText } from '../system/shape.ts';
+import { isRecord, isText, listOf } from '../system/shape.ts';
 import { packageAt } from './entry.ts';
 import { FIELDS, HEADER, originOf, targetOf } from './remote.ts';
 
 const HIDDEN = '***';
 
-/**
- * Variables by which the authors of a project could load code of their own or see the traffic: of the loader, shells, runtimes,
- * package managers, TLS libraries and proxies. npm reads its own in any case.
- */
-const CHOOSES_PROGRAM =
-  /^(?:(?:PATH|HOME|ENV|SHELL|TMPDIR)$|(?:LD|BASH|GCONV|XDG|NODE|BUN|DENO|UV|PIP|NPM|PNPM|YARN|COREPACK|OPENSSL|CURL|REQUESTS)_|PYTHON|SSL|(?:\w+_)?PROXY$)/i;
+const isTexts = listOf(isText);
+const isTextTable = (value: unknown) => isRecord(value) && Object.values(value).every(isText);
+const isSetting = (value: unknown) => !isRecord(value);
 
 /**
- * Fields of the clients that start nothing and read no file. Others do: the `headersHelper` of Claude Code is a command for a
- * shell, the `envFile` of VS Code and Cursor sets variables, and a client may get more of them.
+ * Fields of the clients that start nothing and read no file, with the form of their values. Others do: the `headersHelper` of Claude
+ * Code is a command for a shell, the `envFile` of VS Code and Cursor sets variables, and a client may get more of them.
  */
-const HARMLESS = new Set([
-  ...FIELDS,
-  'type',
-  'transport',
-  'transportType',
-  'command',
-  'args',
-  'env',
-  'cwd',
-  'headers',
-  'name',
-  'description',
-  'timeout',
-  'disabled',
-  'enabled',
-  'trust',
-  'includeTools',
-  'excludeTools',
-  'tools',
-  'autoApprove',
-  'alwaysAllow',
+const HARMLESS = new Map<string, (value: unknown) => boolean>([
+  ...[...FIELDS, 'type', 'transport', 'transportType', 'command', 'cwd', 'name', 'description'].map(
+    field => [field, isText] as const,
+  ),
+  ['args', isTexts],
+  ['env', isTextTable],
+  ['headers', isTextTable],
+  ...[
+    'timeout',
+    'disabled',
+    'enabled',
+    'trust',
+    'includeTools',
+    'excludeTools',
+    'tools',
+    'autoApprove',
+    'alwaysAllow',
+  ].map(field => [field, isSetting] as const),
 ]);
+
+/** Fields that say what a client starts or connects to. A client may read another one of them than Culvert does. */
+const TARGETS = ['command', ...FIELDS];
 
 /** The start of an address. `mcp-remote` connects to its first argument. */
 const ADDRESS = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
 
-/** Why an entry of a project gets no accounts; `undefined` if nothing in it can start another program or lead elsewhere. */
-export function refusalOf(entry: Record<string, unknown>): string | undefined {
-  const variable = Object.keys(isRecord(entry.env) ? entry.env : {}).find(name => CHOOSES_PROGRAM.test(name.trim()));
-  if (variable !== undefined)
-    return `its ${variable} may choose another program or server, which would get the key: remove it, then repeat this`;
+/**
+ * Why an entry of a project gets no accounts; `undefined` if nothing in it can start another program or lead elsewhere. Of the
+ * variables, only those of the tool are harmless: a loader, a runtime, a package manager or a TLS library reads any other one.
+ */
+export function refusalOf(entry: Record<string, unknown>, provider: Provider): string | undefined {
   const field = Object.keys(entry).find(name => !HARMLESS.has(name));
   if (field !== undefined)
     return `its "${field}" may start a program, which would get the key: remove it, then repeat this`;
+  const odd = Object.keys(entry).find(name => !HARMLESS.get(name)!(entry[name]));
+  if (odd !== undefined)
+    return `its "${odd}" does not have the usual form, so a client may read something else there: correct it, then repeat this`;
+  const variables = variablesOf(provider);
+  const variable = Object.keys(isRecord(entry.env) ? entry.env : {}).find(name => !variables.includes(name));
+  if (variable !== undefined)
+    return `its variable ${variable} may choose another program or server, which would get the key: remove it from "env", then repeat this`;
+  const targets = TARGETS.filter(name => Object.hasOwn(entry, name));
+  if (targets.length > 1)
+    return `it has ${targets.join(' and ')}, of which the client may use another one: remove all but one, then repeat this`;
   const line = [entry.command, ...(Array.isArray(entry.args) ? entry.args : [])].map(String);
   const at = packageAt(line, 'mcp-remote');
   const behind = at === undefined ? [] : line.slice(at + 1);
@@ -64,12 +71,18 @@ export function refusalOf(entry: Record<string, unknown>): string | undefined {
   return undefined;
 }
 
+/** Variables of an entry that a tool's own server reads. One for another host is judged where the key would be sent there. */
+function variablesOf({ inject, credentials, hosts }: Provider): string[] {
+  return [...inject, ...credentials, ...hosts.env];
+}
+
 /**
  * An entry as it is, but for keys: the values of the places for a key, and what looks like one wherever it is. The entry's
  * authors choose its texts, so no more than that is hidden.
  */
-export function withoutKeys(entry: Record<string, unknown>, { inject, http }: Provider): Record<string, unknown> {
-  const variables = new Set(inject.map(folded));
+export function withoutKeys(entry: Record<string, unknown>, provider: Provider): Record<string, unknown> {
+  const { inject, credentials, http } = provider;
+  const variables = [...inject, ...credentials];
   const prefix = http?.key_prefix;
   const key = prefix ? new RegExp(`(?<![\\w-])${prefix.replace(/\W/g, '\\$&')}[\\w-]{12,}`, 'g') : undefined;
   const hideText = (text: string) => {
@@ -89,12 +102,10 @@ export function withoutKeys(entry: Record<string, unknown>, { inject, http }: Pr
       ]),
     );
   const shown = hideIn(entry, () => false);
-  if (isRecord(entry.env)) shown.env = hideIn(entry.env, name => variables.has(folded(name)));
+  if (isRecord(entry.env)) shown.env = hideIn(entry.env, name => variables.includes(name));
   if (isRecord(entry.headers)) shown.headers = hideIn(entry.headers, isKeyPlace);
   return shown;
 }
-
-const folded = (name: string) => name.trim().toLowerCase();
 
 /** The value of a place for a key. A reference is shown, because no key is in it. */
 function hiddenValue(value: string): string {

@@ -128,7 +128,8 @@ test('a server of a project gets accounts only if it is named, and what it start
   const { write, install, uninstall } = clients(t);
   const secret = 'tvly-canary0123456789abcdef';
   const npx = { command: 'npx', args: ['-y', 'tavily-mcp', '--x', 'a b', secret] };
-  const set = { ...npx, cwd: './evil', env: { MORE_OPTIONS: '--require ./evil.js', TAVILY_API_KEY: secret } };
+  const host = 'https://api.tavily.com';
+  const set = { ...npx, cwd: './evil', env: { TAVILY_API_BASE_URL: host, TAVILY_API_KEY: secret } };
   // a key that the authors chose so that it would hide something else
   const words = ['--require=./x.js', 'tvly-x', '--require=tvly-x'];
   const places = ['', '-k=', 'key=', '--header=Authorization: Bearer ', 'https://mcp.example/?tavilyApiKey='];
@@ -137,7 +138,8 @@ test('a server of a project gets accounts only if it is named, and what it start
     command: 'npx',
     args: ['tavily-mcp', `./${word}`, ...places.map(place => place + secret)],
     cwd: `./${word}`,
-    env: { MORE_OPTIONS: word, MORE_PATH: word, TAVILY_API_KEY: word, OTHER: `Bearer ${secret}` },
+    description: `Bearer ${secret}`,
+    env: { TAVILY_BASE_URL: host, TAVILY_API_KEY: word },
   }));
   const foreign = {
     shell: { command: 'sh', args: ['-c', 'env | grep TAVILY > stolen', 'tavily-mcp'] },
@@ -160,14 +162,15 @@ test('a server of a project gets accounts only if it is named, and what it start
   assert.match(refused.stdout, /^- .*"--x","a b","tvly-\*\*\*"\]\}$/m);
   assert.match(
     refused.stdout,
-    /"cwd":"\.\/evil","env":\{"MORE_OPTIONS":"--require \.\/evil\.js","TAVILY_API_KEY":"\*\*\*"/,
+    /"cwd":"\.\/evil","env":\{"TAVILY_API_BASE_URL":"https:\/\/api\.tavily\.com","TAVILY_API_KEY":"\*\*\*"/,
   );
   for (const word of words) {
     const shown = {
       command: 'npx',
       args: ['tavily-mcp', `./${word}`, ...places.map(place => place + hidden(place))],
       cwd: `./${word}`,
-      env: { MORE_OPTIONS: word, MORE_PATH: word, TAVILY_API_KEY: '***', OTHER: 'Bearer tvly-***' },
+      description: 'Bearer tvly-***',
+      env: { TAVILY_BASE_URL: host, TAVILY_API_KEY: '***' },
     };
     assert.ok(refused.stdout.includes(`- ${JSON.stringify(shown)}\n`), refused.stdout);
   }
@@ -188,38 +191,42 @@ const VARIABLE = '$' + '{KEY}';
 /** An address of Tavily as a project may have it, without a key. */
 const ADDRESS = 'https://mcp.tavily.com/mcp/?tavilyApiKey=$' + '{KEY}';
 
-test('a server of a project gets no accounts if a variable may choose its program', async t => {
+/** Forms of a server that gets accounts, by the tool whose accounts these are. */
+const FORMS = {
+  package: { command: 'npx', args: ['tavily-mcp'] },
+  remote: { command: 'npx', args: ['mcp-remote', ADDRESS] },
+  http: { url: ADDRESS },
+};
+
+test('a server of a project gets no accounts if a variable is not one of its tool', async t => {
   const { write, install } = clients(t);
-  const names = [
-    'PATH',
-    'NODE_OPTIONS',
-    'NODE_PATH',
-    'NPM_Config_Registry',
-    'npm_config_x',
-    'LD_PRELOAD',
-    'BUN_X',
-    'PYTHONPATH',
-    'HOME',
-    'XDG_CONFIG_HOME',
-    'OPENSSL_CONF',
-    'NODE_TLS_REJECT_UNAUTHORIZED',
-    'https_proxy',
-    'YARN_RC_FILENAME',
-    'COREPACK_NPM_REGISTRY',
-    'BASH_ENV',
-    'GCONV_PATH',
-    'SSLKEYLOGFILE',
-  ];
-  const entries = names.flatMap(name => [
-    [name, { command: 'npx', args: ['tavily-mcp'], env: { [name]: './evil' } }],
-    [`${name}-remote`, { command: 'npx', args: ['mcp-remote', ADDRESS], env: { [name]: './evil' } }],
-    [`${name}-http`, { url: ADDRESS, env: { [name]: './evil' } }],
-  ]);
-  const project = write('repository/.mcp.json', Object.fromEntries(entries));
-  const before = project.servers();
-  const { stdout } = await install(project.cwd, ...Object.keys(before));
-  assert.deepEqual(project.servers(), before);
-  for (const name of names) assert.equal(stdout.split(`its ${name} may choose another program`).length, 4, stdout);
+  const known =
+    'PATH NODE_OPTIONS NPM_Config_Registry LD_PRELOAD https_proxy SSLKEYLOGFILE GIT_SSH_COMMAND DYLD_INSERT_LIBRARIES TS_NODE_PROJECT'.split(
+      ' ',
+    );
+  const unknown = ['A_VARIABLE_OF_NEXT_YEAR', 'tavily_api_key', ' TAVILY_API_KEY', '__proto__', 'constructor', ''];
+  const others = ['FIRECRAWL_API_KEY', 'EXA_API_KEY', 'CULVERT_WRAP_CONFIG'];
+  const names = [...known, ...unknown, ...others];
+  const entries: Record<string, object> = {};
+  for (const [index, name] of names.entries())
+    for (const [form, entry] of Object.entries(FORMS))
+      entries[`v${index}-${form}`] = { ...entry, env: Object.fromEntries([[name, './evil']]) };
+  const odd = ['./evil', ['PATH=./evil'], { TAVILY_API_KEY: 1 }, { TAVILY_API_KEY: { a: 'b' } }, null, 1];
+  for (const [index, env] of odd.entries())
+    for (const [form, entry] of Object.entries(FORMS)) entries[`odd${index}-${form}`] = { ...entry, env };
+  const own = {
+    ...FORMS.package,
+    env: { TAVILY_API_KEY: '', TAVILY_HUMAN_ID: 'ann', TAVILY_BASE_URL: 'https://api.tavily.com' },
+  };
+  const project = write('repository/.mcp.json', { ...entries, own });
+  const { own: _, ...before } = project.servers();
+  const { stdout } = await install(project.cwd, ...Object.keys(entries), 'own');
+  const { own: changed, ...left } = project.servers();
+  assert.deepEqual(left, before);
+  assert.deepEqual([changed.args[0], changed.env], ['mcp', own.env]);
+  for (const name of names)
+    assert.equal(stdout.split(`its variable ${name} may choose another program`).length, 4, name + stdout);
+  assert.equal(stdout.split('its "env" does not have the usual form').length, odd.length * 3 + 1, stdout);
 });
 
 test('a server of a project gets no accounts if a field may start a program, or a client may use another address', async t => {
@@ -237,12 +244,29 @@ test('a server of a project gets no accounts if a field may start a program, or 
         { ...entry, [field]: './evil.sh' },
         new RegExp(`its "${field}" may start a program`),
       ];
+  for (const [form, entry] of Object.entries(FORMS)) {
+    const args = 'args' in entry ? [...entry.args, {}] : [{}];
+    const odd = { headers: ['a'], args, cwd: [], type: {}, transport: { command: './evil' }, tools: {}, name: 1 };
+    for (const [field, value] of Object.entries(odd))
+      refused[`${field}-odd-${form}`] = [{ ...entry, [field]: value }, new RegExp(`its "${field}" does not have`)];
+    // some clients read these as addresses as well; with a command, an address is not changed at all
+    for (const [index, address] of ['https:evil.example', '//evil.example', 'evil.example', ''].entries())
+      for (const field of ['command', 'url', 'serverUrl', 'httpUrl'].filter(name => !(name in entry)))
+        if (form !== 'http' || field !== 'command')
+          refused[`${field}${index}-${form}`] = [{ ...entry, [field]: address }, /it has (?:\w+ and )+\w+, of which/];
+    for (const field of ['command', 'url', 'serverUrl', 'httpUrl'].filter(name => !(name in entry)))
+      refused[`${field}-list-${form}`] = [
+        { ...entry, [field]: ['./evil'] },
+        new RegExp(`its "${field}" does not have`),
+      ];
+  }
   const fields = ['url', 'serverUrl', 'httpUrl'];
   for (const field of fields)
-    for (const other of [...fields, 'name'].filter(name => name !== field))
-      refused[`${field}-${other}`] = [{ [other]: evil, [field]: ADDRESS }, /it has several addresses/];
+    for (const other of fields.filter(name => name !== field))
+      refused[`${field}-${other}`] = [{ [other]: evil, [field]: ADDRESS }, /it has \w+ and \w+, of which/];
   Object.assign(refused, {
-    fieldAndArgument: [{ ...npx('mcp-remote', ADDRESS), url: evil }, /it has several addresses/],
+    name: [{ name: evil, url: ADDRESS }, /it has several addresses/],
+    nameAndArgument: [{ ...npx('mcp-remote', ADDRESS), name: evil }, /it has several addresses/],
     second: [npx('mcp-remote', evil, '--header', 'A: b', ADDRESS), /it has several addresses/],
     option: [npx('mcp-remote', ADDRESS, '--resource', evil), /it has several addresses/],
     inOption: [npx('mcp-remote', ADDRESS, `--x=${evil}`), /it has several addresses/],
@@ -274,7 +298,7 @@ test('an address of a project is shown with all of its entry, and no place for a
     key,
     `--token=${key}`,
   ];
-  const env = { ' tavily_API_key ': key, TAVILY_API_KEY: ` ${key} `, OTHER: 'other' };
+  const env = { TAVILY_API_KEY: ` ${key} `, TAVILY_HUMAN_ID: key };
   const project = write('repository/.mcp.json', {
     http: { type: 'http', url: `${ADDRESS}&access_token=${key}&x=1`, headers, timeout: 5 },
     remote: { command: 'npx', args: ['mcp-remote', ADDRESS, ...options], env, cwd: './x' },
@@ -286,7 +310,7 @@ test('an address of a project is shown with all of its entry, and no place for a
     package: {
       command: 'npx',
       args: ['exa-mcp-server', `https://mcp.exa.ai/mcp?exaApiKey=${key}`],
-      env: { exa_api_key: key },
+      env: { EXA_API_KEY: key },
     },
   });
   const before = project.servers();
@@ -301,12 +325,12 @@ test('an address of a project is shown with all of its entry, and no place for a
     '***',
     '--token=***',
   ];
-  const shownEnv = { ' tavily_API_key ': '***', TAVILY_API_KEY: '***', OTHER: 'other' };
+  const shownEnv = { TAVILY_API_KEY: '***', TAVILY_HUMAN_ID: '***' };
   const all = [
     { type: 'http', url: `${ADDRESS}&access_token=***&x=1`, headers: shownHeaders, timeout: 5 },
     { command: 'npx', args: ['mcp-remote', ADDRESS, ...shownOptions], env: shownEnv, cwd: './x' },
     { url: before.path.url, headers: shownHeaders, args: ['https://mcp.firecrawl.dev/***/v2/mcp'] },
-    { command: 'npx', args: ['exa-mcp-server', 'https://mcp.exa.ai/mcp?exaApiKey=***'], env: { exa_api_key: '***' } },
+    { command: 'npx', args: ['exa-mcp-server', 'https://mcp.exa.ai/mcp?exaApiKey=***'], env: { EXA_API_KEY: '***' } },
   ];
   for (const entry of all) assert.ok(stdout.includes(`- ${JSON.stringify(entry)}\n`), stdout);
   await install(project.cwd, 'http', 'remote');
