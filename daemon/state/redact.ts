@@ -1,15 +1,47 @@
-// Blanks out secrets in commands of the tunnel CLI and in their output.
+// Blanks out secrets in commands of the tunnel CLI and of other programs, and in their output.
 const BLANK = '[redacted]';
 const AFTER = `$1${BLANK}`;
+const raw = String.raw;
 
-/** Ends of names that stand for a secret. */
-const NAME =
-  '(?:token|secret|password|passwd|passphrase|(?<![a-z])(?:pass|pwd|psk)|(?:api|access|secret|private|preshared)[_-]?key)';
-/** A word, or text in quotes. */
-const VALUE = `(?:"(?:[^"\\\\\\n]|\\\\.)*"|'[^'\\n]*'|[^\\s&"'<>]*[^\\s&"'<>,;])`;
+/** Each word as programs write it: `token`, `Token`, `TOKEN`. */
+function cased(...words: string[]): string {
+  return words.flatMap(word => [word, word[0]!.toUpperCase() + word.slice(1), word.toUpperCase()]).join('|');
+}
 
-/** Forms of secrets: an example, its pattern, and the replacement. Later ones see what earlier ones have left. */
+const KIND = cased('api', 'access', 'account', 'auth', 'encryption', 'preshared', 'private', 'secret', 'signing');
+/** End of the name of a secret: of `auth_token`, `clientSecret`, `DBPASS`, `Private key`. No `bypass`, and no `PWD=/home/ann`. */
+const NAME = raw`(?:${cased('token', 'secret', 'password', 'passwd', 'passphrase', 'credential')}|(?:${KIND})[ _-]?(?:${cased('key')})|(?:(?<![A-Za-z])(?:pass|pwd|psk)|(?<![A-Z])(?:Pass|Pwd|Psk)|(?<!BY|COM)(?:PASS|PWD|PSK))(?!=\/)|(?<=["'_])(?:${cased('auth')}))`;
+/** Between a name and its value, also as an address encodes it. */
+const IS = raw`(?:[:=]|=>|(?:%22)?%3[ADad](?:%2[02])*)`;
+/** A constructor, as Rust prints one: `token: Some("…")`. */
+const WRAPPED = raw`(?:[A-Za-z]\w{0,30}\()?`;
+/** A quotation mark, also as JSON within JSON escapes it. */
+const MARK = raw`(?:\\|\\{3}|\\{7})?["']`;
+/** What follows a mark that closes a text: `"Invalid token:", "next"`. */
+const CLOSED = raw`\s{0,20}(?:[,}\]:]|\\{0,7}["']|$)`;
+/** Text from its quotation mark to the same one, or to that of a text around it, or to the end of the line. */
+const QUOTED = raw`(${MARK})(?!\2|\[redacted\])(?:(?!\2)(?:\\{4}|\\{3}["']|\\[^\n]|[^\\\n"]|"(?=\w)))+`;
+/** A word to the next blank or mark, without the punctuation at its end. */
+const VALUE = raw`(?!\[redacted\])(?:(?!\\{1,4}["']|%2[26])[^\s&"'<>]|'(?=\w))*(?!%2[26])[^\s&"'<>,;)}\]\\]`;
+/** The end of a word of a sentence. */
+const END = raw`(?=[.,;:!]?(?:[\s"'(){}\]<>&]|$))`;
+const SWITCH = 'true|false|yes|no|on|off|null|nil|none|None|undefined|required';
+/** What a program says of a secret instead of the secret: a state, an error, a small number, or more than one word. */
+const STATE = raw`(?:(?:${SWITCH}|[a-z]+(?:ed|ing)|valid|invalid|unknown|timeout|ok|empty|unset|wrong|bad|(?:[A-Z][a-z]{2,}){1,4}|\d{1,3})${END}|(?:[A-Z]+|[A-Za-z][a-z'-]*)[.,]?[ \t]+[A-Za-z(])`;
+/** Words that follow the name of an option in a sentence. */
+const VERB = raw`(?:is|was|are|and|or|to|not|must|needs|requires|has|can|with|for|from)\b`;
+/** The rest of a line, up to the mark that ends a text around it. */
+const LINE = raw`(?:=(?<open>${MARK})(?!${CLOSED})[^"\n\\]*\k<open>|\\(?!\\{0,6}["'])[^\n]|[^"'\\\n])+`;
+
+const rule = (...parts: string[]) => new RegExp(parts.join(''), 'g');
+const line = (...parts: string[]) => new RegExp(parts.join(''), 'gim');
+
+/**
+ * Forms of secrets: an example, its pattern, and the replacement. Later ones see what earlier ones have left. Each is anchored by what
+ * is rare, or bounded, so that the time grows with the length alone.
+ */
 export const SECRETS: readonly [example: string, pattern: RegExp, shown: string | typeof maskAfter][] = [
+  // licenses, keys and tokens that are known by their own form
   [
     'CaNaRy77-CaNaRy77-aaaa1234',
     /(?<![\w-])[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}(?![\w-])/g,
@@ -17,53 +49,102 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
   ],
   [
     '-----BEGIN PRIVATE KEY-----\nCaNaRy77\n-----END PRIVATE KEY-----',
-    /(-----BEGIN [A-Z\d ]{0,30}PRIVATE KEY-----)[\s\S]*?(-----END|$(?![\s\S]))/g,
+    /(-----BEGIN [A-Z\d ]{0,30}PRIVATE KEY(?: BLOCK)?-----)[\s\S]*?(-----END|$(?![\s\S]))/g,
     `$1${BLANK}$2`,
   ],
-  ['License key: CaNaRy77', /(\blicen[sc]e(?: key)?"?\s*[:=]\s*"?)([^\s",}]+)/gi, maskAfter],
+  // the end of one whose beginning was cut off
+  [
+    'CaNaRy77CaNaRy77\n-----END PRIVATE KEY-----',
+    /(?<![\w+/=\s])[\w+/=\s]{16,}(?=-----END [A-Z\d ]{0,30}PRIVATE KEY)/g,
+    BLANK,
+  ],
   ['eyJhbGciOiJI.CaNaRy77.CaNaRy77', /(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*)+/g, BLANK],
   [
-    'https://example.org/?sig=CaNaRy77&x=1',
-    /([?&](?:code|(?:[\w-]{0,40}[_-])?(?:token|secret|key|sig(?:nature)?))=)[^\s&"'<>]+/gi,
-    AFTER,
+    'ghp_CaNaRy77CaNaRy77',
+    /(?<![A-Za-z0-9])(?:(?:gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|[sp]k-)(?=[\w-]{0,99}\d)[\w-]{8,}|npm_(?=[A-Za-z]{0,40}\d)[A-Za-z0-9]{8,}|(?:AKIA|ASIA)[A-Za-z0-9]{8,})/g,
+    BLANK,
   ],
-  ['password=CaNaRy77', new RegExp(`(${NAME}=)${VALUE}`, 'gi'), AFTER],
-  // a line of a settings file
+  // licenses by their name: not "License: Apache-2.0"
   [
-    'aws_secret_access_key = CaNaRy77',
-    new RegExp(`^([ \\t]*[\\w.-]*${NAME}[ \\t]*[=:][ \\t]*)${VALUE}(?=[ \\t]*[,;]?$)`, 'gim'),
-    AFTER,
+    'License key: CaNaRy77',
+    line(raw`(\blicen[sc]e[ _-]?key\\?["']?\s*[:=]\s*\\?["']?)(?!${VERB})([^\s",}\\]+)`),
+    maskAfter,
   ],
-  // anchored by what is rare, so that the time grows with the length alone
-  ['http://ann:a"CaNaRy77@proxy.example:3128', /(:\\?\/\\?\/[^\s/"'<>:@]+:)[^\s/@<>,{}]+(?=@)/g, AFTER],
-  ['http://ann:CaNaRy77@proxy.example:3128', /(:\\?\/\\?\/(?!git@))[^\s/"'<>]+(?=@)/g, AFTER],
-  ['http%3A%2F%2Fann%3ACaNaRy77%40proxy.example', /(%3a%2f%2f)(?:(?!%2f)[^\s/"'<>]){1,300}?(?=@|%40)/gi, AFTER],
   [
-    '--token CaNaRy77',
-    /((?<![\w-])--[\w-]{0,40}?(?:token|license|secret|password|passphrase|api-key)[ =])[^\s"'<>]+/gi,
-    AFTER,
+    'License: CaNaRy77',
+    line(
+      raw`(\blicen[sc]e\\?["']?\s*[:=]\s*\\?["']?)(?=[\w-]{0,99}\d|\w{16})(?=[\w-]{8})([a-z\d]{4,}(?:-[a-z\d]{4,})*)(?![\w.-])`,
+    ),
+    maskAfter,
   ],
-  ['--proxy-user ann:CaNaRy77', /(--(?:proxy-)?user[ =]["']?[^\s:"']{1,100}:)[^\s"'<>]+/gi, AFTER],
-  ['PrivateKey = CaNaRy77', /(\b(?:private|preshared)key\s*=\s*)[^\s"'<>]+/gi, AFTER],
-  ['Authorization: token CaNaRy77', /(\bauthorization:[ \t]*)(?!\[redacted\])[^\s"']+(?:[ \t]+[^\s"']+)?/gi, AFTER],
-  ['Bearer CaNaRy77', /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${BLANK}`],
+  // a name, and what it is set to
   [
     '{"auth_token": "CaNaRy77"}',
-    /("(?:[\w-]*(?:token|secret|password|authorization|(?:api|access|private)_?key)|(?:\w*_)?(?:pass|pwd|psk|auth|(?:set-)?cookie))"\s*:\s*")(?:[^"\\]|\\.)*/gi,
+    rule(
+      raw`((?:${NAME}|${cased('authorization', 'cookie')})(?:${MARK}\s{0,20}${IS}\s{0,20}|[ \t]*${IS}[ \t]*${WRAPPED}(?!${MARK}${CLOSED})))${QUOTED}`,
+    ),
+    `$1$2${BLANK}`,
+  ],
+  [
+    'Authorization: token CaNaRy77',
+    line(
+      raw`(\bauthorization[ \t]*[:=][ \t]*)(?!\[redacted\])(?:[\w-]+[ \t]+(?=[\w-]+=)${LINE}|[^\s"'\\]+(?:[ \t]+[^\s"'\\]+)?)`,
+    ),
     AFTER,
   ],
-  ['Registration token CaNaRy77', /(\bregistration token\s+)(?=[^\s"'<>]*\d)[^\s"'<>]{8,}/gi, AFTER],
-  ['Set-Cookie: CF_Authorization=CaNaRy77', /(\b(?:set-)?cookie:[ \t]*)\S.*$/gim, AFTER],
+  [
+    'Set-Cookie: CF_Authorization=CaNaRy77',
+    line(raw`(\b(?:set-)?cookie:(?![ \t]*\[redacted\])[ \t]*)(?=\S)${LINE}`),
+    AFTER,
+  ],
+  ['AWS4-HMAC-SHA256 Credential=CaNaRy77', rule(raw`(\b(?:AWS4-HMAC-\w+|Digest|OAuth)[ \t]+)(?=\w+=)${LINE}`), AFTER],
+  [
+    'Bearer CaNaRy77',
+    rule(raw`\b(${cased('bearer', 'basic')})\s+(?![A-Za-z]?[a-z-]+(?![\w.~+/=-]))[\w.~+/=-]{8,}`),
+    `$1 ${BLANK}`,
+  ],
+  [
+    'password=CaNaRy77',
+    rule(raw`(${NAME}(?:=|(?:%22)?%3[ADad](?:%2[02])*))(?!(?:${SWITCH}|\d{1,3})${END})`, VALUE),
+    AFTER,
+  ],
+  ['INFO auth_token: CaNaRy77', rule(raw`(${NAME}[ \t]*${IS}[ \t]*${WRAPPED})(?!${STATE}|[{[(])`, VALUE), AFTER],
   [
     '<key>auth_token</key><string>CaNaRy77</string>',
-    /(<key>[^<]*(?:token|secret|password|passphrase|cookie|private[ _-]?key)<\/key>\s*<(?:string|data)>)[^<]+/gi,
+    rule(raw`((?:${NAME}|${cased('cookie')})<\/key>\s*<(?:string|data)>)[^<]+`),
+    AFTER,
+  ],
+  ['<password>CaNaRy77</password>', rule(raw`(${NAME}>)[^<>]+(?=<\/)`), AFTER],
+  ['Registration token CaNaRy77', /(\bregistration token\s+)(?=[^\s"'<>]*\d)[^\s"'<>]{8,}/gi, AFTER],
+  // options of commands, and lines of .curlrc
+  [
+    '--token CaNaRy77',
+    rule(
+      raw`((?<![\w-])--[\w-]{0,40}?(?:${NAME}|license)[ \t]+)(?!-|${VERB})(?:(?!${MARK}${CLOSED})${QUOTED}|${VALUE})`,
+    ),
+    `$1$2${BLANK}`,
+  ],
+  [
+    '--proxy-user ann:CaNaRy77',
+    line(raw`((?:--|^[ \t]*)(?:proxy-)?user(?:[ \t]*[=:][ \t]*|[ \t]+)["']?[^\s:"'/]{1,100}:)${VALUE}`),
     AFTER,
   ],
   [
-    'API token: CaNaRy77',
-    /^([ \t]*(?:\w+ |[\w-]+-)?(?:token|secret|password|pwd|psk|private key|api-key):[ \t]*)\S.*$/gim,
+    '-u ann:CaNaRy77',
+    rule(
+      raw`((?:\bcurl\b[^\n]{0,300}?[ \t]-[uU][ \t]?|(?<![\w-])-[uU][ \t]+(?![^\s:]{1,100}:(?:[a-z_-]+|\d+)(?:["'\s]|$)))["']?[^\s:"'/]{1,100}:)${VALUE}`,
+    ),
     AFTER,
   ],
+  // addresses: parameters, and who signs in
+  [
+    'https://example.org/?sig=CaNaRy77&x=1',
+    /([?&](?:code|(?:[\w-]{0,40}[_-])?(?:key|sig(?:nature)?))=)[^\s&"'<>]+/gi,
+    AFTER,
+  ],
+  ['http://ann:a"CaNaRy77@proxy.example:3128', /(\\?\/\\?\/[^\s/"'<>:@?#]+:)(?!\d{1,5}[?#])[^\s/@<>,{}]+(?=@)/g, AFTER],
+  ['http://ann:CaNaRy77@proxy.example:3128', /(:\\?\/\\?\/(?!git@))[^\s/"'<>?#]+(?=@)/g, AFTER],
+  ['http%3A%2F%2Fann%3ACaNaRy77%40proxy.example', /(%3a%2f%2f)(?:(?!%2f|%3f|\?)[^\s/"'<>]){1,300}?(?=@|%40)/gi, AFTER],
 ];
 
 /**

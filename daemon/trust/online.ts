@@ -38,16 +38,18 @@ export async function openSite(
     inspected,
     async judge(make, directory) {
       const command = make({ url: `https://${address}`, host, port, path: '/', directory });
-      const { code, output } = await runAndRead(command, signal);
+      const { code, output: raw } = await runAndRead(command, signal);
+      // before a line is taken out: a secret may have several, and one that is cut would no longer be found
+      const output = withoutSecrets(raw, command.env);
       const refusal = output.split('\n').find(line => REFUSALS.test(line));
       if (refusal !== undefined)
         return {
           accepts: false,
-          wording: message('It refuses the certificate of %s: %s', address, shorten(refusal, command.env)),
+          wording: message('It refuses the certificate of %s: %s', address, shorten(refusal)),
         };
       if (code === 0 || ANSWERS.test(output))
         return { accepts: true, wording: message('It accepts the certificate of %s.', address) };
-      const last = shorten(output.trim().split('\n').at(-1) ?? '', command.env);
+      const last = shorten(output.trim().split('\n').at(-1) ?? '');
       return {
         accepts: null,
         wording: message('It did not show whether it accepts the certificate of %s: %s', address, last),
@@ -106,14 +108,17 @@ function runAndRead(
 }
 
 /**
- * A line of a program, which may repeat the address of a proxy with its password, in a form of its own.
+ * Output of a program, which may repeat the address of a proxy with its password, in a form of its own.
  * @param env of the program
  */
-function shorten(line: string, env: NodeJS.ProcessEnv = {}): string {
-  const secrets = Object.entries(env).flatMap(([name, value]) => (/_proxy$/i.test(name) && value ? userIn(value) : []));
-  // a password that the end of the line cuts would no longer be found
-  return printable(redact(line.trim(), secrets).slice(0, LINE_LENGTH));
+function withoutSecrets(output: string, env: NodeJS.ProcessEnv = {}): string {
+  return redact(
+    output,
+    Object.entries(env).flatMap(([name, value]) => (/_proxy$/i.test(name) && value ? userIn(value) : [])),
+  );
 }
+
+const shorten = (line: string) => printable(line.trim().slice(0, LINE_LENGTH));
 
 /** User and password in the address of a proxy, as they are written, decoded and in lower case. */
 function userIn(address: string): string[] {

@@ -23,11 +23,14 @@ export async function readServiceJournal(tools: Pick<Tools, 'run'>): Promise<str
   const units = UNITS.flatMap(unit => ['-u', unit]);
   const words = [...units, '--since', '-10min', '-n', String(LINES), '-o', 'cat', '--no-pager'];
   const { stdout, stderr, exitCode } = await tools.run('journalctl', words, { limitMs: LIMIT_MS });
-  const lines = stdout.split('\n').filter(line => line.trim() && !/^-- .* --$/.test(line));
+  // the whole text is redacted, because a key may have several lines
+  const lines = redact(stdout)
+    .split('\n')
+    .filter(line => line.trim() && !/^-- .* --$/.test(line));
   if (lines.length === 0 && NOT_ALLOWED.test(stderr))
     throw new Unknown(message('This user may not read the journal of the service (group systemd-journal).'));
   if (exitCode !== 0 && lines.length === 0) throw new Unknown(message('The journal of the service could not be read.'));
-  return lines.slice(-LINES).map(line => redact(line.trim()).slice(0, LINE_CHARACTERS));
+  return lines.slice(-LINES).map(line => line.trim().slice(0, LINE_CHARACTERS));
 }
 
 interface Pattern {

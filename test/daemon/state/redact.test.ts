@@ -36,6 +36,51 @@ test('secrets are blanked out of text in every form they are known in', () => {
     `http:\\/\\/ann:${CANARY}@proxy.example`,
     `http://ann:${CANARY}'b@proxy.example`,
     `http%3A%2F%2Fann:${CANARY}@proxy.example`,
+    // within a line, and as other programs print it
+    `Registration { token: "${CANARY}", id: 5 }`,
+    `Registration { id: 5, token: Some("${CANARY}") }`,
+    `Registration { id: 5, token: Some(${CANARY}) }`,
+    `2026-11-29T10:00:00Z INFO auth_token: ${CANARY} id: 5`,
+    `> CF-Access-Client-Secret: ${CANARY}`,
+    `> X-Auth-Key: ${CANARY}`,
+    `Authorization: Digest username="ann", realm="x", response="${CANARY}"`,
+    `Authorization: AWS4-HMAC-SHA256 Credential=x/s3, SignedHeaders=host, Signature=${CANARY}`,
+    `{"Authorization":"Digest username=\\"ann\\", response=\\"${CANARY}\\"","id":5}`,
+    `AWS4-HMAC-SHA256 Credential=x, Signature=${CANARY}`,
+    `{"headers":{"authorization": "Bearer ${CANARY}"}}`,
+    `warp --password "my ${CANARY}"`,
+    `warp --password 'my ${CANARY}'`,
+    `warp --password="my ${CANARY}"`,
+    `--private-key ${CANARY}`,
+    `--pass hunter${CANARY} https://example.org`,
+    `curl -u ann:${CANARY} https://example.org`,
+    `curl -sS -u "ann:${CANARY}" https://example.org`,
+    `user = "ann:${CANARY}"`,
+    `proxy-user: ann:${CANARY}`,
+    `{"secretKey":"${CANARY}"}`,
+    `{"secret_key": "${CANARY}", "passphrase" : "${CANARY}"}`,
+    `{"password":"a\\"${CANARY}"}`,
+    `{"stdout":"{\\"token\\":\\"${CANARY}\\"}"}`,
+    `{"stdout":"{\\"token\\":\\"a\\\\\\"${CANARY}\\"}"}`,
+    `{'token': '${CANARY}'}`,
+    `<password>${CANARY}</password>`,
+    `<ns:clientSecret>${CANARY}</ns:clientSecret>`,
+    `next=token%3D${CANARY}%26x`,
+    `next=%22token%22%3A%22${CANARY}%22`,
+    `//registry.npmjs.org/:_authToken=${CANARY}`,
+    `//registry.npmjs.org/:_auth=${CANARY}`,
+    `_auth = ${CANARY}`,
+    `//ann:${CANARY}@proxy.example`,
+    `http%3a//ann:${CANARY}@proxy.example`,
+    `DBPASS=${CANARY}`,
+    `dbPass=${CANARY}`,
+    `DB_PWD=${CANARY}`,
+    `password=Ca'${CANARY}`,
+    `password => ${CANARY}`,
+    `AccountKey=${CANARY};x`,
+    ...['ghp_', 'github_pat_11A_', 'xoxb-1-', 'AKIA', 'glpat-', 'npm_'].map(start => `x ${start}${CANARY}${CANARY}`),
+    `-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n${CANARY}\n-----END PGP PRIVATE KEY BLOCK-----`,
+    `ok.\n${CANARY}${CANARY}\n${CANARY}\n-----END PRIVATE KEY-----`,
   ]) {
     const once = redact(text);
     assert.doesNotMatch(once, new RegExp(CANARY), text);
@@ -51,6 +96,33 @@ test('each pattern alone hides the secret of its example', () => {
   }
 });
 
+test('a document stays one when its secrets are blanked, and no other property is lost', () => {
+  const texts = [
+    'token=x"y',
+    'password: "a1b2"',
+    "its password: 'a1b2'",
+    'Invalid token:',
+    'Invalid token: ',
+    'the value of --token ',
+    'Cookie: session=abc=',
+    'Cookie: a="b"; c="d"',
+    'Authorization: Digest username="ann", response="x"',
+    'Authorization: ',
+    '-u ann:a1b2',
+    'http://ann:a1b2@h',
+  ];
+  for (const text of texts) {
+    const document = { token: 'a"b\\', a: text, password: text, b: [text], empty: '', secret: '', last: 'x' };
+    for (const shown of [
+      JSON.parse(redact(JSON.stringify(document))),
+      JSON.parse(JSON.parse(redact(JSON.stringify({ out: JSON.stringify(document) }))).out),
+    ]) {
+      assert.deepEqual(Object.keys(shown), Object.keys(document), text);
+      assert.deepEqual([shown.secret, shown.last], ['', 'x'], text);
+    }
+  }
+});
+
 test('the last four characters of a license stay visible', () => {
   assert.equal(redact(`License: ${LICENSE}\n`), 'License: ****1234\n');
 });
@@ -60,6 +132,29 @@ test('text without a secret stays as it is', () => {
     'Status update: Connected\nNetwork: healthy\n',
     'Device ID: 00000000-0000-0000-0000-000000000000',
     'Public key: 3059301306',
+    'Token: valid until 2026-11-30',
+    'Registration token: EOF while parsing a value',
+    'failed to fetch token: timeout',
+    'token: ConnectError(TimedOut), id: 5',
+    'Registration { token: None, id: 5 }',
+    'Password: required',
+    'the password is required, and the token (see --token) must be valid',
+    'the following option --token is required: --token <TOKEN>, or --password <PASSWORD>',
+    'PWD=/home/ann OLDPWD=/home/ann/src',
+    'BYPASS=true COMPASS=north',
+    'max_token=5',
+    '{"max_token": 4096, "token": null, "secret": true}',
+    'token=true, password: null',
+    'License: MIT',
+    'License: Apache-2.0',
+    '"license": "GPL-3.0-or-later"',
+    'https://h?x=a@b',
+    'https://example.org:80?x=a@b',
+    'basic settings and bearer authentication',
+    'Digest mismatch: sha256',
+    'npm_config_registry and npm_package_name',
+    'sk-learn and a pk-column',
+    'docker run -u 1000:1000 x',
     '{"status":"Unable","reason":{"RegistrationMissing":"DaemonStartup"}}',
     'Error: Invalid JWT provided.',
     'The password = is wrong',

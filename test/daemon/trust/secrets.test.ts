@@ -49,6 +49,8 @@ test('an address of a proxy that a tool prints is shown without its password', a
     [`http://ann:p@${SECRET}@proxy`, `Could not resolve proxy: ${SECRET}@proxy`],
     [`http://ann:${SECRET.toUpperCase()}@proxy`, `unable to resolve ${SECRET}@proxy`],
     [`http://ann:${SECRET}@proxy`, `${'x'.repeat(175)} http://ann:${SECRET}@proxy`],
+    ['', `{ "password":\n"${SECRET}" }`],
+    ['', `-----BEGIN PRIVATE KEY-----\n${SECRET}`],
     [`http://ann:%63${SECRET.slice(1)}@proxy`, `certificate verify failed (ann, ${SECRET})`],
   ] as const) {
     const args = ['-c', `echo '${printed}' >&2; exit 1`];

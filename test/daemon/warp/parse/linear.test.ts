@@ -1,7 +1,7 @@
 // Every parser of the tunnel CLI's output takes linear time: no output, however made, can hold the event loop.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { redact } from '../../../../daemon/state/redact.ts';
+import { redact, SECRETS } from '../../../../daemon/state/redact.ts';
 import { parseVersion } from '../../../../daemon/warp/cli/version.ts';
 import { createSplitter } from '../../../../daemon/warp/listen/messages.ts';
 import { failureOf, jsonOf, linesOf } from '../../../../daemon/warp/parse/output.ts';
@@ -124,6 +124,27 @@ for (const [name, parse] of Object.entries(PARSERS))
       assert.ok(ms < LIMIT_MS, `${JSON.stringify(text.slice(0, 20))}: ${ms.toFixed()} ms`);
     }
   });
+
+/** Each start of a secret, again and again, with what may follow it. */
+const STARTS = SECRETS.flatMap(([example]) => {
+  const [start = ''] = example.split('CaNaRy77');
+  const tails = ['a', '"', "'", '\\', ' ', '\n', ',', '%', ':', '=', '@', '-', 'a b ', '9'];
+  const units = [start, start.trim(), `${start}a`, `${start}a `, `${start}"`, `"${start}\\"`, `${start}a\n`].filter(
+    Boolean,
+  );
+  return [
+    ...units.map(unit => unit.repeat(Math.ceil(LENGTH / unit.length))),
+    ...tails.map(tail => start + tail.repeat(LENGTH / tail.length)),
+  ];
+});
+test('redact: 256 KiB of each start of a secret take less than a second', () => {
+  for (const text of STARTS) {
+    const before = process.cpuUsage();
+    redact(text);
+    const ms = process.cpuUsage(before).user / 1000;
+    assert.ok(ms < LIMIT_MS, `${JSON.stringify(text.slice(0, 40))}: ${ms.toFixed()} ms`);
+  }
+});
 
 /** All that a run of the tunnel CLI keeps. */
 const MIB = 1 << 20;
