@@ -24,6 +24,7 @@ import { CHECKS } from './checks/all.ts';
 import { createBundle, packBundle } from './diagnose/bundle.ts';
 import { readTimeline } from './diagnose/timeline.ts';
 import { runChecks, WORST_FIRST } from './engine.ts';
+import { shownResult } from './file-fix.ts';
 import { applyFix, type FixContext, FixError, undoable, undoLast } from './fixes.ts';
 import { undoJournal, worldWithDaemon } from './gather.ts';
 import { undoableByAnyone } from './repair/installed.ts';
@@ -72,13 +73,15 @@ export function createDoctorService(context: FeatureContext): DoctorService {
       const results = await runChecks(checks, within, {
         onResult(result) {
           completed += 1;
-          publish(result);
+          publish(shownResult(result));
         },
       });
       return {
         ok: true,
         generatedAt: new Date().toISOString(),
-        results: results.sort((a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict)),
+        results: results
+          .map(shownResult)
+          .sort((a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict)),
         undo: journal(),
         durationMs: Math.round(performance.now() - started),
         processes: within.tools.started(),
@@ -134,7 +137,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
             hint: 'Run the check again, and look at its fix.',
           });
         const done = await asProblems(() => applyFix(result, fixContext()));
-        return { ok: true, done, result: await resultOf(id, false) };
+        return { ok: true, done, result: shownResult(await resultOf(id, false)) };
       }),
     undo: () =>
       change(async () => {
@@ -145,7 +148,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
           });
         const done = await asProblems(() => undoLast(fixContext()));
         const isCheck = CHECKS.some(({ id }) => id === newest?.id);
-        return { ok: true, done, result: newest && isCheck ? await resultOf(newest.id, false) : null };
+        return { ok: true, done, result: newest && isCheck ? shownResult(await resultOf(newest.id, false)) : null };
       }),
     async bundle(entries, read) {
       await tunnel.refresh('all');

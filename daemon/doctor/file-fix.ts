@@ -1,5 +1,5 @@
 // Describes a fix that replaces a file, with the difference that a person is shown.
-import type { Fix } from '../api/schema/doctor.ts';
+import type { CheckResult, Fix } from '../api/schema/doctor.ts';
 import type { Message } from '../api/schema/values.ts';
 import { differenceOf, withoutRemoved } from '../whole-file/patch.ts';
 import { labeled } from './labeled.ts';
@@ -25,4 +25,16 @@ export function fileFix(
   if (before?.includes('\ufffd')) return null;
   const diff = withoutRemoved(differenceOf(path, before, content));
   return { kind: 'file', ...labeled(label), path, diff, content, privileged };
+}
+
+/** The fix without the text of a file of the user, where root's side makes the change. The text of a new file is Culvert's own. */
+export function withoutText(fix: Fix): Fix {
+  if (fix.kind !== 'file' || !fix.repair || fix.diff.includes('/dev/null')) return fix;
+  const { content: _, ...rest } = fix;
+  return rest;
+}
+
+/** The result as it leaves this process. */
+export function shownResult(result: CheckResult): CheckResult {
+  return result.fix ? { ...result, fix: withoutText(result.fix) } : result;
 }

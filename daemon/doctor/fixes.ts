@@ -8,6 +8,7 @@ import { replaceFile, syncDirectory, temporaryName } from '../system/files.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
 import { restoreFile, rewriteFile } from '../whole-file/copy.ts';
 import { contentOf, digestOf, linkTo, textDigest } from '../whole-file/digest.ts';
+import { withoutText } from './file-fix.ts';
 import {
   abandon,
   begin,
@@ -56,9 +57,9 @@ export async function applyFix({ id, fix }: CheckResult, context: FixContext): P
     at: new Date().toISOString(),
   };
   if (!canApply(fix)) {
-    const shell = adminUndoLines(fix);
+    const shell = adminUndoLines(withoutText(fix));
     if (shell.length > 0) handOver(context.journal, { ...about, shell, file: fileOf(fix) });
-    throw new FixError('privileged', 'Only an administrator can do this.', administratorText(fix));
+    throw new FixError('privileged', 'Only an administrator can do this.', administratorText(withoutText(fix)));
   }
   return applyOperations(operationsOf(fix, context), { ...about, steps: [] }, context.journal);
 }
@@ -97,6 +98,7 @@ export interface Operation {
 function operationsOf(fix: Exclude<Fix, { kind: 'open' }>, context: FixContext): Operation[] {
   switch (fix.kind) {
     case 'file':
+      if (fix.content === undefined) throw new FixError('nothing', `The new text of ${fix.path} is not known here.`);
       return [
         replacement(fix.path, fix.content, context.journal),
         ...(fix.restart ? [command(['systemctl', 'try-restart', fix.restart], context.tools)] : []),

@@ -35,6 +35,7 @@ export function fixText(fix: Fix): string {
 export function adminLines(fix: Fix): string[] {
   if (fix.kind === 'commands') return fix.commands.map(argv => (fix.privileged ? `sudo ${quote(argv)}` : quote(argv)));
   if (fix.kind !== 'file') return [];
+  if (fix.content === undefined) return [rootLine('fix', ...(fix.repair ?? []))];
   const lines = fix.diff.includes('/dev/null')
     ? []
     : [`sudo cp -a ${quote([fix.path])} ${quote([`${fix.path}.before-culvert`])}`];
@@ -45,6 +46,10 @@ export function adminLines(fix: Fix): string[] {
   ];
 }
 
+function rootLine(...words: string[]): string {
+  return `sudo ${quote([REPAIR_PROGRAMS[0], ...words])}`;
+}
+
 function restartLines({ restart }: Extract<Fix, { kind: 'file' }>): string[] {
   return restart ? [`sudo systemctl try-restart ${quote([restart])}`] : [];
 }
@@ -53,6 +58,7 @@ function restartLines({ restart }: Extract<Fix, { kind: 'file' }>): string[] {
 export function adminUndoLines(fix: Fix): string[] {
   if (fix.kind === 'commands') return fix.undo.map(argv => (fix.privileged ? `sudo ${quote(argv)}` : quote(argv)));
   if (fix.kind !== 'file') return [];
+  if (fix.content === undefined) return [rootLine('undo')];
   const { path } = fix;
   return [
     fix.diff.includes('/dev/null')

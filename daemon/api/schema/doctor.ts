@@ -18,13 +18,14 @@ const Label = {
 };
 /** Words for `culvert-repair fix`, where root's side knows the same change: a name, then its parameters. */
 const Repair = z.optional(z.array(z.string()));
-/** Replaces a file. `diff` is what a person is shown, `content` the whole new text. */
+/** Replaces a file. `diff` is what a person is shown. */
 const FileFix = z.object({
   kind: z.literal('file'),
   ...Label,
   path: z.string(),
   diff: z.string(),
-  content: z.string(),
+  /** The whole new text; left out for a file that is there and that `repair` changes. */
+  content: z.optional(z.string()),
   /** Only an administrator can write the file. */
   privileged: z.boolean(),
   /** The unit that reads the file when it is restarted. */

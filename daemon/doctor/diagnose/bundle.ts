@@ -8,6 +8,7 @@ import { ZipFile } from 'yazl';
 import type { CheckResult } from '../../api/schema/doctor.ts';
 import type { ConfigResponse, LogEntry } from '../../api/schema.ts';
 import { giveToOwner } from '../../system/own-home.ts';
+import { shownResult } from '../file-fix.ts';
 import type { World } from '../world/world.ts';
 import { namesOf } from './names.ts';
 import { createRedactor } from './redact.ts';
@@ -58,7 +59,7 @@ export async function createBundle(input: BundleInput): Promise<Bundle> {
     system: /^PRETTY_NAME="?([^"\n]*)/m.exec(osRelease ?? '')?.[1] ?? null,
   };
   const documents: [name: string, about: string, value: unknown][] = [
-    ['doctor.json', 'results of culvert doctor', results.map(inEnglish)],
+    ['doctor.json', 'results of culvert doctor', results.map(result => inEnglish(shownResult(result)))],
     ['versions.json', 'versions of Culvert, Node, the kernel, the system and the tunnel CLI', versions],
     ['snapshot.json', 'state, settings, split tunnel and account as the daemon shows them', world.tunnel],
     ['configuration.json', 'configuration of Culvert', config],

@@ -8,14 +8,18 @@ import type { ActionRequest } from '../../../daemon/api/actions.ts';
 import { Diagnosis, DoctorBundle, DoctorProgress, DoctorReport } from '../../../daemon/api/schema/doctor.ts';
 import type { History } from '../../../daemon/api/schema/history.ts';
 import type { Status } from '../../../daemon/api/schema.ts';
+import { describeResults } from '../../../daemon/cli/commands/doctor/doctor-text.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import type { FeatureContext } from '../../../daemon/controls.ts';
-import { problem } from '../../../daemon/doctor/check.ts';
+import { message, problem } from '../../../daemon/doctor/check.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { readArchive } from '../../../daemon/doctor/diagnose/archive.ts';
 import { createDoctor } from '../../../daemon/doctor/doctor.ts';
+import { fileFix } from '../../../daemon/doctor/file-fix.ts';
 import { createState, type Published } from '../../../daemon/state/store.ts';
 import { paths as pathsOf } from '../../../daemon/system/paths.ts';
+import { plain } from '../../../daemon/system/terminal.ts';
+import { adminLines } from '../../../daemon/view/fix.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 import { OUTPUT } from '../../support/daemon/listeners.ts';
 import { NEWEST, tree } from '../../support/doctor/world.ts';
@@ -167,6 +171,21 @@ test('a cause, which every client gets, has no text of a file', async t => {
   await until(() => state.snapshot().diagnosis);
   const shown = events.filter(({ event }) => event !== 'doctor');
   assert.doesNotMatch(JSON.stringify([state.snapshot(), shown]), /canary/);
+});
+
+test('no client gets the text of a file that root’s side changes', async t => {
+  const change = fileFix(message('Change'), '/etc/x', { before: 'canary\nold\n', content: 'canary\nnew\n' });
+  for (const check of CHECKS)
+    t.mock.method(check, 'probe', async () => problem([], [], { ...change!, repair: ['resolv-conf-words'] }));
+  const { doctor, state, events } = await setUp(t);
+  const report = await doctor.run({});
+  const fixes = report.results.flatMap(({ fix }) => fix ?? []);
+  assert.ok(fixes.length > 1);
+  const bundle = await doctor.bundle([], async () => EMPTY);
+  const shown = describeResults(report.results, plain, true);
+  assert.doesNotMatch(JSON.stringify([report, state.snapshot(), events, bundle.files, shown]), /canary/);
+  for (const fix of fixes)
+    assert.deepEqual(adminLines(fix), ['sudo /usr/lib/culvert-repair/culvert-repair fix resolv-conf-words']);
 });
 
 test('a tunnel that is connected and carries nothing gets its cause', async t => {

@@ -1,5 +1,6 @@
 // Results of the doctor as text: problems first, grouped, a line for each piece of evidence, and the fix.
 import type { CheckGroup, CheckResult, Fix, Verdict } from '../../../api/schema/doctor.ts';
+import { withoutText } from '../../../doctor/file-fix.ts';
 import { canApply } from '../../../doctor/fixes.ts';
 import { repairProgram } from '../../../doctor/repair/installed.ts';
 import { printable } from '../../../system/printable.ts';
@@ -56,7 +57,7 @@ function describeResult(result: CheckResult, style: Style, verbose: boolean): st
   const head = `${style[color](symbol)} ${style.bold(title)}: ${first}`;
   const lines = more.map(line => `    ${line}`);
   if (explanation && verdict !== 'ok') lines.push(`  ${printable(explanation)}`);
-  if (fix && verdict !== 'ok') lines.push(indent(describeFix(fix, style)), ...applyLine(id, fix, style));
+  if (fix && verdict !== 'ok') lines.push(indent(describeFix(withoutText(fix), style)), ...applyLine(id, fix, style));
   if (verbose) {
     if (source) lines.push(style.dim(`  Source: ${source}`));
     if (appliesTo) lines.push(style.dim(`  Applies to: ${appliesTo}`));

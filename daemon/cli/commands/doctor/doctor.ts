@@ -6,6 +6,7 @@ import type { CheckResult, Verdict } from '../../../api/schema/doctor.ts';
 import type { Check } from '../../../doctor/check.ts';
 import { CHECKS } from '../../../doctor/checks/all.ts';
 import { runChecks, WORST_FIRST } from '../../../doctor/engine.ts';
+import { shownResult } from '../../../doctor/file-fix.ts';
 import {
   applyFix,
   canApply,
@@ -37,7 +38,7 @@ export const doctor: Run = async (context, _, options) => {
   const report = {
     ok: !results.some(({ verdict }) => verdict === 'problem'),
     generatedAt: new Date().toISOString(),
-    results,
+    results: results.map(shownResult),
     undo,
     durationMs: Math.round(performance.now() - started),
     processes: world.tools.started(),
@@ -148,7 +149,7 @@ export const doctorFix: Run = async (context, [id = ''], options) => {
     CHECKS.filter(check => check.id === id),
     await worldFor(context, options.online === true),
   );
-  show(context, { ok: true, done, result: after }, () =>
+  show(context, { ok: true, done, result: after && shownResult(after) }, () =>
     [...done.map(line => `✓ ${line}`), 'Undo it with: culvert doctor undo'].join('\n'),
   );
   return EXIT.ok;
