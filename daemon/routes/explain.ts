@@ -6,6 +6,9 @@ import { english } from '../view/translator.ts';
 import { addressesOf, isOwn, routeOf } from './kernel.ts';
 import { forecast, parseTarget } from './why.ts';
 
+/** Maximum addresses of a host; each costs one process. */
+const MAX_ADDRESSES = 8;
+
 /**
  * @param text an address, a host name or a URL
  * @throws Problem invalid-body for any other text
@@ -19,7 +22,9 @@ export async function explain(text: string, snapshot: Snapshot, env: NodeJS.Proc
   const { addresses, problem } =
     target.kind === 'ip' ? { addresses: [target.value], problem: null } : await addressesOf(target.value);
   const answers = await Promise.all(
-    addresses.map(async address => ({ address, own: isOwn(address), kernel: await routeOf(address, env) })),
+    addresses
+      .slice(0, MAX_ADDRESSES)
+      .map(async address => ({ address, own: isOwn(address), kernel: await routeOf(address, env) })),
   );
   const why = forecast(target, answers, snapshot);
   if (!problem) return { ok: true, ...why, resolveProblem: null };

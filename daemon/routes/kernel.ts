@@ -11,8 +11,6 @@ import type { KernelAnswer } from './why.ts';
 /** The name of the vendor's device. */
 const TUNNEL_DEVICE = 'CloudflareWARP';
 const LIMIT_MS = 2_000;
-/** Maximum addresses of a host; each costs one process. */
-const MAX_ADDRESSES = 8;
 
 const RouteGet = z.array(
   z.object({
@@ -76,7 +74,7 @@ export async function addressesOf(host: string): Promise<{ addresses: string[]; 
   });
   try {
     const addresses = await Promise.race([lookup(host, { all: true }), limit]);
-    return { addresses: [...new Set(addresses.map(({ address }) => address))].slice(0, MAX_ADDRESSES), problem: null };
+    return { addresses: [...new Set(addresses.map(({ address }) => address))], problem: null };
   } catch (error) {
     return { addresses: [], problem: lookupProblem(error) };
   } finally {

@@ -69,7 +69,7 @@ async function askPage(target: Target, limitMs: number, connect?: Connect): Prom
 }
 
 /**
- * True where a page that a network names is one of this machine: programs here trust what the user opens in a browser.
+ * True where a page that a network names is one of this machine, or may be: programs here trust what the user opens in a browser.
  * Addresses of the local network stay possible, because routers have login pages.
  * @param url http or https, which a browser may read in many ways @param looksUp whether a name may be looked up
  */
@@ -86,7 +86,10 @@ export async function leadsHere(url: string, looksUp: boolean): Promise<boolean>
       ? own.check(address, 'ipv6') || ipv4In(address).some(inner => own.check(inner, 'ipv4'))
       : own.check(address, 'ipv4');
   if (isIPv6(host) || /^[\d.]+$/.test(host)) return isHere(host);
-  return looksUp && (await addressesOf(host)).addresses.some(isHere);
+  if (!looksUp) return false;
+  // the browser may get an answer where this lookup got none, and any of the addresses
+  const { addresses } = await addressesOf(host);
+  return addresses.length === 0 || addresses.some(isHere);
 }
 
 /**

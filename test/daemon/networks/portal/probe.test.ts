@@ -1,12 +1,14 @@
 // Login pages of networks: a redirect, a form, status 511, and networks that let some pages through.
 import assert from 'node:assert/strict';
+import dns from 'node:dns/promises';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { judge, type Target } from '../../../../daemon/killswitch/sign-in/verdict.ts';
-import { probeNetwork } from '../../../../daemon/networks/portal/probe.ts';
+import { leadsHere, probeNetwork } from '../../../../daemon/networks/portal/probe.ts';
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1');
@@ -33,7 +35,7 @@ test('a network where the pages answer exactly is open, though one of them fails
 });
 
 test('a redirect, a form with status 200, and status 511 are login pages', async t => {
-  const login = 'http://login.example/?from=here';
+  const login = 'http://10.231.253.1/?from=here';
   assert.deepEqual(await verdict(t, redirect(login), redirect(login), redirect(login)), {
     network: 'login',
     loginPage: login,
@@ -104,6 +106,39 @@ test('a network names no page of this machine, however it is written, and a page
     '[2001:db8::7f00:1]',
   ])
     assert.equal((await verdict(t, redirect(`http://${host}/`), good, good)).loginPage, `http://${host}/`);
+});
+
+test('a page whose name leads here, or may lead here, is not opened', async t => {
+  const answer = (...addresses: string[]) => addresses.map(address => ({ address, family: 4 }));
+  const others = Array.from({ length: 20 }, (_, index) => `10.231.253.${index}`);
+  const failed = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
+  const lookups: [result: string, lookup: () => Promise<unknown>, isHere: boolean][] = [
+    ['another machine', async () => answer('10.231.253.1'), false],
+    ['a router', async () => answer('192.168.231.254'), false],
+    ['many machines', async () => answer(...others), false],
+    ['this machine', async () => answer('127.0.0.1'), true],
+    ['this machine, behind many others', async () => answer(...others, '127.0.0.1'), true],
+    ['this machine in IPv6, behind another', async () => answer('10.231.253.1', '::ffff:127.0.0.1'), true],
+    ['no address', async () => [], true],
+    ['no such name', failed('ENOTFOUND'), true],
+    ['no name server', failed('EAI_AGAIN'), true],
+    ['no answer in time', () => new Promise(() => {}), true],
+  ];
+  let lookup: () => Promise<unknown>;
+  t.mock.method(dns, 'lookup', (() => lookup()) as never);
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const [result, each, isHere] of lookups) {
+    lookup = each;
+    const found = leadsHere('http://login.example/', true);
+    t.mock.timers.tick(60_000);
+    assert.equal(await found, isHere, result);
+    assert.equal(await leadsHere('http://login.example/', false), false, 'a name that is not looked up');
+  }
 });
 
 test('a network that answers nothing, or not in HTTP, is unreachable', async t => {
