@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Verified } from '../../manifest/verify.ts';
 import type { Version } from '../api/schema.ts';
+import { quote } from '../view/fix.ts';
 import { addressOf, type ReleaseSource } from './source/release.ts';
 
 /** The source of Culvert's own package repository, under the name that its documented subscription gives it. */
@@ -49,7 +50,7 @@ export function commandFor(format: Format, prefix: string, release: Verified | n
       return download(`${recipes}.tar.gz`, `tar xzf ${recipes}.tar.gz && cd ${recipes} && ${build}`);
     }
     case 'system': {
-      const setup = `npm ci && meson setup build/system --prefix ${quote(prefix)} -Dinstall_format=system`;
+      const setup = `npm ci && meson setup build/system --prefix ${quote([prefix])} -Dinstall_format=system`;
       return download(
         source,
         `tar xzf ${source} && cd culvert-${version} && ${setup} && sudo meson install -C build/system`,
@@ -62,7 +63,7 @@ export function commandFor(format: Format, prefix: string, release: Verified | n
 
 function sourceCommand(prefix: string): string {
   const repository = join(prefix, '../..'); // build/prefix has the tree two levels up
-  const enter = existsSync(join(repository, 'culvert-tool')) ? `cd ${quote(repository)} && ` : '';
+  const enter = existsSync(join(repository, 'culvert-tool')) ? `cd ${quote([repository])} && ` : '';
   return `${enter}git pull && ./culvert-tool build`;
 }
 
@@ -74,8 +75,4 @@ function downloadCommand({ manifest }: Verified, from: ReleaseSource, names: str
     ({ name, sha256 }) => `curl -fLO ${addressOf(from, name).href} && echo '${sha256}  ${name}' | sha256sum -c`,
   );
   return ['cd "$(mktemp -d)"', ...steps, then].join(' && ');
-}
-
-function quote(path: string): string {
-  return /^[\w/.+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -70,5 +70,10 @@ export function adminUndoLines(fix: Fix): string[] {
 
 /** Words as a POSIX shell reads them. */
 export function quote(argv: readonly string[]): string {
-  return argv.map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+  return argv.map(word => (/^[\w@%+:,./-][\w@%+=:,./-]*$/.test(word) ? word : inQuotes(word))).join(' ');
+}
+
+/** A word in single quotes, as bash, zsh and fish read it. */
+export function inQuotes(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,5 +1,6 @@
 // Describes the command log as a page shows it: a bounded list, what passes the filter, and its words.
 import type { LogEntry } from '../api/schema.ts';
+import { quote } from './fix.ts';
 import { searchable } from './text-search.ts';
 import { fill, type Translator } from './translator.ts';
 
@@ -70,7 +71,7 @@ export function endOf({ at, durationMs }: LogEntry): number {
 
 /** The command as a shell would take it. */
 export function commandLine({ argv }: Pick<LogEntry, 'argv'>): string {
-  return argv.map(arg => (/^[\w@%+=:,./*[\]-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`)).join(' ');
+  return quote(argv);
 }
 
 /** The command without its program, which is nearly always the same. */

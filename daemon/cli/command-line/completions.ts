@@ -1,4 +1,6 @@
 // Pure: generates shell completions from the command table. Only entries of lists that the daemon has call culvert.
+
+import { inQuotes } from '../../view/fix.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command-spec.ts';
 import { COMMANDS, JSON_OPTION, LAUNCHER_OPTIONS, resolved } from './command-table.ts';
 
@@ -26,8 +28,8 @@ const LISTINGS: Record<NonNullable<ArgumentSpec['lists']>, string> = {
 export function bash(): string {
   const cases = places().map(({ path, options, words, listing, repeats, files }) => {
     const flags = options.flatMap(o => flagsOf(o));
-    const offered = `words=${quote(words.map(([w]) => w).join(' '))} listing=${quote(listing ?? '')}`;
-    return `    ${quote(path)}) ${offered} flags=${quote(flags.join(' '))} repeats=${repeats ? 1 : 0} files=${files ? 1 : 0} ;;`;
+    const offered = `words=${inQuotes(words.map(([w]) => w).join(' '))} listing=${inQuotes(listing ?? '')}`;
+    return `    ${inQuotes(path)}) ${offered} flags=${inQuotes(flags.join(' '))} repeats=${repeats ? 1 : 0} files=${files ? 1 : 0} ;;`;
   });
   return `# bash completion for culvert, generated from its command table
 _culvert() {
@@ -35,7 +37,7 @@ _culvert() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
     case "\${path:+$path }$word" in
-      ${paths().map(quote).join(' | ')}) path="\${path:+$path }$word" ;;
+      ${paths().map(inQuotes).join(' | ')}) path="\${path:+$path }$word" ;;
       *) [[ $word == -* ]] || { given=1; break; } ;;
     esac
   done
@@ -60,11 +62,11 @@ complete -F _culvert culvert
 
 export function zsh(): string {
   const describe = (pairs: readonly (readonly [string, string])[]) =>
-    pairs.map(([word, summary]) => quote(`${word.replace(/:/g, '\\:')}:${summary}`)).join(' ');
+    pairs.map(([word, summary]) => inQuotes(`${word.replace(/:/g, '\\:')}:${summary}`)).join(' ');
   const cases = places().map(({ path, options, words, listing, repeats, files }) => {
     const flags = options.flatMap(o => flagsOf(o).map(flag => [flag, o.summary] as const));
-    const offered = `offered=(${describe(words)}) listing=${quote(listing ?? '')}`;
-    return `    (${quote(path)}) ${offered} flags=(${describe(flags)}) repeats=${repeats ? 1 : 0} files=${files ? 1 : 0} ;;`;
+    const offered = `offered=(${describe(words)}) listing=${inQuotes(listing ?? '')}`;
+    return `    (${inQuotes(path)}) ${offered} flags=(${describe(flags)}) repeats=${repeats ? 1 : 0} files=${files ? 1 : 0} ;;`;
   });
   return `#compdef culvert
 # zsh completion for culvert, generated from its command table
@@ -74,7 +76,7 @@ _culvert() {
   given=("\${(@)words[2,CURRENT-1]}")
   for word in $given; do
     case "\${place:+$place }$word" in
-      (${paths().map(quote).join('|')}) place="\${place:+$place }$word" ;;
+      (${paths().map(inQuotes).join('|')}) place="\${place:+$place }$word" ;;
       (*) [[ $word == -* ]] || { extra=1; break } ;;
     esac
   done
@@ -97,16 +99,18 @@ if [[ $funcstack[1] == _culvert ]]; then _culvert "$@"; else compdef _culvert cu
 export function fish(): string {
   const lines = places().flatMap(place => {
     const { path, options, words, listing, files } = place;
-    const when = path ? `-n ${quote(seen(path))}` : "-n '__fish_use_subcommand'";
-    const next = path ? `-n ${quote([seen(path), ...notYet(place)].join('; and '))}` : when;
+    const when = path ? `-n ${inQuotes(seen(path))}` : "-n '__fish_use_subcommand'";
+    const next = path ? `-n ${inQuotes([seen(path), ...notYet(place)].join('; and '))}` : when;
     const flags = options.map(({ flags, summary }) => {
       const names = flagsOf({ flags, summary }).map(f =>
         f.startsWith('--') ? `-l ${f.slice(2)}` : `-s ${f.slice(1)}`,
       );
-      return `complete -c culvert ${when} ${names.join(' ')}${flags.includes('<') ? ' -x' : ''} -d ${quote(summary)}`;
+      return `complete -c culvert ${when} ${names.join(' ')}${flags.includes('<') ? ' -x' : ''} -d ${inQuotes(summary)}`;
     });
-    const offers = words.map(([word, summary]) => `complete -c culvert ${next} -a ${quote(word)} -d ${quote(summary)}`);
-    const listed = listing ? [`complete -c culvert ${next} -a ${quote(`(${listing})`)}`] : [];
+    const offers = words.map(
+      ([word, summary]) => `complete -c culvert ${next} -a ${inQuotes(word)} -d ${inQuotes(summary)}`,
+    );
+    const listed = listing ? [`complete -c culvert ${next} -a ${inQuotes(`(${listing})`)}`] : [];
     return [...offers, ...listed, ...flags, ...(files ? [`complete -c culvert ${when} -F`] : [])];
   });
   return [
@@ -196,9 +200,4 @@ function offeredBy(argument: ArgumentSpec | undefined): [string, string][] {
 /** `-w, --wait` as its flags; an option's value is not completed. */
 function flagsOf({ flags }: OptionSpec): string[] {
   return flags.split(', ').map(flag => flag.split(' ')[0]!);
-}
-
-/** In single quotes, for each of the three shells. */
-function quote(text: string): string {
-  return `'${text.replace(/'/g, "'\\''")}'`;
 }

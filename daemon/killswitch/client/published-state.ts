@@ -5,6 +5,7 @@ import type { KillSwitch } from '../../api/schema.ts';
 import { errno, reason } from '../../system/errno.ts';
 import { programs } from '../../system/install-paths.ts';
 import { isRunning, SYSTEMD } from '../../system/process.ts';
+import { quote } from '../../view/fix.ts';
 import { BUS_NAME, type Published, parsePublished, RUN_DIRECTORY, STATE_FILE } from '../report.ts';
 import { explained, type Message, message } from '../wording.ts';
 
@@ -54,10 +55,7 @@ export const places: Places = {
  * taken out of it, the same command puts them back.
  */
 export function installCommand(culvert: string): string {
-  // no slash in brackets: xgettext would take it for the end of the expression, and find no text behind it
-  const quoted = culvert.replaceAll("'", "'\\''");
-  const word = /^(?:[\w@%+=:,.-]|\/)+$/.test(culvert) ? culvert : `'${quoted}'`;
-  return `${word} killswitch installer | sudo sh`;
+  return `${quote([culvert, 'killswitch', 'installer'])} | sudo sh`;
 }
 
 /** Advice where the service is not installed. */

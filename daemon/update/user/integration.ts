@@ -1,6 +1,7 @@
 // Plans the files that a user installation needs outside of its tree: links to `current`, and files that contain a path.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { quote } from '../../view/fix.ts';
 import type { UserLayout } from './layout.ts';
 
 /** A symbolic link or a file to be written. */
@@ -51,7 +52,7 @@ const QUOTE: Record<Kind, (path: string) => string> = {
   // Desktop Entry Specification, "The Exec key": quoted, then escaped once more as a string; % begins a field code
   desktop: path => (plain.test(path) ? path : `"${path.replace(/[\\"`$]/g, '\\\\$&').replaceAll('%', '%%')}"`),
   // D-Bus splits Exec as a shell does
-  dbus: path => (plain.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`),
+  dbus: path => quote([path]),
   // systemd.service(5), "Command lines"; systemd.unit(5), "Specifiers"
   unit: path =>
     plain.test(path) ? path : `"${path.replace(/["\\]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`,

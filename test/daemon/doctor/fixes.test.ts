@@ -315,6 +315,15 @@ test('the lines for an administrator do what the fix says, whatever the text con
   assert.deepEqual(adminLines(words), [`sudo a 'b c' 'd'\\''e' ''`]);
 });
 
+test('one function of the daemon puts words in quotes for a shell', () => {
+  const byHand = ['daemon', 'gnome'].flatMap(part =>
+    readdirSync(part, { recursive: true, encoding: 'utf8' })
+      .map(name => join(part, name))
+      .filter(file => /\.tsx?$/.test(file) && readFileSync(file, 'utf8').includes(`'\\\\''`)),
+  );
+  assert.deepEqual(byHand, ['daemon/view/fix.ts']);
+});
+
 test('the difference of a fix shows no text that goes, whatever ends its lines', () => {
   const before = 'token=canary-1\n# canary-2\u2028canary-3\r canary-4\nlast\n';
   const fix = fileFix(message('Change'), '/etc/x', { before, content: 'new\nlast\n' })!;

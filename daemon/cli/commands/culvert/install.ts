@@ -14,6 +14,7 @@ import { mentionsInstall, type UserLayout, userLayout } from '../../../update/us
 import { withInstallLock } from '../../../update/user/lock.ts';
 import { findDaemon, restartDaemon, stopDaemon, systemctl } from '../../../update/user/running-daemon.ts';
 import { currentOf, prune } from '../../../update/user/trees.ts';
+import { quote } from '../../../view/fix.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 
 type Say = (line: string) => void;
@@ -112,13 +113,14 @@ function adviseOnPath({ bin, data }: UserLayout, env: NodeJS.ProcessEnv, say: Sa
   const shell = basename(env.SHELL ?? '');
   if (!(env.PATH ?? '').split(delimiter).includes(bin)) {
     say(`${bin} is not in PATH, so "culvert" is not found yet. Add it:`);
-    if (shell === 'fish') say(`  fish_add_path ${bin}`);
-    else
-      say(
-        `  echo 'export PATH="${bin}:$PATH"' >> ~/${shell === 'zsh' ? '.zprofile' : '.profile'}   # then log in again`,
-      );
+    if (shell === 'fish') say(`  fish_add_path ${quote([bin])}`);
+    else {
+      const line = quote([`export PATH=${quote([bin])}:"$PATH"`]);
+      say(`  echo ${line} >> ~/${shell === 'zsh' ? '.zprofile' : '.profile'}   # then log in again`);
+    }
   }
-  if (shell === 'zsh') say(`For completions in zsh, before compinit:  fpath+=(${join(data, 'zsh/site-functions')})`);
+  if (shell === 'zsh')
+    say(`For completions in zsh, before compinit:  fpath+=(${quote([join(data, 'zsh/site-functions')])})`);
 }
 
 /** Accounts may hold the only copy of a client's key, and clients start the tree's `culvert-wrap`. */

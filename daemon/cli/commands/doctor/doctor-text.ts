@@ -5,7 +5,7 @@ import { canApply } from '../../../doctor/fixes.ts';
 import { repairProgram } from '../../../doctor/repair/installed.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
-import { adminLines, adminUndoLines, repairWords } from '../../../view/fix.ts';
+import { adminLines, adminUndoLines, fixText, repairWords } from '../../../view/fix.ts';
 import { unbroken } from '../../terminal/fit.ts';
 
 const MARK: Record<Verdict, [symbol: string, color: keyof Style]> = {
@@ -75,12 +75,13 @@ function applyLine(id: string, fix: Fix, style: Style): string[] {
 function describeFix(fix: Fix, style: Style): string {
   const title = style.bold(`${printable(fix.label)}:`);
   if (fix.kind === 'open') return `${title} ${fix.url}`;
-  if (fix.kind === 'action') {
-    const lines = fix.actions.map(
-      ({ action, value }) => `  culvert action ${[action, value].filter(Boolean).join(' ')}`,
-    );
-    return [title, ...lines].join('\n');
-  }
+  if (fix.kind === 'action')
+    return [
+      title,
+      ...fixText(fix)
+        .split('\n')
+        .map(line => `  ${unbroken(line)}`),
+    ].join('\n');
   const lines = fix.kind === 'file' ? [diffText(fix.diff, style)] : [];
   if (fix.kind === 'commands' || !canApply(fix)) {
     if (fix.kind === 'file') lines.push('As an administrator:');

@@ -6,6 +6,7 @@ import { INSTALL_FORMAT } from '../../../system/build-info.ts';
 import { prefix, programs, stablePrefix } from '../../../system/install-paths.ts';
 import { paths } from '../../../system/paths.ts';
 import type { Entry } from '../../../update/user/integration.ts';
+import { quote } from '../../../view/fix.ts';
 import { Failure } from '../../errors.ts';
 
 const LIMIT_MS = 10_000;
@@ -72,10 +73,9 @@ export function systemData({ XDG_DATA_DIRS }: NodeJS.ProcessEnv): string[] {
 
 /** Service files of an AppImage, with which the session bus starts its programs. */
 export function imageServices({ data }: Place, image: string): Entry[] {
-  const program = `'${image.replaceAll("'", "'\\''")}'`;
   const service = (name: string, words: string): Entry => ({
     path: join(data, 'dbus-1/services', `${name}.service`),
-    text: `[D-BUS Service]\nName=${name}\nExec=${program} --bus-service ${words}\n`,
+    text: `[D-BUS Service]\nName=${name}\nExec=${quote([image])} --bus-service ${words}\n`,
   });
   return [service('org.culvert.Client1', 'bridge'), service('org.culvert.Culvert', 'panel --gapplication-service')];
 }

@@ -1,5 +1,6 @@
 // Checks the vendor's package repository: the key that signs it, and the release that it is asked for.
 import type { Message } from '../../../api/schema/values.ts';
+import { quote } from '../../../view/fix.ts';
 import { N_ } from '../../../view/translator.ts';
 import { SERVED_DEBIAN } from '../../../warp/cli/install-steps.ts';
 import { type Check, type Finding, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
@@ -72,7 +73,7 @@ function renewKey(path: string) {
     message('Fetch the new key'),
     [
       ['cp', '-a', path, `${path}.before-culvert`],
-      ['sh', '-c', `curl -fsSL https://${HOST}/pubkey.gpg | gpg --yes --dearmor --output ${path}`],
+      ['sh', '-c', `curl -fsSL https://${HOST}/pubkey.gpg | gpg --yes --dearmor --output ${quote([path])}`],
     ],
     { undo: [['mv', '-T', `${path}.before-culvert`, path]] },
   );
