@@ -57,6 +57,21 @@ test('finds the local network, containers, virtual machines and Tailscale', t =>
   assert.deepEqual(found[0]?.entries[0], { value: '192.168.1.0/24', source: 'eth0' });
 });
 
+test('shows no other text of the files that it reads', t => {
+  const canary = 'http://ann:canary@proxy.example';
+  const text = JSON.stringify({
+    bip: canary,
+    'default-address-pools': [{ base: canary }, { base: '10.201.0.0/16', name: canary }],
+    proxies: { 'http-proxy': canary },
+    subnet: canary,
+    name: canary,
+  });
+  const places = Object.keys(FILES).filter(name => name.startsWith('etc/'));
+  const found = readPresets(root(t, { ...FILES, ...Object.fromEntries(places.map(name => [name, text])) }));
+  assert.doesNotMatch(JSON.stringify(found), /canary/);
+  assert.match(JSON.stringify(found), /10\.201\.0\.0/);
+});
+
 test('finds nothing on a machine that has nothing', t => {
   assert.ok(readPresets(root(t, {})).every(({ entries }) => entries.length === 0));
 });

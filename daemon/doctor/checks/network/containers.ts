@@ -1,4 +1,5 @@
 // Checks name lookup in containers of Docker, whose default network leaves the tunnel client's DNS proxy out.
+import { isIP } from 'node:net';
 import { type ParseError, parse } from 'jsonc-parser';
 import * as z from 'zod/mini';
 import { N_ } from '../../../view/translator.ts';
@@ -58,7 +59,8 @@ async function configuredServers({ files }: World): Promise<string[]> {
   const errors: ParseError[] = [];
   const { data } = z.safeParse(Config, parse(text, errors, { allowTrailingComma: true }));
   if (errors.length > 0 || !data) throw new Unknown(message('%s is not understood.', CONFIG));
-  return data.dns ?? [];
+  // the file may hold secrets, so no other text of it is shown
+  return (data.dns ?? []).filter(server => isIP(server) !== 0);
 }
 
 /** The file that Docker takes the servers from, and what it names. @throws Unknown */
