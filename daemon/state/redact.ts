@@ -11,13 +11,13 @@ function cased(...words: string[]): string {
 const KIND = cased('api', 'access', 'account', 'auth', 'encryption', 'preshared', 'private', 'secret', 'signing');
 /** End of the name of a secret: of `auth_token`, `clientSecret`, `DBPASS`, `Private key`. No `bypass`, and no `PWD=/home/ann`. */
 const NAME = raw`(?:${cased('token', 'secret', 'password', 'passwd', 'passphrase', 'credential')}|(?:${KIND})[ _-]?(?:${cased('key')})|(?:(?<![A-Za-z])(?:pass|pwd|psk)|(?<![A-Z])(?:Pass|Pwd|Psk)|(?<!BY|COM)(?:PASS|PWD|PSK))(?!=\/)|(?<=["'_])(?:${cased('auth')}))`;
-/** Between a name and its value, also as an address encodes it. */
+/** Signs between a name and its value, also as an address encodes them. */
 const IS = raw`(?:[:=]|=>|(?:%22)?%3[ADad](?:%2[02])*)`;
 /** A constructor, as Rust prints one: `token: Some("…")`. */
 const WRAPPED = raw`(?:[A-Za-z]\w{0,30}\()?`;
 /** A quotation mark, also as JSON within JSON escapes it. */
 const MARK = raw`(?:\\|\\{3}|\\{7})?["']`;
-/** What follows a mark that closes a text: `"Invalid token:", "next"`. */
+/** Signs behind a mark that closes a text: `"Invalid token:", "next"`. */
 const CLOSED = raw`\s{0,20}(?:[,}\]:]|\\{0,7}["']|$)`;
 /** Text from its quotation mark to the same one, or to that of a text around it, or to the end of the line. */
 const QUOTED = raw`(${MARK})(?!\2|\[redacted\])(?:(?!\2)(?:\\{4}|\\{3}["']|\\[^\n]|[^\\\n"]|"(?=\w)))+`;
@@ -26,7 +26,7 @@ const VALUE = raw`(?!\[redacted\])(?:(?!\\{1,4}["']|%2[26])[^\s&"'<>]|'(?=\w))*(
 /** The end of a word of a sentence. */
 const END = raw`(?=[.,;:!]?(?:[\s"'(){}\]<>&]|$))`;
 const SWITCH = 'true|false|yes|no|on|off|null|nil|none|None|undefined|required';
-/** What a program says of a secret instead of the secret: a state, an error, a small number, or more than one word. */
+/** Words of a program about a secret instead of the secret: a state, an error, a small number, or more than one word. */
 const STATE = raw`(?:(?:${SWITCH}|[a-z]+(?:ed|ing)|valid|invalid|unknown|timeout|ok|empty|unset|wrong|bad|(?:[A-Z][a-z]{2,}){1,4}|\d{1,3})${END}|(?:[A-Z]+|[A-Za-z][a-z'-]*)[.,]?[ \t]+[A-Za-z(])`;
 /** Words that follow the name of an option in a sentence. */
 const VERB = raw`(?:is|was|are|and|or|to|not|must|needs|requires|has|can|with|for|from)\b`;
