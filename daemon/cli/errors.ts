@@ -74,8 +74,10 @@ export interface ExitReport {
 export function toExitReport(error: unknown): ExitReport {
   if (error instanceof ApiError) {
     const { code } = error.problem;
-    // a command that was not answered once says what to do first
-    const hint = (code === 'service-hangs' ? null : nextStep(code, runsSystemd())) ?? asCommand(error.problem);
+    // only an action of the API needs another word here
+    const isAction = /^$|\baction \w+/.test(error.problem.hint ?? '');
+    const where = { systemd: runsSystemd(), emulated: false };
+    const hint = (isAction && code !== 'service-hangs' ? nextStep(code, where) : null) ?? asCommand(error.problem);
     return { exitCode: EXIT[exitOf(error.problem)], report: { ...error.problem, ...(hint ? { hint } : {}) } };
   }
   if (error instanceof Unreachable && error.daemon === 'silent') {

@@ -53,14 +53,16 @@ export async function worldAlone(options: GatherOptions): Promise<World> {
 }
 
 async function readTunnel(cli: string, { env, paths }: GatherOptions): Promise<Snapshot | null> {
-  const [{ createTunnel }, { createState }, { createLog }] = await Promise.all([
+  const [{ createTunnel }, { POLICY_FILE }, { createState }, { createLog }] = await Promise.all([
     import('../warp/tunnel.ts'),
+    import('../warp/parse/registration.ts'),
     import('../state/store.ts'),
     import('../state/command-log.ts'),
   ]);
   const state = createState({ available: false, path: null, version: null, emulated: false });
   const log = createLog({ capacity: 50, onEntry() {} });
-  const tunnel = createTunnel({ cli, emulated: false, env, acceptedTerms: paths.acceptedTerms, state, log });
+  const { acceptedTerms } = paths;
+  const tunnel = createTunnel({ cli, emulated: false, env, acceptedTerms, policyFile: POLICY_FILE, state, log });
   try {
     tunnel.start();
     await tunnel.refresh('all');

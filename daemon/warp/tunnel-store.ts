@@ -42,7 +42,12 @@ export interface TunnelStore {
   account(): { registration: RegistrationReading; devices: Device[] } | null;
 }
 
-export function createTunnelStore(state: State, wish: Wish = createWish()): TunnelStore {
+/** @param hasToken WARP registers this device with the service token of a policy file */
+export function createTunnelStore(
+  state: State,
+  wish: Wish = createWish(),
+  hasToken: () => boolean = () => false,
+): TunnelStore {
   const account = createAccountStore(state);
   const split = createSplitStore(state);
   const options = createOptionsStore(state);
@@ -58,7 +63,9 @@ export function createTunnelStore(state: State, wish: Wish = createWish()): Tunn
     const blocked = reading.blocked ?? blocker ?? (authorized ? null : 'not-authorized');
     const same = before.state === reading.state && before.blocked === blocked;
     const reason = wish.reasonFor(reading);
-    state.set('status', { ...reading, reason, blocked, since: same ? before.since : new Date().toISOString(), raw });
+    const since = same ? before.since : new Date().toISOString();
+    const token = blocked === 'not-registered' && hasToken() ? { serviceToken: true as const } : {};
+    state.set('status', { ...reading, reason, blocked, since, raw, ...token });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
   };
 

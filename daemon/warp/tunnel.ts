@@ -15,6 +15,7 @@ import { createTerms } from './cli/terms.ts';
 import { NEWEST } from './cli/version.ts';
 import { createHearing, type Hearing } from './hear.ts';
 import { createWatch } from './listen/watch.ts';
+import { hasServiceToken } from './parse/registration.ts';
 import { readAccount } from './read/account.ts';
 import { createChangedParts } from './read/changed-parts.ts';
 import { createReader } from './read/reader.ts';
@@ -74,6 +75,8 @@ interface Options {
   acceptedTerms: string;
   /** File that keeps an accepted wish to connect over a restart of the daemon; without it, a restart ends the wish. */
   wish?: string;
+  /** Policy file of an organization; the demo has none. */
+  policyFile?: string;
   state: State;
   log: CommandLog;
   /** The settings became outdated, or were read again. */
@@ -99,7 +102,9 @@ export function createTunnel(options: Options): Tunnel {
   const terms = createTerms(options.acceptedTerms);
   const runner = createRunner({ env, log });
   const wish = createWish(options.wish);
-  const store = createTunnelStore(state, wish);
+  const { policyFile } = options;
+  const hasToken = () => policyFile !== undefined && hasServiceToken(readText(policyFile));
+  const store = createTunnelStore(state, wish, hasToken);
   let adopting: Promise<void> = Promise.resolve();
   let stopped = false;
 

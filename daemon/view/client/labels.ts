@@ -1,6 +1,6 @@
 // Holds the words of modes, of steps of the setup and of each action's result, written once: panel, tray, command line and status file show the same.
 import type { ActionName, Blocked, ConnectionState, Mode, ProblemCode, Snapshot } from '../../api/schema.ts';
-import { fill, type Translator } from '../translator.ts';
+import { english, fill, type Translator } from '../translator.ts';
 
 /** Subject of a client's first page: the connection, a step that the user has to do first (`setup`), or no daemon. */
 export type Look = ConnectionState | 'setup' | 'unavailable';
@@ -93,6 +93,15 @@ export function doneText(action: ActionName, { _ }: Translator): string | null {
   return labels[action] ?? null;
 }
 
+/** Ends a failure of the demo, which fails only where it was told to, and has no service. */
+export const DEMO_RESET = 'culvert-emulator --emulate reset';
+
+/** The same as a sentence. */
+export function demoFault({ _ }: Translator): string {
+  // Translators: %s is a command for a terminal
+  return fill(_('The demo simulates this failure. End it with: %s'), DEMO_RESET);
+}
+
 /** Starts or restarts WARP's service, in a terminal. @param systemd it runs this machine; elsewhere the program is started */
 export function serviceCommand(verb: 'start' | 'restart', systemd: boolean): string {
   if (!systemd) return 'sudo warp-svc';
@@ -102,8 +111,13 @@ export function serviceCommand(verb: 'start' | 'restart', systemd: boolean): str
 /**
  * The next command to type in a terminal, for a setup step or the problem of that name; null if no command helps.
  * @param systemd it runs this machine
+ * @param emulated the demo is in use, which has no service
  */
-export function nextStep(code: ProblemCode, systemd: boolean): string | null {
+export function nextStep(
+  code: ProblemCode,
+  { systemd, emulated }: { systemd: boolean; emulated: boolean },
+): string | null {
+  if (emulated && code.startsWith('service-')) return demoFault(english);
   const steps: { [code in ProblemCode]?: string } = {
     'cli-missing': 'Install Cloudflare WARP (culvert doctor shows how), or try Culvert without it: culvert --demo',
     'service-stopped': systemd

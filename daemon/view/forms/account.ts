@@ -3,6 +3,7 @@ import { teamOf } from '../../api/actions.ts';
 import type { Account } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { actionCommand, type Form, type Group, type Row } from '../form.ts';
+import { lostRegistration } from '../states/causes/causes.ts';
 import { fill, type Translator } from '../translator.ts';
 import { termsLinks } from './setup.ts';
 import { checks } from './validate.ts';
@@ -22,6 +23,7 @@ export function accountForm(
   const snapshot = client.snapshot;
   const free = snapshot !== null && client.pending === null;
   const registered = snapshot?.account.registered === true && snapshot.status.blocked !== 'not-registered';
+  const lost = snapshot && lostRegistration(snapshot.status, tr);
   if (!snapshot)
     return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Not available now') }] }] };
   return {
@@ -33,7 +35,12 @@ export function accountForm(
           licenseGroup(free, tr),
           dangerGroup(client, free, tr),
         ]
-      : [setUpGroup(client, free, tr), organizationGroup(free, tr, program)],
+      : [
+          lost?.byToken
+            ? { id: 'setup', title: lost.title, rows: [{ kind: 'note', id: 'token', title: lost.sentence }] }
+            : setUpGroup(client, free, tr),
+          organizationGroup(free, tr, program),
+        ],
   };
 }
 

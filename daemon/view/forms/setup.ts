@@ -1,6 +1,6 @@
 // Describes the page for each thing that must be set up before a tunnel is possible, with its one action.
 import type { Blocked as Setup, TunnelCli } from '../../api/schema.ts';
-import { serviceCommand, setupText } from '../client/labels.ts';
+import { demoFault, serviceCommand, setupText } from '../client/labels.ts';
 import { actionCommand, type Command, goTo } from '../form.ts';
 import { type LostRegistration, serviceRemedy } from '../states/causes/causes.ts';
 import type { Translator } from '../translator.ts';
@@ -15,6 +15,8 @@ export interface SetupView {
   /** For a terminal. */
   commands: { purpose: string; command: string }[];
 }
+
+type ShownCli = Pick<TunnelCli, 'version' | 'installCommand' | 'systemd'> & Partial<Pick<TunnelCli, 'emulated'>>;
 
 /** Cloudflare's legal pages. */
 export function termsLinks({ _ }: Translator): { label: string; uri: string }[] {
@@ -33,7 +35,7 @@ export function setupView(
   setup: Setup,
   tr: Translator,
   lost: LostRegistration | null = null,
-  cli: Pick<TunnelCli, 'version' | 'installCommand' | 'systemd'> | null = null,
+  cli: ShownCli | null = null,
 ): SetupView {
   const { _ } = tr;
   const none = { icon: `culvert-${setup}-symbolic`, links: [], commands: [] };
@@ -66,7 +68,9 @@ export function setupView(
       return {
         ...none,
         title: _('The WARP service is not running'),
-        description: _('Without it there is no tunnel. You may be asked for an administrator’s password.'),
+        description: cli?.emulated
+          ? demoFault(tr)
+          : _('Without it there is no tunnel. You may be asked for an administrator’s password.'),
         ...serviceView('start', cli, tr),
       };
     case 'service-hangs':
@@ -74,7 +78,7 @@ export function setupView(
         ...none,
         icon: 'culvert-service-stopped-symbolic',
         title: _('The WARP service does not answer'),
-        description: setupText(setup, tr),
+        description: cli?.emulated ? demoFault(tr) : setupText(setup, tr),
         ...serviceView('restart', cli, tr),
       };
     case 'terms-not-accepted':
@@ -90,7 +94,12 @@ export function setupView(
         ...none,
         title: lost?.title ?? _('Set up WARP'),
         description: lost?.sentence ?? _('Free, no account needed: this device gets its own keys.'),
-        buttons: [{ label: _('Set Up'), command: actionCommand({ action: 'register' }) }, join],
+        buttons: lost?.byToken
+          ? [
+              { label: _('Open Account'), command: goTo('account') },
+              { label: _('Run Checks'), command: goTo('checks') },
+            ]
+          : [{ label: _('Set Up'), command: actionCommand({ action: 'register' }) }, join],
       };
     case 'not-authorized':
       return {
@@ -108,12 +117,13 @@ export function setupView(
 /** The ways to start or restart WARP's service; without systemd only its program can be started, in a terminal. */
 function serviceView(
   verb: 'start' | 'restart',
-  cli: Pick<TunnelCli, 'systemd'> | null,
+  cli: ShownCli | null,
   tr: Translator,
 ): Pick<SetupView, 'buttons' | 'commands'> {
   const { _ } = tr;
   const systemd = cli?.systemd !== false;
   const checks = { label: _('Run Checks'), command: goTo('checks') };
+  if (cli?.emulated) return { buttons: [checks], commands: [] };
   return {
     buttons: systemd ? [serviceRemedy(verb, cli ?? {}, tr), checks] : [checks],
     commands: [

@@ -5,6 +5,7 @@ import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { actionCommand, type Command, clientCommand, goTo } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
+import { lostRegistration } from './causes/causes.ts';
 import { describeUnconfirmed, isPause, unconfirmedText } from './changes.ts';
 import { allowQuestion, decisionText, effectText, loginLink, networksCommand, networkTitle } from './networks.ts';
 import { stateOf, wantsSignIn } from './summary/state.ts';
@@ -67,7 +68,8 @@ function stateDraft(client: ClientState, tr: Translator): Draft | null {
   const { status } = current(client)!;
   if (state !== 'connected' && isByUser(state, status)) return null;
   const words = { summary: label, body: sentence };
-  const isNew = status.blocked === 'not-registered' || status.blocked === 'terms-not-accepted';
+  const lost = lostRegistration(status, tr);
+  const isNew = (status.blocked === 'not-registered' && !lost?.byToken) || status.blocked === 'terms-not-accepted';
   const setUp = isNew ? tr._('Set Up') : tr._('Open Culvert');
   const reconnect = { label: tr._('Reconnect'), command: actionCommand({ action: 'connect' }) };
   switch (state) {

@@ -119,7 +119,7 @@ async function untilAnswering(parts: Parts): Promise<void> {
     const { status } = state.snapshot();
     const port = portOf(parts);
     if (stopped()) throw new Problem('internal-error', 'The daemon is shutting down.');
-    if (status.blocked) throw blockedProblem(status.blocked);
+    if (status.blocked) throw blockedProblem(status.blocked, state.snapshot());
     if (status.reason?.code === 'ProxyAddressBound') {
       const listener = (await listeners()).get(port);
       throw portInUse(port, listener ? await nameListener(listener) : null);

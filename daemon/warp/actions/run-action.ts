@@ -54,7 +54,8 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
   async function execute(request: ActionRequest, plan: Plan, file: string): Promise<CommandOutput> {
     // only the status of a living listener is certain enough to refuse without asking
     const { blocked } = state.snapshot().status;
-    if (plan.registered && blocked === 'not-registered' && watch.form()) throw blockedProblem(blocked);
+    if (plan.registered && blocked === 'not-registered' && watch.form())
+      throw blockedProblem(blocked, state.snapshot());
     changes.expectAnnouncement(plan.changes);
     const finished = await runner.run({
       file,
@@ -87,7 +88,7 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
       await reader.read('status');
       if (state.snapshot().account.registered === false) return finished.output;
     }
-    throw problemOf(`the action ${request.action}`, failure, finished);
+    throw problemOf(`the action ${request.action}`, failure, finished, state.snapshot());
   }
 
   /** Concurrent requests share one attempt. */
@@ -115,9 +116,9 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
       await adopt();
       return null;
     }
-    if (!cli) throw blockedProblem('cli-missing');
-    const { path, version, can } = cli;
-    if (!can) throw blockedProblem('cli-too-old', version);
+    if (!cli) throw blockedProblem('cli-missing', state.snapshot());
+    const { path, can } = cli;
+    if (!can) throw blockedProblem('cli-too-old', state.snapshot());
     return changes.during(() =>
       request.action === 'enableLocalProxy' ? enableProxy(path, can) : execute(request, plan, path),
     );

@@ -1,10 +1,11 @@
 // Turns refusals and failures of the tunnel CLI into problems that say what to do.
 import type { Message } from '../../api/schema/values.ts';
-import type { Blocked } from '../../api/schema.ts';
+import { Blocked, type Snapshot } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
 import { runsSystemd } from '../../system/process.ts';
-import { nextStep, setupText } from '../../view/client/labels.ts';
+import { demoFault, nextStep, setupText } from '../../view/client/labels.ts';
 import { message } from '../../view/message.ts';
+import { lostRegistration } from '../../view/states/causes/causes.ts';
 import { english } from '../../view/translator.ts';
 import { type Failure, failureOf } from '../parse/output.ts';
 import type { Finished } from './run.ts';
@@ -18,7 +19,7 @@ export function failureIn({ output, notStarted, timedOut }: Finished): Failure |
 
 /** The blocked state that a failure reveals, or null. */
 export function blockedBy({ kind }: Failure): Blocked | null {
-  return kind in HINTS ? (kind as Blocked) : null;
+  return (Blocked.options as readonly string[]).includes(kind) ? (kind as Blocked) : null;
 }
 
 /** Failures of which it is certain that the command changed nothing. */
@@ -66,14 +67,20 @@ const KNOWN: readonly { seen: RegExp; meaning?: Message; hint: string }[] = [
 ];
 
 /** One command without an answer does not mean that the service hangs for good. */
-function onceHint(): string {
+function onceHint(emulated: boolean): string {
+  if (emulated) return `Try again. ${demoFault(english)}`;
   return runsSystemd()
     ? 'Try again. If it fails again, restart the service: sudo systemctl restart warp-svc'
     : 'Try again. If it fails again, end the program, and start it again as root: warp-svc';
 }
 
-/** The problem for a failed command. `what` names it for people: `the action connect`. */
-export function problemOf(what: string, failure: Failure, { output, timedOut }: Finished): Problem {
+/** The problem for a failed command. `what` names it for people: `the action connect`. @param shown the state after it */
+export function problemOf(
+  what: string,
+  failure: Failure,
+  { output, timedOut }: Finished,
+  shown: Pick<Snapshot, 'status' | 'tunnelCli'>,
+): Problem {
   const extras = { exitCode: output.exitCode, stderr: output.stderr };
   if (timedOut) {
     const seconds = Math.round(output.durationMs / 1000);
@@ -90,8 +97,8 @@ export function problemOf(what: string, failure: Failure, { output, timedOut }: 
     case 'terms-not-accepted':
     case 'not-registered':
     case 'not-authorized': {
-      const problem = blockedProblem(failure.kind);
-      const hint = failure.kind === 'service-hangs' ? { hint: onceHint() } : {};
+      const problem = blockedProblem(failure.kind, shown);
+      const hint = failure.kind === 'service-hangs' ? { hint: onceHint(shown.tunnelCli.emulated) } : {};
       return new Problem(failure.kind, problem.message, { ...problem.extras, ...hint, ...extras });
     }
     case 'unsupported':
@@ -116,21 +123,22 @@ export function problemOf(what: string, failure: Failure, { output, timedOut }: 
   }
 }
 
-/**
- * The problem for a state that the user has to resolve first.
- * @param version the installed client's
- */
-export function blockedProblem(blocked: Blocked, version: string | null = null): Problem {
-  return new Problem(blocked, setupText(blocked, english, version), {
-    hint: blocked.startsWith('service-') && !runsSystemd() ? nextStep(blocked, false)! : HINTS[blocked],
+/** The problem for a state that the user has to resolve first. */
+export function blockedProblem(
+  blocked: Blocked,
+  { status, tunnelCli }: Pick<Snapshot, 'status' | 'tunnelCli'>,
+): Problem {
+  const lost = lostRegistration({ ...status, blocked }, english);
+  if (lost) return new Problem(blocked, `${lost.title}.`, { hint: lost.sentence });
+  const where = { systemd: runsSystemd(), emulated: tunnelCli.emulated };
+  return new Problem(blocked, setupText(blocked, english, tunnelCli.version), {
+    hint: HINTS[blocked] ?? nextStep(blocked, where)!,
   });
 }
 
-const HINTS: Record<Blocked, string> = {
-  'cli-missing': 'Install the Cloudflare WARP client, or try the emulator: culvert --demo.',
+/** Hints for a program; the others are the commands that people type. */
+const HINTS: Partial<Record<Blocked, string>> = {
   'cli-too-old': 'It is at https://pkg.cloudflareclient.com/',
-  'service-stopped': 'Start it: sudo systemctl enable --now warp-svc',
-  'service-hangs': 'Restart it: sudo systemctl restart warp-svc',
   'terms-not-accepted':
     'Read them at https://www.cloudflare.com/application/terms/ and agree with the action acceptTerms.',
   'not-registered': 'Register it with the action register.',

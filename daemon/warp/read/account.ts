@@ -9,11 +9,12 @@ import type { Reader } from './reader.ts';
 export async function readAccount(reader: Reader, store: TunnelStore, snapshot: () => Snapshot): Promise<Account> {
   await reader.readLatest('registration');
   if (store.account()?.registration.registered) await reader.readLatest('devices');
-  const { status, commands, tunnelCli } = snapshot();
+  const shown = snapshot();
+  const { status, commands } = shown;
   const account = store.account();
   // an earlier answer is worthless once nothing can be read
   if (status.blocked && status.blocked !== 'not-registered' && !(account && status.blocked === 'not-authorized'))
-    throw blockedProblem(status.blocked, tunnelCli.version);
+    throw blockedProblem(status.blocked, shown);
   if (account) {
     const stale = account.registration.registered ? reader.stale(['registration', 'devices']) : [];
     return { ok: true, ...account.registration, devices: account.devices, ...(stale.length ? { stale } : {}) };

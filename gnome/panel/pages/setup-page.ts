@@ -32,7 +32,7 @@ export class SetupPage extends Adw.Bin implements Page {
   refresh({ tunnel, client }: View): void {
     if (!tunnel.setup) return;
     const cli = client.snapshot?.tunnelCli ?? null;
-    const shown = `${tunnel.setup} ${tunnel.lost?.title} ${cli?.version} ${cli?.installCommand} ${cli?.systemd}`;
+    const shown = `${tunnel.setup} ${tunnel.lost?.title} ${tunnel.lost?.sentence} ${cli?.version} ${cli?.installCommand} ${cli?.systemd}`;
     if (shown !== this.#shown) this.#build(setupView(tunnel.setup, tr, tunnel.lost, cli));
     this.#shown = shown;
     for (const button of this.#buttons) button.sensitive = client.pending === null;

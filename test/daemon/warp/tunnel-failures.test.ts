@@ -8,6 +8,7 @@ import { statusLine } from '../../../daemon/state/status-line.ts';
 import { NO_TUNNEL } from '../../../daemon/state/store.ts';
 import { recordings } from '../../support/daemon/recordings.ts';
 import { problem, startTunnel } from '../../support/daemon/tunnel.ts';
+import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 
 test('a missing CLI blocks, and is taken when it appears', async t => {
@@ -72,9 +73,7 @@ test('a stopped service blocks; actions say so; its return is noticed', async t 
   );
   await assert.rejects(
     tunnel.runAction({ action: 'connect' }),
-    problem('service-stopped', ({ extras }) =>
-      /systemctl enable|Start the program as root: warp-svc/.test(extras.hint ?? ''),
-    ),
+    problem('service-stopped', ({ extras }) => /culvert-emulator --emulate reset/.test(extras.hint ?? '')),
   );
   await assert.rejects(tunnel.account(), problem('service-stopped'));
   await cli.control('clear');
@@ -408,8 +407,8 @@ test('a service that hangs is shown as such after several failures, and its retu
   const refused = problem('service-hangs', ({ extras, message }) => {
     return (
       /running, but does not answer/.test(message) &&
-      /^Try again\. If it fails again, /.test(extras.hint ?? '') &&
-      /systemctl restart warp-svc|end the program, and start it again as root: warp-svc/.test(extras.hint ?? '')
+      /^Try again\. /.test(extras.hint ?? '') &&
+      /culvert-emulator --emulate reset/.test(extras.hint ?? '')
     );
   });
   await assert.rejects(tunnel.runAction({ action: 'disconnect' }), refused);
@@ -501,4 +500,17 @@ test('the state says that systemd does not run, and nothing where it does', asyn
     await until(() => state.snapshot().tunnelCli.available);
     assert.equal(state.snapshot().tunnelCli.systemd, systemd ? undefined : false);
   }
+});
+
+test('a registration that a service token makes is marked as long as it is missing', async t => {
+  const policyFile = join(temporary(t), 'mdm.xml');
+  writeFileSync(policyFile, '<dict><key>auth_client_id</key><string>a.access</string></dict>');
+  const { tunnel, status, cli } = await startTunnel(t, { faults: 'not-in-api', policyFile });
+  await until(() => status().blocked === 'not-registered');
+  assert.equal(status().serviceToken, true);
+  const refused = problem('not-registered', ({ extras }) => /service token.*administrator/.test(extras.hint ?? ''));
+  await assert.rejects(tunnel.runAction({ action: 'connect' }), refused);
+  await cli.control('reset');
+  await until(() => status().state === 'disconnected');
+  assert.equal(status().serviceToken, undefined);
 });

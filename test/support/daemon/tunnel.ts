@@ -13,6 +13,7 @@ interface Setup {
   version?: string;
   faults?: string;
   connectMs?: number;
+  policyFile?: string;
   ignoredMs?: number;
   /** A shell script in place of the emulator. */
   fake?: string;
@@ -54,6 +55,7 @@ export async function startTunnel(t: test.TestContext, options: Setup = {}) {
     wish: join(place.path, 'state/connect-wish'),
     state,
     log,
+    ...(options.policyFile === undefined ? {} : { policyFile: options.policyFile }),
     ...(options.ignoredMs === undefined ? {} : { ignoredMs: options.ignoredMs }),
   });
   t.after(async () => {

@@ -35,6 +35,8 @@ export const Status = z.object({
   since: Time,
   /** Output of the tunnel CLI, redacted; null before the first output. */
   raw: z.nullable(z.string()),
+  /** A device that is not registered, and that WARP registers with the service token of its policy file; absent elsewhere. */
+  serviceToken: z.optional(z.literal(true)),
 });
 export type Status = z.infer<typeof Status>;
 

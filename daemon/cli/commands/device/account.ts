@@ -3,6 +3,8 @@ import { type ActionName, actionRequest, teamOf } from '../../../api/actions.ts'
 import { ApiError } from '../../../api/client.ts';
 import type { Account } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
+import { lostRegistration } from '../../../view/states/causes/causes.ts';
+import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
@@ -10,7 +12,9 @@ import { announce, openPage } from '../../terminal/notify-desktop.ts';
 import { consent, readSecret } from '../../terminal/prompt.ts';
 
 export const account: Run = async context => {
-  show(context, await context.client.call('GET /api/account'), details => text(context, details));
+  const details = await context.client.call('GET /api/account');
+  const missing = details.registered === false ? await unregistered(context) : null;
+  show(context, details, () => missing ?? text(context, details));
   return EXIT.ok;
 };
 
@@ -77,8 +81,16 @@ async function sendAction(context: Context, done: string, action: ActionName, va
   return EXIT.ok;
 }
 
+/** Why there is no registration, and how to get one, where the user can. */
+async function unregistered({ client }: Context): Promise<string> {
+  const { status } = await client.call('GET /api/snapshot');
+  const lost = lostRegistration({ ...status, blocked: 'not-registered' }, english);
+  if (!lost) return 'This device is not registered. Register it with: culvert account register';
+  const again = lost.byToken ? '' : ' To register it again: culvert account register';
+  return printable(`${lost.title}. ${lost.sentence}${again}`);
+}
+
 function text({ style, width }: Context, details: Account): string {
-  if (details.registered === false) return 'This device is not registered. Register it with: culvert account register';
   const rows: [string, string | null][] = [
     ['Type', details.type],
     ['Organization', details.organization],

@@ -5,7 +5,7 @@ import type { Fix } from '../../../api/schema/doctor.ts';
 import type { Message } from '../../../api/schema/values.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { isMember } from '../../../trust/organization.ts';
-import { OLDEST_CLIENT } from '../../../view/client/labels.ts';
+import { DEMO_RESET, OLDEST_CLIENT } from '../../../view/client/labels.ts';
 import { N_ } from '../../../view/translator.ts';
 import { installSteps } from '../../../warp/cli/install-steps.ts';
 import { KEY_CHARACTERS, linesOf, propertyOf } from '../../../warp/parse/output.ts';
@@ -79,6 +79,11 @@ export const service: Check = {
   async probe(world) {
     const { status, account, tunnelCli: cli } = tunnelOf(world);
     if (!cli.available) return notApplicable(message('The tunnel CLI is not installed.'));
+    if (cli.emulated && status.blocked?.startsWith('service-'))
+      return problem(
+        [message('the embedded emulator: nothing is tunneled')],
+        message('The demo simulates this failure. End it with: %s', DEMO_RESET),
+      );
     switch (status.blocked) {
       case 'cli-too-old':
         return notApplicable(message('Cloudflare WARP is too old'));
@@ -123,7 +128,7 @@ function describeAccount({ type, organization }: Snapshot['account']): Message {
 }
 
 /** Never registered, registered in a way that the server does not know anymore, or removed by the organization. */
-function unregistered({ reason, raw }: Snapshot['status']): Finding {
+function unregistered({ reason, raw, serviceToken }: Snapshot['status']): Finding {
   const text = `${reason?.code ?? ''} ${reason?.text ?? raw ?? ''}`;
   const evidence = [reason?.text ? inEnglish(reason.text) : message('warp-cli reports a missing registration')];
   const register = (label: Message, ...before: { action: ActionName }[]) => ({
@@ -132,6 +137,14 @@ function unregistered({ reason, raw }: Snapshot['status']): Finding {
     actions: [...before, { action: 'register' as const }],
     undo: [],
   });
+  // the words of the cause
+  if (serviceToken)
+    return problem(
+      evidence,
+      message(
+        'WARP registers it with the service token in /var/lib/cloudflare-warp/mdm.xml, which may have expired. Ask your administrator for a valid one.',
+      ),
+    );
   if (/revoked/i.test(text))
     return problem(
       evidence,
@@ -176,7 +189,8 @@ export const registrationStuck: Check = {
   appliesTo: { versions: { since: '2026.4.1350.0', before: '2026.7.1343.0' } },
   cheap: true,
   async probe(world) {
-    const { status } = tunnelOf(world);
+    const { status, tunnelCli: cli } = tunnelOf(world);
+    if (cli.emulated) return notApplicable(message('The embedded emulator tunnels nothing.'));
     const text = `${status.reason?.text ?? ''} ${status.raw ?? ''}`;
     const checking = /checking your organi[sz]ation/i.test(text);
     if (!checking && status.blocked !== 'not-registered')

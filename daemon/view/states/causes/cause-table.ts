@@ -145,6 +145,16 @@ const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
     'account',
   ],
   [
+    // Culvert's own: WARP gives the same reasons for a token that it can't use
+    ['ServiceToken'],
+    _('This device is not registered'),
+    _(
+      'WARP registers it with the service token in /var/lib/cloudflare-warp/mdm.xml, which may have expired. Ask your administrator for a valid one.',
+    ),
+    'account',
+    'mdm-file',
+  ],
+  [
     ['Invalidated', 'RegistrationChanged'],
     _('The registration has changed'),
     _('The tunnel went down because this device was registered again or removed.'),

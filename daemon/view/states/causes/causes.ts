@@ -15,7 +15,10 @@ export interface Cause {
   checks: readonly string[] | null;
 }
 
-export type LostRegistration = Pick<Cause, 'title' | 'sentence'>;
+export interface LostRegistration extends Pick<Cause, 'title' | 'sentence'> {
+  /** Only a new token in WARP's policy file registers the device again, so that no button or command offers it. */
+  byToken: boolean;
+}
 
 /**
  * The cause of a status; null if there is nothing to explain (connected, or disconnected by the user).
@@ -32,7 +35,8 @@ export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
     state !== 'connecting'
   )
     return null;
-  const entry = reason && find(reason, tr);
+  const token = snapshot.status.serviceToken && find({ code: 'ServiceToken', text: '' }, tr);
+  const entry = token || (reason && find(reason, tr));
   if (entry) {
     const [, title, sentence, remedy, ...checks] = entry;
     return { title, sentence, remedy: remedyOf(remedy, snapshot, tr), checks };
@@ -51,12 +55,20 @@ export function isProgramFailure({ state, reason }: Snapshot['status']): boolean
   return state === 'unknown' && reason?.code === 'ProgramFailed';
 }
 
-/** Why a device that had a registration is not registered; null if it never was, or its user removed it. */
-export function lostRegistration({ blocked, reason }: Snapshot['status'], tr: Translator): LostRegistration | null {
-  const entry = blocked === 'not-registered' && reason ? find(reason, tr) : undefined;
-  if (!entry) return null;
-  const [, title, sentence, remedy] = entry;
-  return remedy === 'account' ? { title, sentence } : null;
+/**
+ * Why a device that should have a registration is not registered; null if it never was and its user can register it, or
+ * its user removed it.
+ */
+export function lostRegistration(
+  { blocked, reason, serviceToken }: Snapshot['status'],
+  tr: Translator,
+): LostRegistration | null {
+  if (blocked !== 'not-registered') return null;
+  const entry = reason ? find(reason, tr) : undefined;
+  const lost = entry?.[3] === 'account' ? entry : null;
+  const token = serviceToken && find({ code: 'ServiceToken', text: '' }, tr);
+  if (token) return { title: lost?.[1] ?? token[1], sentence: token[2], byToken: true };
+  return lost && { title: lost[1], sentence: lost[2], byToken: false };
 }
 
 /**
@@ -69,9 +81,10 @@ export function blockedWords(
   tr: Translator,
 ): { what: string; next: string | null } {
   const lost = lostRegistration(status, tr);
-  if (lost) return { what: `${lost.title}.`, next: `${lost.sentence} See: culvert account` };
+  if (lost) return { what: `${lost.title}.`, next: `${lost.sentence}${lost.byToken ? '' : ' See: culvert account'}` };
   const blocked = status.blocked!;
-  return { what: setupText(blocked, tr, tunnelCli.version), next: nextStep(blocked, systemd) };
+  const where = { systemd, emulated: tunnelCli.emulated };
+  return { what: setupText(blocked, tr, tunnelCli.version), next: nextStep(blocked, where) };
 }
 
 /** Meaning of a code, in a few words; null for a code that the table lacks. */
@@ -127,13 +140,13 @@ function find({ code, text }: { code: string | null; text: string }, tr: Transla
   );
 }
 
-/** The button that starts or restarts WARP's service; without systemd the checks say how. */
+/** The button that starts or restarts WARP's service; without systemd, and in the demo, the checks say how. */
 export function serviceRemedy(
   verb: 'start' | 'restart',
-  { systemd }: Pick<Snapshot['tunnelCli'], 'systemd'>,
+  { systemd, emulated }: Pick<Snapshot['tunnelCli'], 'systemd'> & { emulated?: boolean },
   { _ }: Translator,
 ): NonNullable<Cause['remedy']> {
-  if (systemd === false) return { label: _('Run Checks'), command: goTo('checks') };
+  if (emulated || systemd === false) return { label: _('Run Checks'), command: goTo('checks') };
   return verb === 'restart'
     ? { label: _('Restart WARP'), command: { ask: { kind: 'client', task: 'restart-service' } } }
     : { label: _('Start the Service'), command: { ask: { kind: 'client', task: 'start-service' } } };

@@ -4,7 +4,15 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ACTION_NAMES } from '../../../../daemon/api/actions.ts';
 import { Problem } from '../../../../daemon/problem.ts';
-import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../../support/daemon/command.ts';
+import {
+  createHome,
+  culvert,
+  ended,
+  prints,
+  startDaemon,
+  startOnTerminal,
+  status,
+} from '../../../support/daemon/command.ts';
 
 const KEY = 'abcd1234-efgh5678-ijkl9012';
 
@@ -34,26 +42,36 @@ test('account shows the registration and the devices, safe for a terminal', asyn
   assert.deepEqual(JSON.parse((await culvert(home, ['account', '--json'])).stdout), account);
 });
 
-test('account says how to register where there is no registration', async t => {
-  const home = createHome(t);
-  const nothing = {
-    type: null,
-    organization: null,
-    deviceId: null,
-    accountId: null,
-    license: null,
-    managed: null,
-    devices: [],
-  };
-  await startDaemon(t, home, undefined, {
-    tunnel: { account: async () => ({ ok: true, registered: false, ...nothing }) },
+const TOKEN = /service token in \/var\/lib\/cloudflare-warp\/mdm\.xml.*Ask your administrator/;
+for (const [name, cause, expected, isOffered] of [
+  ['was never one', {}, /^This device is not registered\./, true],
+  ['is one that the server does not know', { text: 'Does not exist in API' }, /does not know this registration/, true],
+  ['was one with a service token', { text: 'Does not exist in API', serviceToken: true }, TOKEN, false],
+  ['should be one with a service token', { serviceToken: true }, TOKEN, false],
+] as const)
+  test(`account says what to do where there ${name}`, async t => {
+    const home = createHome(t);
+    const nothing = {
+      type: null,
+      organization: null,
+      deviceId: null,
+      accountId: null,
+      license: null,
+      managed: null,
+      devices: [],
+    };
+    const { daemon } = await startDaemon(t, home, undefined, {
+      tunnel: { account: async () => ({ ok: true, registered: false, ...nothing }) },
+    });
+    const { text = 'Daemon Startup', serviceToken = undefined } = cause as { text?: string; serviceToken?: true };
+    const reason = { code: 'RegistrationMissing', text: `Registration Missing due to: ${text}` };
+    const token = serviceToken && { serviceToken };
+    daemon.state.set('status', status('unable', { blocked: 'not-registered', reason, ...token }));
+    const { code, stdout, stderr } = await culvert(home, ['account']);
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.match(stdout.replaceAll('\n', ' '), expected);
+    assert.equal(stdout.includes('culvert account register'), isOffered);
   });
-  assert.deepEqual(await culvert(home, ['account']), {
-    code: 0,
-    stdout: 'This device is not registered. Register it with: culvert account register\n',
-    stderr: '',
-  });
-});
 
 test('register, accept-terms and delete perform their action, and delete asks for confirmation', async t => {
   const home = createHome(t);

@@ -4,6 +4,9 @@ import test from 'node:test';
 import { PROBLEM_CODES } from '../../../../daemon/api/schema.ts';
 import { failureIn, outputText, problemOf } from '../../../../daemon/warp/cli/failures.ts';
 import type { Finished } from '../../../../daemon/warp/cli/run.ts';
+import { clientState } from '../../../support/gnome/view/translator.ts';
+
+const SHOWN = clientState({ status: { state: 'unknown' }, tunnelCli: { emulated: false } }).snapshot!;
 
 function finished(output: Partial<Finished['output']>, more: Partial<Finished> = {}): Finished {
   return {
@@ -94,7 +97,7 @@ for (const [name, result, code, detail] of CASES) {
   test(`a CLI that ${name} is ${code}`, () => {
     const failure = failureIn(result);
     assert.ok(failure);
-    const problem = problemOf('the action connect', failure, result);
+    const problem = problemOf('the action connect', failure, result, SHOWN);
     assert.equal(problem.code, code);
     assert.match(problem.message, detail);
     assert.ok(PROBLEM_CODES.includes(problem.code));
@@ -117,13 +120,13 @@ test('the text of a command is its answer, or why it failed', () => {
 
 test('a time limit is reported in whole seconds', () => {
   const late = finished({ durationMs: 15_500 }, { timedOut: true });
-  assert.match(problemOf('x', failureIn(late)!, late).message, /within 16 s/);
+  assert.match(problemOf('x', failureIn(late)!, late, SHOWN).message, /within 16 s/);
 });
 
 test('an old registration that is in the way is explained, and other failures are not', () => {
   const hintFor = (stderr: string) => {
     const result = finished({ stderr });
-    return problemOf('the action register', failureIn(result)!, result).extras.hint;
+    return problemOf('the action register', failureIn(result)!, result, SHOWN).extras.hint;
   };
   assert.match(hintFor('Error: Old registration is still around. Try running: ...') ?? '', /deleteRegistration/);
   assert.equal(hintFor('Error: Route exists'), undefined);
