@@ -213,7 +213,7 @@ async function start(
     watching.close();
     const open = desktop.filter(({ child }) => child.pid && child.exitCode === null && child.signalCode === null);
     for (const { child } of open) child.kill();
-    await Promise.all([listeners.close('stopped', GRACE_MS), tunnel.stop(), features.stop()]);
+    await Promise.all([listeners.close('stopped', GRACE_MS), tunnel.stop(how !== 'stop'), features.stop()]);
     runtime.remove();
     return open.map(({ part }) => part);
   };

@@ -26,8 +26,8 @@ import { createWish } from './wish.ts';
 export interface Tunnel {
   /** Starts the listening child and watches for the executable. */
   start(): void;
-  /** Ends every child's process group; within 500 ms. */
-  stop(): Promise<void>;
+  /** Ends every child's process group; within 500 ms. @param restarts the next daemon begins a moment later */
+  stop(restarts?: boolean): Promise<void>;
   /**
    * Performs an action: resolves when the tunnel CLI accepted it, with its output, or null if none was run.
    * The new state arrives through the State; `enableLocalProxy` alone resolves when the proxy answers.
@@ -152,9 +152,9 @@ export function createTunnel(options: Options): Tunnel {
       tracker.start();
       void adopt();
     },
-    async stop() {
+    async stop(restarts = false) {
       stopped = true;
-      wish.leave();
+      wish.leave(restarts);
       changes.stop();
       reader.stop();
       tracker.stop();

@@ -1,14 +1,18 @@
-// Keeps the wish to connect that the tunnel CLI has accepted, until the tunnel is up or is turned off. Until then, a status
-// that names no failure is reported as what it is: the tunnel CLI goes on to say that the user turned it off.
+// Keeps what the user last asked of the tunnel, and the tunnel CLI accepted. To connect: until the tunnel is up or is turned off, a
+// status that names no failure is reported as what it is, since the tunnel CLI goes on to say that the user turned it off. To
+// disconnect: until the tunnel moves again, one that does not say who turned it off says that its user did.
 import { rmSync } from 'node:fs';
 import type { Status } from '../api/schema.ts';
 import { makeDirectory, readText, replaceFile } from '../system/files.ts';
 import { isTurnedOff } from '../view/states/causes/causes.ts';
+import { isObject, jsonOf } from './parse/output.ts';
 import type { StatusReading } from './parse/status.ts';
 
 /** No states of the tunnel CLI, which goes on to report the last one: nixpkgs issue 560833, release 2026.7.1343. */
 const ACCEPTED = { code: 'ConnectAccepted', text: 'Waiting for WARP to connect' };
 const IGNORED = { code: 'ConnectIgnored', text: 'WARP accepted, but did not connect' };
+/** As the tunnel CLI reports it where it does. */
+const TURNED_OFF = { code: 'Manual', text: 'Manual Disconnection' };
 
 /** Longer than a restart of the daemon takes, in ms. */
 const RESTART_MS = 600_000;
@@ -20,34 +24,46 @@ export interface Wish {
   overdue(): boolean;
   /** A new status. */
   follow(reading: StatusReading, raw: string | null): void;
-  /** The reason to report: that of the status, or that a connection is waited for. */
+  /** The reason to report: that of the status, that a connection is waited for, or that the user turned the tunnel off. */
   reasonFor(reading: StatusReading): Status['reason'];
-  /** Leaves the wish to the daemon that starts next. */
-  leave(): void;
+  /** The daemon ends. The next one gets the wish after a restart; after a stop, nobody knows what the user does meanwhile. */
+  leave(restarts: boolean): void;
 }
 
 interface Wanted {
-  /** The status when the tunnel CLI accepted; undefined for the first one of this run. */
+  /** The status when the tunnel CLI accepted; undefined for the first one that follows. */
   raw: string | null | undefined;
   /** The tunnel has moved since. */
   moved: boolean;
   overdue: boolean;
 }
 
-/** @param file keeps the wish over a restart of the daemon; null for none */
+/** @param file keeps the wish to connect over a restart or a crash of the daemon; null for none */
 export function createWish(file: string | null = null): Wish {
-  let wanted: Wanted | null = file !== null && takeFile(file) ? { raw: undefined, moved: false, overdue: true } : null;
+  let wanted = file === null ? null : readFile(file);
+  /** The user turned the tunnel off; `isDown` once that has happened. */
+  let turnedOff: { isDown: boolean } | null = null;
+
+  /** A daemon that crashes has no time to write. */
+  function set(next: Wanted | null): void {
+    wanted = next;
+    if (file === null) return;
+    if (next) writeFile(file, next);
+    else removeFile(file);
+  }
 
   return {
     accept(connects, reading, raw) {
       const before = wanted;
       const { state } = reading;
       const isKnown = state !== 'unknown';
-      wanted =
+      turnedOff = connects ? null : { isDown: false };
+      set(
         connects && state !== 'connected'
           ? { raw: isKnown ? raw : undefined, moved: isKnown && state !== 'disconnected', overdue: false }
-          : null;
-      return wanted !== before;
+          : null,
+      );
+      return wanted !== before || !connects;
     },
     overdue() {
       if (!wanted) return false;
@@ -55,26 +71,30 @@ export function createWish(file: string | null = null): Wish {
       return true;
     },
     follow(reading, raw) {
-      if (!wanted || reading.state === 'unknown') return;
+      if (reading.state === 'unknown') return;
+      const isDown = reading.state === 'disconnected';
+      if (turnedOff?.isDown && !isDown) turnedOff = null;
+      else if (turnedOff && isDown) turnedOff.isDown = true;
+      if (!wanted) return;
       const isNew = wanted.raw !== undefined && (wanted.moved || raw !== wanted.raw);
-      wanted.raw ??= raw;
+      const isFirst = wanted.raw === undefined;
+      if (isFirst) wanted.raw = raw;
       const isTurnedOffSince = isNew && reading.reason?.code === 'SettingsChanged' && isTurnedOff({ ...reading, raw });
       const isOver = reading.state === 'connected' || reading.blocked === 'not-registered' || isTurnedOffSince;
-      if (isOver) wanted = null;
-      else if (!namesNoFailure(reading)) wanted.moved = true;
+      if (isOver) return set(null);
+      const moves = !wanted.moved && !namesNoFailure(reading);
+      if (moves) wanted.moved = true;
+      if (moves || isFirst) set(wanted);
     },
     reasonFor(reading) {
-      if (!wanted || !namesNoFailure(reading)) return reading.reason;
-      return wanted.overdue ? IGNORED : ACCEPTED;
+      if (!namesNoFailure(reading)) return reading.reason;
+      if (wanted) return wanted.overdue ? IGNORED : ACCEPTED;
+      return turnedOff ? TURNED_OFF : reading.reason;
     },
-    leave() {
-      if (!wanted || file === null) return;
-      try {
-        makeDirectory(file.slice(0, file.lastIndexOf('/')));
-        replaceFile(file, String(Date.now()));
-      } catch {
-        // the next daemon reports what the tunnel CLI reports
-      }
+    leave(restarts) {
+      if (file === null) return;
+      if (!restarts) removeFile(file);
+      else if (wanted) writeFile(file, wanted);
     },
   };
 }
@@ -84,15 +104,29 @@ function namesNoFailure({ state, reason }: StatusReading): boolean {
   return state === 'disconnected' && (reason === null || reason.code === 'Manual' || reason.code === 'SettingsChanged');
 }
 
-/** Takes the file that the daemon before has left a moment ago, with the time in ms since 1970. */
-function takeFile(file: string): boolean {
-  const text = readText(file);
-  if (!text) return false;
+/** `at` is in ms since 1970. */
+function writeFile(file: string, { raw, moved }: Wanted): void {
+  try {
+    makeDirectory(file.slice(0, file.lastIndexOf('/')));
+    replaceFile(file, JSON.stringify({ at: Date.now(), raw, moved }), { durable: false });
+  } catch {
+    // the next daemon reports what the tunnel CLI reports
+  }
+}
+
+function removeFile(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    return false;
+    // it is too old soon
   }
-  const ageMs = Date.now() - Number(text);
-  return ageMs >= 0 && ageMs < RESTART_MS;
+}
+
+/** The wish that the daemon before has left a moment ago, and the status that it saw. */
+function readFile(file: string): Wanted | null {
+  const kept = jsonOf(readText(file) ?? '');
+  if (!isObject(kept) || typeof kept.at !== 'number') return null;
+  const ageMs = Date.now() - kept.at;
+  if (ageMs < 0 || ageMs >= RESTART_MS) return null;
+  return { raw: typeof kept.raw === 'string' ? kept.raw : undefined, moved: kept.moved === true, overdue: true };
 }

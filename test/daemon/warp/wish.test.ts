@@ -82,31 +82,80 @@ for (const [before, after, code] of COURSES)
     }
   });
 
-test('a restart of the daemon keeps the wish for a while, and a tunnel that is up or turned off leaves none', t => {
-  const file = join(temporary(t), 'state/connect-wish');
-  const leave = (...words: Word[]) => {
-    const { store, wish, hear } = hearing(file);
-    hear('manual');
-    store.expectConnection(true);
-    for (const word of words) hear(word);
-    wish.leave();
-  };
-  const next = (word: Word) => {
-    const { hear, code } = hearing(file);
-    hear(word);
-    return code();
-  };
-  for (const word of ['manual', 'turned off', 'bare'] as const) {
-    leave('connecting', 'manual');
-    assert.equal(next(word), 'ConnectIgnored');
+/** The end of a daemon that was asked to connect, and the reason that the next one reports of the same tunnel. */
+const ENDS: [end: 'crash' | 'restart' | 'stop', before: Word[], then: Word, code: string | undefined][] = [
+  ['crash', [], 'manual', 'ConnectIgnored'],
+  ['crash', ['connecting', 'manual'], 'manual', 'ConnectIgnored'],
+  ['crash', ['connecting', 'manual'], 'bare', 'ConnectIgnored'],
+  ['restart', [], 'manual', 'ConnectIgnored'],
+  ['restart', ['connecting', 'manual'], 'bare', 'ConnectIgnored'],
+  // turned off meanwhile
+  ['crash', [], 'turned off', 'SettingsChanged'],
+  ['restart', [], 'turned off', 'SettingsChanged'],
+  // fulfilled before the end, or while no daemon ran
+  ['crash', ['connected', 'manual'], 'manual', 'Manual'],
+  ['restart', ['connected', 'manual'], 'manual', 'Manual'],
+  ['crash', ['connecting'], 'connected', 'NetworkHealthy'],
+  // a stop lasts as long as the user likes
+  ['stop', [], 'manual', 'Manual'],
+  ['stop', ['connecting', 'manual'], 'manual', 'Manual'],
+];
+for (const [end, before, then, code] of ENDS)
+  test(`after a ${end} of the daemon with a wish to connect and ${JSON.stringify(before)}, "${then}" is ${code}`, t => {
+    const file = join(temporary(t), 'state/connect-wish');
+    const first = hearing(file);
+    first.hear('manual');
+    first.store.expectConnection(true);
+    for (const word of before) first.hear(word);
+    if (end !== 'crash') first.wish.leave(end === 'restart');
+    // two in a row: a second crash comes before anything is heard
+    for (const next of [hearing(file), hearing(file)]) {
+      next.hear(then);
+      assert.equal(next.code() ?? 'NetworkHealthy', code);
+    }
+    hearing(file).store.expectConnection(false);
     assert.throws(() => readFileSync(file), { code: 'ENOENT' });
+  });
+
+test('a wish that is older than a restart takes, and a file that is damaged, are none', t => {
+  const file = join(temporary(t), 'connect-wish');
+  const hour = 3_600_000;
+  for (const text of [
+    '',
+    '{',
+    '7',
+    '{"at":"x"}',
+    ...[-hour, hour].map(ms => JSON.stringify({ at: Date.now() + ms })),
+  ]) {
+    writeFileSync(file, text);
+    const { hear, code } = hearing(file);
+    hear('manual');
+    assert.equal(code(), 'Manual', text);
   }
-  leave('connected', 'manual');
-  assert.equal(next('manual'), 'Manual');
-  leave();
-  writeFileSync(file, String(Date.now() - 3_600_000));
-  assert.equal(next('manual'), 'Manual', 'what happened meanwhile is not known');
 });
+
+/** Lines after the tunnel CLI accepted to disconnect, and the reason that is reported at last. */
+const OFF: [before: Word, after: Word[], code: string | undefined][] = [
+  ['connected', ['changed'], 'Manual'],
+  ['connected', ['turned on'], 'Manual'],
+  ['connected', ['bare'], 'Manual'],
+  ['connected', ['connected', 'changed'], 'Manual'],
+  ['connecting', ['changed', 'changed'], 'Manual'],
+  ['changed', ['changed'], 'Manual'],
+  ['connected', ['manual'], 'Manual'],
+  ['connected', ['no network'], 'NoNetwork'],
+  // it came up again
+  ['connected', ['changed', 'connecting', 'connected', 'changed'], 'SettingsChanged'],
+  ['connected', ['bare', 'connected', 'bare'], undefined],
+];
+for (const [before, after, code] of OFF)
+  test(`after "${before}" and an accepted end, ${after.map(word => `"${word}"`).join(', ')} is ${code}`, () => {
+    const { store, hear, code: reported } = hearing();
+    hear(before);
+    store.expectConnection(false);
+    for (const word of after) hear(word);
+    assert.equal(reported(), code);
+  });
 
 test('a tunnel that moves and gives up without a word was not turned off by its user', async t => {
   const { tunnel, status, place, state } = await startTunnel(t, {
