@@ -10,6 +10,7 @@ import { blockedWords, isProgramFailure, reasonText } from '../view/states/cause
 import { changeText } from '../view/states/changes.ts';
 import { blockedSentence, blockedText } from '../view/states/killswitch.ts';
 import { describeRemoteAccess } from '../view/states/remote-access.ts';
+import { asOf, isOld, silenceText } from '../view/states/summary/last-known.ts';
 import { isOffline, stateIn } from '../view/states/summary/state.ts';
 import { stateName, stateSign, stateTone, unavailableText } from '../view/states/summary/table.ts';
 import { sourceWarning } from '../view/states/updates.ts';
@@ -58,8 +59,11 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
   // when it ends is in the changes
   const reason = state === 'paused' ? null : reasonText(status, english);
   const isUnread = state === 'unknown' && status.raw === null;
-  const name = isUnread ? 'Reading the state…' : stateName(state, false, english);
+  const isStale = isOld(status);
+  const known = isUnread ? 'Reading the state…' : stateName(state, false, english);
+  const name = isStale ? asOf(known, status, english) : known;
   const parts = [`${paint(stateSign(state))} ${style.bold(paint(name))}`];
+  if (isStale) parts.push(style.yellow(printable(silenceText(status, english).replace(/\.$/, ''))));
   if (isOffline(shown)) parts.push(style.yellow(offlineText(shown, state === 'blocked')));
   if (status.blocked) {
     const { what, next } = blockedWords(shown, runsSystemd(), english);

@@ -1,5 +1,5 @@
 // Merges listener messages and reads into the published tunnel state.
-import type { Blocked, CommandOutput, Device, Settings, SplitTunnel } from '../api/schema.ts';
+import type { Blocked, CommandOutput, Device, Settings, SplitTunnel, Status } from '../api/schema.ts';
 import { NO_ACCOUNT, NO_OPTIONS, NO_TUNNEL, type State } from '../state/store.ts';
 import type { Extra } from './cli/read-commands.ts';
 import { optionsOf, parseLocalNetworkAccess, parseSsids, parseVirtualNetworks } from './parse/options.ts';
@@ -13,6 +13,8 @@ import { createWish, type Wish } from './wish.ts';
 export interface TunnelStore {
   /** A new status. `raw` is what was printed, redacted; null for nothing. */
   status(reading: StatusReading, raw: string | null): void;
+  /** The status could not be read again, or is known again (null). The time of the first doubt stays. */
+  doubt(since: NonNullable<Status['lastKnown']> | null): void;
   /** A command was refused: what the user must do first. */
   setBlocked(blocked: Blocked, raw: string | null): void;
   /** A read shows that these no longer block. @returns whether one of them did. */
@@ -57,6 +59,7 @@ export function createTunnelStore(
   let authorized = true;
   let hasStatus = false;
   let proxyPort: number | null = null;
+  let lastKnown: Status['lastKnown'];
 
   const publishStatus = () => {
     const before = state.snapshot().status;
@@ -65,7 +68,8 @@ export function createTunnelStore(
     const reason = wish.reasonFor(reading);
     const since = same ? before.since : new Date().toISOString();
     const token = blocked === 'not-registered' && hasToken() ? { serviceToken: true as const } : {};
-    state.set('status', { ...reading, reason, blocked, since, raw, ...token });
+    if (reading.state === 'unknown') lastKnown = undefined;
+    state.set('status', { ...reading, reason, blocked, since, raw, ...token, ...(lastKnown && { lastKnown }) });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
   };
 
@@ -82,12 +86,18 @@ export function createTunnelStore(
       wish.follow(next, text);
       reading = next;
       raw = text;
+      lastKnown = undefined;
       hasStatus = true;
       // a message of the listener proves that nothing blocks it; it proves nothing about the right to read settings
       if (blocker !== 'not-authorized') blocker = null;
       publishStatus();
       if (next.blocked === 'not-registered') account.unregistered();
       else if (blocked !== null && blocked !== next.blocked) account.forgetUnregistered();
+    },
+    doubt(since) {
+      if (since?.said === lastKnown?.said) return;
+      lastKnown = since ? { ...since, at: lastKnown?.at ?? since.at } : undefined;
+      publishStatus();
     },
     setBlocked(blocked, text) {
       blocker = blocked;

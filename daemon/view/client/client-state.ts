@@ -35,8 +35,6 @@ export interface ClientState {
   slow: boolean;
   /** The tunnel has been connecting for longer than usual. */
   isLong: boolean;
-  /** When the state was known last, in ms since the epoch; null while WARP answers. */
-  knownAt: number | null;
   /** A change of the kill switch whose effect is awaited; it may wait for an administrator's password. */
   killSwitchPending: boolean;
   /** Result of the last check for updates, or null before one. */
@@ -66,7 +64,6 @@ export function shownState(snapshot: Snapshot | null, now = Date.now()): ClientS
     pending: null,
     slow: false,
     isLong: snapshot !== null && untilLong(snapshot.status, now) === 0,
-    knownAt: snapshot && knownAtOf(snapshot, now),
     killSwitchPending: false,
     update: null,
     refusal: null,
@@ -111,10 +108,4 @@ export function createLongTimer(again: () => void, now: () => number = Date.now)
     },
     stop,
   };
-}
-
-/** When the state of an answer was known last, in ms since the epoch; null if that is now. @param now the time of the answer */
-export function knownAtOf({ stale = [] }: Pick<Snapshot, 'stale'>, now: number): number | null {
-  const age = stale.find(({ part }) => part === 'status')?.ageSeconds ?? null;
-  return age === null ? null : now - 1000 * age;
 }

@@ -6,7 +6,7 @@ import type { EventName } from '../../api/events.ts';
 import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { ActionRequest, UpdateCheck } from '../../api/schema.ts';
 import { createArrivals } from './arrivals.ts';
-import { type ClientState, createLongTimer, current, knownAtOf, shownState, untilLong } from './client-state.ts';
+import { type ClientState, createLongTimer, current, shownState, untilLong } from './client-state.ts';
 import { follow } from './follow.ts';
 import { withIdleTimeout } from './idle-timeout.ts';
 import { connectionOf, isSameConnection, type ProofState } from './proof.ts';
@@ -97,11 +97,11 @@ export function createModel(
   function receive(received: Event): void {
     const { event, data } = received;
     const snapshot = applyEvent(state.snapshot, received);
-    if (event === 'snapshot') update({ snapshot, update: data.update, offline: null, knownAt: null });
+    if (event === 'snapshot') update({ snapshot, update: data.update, offline: null });
     else if (event === 'update') update({ snapshot, update: data });
     else if (event === 'config') update({ config: data });
     else if (event === 'bye') update({ offline: { code: 'stopped', detail: data.reason } });
-    else if (snapshot !== state.snapshot) update({ snapshot, ...(event === 'status' ? { knownAt: null } : {}) });
+    else if (snapshot !== state.snapshot) update({ snapshot });
     arrivals.publish(received);
   }
 
@@ -109,9 +109,7 @@ export function createModel(
     if (state.offline || (refreshing && which === 'stale')) return;
     refreshing = true;
     try {
-      const read = await client.call('GET /api/snapshot', { query: which === 'all' ? { fresh: '1' } : {} });
-      const knownAt = knownAtOf(read, Date.now());
-      if (knownAt !== null || state.knownAt !== null) update({ knownAt });
+      await client.call('GET /api/snapshot', { query: which === 'all' ? { fresh: '1' } : {} });
     } catch {
       // the stream shows that the daemon is gone; what a read of the tunnel CLI failed with comes as a status
     } finally {

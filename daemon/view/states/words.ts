@@ -10,6 +10,7 @@ import { type Cause, lostRegistration, phaseText, remedyOf } from './causes/caus
 import { explainedCause, findingWords } from './causes/diagnosis.ts';
 import { changeText, isPause } from './changes.ts';
 import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
+import { asOf, isOld, silenceText } from './summary/last-known.ts';
 import { isOffline, stateIn } from './summary/state.ts';
 import { demoText, stateIcon, stateName, stateTone, unavailableText } from './summary/table.ts';
 
@@ -89,12 +90,14 @@ function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): State
     ...row,
     label,
   };
-  if (client.knownAt !== null && state !== 'unknown' && status.blocked === null) {
-    words.sentence += `\n${staleText(client.knownAt, tr)}`;
-    if (words.tone !== 'error') words.tone = 'warning';
-  }
   const end = state === 'paused' ? pauseEnd(snapshot) : null;
   if (end !== null) words.stateText = fill(tr._('%s until %s'), label, timeOfDay(end, false));
+  if (isOld(status)) {
+    words.sentence += `\n${silenceText(status, tr)}`;
+    words.label = asOf(words.label, status, tr);
+    words.stateText = asOf(words.stateText, status, tr);
+    if (words.tone !== 'error') words.tone = 'warning';
+  }
   if (!isOffline(snapshot)) return words;
   // the same in every state
   const isSaid = state === 'blocked';
@@ -104,15 +107,6 @@ function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): State
     tone: words.tone === 'error' && !isSaid ? 'error' : stateTone('blocked', demo),
     other: words.other ?? wayOut(client, tr),
   };
-}
-
-/** Follows a state that could not be read again. @param knownAt in ms since the epoch */
-export function staleText(knownAt: number, tr: Translator): string {
-  // Translators: %s is a time of day
-  return fill(
-    tr._('WARP does not answer. This was its state at %s.'),
-    timeOfDay(new Date(knownAt).toISOString(), false),
-  );
 }
 
 /** The words without a daemon. What was shown last stays until it is found for the first time. */

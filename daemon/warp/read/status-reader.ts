@@ -33,10 +33,14 @@ export function createStatusReader({ state, store, fresh, listening, read }: Opt
   const doubt = createDoubt(() => (listening() === null ? doubt.blocked() : read()));
 
   /** @returns whether an output without a status leaves the last one in force */
-  function isDoubtful(blocked: Blocked | null): boolean {
+  function isDoubtful(blocked: Blocked | null, finished: Finished): boolean {
     if (blocked === null && isHeard()) return true;
-    if (blocked === null || blocked === 'service-hangs')
-      return doubt.failed() && state.snapshot().status.state !== 'unknown';
+    if (blocked === null || blocked === 'service-hangs') {
+      const counts = doubt.failed() && state.snapshot().status.state !== 'unknown';
+      const said = finished.timedOut ? null : firstLine(outputText(finished));
+      if (counts) store.doubt({ at: doubt.knownAt(), said });
+      return counts;
+    }
     if (blocked !== 'not-authorized') doubt.blocked();
     return false;
   }
@@ -52,7 +56,7 @@ export function createStatusReader({ state, store, fresh, listening, read }: Opt
       // a word that is not known yet is an answer as well
       const isWord = parseStatusText(finished.output.stdout) !== null && !isHeard();
       if (understood || isWord) doubt.answered();
-      else if (isDoubtful(status.blocked)) return;
+      else if (isDoubtful(status.blocked, finished)) return;
       const isFailure = !understood && !isWord && (failure !== null || finished.output.stdout.trim() === '');
       state.record('status', finished.output);
       if (understood && state.snapshot().status.state !== status.state)
@@ -67,13 +71,29 @@ export function createStatusReader({ state, store, fresh, listening, read }: Opt
       if (isCertain || !isHeard()) store.setBlocked(blocked, raw);
       // a child that starts is about to report the status
       if (!isNew || blocked === 'not-authorized' || !(isHeard() || listening() === 'poll')) return;
-      if (!isCertain) doubt.suspect();
+      if (!isCertain) {
+        doubt.suspect();
+        store.doubt({ at: doubt.knownAt(), said: firstLine(raw) });
+      }
       read();
     },
-    heard: doubt.answered,
+    heard() {
+      doubt.answered();
+      store.doubt(null);
+    },
     ageMs: doubt.ageMs,
     stop: doubt.stop,
   };
+}
+
+/** What was printed, for people; null for nothing. */
+function firstLine(text: string): string | null {
+  const line =
+    text
+      .split('\n')
+      .find(each => each.trim())
+      ?.trim() ?? '';
+  return line === '' ? null : line.length > 200 ? `${line.slice(0, 199)}…` : line;
 }
 
 interface Doubt {
@@ -85,6 +105,8 @@ interface Doubt {
   blocked(): void;
   /** The status is known. */
   answered(): void;
+  /** When the status was known last. */
+  knownAt(): string;
   /** Milliseconds since the status was known last, while it is in doubt; null otherwise. */
   ageMs(): number | null;
   stop(): void;
@@ -121,6 +143,7 @@ function createDoubt(ask: () => void): Doubt {
       pauseMs = PAUSE_MS.first;
       knownAt = performance.now();
     },
+    knownAt: () => new Date(Date.now() - (performance.now() - knownAt)).toISOString(),
     ageMs: () => (failures > 0 ? performance.now() - knownAt : null),
     stop() {
       stopped = true;

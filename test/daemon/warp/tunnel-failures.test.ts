@@ -4,6 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import test from 'node:test';
 import { actionRequest } from '../../../daemon/api/actions.ts';
+import type { Status } from '../../../daemon/api/schema.ts';
 import { statusLine } from '../../../daemon/state/status-line.ts';
 import { NO_TUNNEL } from '../../../daemon/state/store.ts';
 import { recordings } from '../../support/daemon/recordings.ts';
@@ -399,7 +400,7 @@ for (const [kind, words, code] of [
   });
 
 test('a service that hangs is shown as such after several failures, and its return is noticed although the listener is silent', async t => {
-  const { tunnel, status, place } = await startTunnel(t, {
+  const { tunnel, status, place, state } = await startTunnel(t, {
     fake: quiet(`*status) [ -e "$0-up" ] && echo '{"status":"Disconnected","reason":"Manual"}' || { echo '${TIMEOUT}' >&2; exit 1; };;
       *disconnect) echo '${TIMEOUT}' >&2; exit 1;;`),
   });
@@ -414,6 +415,11 @@ test('a service that hangs is shown as such after several failures, and its retu
   await assert.rejects(tunnel.runAction({ action: 'disconnect' }), refused);
   assert.equal(status().state, 'connected', 'one failure is no state');
   await until(() => tunnel.stale().some(({ part }) => part === 'status'));
+  assert.equal(
+    status().lastKnown?.said,
+    'Error communicating with daemon: The IPC call hit a timeout and could not be processed',
+  );
+  assert.match(statusLine(state.snapshot()), /Connected, as of \d\d:\d\d · WARP answers with an error: /);
   await until(() => status().blocked === 'service-hangs');
   assert.equal(status().state, 'unknown');
   writeFileSync(join(place.path, 'warp-cli-up'), '');
@@ -450,7 +456,7 @@ test('a write that failed without a refusal has what it may have changed read ag
   await until(() => state.snapshot().settings.Mode === 'doh');
 });
 
-test('a crash while the status is polled is neither a state nor an event', async t => {
+test('a crash while the status is polled is no state, and is told from the first one on', async t => {
   const { tunnel, status, events, place, runs } = await startTunnel(t, {
     fake: `case "$*" in
       --version) echo "warp-cli 2026.7.1377.0";;
@@ -461,12 +467,14 @@ test('a crash while the status is polled is neither a state nor an event', async
   });
   await until(() => status().state === 'connected');
   const reads = () => runs().filter(run => run.endsWith('status') && !run.includes('-l')).length;
-  const before = [reads(), events.filter(({ event }) => event === 'status').length] as const;
+  const before = reads();
   writeFileSync(join(place.path, 'warp-cli-crash'), '');
-  await until(() => tunnel.stale().some(({ part }) => part === 'status'));
-  assert.deepEqual([status().state, events.filter(({ event }) => event === 'status').length], ['connected', before[1]]);
   await until(() => status().state === 'unknown', 'after several failures it is unknown');
-  assert.ok(reads() >= before[0] + 3);
+  assert.ok(reads() >= before + 3);
+  const seen = events.flatMap(event => (event.event === 'status' ? [event.data as Status] : []));
+  const old = seen.filter(({ lastKnown }) => lastKnown);
+  assert.ok(old.length > 0 && old.every(each => each.state === 'connected' && /panicked/.test(each.lastKnown!.said!)));
+  assert.equal(status().lastKnown, undefined);
 });
 
 test('a connection that was accepted and never begins is no disconnection by hand, until the tunnel moves', async t => {

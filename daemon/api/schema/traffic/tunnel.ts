@@ -35,6 +35,11 @@ export const Status = z.object({
   since: Time,
   /** Output of the tunnel CLI, redacted; null before the first output. */
   raw: z.nullable(z.string()),
+  /**
+   * The state was known last at this time, because reads of it fail since: `said` is what the tunnel CLI printed instead, or
+   * null for no answer. Absent while the state is known.
+   */
+  lastKnown: z.optional(z.object({ at: Time, said: z.nullable(z.string()) })),
   /** A device that is not registered, and that WARP registers with the service token of its policy file; absent elsewhere. */
   serviceToken: z.optional(z.literal(true)),
 });

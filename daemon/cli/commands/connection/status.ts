@@ -4,13 +4,13 @@ import type { Snapshot } from '../../../api/schema.ts';
 import { protocolOf, statusJson, statusWarning, unavailableLine } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { clock, dateTime } from '../../../system/terminal.ts';
-import { createLongTimer, knownAtOf } from '../../../view/client/client-state.ts';
+import { createLongTimer } from '../../../view/client/client-state.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
 import { explainedCause } from '../../../view/states/causes/diagnosis.ts';
 import { describeRemoteAccess } from '../../../view/states/remote-access.ts';
-import { figuresOf, staleText } from '../../../view/states/words.ts';
+import { figuresOf } from '../../../view/states/words.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT } from '../../errors.ts';
@@ -31,8 +31,6 @@ export const status: Run = async (context, _, options) => {
   // on stderr, so that the status stays one line
   const warning = statusWarning(snapshot);
   if (warning && !context.json) context.say(warning);
-  const knownAt = knownAtOf(snapshot, Date.now());
-  if (knownAt !== null && !context.json) context.say(staleText(knownAt, english));
   return options.check && snapshot.status.state !== 'connected' ? EXIT.notConnected : EXIT.ok;
 };
 

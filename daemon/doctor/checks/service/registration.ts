@@ -6,6 +6,8 @@ import type { Message } from '../../../api/schema/values.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { isMember } from '../../../trust/organization.ts';
 import { DEMO_RESET, OLDEST_CLIENT } from '../../../view/client/labels.ts';
+import { isProgramFailure } from '../../../view/states/causes/causes.ts';
+import { isOld } from '../../../view/states/summary/last-known.ts';
 import { N_ } from '../../../view/translator.ts';
 import { installSteps } from '../../../warp/cli/install-steps.ts';
 import { KEY_CHARACTERS, linesOf, propertyOf } from '../../../warp/parse/output.ts';
@@ -116,6 +118,20 @@ export const service: Check = {
       case 'not-registered':
         return unregistered(status);
       default:
+        if (isProgramFailure(status))
+          return problem(
+            [status.raw?.trim() ? inEnglish(status.raw.trim()) : message('warp-cli printed nothing')],
+            message(
+              'It does not say whether the tunnel is up. If this continues, restart WARP’s service, or install WARP again.',
+            ),
+            RESTART_WARP,
+          );
+        if (isOld(status))
+          return problem(
+            status.lastKnown.said === null ? [message('warp-cli did not answer')] : [inEnglish(status.lastKnown.said)],
+            message('WARP’s state was known last at %s.', { time: status.lastKnown.at }),
+            RESTART_WARP,
+          );
         if (account.registered === false) return unregistered(status);
         return ok(describeAccount(account));
     }

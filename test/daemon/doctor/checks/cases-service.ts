@@ -197,6 +197,33 @@ const REGISTRATION: Case[] = [
         }),
       }),
   },
+  {
+    check: service,
+    how: 'snapshot',
+    title: 'a program of WARP that crashes',
+    verdict: 'problem',
+    shows: /panicked at main\.rs/,
+    fix: /"restart","warp-svc"/,
+    world: t =>
+      world(t, {
+        tunnel: snapshot({
+          status: { state: 'unknown', raw: 'thread panicked at main.rs', ...reason('ProgramFailed', 'It failed') },
+        }),
+      }),
+  },
+  {
+    check: service,
+    how: 'snapshot',
+    title: 'a state that could not be read again',
+    verdict: 'problem',
+    shows: /did not answer[\s\S]*known last at/,
+    world: t =>
+      world(t, {
+        tunnel: snapshot({
+          status: { state: 'connected', lastKnown: { at: '2020-11-21T09:59:00.000Z', said: null } },
+        }),
+      }),
+  },
   { check: service, how: 'snapshot', title: 'a registered device', verdict: 'ok', world: t => world(t) },
   {
     check: registrationStuck,

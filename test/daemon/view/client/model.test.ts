@@ -51,17 +51,6 @@ test('the snapshot comes first, then what changes', async t => {
   await until(() => model.state().config?.config.ui.theme === 'dark', 'the configuration');
 });
 
-test('a state that WARP does not confirm is known since its last reading, until WARP answers', async t => {
-  const { daemon, model } = await open(t);
-  daemon.snapshot.stale = [{ part: 'status', ageSeconds: 60 }];
-  await model.refresh('stale');
-  const { knownAt } = model.state();
-  assert.ok(knownAt! <= Date.now() - 60_000 && knownAt! > Date.now() - 120_000, String(knownAt));
-  delete daemon.snapshot.stale;
-  await model.refresh('stale');
-  assert.equal(model.state().knownAt, null);
-});
-
 test('a broken stream ends the state immediately, and is resumed where it broke', async t => {
   const { daemon, model } = await open(t);
   daemon.set('status', { state: 'connecting' });

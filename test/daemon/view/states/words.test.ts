@@ -292,11 +292,22 @@ test('a change on trial is named where the state has a sentence', () => {
   assert.deepEqual(wrong, []);
 });
 
-test('a state that could not be read again says since when it is not known, and is not green', () => {
+test('a state that could not be read again says on every surface when it was known, and is not green', () => {
   for (const { name, client } of CASES) {
-    const { state, sentence, tone } = describe({ ...client, knownAt: NOW }, '1', tr).tunnel;
-    const isRead = state !== 'unknown' && client.snapshot!.status.blocked === null;
-    assert.equal(/WARP does not answer\. This was its state at .*\d\d:\d\d\.$/m.test(sentence), isRead, name);
-    if (isRead) assert.notEqual(tone, 'success', name);
+    for (const said of [null, 'The IPC session is no longer valid']) {
+      const snapshot = client.snapshot!;
+      const status = { ...snapshot.status, lastKnown: { at: at(-60), said } };
+      const old = { ...client, snapshot: { ...snapshot, status } };
+      const { sentence, tone, label } = describe(old, '1', tr).tunnel;
+      const isRead = status.state !== 'unknown' && status.blocked === null;
+      const why = said === null ? /^WARP does not answer\.$/m : /^WARP answers with an error: The IPC session/m;
+      assert.equal(why.test(sentence), isRead, name);
+      assert.equal(/, as of .*\d\d:\d\d$/.test(label), isRead, name);
+      if (!isRead) continue;
+      assert.notEqual(tone, 'success', name);
+      for (const [surface, { name: short }] of Object.entries(surfaces(old)))
+        if (!['first frame', 'notification', 'reminder'].includes(surface))
+          assert.match(short, /, as of .*\d\d:\d\d/, `${surface} of ${name}`);
+    }
   }
 });
