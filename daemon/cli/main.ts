@@ -111,19 +111,34 @@ function sayDemo({ isDemo, say }: Context): boolean {
   return demo;
 }
 
-/** The daemon has not answered for a while: says so, once, or why it can't. @throws Failure */
-function sayWaiting(where: Paths, { say }: Context, isLong: boolean): void {
+/** A request has no answer for a while: says for which program it waits, once, or why it can't. @throws Failure */
+function sayWaiting(where: Paths, context: Context, isLong: boolean): void {
   const daemon = running(where);
   if (daemon && isSuspended(daemon.pid))
     throw new Failure(`The Culvert daemon (process ${daemon.pid}) is suspended.`, {
       hint: `Resume it with: kill -CONT ${daemon.pid}`,
     });
-  const text = isLong
-    ? 'This can take minutes. Ctrl+C ends the wait; the daemon keeps running.'
-    : 'The Culvert daemon has not answered yet; still waiting. Ctrl+C ends the wait.';
-  if (!waiting) say(text);
+  if (waiting) return;
   waiting = true;
+  if (isLong) context.say('This can take minutes. Ctrl+C ends the wait; the daemon keeps running.');
+  else
+    void slowProgram(where, context).then(name =>
+      context.say(`${name} has not answered yet; still waiting. Ctrl+C ends the wait.`),
+    );
 }
+
+/** Name of the program that is waited for: a daemon that answers about itself waits for WARP. */
+async function slowProgram({ socket }: Paths, { isDemo }: Context): Promise<string> {
+  const client = createClient(createTransport(socket, { readMs: HEALTH_MS }));
+  const isAnswering = await client.call('GET /api/health').then(
+    () => true,
+    () => false,
+  );
+  if (!isAnswering) return 'The Culvert daemon';
+  return isDemo() ? 'The demo' : 'WARP';
+}
+/** Long for an answer that waits for nothing. */
+const HEALTH_MS = 2_000;
 let waiting = false;
 let typed: Chosen | null = null;
 

@@ -9,7 +9,7 @@ import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.t
 import { describeKillSwitch, nextMinute } from '../../daemon/view/states/killswitch.ts';
 import { loginLink, networkLine, trustableLink } from '../../daemon/view/states/networks.ts';
 import { type Notification, presentNotification, SLOTS } from '../../daemon/view/states/notification.ts';
-import { isBetweenStates, notificationOf } from '../../daemon/view/states/notify.ts';
+import { isBetweenStates, notificationOf, toCompare } from '../../daemon/view/states/notify.ts';
 import { errorText } from '../../daemon/view/states/problems.ts';
 import { describeRemoteAccess } from '../../daemon/view/states/remote-access.ts';
 import { describeTimed, offCommands } from '../../daemon/view/states/timed.ts';
@@ -140,7 +140,7 @@ function startTray(bus: Gio.DBusConnection): void {
     // a daemon that is away says nothing about what is shown
     if (!after.offline) keepUpToDate();
     if (after.snapshot?.status.state === 'connected') actions.forgetRequested();
-    if (after.snapshot && !after.offline) before = after;
+    if (after.snapshot && !after.offline) before = toCompare(before, after);
     show();
   });
   collectWhenQuiet();

@@ -39,6 +39,17 @@ export function notificationOf(
   return null;
 }
 
+/**
+ * The state to compare the next one with. While the state is not known, the last one that was known counts: a tunnel that was up
+ * and is then found to be down was lost.
+ */
+export function toCompare(before: ClientState | null, after: ClientState): ClientState {
+  const known = before && current(before);
+  const snapshot = current(after);
+  if (!known || !snapshot || stateOf(after) !== 'unknown') return after;
+  return { ...after, snapshot: { ...snapshot, status: known.status } };
+}
+
 /** The tunnel was lost, or did not come up, or something has to be done, and the user did not bring it about. */
 function isTrouble(before: ClientState, after: ClientState, wanted: string | null): boolean {
   const [then, now] = [stateOf(before), stateOf(after)];

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isSuspended, startTime } from '../../../daemon/system/process.ts';
@@ -48,7 +48,7 @@ test('a suspended daemon is reported within seconds, with the command that lets 
   assert.match(stderr, new RegExp(`process ${daemon.pid}\\) is suspended.*kill -CONT ${daemon.pid}\n$`, 's'));
 });
 
-test('a daemon that takes long is waited for, and that is said', async t => {
+test('WARP that takes long is waited for, and that is said', async t => {
   const home = createHome(t);
   let answer = () => {};
   const late = new Promise<void>(resolve => {
@@ -59,11 +59,23 @@ test('a daemon that takes long is waited for, and that is said', async t => {
   });
   daemon.state.set('settings', { Mode: 'warp' });
   const child = await start(home, ['mode']);
-  await prints(child, 'stderr', /has not answered yet/);
+  await prints(child, 'stderr', /^WARP has not answered yet/);
   answer();
   const { code, stdout, stderr } = await ended(child);
   assert.deepEqual([code, stdout], [0, 'warp\n']);
   assert.match(stderr, /has not answered yet; still waiting/);
+});
+
+test('a daemon that does not even answer about itself is named, not WARP', async t => {
+  const home = createHome(t);
+  const sockets = new Set<Socket>();
+  const silent = createServer(socket => void sockets.add(socket));
+  await new Promise<void>(resolve => silent.listen(home.socket, resolve));
+  const child = await start(home, ['mode']);
+  await prints(child, 'stderr', /^The Culvert daemon has not answered yet/);
+  for (const socket of sockets) socket.destroy();
+  silent.close();
+  assert.notEqual((await ended(child)).code, 0);
 });
 
 test('settings that are being read are not blamed on the tunnel CLI', async t => {
@@ -84,18 +96,20 @@ test('settings that are being read are not blamed on the tunnel CLI', async t =>
   assert.match(old.stderr, /The mode is not read yet\./);
 });
 
-test('a status that could not be read again is followed by when it was known', async t => {
+test('a status that could not be read again says when it was known, and what WARP answered', async t => {
   const home = createHome(t);
-  let stale: { part: 'status'; ageSeconds: number }[] = [{ part: 'status', ageSeconds: 90 }];
-  const { daemon } = await startDaemon(t, home, undefined, {
-    tunnel: { isFresh: () => false, async refresh() {}, stale: () => stale },
-  });
-  daemon.state.set('status', { ...daemon.state.snapshot().status, state: 'connected', blocked: null });
-  const old = await culvert(home, ['status']);
-  assert.match(old.stdout, /^● Connected/);
-  assert.match(old.stderr, /^WARP does not answer\. This was its state at .*\d\d:\d\d\.$/m);
-  stale = [];
-  assert.doesNotMatch((await culvert(home, ['status'])).stderr, /does not answer/);
+  const { daemon } = await startDaemon(t, home);
+  const connected = { ...daemon.state.snapshot().status, state: 'connected' as const, blocked: null };
+  for (const [said, words] of [
+    [null, 'WARP does not answer'],
+    ['Error: no', 'WARP answers with an error: Error: no'],
+  ] as const) {
+    daemon.state.set('status', { ...connected, lastKnown: { at: '2020-02-29T12:00:00.000Z', said } });
+    const { stdout } = await culvert(home, ['status']);
+    assert.match(stdout.replaceAll('\n', ' '), new RegExp(`^● Connected, as of 2020-0.* \\d\\d:\\d\\d · ${words}`));
+  }
+  daemon.state.set('status', connected);
+  assert.doesNotMatch((await culvert(home, ['status'])).stdout, /as of|answer/);
 });
 
 async function fetchSnapshot(socketPath: string): Promise<IncomingMessage> {

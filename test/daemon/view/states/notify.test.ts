@@ -5,7 +5,7 @@ import type { Change } from '../../../../daemon/api/schema/changes.ts';
 import type { Config, Snapshot } from '../../../../daemon/api/schema.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
 import { presentNotification, type Slot } from '../../../../daemon/view/states/notification.ts';
-import { notificationOf } from '../../../../daemon/view/states/notify.ts';
+import { notificationOf, toCompare } from '../../../../daemon/view/states/notify.ts';
 import { KILL_SWITCH, noUpdate } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
@@ -194,3 +194,29 @@ test('a notification is over when its subject is', () => {
   over('keep', up);
   assert.equal(presentNotification('state', withPart(down, { killSwitch: blocking }), tr)!.code, 'blocked');
 });
+
+/** Courses of states, and the summary of the notification at their end. */
+const unread = clientState({ status: { state: 'unknown', raw: 'Mystery' } });
+const COURSES: [what: string, course: ClientState[], summary: string | null][] = [
+  ['a tunnel that is lost while its state is not known', [up, unread, off(null)], 'Disconnected'],
+  [
+    'one that is lost after a long time without a state',
+    [up, unread, unread, down],
+    'No Cloudflare server could be reached',
+  ],
+  ['one that is up again', [up, unread, up], null],
+  ['one that its user turned off meanwhile', [up, unread, off('Manual')], null],
+  ['one that was down before', [off('Manual'), unread, off(null)], null],
+  ['one whose state was never known', [unread, off(null)], null],
+];
+for (const [what, course, summary] of COURSES)
+  test(`${summary === null ? 'nothing reports' : 'a notification reports'} ${what}`, () => {
+    let before: ClientState | null = null;
+    const news = course.map(client => {
+      const after = at('everything', client);
+      const found = notificationOf(before, after, null, tr)?.summary ?? null;
+      before = toCompare(before, after);
+      return found;
+    });
+    assert.deepEqual(news, [...course.slice(1).map(() => null), summary]);
+  });
