@@ -34,8 +34,9 @@ describe('global shortcuts', { skip: missing(), concurrency: false }, () => {
     turn(true);
     await bound(begun + 1);
   };
-  /** Once: a second press would end what the first began. */
+  /** Once: a second press would end what the first began, and one before the answer to another action is ignored. */
   const press = async (id: string, done: () => boolean) => {
+    await until(daemon.isIdle, 'the end of all answers');
     await settled();
     await ask({ do: 'press', id });
     await until(done, `what ${id} does`);
