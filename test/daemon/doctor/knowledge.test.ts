@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { knownIssues } from '../../../daemon/doctor/checks/service/issues.ts';
+import { explain } from '../../../daemon/doctor/explain.ts';
 import { affects, type Issue, loadKnowledge, sourceLink } from '../../../daemon/doctor/knowledge.ts';
 import { examine, KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts';
 import { missing } from '../../support/temporary.ts';
@@ -20,7 +21,7 @@ const issue = (text: Partial<Issue>): Issue => ({
 
 test('the shipped files are read without a problem', () => {
   const { issues, changes, codes, limits, problems } = KNOWLEDGE;
-  assert.deepEqual([issues.length, changes.length, codes.length, limits.length, problems], [84, 68, 75, 75, []]);
+  assert.deepEqual([issues.length, changes.length, codes.length, limits.length, problems], [84, 68, 82, 75, []]);
   for (const { checked_by } of issues)
     if (checked_by)
       assert.ok(
@@ -89,7 +90,7 @@ test('a file that is broken, or an entry that is, is named, and the rest counts'
     '/codes.toml': 'code = [\n',
   });
   const { issues, codes, problems } = loadKnowledge([SHIPPED, own]);
-  assert.deepEqual([issues.length, codes.length, problems.length], [84, 75, 2]);
+  assert.deepEqual([issues.length, codes.length, problems.length], [84, 82, 2]);
   assert.match(problems.join('\n'), /known-issues\.toml: entry 1 of issues is not used: /);
   assert.match(problems.join('\n'), /codes\.toml is not used: line \d+: /);
 });
@@ -101,4 +102,31 @@ test('every condition of a shipped entry can be evaluated for every version', as
       const { verdict } = await examine(knownIssues, world(t, { tunnel, env: { PATH: missing(t) } }));
       assert.notEqual(verdict, 'unknown');
     }
+});
+
+/** Words of public reports, as people type or copy them, and the entry that explains them. */
+for (const [words, code] of [
+  ['Oct 03 09:33:07 host warp-svc[544333]: warp::warp_service: Dropping WarpService', 'log: Dropping WarpService'],
+  ['warp_connection::controller: Forcefully stopping WarpConnection state=Disconnected', 'log: Dropping WarpService'],
+  [
+    'Unable to read local policy file error=Too many levels of symbolic links (os error 40)',
+    'log: Unable to read local policy file',
+  ],
+  ['Service token credentials not configured: missing organization', 'log: Service token credentials not configured'],
+  ['JsonError(Error("no variant of enum ExcludeOrInclude found in flattened data"', 'log: JsonError ExcludeOrInclude'],
+  ["System has not been booted with systemd as init system (PID 1). Can't operate.", 'No systemd'],
+  ["thread 'main' panicked at 'failed printing to stdout: Broken pipe (os error 32)'", 'warp-cli: Broken pipe'],
+  ['h2', 'UDP or HTTP/2'],
+  ['HTTP/2', 'UDP or HTTP/2'],
+  ['udp', 'UDP or HTTP/2'],
+  ['Registration Missing due to: Does not exist in API', 'RegistrationMissing: not in API'],
+] as const)
+  test(`"${words}" is explained by ${code}`, () => {
+    assert.equal(explain(KNOWLEDGE.codes, words)[0]?.code, code);
+  });
+
+test('no explanation of a registration that the server does not know begins with another registration', () => {
+  const [found] = explain(KNOWLEDGE.codes, 'Does not exist in API');
+  assert.match(found!.try[0]!, /mdm\.xml/);
+  assert.match(found!.try.join(' '), /administrator/);
 });
