@@ -29,12 +29,19 @@ export const mdmFile: Check = {
         message('Versions before 2026.3.846.0 take an empty file for a configuration. Remove it.'),
       );
     const text = (await files.readText(MDM)) ?? '';
+    // two bytes a character: UTF-8 has no zeros
+    if (text.includes('\0'))
+      return problem([message('%s is in UTF-16', MDM)], message('Save it as UTF-8, as in the examples of Cloudflare.'));
     const { error, dictionaries } = parsePlist(text);
     if (error) return problem([error], message('The client ignores the whole file until it is well-formed.'));
-    const wrong = dictionaries.flatMap(problemsOf);
-    if (wrong.length > 0) return problem(wrong, message('Correct %s; the client does not use it as intended.', MDM));
     // each configuration of a list is one organization to choose
     const names = dictionaries.map(({ values }) => values.get('display_name') ?? values.get('organization') ?? '–');
+    const wrong = dictionaries.flatMap((dictionary, i) => {
+      const found = problemsOf(dictionary);
+      const place = message('In configuration %d, %s:', i + 1, names[i]!);
+      return found.length > 0 && dictionaries.length > 1 ? [place, ...found] : found;
+    });
+    if (wrong.length > 0) return problem(wrong, message('Correct %s; the client does not use it as intended.', MDM));
     const [only] = dictionaries;
     return ok(dictionaries.length === 1 ? message('%d settings', only!.values.size) : quoted(names.join(', ')));
   },
@@ -43,9 +50,16 @@ export const mdmFile: Check = {
 interface Dictionary {
   /** Names and values. Values of secrets never leave this file. */
   values: Map<string, string>;
+  /** Keys that it has twice. */
+  repeated: string[];
+  /** Keys with an element that is no value of a property list, each with its name. */
+  strange: [key: string, element: string][];
   /** The key in whose list it is; null for one that the file has itself. */
   inside: string | null;
 }
+
+/** The document type of Apple's property lists, 1.0. */
+const VALUES = ['string', 'true', 'false', 'integer', 'real', 'date', 'data', 'array', 'dict'];
 
 interface Plist {
   error: Message | null;
@@ -67,7 +81,8 @@ function parsePlist(text: string): Plist {
     });
     parser.on('opentag', ({ name }) => {
       if (name === 'dict') {
-        const dictionary = { values: new Map<string, string>(), inside: stack.at(-1)?.key ?? null };
+        const inside = stack.at(-1)?.key ?? null;
+        const dictionary: Dictionary = { values: new Map(), repeated: [], strange: [], inside };
         all.push(dictionary);
         stack.push({ dictionary, key: null });
       }
@@ -85,8 +100,7 @@ function parsePlist(text: string): Plist {
       if (name === 'key') present.key = content.trim();
       else {
         const isList = name === 'array' || name === 'dict';
-        if (present.key !== null && !isList)
-          present.dictionary.values.set(present.key, name === 'true' || name === 'false' ? name : content.trim());
+        if (present.key !== null && !isList) take(present.dictionary, present.key, name, content.trim());
         present.key = null;
       }
     });
@@ -99,14 +113,23 @@ function parsePlist(text: string): Plist {
   return { error: null, dictionaries };
 }
 
+function take({ values, repeated, strange }: Dictionary, key: string, element: string, content: string): void {
+  if (values.has(key)) repeated.push(key);
+  if (!VALUES.includes(element)) strange.push([key, element]);
+  values.set(key, element === 'true' || element === 'false' ? element : content);
+}
+
 /** Pairs that only work together, and names that the client does not know by another spelling. */
-function problemsOf({ values, inside }: Dictionary): Message[] {
+function problemsOf({ values, repeated, strange, inside }: Dictionary): Message[] {
   const has = (name: string) => values.has(name);
   const wrong: Message[] = [];
   // Cloudflare, cloudflare-docs pull request 13658
   if (inside === 'configs') wrong.push(message('%s is a list that the client ignores in XML', 'configs'));
+  for (const name of repeated) wrong.push(message('%s is there twice', name));
+  for (const [name, element] of strange)
+    wrong.push(message('%s has the value <%s/>, which does not exist', name, element));
   for (const [name, value] of values)
-    if (/\$\{\w+\}|\$[A-Z_]{2,}|\{\{.*\}\}/.test(value))
+    if (/\$\{\w+\}|\$[A-Z_]{2,}|%\w+%|\{\{.*\}\}/.test(value))
       wrong.push(message('%s has a placeholder that was not replaced', name));
   if (has('auth_client_id') !== has('auth_client_secret'))
     wrong.push(
