@@ -3,7 +3,9 @@
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
-import { runsSystemd } from '../system/process.ts';
+import { running } from '../system/instance.ts';
+import type { Paths } from '../system/paths.ts';
+import { isSuspended, runsSystemd } from '../system/process.ts';
 import { nextStep } from '../view/client/labels.ts';
 import { blockedWords } from '../view/states/causes/causes.ts';
 import { english } from '../view/translator.ts';
@@ -55,6 +57,15 @@ export function unknown(what: string, part: StalePart['part'], snapshot: Snapsho
   return snapshot.stale?.some(each => each.part === part)
     ? new Failure(`The ${what} is not read yet.`, { hint: 'Try again in a moment.' })
     : new Failure(`The ${what} is not known; the tunnel CLI did not report it.`, { hint: 'See: culvert status' });
+}
+
+/** Why a daemon that runs does not answer, where it is suspended; null elsewhere. */
+export function suspendedFailure(where: Paths): Failure | null {
+  const daemon = running(where);
+  if (!daemon || !isSuspended(daemon.pid)) return null;
+  return new Failure(`The Culvert daemon (process ${daemon.pid}) is suspended.`, {
+    hint: `Resume it with: kill -CONT ${daemon.pid}`,
+  });
 }
 
 /** The command line is wrong. */

@@ -5,11 +5,10 @@ import type { Change } from '../api/schema/changes.ts';
 import { running } from '../system/instance.ts';
 import { type Paths, paths } from '../system/paths.ts';
 import { printable } from '../system/printable.ts';
-import { isSuspended } from '../system/process.ts';
 import { createStyle, wantsColor } from '../system/terminal.ts';
 import { type Chosen, parse } from './command-line/program.ts';
 import type { Context } from './context.ts';
-import { detailAsTyped, EXIT, Failure, toExitReport, usage } from './errors.ts';
+import { detailAsTyped, EXIT, Failure, suspendedFailure, toExitReport, usage } from './errors.ts';
 import { asciiJson, asciiText, isAsciiLocale, widthOf, wrapped, writeAscii } from './terminal/fit.ts';
 import { createTransport } from './transport.ts';
 
@@ -113,11 +112,8 @@ function sayDemo({ isDemo, say }: Context): boolean {
 
 /** A request has no answer for a while: says for which program it waits, once, or why it can't. @throws Failure */
 function sayWaiting(where: Paths, context: Context, isLong: boolean): void {
-  const daemon = running(where);
-  if (daemon && isSuspended(daemon.pid))
-    throw new Failure(`The Culvert daemon (process ${daemon.pid}) is suspended.`, {
-      hint: `Resume it with: kill -CONT ${daemon.pid}`,
-    });
+  const suspended = suspendedFailure(where);
+  if (suspended) throw suspended;
   if (waiting) return;
   waiting = true;
   if (isLong) context.say('This can take minutes. Ctrl+C ends the wait; the daemon keeps running.');

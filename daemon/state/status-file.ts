@@ -1,6 +1,6 @@
 // Writes the state into a small file, so that prompts and bars can ask every second without starting Node (data/bin/culvert.in).
 
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { replaceFile } from '../system/files.ts';
 import { startTime } from '../system/process.ts';
 import { createStyle, plain } from '../system/terminal.ts';
@@ -41,7 +41,10 @@ export function keepStatusFile(
       replaceFile(path, text, { durable: false });
       before = text;
     } catch (error) {
-      console.error(`culvert: ${path} could not be written, so "culvert status" may be late: ${error}`);
+      // without the file, "culvert status" asks the daemon: a state from before is not shown as the present one
+      before = '';
+      removeFile(path);
+      console.error(`culvert: ${path} could not be written, so "culvert status" takes longer: ${error}`);
     }
   };
   const long = createLongTimer(write, now);
@@ -62,4 +65,13 @@ export function areSettingsKnown({
 }): boolean {
   const settings = stale().find(({ part }) => part === 'settings');
   return !settings || (settings.ageSeconds !== null && changing() !== 'now');
+}
+
+/** Also on a full disk, which still lets files be removed. */
+function removeFile(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // the log says that it is old
+  }
 }

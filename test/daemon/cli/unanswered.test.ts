@@ -43,9 +43,11 @@ test('a suspended daemon is reported within seconds, with the command that lets 
   writeFileSync(join(home.env.XDG_RUNTIME_DIR!, 'culvert', 'daemon.json'), JSON.stringify(record));
   daemon.kill('SIGSTOP');
   await until(() => isSuspended(daemon.pid!));
-  const { code, stderr } = await culvert(home, ['mode']);
-  assert.equal(code, 1);
-  assert.match(stderr, new RegExp(`process ${daemon.pid}\\) is suspended.*kill -CONT ${daemon.pid}\n$`, 's'));
+  for (const words of [['mode'], ['wait', '--timeout', '99']]) {
+    const { code, stderr } = await culvert(home, words);
+    assert.equal(code, 1, words[0]);
+    assert.match(stderr, new RegExp(`process ${daemon.pid}\\) is suspended.*kill -CONT ${daemon.pid}\n$`, 's'));
+  }
 });
 
 test('WARP that takes long is waited for, and that is said', async t => {

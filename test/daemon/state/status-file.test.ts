@@ -1,7 +1,7 @@
 // The status file names the mode only while the settings are those of now.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { areSettingsKnown, keepStatusFile } from '../../../daemon/state/status-file.ts';
@@ -21,6 +21,15 @@ test('mode and protocol are left out until the settings are read again', t => {
   write();
   assert.doesNotMatch(readFileSync(file, 'utf8'), /warp|MASQUE/);
   assert.match(readFileSync(file, 'utf8'), /"mode":null/);
+});
+
+test('a file that can no longer be written is removed, so that no state from before is shown', t => {
+  // the temporary file beside it has a longer name, too long for any file system
+  const file = join(temporary(t, 'status'), 's'.repeat(255));
+  writeFileSync(file, '● Connected');
+  const state = createState({ available: true, path: null, version: null, emulated: false });
+  keepStatusFile(file, state, { port: () => null, isModeKnown: () => true });
+  assert.ok(!existsSync(file));
 });
 
 test('settings are known unless they were never read or are being changed, whatever their age', () => {

@@ -11,7 +11,7 @@ import { stateIn } from '../../../view/states/summary/state.ts';
 import { stateName } from '../../../view/states/summary/table.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
-import { EXIT, Failure, usage } from '../../errors.ts';
+import { EXIT, Failure, suspendedFailure, usage } from '../../errors.ts';
 import { createProgress, type Progress } from '../../terminal/progress.ts';
 import { createTransport } from '../../transport.ts';
 import { statusText } from './status-text.ts';
@@ -91,6 +91,9 @@ async function untilReady(
       }
     } catch (error) {
       if (!isPassing(error)) throw error;
+      // it stays so until somebody resumes it
+      const suspended = suspendedFailure(paths);
+      if (suspended) throw suspended;
       progress.step('Waiting for the daemon');
       missing = error;
     }
