@@ -11,7 +11,7 @@ import { explainedCause, findingWords } from './causes/diagnosis.ts';
 import { changeText, isPause } from './changes.ts';
 import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
 import { asOf, isOld, silenceText } from './summary/last-known.ts';
-import { isOffline, stateIn } from './summary/state.ts';
+import { isConnectIgnored, isOffline, stateIn } from './summary/state.ts';
 import { demoText, stateIcon, stateName, stateTone, unavailableText } from './summary/table.ts';
 
 interface Button {
@@ -166,7 +166,9 @@ function connectedRow({ snapshot, demo, said }: Situation, tr: Translator): Row 
 }
 
 function disconnectedRow({ snapshot, cause, said }: Situation, tr: Translator): Row {
-  if (cause) return causeRow(cause, said);
+  // wanted, and not there
+  const isIgnored = isConnectIgnored(snapshot);
+  if (cause) return { ...causeRow(cause, said), ...(isIgnored ? { tone: 'warning' as const } : {}) };
   const sentence = tr._('You are not protected. Your traffic bypasses WARP.');
   return snapshot.status.reason?.code === 'ConnectAccepted'
     ? { label: tr._('Waiting for WARP'), sentence } // short, because a second line would move the controls

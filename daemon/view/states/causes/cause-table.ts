@@ -252,6 +252,9 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
   ],
 ];
 
+/** Codes that Culvert gives itself. */
+export const OWN_CODES: readonly string[] = ['ProgramFailed', 'ConnectIgnored', 'ConnectAccepted', 'ServiceToken'];
+
 /** Culvert's own: the tunnel client gives no reason. */
 const ownCauses = ({ _ }: Translator): readonly Entry[] => [
   [

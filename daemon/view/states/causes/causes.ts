@@ -4,7 +4,7 @@ import { nextStep, setupText } from '../../client/labels.ts';
 import { actionCommand, type Command, goTo } from '../../form.ts';
 import type { Translator } from '../../translator.ts';
 import { wantsSignIn } from '../summary/state.ts';
-import { causeEntries, type Entry, type Remedy } from './cause-table.ts';
+import { causeEntries, type Entry, OWN_CODES, type Remedy } from './cause-table.ts';
 
 export interface Cause {
   title: string;
@@ -99,7 +99,9 @@ export function reasonText(status: Snapshot['status'], tr: Translator): string |
   if (isTurnedOff(status)) return choiceText('Manual', tr);
   const { code, text } = reason;
   const title = find(reason, tr)?.[1];
-  if (title) return code ? `${title} (${code})` : title;
+  // nobody finds a code of Culvert's own in the words of Cloudflare
+  const isOwn = code !== null && OWN_CODES.includes(code);
+  if (title) return code && !isOwn ? `${title} (${code})` : title;
   if (state === 'connecting') return phaseText(code, text, tr);
   return (code && choiceText(code, tr)) || text;
 }

@@ -125,12 +125,12 @@ const LINES: [string, Partial<Shown>, string][] = [
   [
     'a program that crashed',
     { status: status('unknown', { raw: 'Segmentation fault', reason: { code: 'ProgramFailed', text: '' } }) },
-    '? State not known · WARP’s program failed (ProgramFailed) · it printed: Segmentation fault · see: culvert doctor',
+    '? State not known · WARP’s program failed · it printed: Segmentation fault · see: culvert doctor',
   ],
   [
     'a program that printed nothing',
     { status: status('unknown', { raw: '', reason: { code: 'ProgramFailed', text: '' } }) },
-    '? State not known · WARP’s program failed (ProgramFailed) · see: culvert doctor',
+    '? State not known · WARP’s program failed · see: culvert doctor',
   ],
   [
     'the emulator',

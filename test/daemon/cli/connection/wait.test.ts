@@ -252,8 +252,8 @@ const REPORTED: [line: string, first: string][] = [
   ['Error: Failed to communicate with the WARP API', 'ApiUnreachable'],
   ['Error: Failed to communicate with the WARP API.', 'ApiUnreachable'],
   ['Error: Failed to contact the WARP API.', 'ApiUnreachable'],
-  ['Disconnected · WARP accepted, but did not connect (ConnectIgnored)', 'ConnectIgnored'],
-  ['State not known · WARP’s program failed (ProgramFailed)', 'ProgramFailed'],
+  ['Disconnected · WARP accepted, but did not connect', 'ConnectIgnored'],
+  ['State not known · WARP’s program failed', 'ProgramFailed'],
 ];
 
 test('explains the lines of public reports, and its own words', () => {

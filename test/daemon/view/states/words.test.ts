@@ -236,6 +236,23 @@ test('a tunnel that is to connect and is still down is called so on every surfac
   assert.deepEqual(wrong, []);
 });
 
+test('a connection that WARP accepted and did not make is no state that its user wanted', () => {
+  for (const { name, client } of CASES) {
+    const { state, tone } = describe(client, '1', tr).tunnel;
+    const isIgnored = client.snapshot!.status.reason?.code === 'ConnectIgnored';
+    if (isIgnored && state === 'disconnected') assert.equal(tone, 'warning', name);
+  }
+});
+
+test('no surface shows a code that Culvert itself gave a reason', () => {
+  const wrong = complaints(
+    () =>
+      (_surface, { all }) =>
+        /ConnectAccepted|ConnectIgnored|ProgramFailed/.test(all) ? all : null,
+  );
+  assert.deepEqual(wrong, []);
+});
+
 test('a kill switch that blocks everything is named in every state, with one look where the tunnel is off', () => {
   const wrong = complaints(({ client, state }) => (surface, { name, all }) => {
     if (!isOffline(client.snapshot!))
