@@ -26,7 +26,7 @@ export interface Wish {
   follow(reading: StatusReading, raw: string | null): void;
   /** The reason to report: that of the status, that a connection is waited for, or that the user turned the tunnel off. */
   reasonFor(reading: StatusReading): Status['reason'];
-  /** The daemon ends. The next one gets the wish after a restart; after a stop, nobody knows what the user does meanwhile. */
+  /** The daemon ends. The next one gets the wish after a restart; after a stop, the user may do anything until then. */
   leave(restarts: boolean): void;
 }
 

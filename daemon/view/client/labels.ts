@@ -93,7 +93,7 @@ export function doneText(action: ActionName, { _ }: Translator): string | null {
   return labels[action] ?? null;
 }
 
-/** Ends a failure of the demo, which fails only where it was told to, and has no service. */
+/** Ends a failure of the demo, which fails only where it was set to, and has no service. */
 export const DEMO_RESET = 'culvert-emulator --emulate reset';
 
 /** The same as a sentence. */

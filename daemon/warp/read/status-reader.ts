@@ -86,7 +86,7 @@ export function createStatusReader({ state, store, fresh, listening, read }: Opt
   };
 }
 
-/** What was printed, for people; null for nothing. */
+/** First printed line, for people; null for nothing. */
 function firstLine(text: string): string | null {
   const line =
     text

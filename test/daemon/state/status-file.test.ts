@@ -24,7 +24,7 @@ test('mode and protocol are left out until the settings are read again', t => {
 });
 
 test('a file that can no longer be written is removed, so that no state from before is shown', t => {
-  // the temporary file beside it has a longer name, too long for any file system
+  // the temporary file next to it has a longer name, too long for any file system
   const file = join(temporary(t, 'status'), 's'.repeat(255));
   writeFileSync(file, '● Connected');
   const state = createState({ available: true, path: null, version: null, emulated: false });

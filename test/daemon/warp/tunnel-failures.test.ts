@@ -456,7 +456,7 @@ test('a write that failed without a refusal has what it may have changed read ag
   await until(() => state.snapshot().settings.Mode === 'doh');
 });
 
-test('a crash while the status is polled is no state, and is told from the first one on', async t => {
+test('a crash while the status is polled is no state, and is shown from the first one on', async t => {
   const { tunnel, status, events, place, runs } = await startTunnel(t, {
     fake: `case "$*" in
       --version) echo "warp-cli 2026.7.1377.0";;

@@ -89,7 +89,7 @@ const ENDS: [end: 'crash' | 'restart' | 'stop', before: Word[], then: Word, code
   ['crash', ['connecting', 'manual'], 'bare', 'ConnectIgnored'],
   ['restart', [], 'manual', 'ConnectIgnored'],
   ['restart', ['connecting', 'manual'], 'bare', 'ConnectIgnored'],
-  // turned off meanwhile
+  // turned off in the meantime
   ['crash', [], 'turned off', 'SettingsChanged'],
   ['restart', [], 'turned off', 'SettingsChanged'],
   // fulfilled before the end, or while no daemon ran
@@ -117,7 +117,7 @@ for (const [end, before, then, code] of ENDS)
     assert.throws(() => readFileSync(file), { code: 'ENOENT' });
   });
 
-test('a wish that is older than a restart takes, and a file that is damaged, are none', t => {
+test('a wish that is older than a restart takes, and a file that is damaged, do not count', t => {
   const file = join(temporary(t), 'connect-wish');
   const hour = 3_600_000;
   for (const text of [

@@ -91,7 +91,7 @@ async function untilReady(
       }
     } catch (error) {
       if (!isPassing(error)) throw error;
-      // it stays so until somebody resumes it
+      // it stays so until someone resumes it
       const suspended = suspendedFailure(paths);
       if (suspended) throw suspended;
       progress.step('Waiting for the daemon');

@@ -99,7 +99,7 @@ export function reasonText(status: Snapshot['status'], tr: Translator): string |
   if (isTurnedOff(status)) return choiceText('Manual', tr);
   const { code, text } = reason;
   const title = find(reason, tr)?.[1];
-  // nobody finds a code of Culvert's own in the words of Cloudflare
+  // no reader finds a code of Culvert's own in the words of Cloudflare
   const isOwn = code !== null && OWN_CODES.includes(code);
   if (title) return code && !isOwn ? `${title} (${code})` : title;
   if (state === 'connecting') return phaseText(code, text, tr);

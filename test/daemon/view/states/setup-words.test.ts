@@ -1,5 +1,5 @@
 // The ways out of a missing registration and of a service that fails, on every surface: with a service token in the policy file
-// nobody registers by hand, and a demo has no service.
+// no one registers by hand, and a demo has no service.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
@@ -18,7 +18,7 @@ import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 type Status = Partial<Snapshot['status']>;
 
-/** Everything that a person is told, and offered, in a state that is blocked. */
+/** Everything that a person is shown, and offered, in a state that is blocked. */
 async function surfaces(t: TestContext, status: Status, emulated: boolean): Promise<Record<string, string>> {
   const client = clientState({ status, tunnelCli: { available: true, emulated } });
   const snapshot = client.snapshot!;
