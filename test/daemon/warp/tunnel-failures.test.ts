@@ -457,7 +457,7 @@ test('a write that failed without a refusal has what it may have changed read ag
 });
 
 test('a crash while the status is polled is no state, and is shown from the first one on', async t => {
-  const { tunnel, status, events, place, runs } = await startTunnel(t, {
+  const { status, events, place, runs } = await startTunnel(t, {
     fake: `case "$*" in
       --version) echo "warp-cli 2026.7.1377.0";;
       *-l*) exit 0;;
