@@ -117,10 +117,50 @@ export type McpServer = z.infer<typeof McpServer>;
 const address = z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without a path'));
 
 /**
- * An option by which the user chooses: `--api-url`; `-c base_url`, whose value begins with `base_url=` (`-c providers.*`: with any key
- * from there on); `--settings {env.BASE_URL}`, whose value is JSON or a file of JSON with a value at this path.
+ * An option by which the user chooses: `--api-url`; `-c base_url`, whose value begins with `base_url=` or `base_url:` in any case
+ * (`-c providers.*`: with any key from there on); `--settings {env.BASE_URL}`, whose value is JSON or a file of JSON with a value at
+ * this path.
  */
 const Option = z.string().check(z.regex(/^-\S+(?: (?:\{[^\s{}]+\}|[^\s{}]+))?$/, 'an option, or an option and a key'));
+
+/** A file that the CLI reads itself. */
+const ownFile = {
+  /**
+   * `{NAME:default}` stands for a variable, `{-e|--env|NAME}` for a value of one of these options and variables, without which there is
+   * no such file; `~/` is the home. Others are relative to the working directory.
+   */
+  file: z.string(),
+  /** Directories above the working one that have such a file as well: those up to the repository, all of them, or none. */
+  up: z._default(z.enum(['repository', 'root', 'none']), 'repository'),
+  /** Options and variables whose values are files in place of this one. */
+  moved_by: z._default(z.array(z.string()), []),
+};
+
+/** A file with one value: JSON with the value at a path, or a text with a pattern whose group 1 is the value. */
+const ValueFile = z
+  .strictObject({
+    ...ownFile,
+    key: z.optional(z.string()),
+    pattern: z.optional(pattern),
+    /** Name of the value, for a person; that of `key` without it. */
+    name: z.optional(z.string()),
+    /** Variables that count before the file, with the same meaning. */
+    below: z._default(z.array(variable), []),
+  })
+  .check(z.refine(({ key, pattern: text }) => (key === undefined) !== (text === undefined), 'either key or pattern'));
+
+/** A file that sets variables: with lines `NAME=value`, or JSON with an object of them. */
+const VariableFile = z.strictObject({
+  ...ownFile,
+  /** Path of the object in JSON. */
+  at: z.optional(z.string()),
+  /** It counts before the environment, and not after it. */
+  before_env: z._default(z.boolean(), false),
+});
+
+export type OwnFile = Pick<z.infer<typeof VariableFile>, keyof typeof ownFile>;
+export type ValueFile = z.infer<typeof ValueFile>;
+export type VariableFile = z.infer<typeof VariableFile>;
 
 /**
  * Ways, besides `inject`, `credentials` and `own_credential`, to choose as whom a command runs: a profile, a directory with a login.
@@ -130,19 +170,9 @@ const OwnChoice = z.strictObject({
   options: z._default(z.array(Option), []),
   /** By variable, the value that chooses nothing, because it is the CLI's own default; `~/` is the home directory. */
   unless: z._default(z.record(variable, z.string()), {}),
+  /** Files with a credential, which counts after the environment. Those of `stored` are no choice. */
+  files: z._default(z.array(ValueFile), []),
 });
-
-/** A file in which the CLI reads a host: JSON with the host at a path, or a text with a pattern whose group 1 is the host. */
-const HostFile = z
-  .strictObject({
-    /** `{NAME:default}` stands for a variable, `~/` for the home. Others are of a project: see `projectFiles`. */
-    file: z.string(),
-    key: z.optional(z.string()),
-    pattern: z.optional(pattern),
-    /** Variables that count before the file, with the same meaning. */
-    below: z._default(z.array(variable), []),
-  })
-  .check(z.refine(({ key, pattern: text }) => (key === undefined) !== (text === undefined), 'either key or pattern'));
 
 /** Hosts to which the accounts' credentials may be sent, and how the user names another host. An account may bring such a variable itself. */
 const Hosts = z.strictObject({
@@ -154,9 +184,27 @@ const Hosts = z.strictObject({
   env: z._default(z.array(variable), []),
   /** One that takes no value (see `value_options`) always leads to another host. */
   options: z._default(z.array(Option), []),
-  files: z._default(z.array(HostFile), []),
-  /** Files with lines `NAME=value` for the variables of `env`, which the CLI reads itself. The environment counts before them. */
-  env_files: z._default(z.array(z.string()), []),
+  files: z._default(z.array(ValueFile), []),
+  /** Files that set variables, among them those of `env`, `inject`, `credentials` and `choice.env`; a text is the path of one with lines. */
+  env_files: z._default(
+    z.array(
+      z.pipe(
+        z.transform((value: unknown) => (typeof value === 'string' ? { file: value } : value)),
+        VariableFile,
+      ),
+    ),
+    [],
+  ),
+  /** Ways to name a repository, with or without its host (`o/r`, `host/o/r`, `git@host:o/r`), or an address. */
+  repositories: z._default(
+    z.strictObject({
+      env: z._default(z.array(variable), []),
+      options: z._default(z.array(Option), []),
+      /** Commands whose words are repositories or addresses. */
+      commands: z._default(z.array(z.string()), []),
+    }),
+    { env: [], options: [], commands: [] },
+  ),
 });
 
 export type Hosts = z.infer<typeof Hosts>;
@@ -281,8 +329,17 @@ export const Provider = z.strictObject({
    * user's own choice comes before the accounts, and a refused credential leads to no other account.
    */
   account_is: z._default(z.enum(['quota', 'place']), 'quota'),
-  choice: z._default(OwnChoice, { env: [], options: [], unless: {} }),
-  hosts: z._default(Hosts, { names: [], env: [], options: [], files: [], env_files: [] }),
+  choice: z._default(OwnChoice, { env: [], options: [], unless: {}, files: [] }),
+  hosts: z._default(Hosts, {
+    names: [],
+    env: [],
+    options: [],
+    files: [],
+    env_files: [],
+    repositories: { env: [], options: [], commands: [] },
+  }),
+  /** Options whose value is the directory in which the CLI then runs. */
+  directory_options: z._default(z.array(z.string()), []),
   /** Commands that change the login of the CLI itself, which does not count where it runs with an account. */
   login_commands: z._default(z.array(z.string()), []),
   /** Address of the terms, and the date on which they were read (`2026-11-21`). */

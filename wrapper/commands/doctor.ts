@@ -9,7 +9,7 @@ import { probeAccount } from '../manage/probe-account.ts';
 import { readQueue } from '../manage/queue.ts';
 import { poolStatus } from '../pool/status.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
-import { ownChoice, ruleOn } from '../run/accounts/own-choice.ts';
+import { type OwnChoice, ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
 import { checkInstalls, checkShim, type Finding, foreignFinding } from '../shims/check.ts';
 import type { Programs } from '../shims/shim.ts';
 import { type Account, readConfig } from '../store/config.ts';
@@ -174,13 +174,17 @@ function checkOwnChoices(context: Context): Finding[] {
       const own = ownChoice(known, [], context.env);
       if (!own) return [];
       const { runs, line } = ruleOn(own, { by: 'default' }, known);
-      const fix = own.fixed
-        ? 'remove the address from that file where an account is meant'
-        : runs === 'original'
-          ? 'unset it, name an account with CULVERT_WRAP_ACCOUNT, or see [tools] in culvert-wrap(1)'
-          : 'unset it, or see [tools] in culvert-wrap(1)';
-      return [{ level: 'warning', what: line, fix }];
+      return [{ level: 'warning', what: line, fix: fixFor(own, runs) }];
     });
+}
+
+function fixFor({ hosts, accounts, fixed }: OwnChoice, runs: Ruling['runs']): string {
+  if (fixed?.why === 'other-host') return 'remove the address from that file where an account is meant';
+  const isInFile = [...hosts, ...accounts].every(name => name.includes(' in '));
+  const remedy = isInFile ? 'remove it from that file' : 'unset it';
+  return runs === 'original' && !fixed
+    ? `${remedy}, name an account with CULVERT_WRAP_ACCOUNT, or see [tools] in culvert-wrap(1)`
+    : `${remedy}, or see [tools] in culvert-wrap(1)`;
 }
 
 async function checkPool(context: Context): Promise<Finding[]> {

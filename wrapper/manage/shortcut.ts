@@ -1,8 +1,8 @@
 // Writes the shell script that runs a CLI with exactly one account without starting Node.
 
-import type { Hosts } from '../catalog/provider.ts';
+import type { OwnFile, Provider } from '../catalog/provider.ts';
 import { choosingVariables, notUsed } from '../run/accounts/own-choice.ts';
-import { isOfProject } from '../run/accounts/settings-files.ts';
+import { isOfProject, namesThatMove } from '../run/accounts/settings-files.ts';
 import type { Paths } from '../store/paths.ts';
 import type { Plan } from '../store/plan.ts';
 import {
@@ -56,16 +56,28 @@ export function shortcutFor(
   const { accounts: choosing, hosts } = choosingVariables(plan);
   // cases that the shell itself can report: the account comes before one variable
   const unused = plan.prefer === 'accounts' && choosing.length === 1 ? choosing[0] : undefined;
-  const decisive = [...(unused === undefined ? choosing : []), ...hosts];
-  if (![...choosing, ...hosts].every(name => SHELL_NAME.test(name))) return undefined;
+  const moving = namesThatMove(provider);
+  const { repositories } = provider.hosts;
+  const others = [...hosts, ...repositories.env, ...moving.filter(name => !name.startsWith('-'))];
+  const decisive = [...(unused === undefined ? choosing : []), ...others];
+  if (![...choosing, ...others].every(name => SHELL_NAME.test(name))) return undefined;
   const declared = [
     ...provider.passthrough,
     ...provider.own_credential,
     ...provider.choice.options,
     ...provider.hosts.options,
+    ...repositories.options,
+    ...provider.directory_options,
+    ...moving.filter(name => name.startsWith('-')),
   ].filter(word => word !== '');
   const strangers = Object.keys(jobs).filter(id => jobs[id]!.account !== account.name);
-  const patterns = [...declared.map(optionPattern), ...strangers.map(id => `${quote(id)}|*=${quote(id)}`)];
+  // with an option that moves a file, or an address, the whole program reads what they name
+  const addresses = repositories.commands.length > 0 ? ['*.*/*', '*:*/*'] : [];
+  const patterns = [
+    ...declared.map(optionPattern),
+    ...addresses,
+    ...strangers.map(id => `${quote(id)}|*=${quote(id)}`),
+  ];
   const words = [...new Set(patterns)].join('|');
   const bare = provider.passthrough.includes('')
     ? `{ ${plan.audit ? `${auditLine(plan, null, paths)}; ` : ''}exec "$__cw_o"; }`
@@ -83,7 +95,7 @@ ${stamps.map(stamp => `  if ${isStale(stamp)}; then return; fi`).join('\n')}
   if ${isElsewhere(paths)}; then return; fi
   ${FIND_DIRECTORY_FILE}
   if ${HAS_DIRECTORY_FILE}; then return; fi
-${settingsConditions(provider.hosts)}  [ $# -gt 0 ] || ${bare}
+${settingsConditions(provider)}  [ $# -gt 0 ] || ${bare}
 ${reads.map((read, index) => `${read}\n  case $__cw_v in ''|[\\"\\']*|' '*|*' '|*'#'*|*[[:cntrl:]]*) return ;; esac\n  __cw_v${index}=$__cw_v`).join('\n')}
 ${unused === undefined ? audited() : `  if [ "$${unused}" ]; then\n${audited(unused)}\n  echo ${quote(`culvert-wrap: ${notUsed(cli, unused)}`)} >&2\n  else\n${audited()}\n  fi`}
   unset ${[...new Set(unset)].join(' ')}
@@ -95,21 +107,39 @@ __cw_run "$@"
 `;
 }
 
-/** Commands that return where a file is that may name another host: only the whole program reads it. */
-function settingsConditions({ files, env_files }: Hosts): string {
-  const all = [...new Set([...files.map(({ file }) => file), ...env_files])];
-  const own = all.filter(file => !isOfProject(file)).map(file => `[ -e ${inShell(file)} ]`);
-  const shared = all.filter(isOfProject).map(file => `[ -e $__cw_d/${quote(file)} ]`);
-  const ofUser = own.length > 0 ? `  if ${own.join(' || ')}; then return; fi\n` : '';
-  if (shared.length === 0) return ofUser;
-  return `${ofUser}  __cw_d=.
+/** Commands that return where a file is that may name another host or hold a credential: only the whole program reads it. */
+function settingsConditions({ hosts, choice }: Provider): string {
+  const all = [...hosts.files, ...hosts.env_files, ...choice.files];
+  // a worktree has a file in place of the directory
+  const filesIn = (up: OwnFile['up']) =>
+    [
+      ...new Set(
+        all
+          .filter(each => isOfProject(each.file) && each.up === up)
+          .map(({ file }) => file.replace(/^\.git\/.*/, '.git')),
+      ),
+    ].filter(file => !isMoved(file));
+  const conditions = (files: readonly string[]) => files.map(file => `[ -e $__cw_d/${quote(file)} ]`).join(' || ');
+  const own = [...new Set(all.filter(({ file }) => !isOfProject(file)).map(({ file }) => `[ -e ${inShell(file)} ]`))];
+  const here = filesIn('none');
+  const walks = (['repository', 'root'] as const).filter(up => filesIn(up).length > 0);
+  return [
+    ...(own.length > 0 ? [`  if ${own.join(' || ')}; then return; fi\n`] : []),
+    ...(here.length > 0 ? [`  __cw_d=.\n  if ${conditions(here)}; then return; fi\n`] : []),
+    ...walks.map(
+      up => `  __cw_d=.
   while [ -e $__cw_d ]; do
-    if ${shared.join(' || ')}; then return; fi
-    if [ -e $__cw_d/.git ] || [ $__cw_d -ef / ]; then break; fi
+    if ${conditions(filesIn(up))}; then return; fi
+    if ${up === 'repository' ? '[ -e $__cw_d/.git ] || ' : ''}[ $__cw_d -ef / ]; then break; fi
     __cw_d=$__cw_d/..
   done
-`;
+`,
+    ),
+  ].join('');
 }
+
+/** Reports whether options or variables are in the path: with them, the whole program runs. */
+const isMoved = (file: string) => /\{[^:}]*\}/.test(file);
 
 /** A path of the catalog for a shell: `{NAME:~/.x}/y` as `"${NAME:-$HOME/.x}"/y`. */
 function inShell(file: string): string {

@@ -73,7 +73,12 @@ function isPlan(value: unknown): value is Plan {
       Array.isArray,
     ) &&
     typeof provider?.commit === 'object' &&
-    [provider?.hosts?.names, provider?.hosts?.files].every(Array.isArray) &&
+    [
+      provider?.hosts?.names,
+      provider?.hosts?.repositories?.env,
+      provider?.choice?.files,
+      provider?.directory_options,
+    ].every(Array.isArray) &&
     typeof capacity?.policy === 'string' &&
     Array.isArray(capacity.notify_at) &&
     typeof secretTimeoutMs === 'number'

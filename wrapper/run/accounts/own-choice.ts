@@ -7,8 +7,9 @@ import type { Plan } from '../../store/plan.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
 import { expandHome } from '../../system/files.ts';
 import type { Choice } from '../choose/candidates.ts';
-import { spelled } from '../invocation.ts';
-import { filesWithOtherHost, UNREADABLE, valueInJson } from './settings-files.ts';
+import { isOption, spelled } from '../invocation.ts';
+import { isCommandIn } from '../rules/classify.ts';
+import { choicesInFiles, filesWithOtherHost, type Setting, UNREADABLE, valueInJson } from './settings-files.ts';
 
 /** Names of variables, options and files by which the user chose. */
 export interface OwnChoice {
@@ -16,12 +17,15 @@ export interface OwnChoice {
   accounts: string[];
   /** Those that name a host to which no account's credential may go. */
   hosts: string[];
-  /** The first option or file that no account can replace: it can't be left out of the command, and counts before the environment. */
+  /** The first option, repository or file that no account can replace: it can't be left out of the command, or counts before the environment. */
   fixed?: { option: string; why: 'other-host' | 'own-credential' };
 }
 
 type Known = Pick<Plan, 'cli' | 'accounts' | 'prefer'> & {
-  provider: Pick<Provider, 'inject' | 'credentials' | 'own_credential' | 'choice' | 'hosts' | 'value_options'>;
+  provider: Pick<
+    Provider,
+    'inject' | 'credentials' | 'own_credential' | 'choice' | 'hosts' | 'value_options' | 'directory_options' | 'stored'
+  >;
 };
 
 /**
@@ -49,29 +53,39 @@ export function ownChoice(
     const takesValue = value_options.includes(option.split(' ')[0]!);
     return valuesFor(option).some(value => !takesValue || isOtherHost(value, hosts));
   });
-  const files = isInner ? [] : otherHostFiles(plan, env, cwd);
+  const repositories = otherRepositories(plan.provider, own, { valuesFor, env: isInner ? {} : env });
+  const { files, settings } = isInner ? { files: [], settings: [] } : inFiles(plan, own, { env, cwd });
   const credentials = own_credential.filter(option =>
     valuesFor(option).some(value => !(isSwitch(option) && isOff(value))),
   );
   // settings that can't be read may choose anything, and are named once
   const nameFor = (option: string) =>
     option.includes('{') && valuesFor(option).includes(UNREADABLE) ? option.split(' ')[0]! : nameOf(option);
+  const fixedHosts = [...hostOptions.map(nameFor), ...repositories, ...files];
   const named = {
-    hosts: [...new Set([...hostOptions.map(nameFor), ...elsewhere, ...files])],
+    hosts: [...new Set([...hostOptions.map(nameFor), ...elsewhere, ...repositories, ...files])],
     accounts: [
       ...credentials.map(nameFor),
       ...variables.accounts.filter(isSet),
       ...choice.options.filter(isGiven).map(nameFor),
+      ...settings.map(({ words }) => words),
     ].filter((name, index, all) => all.indexOf(name) === index),
   };
   if (named.accounts.length + named.hosts.length === 0) return undefined;
-  const [host] = [...hostOptions.map(nameFor), ...files];
-  const [credential] = credentials;
-  if (host !== undefined) return { ...named, fixed: { option: host, why: 'other-host' } };
+  if (fixedHosts[0] !== undefined) return { ...named, fixed: { option: fixedHosts[0], why: 'other-host' } };
+  const [credential] = [
+    ...credentials.map(nameFor),
+    ...settings.filter(each => isAboveAccounts(each, plan)).map(({ words }) => words),
+  ];
   return {
     ...named,
-    ...(credential !== undefined && { fixed: { option: nameFor(credential), why: 'own-credential' } }),
+    ...(credential !== undefined && { fixed: { option: credential, why: 'own-credential' } }),
   };
+}
+
+/** Reports whether a credential in a file counts next to that of an account: before the environment, or in a variable that it does not set. */
+function isAboveAccounts({ name, isBeforeEnv }: Setting, { accounts, provider: { credentials } }: Known): boolean {
+  return isBeforeEnv || (credentials.includes(name) && !isBrought(name, accounts));
 }
 
 /**
@@ -98,16 +112,79 @@ function isBrought(name: string, accounts: Known['accounts']): boolean {
   return accounts.some(({ enabled, env }) => enabled && Object.hasOwn(env, name));
 }
 
-/** The files of the user and of the project in which the CLI would read another host. */
-function otherHostFiles({ accounts, provider: { hosts } }: Known, env: NodeJS.ProcessEnv, cwd: string): string[] {
-  return filesWithOtherHost(hosts, {
+/** Files of the user and of the project: those in which the CLI would read another host, and the settings that choose an account. */
+function inFiles(
+  plan: Known,
+  args: readonly string[],
+  { env, cwd }: { env: NodeJS.ProcessEnv; cwd: string },
+): { files: string[]; settings: Setting[] } {
+  const { accounts, provider } = plan;
+  const { hosts, directory_options } = provider;
+  const directories = directory_options.flatMap(option => valuesOf(option, args, file => file));
+  const place = {
     env,
-    cwd,
+    cwd: resolve(cwd, ...directories.slice(-1).map(directory => expandHome(directory, env))),
+    valuesOf: (name: string) => (name.startsWith('-') ? wordsBehind(name, args) : listIn(env[name])),
     // a run with an account takes a variable with another host out of the environment, so the file would count
-    isAbove: name =>
+    isAbove: (name: string) =>
       isBrought(name, accounts) || (env[name] !== undefined && env[name] !== '' && !isOtherHost(env[name], hosts)),
-    isOther: host => isOtherHost(host, hosts),
+    isOther: (host: string) => isOtherHost(host, hosts),
+  };
+  const counts = (name: string, value: string) => isChosen(name, provider, { ...env, [name]: value });
+  return {
+    files: filesWithOtherHost(hosts, place),
+    settings: choicesInFiles(provider, choosingVariables(plan).accounts, counts, place),
+  };
+}
+
+/** All words behind an option, because some programs take several; others are the names of no file. */
+function wordsBehind(option: string, args: readonly string[]): string[] {
+  return args.flatMap((arg, index) => {
+    if (!isOption(arg, option)) return [];
+    const [value] = valuesOf(option, [arg], file => file);
+    if (value) return [value];
+    const rest = args.slice(index + 1);
+    const end = rest.findIndex(each => each.startsWith('-'));
+    return end < 0 ? rest : rest.slice(0, end);
   });
+}
+
+/** A value of a variable, and its parts where it is a list. */
+function listIn(value = ''): string[] {
+  return [...new Set([value, ...value.split(',')])];
+}
+
+/** Variables, options and words that name a repository on another host, or another address. */
+function otherRepositories(
+  { hosts, value_options }: Known['provider'],
+  args: readonly string[],
+  { valuesFor, env }: { valuesFor: (option: string) => string[]; env: NodeJS.ProcessEnv },
+): string[] {
+  const { repositories } = hosts;
+  const isOther = (text: string) => {
+    const host = hostIn(text);
+    return host !== undefined && isOtherHost(host, hosts);
+  };
+  const words = args.filter((arg, index) => !arg.startsWith('-') && !value_options.includes(args[index - 1] ?? ''));
+  const isCommand = isCommandIn(words.slice(0, 2).join(' '), repositories.commands);
+  return [
+    ...repositories.options.filter(option => valuesFor(option).some(isOther)),
+    ...repositories.env.filter(name => isOther(env[name] ?? '')),
+    // the host is what the person has to see
+    ...(isCommand
+      ? words
+          .slice(1)
+          .filter(isOther)
+          .map(word => hostIn(word)!)
+      : []),
+  ];
+}
+
+/** The host, with its scheme, of an address or of a repository (`host/o/r`, `git@host:o/r`), where it names one. */
+function hostIn(text: string): string | undefined {
+  const [, scheme, host] = /^([a-z][a-z\d+.-]*:\/\/)(?:[^@/]*@)?([^/]*)/i.exec(text) ?? [];
+  if (host !== undefined) return /^http:/i.test(scheme!) ? `${scheme}${host}` : host;
+  return (/^[^@/\s]+@([^:/\s]+):/.exec(text) ?? /^([\w-]+(?:\.[\w-]+)+(?::\d+)?)\/[^/]+\/[^/]+$/.exec(text))?.[1];
 }
 
 /** A variable such as `CLAUDE_CODE_USE_VERTEX`, which turns a kind of account on. */
@@ -137,8 +214,8 @@ export function valuesOf(option: string, args: readonly string[], pathOf: (file:
   if (key === undefined) return values;
   if (key.startsWith('{')) return values.flatMap(value => valueInJson(value, key.slice(1, -1), pathOf));
   return values.flatMap(value => {
-    const [, before = '', behind = ''] = /^([^=]*)=(.*)$/s.exec(value) ?? [];
-    const given = before.trim();
+    const [, before = '', behind = ''] = /^([^=:]*)[=:](.*)$/s.exec(value) ?? [];
+    const given = before.trim().toLowerCase();
     const isIt = key.endsWith('.*') ? `${given}.`.startsWith(key.slice(0, -1)) : given === key;
     return isIt ? [behind] : [];
   });

@@ -1,8 +1,9 @@
 // Reads what settings of a CLI say of its host and credential: JSON of the command line, files of the user, and files of a project.
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Hosts } from '../../catalog/provider.ts';
-import { expandHome, expandVariables, readText } from '../../system/files.ts';
+import type { Hosts, OwnFile, Provider, ValueFile, VariableFile } from '../../catalog/provider.ts';
+import { errno } from '../../system/errors.ts';
+import { expandHome, readText } from '../../system/files.ts';
 import { at, parseJson } from '../rules/classify.ts';
 
 /** Value of a text that can't be read here, which may say anything. */
@@ -32,10 +33,12 @@ function withoutComments(text: string): string {
   return plain.replace(/("(?:[^"\\]|\\[\s\S])*(?:"|$))|,(?=\s*[}\]])/g, (_, kept = '') => kept);
 }
 
-/** Place in which the files of a CLI are looked for, and how their hosts are judged. */
-interface Place {
+/** Place in which the files of a CLI are looked for, and how their values are judged. */
+export interface Place {
   env: NodeJS.ProcessEnv;
   cwd: string;
+  /** Values of an option or a variable, or none. */
+  valuesOf: (name: string) => readonly string[];
   /** Reports whether a variable counts before a file: it is set to a host of the entry, or an account brings it. */
   isAbove: (variable: string) => boolean;
   isOther: (host: string) => boolean;
@@ -46,64 +49,147 @@ export function filesWithOtherHost({ env, files, env_files }: Hosts, place: Plac
   const found = [
     ...files
       .filter(({ below }) => !below.some(place.isAbove))
-      .flatMap(({ file, ...what }) => pathsOf(file, place).filter(path => hostsIn(path, what).some(place.isOther))),
-    ...env_files
-      .flatMap(file => pathsOf(file, place))
-      .filter(path =>
-        valuesIn(
-          path,
-          env.filter(name => !place.isAbove(name)),
-        ).some(place.isOther),
-      ),
+      .flatMap(file => pathsOf(file, place).filter(path => valuesOfFile(path, file).some(place.isOther))),
+    ...env_files.flatMap(file => {
+      const names = env.filter(name => file.before_env || !place.isAbove(name));
+      return pathsOf(file, place).filter(path => names.some(name => valuesIn(path, name, file).some(place.isOther)));
+    }),
   ];
-  const { HOME = '' } = place.env;
-  return [...new Set(found)].map(path =>
-    HOME !== '' && path.startsWith(`${HOME}/`) ? `~${path.slice(HOME.length)}` : path,
+  return [...new Set(found)].map(path => shortened(path, place));
+}
+
+/** A value of the user's own in a file, in words that do not hold it: `GEMINI_API_KEY in ~/.gemini/.env`. */
+export interface Setting {
+  words: string;
+  /** Variable, or what the catalog calls the value. */
+  name: string;
+  /** It counts before the environment. */
+  isBeforeEnv: boolean;
+}
+
+/**
+ * The credentials, and other choices of an account, that a CLI reads in files.
+ * @param names of variables
+ * @param counts reports whether a variable chooses something with a value
+ */
+export function choicesInFiles(
+  { hosts, choice, stored }: Pick<Provider, 'hosts' | 'choice' | 'stored'>,
+  names: readonly string[],
+  counts: (name: string, value: string) => boolean,
+  place: Place,
+): Setting[] {
+  const setting = (path: string, name: string, isBeforeEnv: boolean): Setting => ({
+    words: `${name} in ${shortened(path, place)}`,
+    name,
+    isBeforeEnv,
+  });
+  const logins = stored.flatMap(({ file }) => pathsOf({ file, up: 'none', moved_by: [] }, place));
+  const found = [
+    ...hosts.env_files.flatMap(file =>
+      pathsOf(file, place).flatMap(path =>
+        names
+          .filter(name => valuesIn(path, name, file).some(value => counts(name, value)))
+          .map(name => setting(path, name, file.before_env)),
+      ),
+    ),
+    ...choice.files.flatMap(file =>
+      pathsOf(file, place)
+        .filter(path => !logins.includes(path) && valuesOfFile(path, file).some(value => value !== UNREADABLE))
+        .map(path => setting(path, file.name ?? file.key ?? '', false)),
+    ),
+  ];
+  return found.filter(({ words }, index) => found.findIndex(each => each.words === words) === index);
+}
+
+/** Reports whether a file belongs to a project: it is in the working directory, or in one above it. */
+export function isOfProject(file: string): boolean {
+  return !/^(?:[~/]|\{[^}]*:[~/])/.test(file);
+}
+
+/** Names in the path of a file: `{NAME:default}`, `{-e|--env|NAME}`. */
+const NAMES = /\{([\w|-]+)(?::([^}]*))?\}/g;
+
+/** The options and variables that move the files of an entry, or are part of their paths. */
+export function namesThatMove({ hosts, choice }: Pick<Provider, 'hosts' | 'choice'>): string[] {
+  const all = [...hosts.files, ...hosts.env_files, ...choice.files].flatMap(({ file, moved_by }) => [
+    ...moved_by,
+    ...[...file.matchAll(NAMES)].flatMap(([, names = '', fallback]) =>
+      fallback === undefined ? names.split('|') : [],
+    ),
+  ]);
+  return [...new Set(all)];
+}
+
+function pathsOf({ file, up, moved_by: movedBy }: OwnFile, place: Place): string[] {
+  const { env, cwd } = place;
+  const moved = movedBy.flatMap(place.valuesOf).filter(value => value !== '');
+  if (moved.length > 0) return moved.map(value => resolve(cwd, expandHome(value, env)));
+  const files = filled(file, place);
+  if (!isOfProject(file)) return files.map(each => resolve(cwd, expandHome(each, env)));
+  return directoriesOf(resolve(cwd), up).flatMap(directory => files.map(each => join(directory, each)));
+}
+
+/** A path for each value of the names in it. */
+function filled(file: string, place: Place): string[] {
+  const [text, names = '', fallback] = new RegExp(NAMES.source).exec(file) ?? [];
+  if (text === undefined) return [file];
+  const given = names.split('|').flatMap(place.valuesOf);
+  const values = given.filter(value => value !== '');
+  return (values.length === 0 && fallback !== undefined ? [fallback] : values).map(value =>
+    file.replace(text, () => value),
   );
 }
 
-/** Reports whether a file belongs to a project: it is in the working directory, or in one above it up to the repository. */
-export function isOfProject(file: string): boolean {
-  return !/^[~/{]/.test(file);
-}
-
-function pathsOf(file: string, { env, cwd }: Place): string[] {
-  if (!isOfProject(file)) return [resolve(cwd, expandHome(expandVariables(file, env), env))];
-  const paths: string[] = [];
-  for (let directory = resolve(cwd); ; directory = dirname(directory)) {
-    paths.push(join(directory, file));
-    if (directory === dirname(directory) || existsSync(join(directory, '.git'))) return paths;
+function directoriesOf(cwd: string, up: OwnFile['up']): string[] {
+  const directories = [cwd];
+  for (let last = cwd; up !== 'none' && last !== dirname(last); directories.push(last)) {
+    if (up === 'repository' && existsSync(join(last, '.git'))) break;
+    last = dirname(last);
   }
+  return directories;
 }
 
-function hostsIn(path: string, { key, pattern }: Pick<Hosts['files'][number], 'key' | 'pattern'>): string[] {
+function shortened(path: string, { env: { HOME = '' } }: Place): string {
+  return HOME !== '' && path.startsWith(`${HOME}/`) ? `~${path.slice(HOME.length)}` : path;
+}
+
+function valuesOfFile(path: string, { key, pattern }: Pick<ValueFile, 'key' | 'pattern'>): string[] {
   const text = textOf(path);
   if (text === undefined || text === UNREADABLE) return text === undefined ? [] : [text];
   if (key !== undefined) return valueAt(text, key);
   // programs differ in which of several lines counts
-  return [...text.matchAll(new RegExp(pattern ?? '(?!)', 'g'))].flatMap(([, host]) => host ?? []);
+  return [...text.matchAll(new RegExp(pattern ?? '(?!)', 'g'))].flatMap(([, value]) => value ?? []);
 }
 
-function valuesIn(path: string, names: readonly string[]): string[] {
+/** The values of a variable in a file. */
+function valuesIn(path: string, name: string, { at: place }: Pick<VariableFile, 'at'>): string[] {
   const text = textOf(path);
   if (text === undefined || text === UNREADABLE) return text === undefined ? [] : [text];
-  return names.flatMap(name => {
-    const line = new RegExp(
-      `(?:^|\\n)[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*[=:][ \\t]*(?:(["'\`])(.*?)\\1|([^\\s#]*))`,
-      'g',
-    );
-    return [...text.matchAll(line)].map(([, , quoted, plain]) => quoted ?? plain ?? '').filter(value => value !== '');
-  });
+  if (place !== undefined) return valueAt(text, `${place}.${name}`);
+  const line = new RegExp(
+    `(?:^|\\n)[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*[=:][ \\t]*(?:(["'\`])(.*?)\\1|([^\\s#]*))`,
+    'g',
+  );
+  return [...text.matchAll(line)].map(([, , quoted, plain]) => quoted ?? plain ?? '').filter(value => value !== '');
 }
 
 /** The text of a file, or `undefined` for a missing or empty one. Reading a pipe would take its text from the CLI. */
-function textOf(file: string): string | undefined {
-  const stat = statSync(file, { throwIfNoEntry: false });
-  if (!stat) return undefined;
-  if (!stat.isFile()) return UNREADABLE;
+function textOf(path: string): string | undefined {
   try {
-    return readText(file) || undefined;
-  } catch {
-    return UNREADABLE;
+    const file = ofWorktree(path);
+    const stat = statSync(file, { throwIfNoEntry: false });
+    if (!stat) return undefined;
+    return stat.isFile() ? readText(file) || undefined : UNREADABLE;
+  } catch (error) {
+    return errno(error) === 'ENOTDIR' ? undefined : UNREADABLE;
   }
+}
+
+/** A file of a repository: in a worktree `.git` is a file that names the directory (gitrepository-layout(5)). */
+function ofWorktree(path: string): string {
+  const [, git, name = ''] = /^(.*\/\.git)\/(.*)$/.exec(path) ?? [];
+  if (git === undefined || !statSync(git, { throwIfNoEntry: false })?.isFile()) return path;
+  const directory = resolve(dirname(git), /^gitdir: (.*)/.exec(readText(git) ?? '')?.[1] ?? '.git');
+  const common = readText(join(directory, 'commondir'))?.trim() ?? '.';
+  return join(resolve(directory, common), name);
 }

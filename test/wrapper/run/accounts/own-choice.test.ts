@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'smol-toml';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
-import type { Provider } from '../../../../wrapper/catalog/provider.ts';
+import type { OwnFile, Provider, ValueFile, VariableFile } from '../../../../wrapper/catalog/provider.ts';
 import { whoseAccount } from '../../../../wrapper/manage/compile.ts';
 import { accountEnvironment } from '../../../../wrapper/run/accounts/environment.ts';
 import { choosingVariables, isOtherHost, ownChoice, ruleOn } from '../../../../wrapper/run/accounts/own-choice.ts';
@@ -112,95 +112,285 @@ test('each way to choose counts before the accounts of a place, is named where a
   }
 });
 
-/** Texts of a file of settings: one that names a host, and one that says other things. */
-function settingsWith(host: string, { key, pattern = '' }: Provider['hosts']['files'][number]): [string, string] {
+/** A file of settings: what it says with a value, and a text that says other things. */
+interface FileCase {
+  cli: string;
+  provider: Provider;
+  of: OwnFile;
+  below: readonly string[];
+  texts: (value: string) => [string, string];
+}
+
+/** Texts of a file with one value. */
+function settingsWith(value: string, { key, pattern = '' }: ValueFile): [string, string] {
   if (key !== undefined) {
-    const document = key.split('.').reduceRight<unknown>((inner, each) => ({ [each]: inner }), host);
-    return [JSON.stringify(document), JSON.stringify({ other: host, env: { OTHER: host } })];
+    const document = key.split('.').reduceRight<unknown>((inner, each) => ({ [each]: inner }), value);
+    return [JSON.stringify(document), JSON.stringify({ other: value, env: { OTHER: value } })];
   }
-  const texts = ['openai_base_url', 'model_provider', 'profile', 'url', 'registry', 'compliance_region'].map(
-    name => `# mine\nx = "y"\n  ${name} = ${host}\n[${name}]\n`,
-  );
-  const text = [...texts, `${host}\n`].find(each => new RegExp(pattern).exec(each)?.[1] === host)!;
+  const names = ['openai_base_url', 'model_provider', 'profile', 'url', 'registry', 'compliance_region', 'token'];
+  const texts = [
+    ...names.map(name => `# mine\nx = "y"\n  ${name} = ${value}\n[${name}]\n`),
+    `[remote "origin"]\n\turl = git@x.ghe.com:o/r.git\n`,
+    `a=b\n//registry.npmjs.org/:_authToken=${value}\n`,
+    `${value}\n`,
+  ];
+  const text = texts.find(each => [value, 'x.ghe.com'].includes(new RegExp(pattern).exec(each)?.[1] ?? ''))!;
   return [
     text,
-    pattern.startsWith('^\\s*') ? '\n' : `#${text.slice(text.indexOf(host) - 5)}\nother_url = "${host}"\n[table]\n`,
+    pattern.startsWith('^\\s*') ? '\n' : `#${text.slice(text.indexOf(value) - 5)}\nother_url = "${value}"\n[table]\n`,
   ];
 }
 
+/** Texts of a file with a variable. */
+const variableWith =
+  (name: string, { at }: VariableFile): FileCase['texts'] =>
+  value =>
+    at === undefined
+      ? [`X=1\nexport ${name}="${value}"\n`, `#${name}=${value}\nOTHER=${value}\n`]
+      : [JSON.stringify({ [at]: { [name]: value } }), JSON.stringify({ [name]: value, [at]: { OTHER: value } })];
+
 /** Every file in which a tool reads a host, with a text that names one. */
-const FILES = tools.flatMap(([cli, provider]) => [
-  ...provider.hosts.files.map(file => ({
+const FILES: FileCase[] = tools.flatMap(([cli, provider]) => [
+  ...provider.hosts.files.map(of => ({
     cli,
     provider,
-    file: file.file,
-    below: file.below,
-    texts: (host: string) => settingsWith(host, file),
+    of,
+    below: of.below,
+    texts: (host: string) => settingsWith(host, of),
   })),
-  ...provider.hosts.env_files.flatMap(file =>
+  ...provider.hosts.env_files.flatMap(of =>
     provider.hosts.env.map(name => ({
       cli,
       provider,
-      file,
-      below: [name],
-      texts: (host: string): [string, string] => [
-        `X=1\nexport ${name}="${host}"\n`,
-        `#${name}=${host}\nOTHER=${host}\n`,
-      ],
+      of,
+      below: of.before_env ? [] : [name],
+      texts: variableWith(name, of),
     })),
   ),
 ]);
 
+/** A home with a repository, and the file of a case in it. */
+function placeOf(t: TestContext, { cli, provider, of }: Pick<FileCase, 'cli' | 'provider' | 'of'>) {
+  const { home } = sandbox(t);
+  const project = path.join(home, 'x/repository');
+  const inner = path.join(project, 'a/b');
+  fs.mkdirSync(path.join(project, '.git'), { recursive: true });
+  fs.mkdirSync(inner, { recursive: true });
+  // a part of the name may be the value of an option
+  const [part, names] = /\{([\w|-]+)\}/.exec(of.file) ?? [];
+  const args = names === undefined ? [] : [names.split('|').find(each => each.startsWith('-'))!, 'some'];
+  const file = part === undefined ? of.file : of.file.replace(part, 'some');
+  const isOfUser = /^[~{]/.test(file);
+  const at = (directory: string) => path.join(directory, file);
+  const real = isOfUser
+    ? file.replace(/\{\w+:([^}]*)\}/, '$1').replace('~', home)
+    : at(of.up === 'none' ? inner : project);
+  const write = (text: string, place = real) => {
+    fs.mkdirSync(path.dirname(place), { recursive: true });
+    fs.writeFileSync(place, text);
+    return `~${place.slice(home.length)}`;
+  };
+  const find = (env: Record<string, string> = {}, cwd = inner, more: readonly string[] = args) =>
+    ownChoice(known(cli, provider), ['list', ...more], { HOME: home, ...env }, cwd);
+  return { home, inner, isOfUser, at, real, shown: `~${real.slice(home.length)}`, write, find, args };
+}
+
 test('a host in a file of the user or of the project gets no credential, and the line names the file', t => {
   assert.ok(FILES.length > 20);
-  for (const { cli, provider, file, below, texts } of FILES) {
-    if (file.startsWith('/')) continue;
-    const home = sandbox(t).home;
-    const env = { HOME: home };
+  for (const each of FILES) {
+    const { cli, provider, of, below, texts } = each;
+    if (of.file.startsWith('/')) continue;
+    const { home, inner, isOfUser, at, real, shown, write, find, args } = placeOf(t, each);
     const plan = known(cli, provider);
-    const project = path.join(home, 'x/repository');
-    const inner = path.join(project, 'a/b');
-    fs.mkdirSync(path.join(project, '.git'), { recursive: true });
-    fs.mkdirSync(inner, { recursive: true });
-    const isOfUser = /^[~{]/.test(file);
-    const real = isOfUser ? file.replace(/\{\w+:([^}]*)\}/, '$1').replace('~', home) : path.join(project, file);
-    const write = (text: string, at = real) => {
-      fs.mkdirSync(path.dirname(at), { recursive: true });
-      fs.writeFileSync(at, text);
-    };
-    const find = (more: Record<string, string> = {}, cwd = inner) =>
-      ownChoice(plan, ['list'], { ...env, ...more }, cwd);
     const [other, unrelated] = texts(ELSEWHERE);
-    const where = `${cli} ${file} ${below}`;
+    const where = `${cli} ${of.file} ${below}`;
     assert.equal(find(), undefined, where);
     write(unrelated);
     assert.equal(find(), undefined, `${where}: ${unrelated}`);
-    write(texts(provider.hosts.names[0]!.replace('*', 'x'))[0]);
-    assert.equal(find(), undefined, `${where}: the usual host`);
+    const usual = texts(provider.hosts.names[0]!.replace('*', 'x'))[0];
+    if (!usual.includes('ghe.com')) {
+      write(usual);
+      assert.equal(find(), undefined, `${where}: the usual host`);
+    }
     write(other);
     const own = find();
-    assert.deepEqual(own?.hosts, [real.replace(home, '~')], `${where}: ${other}`);
-    assert.deepEqual(own.fixed, { option: real.replace(home, '~'), why: 'other-host' });
+    assert.deepEqual(own?.hosts, [shown], `${where}: ${other}`);
+    assert.deepEqual(own.fixed, { option: shown, why: 'other-host' });
     const { runs, line } = ruleOn(own, { by: 'default' }, plan);
     assert.equal(runs, 'original');
-    assert.ok(line.startsWith(`${cli}: ${real.replace(home, '~')} may lead to another host than `), line);
+    assert.ok(line.startsWith(`${cli}: ${shown} may lead to another host than `), line);
     assert.throws(() => ruleOn(own, { by: 'environment', name: 'a' }, plan), { code: 'other-host', exit: 69 });
     // a run around this one has chosen
     assert.equal(find({ CULVERT_WRAP_ACTIVE: `${cli}=b` }), undefined, where);
     for (const name of below) {
       assert.equal(find({ [name]: provider.hosts.names[0]!.replace('*', 'x') }), undefined, `${where}: ${name}`);
       // a named account takes it out of the environment, and the file counts again
-      assert.deepEqual(find({ [name]: ELSEWHERE })?.hosts, [name, real.replace(home, '~')], `${where}: ${name}`);
+      assert.deepEqual(find({ [name]: ELSEWHERE })?.hosts, [name, shown], `${where}: ${name}`);
       const bringing = known(cli, provider, { env: { [name]: 'file:/k#K' } });
-      assert.equal(ownChoice(bringing, [], env, inner), undefined, `${where}: ${name}`);
+      assert.equal(ownChoice(bringing, ['list', ...args], { HOME: home }, inner), undefined, `${where}: ${name}`);
     }
     fs.rmSync(real);
+    for (const name of of.moved_by) {
+      const moved = write(other, path.join(home, 'x/moved.file'));
+      const isOption = name.startsWith('-');
+      const value = path.relative(inner, path.join(home, 'x/moved.file'));
+      const ways = isOption ? [[name, value], [`${name}=${value}`], [name, 'none', value]] : [[]];
+      for (const words of ways)
+        assert.deepEqual(find(isOption ? {} : { [name]: value }, inner, words)?.hosts, [moved], `${where}: ${words}`);
+      if (!isOption) assert.deepEqual(find({ [name]: `none,${value}` })?.hosts, [moved], `${where}: ${name}`);
+      assert.equal(find(), undefined, `${where}: ${name}`);
+    }
     if (isOfUser) continue;
     // above the repository
-    write(other, path.join(home, 'x', file));
-    assert.equal(find(), undefined, where);
-    assert.equal(find({}, path.join(home, 'x'))?.hosts.length, 1, where);
+    const outside = write(other, at(path.join(home, 'x')));
+    assert.deepEqual(find()?.hosts, of.up === 'root' ? [outside] : undefined, where);
+    assert.deepEqual(find({}, path.join(home, 'x'))?.hosts, [outside], where);
+    for (const option of provider.directory_options)
+      assert.deepEqual(find({}, inner, [...args, option, '../../..'])?.hosts, [outside], `${where}: ${option}`);
   }
+});
+
+/** Every file in which a tool reads a credential or another choice of an account. */
+const CREDENTIALS = tools.flatMap(([cli, provider]) => {
+  const { accounts } = choosingVariables(known(cli, provider));
+  return [
+    ...provider.hosts.env_files.flatMap(of =>
+      accounts.map(name => ({
+        cli,
+        provider,
+        of,
+        name,
+        isBeforeEnv: of.before_env,
+        texts: variableWith(name, of),
+        isFixed: of.before_env || provider.credentials.includes(name),
+      })),
+    ),
+    ...provider.choice.files.map(of => ({
+      cli,
+      provider,
+      of,
+      name: of.name ?? of.key!,
+      isBeforeEnv: false,
+      isFixed: false,
+      texts: (value: string) => settingsWith(value, of),
+    })),
+  ];
+});
+
+test("a credential of the user's own in such a file counts before the accounts of a place, and is named by its file", t => {
+  assert.ok(CREDENTIALS.length > 40);
+  for (const each of CREDENTIALS) {
+    const { cli, provider, of, name, texts, isBeforeEnv, isFixed } = each;
+    if (of.file.startsWith('/')) continue;
+    const { home, shown, write, find } = placeOf(t, each);
+    const plan = known(cli, provider);
+    const [mine, unrelated] = texts('mine');
+    const where = `${cli} ${of.file} ${name}`;
+    write(unrelated);
+    assert.equal(find(), undefined, `${where}: ${unrelated}`);
+    write(mine);
+    const own = find();
+    const words = `${name} in ${shown}`;
+    assert.deepEqual([own?.hosts, own?.accounts], [[], [words]], where);
+    assert.deepEqual(own!.fixed, isFixed ? { option: words, why: 'own-credential' } : undefined, where);
+    const { runs, line } = ruleOn(own!, { by: 'default' }, plan);
+    assert.equal(runs, 'original', where);
+    assert.ok(line.startsWith(`${cli}: ${words} is given, so the command runs as it is`), line);
+    assert.doesNotMatch(line, /mine/);
+    const named = () => ruleOn(own!, { by: 'environment', name: 'a' }, plan);
+    if (isFixed) assert.throws(named, { code: 'own-credential', exit: 69 }, where);
+    else assert.equal(named().runs, 'accounts', where);
+    const bringing = known(cli, provider, { env: { [name]: 'file:/k#K' } });
+    const other = ownChoice(bringing, ['list'], { HOME: home }, path.join(home, 'x/repository/a/b'));
+    assert.ok(isBeforeEnv || other?.fixed === undefined, where);
+    assert.equal(find({ CULVERT_WRAP_ACTIVE: `${cli}=b` }), undefined, where);
+  }
+});
+
+test('a credential in a file is not used where accounts are quotas, and one line names it', t => {
+  const { firecrawl } = providers;
+  const { home } = sandbox(t);
+  fs.writeFileSync(path.join(home, '.env'), 'FIRECRAWL_API_KEY=mine\n');
+  const file = { file: '.env', up: 'repository' as const, moved_by: [], before_env: false };
+  const provider = { ...firecrawl!, hosts: { ...firecrawl!.hosts, env_files: [file] } };
+  const plan = known('firecrawl', provider, { env: { FIRECRAWL_API_KEY: 'file:/k#K' } });
+  const { runs, line } = ruleOn(ownChoice(plan, ['list'], { HOME: home }, home)!, { by: 'default' }, plan);
+  assert.equal(runs, 'accounts');
+  assert.equal(line, 'firecrawl: FIRECRAWL_API_KEY in ~/.env is not used, because firecrawl has accounts');
+});
+
+test("a login that the tool's own command has stored is no choice", t => {
+  const { home } = sandbox(t);
+  const find = (cli: string) => ownChoice(known(cli, providers[cli]!), [], { HOME: home }, home);
+  fs.writeFileSync(path.join(home, '.sentryclirc'), '[auth]\ntoken=mine\n');
+  fs.writeFileSync(path.join(home, '.npmrc'), '//registry.npmjs.org/:_authToken=mine\n');
+  for (const cli of ['sentry-cli', 'npm']) assert.equal(find(cli), undefined, cli);
+  // the variable is a choice where it is set
+  fs.mkdirSync(path.join(home, 'p'));
+  fs.writeFileSync(path.join(home, 'p/.npmrc'), `//registry.npmjs.org/:_authToken=\${NPM_TOKEN}\n`);
+  assert.equal(ownChoice(known('npm', providers.npm!), [], { HOME: home }, path.join(home, 'p')), undefined);
+});
+
+test('a repository or an address on another host gets no credential, however it is named', t => {
+  const plan = known('gh', providers.gh!);
+  const { home } = sandbox(t);
+  const chosenBy = (args: readonly string[], env = {}) => ownChoice(plan, args, { HOME: home, ...env }, home);
+  for (const [args, name] of [
+    [['pr', 'list', '-R', 'x.ghe.com/o/r'], '-R'],
+    [['pr', 'list', '-Rx.ghe.com/o/r'], '-R'],
+    [['issue', 'list', '--repo=https://git.company.example/o/r'], '--repo'],
+    [['issue', 'list', '--repo', 'git@git.company.example:o/r.git'], '--repo'],
+    [['repo', 'clone', 'x.ghe.com/o/r'], 'x.ghe.com'],
+    [['repo', 'clone', 'https://me@x.ghe.com/o/r', '--', '--depth=1'], 'x.ghe.com'],
+    [['repo', 'fork', 'ssh://git@x.ghe.com/o/r.git', '--clone'], 'x.ghe.com'],
+    [['api', '--paginate', 'https://api.x.ghe.com/user'], 'api.x.ghe.com'],
+    [['api', 'http://api.github.com/user'], 'http://api.github.com'],
+    [['pr', 'view', 'https://git.company.example/o/r/pull/1'], 'git.company.example'],
+  ] as [string[], string][]) {
+    const own = chosenBy(args);
+    assert.deepEqual(own?.hosts, [name], args.join(' '));
+    assert.match(ruleOn(own!, { by: 'default' }, plan).line, / may lead to another host than github\.com, so/);
+    assert.throws(() => ruleOn(own!, { by: 'environment', name: 'a' }, plan), { code: 'other-host', exit: 69 });
+  }
+  for (const repository of ['x.ghe.com/o/r', 'https://x.ghe.com/o/r'])
+    assert.deepEqual(chosenBy(['pr', 'list'], { GH_REPO: repository })?.hosts, ['GH_REPO']);
+  assert.equal(chosenBy(['pr', 'list'], { GH_REPO: 'o/r' }), undefined);
+  for (const args of [
+    ['pr', 'list', '-R', 'o/r'],
+    ['pr', 'list', '-R', 'github.com/o/r'],
+    ['repo', 'clone', 'o/r.js'],
+    ['repo', 'clone', 'git@github.com:o/r.git'],
+    ['repo', 'create', 'r', '--homepage', 'https://else.example'],
+    ['api', 'repos/o/r/contents/a.b/c'],
+    ['api', 'https://api.github.com/user', '-f', 'url=https://else.example'],
+    ['issue', 'create', '--title', 'x', '--body', 'https://else.example/o/r'],
+    ['release', 'upload', 'v1', 'build.d/linux/file.tgz'],
+    ['search', 'code', 'https://else.example'],
+  ])
+    assert.equal(chosenBy(args), undefined, args.join(' '));
+});
+
+test('the remotes of a worktree are those of its repository', t => {
+  const { home } = sandbox(t);
+  const find = () => ownChoice(known('gh', providers.gh!), ['pr', 'list'], { HOME: home }, path.join(home, 'tree'));
+  fs.mkdirSync(path.join(home, 'r/.git/worktrees/tree'), { recursive: true });
+  fs.mkdirSync(path.join(home, 'tree'));
+  fs.writeFileSync(path.join(home, 'tree/.git'), 'gitdir: ../r/.git/worktrees/tree\n');
+  fs.writeFileSync(path.join(home, 'r/.git/worktrees/tree/commondir'), '../..\n');
+  fs.writeFileSync(path.join(home, 'r/.git/config'), '[remote "o"]\n\turl = https://github.com/o/r\n');
+  assert.equal(find(), undefined);
+  for (const url of ['https://x.ghe.com/o/r', 'git@x.ghe.com:o/r.git', 'ssh://git@x.ghe.com:22/o/r']) {
+    fs.writeFileSync(path.join(home, 'r/.git/config'), `[remote "o"]\n\turl = ${url}\n`);
+    assert.deepEqual(find()?.hosts, ['~/tree/.git/config'], url);
+  }
+});
+
+test('a header counts as a credential only where it carries one', () => {
+  const plan = known('sentry-cli', providers['sentry-cli']!);
+  const chosenBy = (header: string) => ownChoice(plan, ['--header', header, 'info'], { HOME: '/h' }, '/')?.accounts;
+  for (const header of ['Authorization: Bearer x', 'authorization:x'])
+    assert.deepEqual(chosenBy(header), ['--header authorization']);
+  assert.equal(chosenBy('X-Trace: authorization'), undefined);
 });
 
 test('a file of settings that cannot be read may name another host', t => {
@@ -491,43 +681,89 @@ test('an option that gives a credential is refused for a named account, in words
   }
 });
 
-test('the shortcut of an only account leaves a command to the whole program where a file may name another host', async t => {
-  for (const [cli, file, text, cwd] of [
-    ['claude', '.claude/settings.json', `{"env":{"ANTHROPIC_BASE_URL":"${ELSEWHERE}"}}`, '.'],
-    ['claude', 'config dir/settings.json', `{"env":{"ANTHROPIC_BASE_URL":"${ELSEWHERE}"}}`, '.'],
-    ['claude', 'project/.claude/settings.local.json', `{"env":{"ANTHROPIC_BASE_URL":"${ELSEWHERE}"}}`, 'project/a/b'],
+test('the shortcut of an only account leaves a command to the whole program where a file or a word may choose', async t => {
+  const CLAUDE = `{"env":{"ANTHROPIC_BASE_URL":"${ELSEWHERE}"}}`;
+  const REGION = `CLOUDFLARE_COMPLIANCE_REGION=fedramp_high\n`;
+  for (const [cli, file, text, cwd, { args = [], env = {}, line = `~/${file} may` } = {}] of [
+    ['claude', '.claude/settings.json', CLAUDE, '.'],
+    [
+      'claude',
+      'config dir/settings.json',
+      CLAUDE,
+      '.',
+      { env: { CLAUDE_CONFIG_DIR: 'config dir' }, line: '~/config dir/settings.json, CLAUDE_CONFIG_DIR may' },
+    ],
+    ['claude', 'project/.claude/settings.local.json', CLAUDE, 'project/a/b'],
+    [
+      'claude',
+      '.claude/settings.json',
+      '{"apiKeyHelper":"x"}',
+      '.',
+      { line: 'apiKeyHelper in ~/.claude/settings.json is given' },
+    ],
     ['sentry-cli', '.sentryclirc', `[defaults]\nurl=${ELSEWHERE}\n`, '.'],
+    [
+      'sentry-cli',
+      'project/.sentryclirc',
+      '[auth]\ntoken=x\n',
+      'project/a',
+      { line: 'token in ~/project/.sentryclirc is given' },
+    ],
     ['sentry-cli', 'project/.env', `SENTRY_URL=${ELSEWHERE}\n`, 'project/a'],
+    ['sentry-cli', '.env', `SENTRY_URL=${ELSEWHERE}\n`, 'project/a'],
+    ['sentry-cli', 'my.env', `SENTRY_URL=${ELSEWHERE}\n`, 'project/a', { env: { SENTRY_DOTENV_PATH: 'my.env' } }],
     ['gemini', 'project/.gemini/.env', `GOOGLE_GEMINI_BASE_URL=${ELSEWHERE}\n`, 'project/a'],
+    ['gemini', '.env', 'GEMINI_API_KEY=x\n', 'project/a', { line: 'GEMINI_API_KEY in ~/.env is given' }],
     ['firecrawl', '.config/firecrawl-cli/credentials.json', `{"apiUrl":"${ELSEWHERE}"}`, '.'],
     ['codex', '.codex/config.toml', 'profile = "mine"\n', '.'],
-  ] as const) {
+    ['wrangler', 'project/.env', REGION, 'project'],
+    ['wrangler', 'project/.env.some', REGION, 'project', { args: ['-e', 'some'] }],
+    ['wrangler', 'project/.env.some.local', REGION, 'project', { args: ['--env=some'] }],
+    ['wrangler', 'my.env', REGION, 'project', { args: ['--env-file', '../my.env'] }],
+    ['wrangler', 'project/.env', REGION, '.', { args: ['--cwd', 'project'] }],
+    [
+      'wrangler',
+      'project/other.toml',
+      'compliance_region = "fedramp_high"\n',
+      'project',
+      { args: ['-c', 'other.toml'] },
+    ],
+    ['gh', 'project/.git/config', '[remote "o"]\n\turl = https://x.ghe.com/o/r\n', 'project/a'],
+    ['gh', 'any', '', '.', { args: ['-R', 'x.ghe.com/o/r'], line: '-R may' }],
+    ['gh', 'any', '', '.', { env: { GH_REPO: 'x.ghe.com/o/r' }, line: 'GH_REPO may' }],
+  ] as [string, string, string, string, { args?: string[]; env?: Record<string, string>; line?: string }?][]) {
     const box = sandbox(t);
+    const what = `${cli} ${file} ${args.join(' ')}`;
     const [variable = ''] = providers[cli]!.inject;
     recorder(box, cli, [variable]);
     box.accounts(cli, { a: 'key-a' }, variable);
     fs.mkdirSync(path.join(box.home, 'project/.git'), { recursive: true });
     fs.mkdirSync(path.join(box.home, 'project/a/b'), { recursive: true });
-    const isOfDirectory = file.startsWith('config dir');
-    const run = () =>
-      box.run(cli, ['items'], {
-        cwd: path.join(box.home, cwd),
-        ...(isOfDirectory && { env: { CLAUDE_CONFIG_DIR: path.join(box.home, 'config dir') } }),
-      });
-    if (!isOfDirectory) assert.equal((await run()).stdout, `items [${variable}=key-a]\n`, file);
-    assert.ok(isOfDirectory || fs.existsSync(path.join(box.state, `plans/${cli}.sh`)), cli);
-    if (!isOfDirectory) assert.equal((await run()).stdout, `items [${variable}=key-a]\n`, file);
+    const run = (variables: Record<string, string> = {}, more: readonly string[] = []) =>
+      box.run(cli, ['items', ...more], { cwd: path.join(box.home, cwd), env: variables });
+    const absolute = Object.fromEntries(
+      Object.entries(env).map(([name, value]) => [
+        name,
+        value === file || file.startsWith(`${value}/`) ? path.join(box.home, value) : value,
+      ]),
+    );
+    assert.equal((await run()).stdout, `items [${variable}=key-a]\n`, what);
+    assert.ok(fs.existsSync(path.join(box.state, `plans/${cli}.sh`)), cli);
+    assert.equal((await run()).stdout, `items [${variable}=key-a]\n`, what);
     const place = path.join(box.home, file);
     fs.mkdirSync(path.dirname(place), { recursive: true });
     fs.writeFileSync(place, text);
-    const { stdout, stderr } = await run();
-    assert.equal(stdout, `items [${variable}=]\n`, file);
-    assert.ok(stderr.startsWith(`culvert-wrap: ${cli}: ~/${file}`) && stderr.split('\n').length === 2, stderr);
-    assert.match(stderr, / may lead to another host than /);
-    if (cwd !== '.' || isOfDirectory) continue;
+    const { stdout, stderr } = await run(absolute, args);
+    assert.equal(stdout, `items${args.map(arg => ` ${arg}`).join('')} [${variable}=]\n`, what);
+    assert.ok(stderr.startsWith(`culvert-wrap: ${cli}: ${line}`) && stderr.split('\n').length === 2, stderr);
+    if (cwd !== '.' || args.length > 0 || Object.keys(env).length > 0) continue;
     const { findings } = JSON.parse((await box.wrap(['doctor', '--json'], { cwd: box.home })).stdout);
-    const finding = findings.find(({ what }: { what: string }) => what.startsWith(`${cli}: ~/${file}`));
-    assert.match(finding?.fix, /^remove the address from that file/, file);
+    const finding = findings.find((each: { what: string }) => each.what.startsWith(`${cli}: ${line}`));
+    assert.match(finding?.fix, /^remove (?:the address|it) from that file/, what);
+    const report = JSON.parse((await box.wrap(['explain', cli, 'items', '--json'], { cwd: box.home })).stdout);
+    assert.equal(report.choice.counts, true, what);
+    const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+    assert.ok(entries.at(-1).choice.includes(`~/${file}`), what);
   }
 });
 
