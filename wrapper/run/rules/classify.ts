@@ -4,7 +4,7 @@ import type { NamedCooldown, Verdict } from '../../store/cooldown.ts';
 import { parseDuration } from '../../system/duration.ts';
 import { FOREIGN_NOTE, isForeignText } from './foreign.ts';
 import { firstToCome, type Moment, momentInText, readMoment } from './moments.ts';
-import { CAUSE_NOTES, causeOf } from './refusal-causes.ts';
+import { CAUSE_NOTES, causeOfFailure } from './refusal-causes.ts';
 
 export type FailureClass = 'quota' | 'rate' | 'auth' | 'usage' | 'other';
 
@@ -48,7 +48,7 @@ export function classify(outcome: Outcome, rules: readonly Rule[], now = Date.no
     if (rule.class === 'usage' || rule.class === 'other')
       return { kind: 'final', class: rule.class, ...(rule.note && { note: rule.note }) };
     if (isPageIn(rule, match, outcome)) return { kind: 'final', class: 'other', note: FOREIGN_NOTE };
-    const cause = rule.class === 'auth' ? causeOf(...wordsOf(match, outcome.stdout)) : undefined;
+    const cause = causeOfFailure(rule.class, ...wordsOf(match, outcome.stdout));
     if (cause) return { kind: 'final', class: 'other', note: CAUSE_NOTES[cause] };
     const scope = rule.scope && { scope: rule.scope };
     const text = (match[0] ?? '').slice(0, 200);

@@ -6,7 +6,7 @@ import { isRecord } from '../../system/shape.ts';
 import { at, cooldownOf, leftIn, parseJson } from './classify.ts';
 import { isForeign } from './foreign.ts';
 import { firstToCome, type Moment, momentInText, readMoment, waitUntil } from './moments.ts';
-import { CAUSE_NOTES, causeOf } from './refusal-causes.ts';
+import { CAUSE_NOTES, causeOfFailure } from './refusal-causes.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
 type Retry = Verdict & { kind: 'retry' };
@@ -54,8 +54,9 @@ export function verdictOf(
   if (rule?.class === 'other') return { kind: 'final', class: 'other', ...(rule.note && { note: rule.note }) };
   const document = parseJson(body);
   const failure = rule?.class ?? classOf(status, document);
-  if (rule?.body === undefined && isAboutRights(status, failure)) {
-    const cause = causeOf(document ?? body.slice(0, SENTENCE), headers['www-authenticate'], ssoIn(headers));
+  if (rule?.body === undefined && (failure || mayBeAboutRights(status))) {
+    const words = [document ?? body.slice(0, SENTENCE), headers['www-authenticate'], ssoIn(headers)];
+    const cause = causeOfFailure(failure ?? 'auth', ...words);
     if (cause) return { kind: 'final', class: 'other', note: CAUSE_NOTES[cause] };
   }
   if (!failure || (failure === 'auth' && rule?.body === undefined && !isOwnForm(body, document))) return undefined;
@@ -100,9 +101,9 @@ function isOwnForm(body: string, document: unknown): boolean {
   return body.trim() === '' || document !== undefined || /^\s*<\?xml\b/.test(body);
 }
 
-/** A refusal of the credential may be one of the network or of a right, and so may one that says nothing about the account. */
-function isAboutRights(status: number, failure: Retry['class'] | undefined): boolean {
-  return failure === 'auth' || (failure === undefined && [400, 403, 451].includes(status));
+/** A refusal that says nothing about the account may be one for the network or a right. */
+function mayBeAboutRights(status: number): boolean {
+  return [400, 403, 451].includes(status);
 }
 
 /** GitHub names in a header that a token has to be authorized for an organization (docs.github.com, "About authentication with SAML"). */

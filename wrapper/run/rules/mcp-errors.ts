@@ -5,7 +5,7 @@ import { isForeignText } from './foreign.ts';
 import { inBody } from './http-errors.ts';
 import { type Message, type Said, saidIn } from './mcp-messages.ts';
 import { firstToCome, readMoment } from './moments.ts';
-import { causeOf } from './refusal-causes.ts';
+import { causeOfFailure } from './refusal-causes.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
 type Rule = McpServer['rules'][number];
@@ -36,7 +36,7 @@ export function verdictOf(
         if (!match) continue;
         const start = words.text.slice(0, START);
         // a page in between, the network or a missing right says nothing about the account
-        const isOther = isForeignText(start) || (rule.class === 'auth' && causeOf(words.fields, start) !== undefined);
+        const isOther = isForeignText(start) || causeOfFailure(rule.class, words.fields, start) !== undefined;
         return isOther ? undefined : verdictBy(rule, match, words, now);
       }
       return undefined;

@@ -29,6 +29,9 @@ const DEAD =
 const OWN_KEY =
   '(?:(?:this|that|your|the|api|x-api|access|auth|bearer|oauth|personal|secret|subscription|user)[ _-]){0,4}(?:keys?|tokens?|credentials?|jwt)';
 const GONE = '(?:revoked|expired|deactivated|deleted|leaked|compromised|malformed|unrecognized|incorrect)';
+const ODD = '(?:unusual|suspicious|abnormal|irregular|abusive|fraudulent)';
+/** Ways to hide where a request comes from. */
+const HIDDEN = '(?:VPNs?|prox(?:y|ies)|Tor|anonymi[sz](?:ing|ers?|ed) (?:services?|prox(?:y|ies)|networks?))';
 const RIGHT = '(?:permissions?|scopes?|privileges?|entitlements?|access rights?)';
 
 /** `dead` says it of the key itself, `key` may be said of a key that works elsewhere (RFC 6750 has `invalid_token` for "other reasons"). */
@@ -42,7 +45,7 @@ const CODES: [RegExp, Found][] = [
   ],
   [/(?:denied|blocked|forbidden|unauthorized|restricted|banned|rejected)_(?:\w+_)?ip(?:_address)?(?![a-z])/, 'address'],
   [
-    /(?:^|_)ip(?:_address)?(?:_is)?_(?:not_|blocked|denied|restrict|forbidden|mismatch|banned|disallowed|(?:allow|white|block)_?list)/,
+    /(?:^|_)ip(?:_address)?(?:_(?:is|was|has_been))?_(?:not_|blocked|denied|restrict|forbidden|mismatch|banned|disallowed|rejected|refused|invalid|unauthorized|outside|(?:allow|white|block)_?list)/,
     'address',
   ],
   [
@@ -50,10 +53,17 @@ const CODES: [RegExp, Found][] = [
     'address',
   ],
   [
-    /(?:country|region|location|territory|geo|network)(?:_\w+)?_(?:not_(?:supported|allowed|available|permitted)|unsupported|blocked|restricted|denied)/,
+    /(?:country|region|location|territory|geo|network)(?:_\w+)?_(?:not_(?:supported|allowed|available|permitted)|unsupported|blocked|restricted|denied|rejected|refused|forbidden|banned|disallowed)/,
     'address',
   ],
-  [/(?:unusual|suspicious|abusive)_activity|abuse_detected/, 'activity'],
+  [
+    /(?:unusual|suspicious|abnormal|abusive|fraudulent)_(?:\w+_)?(?:activity|behavior|traffic|usage|(?:log|sign)_?in)|(?:abuse|bot|fraud)_(?:detected|suspected)|flagged_(?:for|as)_|captcha_required/,
+    'activity',
+  ],
+  [
+    /(?:^|_)(?:vpn|proxy|tor)(?:_\w+)?_(?:detected|not_(?:allowed|supported|permitted)|blocked|denied|forbidden|rejected)/,
+    'address',
+  ],
   [
     /(?:invalid|expired|revoked|incorrect|bad|unknown|deactivated|disabled|malformed|wrong)_(?:\w+_)?(?:key|token|credentials?|auth\w*)$|(?:key|token|credentials?)_(?:\w+_)?(?:invalid|expired|revoked|disabled|deleted|leaked|not_found|unknown)$/,
     'key',
@@ -93,7 +103,22 @@ const WORDS: [RegExp, Found][] = [
     'dead',
   ],
   [/\baccount (?:is|was|has been) (?:deactivated|deleted|closed|terminated)\b/i, 'dead'],
-  [/\b(?:unusual|suspicious|abnormal) (?:\w+ )?activity\b/i, 'activity'],
+  [
+    new RegExp(
+      `\\b${ODD} (?:[\\w-]+ ){0,2}?(?:activity|behaviou?rs?|patterns?|traffic|usage|requests?|(?:sign|log)-?ins?)\\b`,
+      'i',
+    ),
+    'activity',
+  ],
+  [/\bflagged (?:[\w-]+ ){0,3}?(?:for|as) (?:[\w-]+ ){0,3}?(?:abus|fraud|spam|suspicious|misuse|bot)/i, 'activity'],
+  [
+    /\b(?:automated|bot|robot|non-?human) (?:\w+ )?(?:traffic|requests?|activity|queries|access)\b[^.]{0,60}\b(?:detected|suspected|blocked|not allowed)|\b(?:detected|suspect\w*) (?:\w+ ){0,3}?(?:automated|bots?|robots?)\b/i,
+    'activity',
+  ],
+  [
+    /\bverify (?:that )?you(?:['’]re| are) (?:a )?(?:human|not a (?:ro)?bot)\b|\b(?:complete|solve|pass) (?:the |a |this )?(?:captcha|challenge)\b/i,
+    'activity',
+  ],
   [new RegExp(`\\bIP(?:s|v[46])?(?: ?address(?:es)?)?\\b[^.]{0,80}?\\b${REFUSED}\\b`, 'i'), 'address'],
   [/\bdoes(?: not|n['’]t) match\b[^.]{0,60}\bIP\b|\bIP\b[^.]{0,60}\bdoes(?: not|n['’]t) match\b/i, 'address'],
   [/\bIP(?: address(?:es)?)?[ -](?:allow|white|access|block|deny)[ -]?(?:list|filter|rule|polic)/i, 'address'],
@@ -127,10 +152,27 @@ const WORDS: [RegExp, Found][] = [
     /\bpublic (?:network )?access is disabled\b|\bcan ?not be used (?:over|through|with) (?:an? )?(?:Tor|VPN|proxy)\b/i,
     'address',
   ],
+  [new RegExp(`\\b${HIDDEN}(?![\\w-])[^.]{0,60}?\\b(?:detected|disable|disconnect|${REFUSED}\\b)`, 'i'), 'address'],
   [
-    /\b(?:VPN|proxy|proxies|Tor)\b[^.]{0,60}\b(?:detected|not (?:allowed|permitted|supported)|blocked|disable|disconnect)/i,
+    new RegExp(
+      `\\b(?:detected|you(?:['’]re| are)|your (?:connection|request|traffic)|requests?)\\b[^.]{0,40}?\\b(?:using|use of|behind|through|via|over|from) (?:an? |your |the )?(?:[\\w-]+ ){0,2}?${HIDDEN}(?![\\w-])`,
+      'i',
+    ),
     'address',
   ],
+  [/\b(?:turn|switch) off (?:your |the |any )?(?:VPN|proxy)\b/i, 'address'],
+  [
+    /\bonly (?:be )?(?:used|usable|accessed|called|valid|allowed|accepted|permitted|works?) (?:\w+ ){0,2}?(?:from|within|on)\b[^.]{0,40}(?:\bIPs?\b|\baddress|\bnetworks?\b|\branges?\b|\b(?:\d+_){3}\d)/i,
+    'address',
+  ],
+  [
+    new RegExp(
+      `\\b(?:do|does|can|are|is)(?: ?not|n['’]t|['’]t)\\b[^.]{0,40}?\\b(?:serv|support|operat|offer|provid|accept)\\w*\\b[^.]{0,60}?\\b(?:in|from|to|for) (?:your|this|the|certain|some) (?:\\w+ )?${PLACE}\\b`,
+      'i',
+    ),
+    'address',
+  ],
+  [/\b(?:not (?:yet )?|un)(?:available|supported) where you (?:are|live)\b/i, 'address'],
   [/\bdoes not contain scopes?\b/i, 'right'],
   [new RegExp(`\\b${DEAD}\\b[^.]{0,30}?\\b${KEY}\\b`, 'i'), 'key'],
   [new RegExp(`\\b${KEY}\\b[^.;]{0,40}?\\b${DEAD}\\b`, 'i'), 'key'],
@@ -205,9 +247,17 @@ export function causeOf(...texts: unknown[]): Cause | undefined {
   return cause === 'key' || cause === 'dead' ? undefined : cause;
 }
 
-/** A text without its links, whose words are names of pages. */
+/** The cause of a failure of a class: a limit of the account's may be one of unusual activity, which another account must not share. */
+export function causeOfFailure(failure: 'quota' | 'rate' | 'auth', ...texts: unknown[]): Cause | undefined {
+  const cause = causeOf(...texts);
+  return failure === 'auth' || cause === 'activity' ? cause : undefined;
+}
+
+/** A text without its links, whose words are names of pages; a range such as `198.51.100.0/24` is none. */
 function readable(text: string): string {
-  return text.slice(0, SENTENCE).replace(/\bhttps?:\/\/\S+|\b[\w-]+(?:\.[\w-]+)+\/\S*/gi, ' ');
+  return text
+    .slice(0, SENTENCE)
+    .replace(/\bhttps?:\/\/\S+|\b[\w-]+(?:\.[\w-]+)+\/\S*/gi, link => (/^(?:\d+\.){3}\d+\/\d/.test(link) ? link : ' '));
 }
 
 /** A dot within a word (`203.0.113.7`, `api.example.com`, `1.5`) ends no sentence. */

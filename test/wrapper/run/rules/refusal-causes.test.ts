@@ -18,6 +18,9 @@ const openai = (message: string, code: string | null, type = 'invalid_request_er
 });
 const cloudflare = (code: number, message: string) => ({ success: false, errors: [{ code, message }], result: null });
 
+const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
+const { providers } = loadCatalog(shipped, '');
+
 /** Provider, words, and what they are about. */
 const WORDS: [provider: string, said: unknown, meaning: Meaning][] = [
   [
@@ -258,6 +261,36 @@ const WORDS: [provider: string, said: unknown, meaning: Meaning][] = [
   ['a role', 'You need to be a team admin', 'right'],
   ['a model', 'You are trying to access a gated repo. Make sure to have access to it', 'right'],
   ['a new account', 'Please verify your email address', 'right'],
+  ['a VPN filter', 'We have detected that you are using a VPN. Please turn it off.', 'address'],
+  ['a VPN filter', 'It looks like you’re behind an anonymous proxy', 'address'],
+  ['a VPN filter', 'Turn off your VPN and try again', 'address'],
+  ['a VPN filter', 'Requests through anonymizing services (VPN, Tor) are refused', 'address'],
+  ['a VPN filter', 'Anonymous proxies are prohibited', 'address'],
+  ['a VPN filter', { code: 'vpn_detected', message: 'x' }, 'address'],
+  ['a VPN filter', { error: 'PROXY_NOT_ALLOWED' }, 'address'],
+  ['an address', 'This key may only be used from IP 198.51.100.7', 'address'],
+  ['an address', 'This key may only be used from 198.51.100.0/24', 'address'],
+  ['an address', 'The token is only valid from the office network', 'address'],
+  ['an address', { error: { code: 'ip_address_rejected', message: 'x' } }, 'address'],
+  ['an address', { code: 'IP_WAS_REFUSED' }, 'address'],
+  ['a country', 'Sorry, we do not serve customers in your country', 'address'],
+  ['a country', "We don't currently offer the API in your region", 'address'],
+  ['a country', 'Our services aren’t provided to certain countries', 'address'],
+  ['a country', 'Service is not available where you are', 'address'],
+  ['a country', { code: 'country_forbidden' }, 'address'],
+  ['a watch', 'We noticed suspicious login behavior on your account', 'activity'],
+  ['a watch', 'Suspicious sign-in attempt was blocked', 'activity'],
+  ['a watch', 'Abnormal traffic from this account', 'activity'],
+  ['a watch', 'Your account has been flagged for abuse', 'activity'],
+  ['a watch', 'Your organization was automatically flagged as potentially fraudulent', 'activity'],
+  ['a watch', 'Automated traffic detected. Please verify that you are human', 'activity'],
+  ['a watch', 'Our systems have detected bots', 'activity'],
+  ['a watch', 'Solve the captcha to go on', 'activity'],
+  ['a watch', 'Account temporarily suspended due to unusual usage patterns', 'activity'],
+  ['a watch', { code: 'suspicious_login', message: 'x' }, 'activity'],
+  ['a watch', { code: 'BOT_DETECTED', message: 'x' }, 'activity'],
+  ['a dead key behind a proxy', 'Invalid API key. Requests from a proxy need one as well', 'key'],
+  ['a key from a page', 'Invalid token. You can only use keys from the dashboard', 'key'],
   ['a zip code', { error: 'Invalid token: recipient 203 not found' }, 'key'],
 ];
 
@@ -281,6 +314,25 @@ test('a gateway blames the key only for what the words blame on it', () => {
   }
 });
 
+test('a limit that is one of unusual activity leads to no other account, at each door', () => {
+  const said = 'Rate limit exceeded: we detected automated traffic';
+  for (const [words, isLimit] of [
+    [said, false],
+    ['Rate limit exceeded: your country is not supported', true],
+    ['Rate limit exceeded', true],
+  ] as const) {
+    for (const status of [402, 429]) {
+      const answer = { status, headers: JSON_TYPE, body: JSON.stringify({ error: words }) };
+      assert.equal(verdictOf(answer, { ...EXA, retry: [] }, false)?.kind, isLimit ? 'retry' : 'final', words);
+    }
+    const { rules, mcp } = providers.firecrawl!;
+    const end = { exit: 1, signal: null, stdout: '', stderr: `Error: ${words}`, command: 'search' };
+    assert.equal(classify(end, rules).kind, isLimit ? 'retry' : 'final', words);
+    const failure = { text: words, fields: { status: 429 } };
+    assert.equal(verdictOfMcp({ failure, result: undefined }, mcp[0]!)?.class, isLimit ? 'rate' : undefined, words);
+  }
+});
+
 test('headers say it as well', () => {
   const ask = (headers: Record<string, string>) =>
     verdictOf({ status: 401, headers: { ...JSON_TYPE, ...headers }, body: '{}' }, { ...EXA, retry: [] }, false)?.kind;
@@ -288,9 +340,6 @@ test('headers say it as well', () => {
   assert.equal(ask({ 'x-github-sso': 'required; url=https://github.com/orgs/x/sso' }), 'final');
   assert.equal(ask({ 'www-authenticate': 'Bearer error="invalid_token"' }), 'retry');
 });
-
-const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
-const { providers } = loadCatalog(shipped, '');
 
 /** Ends of commands and errors of servers that the catalog takes for a refused key, and what they are. */
 const ENDS: [cli: string, part: { exit?: number; stdout?: string; stderr?: string }, means: string][] = [
