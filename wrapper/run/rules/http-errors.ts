@@ -6,7 +6,7 @@ import { isRecord } from '../../system/shape.ts';
 import { at, cooldownOf, leftIn, parseJson } from './classify.ts';
 import { isForeign } from './foreign.ts';
 import { firstToCome, type Moment, momentInText, readMoment, waitUntil } from './moments.ts';
-import { CAUSE_NOTES, causeOfFailure } from './refusal-causes.ts';
+import { CAUSE_NOTES, causeOfFailure, isRefusedByName } from './refusal-causes.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
 type Retry = Verdict & { kind: 'retry' };
@@ -53,7 +53,8 @@ export function verdictOf(
   const rule = http.retry.find(each => each.status === status && (each.body === undefined || matches(each.body)));
   if (rule?.class === 'other') return { kind: 'final', class: 'other', ...(rule.note && { note: rule.note }) };
   const document = parseJson(body);
-  const failure = rule?.class ?? classOf(status, document);
+  const failure =
+    rule?.class ?? classOf(status, document) ?? (status === 403 && isRefusedByName(document) ? 'auth' : undefined);
   if (rule?.body === undefined && (failure || mayBeAboutRights(status))) {
     const words = [document ?? body.slice(0, SENTENCE), headers['www-authenticate'], ssoIn(headers)];
     const cause = causeOfFailure(failure ?? 'auth', ...words);

@@ -28,7 +28,10 @@ const DEAD =
 /** The words for a key, right next to which something is said of it: no place, right or address stands in between. */
 const OWN_KEY =
   '(?:(?:this|that|your|the|api|x-api|access|auth|bearer|oauth|personal|secret|subscription|user)[ _-]){0,4}(?:keys?|tokens?|credentials?|jwt)';
-const GONE = '(?:revoked|expired|deactivated|deleted|leaked|compromised|malformed|unrecognized|incorrect)';
+const GONE =
+  '(?:revoked|expired|deactivated|deleted|leaked|compromised|malformed|unrecognized|incorrect|archived|rotated)';
+/** Those without whom a key does not work. */
+const OWNER = '(?:organi[sz]ation|account|workspace|project|team|tenant|subscription|consumer)';
 const ODD = '(?:unusual|suspicious|abnormal|irregular|abusive|fraudulent)';
 /** Ways to hide where a request comes from. */
 const HIDDEN = '(?:VPNs?|prox(?:y|ies)|Tor|anonymi[sz](?:ing|ers?|ed) (?:services?|prox(?:y|ies)|networks?))';
@@ -69,6 +72,10 @@ const CODES: [RegExp, Found][] = [
     'key',
   ],
   [
+    /(?:consumer|account|organi[sz]ation|org|workspace|project|team|tenant|subscription|key|token)_(?:is_|was_|has_been_)?(?:suspended|archived|deactivated|disabled|closed|terminated)$/,
+    'key',
+  ],
+  [
     /(?:missing|insufficient|invalid|no|not_enough|lacks?|required?)_(?:\w+_)?(?:permissions?|scopes?|privileges?|rights|access|entitlements?)(?![a-z])/,
     'right',
   ],
@@ -97,12 +104,18 @@ const WORDS: [RegExp, Found][] = [
   ],
   [
     new RegExp(
-      `\\b${OWN_KEY} (?:(?:is|was|are|were|has|have|been) (?:(?!not\\b|no\\b)\\w+ ){0,2}?(?:${GONE}|not (?:recognized|found|active)|no longer (?:valid|active)|(?:disabled|invalid|not valid)(?! (?:for|from|in|on|outside)\\b))|expired|revoked)\\b`,
+      `\\b${OWN_KEY}(?: (?:that |which )?you(?: have)? (?:supplied|provided|used|sent|gave|are using))? (?:(?:is|was|are|were|has|have|been) (?:(?!not\\b|no\\b)\\w+ ){0,2}?(?:${GONE}|not (?:recognized|found|active)|no longer (?:valid|active)|(?:disabled|invalid|not valid)(?! (?:for|from|in|on|outside)\\b))|expired|revoked)\\b`,
       'i',
     ),
     'dead',
   ],
-  [/\baccount (?:is|was|has been) (?:deactivated|deleted|closed|terminated)\b/i, 'dead'],
+  [
+    new RegExp(
+      `\\b${OWNER} (?:is|was|has been) (?:deactivated|deleted|closed|terminated|archived|disabled)\\b(?! (?:for|from|in|on|outside)\\b)`,
+      'i',
+    ),
+    'dead',
+  ],
   [
     new RegExp(
       `\\b${ODD} (?:[\\w-]+ ){0,2}?(?:activity|behaviou?rs?|patterns?|traffic|usage|requests?|(?:sign|log)-?ins?)\\b`,
@@ -174,6 +187,8 @@ const WORDS: [RegExp, Found][] = [
   ],
   [/\b(?:not (?:yet )?|un)(?:available|supported) where you (?:are|live)\b/i, 'address'],
   [/\bdoes not contain scopes?\b/i, 'right'],
+  [new RegExp(`\\b(?:${OWN_KEY}|${OWNER}(?: ['"][^'"]*['"])?) (?:is|was|has been) (?:\\w+ )?suspended\\b`, 'i'), 'key'],
+  [new RegExp(`\\bsuspended (?:\\w+ )?(?:${OWN_KEY}|${OWNER})\\b`, 'i'), 'key'],
   [new RegExp(`\\b${DEAD}\\b[^.]{0,30}?\\b${KEY}\\b`, 'i'), 'key'],
   [new RegExp(`\\b${KEY}\\b[^.;]{0,40}?\\b${DEAD}\\b`, 'i'), 'key'],
   [
@@ -253,7 +268,17 @@ export function causeOfFailure(failure: 'quota' | 'rate' | 'auth', ...texts: unk
   return failure === 'auth' || cause === 'activity' ? cause : undefined;
 }
 
-/** A text without its links, whose words are names of pages; a range such as `198.51.100.0/24` is none. */
+/** Reports whether the name of an error says that the credential is refused, and that nothing else is the cause. */
+export function isRefusedByName(...texts: unknown[]): boolean {
+  const names = texts
+    .flatMap(text => textsIn(text, DEPTH))
+    .slice(0, MOST)
+    .flatMap(codesIn);
+  const found = firstIn(CODES, names);
+  return (found === 'dead' || found === 'key') && causeOf(...texts) === undefined;
+}
+
+/** A text without its links, whose words are names of pages; a range such as `198.51.100.0/24` stays. */
 function readable(text: string): string {
   return text
     .slice(0, SENTENCE)

@@ -291,6 +291,32 @@ const WORDS: [provider: string, said: unknown, meaning: Meaning][] = [
   ['a watch', { code: 'BOT_DETECTED', message: 'x' }, 'activity'],
   ['a dead key behind a proxy', 'Invalid API key. Requests from a proxy need one as well', 'key'],
   ['a key from a page', 'Invalid token. You can only use keys from the dashboard', 'key'],
+  [
+    'Google',
+    google(
+      "Permission denied: Consumer 'api_key:AIza0' has been suspended.",
+      'PERMISSION_DENIED',
+      'CONSUMER_SUSPENDED',
+    ),
+    'key',
+  ],
+  ['Google', "Permission denied: Consumer 'api_key:AIza0' has been suspended.", 'key'],
+  ...['This organization has been disabled.', 'This API key has been archived.', 'Your workspace is suspended'].map(
+    (message): (typeof WORDS)[number] => [
+      'Anthropic',
+      { type: 'error', error: { type: 'permission_error', message } },
+      'key',
+    ],
+  ),
+  ['a suspended key', { code: 'forbidden', message: 'The key has been suspended; permission denied' }, 'key'],
+  ['a suspended account', { code: 'permission_denied', message: 'Suspended account' }, 'key'],
+  ['a suspended account', { code: 'ORGANIZATION_SUSPENDED', message: 'You lack permissions' }, 'key'],
+  ['an archived project', { code: 'project_archived', message: 'Missing permission' }, 'key'],
+  ['a suspended account', 'Account suspended: access from your country is not allowed', 'address'],
+  ['a rotated key', { error: 'permission_denied', message: 'Token was rotated. You no longer have access.' }, 'key'],
+  ['a dead key', 'The token you supplied is expired. Access denied to this location.', 'key'],
+  ['a dead key', 'The API key that you have provided was revoked. Missing permissions', 'key'],
+  ['an account without a right', 'API access is disabled for your account, a permission is required', 'right'],
   ['a zip code', { error: 'Invalid token: recipient 203 not found' }, 'key'],
 ];
 
@@ -331,6 +357,18 @@ test('a limit that is one of unusual activity leads to no other account, at each
     const failure = { text: words, fields: { status: 429 } };
     assert.equal(verdictOfMcp({ failure, result: undefined }, mcp[0]!)?.class, isLimit ? 'rate' : undefined, words);
   }
+});
+
+test('the name of an error says that a key is refused also where the status is one of a missing right', () => {
+  const judge = (document: object) =>
+    verdictOf({ status: 403, headers: JSON_TYPE, body: JSON.stringify(document) }, { ...EXA, retry: [] }, false);
+  for (const code of ['CONSUMER_SUSPENDED', 'key_revoked', 'API_KEY_INVALID', 'organization_disabled']) {
+    const found = judge({ error: { code, message: 'Permission denied' } });
+    assert.equal(found?.kind === 'retry' && found.class, 'auth', code);
+  }
+  assert.equal(judge({ error: { code: 'API_KEY_SERVICE_BLOCKED' } })?.kind, 'final');
+  // a page that a key has asked for may hold any sentence
+  assert.equal(judge({ error: 'This token is expired' }), undefined);
 });
 
 test('headers say it as well', () => {
