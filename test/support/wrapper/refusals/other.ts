@@ -95,6 +95,32 @@ export const OTHER_REFUSALS: readonly RefusalCase[] = [
   row('a page that leads on', 429, '<meta http-equiv="refresh" content="0;url=http://x">', NONE),
   row('a page that is a script', 402, '<script>location="http://x/login"</script>', NONE, typed('text')),
   row('a page without a head', 429, '<center><h1>429 Too Many Requests</h1></center>', NONE),
+  row(
+    'WISPr',
+    402,
+    '<?xml version="1.0"?><WISPAccessGatewayParam><Redirect/></WISPAccessGatewayParam>',
+    NONE,
+    typed('xml'),
+  ),
+  row('WISPr, a short one', 402, '<wispr/>', NONE, typed('xml')),
+  ...['<br><b>Web Page Blocked</b>', '<table><tr><td>Too many</td></tr></table>', '<font>x</font>', '<h2>x</h2>'].map(
+    body => row('a page that is a piece', 429, body, NONE, typed('text')),
+  ),
+  row('Cloudflare Access, for programs', 401, '', NONE, {
+    'www-authenticate': 'Cloudflare-Access resource_metadata="x"',
+  }),
+  row('Cloudflare Access, a header', 401, { message: 'Forbidden' }, NONE, { 'cf-access-domain': 'x' }),
+  ...['Symantec-WSS', 'BIG-IP', 'BigIP', 'Privoxy 3.0', 'Cloudflare-Gateway', 'Cisco-WSA/14.5'].flatMap(server => [
+    row(server, 401, { error: 'blocked' }, NONE, { server }),
+    row(server, 402, '', NONE, { server }),
+  ]),
+  row('Blue Coat, a header', 401, { message: 'Forbidden' }, NONE, { 'x-bluecoat-via': '0' }),
+  ...['1.1 proxy (McAfee Web Gateway 11)', '1.1 wsa:80 (Cisco-WSA/14.5)', '1.1 x (squid/5.7)'].flatMap(via => [
+    row(via, 402, { status: 'deny', reason: 'Category: AI tools' }, NONE, { via }),
+    row(via, 429, 'Your organization has blocked this site', NONE, typed('text', { via })),
+    row(`behind ${via}`, 401, { error: 'invalid api key' }, AUTH, { via }),
+    row(`behind ${via}, no body`, 401, '', AUTH, { via, server: 'nginx' }),
+  ]),
   // answers of the provider that a proxy only passes on
   row('behind Squid', 401, { error: 'invalid api key' }, AUTH, { via: '1.1 x (squid/5.7)', 'x-cache': 'MISS from x' }),
   row('behind Cloudflare', 401, { error: 'invalid api key' }, AUTH, { server: 'cloudflare', 'cf-ray': '0' }),

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
 import { cooldownFor, type Retry } from '../../../../wrapper/run/choose/failures.ts';
 import { classify } from '../../../../wrapper/run/rules/classify.ts';
+import { isForeignText } from '../../../../wrapper/run/rules/foreign.ts';
 import { verdictOf } from '../../../../wrapper/run/rules/http-errors.ts';
 import { verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-errors.ts';
 import { readMessages } from '../../../../wrapper/run/rules/mcp-messages.ts';
@@ -42,6 +43,32 @@ for (const [index, row] of REFUSALS.entries())
       assert.equal(Math.round(until! - REFUSED_AT), Math.round(row.pause));
     }
   });
+
+/** Lines that tools print about a page or a proxy, and lines that look like them. */
+const PRINTED: [text: string, isForeign: boolean][] = [
+  ['SyntaxError: Unexpected token \'<\', "<!DOCTYPE "... is not valid JSON', true],
+  ['Error: Unexpected token < in JSON at position 0', true],
+  ["invalid character '<' looking for beginning of value", true],
+  ['<body class="blocked">', true],
+  ['npm error Unable to authenticate, need: Basic realm="squid"', true],
+  ['npm error Unable to authenticate, need: Basic realm="Company proxy"', true],
+  ['npm error Unable to authenticate, need: NTLM', true],
+  ['npm error Unable to authenticate, need: Basic realm="Artifactory"', false],
+  ['HTTP 407: Proxy Authentication Required', true],
+  ['tunneling socket could not be established, statusCode=407', true],
+  ['Proxy response (407) !== 200 when HTTP Tunneling', true],
+  ['511 Network Authentication Required', true],
+  ['took 407 ms', false],
+  ["Unexpected token 'i' in JSON", false],
+];
+
+test('a page or a login in between that a tool prints says nothing about the account', () => {
+  for (const [text, isForeign] of PRINTED) {
+    assert.equal(isForeignText(text), isForeign, text);
+    const end = { exit: 1, signal: null, stdout: '', stderr: `Error: Unauthorized ${text}`, command: '' };
+    assert.equal(classify(end, providers.firecrawl!.rules).kind, isForeign ? 'final' : 'retry', text);
+  }
+});
 
 const PAST = 'Sat, 28 Nov 2026 11:59:00 GMT';
 const [S, M, H, D] = [1_000, 60_000, 3_600_000, 86_400_000];
