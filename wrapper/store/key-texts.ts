@@ -12,8 +12,10 @@ const STORES: Record<string, string> = {
 const IN_STORE = /^([a-z][a-z0-9+.-]*):\/\/(?!$)/i;
 const STORE_SCHEME =
   /^(?:op|vault|bws|bitwarden|doppler|infisical|secrets?|keychain|keyring|pass|lpass|(?:aws-?)?(?:ssm|sm)|gsm|gcp-sm|akv|azurekv|ref\+\w+)$/i;
-/** `$NAME`, `${NAME}`, `${input:NAME}`, `${{ secrets.NAME }}`, `$(command)`, a command in backticks, `{{NAME}}`, `%NAME%`. */
-const UNFILLED = /^\$[A-Za-z_]\w*$|\$\{.*\}|^\$\(.*\)$|^`.*`$|^\{\{.*\}\}$|^%[A-Za-z_]\w*%$/s;
+/** `$NAME`, `${NAME}`, `${input:NAME}`, `${{ secrets.NAME }}`, `{{NAME}}`, `%NAME%`. */
+const UNFILLED = /^\$[A-Za-z_]\w*$|\$\{.*\}|^\{\{.*\}\}$|^%[A-Za-z_]\w*%$/s;
+/** A command of a shell, in `$(…)` or in backticks. */
+const COMMAND = /^\$\(.*\)$|^`.*`$/s;
 /** An account of this program: its MCP servers find such a text in place of a key. */
 const OF_ACCOUNT = /^culvert-wrap:([^:]+):([^:]+)$/;
 
@@ -21,7 +23,7 @@ const OF_ACCOUNT = /^culvert-wrap:([^:]+):([^:]+)$/;
 const SOURCE = /^(env|file|keyring|pass|command):(?!\/\/)\S/;
 /** References of stores that are no addresses: of AWS, Azure, Google Cloud, sops, dotenvx, and of programs. */
 const NAMED =
-  /^(?:arn:aws[\w-]*:(?:secretsmanager|ssm):|@Microsoft\.KeyVault\(|projects\/[^/]+\/secrets\/|ENC\[|encrypted:|(?:gopass|lpass|lastpass|bw|rbw|bitwarden|1password|keepassxc?|azkv):)/;
+  /^(?:arn:aws[\w-]*:(?:secretsmanager|ssm):|@Microsoft\.KeyVault\(|projects\/[^/]+\/secrets\/|ENC\[|encrypted:|(?:gopass|lpass|lastpass|bw|rbw|bitwarden|1password|keepassxc?|azkv|vault|hashivault|keychain|secrets?|ssm|aws-?(?:sm|ssm)|gsm|akv|doppler|infisical|bws|sops):)/;
 /** Texts that examples have in place of a key, after the start that keys of a provider may have. */
 const PLACEHOLDER = new RegExp(
   `^(?:[a-z]{2,6}[-_])?(?:${[
@@ -39,6 +41,7 @@ const PLACEHOLDER = new RegExp(
     'my[-_ ]?(?:key|token|secret)|fill[-_ ].*',
     '.*(?:\\.{3}|…|\\*{3}).*',
     '[x*.•…_-]{3,}',
+    '.*(?:x{4,}|[•*]{3,})',
   ].join('|')})$`,
   'i',
 );
@@ -68,6 +71,8 @@ export function referenceIn(text: string): string | undefined {
   }
   if (UNFILLED.test(value))
     return 'it stands for another variable and was not filled in; write the key, or add the account with --env VARIABLE=env:NAME';
+  if (COMMAND.test(value))
+    return "it is a command that was not run; write the key, or add the account with --env VARIABLE='command:…'";
   const source = SOURCE.exec(value)?.[1];
   if (source !== undefined)
     return `it is a reference (${source}:…), not a key; add the account with --env VARIABLE=${source}:…`;

@@ -258,8 +258,8 @@ const KEPT: {
   },
   {
     name: 'numbers',
-    text: 'FAKE_KEY=k1\nFAKE_KEY_2=k2\nFAKE_KEY3=k3\nFAKE_KEY_TEAM_B=k4',
-    keys: { main: 'k1', 2: 'k2', 3: 'k3', 'team-b': 'k4' },
+    text: 'FAKE_KEY=k1\nFAKE_KEY_2=k2\nFAKE_KEY3=k3\nFAKE_KEY_TEAM_B=k4\nFAKE_KEY__5=k5\nFAKE_KEY_X__Y=k6',
+    keys: { main: 'k1', 2: 'k2', 3: 'k3', 'team-b': 'k4', 5: 'k5', 'x-y': 'k6' },
   },
   {
     name: 'references',
@@ -418,6 +418,23 @@ test('a file of another encoding or with other line ends is not read, with its r
     const { exit, stderr } = await box.wrap(['accounts', 'import', file, '--file']);
     assert.equal(exit, 66);
     assert.match(stderr, why);
+  }
+});
+
+test('a document without accounts is refused in words that show nothing of it', async t => {
+  const box = setUp(t);
+  for (const [name, text] of [
+    ['keys.json', '{"FAKE_KEY": "k1"}'],
+    ['keys.json', '{"k1": {}}'],
+    ['list.json', '["k1"]'],
+    ['keys.toml', '[k1]\na = 1\n'],
+  ] as const) {
+    const file = path.join(box.home, name);
+    fs.writeFileSync(file, text, { mode: 0o600 });
+    const { exit, stderr } = await box.wrap(['accounts', 'import', file, '--file']);
+    assert.equal(exit, 66, text);
+    assert.match(stderr, /can't be imported: it has no table "accounts"\n.*\[\[accounts\]\]/, text);
+    assert.doesNotMatch(stderr.replaceAll(box.home, ''), /k1/);
   }
 });
 

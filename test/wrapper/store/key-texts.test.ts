@@ -39,6 +39,11 @@ const REFERENCES = [
   'projects/p/secrets/s/versions/latest',
   'ENC[AES256_GCM,data:x]',
   'bw:firecrawl',
+  'vault:secret/data/firecrawl#key',
+  'keychain:firecrawl',
+  'doppler:prod/KEY',
+  'ssm:/x/y',
+  'gsm:x',
   '<your-key>',
   '<API_KEY>',
   'your_api_key_here',
@@ -56,6 +61,9 @@ const REFERENCES = [
   'xxxxxxxx',
   'sk-xxxxxxxx',
   'fc-...',
+  'fc-0123xxxx',
+  'sk-proj-AbCXXXXXXXX',
+  'tvly-12••••',
   '********',
   'placeholder',
   'API_KEY',
@@ -83,7 +91,7 @@ test('a text that only stands for a key is named as such, and is neither stored 
   for (const text of REFERENCES) {
     assert.notEqual(referenceIn(text), undefined, text);
     assert.doesNotMatch(referenceIn(text)!, /Private|EXA_API|prod/, text);
-    assert.throws(() => assertCredential(text), /stands for|reference|placeholder/, text);
+    assert.throws(() => assertCredential(text), /stands for|reference|placeholder|command that/, text);
     assert.equal(isKey(text), false, text);
   }
   for (const text of KEYS) {
@@ -94,6 +102,12 @@ test('a text that only stands for a key is named as such, and is neither stored 
   // an address or a path that an account brings along
   for (const text of ['http://127.0.0.1:3002', 'https://api.example.com', '/home/me/.codex', 'postgres://u@h/db'])
     assert.doesNotThrow(() => assertCredential(text));
+});
+
+test('a command that was not run is said to be one', () => {
+  for (const text of ['$(pass show exa)', '`pass show exa`'])
+    assert.match(referenceIn(text)!, /^it is a command that was/);
+  for (const text of ['$EXA', '${EXA}']) assert.match(referenceIn(text)!, /^it stands for another variable/);
 });
 
 const LISTS: [text: string, keys: string[], variable?: string, prefix?: string][] = [

@@ -10,6 +10,7 @@ import { envLines } from '../../store/secrets.ts';
 import { EXIT, errno, reason, say, WrapError } from '../../system/errors.ts';
 import { explainIssues } from '../../system/explain-issues.ts';
 import { readText } from '../../system/files.ts';
+import { isRecord } from '../../system/shape.ts';
 
 /** The accounts of a configuration, where `secrets` may hold credentials themselves; they are stored, not copied. */
 const ImportFile = z.strictObject({
@@ -58,6 +59,8 @@ export function readImport(file: string, options: ImportOptions, catalog: Catalo
     const line = error instanceof TomlError ? ` (line ${error.line})` : '';
     throw unreadable(file, `it is neither TOML nor JSON${line}`);
   }
+  // its own names may be keys
+  if (!isRecord(raw) || !Object.hasOwn(raw, 'accounts')) throw unreadable(file, 'it has no table "accounts"');
   const parsed = ImportFile.safeParse(raw);
   if (!parsed.success) throw unreadable(file, explainIssues(parsed.error, text));
   const accounts = parsed.data.accounts.flatMap(account => fromTable(file, account, catalog));
@@ -286,7 +289,13 @@ function accountIn(key: string, variable: string, main: string): string | undefi
   if (key === variable || key === `${variable}S`) return main;
   if (!key.startsWith(variable)) return undefined;
   const [, suffix] = /^_(.+)$|^(\d+)$/.exec(key.slice(variable.length))?.filter(part => part !== undefined) ?? [];
-  return suffix?.toLowerCase().replaceAll('_', '-');
+  // `KEY__3` is the account `3`, as `KEY_3` is
+  return (
+    suffix
+      ?.toLowerCase()
+      .replace(/^_+|_+$/g, '')
+      .replace(/_+/g, '-') || undefined
+  );
 }
 
 /** Reports whether a name holds that of a variable: `TEAM_B_EXA_API_KEY`. */
