@@ -136,7 +136,7 @@ const ownFile = {
   moved_by: z._default(z.array(z.string()), []),
 };
 
-/** A file with one value: JSON with the value at a path, or a text with a pattern whose group 1 is the value. */
+/** A file with one value: JSON, or TOML by its name, with the value at a path, or a text with a pattern whose group 1 is the value. */
 const ValueFile = z
   .strictObject({
     ...ownFile,

@@ -1,6 +1,7 @@
 // Reads what settings of a CLI say of its host and credential: JSON of the command line, files of the user, and files of a project.
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { parse } from 'smol-toml';
 import type { Hosts, OwnFile, Provider, ValueFile, VariableFile } from '../../catalog/provider.ts';
 import { errno } from '../../system/errors.ts';
 import { expandHome, readText } from '../../system/files.ts';
@@ -16,11 +17,19 @@ export function valueInJson(text: string, path: string, pathOf: (file: string) =
   return document === undefined ? [] : valueAt(document, path);
 }
 
-function valueAt(text: string, path: string): string[] {
-  const document = parseJson(text) ?? parseJson(withoutComments(text));
+function valueAt(text: string, path: string, isToml = false): string[] {
+  const document = isToml ? parseToml(text) : (parseJson(text) ?? parseJson(withoutComments(text)));
   if (document === undefined) return [UNREADABLE];
   const value = at(document, path);
   return value === undefined || value === null ? [] : [String(value)];
+}
+
+function parseToml(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** JSON without comments and without commas before a bracket, which some programs accept. */
@@ -156,7 +165,7 @@ function shortened(path: string, { env: { HOME = '' } }: Place): string {
 function valuesOfFile(path: string, { key, pattern }: Pick<ValueFile, 'key' | 'pattern'>): string[] {
   const text = textOf(path);
   if (text === undefined || text === UNREADABLE) return text === undefined ? [] : [text];
-  if (key !== undefined) return valueAt(text, key);
+  if (key !== undefined) return valueAt(text, key, path.endsWith('.toml'));
   // programs differ in which of several lines counts
   return [...text.matchAll(new RegExp(pattern ?? '(?!)', 'g'))].flatMap(([, value]) => value ?? []);
 }

@@ -122,12 +122,18 @@ interface FileCase {
 }
 
 /** Texts of a file with one value. */
-function settingsWith(value: string, { key, pattern = '' }: ValueFile): [string, string] {
+function settingsWith(value: string, { file, key, pattern = '' }: ValueFile): [string, string] {
+  if (key !== undefined && file.endsWith('.toml'))
+    // a line that begins with a bracket is no table
+    return [
+      `x = [\n["y"],\n]\n"${key}" = '''${value}'''\n`,
+      `# ${key} = "${value}"\nother = "${value}"\n[t]\n${key} = "${value}"\n`,
+    ];
   if (key !== undefined) {
     const document = key.split('.').reduceRight<unknown>((inner, each) => ({ [each]: inner }), value);
     return [JSON.stringify(document), JSON.stringify({ other: value, env: { OTHER: value } })];
   }
-  const names = ['openai_base_url', 'model_provider', 'profile', 'url', 'registry', 'compliance_region', 'token'];
+  const names = ['url', 'registry', 'compliance_region', 'token'];
   const texts = [
     ...names.map(name => `# mine\nx = "y"\n  ${name} = ${value}\n[${name}]\n`),
     `[remote "origin"]\n\turl = git@x.ghe.com:o/r.git\n`,
@@ -411,6 +417,8 @@ test('a file of settings that cannot be read may name another host', t => {
     write('.claude/settings.json', `{"a":"${part.repeat(200_000)}`);
     assert.deepEqual(find('claude'), ['~/.claude/settings.json']);
   }
+  write('.codex/config.toml', 'x = [');
+  assert.deepEqual(find('codex'), ['~/.codex/config.toml']);
   write('.claude/settings.json', '');
   assert.equal(find('claude'), undefined);
   // an empty variable names none, and programs differ in which of several lines counts
