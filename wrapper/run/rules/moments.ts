@@ -7,13 +7,23 @@ const UNIT = '(?:ns|us|µs|μs|ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|
 const PART = `\\d+(?:\\.\\d+)?\\s*${UNIT}(?![a-z])`;
 const DURATION = new RegExp(`^${PART}(?:[\\s,]*(?:and\\s+)?${PART})*$`, 'i');
 const PARTS = new RegExp(`(\\d+(?:\\.\\d+)?)\\s*(${UNIT})(?![a-z])`, 'gi');
-/** "Please try again in 1m2.5s", "retry after 23s", "Retry after: 3600s", "wait 30 seconds", "available in about 5 minutes". */
+/** ISO 8601: `PT30S`, `P1DT2H`. */
+const ISO = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/i;
+const NUMBERS = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ');
+/** "one minute", "a minute", "half a minute", "half an hour". */
+const IN_WORDS = new RegExp(`\\b(?:(half) )?(an?|${NUMBERS.join('|')})(?= ${UNIT}(?![a-z]))`, 'gi');
+/** Between a name and its value, also in JSON. */
+const SIGN = `["']?\\s*[:=]?\\s*["']?`;
+/**
+ * "Please try again in 1m2.5s", "retry after 23s", "Retry after: 3600s", "wait 30 seconds", "available in about 5 minutes", "next request
+ * allowed in 45 seconds", `"retryDelay": "7s"`.
+ */
 const IN_TEXT = new RegExp(
-  `\\b(?:(?:try again|retry|wait|resets?)(?:\\s+(?:your|the|this) requests?)?(?:[\\s_-]+(?:after|in|for|at least))?|available in)\\b(?:\\s+(?:about|around|approximately))?\\s*:?\\s*(${PART}(?:[\\s,]*(?:and\\s+)?${PART})*)`,
+  `\\b(?:(?:try again|retry|wait|resets?)(?:\\s+(?:your|the|this) requests?)?(?:[\\s_-]+(?:after|in|for|at least))?|available in|(?:next|another) (?:request|attempt|try)\\b[^.]{0,30}?\\b(?:in|after)|back-?off for|retry[_-]?delay)\\b(?:\\s+(?:about|around|approximately))?${SIGN}(PT(?:[\\d.]+[HMS])+|${PART}(?:[\\s,]*(?:and\\s+)?${PART})*)`,
   'i',
 );
-/** "Retry after 30": seconds, as in the header. */
-const SECONDS_IN_TEXT = /\bretry[ _-]after\s*:?\s*(\d+)(?![\d:/-]|[.,]\d|\s*[a-z%])/i;
+/** "Retry after 30", `"retry_after": 30`: seconds, as in the header. */
+const SECONDS_IN_TEXT = new RegExp(`\\bretry[ _-]after${SIGN}(\\d+)(?![\\d:/-]|[.,]\\d|\\s*[a-z%])`, 'i');
 /** "resets at 2026-05-15T15:00:00Z". */
 const AT_IN_TEXT =
   /\b(?:resets?|available|try again) (?:at|on|after) (\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:?\d{2}))/i;
@@ -37,7 +47,7 @@ const MS: [RegExp, number][] = [
 ];
 
 /**
- * Reads a time: seconds (`23`, `1.5`), a duration (`2s`, `1m30s`, `20ms`), a date (RFC 9110 or ISO 8601), or seconds or milliseconds
+ * Reads a time: seconds (`23`, `1.5`), a duration (`2s`, `1m30s`, `20ms`, `PT30S`), a date (RFC 9110 or ISO 8601), or seconds or milliseconds
  * since the epoch.
  * @returns `undefined` for any other text, and for zero and below
  */
@@ -47,6 +57,8 @@ export function readMoment(value: unknown): Moment | undefined {
   const text = value.trim().replace(/^"(.*)"$/, '$1');
   if (/^[+-]?\d+(?:\.\d+)?$/.test(text)) return ofNumber(Number(text));
   if (DURATION.test(text)) return elapsed(millisecondsIn(text));
+  const [iso, ...parts] = ISO.exec(text) ?? [];
+  if (iso !== undefined) return elapsed(millisecondsOf(parts));
   const at = DATE.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : { until: 'time', at };
 }
@@ -54,9 +66,13 @@ export function readMoment(value: unknown): Moment | undefined {
 /** The wait that a sentence of a provider names, if it does. */
 export function momentInText(text: string): Moment | undefined {
   // 1,200 seconds
-  const plain = text.replace(/(?<!\d)(\d{1,3}),(?=\d{3}(?!\d))/g, '$1');
+  const plain = text
+    .replace(/(?<!\d)(\d{1,3}),(?=\d{3}(?!\d))/g, '$1')
+    .replace(IN_WORDS, (_, half: string | undefined, word: string) =>
+      String((half ? 0.5 : 1) * Math.max(NUMBERS.indexOf(word.toLowerCase()), /^an?$/i.test(word) ? 1 : 0)),
+    );
   const [, duration] = IN_TEXT.exec(plain) ?? [];
-  if (duration !== undefined) return elapsed(millisecondsIn(duration));
+  if (duration !== undefined) return readMoment(duration);
   return readMoment(SECONDS_IN_TEXT.exec(plain)?.[1] ?? AT_IN_TEXT.exec(text)?.[1]);
 }
 
@@ -81,6 +97,12 @@ function ofNumber(value: number): Moment | undefined {
 
 function elapsed(ms: number): Moment | undefined {
   return ms > 0 ? { until: 'elapsed', ms } : undefined;
+}
+
+/** Sum of days, hours, minutes and seconds. */
+function millisecondsOf(parts: readonly (string | undefined)[]): number {
+  const [days = 0, hours = 0, minutes = 0, seconds = 0] = parts.map(part => Number(part ?? 0));
+  return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000;
 }
 
 function millisecondsIn(text: string): number {
