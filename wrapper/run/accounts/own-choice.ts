@@ -196,7 +196,7 @@ export function isChosen(name: string, { choice }: Pick<Provider, 'choice'>, env
   const value = env[name];
   if (!value || (isSwitch(name) && isOff(value))) return false;
   const { [name]: usual } = choice.unless;
-  return usual === undefined || value !== expandHome(usual, env);
+  return usual === undefined || value.replace(/(?<=.)\/+$/, '') !== expandHome(usual, env);
 }
 
 /**

@@ -571,6 +571,21 @@ test('each way to select a provider of codex counts, but for the one that is bui
     assert.equal(ownChoice(plan, ['exec', ...args], {}), undefined, args.join(' '));
 });
 
+test('the usual directory or file of a tool is no choice, with or without a slash at its end', () => {
+  for (const [cli, provider] of tools)
+    for (const [name, usual] of Object.entries(provider.choice.unless))
+      for (const end of ['', '/', '//']) {
+        const value = usual.replace('~', '/h') + end;
+        assert.equal(
+          ownChoice(known(cli, provider), [], { HOME: '/h', [name]: value }, '/'),
+          undefined,
+          `${cli} ${value}`,
+        );
+        const other = ownChoice(known(cli, provider), [], { HOME: '/h', [name]: `${value}x` }, '/');
+        assert.deepEqual(other?.accounts, [name], cli);
+      }
+});
+
 test('npm in a script of npm finds the usual path of its configuration, which is no choice', () => {
   const plan = known('npm', providers.npm!);
   const env = { HOME: '/h', npm_config_userconfig: '/h/.npmrc' };
