@@ -136,7 +136,9 @@ function headersAfter(headers: string[], answer: IncomingMessage, pause: Pause, 
   );
   const sooner = first?.stated && first.seconds < own ? first.seconds : undefined;
   if (pause.isBilled || !isShort) return withoutRetry(headers, sooner);
-  return sooner === undefined ? headers : [...without(headers, /^retry-after$/i), 'retry-after', String(sooner)];
+  // an answer without the header leaves the wait to the program, whatever else names a time
+  if (sooner === undefined || answer.headers['retry-after'] === undefined) return headers;
+  return [...without(headers, /^retry-after$/i), 'retry-after', String(sooner)];
 }
 
 /** Sends an error on as it is. With a pause no account is left. */

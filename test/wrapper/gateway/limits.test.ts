@@ -40,6 +40,7 @@ const TOLD: [what: string, status: number, given: OutgoingHttpHeaders, told: [st
   ['a limit without a time', 429, {}, [null, null]],
   ['a limit of two seconds', 429, { 'retry-after': '2' }, ['2', null]],
   ['a limit of half a second', 429, { 'retry-after-ms': '500' }, [null, null]],
+  ['a limit that another header names', 429, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '20' }, [null, null]],
   ['a limit of two minutes', 429, { 'retry-after': '120' }, ['120', 'false']],
   ['a limit whose time is over', 429, { 'retry-after': PAST }, [PAST, null]],
   ['a limit of three years', 429, { 'retry-after': '99999999' }, ['99999999', 'false']],
