@@ -105,9 +105,9 @@ interface Doubt {
   blocked(): void;
   /** The status is known. */
   answered(): void;
-  /** When the status was known last. */
+  /** When the status was last known. */
   knownAt(): string;
-  /** Milliseconds since the status was known last, while it is in doubt; null otherwise. */
+  /** Milliseconds since the status was last known, while it is in doubt; null otherwise. */
   ageMs(): number | null;
   stop(): void;
 }

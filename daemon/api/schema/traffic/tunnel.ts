@@ -36,7 +36,7 @@ export const Status = z.object({
   /** Output of the tunnel CLI, redacted; null before the first output. */
   raw: z.nullable(z.string()),
   /**
-   * The state was known last at this time, because reads of it fail since: `said` is what the tunnel CLI printed instead, or
+   * The state was last known at this time, because reads of it fail since: `said` is what the tunnel CLI printed instead, or
    * null for no answer. Absent while the state is known.
    */
   lastKnown: z.optional(z.object({ at: Time, said: z.nullable(z.string()) })),

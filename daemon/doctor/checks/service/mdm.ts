@@ -125,7 +125,7 @@ function problemsOf({ values, repeated, strange, inside }: Dictionary): Message[
   const wrong: Message[] = [];
   // Cloudflare, cloudflare-docs pull request 13658
   if (inside === 'configs') wrong.push(message('%s is a list that the client ignores in XML', 'configs'));
-  for (const name of repeated) wrong.push(message('%s is there twice', name));
+  for (const name of repeated) wrong.push(message('%s appears twice', name));
   for (const [name, element] of strange)
     wrong.push(message('%s has the value <%s/>, which does not exist', name, element));
   for (const [name, value] of values)

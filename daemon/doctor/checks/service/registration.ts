@@ -129,7 +129,7 @@ export const service: Check = {
         if (isOld(status))
           return problem(
             status.lastKnown.said === null ? [message('warp-cli did not answer')] : [inEnglish(status.lastKnown.said)],
-            message('WARP’s state was known last at %s.', { time: status.lastKnown.at }),
+            message('WARP’s state was last known at %s.', { time: status.lastKnown.at }),
             RESTART_WARP,
           );
         if (account.registered === false) return unregistered(status);

@@ -1,4 +1,4 @@
-// Words of a state that could not be read again: when it was known last, and what WARP answered since. Every surface that shows
+// Words of a state that could not be read again: when it was last known, and what WARP answered since. Every surface that shows
 // a state shows these with it.
 import type { Snapshot } from '../../../api/schema.ts';
 import { timeOfDay } from '../../format.ts';
@@ -14,7 +14,7 @@ export function isOld<S extends Status>(status: S): status is S & Old {
 
 /** `Connected, as of 15:21`. @param name the state in a few words */
 export function asOf(name: string, { lastKnown }: Old, { _ }: Translator): string {
-  // Translators: the first %s is a state such as Connected, the second the time of day at which it was known last
+  // Translators: the first %s is a state such as Connected, the second the time of day at which it was last known
   return fill(_('%s, as of %s'), name, timeOfDay(lastKnown.at, false));
 }
 

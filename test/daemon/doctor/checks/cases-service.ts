@@ -333,9 +333,9 @@ const FILES: Case[] = [
   {
     check: mdmFile,
     how: 'files',
-    title: 'a key that is there twice',
+    title: 'a key that appears twice',
     verdict: 'problem',
-    shows: /organization is there twice/,
+    shows: /organization appears twice/,
     world: t => world(t, { root: tree(t, plist(text('organization', 'a') + text('organization', 'b'))) }),
   },
   {
