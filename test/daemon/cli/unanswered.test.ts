@@ -104,7 +104,7 @@ test('a status that could not be read again says when it was known, and what WAR
   const connected = { ...daemon.state.snapshot().status, state: 'connected' as const, blocked: null };
   for (const [said, words] of [
     [null, 'WARP does not answer'],
-    ['Error: no', 'WARP answers with an error: Error: no'],
+    ['Error: no', 'WARP answers with an error: no'],
   ] as const) {
     daemon.state.set('status', { ...connected, lastKnown: { at: '2020-02-29T12:00:00.000Z', said } });
     const { stdout } = await culvert(home, ['status']);

@@ -23,5 +23,5 @@ export function silenceText({ lastKnown }: Old, { _ }: Translator): string {
   return lastKnown.said === null
     ? _('WARP does not answer.')
     : // Translators: %s is an error message of WARP, in English
-      fill(_('WARP answers with an error: %s'), lastKnown.said);
+      fill(_('WARP answers with an error: %s'), lastKnown.said.replace(/^error: /i, ''));
 }
