@@ -8,13 +8,30 @@ function cased(...words: string[]): string {
   return words.flatMap(word => [word, word[0]!.toUpperCase() + word.slice(1), word.toUpperCase()]).join('|');
 }
 
-const KIND = cased('api', 'access', 'account', 'auth', 'encryption', 'preshared', 'private', 'secret', 'signing');
+const KIND = cased(
+  'api',
+  'access',
+  'account',
+  'auth',
+  'encryption',
+  'preshared',
+  'private',
+  'secret',
+  'signing',
+  'subscription',
+);
 /** End of the name of a secret: of `auth_token`, `clientSecret`, `DBPASS`, `Private key`. No `bypass`, and no `PWD=/home/ann`. */
 const NAME = raw`(?:${cased('token', 'secret', 'password', 'passwd', 'passphrase', 'credential')}|(?:${KIND})[ _-]?(?:${cased('key')})|(?:(?<![A-Za-z])(?:pass|pwd|psk)|(?<![A-Z])(?:Pass|Pwd|Psk)|(?<!BY|COM)(?:PASS|PWD|PSK))(?!=\/)|(?<=["'_])(?:${cased('auth')}))`;
 /** Signs between a name and its value, also as an address encodes them. */
 const IS = raw`(?:[:=]|=>|(?:%22)?%3[ADad](?:%2[02])*)`;
-/** A constructor, as Rust prints one: `token: Some("…")`. */
-const WRAPPED = raw`(?:[A-Za-z]\w{0,30}\()?`;
+/** A constructor, as Rust prints one: `Some(`, `secrecy::Secret(`, `Secret { value: `. */
+const OPENED = raw`[A-Za-z][\w:]{0,60}(?:\(\s{0,60}|[ ]?\{\s{0,60}(?:\w{1,30}:[ ]?)?)`;
+/** Up to three constructors around a value: `token: Some(ApiToken("…"))`. */
+const WRAPPED = raw`(?:${OPENED}){0,3}`;
+/** What Rust puts before a text: of bytes, raw or borrowed. */
+const PREFIX = raw`(?:&|br?|r)?`;
+/** Constructors around a text whose form is complete already. */
+const SHOWN = raw`(?:(?:${OPENED}){1,3}${PREFIX}|&|br?|r)(?:\\|\\{3}|\\{7})?["']`;
 /** A quotation mark, also as JSON within JSON escapes it. */
 const MARK = raw`(?:\\|\\{3}|\\{7})?["']`;
 /** Signs behind a mark that closes a text: `"Invalid token:", "next"`. */
@@ -44,7 +61,7 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
   // licenses, keys and tokens that are known by their own form
   [
     'CaNaRy77-CaNaRy77-aaaa1234',
-    /(?<![\w-])[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}(?![\w-])/g,
+    /(?<![\w-])(?=[\d-]{0,25}[A-Za-z])[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}(?![\w-])/g,
     license => maskLicense(license),
   ],
   [
@@ -61,19 +78,21 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
   ['eyJhbGciOiJI.CaNaRy77.CaNaRy77', /(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*)+/g, BLANK],
   [
     'ghp_CaNaRy77CaNaRy77',
-    /(?<![A-Za-z0-9])(?:(?:gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|[sp]k-)(?=[\w-]{0,99}\d)[\w-]{8,}|npm_(?=[A-Za-z]{0,40}\d)[A-Za-z0-9]{8,}|(?:AKIA|ASIA)[A-Za-z0-9]{8,})/g,
+    /(?<![A-Za-z0-9])(?:(?:gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|[sp]k-)(?=[\w-]{0,99}\d)[\w-]{8,}|[rs]k_(?:live|test)_[A-Za-z0-9]{8,}|pypi-AgE[\w-]{8,}|(?:npm|hf)_(?=[A-Za-z]{0,40}\d)[A-Za-z0-9]{8,}|(?:AKIA|ASIA)[A-Za-z0-9]{8,})/g,
     BLANK,
   ],
   // licenses by their name: not "License: Apache-2.0"
   [
     'License key: CaNaRy77',
-    line(raw`(\blicen[sc]e[ _-]?key\\?["']?\s*[:=]\s*\\?["']?)(?!${VERB})([^\s",}\\]+)`),
+    line(
+      raw`(\blicen[sc]e[ _-]?key\\?["']?(?:\s*[:=]\s*${WRAPPED}${PREFIX}|</key>\s*<string>)\\?["']?)(?!${VERB})([^\s"',)}\\<]+)`,
+    ),
     maskAfter,
   ],
   [
     'License: CaNaRy77',
     line(
-      raw`(\blicen[sc]e\\?["']?\s*[:=]\s*\\?["']?)(?=[\w-]{0,99}\d|\w{16})(?=[\w-]{8})([a-z\d]{4,}(?:-[a-z\d]{4,})*)(?![\w.-])`,
+      raw`(\blicen[sc]e\\?["']?(?:\s*[:=]\s*${WRAPPED}${PREFIX}|</key>\s*<string>)\\?["']?)(?=[\w-]{0,99}\d|\w{16})(?=[\w-]{8})([a-z\d]{4,}(?:-[a-z\d]{4,})*)(?![\w.-])`,
     ),
     maskAfter,
   ],
@@ -81,9 +100,17 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
   [
     '{"auth_token": "CaNaRy77"}',
     rule(
-      raw`((?:${NAME}|${cased('authorization', 'cookie')})(?:${MARK}\s{0,20}${IS}\s{0,20}|[ \t]*${IS}[ \t]*${WRAPPED}(?!${MARK}${CLOSED})))${QUOTED}`,
+      raw`((?:${NAME}|${cased('authorization', 'cookie')})(?:${MARK}\s{0,20}${IS}\s{0,20}${WRAPPED}${PREFIX}|[ \t]*${IS}[ \t]*${WRAPPED}${PREFIX}(?!${MARK}${CLOSED})))${QUOTED}`,
     ),
     `$1$2${BLANK}`,
+  ],
+  // bytes, with the mark of the name so that a document of JSON stays one
+  [
+    'token: [67, 97, 78, 97]',
+    rule(
+      raw`(${NAME}(${MARK}|)\s{0,20}${IS}\s{0,20}${WRAPPED})\[\s{0,60}(?:(?:0x)?[\da-fA-F]{1,3},\s{0,60}){3,}(?:(?:0x)?[\da-fA-F]{1,3}\s{0,60})?\]?`,
+    ),
+    `$1$2${BLANK}$2`,
   ],
   [
     'Authorization: token CaNaRy77',
@@ -94,7 +121,7 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
   ],
   [
     'Set-Cookie: CF_Authorization=CaNaRy77',
-    line(raw`(\b(?:set-)?cookie:(?![ \t]*\[redacted\])[ \t]*)(?=\S)${LINE}`),
+    line(raw`(\b(?:set-)?cookie:(?![ \t]*(?:\[redacted\]|(?:en|dis)abled$))[ \t]*)(?=\S)${LINE}`),
     AFTER,
   ],
   ['AWS4-HMAC-SHA256 Credential=CaNaRy77', rule(raw`(\b(?:AWS4-HMAC-\w+|Digest|OAuth)[ \t]+)(?=\w+=)${LINE}`), AFTER],
@@ -108,15 +135,32 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
     rule(raw`(${NAME}(?:=|(?:%22)?%3[ADad](?:%2[02])*))(?!(?:${SWITCH}|\d{1,3})${END})`, VALUE),
     AFTER,
   ],
-  ['INFO auth_token: CaNaRy77', rule(raw`(${NAME}[ \t]*${IS}[ \t]*${WRAPPED})(?!${STATE}|[{[(])`, VALUE), AFTER],
+  [
+    'INFO auth_token: CaNaRy77',
+    rule(raw`(${NAME}[ \t]*${IS}[ \t]*(?:[A-Za-z][\w:]{0,60}\(){0,3})(?!${STATE}|[{[(]|${SHOWN})`, VALUE),
+    AFTER,
+  ],
   [
     '<key>auth_token</key><string>CaNaRy77</string>',
     rule(raw`((?:${NAME}|${cased('cookie')})<\/key>\s*<(?:string|data)>)[^<]+`),
     AFTER,
   ],
   ['<password>CaNaRy77</password>', rule(raw`(${NAME}>)[^<>]+(?=<\/)`), AFTER],
-  ['Registration token CaNaRy77', /(\bregistration token\s+)(?=[^\s"'<>]*\d)[^\s"'<>]{8,}/gi, AFTER],
+  ['Registration token CaNaRy77', /(\bregistration (?:with )?token\s+["']?)(?=[^\s"'<>]*\d)[^\s"'<>]{8,}/gi, AFTER],
+  [
+    'warp-cli override unlock CaNaRy77',
+    rule(
+      raw`(\bwarp-cli(?:[ \t]+-[\w-]{1,40}){0,5}[ \t]+(?:override unlock|registration (?:license|token)|connector new)[ \t]+["']?)(?!-|\*{4}|${VERB})`,
+      VALUE,
+    ),
+    AFTER,
+  ],
   // options of commands, and lines of .curlrc
+  [
+    "curl -b 'session=CaNaRy77'",
+    /(\bcurl\b[^\n]{0,300}?[ \t](?:-b|--cookie)[ \t=]{0,2}["']?)(?!\[redacted\])[^\s"'=]{1,100}=[^\s"']+/g,
+    AFTER,
+  ],
   [
     '--token CaNaRy77',
     rule(
@@ -126,7 +170,9 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
   ],
   [
     '--proxy-user ann:CaNaRy77',
-    line(raw`((?:--|^[ \t]*)(?:proxy-)?user(?:[ \t]*[=:][ \t]*|[ \t]+)["']?[^\s:"'/]{1,100}:)${VALUE}`),
+    line(
+      raw`((?:--|^[ \t]*)(?:proxy-)?user(?:[ \t]*[=:][ \t]*|[ \t]+)(?!\d+:\d+(?:\s|$)|unit:[\w.@-]+\.service)["']?[^\s:"'/]{1,100}:)${VALUE}`,
+    ),
     AFTER,
   ],
   [
@@ -139,7 +185,7 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
   // addresses: parameters, and who signs in
   [
     'https://example.org/?sig=CaNaRy77&x=1',
-    /([?&](?:code|(?:[\w-]{0,40}[_-])?(?:key|sig(?:nature)?))=)[^\s&"'<>]+/gi,
+    /([?&](?!code=\d{1,3}(?![^\s&"'<>]))(?:code|(?:[\w-]{0,40}[_-])?(?:key|sig(?:nature)?))=)[^\s&"'<>]+/gi,
     AFTER,
   ],
   ['http://ann:a"CaNaRy77@proxy.example:3128', /(\\?\/\\?\/[^\s/"'<>:@?#]+:)(?!\d{1,5}[?#])[^\s/@<>,{}]+(?=@)/g, AFTER],

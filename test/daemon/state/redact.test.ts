@@ -79,6 +79,35 @@ test('secrets are blanked out of text in every form they are known in', () => {
     `password => ${CANARY}`,
     `AccountKey=${CANARY};x`,
     ...['ghp_', 'github_pat_11A_', 'xoxb-1-', 'AKIA', 'glpat-', 'npm_'].map(start => `x ${start}${CANARY}${CANARY}`),
+    // as Rust prints values, on one line and on several
+    ...[
+      'Some("X")',
+      'Some(\n    "X",\n)',
+      'Some(ApiToken("X"))',
+      'RegistrationToken { inner: "X" }',
+      'Token{"X"}',
+      'Some(Secret { value: "X" })',
+      'Some(\n    Secret {\n        value: "X",\n    },\n)',
+      'String("X")',
+      'b"X"',
+      'r"X"',
+      '&"X"',
+      'Cow::Borrowed("X")',
+      'secrecy::Secret("X")',
+    ].flatMap(form =>
+      ['auth_token: ', '"token": ', 'client_secret=', 'license_key: '].map(name => name + form.replace('X', CANARY)),
+    ),
+    `auth_token: Some(Token(${CANARY}))`,
+    `license: Some("${CANARY}ab")`,
+    `<key>license</key><string>${CANARY}ab</string>`,
+    `<key>license_key</key>\n<string>${CANARY}ab</string>`,
+    `warp-cli -j override unlock ${CANARY}`,
+    `registration with token "${CANARY}"`,
+    `sk_live_${CANARY}${CANARY}`,
+    `hf_${CANARY}${CANARY}`,
+    `pypi-AgE${CANARY}${CANARY}`,
+    `Ocp-Apim-Subscription-Key: ${CANARY}`,
+    `curl -b 'session=${CANARY}' https://example.org`,
     `-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n${CANARY}\n-----END PGP PRIVATE KEY BLOCK-----`,
     `ok.\n${CANARY}${CANARY}\n${CANARY}\n-----END PRIVATE KEY-----`,
   ]) {
@@ -127,6 +156,17 @@ test('the last four characters of a license stay visible', () => {
   assert.equal(redact(`License: ${LICENSE}\n`), 'License: ****1234\n');
 });
 
+test('a secret as a list of numbers is blanked out, and its document stays one', () => {
+  for (const [text, shown] of [
+    ['token: [83, 51, 99, 114], id: 5', 'token: [redacted], id: 5'],
+    ['secret_key: Some(Key([\n    83,\n    51,\n    99,\n    114,\n]))', 'secret_key: Some(Key([redacted]))'],
+    ['{"token": [83, 51, 99, 114], "id": 5}', '{"token": "[redacted]", "id": 5}'],
+  ] as const) {
+    assert.equal(redact(text), shown);
+    assert.equal(redact(shown), shown);
+  }
+});
+
 test('text without a secret stays as it is', () => {
   for (const text of [
     'Status update: Connected\nNetwork: healthy\n',
@@ -140,6 +180,11 @@ test('text without a secret stays as it is', () => {
     'Password: required',
     'the password is required, and the token (see --token) must be valid',
     'the following option --token is required: --token <TOKEN>, or --password <PASSWORD>',
+    'journalctl --user unit:main.service',
+    'docker run --user 1000:1000 x',
+    'cookie: enabled',
+    '20261129-20261129-20261129',
+    'https://example.org/?code=404',
     'PWD=/home/ann OLDPWD=/home/ann/src',
     'BYPASS=true COMPASS=north',
     'max_token=5',
