@@ -14,10 +14,11 @@ const isSetting = (value: unknown) => !isRecord(value);
 
 /**
  * Fields of the clients that start nothing and read no file, with the form of their values. Others do: the `headersHelper` of Claude
- * Code is a command for a shell, the `envFile` of VS Code and Cursor sets variables, and a client may get more of them.
+ * Code is a command for a shell, the `envFile` of VS Code and Cursor sets variables, npx finds a package in the `cwd` first, and a
+ * client may get more of them.
  */
 const HARMLESS = new Map<string, (value: unknown) => boolean>([
-  ...[...FIELDS, 'type', 'transport', 'transportType', 'command', 'cwd', 'name', 'description'].map(
+  ...[...FIELDS, 'type', 'transport', 'transportType', 'command', 'name', 'description'].map(
     field => [field, isText] as const,
   ),
   ['args', isTexts],

@@ -129,7 +129,7 @@ test('a server of a project gets accounts only if it is named, and what it start
   const secret = 'tvly-canary0123456789abcdef';
   const npx = { command: 'npx', args: ['-y', 'tavily-mcp', '--x', 'a b', secret] };
   const host = 'https://api.tavily.com';
-  const set = { ...npx, cwd: './evil', env: { TAVILY_API_BASE_URL: host, TAVILY_API_KEY: secret } };
+  const set = { ...npx, description: './evil', env: { TAVILY_API_BASE_URL: host, TAVILY_API_KEY: secret } };
   // a key that the authors chose so that it would hide something else
   const words = ['--require=./x.js', 'tvly-x', '--require=tvly-x'];
   const places = ['', '-k=', 'key=', '--header=Authorization: Bearer ', 'https://mcp.example/?tavilyApiKey='];
@@ -137,7 +137,6 @@ test('a server of a project gets accounts only if it is named, and what it start
   const hiding = words.map(word => ({
     command: 'npx',
     args: ['tavily-mcp', `./${word}`, ...places.map(place => place + secret)],
-    cwd: `./${word}`,
     description: `Bearer ${secret}`,
     env: { TAVILY_BASE_URL: host, TAVILY_API_KEY: word },
   }));
@@ -162,13 +161,12 @@ test('a server of a project gets accounts only if it is named, and what it start
   assert.match(refused.stdout, /^- .*"--x","a b","tvly-\*\*\*"\]\}$/m);
   assert.match(
     refused.stdout,
-    /"cwd":"\.\/evil","env":\{"TAVILY_API_BASE_URL":"https:\/\/api\.tavily\.com","TAVILY_API_KEY":"\*\*\*"/,
+    /"description":"\.\/evil","env":\{"TAVILY_API_BASE_URL":"https:\/\/api\.tavily\.com","TAVILY_API_KEY":"\*\*\*"/,
   );
   for (const word of words) {
     const shown = {
       command: 'npx',
       args: ['tavily-mcp', `./${word}`, ...places.map(place => place + hidden(place))],
-      cwd: `./${word}`,
       description: 'Bearer tvly-***',
       env: { TAVILY_BASE_URL: host, TAVILY_API_KEY: '***' },
     };
@@ -234,7 +232,7 @@ test('a server of a project gets no accounts if a field may start a program, or 
   const evil = 'https://evil.example/mcp';
   const npx = (...args: string[]) => ({ command: 'npx', args });
   const refused: Record<string, [entry: object, reason: RegExp]> = {};
-  for (const field of ['headersHelper', 'envFile', 'dev', 'aFieldOfNextYear'])
+  for (const field of ['headersHelper', 'envFile', 'cwd', 'dev', 'aFieldOfNextYear'])
     for (const [kind, entry] of Object.entries({
       http: { url: ADDRESS },
       remote: npx('mcp-remote', ADDRESS),
@@ -246,7 +244,7 @@ test('a server of a project gets no accounts if a field may start a program, or 
       ];
   for (const [form, entry] of Object.entries(FORMS)) {
     const args = 'args' in entry ? [...entry.args, {}] : [{}];
-    const odd = { headers: ['a'], args, cwd: [], type: {}, transport: { command: './evil' }, tools: {}, name: 1 };
+    const odd = { headers: ['a'], args, type: {}, transport: { command: './evil' }, tools: {}, name: 1 };
     for (const [field, value] of Object.entries(odd))
       refused[`${field}-odd-${form}`] = [{ ...entry, [field]: value }, new RegExp(`its "${field}" does not have`)];
     // some clients read these as addresses as well; with a command, an address is not changed at all
@@ -301,7 +299,7 @@ test('an address of a project is shown with all of its entry, and no place for a
   const env = { TAVILY_API_KEY: ` ${key} `, TAVILY_HUMAN_ID: key };
   const project = write('repository/.mcp.json', {
     http: { type: 'http', url: `${ADDRESS}&access_token=${key}&x=1`, headers, timeout: 5 },
-    remote: { command: 'npx', args: ['mcp-remote', ADDRESS, ...options], env, cwd: './x' },
+    remote: { command: 'npx', args: ['mcp-remote', ADDRESS, ...options], env },
     path: {
       url: 'https://mcp.firecrawl.dev/$' + '{KEY}/v2/mcp',
       headers,
@@ -328,7 +326,7 @@ test('an address of a project is shown with all of its entry, and no place for a
   const shownEnv = { TAVILY_API_KEY: '***', TAVILY_HUMAN_ID: '***' };
   const all = [
     { type: 'http', url: `${ADDRESS}&access_token=***&x=1`, headers: shownHeaders, timeout: 5 },
-    { command: 'npx', args: ['mcp-remote', ADDRESS, ...shownOptions], env: shownEnv, cwd: './x' },
+    { command: 'npx', args: ['mcp-remote', ADDRESS, ...shownOptions], env: shownEnv },
     { url: before.path.url, headers: shownHeaders, args: ['https://mcp.firecrawl.dev/***/v2/mcp'] },
     { command: 'npx', args: ['exa-mcp-server', 'https://mcp.exa.ai/mcp?exaApiKey=***'], env: { EXA_API_KEY: '***' } },
   ];
