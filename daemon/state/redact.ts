@@ -28,7 +28,7 @@ const IS = raw`(?:[:=]|=>|(?:%22)?%3[ADad](?:%2[02])*)`;
 const OPENED = raw`[A-Za-z][\w:]{0,60}(?:\(\s{0,60}|[ ]?\{\s{0,60}(?:\w{1,30}:[ ]?)?)`;
 /** Up to three constructors around a value: `token: Some(ApiToken("…"))`. */
 const WRAPPED = raw`(?:${OPENED}){0,3}`;
-/** What Rust puts before a text: of bytes, raw or borrowed. */
+/** Signs that Rust puts before a text: of bytes, raw or borrowed. */
 const PREFIX = raw`(?:&|br?|r)?`;
 /** Constructors around a text whose form is complete already. */
 const SHOWN = raw`(?:(?:${OPENED}){1,3}${PREFIX}|&|br?|r)(?:\\|\\{3}|\\{7})?["']`;
