@@ -55,7 +55,7 @@ export async function worldAlone(options: GatherOptions): Promise<World> {
 async function readTunnel(cli: string, { env, paths }: GatherOptions): Promise<Snapshot | null> {
   const [{ createTunnel }, { POLICY_FILE }, { createState }, { createLog }] = await Promise.all([
     import('../warp/tunnel.ts'),
-    import('../warp/parse/registration.ts'),
+    import('../warp/parse/policy-file.ts'),
     import('../state/store.ts'),
     import('../state/command-log.ts'),
   ]);

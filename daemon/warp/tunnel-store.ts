@@ -40,6 +40,8 @@ export interface TunnelStore {
   stats(output: CommandOutput): boolean;
   registration(output: CommandOutput): boolean;
   devices(output: CommandOutput): void;
+  /** Looks again for the service token that registers the device, where none has yet: the policy file may have changed. */
+  checkToken(): void;
   /** null before the first answer. */
   account(): { registration: RegistrationReading; devices: Device[] } | null;
 }
@@ -123,6 +125,9 @@ export function createTunnelStore(
     connectionOverdue() {
       if (wish.overdue()) publishStatus();
     },
+    checkToken() {
+      if (isTokenOutdated(state, hasToken)) publishStatus();
+    },
     hasStatus: () => hasStatus,
     markStatusStale() {
       hasStatus = false;
@@ -164,6 +169,12 @@ export function createTunnelStore(
     devices: output => account.setDevices(parseDevices(output.stdout)),
     account: account.known,
   };
+}
+
+/** The published status of a device that is not registered differs from its policy file. */
+function isTokenOutdated(state: State, hasToken: () => boolean): boolean {
+  const { blocked, serviceToken = false } = state.snapshot().status;
+  return blocked === 'not-registered' && serviceToken !== hasToken();
 }
 
 /** The registration and its devices. */

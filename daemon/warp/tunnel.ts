@@ -15,7 +15,7 @@ import { createTerms } from './cli/terms.ts';
 import { NEWEST } from './cli/version.ts';
 import { createHearing, type Hearing } from './hear.ts';
 import { createWatch } from './listen/watch.ts';
-import { hasServiceToken } from './parse/registration.ts';
+import { hasServiceToken } from './parse/policy-file.ts';
 import { readAccount } from './read/account.ts';
 import { createChangedParts } from './read/changed-parts.ts';
 import { createReader } from './read/reader.ts';
@@ -103,7 +103,7 @@ export function createTunnel(options: Options): Tunnel {
   const runner = createRunner({ env, log });
   const wish = createWish(options.wish);
   const { policyFile } = options;
-  const hasToken = () => policyFile !== undefined && hasServiceToken(readText(policyFile));
+  const hasToken = () => policyFile !== undefined && hasServiceToken(policyFile);
   const store = createTunnelStore(state, wish, hasToken);
   let adopting: Promise<void> = Promise.resolve();
   let stopped = false;
@@ -166,10 +166,14 @@ export function createTunnel(options: Options): Tunnel {
     supports: async action => isSupported(action, (await tracker.current())?.can ?? NEWEST),
     refresh: createRefresh({ reader, watch, adopted: () => adopting }),
     readFigures: () => reader.readLatest('tunnelStats'),
-    isFresh: reader.isFresh,
+    isFresh() {
+      store.checkToken();
+      return reader.isFresh();
+    },
     stale: () => reader.stale(),
     async account() {
       await adopting;
+      store.checkToken();
       return readAccount(reader, store, state.snapshot);
     },
   };

@@ -52,6 +52,7 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
   }
 
   async function execute(request: ActionRequest, plan: Plan, file: string): Promise<CommandOutput> {
+    store.checkToken();
     // only the status of a living listener is certain enough to refuse without asking
     const { blocked } = state.snapshot().status;
     if (plan.registered && blocked === 'not-registered' && watch.form())

@@ -37,14 +37,6 @@ export function parseRegistration(text: string): RegistrationReading | null {
   };
 }
 
-/** Policy file of an organization, which WARP's service reads: Cloudflare, "Deploy WARP", parameters for Linux. */
-export const POLICY_FILE = '/var/lib/cloudflare-warp/mdm.xml';
-
-/** A policy file has a service token, with which WARP registers the device. @param text null where it can't be read */
-export function hasServiceToken(text: string | null): boolean {
-  return text !== null && /<key>\s*auth_client_(?:id|secret)\s*<\/key>/.test(text.replace(/<!--[\s\S]*?-->/g, ''));
-}
-
 /** The answer of `registration devices`; empty for anything else. */
 export function parseDevices(text: string): Device[] {
   const value = jsonOf(text);

@@ -510,12 +510,33 @@ test('the state says that systemd does not run, and nothing where it does', asyn
   }
 });
 
-test('a registration that a service token makes is marked as long as it is missing', async t => {
+test('a registration that a service token makes is marked as long as it is missing, with the file of the moment', async t => {
   const policyFile = join(temporary(t), 'mdm.xml');
-  writeFileSync(policyFile, '<dict><key>auth_client_id</key><string>a.access</string></dict>');
   const { tunnel, status, cli } = await startTunnel(t, { faults: 'not-in-api', policyFile });
   await until(() => status().blocked === 'not-registered');
-  assert.equal(status().serviceToken, true);
+  const asked: Record<string, () => unknown> = {
+    'a snapshot': () => tunnel.isFresh(),
+    'the account': () => tunnel.account(),
+    'a connection': () => assert.rejects(tunnel.runAction({ action: 'connect' })),
+  };
+  for (const [what, ask] of Object.entries(asked)) {
+    writeFileSync(
+      policyFile,
+      '<dict><key>auth_client_id</key><string>a.access</string><key>auth_client_secret</key><string>s</string></dict>',
+    );
+    await ask();
+    assert.equal(status().serviceToken, true, what);
+    rmSync(policyFile);
+    await ask();
+    assert.equal(status().serviceToken, undefined, what);
+    const { since } = status();
+    await ask();
+    assert.equal(status().since, since, 'the same state goes on');
+  }
+  writeFileSync(
+    policyFile,
+    '<dict><key>auth_client_id</key><string>a.access</string><key>auth_client_secret</key><string>s</string></dict>',
+  );
   const refused = problem('not-registered', ({ extras }) => /service token.*administrator/.test(extras.hint ?? ''));
   await assert.rejects(tunnel.runAction({ action: 'connect' }), refused);
   await cli.control('reset');

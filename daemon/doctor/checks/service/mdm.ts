@@ -1,12 +1,9 @@
 // Checks the management file of an organization, which the client reads from one place and in one form only.
-import { SaxesParser } from 'saxes';
 import type { Message } from '../../../api/schema/values.ts';
-import { reason } from '../../../system/errno.ts';
 import { N_ } from '../../../view/translator.ts';
+import { type Dictionary, isIgnored, POLICY_FILE as MDM, parsePlist } from '../../../warp/parse/policy-file.ts';
 import { type Check, message, notApplicable, ok, problem, quoted } from '../../check.ts';
 import { vendorPage } from '../../world/facts.ts';
-
-const MDM = '/var/lib/cloudflare-warp/mdm.xml';
 
 export const mdmFile: Check = {
   id: 'mdm-file',
@@ -33,7 +30,9 @@ export const mdmFile: Check = {
     if (text.includes('\0'))
       return problem([message('%s is in UTF-16', MDM)], message('Save it as UTF-8, as in the examples of Cloudflare.'));
     const { error, dictionaries } = parsePlist(text);
-    if (error) return problem([error], message('The client ignores the whole file until it is well-formed.'));
+    const unusable = error === null ? message('%s has no <dict> with settings', MDM) : quoted(`${MDM}: ${error}`);
+    if (dictionaries.length === 0)
+      return problem([unusable], message('The client ignores the whole file until it is well-formed.'));
     // each configuration of a list is one organization to choose
     const names = dictionaries.map(({ values }) => values.get('display_name') ?? values.get('organization') ?? '–');
     const wrong = dictionaries.flatMap((dictionary, i) => {
@@ -47,84 +46,12 @@ export const mdmFile: Check = {
   },
 };
 
-interface Dictionary {
-  /** Names and values. Values of secrets never leave this file. */
-  values: Map<string, string>;
-  /** Keys that it has twice. */
-  repeated: string[];
-  /** Keys with an element that is no value of a property list, each with its name. */
-  strange: [key: string, element: string][];
-  /** The key in whose list it is; null for one that the file has itself. */
-  inside: string | null;
-}
-
-/** The document type of Apple's property lists, 1.0. */
-const VALUES = ['string', 'true', 'false', 'integer', 'real', 'date', 'data', 'array', 'dict'];
-
-interface Plist {
-  error: Message | null;
-  /** Those with values, in their order: a file has one, or a list of them. */
-  dictionaries: Dictionary[];
-}
-
-/** The dictionaries of a property list, each on its own, or why it can't be read. */
-function parsePlist(text: string): Plist {
-  const all: Dictionary[] = [];
-  const parser = new SaxesParser();
-  const open: string[] = [];
-  /** The dictionaries that are open, each with the key that was read last. */
-  const stack: { dictionary: Dictionary; key: string | null }[] = [];
-  let content = '';
-  try {
-    parser.on('error', error => {
-      throw error;
-    });
-    parser.on('opentag', ({ name }) => {
-      if (name === 'dict') {
-        const inside = stack.at(-1)?.key ?? null;
-        const dictionary: Dictionary = { values: new Map(), repeated: [], strange: [], inside };
-        all.push(dictionary);
-        stack.push({ dictionary, key: null });
-      }
-      open.push(name);
-      content = '';
-    });
-    parser.on('text', piece => {
-      content += piece;
-    });
-    parser.on('closetag', ({ name }) => {
-      open.pop();
-      if (name === 'dict') stack.pop();
-      const present = stack.at(-1);
-      if (!present || open.at(-1) !== 'dict') return;
-      if (name === 'key') present.key = content.trim();
-      else {
-        const isList = name === 'array' || name === 'dict';
-        if (present.key !== null && !isList) take(present.dictionary, present.key, name, content.trim());
-        present.key = null;
-      }
-    });
-    parser.write(text).close();
-  } catch (error) {
-    return { error: quoted(`${MDM}: ${reason(error).split('\n')[0]}`), dictionaries: [] };
-  }
-  const dictionaries = all.filter(({ values }) => values.size > 0);
-  if (dictionaries.length === 0) return { error: message('%s has no <dict> with settings', MDM), dictionaries };
-  return { error: null, dictionaries };
-}
-
-function take({ values, repeated, strange }: Dictionary, key: string, element: string, content: string): void {
-  if (values.has(key)) repeated.push(key);
-  if (!VALUES.includes(element)) strange.push([key, element]);
-  values.set(key, element === 'true' || element === 'false' ? element : content);
-}
-
 /** Pairs that only work together, and names that the client does not know by another spelling. */
-function problemsOf({ values, repeated, strange, inside }: Dictionary): Message[] {
+function problemsOf(dictionary: Dictionary): Message[] {
+  const { values, repeated, strange } = dictionary;
   const has = (name: string) => values.has(name);
   const wrong: Message[] = [];
-  // Cloudflare, cloudflare-docs pull request 13658
-  if (inside === 'configs') wrong.push(message('%s is a list that the client ignores in XML', 'configs'));
+  if (isIgnored(dictionary)) wrong.push(message('%s is a list that the client ignores in XML', 'configs'));
   for (const name of repeated) wrong.push(message('%s appears twice', name));
   for (const [name, element] of strange)
     wrong.push(message('%s has the value <%s/>, which does not exist', name, element));

@@ -1,12 +1,7 @@
 // Holds the account parser to the recorded answers, and the license key to its mask.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {
-  hasServiceToken,
-  parseDevices,
-  parseRegistration,
-  UNREGISTERED,
-} from '../../../../daemon/warp/parse/registration.ts';
+import { parseDevices, parseRegistration, UNREGISTERED } from '../../../../daemon/warp/parse/registration.ts';
 import { recorded } from '../../../support/daemon/recordings.ts';
 
 test('recorded registrations of consumers and teams, in text and JSON', () => {
@@ -67,15 +62,3 @@ test('devices inside an object are found', () => {
     { deviceId: 'a', name: null, model: null, os: 'linux', active: null },
   ]);
 });
-
-for (const [text, expected] of [
-  [null, false],
-  ['', false],
-  ['<dict><key>organization</key><string>acme</string></dict>', false],
-  ['<dict><key>auth_client_id</key><string>a.access</string></dict>', true],
-  ['<array><dict></dict><dict>\r\n<key> auth_client_secret </key>', true],
-  ['<dict><!-- <key>auth_client_id</key> --><key>organization</key></dict>', false],
-] as const)
-  test(`${JSON.stringify(text)} is ${expected ? 'a' : 'no'} policy file with a service token`, () => {
-    assert.equal(hasServiceToken(text), expected);
-  });
