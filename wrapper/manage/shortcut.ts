@@ -3,6 +3,7 @@
 import type { OwnFile, Provider } from '../catalog/provider.ts';
 import { choosingVariables, notUsed } from '../run/accounts/own-choice.ts';
 import { isOfProject, namesThatMove } from '../run/accounts/settings-files.ts';
+import { spelled } from '../run/invocation.ts';
 import type { Paths } from '../store/paths.ts';
 import type { Plan } from '../store/plan.ts';
 import {
@@ -141,11 +142,13 @@ function settingsConditions({ hosts, choice }: Provider): string {
 /** Reports whether options or variables are in the path: with them, the whole program runs. */
 const isMoved = (file: string) => /\{[^:}]*\}/.test(file);
 
-/** A path of the catalog for a shell: `{NAME:~/.x}/y` as `"${NAME:-$HOME/.x}"/y`. */
+/** A path of the catalog for a shell: `{NAME:~/.x}/y` as `"${NAME:-$HOME/.x}/y"`. */
 function inShell(file: string): string {
   const [, name, fallback = '', rest = file] = /^\{(\w+):([^}]*)\}(.*)$/.exec(file) ?? [];
-  const inHome = (path: string) => (path.startsWith('~') ? `"$HOME"${quote(path.slice(1))}` : quote(path));
-  return name === undefined ? inHome(rest) : `"\${${name}:-${inHome(fallback).replaceAll('"', '')}}"${quote(rest)}`;
+  const escaped = (text: string) => text.replace(/["$`\\]/g, '\\$&');
+  // a single quote would be a part of the path, because all of it is in double quotes
+  const inHome = (path: string) => (path.startsWith('~') ? `$HOME${escaped(path.slice(1))}` : escaped(path));
+  return name === undefined ? `"${inHome(rest)}"` : `"\${${name}:-${inHome(fallback)}}${escaped(rest)}"`;
 }
 
 /** Commands that set `__cw_v`, or return. */
@@ -166,11 +169,16 @@ function readSource(source: string): string | undefined {
   done < ${path}`;
 }
 
-/** A pattern for `case`: the word itself, and for an option its value behind it. */
+/**
+ * A pattern for `case`: the word itself, and for an option its value behind it. It covers every spelling that `spelled` takes for the option,
+ * and a few words more, which only cost the start of the whole program.
+ */
 function optionPattern(word: string): string {
-  const first = word.split(' ')[0]!;
+  const first = spelled(word.split(' ')[0]!);
   if (!first.startsWith('-')) return quote(first);
-  return first.startsWith('--') ? `${quote(first)}|${quote(first)}=*` : `${quote(first)}*`;
+  if (!first.startsWith('--')) return `${quote(first)}*`;
+  const name = quote(first).replace(/(?<=\w)-([a-z])/g, (_, letter) => `'*[${letter}${letter.toUpperCase()}]'`);
+  return `${name}|${name}=*`;
 }
 
 /** The outcome is not known, because the original takes the place of the shell. @param account `null` for none */
