@@ -11,6 +11,8 @@ const OTHER_LOGIN = /\b(?:Basic|Digest|NTLM|Negotiate|Kerberos|Cloudflare-Access
 /** Programs in between that name themselves; one that passes an answer on keeps the name of the provider's server. */
 const GATEKEEPER =
   /\b(?:squid|zscaler|netskope|blue ?coat|proxysg|symantec|forcepoint|websense|mcafee|skyhigh|forti(?:gate|guard|proxy|web)|palo ?alto|barracuda|sophos|iboss|menlo|ironport|cisco-wsa|umbrella|check ?point|smoothwall|lightspeed|securly|privoxy|cloudflare-gateway|big-?ip)\b/i;
+/** Gateways for programs, which have keys of their own. */
+const API_GATEWAY = /\b(?:kong|tyk|apigee|gravitee|krakend)\b/i;
 /** Headers that only such a program sends. */
 const OF_GATEKEEPER = /^(?:x-(?:squid-error|netskope|bluecoat|zscaler|mcafee|fortigate|cisco-wsa|iboss)|cf-access-)/;
 /** Elements of pages that a text may begin with. */
@@ -44,6 +46,15 @@ export function isForeign(
     isOfCloudflare(body) ||
     (GATEKEEPER.test(String(headers.via ?? '')) && !isOfProvider(body, headers))
   );
+}
+
+/**
+ * Reports whether a 401 may be of a gateway in between, although its form is that of a provider: it says nothing, or names such a program.
+ * Some providers answer the same, so a rule of the catalog comes before this.
+ */
+export function mayBeForeign(body: string, headers: IncomingHttpHeaders): boolean {
+  const programs = `${headers.server ?? ''} ${headers['www-authenticate'] ?? ''}`;
+  return body.trim() === '' || GATEKEEPER.test(body) || API_GATEWAY.test(programs);
 }
 
 /** Reports whether what a tool printed about a refusal holds a page, or a login of a proxy. */

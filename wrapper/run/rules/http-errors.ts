@@ -4,7 +4,7 @@ import type { HttpProvider } from '../../catalog/provider.ts';
 import type { Verdict } from '../../store/cooldown.ts';
 import { isRecord } from '../../system/shape.ts';
 import { at, cooldownOf, leftIn, parseJson } from './classify.ts';
-import { isForeign } from './foreign.ts';
+import { isForeign, mayBeForeign } from './foreign.ts';
 import { firstToCome, type Moment, momentInText, readMoment, waitUntil } from './moments.ts';
 import { CAUSE_NOTES, causeOfFailure, isRefusedByName } from './refusal-causes.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
@@ -61,6 +61,7 @@ export function verdictOf(
     if (cause) return { kind: 'final', class: 'other', note: CAUSE_NOTES[cause] };
   }
   if (!failure || (failure === 'auth' && rule?.body === undefined && !isOwnForm(body, document))) return undefined;
+  if (failure === 'auth' && rule === undefined && mayBeForeign(body, headers)) return undefined;
   const text = `status ${status}`;
   const ofRule = [readMoment(groups?.rest), readMoment(groups?.reset)];
   const named = [...inHeaders(headers), ...ofRule, ...inBody(body, document), ...inLimits(headers, now)];
