@@ -184,7 +184,9 @@ function placeOf(t: TestContext, { cli, provider, of }: Pick<FileCase, 'cli' | '
   fs.mkdirSync(inner, { recursive: true });
   // a part of the name may be the value of an option
   const [part, names] = /\{([\w|-]+)\}/.exec(of.file) ?? [];
-  const args = names === undefined ? [] : [names.split('|').find(each => each.startsWith('-'))!, 'some'];
+  const option = names?.split('|').find(each => each.startsWith('-'));
+  const args = option === undefined ? [] : [option, 'some'];
+  const named = names !== undefined && option === undefined ? { [names]: 'some' } : {};
   const file = part === undefined ? of.file : of.file.replace(part, 'some');
   const isOfUser = /^[~{]/.test(file);
   const at = (directory: string) => path.join(directory, file);
@@ -197,7 +199,7 @@ function placeOf(t: TestContext, { cli, provider, of }: Pick<FileCase, 'cli' | '
     return `~${place.slice(home.length)}`;
   };
   const find = (env: Record<string, string> = {}, cwd = inner, more: readonly string[] = args) =>
-    ownChoice(known(cli, provider), ['list', ...more], { HOME: home, ...env }, cwd);
+    ownChoice(known(cli, provider), ['list', ...more], { HOME: home, ...named, ...env }, cwd);
   return { home, inner, isOfUser, at, real, shown: `~${real.slice(home.length)}`, write, find, args };
 }
 
