@@ -9,6 +9,7 @@ import { createStyle, wantsColor } from '../system/terminal.ts';
 import { type Chosen, parse } from './command-line/program.ts';
 import type { Context } from './context.ts';
 import { detailAsTyped, EXIT, Failure, suspendedFailure, toExitReport, usage } from './errors.ts';
+import { slowProgram } from './slow-program.ts';
 import { asciiJson, asciiText, isAsciiLocale, widthOf, wrapped, writeAscii } from './terminal/fit.ts';
 import { createTransport } from './transport.ts';
 
@@ -118,23 +119,11 @@ function sayWaiting(where: Paths, context: Context, isLong: boolean): void {
   waiting = true;
   if (isLong) context.say('This can take minutes. Ctrl+C ends the wait; the daemon keeps running.');
   else
-    void slowProgram(where, context).then(name =>
+    void slowProgram(context).then(name =>
       context.say(`${name} has not answered yet; still waiting. Ctrl+C ends the wait.`),
     );
 }
 
-/** Name of the program that is waited for: a daemon that answers about itself waits for WARP. */
-async function slowProgram({ socket }: Paths, { isDemo }: Context): Promise<string> {
-  const client = createClient(createTransport(socket, { readMs: HEALTH_MS }));
-  const isAnswering = await client.call('GET /api/health').then(
-    () => true,
-    () => false,
-  );
-  if (!isAnswering) return 'The Culvert daemon';
-  return isDemo() ? 'The demo' : 'WARP';
-}
-/** Long for an answer that waits for nothing. */
-const HEALTH_MS = 2_000;
 let waiting = false;
 let typed: Chosen | null = null;
 

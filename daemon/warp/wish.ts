@@ -16,6 +16,8 @@ const TURNED_OFF = { code: 'Manual', text: 'Manual Disconnection' };
 
 /** Longer than a restart of the daemon takes, in ms. */
 const RESTART_MS = 600_000;
+/** Longer than WARP takes to end a tunnel, in ms: after this, a tunnel that is still up was not turned off. */
+const TURN_OFF_MS = 15_000;
 
 export interface Wish {
   /** The tunnel CLI accepted to connect, or to disconnect. @returns whether that may change what is reported */
@@ -38,18 +40,41 @@ interface Wanted {
   overdue: boolean;
 }
 
-/** @param file keeps the wish to connect over a restart or a crash of the daemon; null for none */
-export function createWish(file: string | null = null): Wish {
-  let wanted = file === null ? null : readFile(file);
-  /** The user turned the tunnel off; `isDown` once that has happened. */
-  let turnedOff: { isDown: boolean } | null = null;
+/** The user turned the tunnel off. */
+interface TurnedOff {
+  /** That has happened. */
+  isDown: boolean;
+  /** Milliseconds since 1970 when the tunnel CLI accepted it. */
+  at: number;
+}
+
+/**
+ * @param file keeps the wish over a restart or a crash of the daemon; null for none
+ * @param now milliseconds since 1970
+ */
+export function createWish(file: string | null = null, now: () => number = Date.now): Wish {
+  const kept = file === null ? null : readFile(file, now());
+  let wanted = kept?.wanted ?? null;
+  let turnedOff: TurnedOff | null = kept?.turnedOff ?? null;
 
   /** A daemon that crashes has no time to write. */
+  function save(): void {
+    if (file === null) return;
+    if (wanted || turnedOff) writeFile(file, { at: now(), ...wanted, turnedOff });
+    else removeFile(file);
+  }
   function set(next: Wanted | null): void {
     wanted = next;
-    if (file === null) return;
-    if (next) writeFile(file, next);
-    else removeFile(file);
+    save();
+  }
+  function setTurnedOff(next: TurnedOff | null): void {
+    turnedOff = next;
+    save();
+  }
+  function followEnd(end: TurnedOff, isDown: boolean): void {
+    if (end.isDown === isDown) return;
+    const isOwn = isDown && now() - end.at <= TURN_OFF_MS;
+    setTurnedOff(isOwn ? { ...end, isDown } : null);
   }
 
   return {
@@ -57,7 +82,7 @@ export function createWish(file: string | null = null): Wish {
       const before = wanted;
       const { state } = reading;
       const isKnown = state !== 'unknown';
-      turnedOff = connects ? null : { isDown: false };
+      turnedOff = connects ? null : { isDown: state === 'disconnected', at: now() };
       set(
         connects && state !== 'connected'
           ? { raw: isKnown ? raw : undefined, moved: isKnown && state !== 'disconnected', overdue: false }
@@ -73,8 +98,7 @@ export function createWish(file: string | null = null): Wish {
     follow(reading, raw) {
       if (reading.state === 'unknown') return;
       const isDown = reading.state === 'disconnected';
-      if (turnedOff?.isDown && !isDown) turnedOff = null;
-      else if (turnedOff && isDown) turnedOff.isDown = true;
+      if (turnedOff) followEnd(turnedOff, isDown);
       if (!wanted) return;
       const isNew = wanted.raw !== undefined && (wanted.moved || raw !== wanted.raw);
       const isFirst = wanted.raw === undefined;
@@ -94,7 +118,7 @@ export function createWish(file: string | null = null): Wish {
     leave(restarts) {
       if (file === null) return;
       if (!restarts) removeFile(file);
-      else if (wanted) writeFile(file, wanted);
+      else save();
     },
   };
 }
@@ -105,10 +129,15 @@ function namesNoFailure({ state, reason }: StatusReading): boolean {
 }
 
 /** `at` is in ms since 1970. */
-function writeFile(file: string, { raw, moved }: Wanted): void {
+interface Kept extends Partial<Omit<Wanted, 'overdue'>> {
+  at: number;
+  turnedOff: TurnedOff | null;
+}
+
+function writeFile(file: string, { at, raw, moved, turnedOff }: Kept): void {
   try {
     makeDirectory(file.slice(0, file.lastIndexOf('/')));
-    replaceFile(file, JSON.stringify({ at: Date.now(), raw, moved }), { durable: false });
+    replaceFile(file, JSON.stringify({ at, raw, moved, turnedOff }), { durable: false });
   } catch {
     // the next daemon reports what the tunnel CLI reports
   }
@@ -123,10 +152,13 @@ function removeFile(file: string): void {
 }
 
 /** The wish that the daemon before has left a moment ago, and the status that it saw. */
-function readFile(file: string): Wanted | null {
+function readFile(file: string, now: number): { wanted: Wanted | null; turnedOff: TurnedOff | null } | null {
   const kept = jsonOf(readText(file) ?? '');
   if (!isObject(kept) || typeof kept.at !== 'number') return null;
-  const ageMs = Date.now() - kept.at;
+  const ageMs = now - kept.at;
   if (ageMs < 0 || ageMs >= RESTART_MS) return null;
-  return { raw: typeof kept.raw === 'string' ? kept.raw : undefined, moved: kept.moved === true, overdue: true };
+  const { turnedOff: end } = kept;
+  if (isObject(end)) return { wanted: null, turnedOff: { isDown: end.isDown === true, at: Number(end.at) } };
+  const raw = typeof kept.raw === 'string' ? kept.raw : undefined;
+  return { wanted: { raw, moved: kept.moved === true, overdue: true }, turnedOff: null };
 }

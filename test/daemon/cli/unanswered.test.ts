@@ -80,6 +80,18 @@ test('a daemon that does not even answer about itself is named, not WARP', async
   assert.notEqual((await ended(child)).code, 0);
 });
 
+test('a wait for a tunnel names WARP where the daemon answers and WARP does not', async t => {
+  const home = createHome(t);
+  const never = new Promise<void>(() => {});
+  const { daemon } = await startDaemon(t, home, undefined, {
+    tunnel: { isFresh: () => false, refresh: () => never },
+  });
+  daemon.state.set('status', { ...daemon.state.snapshot().status, state: 'connected', blocked: null });
+  const { code, stderr } = await culvert(home, ['wait', '--timeout', '1']);
+  assert.match(stderr, /not known to be connected after 1 s: WARP does not answer\./);
+  assert.equal(code, 3);
+});
+
 test('settings that are being read are not blamed on the tunnel CLI', async t => {
   const home = createHome(t);
   let ageSeconds: number | null = null;

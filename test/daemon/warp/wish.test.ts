@@ -56,9 +56,9 @@ const COURSES: [before: Word, after: Word[], code: string | undefined][] = [
 ];
 
 /** A store that was given what the tunnel CLI prints. */
-function hearing(file: string | null = null) {
+function hearing(file: string | null = null, now = Date.now) {
   const state = createState({ available: true, path: null, version: null, emulated: true });
-  const wish = createWish(file);
+  const wish = createWish(file, now);
   const store = createTunnelStore(state, wish);
   const hear = (word: Word) => store.status(parseStatusText(PRINTED[word]) as StatusReading, PRINTED[word]);
   return { store, wish, hear, code: () => state.snapshot().status.reason?.code };
@@ -113,7 +113,9 @@ for (const [end, before, then, code] of ENDS)
       next.hear(then);
       assert.equal(next.code() ?? 'NetworkHealthy', code);
     }
-    hearing(file).store.expectConnection(false);
+    const last = hearing(file);
+    last.store.expectConnection(false);
+    last.wish.leave(false);
     assert.throws(() => readFileSync(file), { code: 'ENOENT' });
   });
 
@@ -156,6 +158,37 @@ for (const [before, after, code] of OFF)
     for (const word of after) hear(word);
     assert.equal(reported(), code);
   });
+
+test('an accepted end that was never carried out does not explain a later one', () => {
+  for (const [seconds, code] of [
+    [10, 'Manual'],
+    [20, 'SettingsChanged'],
+  ] as const) {
+    let time = 0;
+    const { store, hear, code: reported } = hearing(null, () => time);
+    hear('connected');
+    store.expectConnection(false);
+    time = seconds * 1000;
+    hear('changed');
+    assert.equal(reported(), code, `after ${seconds} s`);
+  }
+});
+
+test('after a crash the user is still the one who turned the tunnel off', t => {
+  for (const before of [[], ['changed'], ['bare']] as Word[][]) {
+    const file = join(temporary(t), 'connect-wish');
+    const first = hearing(file);
+    first.hear('connected');
+    first.store.expectConnection(false);
+    for (const word of before) first.hear(word);
+    const next = hearing(file);
+    next.hear('changed');
+    assert.equal(next.code(), 'Manual');
+    next.hear('connected');
+    next.hear('changed');
+    assert.equal(next.code(), 'SettingsChanged');
+  }
+});
 
 test('a tunnel that moves and gives up without a word was not turned off by its user', async t => {
   const { tunnel, status, place, state } = await startTunnel(t, {

@@ -12,6 +12,7 @@ import { stateName } from '../../../view/states/summary/table.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, suspendedFailure, usage } from '../../errors.ts';
+import { DAEMON, slowProgram } from '../../slow-program.ts';
 import { createProgress, type Progress } from '../../terminal/progress.ts';
 import { createTransport } from '../../transport.ts';
 import { statusText } from './status-text.ts';
@@ -59,10 +60,11 @@ export async function untilProven(context: Context, seconds: number): Promise<st
 
 /** Also waits for a daemon that is starting, and for one that ends and starts again. @throws Failure at the deadline */
 async function untilReady(
-  { paths, signal }: Context,
+  context: Context,
   { deadline, seconds, progress }: Waiting,
   wantsProof: boolean,
 ): Promise<{ snapshot: Snapshot; proof: string | null }> {
+  const { paths, signal } = context;
   for (;;) {
     const left = deadline - performance.now();
     // a request that would outlast the wait is given up
@@ -94,8 +96,9 @@ async function untilReady(
       // it stays so until someone resumes it
       const suspended = suspendedFailure(paths);
       if (suspended) throw suspended;
-      progress.step('Waiting for the daemon');
-      missing = error;
+      const name = isSilent(error) ? await slowProgram(context) : DAEMON;
+      progress.step(`Waiting for ${name.replace(/^The/, 'the')}`);
+      missing = name === DAEMON ? error : unanswered(name, seconds);
     }
     if (performance.now() >= deadline) throw missing;
     await pause(Math.min(pauseMs, Math.max(0, deadline - performance.now())), signal);
@@ -105,6 +108,10 @@ async function untilReady(
 /** Failures that a daemon gives while it starts, ends or is busy. */
 function isPassing(error: unknown): error is Error {
   return error instanceof Unreachable || (error instanceof ApiError && error.problem.code === 'busy');
+}
+
+function isSilent(error: Error): boolean {
+  return error instanceof Unreachable && error.daemon === 'silent';
 }
 
 /** In ms, rounded up: limits are printed. */
@@ -128,6 +135,13 @@ function notConnected(snapshot: Snapshot, seconds: number): Failure {
   const codes = { 'cli-missing': 'cliMissing', 'not-authorized': 'notAuthorized' } as const;
   const code = blocked && blocked in codes ? codes[blocked as keyof typeof codes] : 'notConnected';
   return new Failure(`The tunnel is not connected after ${seconds} s: ${why}`, { code, hint });
+}
+
+function unanswered(name: string, seconds: number): Failure {
+  return new Failure(`The tunnel is not known to be connected after ${seconds} s: ${name} does not answer.`, {
+    code: 'notConnected',
+    hint: 'Find the cause with: culvert doctor',
+  });
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -122,12 +122,12 @@ test('a daemon that does not answer ends wait with 1 near its time limit, not af
 test('wait lasts until a daemon starts, and over one that ends and starts again', async t => {
   const home = createHome(t);
   const child = await start(home, ['wait', '--timeout', '60']);
-  await prints(child, 'stderr', /Waiting for the daemon/);
+  await prints(child, 'stderr', /Waiting for the Culvert daemon/);
   const first = await startDaemon(t, home);
   first.daemon.state.set('status', status('connecting'));
   await prints(child, 'stderr', /Waiting for the tunnel/);
   rmSync(home.socket);
-  await prints(child, 'stderr', /Waiting for the tunnel[\s\S]*Waiting for the daemon/);
+  await prints(child, 'stderr', /Waiting for the tunnel[\s\S]*Waiting for the Culvert daemon/);
   const second = await startDaemon(t, home);
   second.daemon.state.set('status', status('connected'));
   const { code, stdout } = await ended(child);
