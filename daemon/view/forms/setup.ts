@@ -1,6 +1,6 @@
 // Describes the page for each thing that must be set up before a tunnel is possible, with its one action.
 import type { Blocked as Setup, TunnelCli } from '../../api/schema.ts';
-import { demoFault, serviceCommand, setupText } from '../client/labels.ts';
+import { DEMO_RESET, serviceCommand, setupText } from '../client/labels.ts';
 import { actionCommand, type Command, goTo } from '../form.ts';
 import { type LostRegistration, serviceRemedy } from '../states/causes/causes.ts';
 import type { Translator } from '../translator.ts';
@@ -69,7 +69,7 @@ export function setupView(
         ...none,
         title: _('The WARP service is not running'),
         description: cli?.emulated
-          ? demoFault(tr)
+          ? _('The demo simulates this failure.')
           : _('Without it there is no tunnel. You may be asked for an administrator’s password.'),
         ...serviceView('start', cli, tr),
       };
@@ -78,7 +78,7 @@ export function setupView(
         ...none,
         icon: 'culvert-service-stopped-symbolic',
         title: _('The WARP service does not answer'),
-        description: cli?.emulated ? demoFault(tr) : setupText(setup, tr),
+        description: cli?.emulated ? _('The demo simulates this failure.') : setupText(setup, tr),
         ...serviceView('restart', cli, tr),
       };
     case 'terms-not-accepted':
@@ -123,7 +123,11 @@ function serviceView(
   const { _ } = tr;
   const systemd = cli?.systemd !== false;
   const checks = { label: _('Run Checks'), command: goTo('checks') };
-  if (cli?.emulated) return { buttons: [checks], commands: [] };
+  if (cli?.emulated)
+    return {
+      buttons: [checks],
+      commands: [{ purpose: _('To end it, run this in a terminal:'), command: DEMO_RESET }],
+    };
   return {
     buttons: systemd ? [serviceRemedy(verb, cli ?? {}, tr), checks] : [checks],
     commands: [
