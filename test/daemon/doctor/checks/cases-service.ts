@@ -216,7 +216,7 @@ const REGISTRATION: Case[] = [
     how: 'snapshot',
     title: 'a state that could not be read again',
     verdict: 'problem',
-    shows: /did not answer[\s\S]*known last at/,
+    shows: /did not answer[\s\S]*last known at/,
     world: t =>
       world(t, {
         tunnel: snapshot({
