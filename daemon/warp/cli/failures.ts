@@ -1,6 +1,6 @@
 // Turns refusals and failures of the tunnel CLI into problems that say what to do.
 import type { Message } from '../../api/schema/values.ts';
-import { Blocked, type Snapshot } from '../../api/schema.ts';
+import type { Blocked, Snapshot } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
 import { runsSystemd } from '../../system/process.ts';
 import { demoFault, nextStep, setupText } from '../../view/client/labels.ts';
@@ -19,7 +19,7 @@ export function failureIn({ output, notStarted, timedOut }: Finished): Failure |
 
 /** The blocked state that a failure reveals, or null. */
 export function blockedBy({ kind }: Failure): Blocked | null {
-  return (Blocked.options as readonly string[]).includes(kind) ? (kind as Blocked) : null;
+  return kind in HINTS ? (kind as Blocked) : null;
 }
 
 /** Failures of which it is certain that the command changed nothing. */
@@ -136,8 +136,11 @@ export function blockedProblem(
   });
 }
 
-/** Hints for a program; the others are the commands that people type. */
-const HINTS: Partial<Record<Blocked, string>> = {
+/** Hints for a program; null for those that are the commands that people type. */
+const HINTS: Record<Blocked, string | null> = {
+  'cli-missing': null,
+  'service-stopped': null,
+  'service-hangs': null,
   'cli-too-old': 'It is at https://pkg.cloudflareclient.com/',
   'terms-not-accepted':
     'Read them at https://www.cloudflare.com/application/terms/ and agree with the action acceptTerms.',
