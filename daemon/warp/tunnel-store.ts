@@ -160,13 +160,8 @@ export function createTunnelStore(
       if (stats && reading.state === 'connected') state.set('tunnel', { ...stats, proxyPort, at: output.at });
       return stats !== null;
     },
-    registration(output) {
-      state.record('registration', output);
-      const reading = parseRegistration(output.stdout);
-      if (reading) account.publish(reading);
-      return reading !== null;
-    },
-    devices: output => account.setDevices(parseDevices(output.stdout)),
+    registration: account.registration,
+    devices: account.devices,
     account: account.known,
   };
 }
@@ -187,9 +182,14 @@ function createAccountStore(state: State) {
     state.set('account', { registered, type, organization, managed });
   };
   return {
-    publish,
-    setDevices(list: Device[]) {
-      devices = list;
+    registration(output: CommandOutput) {
+      state.record('registration', output);
+      const reading = parseRegistration(output.stdout);
+      if (reading) publish(reading);
+      return reading !== null;
+    },
+    devices(output: CommandOutput) {
+      devices = parseDevices(output.stdout);
     },
     unregistered() {
       devices = [];

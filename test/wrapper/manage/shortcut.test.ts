@@ -21,7 +21,7 @@ const tools = Object.entries(providers).filter(
     !isForPrograms && inject.length === 1 && /^\w+$/.test(inject[0]!) && !prepare && !repl,
 );
 
-/** What the shim does with each line of arguments: it starts the original, or leaves the command to the whole program. */
+/** Decisions of the shim by line of arguments: it starts the original, or leaves the command to the whole program. */
 type Door = (cwd: string, lines: readonly string[], env?: Record<string, string>) => string[];
 
 /** Compiles the script of a tool with one account. */
@@ -71,7 +71,7 @@ test('each file in which a tool may read a host or a credential leaves the comma
   let count = 0;
   for (const [cli, { hosts, choice }] of tools) {
     const files = [...hosts.files, ...hosts.env_files, ...choice.files].filter(
-      // of the whole machine; with the option in the path, the option decides
+      // files of the whole machine; with the option in the path, the option decides
       ({ file }) => !file.startsWith('/') && !/\{[^:}]*\}/.test(file),
     );
     if (files.length === 0) continue;

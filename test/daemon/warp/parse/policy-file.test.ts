@@ -31,7 +31,7 @@ for (const [what, text, expected] of [
     assert.equal(hasServiceToken(file), expected);
   });
 
-test('a link to a policy file is none, as for WARP', t => {
+test('a link to a policy file has no service token, as for WARP', t => {
   const place = temporary(t);
   writeFileSync(join(place, 'real.xml'), `<dict>${id}${secret}</dict>`);
   symlinkSync('real.xml', join(place, 'mdm.xml'));
