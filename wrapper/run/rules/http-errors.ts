@@ -98,7 +98,7 @@ function isComment(lines: readonly string[]): boolean {
   return lines.every(line => line === '' || line.startsWith(':') || /^(?:id|retry):/.test(line));
 }
 
-/** A provider refuses a key with a document; an empty body and other words are those of a proxy or a filter in between. */
+/** A provider refuses a key with a document, or without a body where a rule of the catalog says so; other words are those of a proxy or a filter. */
 function isOwnForm(body: string, document: unknown): boolean {
   return body.trim() === '' || document !== undefined || /^\s*<\?xml\b/.test(body);
 }
