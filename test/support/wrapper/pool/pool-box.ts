@@ -26,6 +26,9 @@ interface Options {
   cache?: string;
 }
 
+/** A busy machine takes its time to connect; the usual 2 s are for people. */
+const PATIENT = 'timeout = "20s"';
+
 /** A sandbox that has joined the pool at `url`. */
 export function poolBox(
   t: Pick<TestContext, 'after'>,
@@ -50,6 +53,7 @@ echo "used $FAKE_KEY"
   box.accounts('tool', keys);
   const joined = `[pool]\nurl = "${url}"\nmachine = "machine-${randomBytes(4).toString('hex')}"\n`; // as `pool join` writes it
   const limits = capacity && `[capacity.tool]\n${capacity}`;
-  appendFileSync(join(box.config, 'config.toml'), `${joined}${pool}\n${limits}\n`);
+  const settings = /^timeout\b/m.test(pool) ? pool : `${PATIENT}\n${pool}`;
+  appendFileSync(join(box.config, 'config.toml'), `${joined}${settings}\n${limits}\n`);
   return { ...box, tool: env => box.run('tool', ['go'], env && { env }) };
 }
