@@ -77,6 +77,7 @@ test('one of many waiting commands tries each account after its cooldown, and th
     return finished(child);
   });
   await until(() => texts.filter(text => text?.includes('waiting for another run')).length === 4, 'four to wait');
+  await until(() => begun(box).length >= 2, 'two to begin');
   assert.deepEqual(
     begun(box)
       .map(line => line.split(' ')[1])

@@ -129,7 +129,8 @@ test('a wrong key as a further subprotocol stops no account', async t => {
   const { connect, asked, key, server } = await setUp(t, { a: 'real-a', b: 'real-b' });
   server.removeAllListeners('upgrade').on('upgrade', (req, socket: Duplex) => {
     asked.push(String(req.headers.authorization));
-    socket.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n');
+    const body = '{"error":"Invalid API key"}';
+    socket.end(`HTTP/1.1 401 No\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   });
   for (const wrong of ['insecure-api-key.other', 'fk-other']) {
     const [answer] = await once(connect(`${key}, ${wrong}`), 'response');
