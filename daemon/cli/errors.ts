@@ -85,7 +85,7 @@ export interface ExitReport {
 export function toExitReport(error: unknown): ExitReport {
   if (error instanceof ApiError) {
     const { code } = error.problem;
-    // only an action of the API needs another word here
+    // a hint of the API stays, unless it names an action, for which people type a command
     const isAction = /^$|\baction \w+/.test(error.problem.hint ?? '');
     const where = { systemd: runsSystemd(), emulated: false };
     const hint = (isAction && code !== 'service-hangs' ? nextStep(code, where) : null) ?? asCommand(error.problem);

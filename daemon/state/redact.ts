@@ -182,7 +182,7 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
     ),
     AFTER,
   ],
-  // addresses: parameters, and who signs in
+  // parameters and users of addresses
   [
     'https://example.org/?sig=CaNaRy77&x=1',
     /([?&](?!code=\d{1,3}(?![^\s&"'<>]))(?:code|(?:[\w-]{0,40}[_-])?(?:key|sig(?:nature)?))=)[^\s&"'<>]+/gi,

@@ -75,7 +75,7 @@ interface Options {
   acceptedTerms: string;
   /** File that keeps an accepted wish to connect over a restart of the daemon; without it, a restart ends the wish. */
   wish?: string;
-  /** Policy file of an organization; the demo has none. */
+  /** Policy file of an organization; absent in the demo. */
   policyFile?: string;
   state: State;
   log: CommandLog;

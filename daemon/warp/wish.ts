@@ -1,6 +1,6 @@
-// Keeps what the user last asked of the tunnel, and the tunnel CLI accepted. To connect: until the tunnel is up or is turned off, a
-// status that names no failure is reported as what it is, since the tunnel CLI goes on to say that the user turned it off. To
-// disconnect: until the tunnel moves again, one that does not say who turned it off says that its user did.
+// Keeps the last request to connect or to disconnect that the tunnel CLI accepted. After one to connect, until the tunnel is up or is
+// turned off, a status without a failure is reported as a connection that did not come: the tunnel CLI still says that the user
+// turned it off. After one to disconnect, until the tunnel moves again, a status without a cause is reported as the user's choice.
 import { rmSync } from 'node:fs';
 import type { Status } from '../api/schema.ts';
 import { makeDirectory, readText, replaceFile } from '../system/files.ts';

@@ -1,4 +1,4 @@
-// Tells a request that is larger than what an account has left from a quota that is used up.
+// Distinguishes a request that is larger than an account's remaining quota from a quota that is used up.
 import type { Context, Credentials } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
 import { type CliState, fingerprint } from '../store/state.ts';

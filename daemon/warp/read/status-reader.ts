@@ -88,12 +88,9 @@ export function createStatusReader({ state, store, fresh, listening, read }: Opt
 
 /** First printed line, for people; null for nothing. */
 function firstLine(text: string): string | null {
-  const line =
-    text
-      .split('\n')
-      .find(each => each.trim())
-      ?.trim() ?? '';
-  return line === '' ? null : line.length > 200 ? `${line.slice(0, 199)}…` : line;
+  const [line = ''] = text.trim().split('\n', 1);
+  if (line === '') return null;
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line;
 }
 
 interface Doubt {

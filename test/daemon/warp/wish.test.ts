@@ -174,7 +174,7 @@ test('an accepted end that was never carried out does not explain a later one', 
   }
 });
 
-test('after a crash the user is still the one who turned the tunnel off', t => {
+test('after a crash of the daemon, a disconnection by the user is still reported as one', t => {
   for (const before of [[], ['changed'], ['bare']] as Word[][]) {
     const file = join(temporary(t), 'connect-wish');
     const first = hearing(file);

@@ -1,5 +1,4 @@
-// Tells an answer of what stands in front of a provider (a proxy, a login page, an inspection) from the provider's own. It says nothing
-// about an account. Pure.
+// Recognizes answers of a proxy, a login page or an inspection in front of a provider. They say nothing about an account. Pure.
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** For a person. */

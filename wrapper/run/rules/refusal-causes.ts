@@ -1,4 +1,4 @@
-// Tells a refusal for the network or for a right that is missing from one of the credential itself: one reader for all providers. Pure.
+// Distinguishes refusals for the network or a missing right from those of the credential itself, for all providers. Pure.
 
 /** Causes of a refusal that has the status of a refused credential. */
 export type Cause = 'address' | 'activity' | 'right';
