@@ -84,7 +84,7 @@ for (const cli of sample(CLIS, 3))
     fs.mkdirSync(box.config, { recursive: true, mode: 0o700 });
     fs.writeFileSync(
       path.join(box.config, 'providers.toml'),
-      `[providers.${cli}]\ninject = ["REPLAY_KEY"]\nhosts = { names = ["http://127.0.0.1", "profile.yaml"] }\n`,
+      `[providers.${cli}]\ncommit = { after = "1m", stderr_after = "1m" }\ninject = ["REPLAY_KEY"]\nhosts = { names = ["http://127.0.0.1", "profile.yaml"] }\n`,
     );
     box.accounts(cli, { bad: 'bad', good: 'good' }, 'REPLAY_KEY');
     const failures = failuresOf(cli);
