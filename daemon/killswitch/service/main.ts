@@ -27,8 +27,6 @@ import { createHelperLink } from './sign-in/helper-link.ts';
 import { createUplink } from './sign-in/uplink.ts';
 import { createTimer } from './timer.ts';
 
-/** Exit after this long without calls while the kill switch is off. */
-const IDLE_SECONDS = 30;
 const SIGTERM = 15;
 const FALLBACK = { allowLan: false, endpoints: shippedEndpoints() };
 
@@ -42,6 +40,8 @@ const options = parse(isHelper ? [] : system.programArgs, {
   '--ip': '/usr/sbin/ip',
   '--warp-cli': '/usr/bin/warp-cli',
   '--outside-programs': ALLOWLIST,
+  /** Seconds without calls after which it exits, while the kill switch is off. */
+  '--idle': '30',
   '--guard-links': '/etc/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:/lib/systemd/system',
 });
 if (mode === '--fallback') print(render(FALLBACK).trimEnd());
@@ -170,7 +170,7 @@ function createExit(
   let calls = 0;
   const exitWhenIdle = (underWay: number) => {
     calls = underWay;
-    alarm(underWay > 0 ? null : IDLE_SECONDS, leave);
+    alarm(underWay > 0 ? null : Number(options['--idle']), leave);
   };
   const leave = () =>
     void Promise.all([programs.check(), outside.check()]).then(() => {

@@ -246,7 +246,8 @@ export async function setStage(
 /** Options of the service for what is the stage's own. */
 function placeOptions(path: (name: string) => string): string[] {
   const places = { '--state': 'state', '--run': 'run', '--guard-links': 'units', '--warp-cli': 'warp-cli' };
-  return Object.entries(places).flatMap(([option, name]) => [option, path(name)]);
+  // no bus starts it again here, as a machine's would
+  return [...Object.entries(places).flatMap(([option, name]) => [option, path(name)]), '--idle', '3600'];
 }
 
 /** A process in a network of its own, and the words that enter it. @param cgroup the root of its cgroups; null: those of all */
