@@ -289,13 +289,19 @@ export function install(prefix: string): string {
   return program;
 }
 
+/** The end of a child, and what it prints from now on; the end alone of one that has ended. */
 export function finish(child: ChildProcess, input?: string): Promise<Ended> {
   let out = '';
   let err = '';
   child.stdout?.on('data', data => (out += data));
   child.stderr?.on('data', data => (err += data));
   child.stdin?.end(input);
-  return new Promise(done => child.once('close', (code, signal) => done({ code: code ?? signal!, out, err })));
+  return new Promise(done => {
+    const end = () => done({ code: child.exitCode ?? child.signalCode!, out, err });
+    const isClosed = [child.stdout, child.stderr].every(stream => stream?.closed ?? true);
+    if (isClosed && (child.exitCode !== null || child.signalCode !== null)) end();
+    else child.once('close', end);
+  });
 }
 
 function first(child: ChildProcess): Promise<void> {

@@ -127,7 +127,7 @@ socket.create_connection(("${net.far}", 8081), 5).close()`);
     return packets;
   };
   // the rules stay while a program runs
-  const other = machine.start(machine.kept('sleep', '120'));
+  const other = machine.start(machine.kept('sleep', 'infinity'));
   await until(() =>
     machine.refused().then(
       () => true,
@@ -146,7 +146,7 @@ import socket, time
 server = socket.create_server(("", 9000), family=socket.${af})
 print("ready", flush=True)
 server.accept()
-time.sleep(120)`);
+time.sleep(3600)`);
 /** A program of the far end that begins a connection. */
 const knock = ({ af, far }: Family, address: string) => `
 import socket

@@ -107,7 +107,7 @@ print(c.recv(100).decode().strip())`);
 
 test('a program enters the network of one that runs outside, as culvert-run(1) says', { skip }, async () => {
   assert.equal((await machine.run(machine.kept(...ASK_UDP))).out, 'PermissionError\n', 'the control');
-  const outside = machine.start(machine.outside('sh', '-c', 'echo ready; exec sleep 60'));
+  const outside = machine.start(machine.outside('sh', '-c', 'echo ready; exec sleep infinity'));
   await line(outside);
   const enter = ['nsenter', `--target=${outside.pid}`, '--user', '--net', '--preserve-credentials', '--'];
   const { out, err } = await machine.run(machine.kept(...enter, ...ASK_UDP));
@@ -182,7 +182,7 @@ for (const net of FAMILIES)
   test(`in a hierarchy of version 1 there is no place: rules don’t know it, and a start is refused (${net.name})`, {
     skip: skip || (VERSION_1 ? false : 'needs a hierarchy of version 1'),
   }, async () => {
-    const other = machine.start(machine.kept('sh', '-c', 'echo ready; exec sleep 60'));
+    const other = machine.start(machine.kept('sh', '-c', 'echo ready; exec sleep infinity'));
     await line(other);
     const at = machine.path('v1');
     await machine.script(`mkdir -p ${at} && mount -t cgroup -o ${VERSION_1!} none ${at}`);
