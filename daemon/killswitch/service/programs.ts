@@ -50,8 +50,11 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
   return {
     isSupported: () => GLib.file_test(`${root}/cgroup.controllers`, GLib.FileTest.EXISTS),
     processOf,
-    // the kernel keeps the environment that a process was started with, which no other process can give it
-    hasAsked: pid => (textOf(`/proc/${pid}/environ`) ?? '').split('\0').includes(`CULVERT_RUN=${pid}`),
+    // the words that a process was started with, which no other process can give it; its environment takes a right to read all files
+    hasAsked(pid) {
+      const [, script = '', verb] = (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0');
+      return /(?:^|\/)culvert$/.test(script) && verb === 'run';
+    },
     count: uid => scopesOf(uid).length,
     cgroups() {
       const uids = childrenOf(`${root}/user.slice`).flatMap(name => /^user-(\d+)\.slice$/.exec(name)?.[1] ?? []);

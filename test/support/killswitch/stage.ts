@@ -172,9 +172,7 @@ export async function setStage(
     /** The command line of the service here. */
     command: (own = which('nft')!) => [
       ...inside,
-      'nice',
-      '-n',
-      '-15', // as the unit has it
+      ...asUnit(),
       'gjs',
       '-m',
       bundled(),
@@ -241,6 +239,15 @@ export async function setStage(
     },
   };
   return stage;
+}
+
+/** Words that start a program with the rights and the priority of the service's unit. */
+function asUnit(): string[] {
+  const unit = readFileSync(new URL('../../../data/killswitch/culvert-killswitch.service.in', import.meta.url), 'utf8');
+  const [, capabilities = ''] = /^CapabilityBoundingSet=(.*)$/m.exec(unit) ?? [];
+  const [, priority = ''] = /^Nice=(.*)$/m.exec(unit) ?? [];
+  const bounds = capabilities.split(' ').map(name => `+${name.replace('CAP_', '').toLowerCase()}`);
+  return ['nice', '-n', priority, 'setpriv', '--bounding-set', ['-all', ...bounds].join(',')];
 }
 
 /** Options of the service for what is the stage's own. */
