@@ -226,7 +226,7 @@ test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
     await shows('Culvert 99.0.0 is running now');
     await press('Reload');
     await until(async () => !(await page()).includes('99.0.0'), 'the page is loaded again');
-    await is('Demo: Disconnected');
+    await is('Disconnected');
   });
 
   await t.test('says when the daemon is gone, and recovers', async () => {
