@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
+import { numberOf } from '../../../../daemon/killswitch/outside/addresses.ts';
 import { line } from '../../../support/killswitch/loops.ts';
 import {
   DAEMON,
@@ -125,14 +126,20 @@ async function check(t: TestContext, name: string, command: (typeof PROGRAMS)[st
   };
 
   await machine.tunnelUp();
-  const kept = await run('kept', true);
-  assert.deepEqual([kept.by, kept.uplink], [[`${name} ${net.tunnel}`], 0]);
-  assert.ok(kept.tunnel > 0);
-  if (net.name === 'IPv4' || FORWARDS_6) {
-    const outside = await run('outside', true);
-    assert.deepEqual([outside.by, outside.tunnel], [[`${name} ${net.uplink}`], 0]);
-    assert.ok(outside.uplink > 0);
+  try {
+    const kept = await run('kept', true);
+    assert.deepEqual([kept.by, kept.uplink], [[`${name} ${net.tunnel}`], 0]);
+    assert.ok(kept.tunnel > 0);
+    if (net.name === 'IPv4' || FORWARDS_6) {
+      const outside = await run('outside', true);
+      assert.deepEqual([outside.by, outside.tunnel], [[`${name} ${net.uplink}`], 0]);
+      assert.ok(outside.uplink > 0);
+      // the kernel may still send for it
+      const links = async () => (await machine.script('ls /sys/class/net')).split('\n');
+      await until(async () => !(await links()).some(link => numberOf(link) !== null), 'its network to be gone');
+    }
+  } finally {
+    await machine.tunnelDown();
   }
-  await machine.tunnelDown();
   assert.deepEqual(await run('kept', false), { by: [], uplink: 0, tunnel: 0 });
 }
