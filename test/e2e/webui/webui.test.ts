@@ -68,7 +68,7 @@ test('connecting moves nothing: each control and the chart keep their places', a
     }, 'the tunnel is up');
     await page.getByText('Packet loss').first().waitFor();
     seen.push(await look());
-    // on a busy machine reads may fail meanwhile, which longer titles tell
+    // on a busy machine a read can fail; the title is then longer
     const steps = seen.filter(({ state }) => /^Demo: (Disconnected|Connecting…|Connected)$/.test(state));
     assert.ok(steps.length > 0);
     for (const { places, state } of steps) assert.deepEqual(places, before.places, `${state}, ${width} pixels`);

@@ -121,6 +121,8 @@ nft 'table inet seen {
     iifname "up1" icmpv6 type nd-neighbor-solicit ip6 daddr != ${questionsFor(IPV6.nobody)} counter name seen_neighbors return
     iifname "up1" icmpv6 type { nd-router-solicit, nd-neighbor-advert } counter name seen_neighbors return
     iifname "up1" counter name seen_uplink
+    iifname "far0" meta l4proto igmp return
+    iifname "far0" icmpv6 type { nd-router-solicit, mld-listener-report, mld-listener-done, mld2-listener-report } return
     iifname "far0" counter name seen_tunnel
   }
 }

@@ -1,3 +1,4 @@
+// The time limit for patterns of the user's own.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withTimeLimit } from '../../../../wrapper/run/rules/regex-limit.ts';
