@@ -150,9 +150,19 @@ function asCulvertRun(program: 'python3' | 'sh', text: string): string[] {
 }
 /** Shells that a program runs in, which asks the service. Each then prints its cgroup, and uses the network. */
 const SHELLS: Record<string, (...script: string[]) => string[]> = {
-  'without its words': (...script) => ['sh', '-c', ...script],
-  'whose parent has its words': (...script) => [...asCulvertRun('sh', 'shift; "$@"'), 'sh', '-c', ...script],
-  'that has its words as an option': (text, ...words) => ['sh', '-c', `: culvert run; ${text}`, ...words],
+  'without the words of culvert run': (...script) => ['sh', '-c', ...script],
+  'whose parent has the words of culvert run': (...script) => [
+    ...asCulvertRun('sh', 'shift; "$@"'),
+    'sh',
+    '-c',
+    ...script,
+  ],
+  'that has the words of culvert run in its script': (text, ...words) => [
+    'sh',
+    '-c',
+    `: culvert run; ${text}`,
+    ...words,
+  ],
 };
 const CALL_AND_GO_ON = `/usr/bin/python3 -c '
 import subprocess, sys
@@ -161,7 +171,7 @@ sys.exit(subprocess.run([*call, sys.argv[1]], stderr=1).returncode)' "$1"; cat /
 
 for (const method of ['KeepInTunnel', 'LeadOutside'])
   for (const [which, shell] of Object.entries(SHELLS))
-    test(`a call that culvert run does not make, of ${method}, takes no shell along ${which}`, { skip }, async () => {
+    test(`a call of ${method} takes no shell along ${which}`, { skip }, async () => {
       const { out, err } = await machine.run(shell(CALL_AND_GO_ON, 'sh', method, ...ask('DGRAM')));
       assert.match(out, /Refused: Only culvert run can ask for this/, err);
       assert.doesNotMatch(out, /culvert\.slice/);
