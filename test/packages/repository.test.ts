@@ -130,7 +130,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
         env: { PATH: process.env.PATH, NO_FAKE_STAT: '1' },
       });
     let made = make();
-    // one that was killed leaves a semaphore under its process id, which another may get
+    // a killed faketime leaves a semaphore that is named after its process id
     for (let more = 5; more > 0 && /sem_open: File exists/.test(made.stderr); more--) made = make();
     const second = listed();
     for (const name of later) fs.renameSync(join(aside, name), join(dist, name));

@@ -3,18 +3,29 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withTimeLimit } from '../../../../wrapper/run/rules/regex-limit.ts';
 
-test('a pattern that backtracks without end is given up', () => {
+test('stops a pattern that backtracks forever', () => {
   const endless = () => /^(a+)+$/.test(`${'a'.repeat(40)}!`);
   assert.equal(withTimeLimit<boolean | null>(50, endless, null), null);
 });
 
-test('work that only waits for the processor, as on a busy machine, is finished', () => {
-  const cell = new Int32Array(new SharedArrayBuffer(4));
-  const wait = () => Atomics.wait(cell, 0, 0, 200);
-  assert.equal(withTimeLimit<string | null>(50, wait, null), 'timed-out');
+/** Takes time, and none of the processor's: as work does on a busy machine. */
+const wait = (ms?: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+test('finishes work that another program kept from the processor for a while', () => {
+  assert.equal(
+    withTimeLimit<string | null>(100, () => wait(250), null),
+    'timed-out',
+  );
 });
 
-test('an error of the work is passed on', () => {
+test('stops work that never gets its time', () => {
+  assert.equal(
+    withTimeLimit<string | null>(50, () => wait(), null),
+    null,
+  );
+});
+
+test('rethrows an error of the work', () => {
   const failing = () => {
     throw new TypeError('no');
   };
