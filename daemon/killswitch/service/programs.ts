@@ -8,6 +8,8 @@ import { fieldsOf, isMissing, startTimeOf } from './files.ts';
 
 /** Most processes of a cgroup whose names are read. */
 const MOST_READ = 8;
+/** Bytes of a command line: a shell, the longest path of Linux, and one word more. */
+const MOST_WORDS = 8192;
 const MOST_NAMES = 3;
 const PLACE_MS = { each: 3, limit: 5_000 };
 const NEVER_DENIED = ['lo', ...TUNNEL_INTERFACES];
@@ -50,10 +52,10 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
   return {
     isSupported: () => GLib.file_test(`${root}/cgroup.controllers`, GLib.FileTest.EXISTS),
     processOf,
-    // the words that a process was started with, which no other process can give it; its environment takes a right to read all files
+    // only the process itself can change its command line; reading the environment of another user's takes CAP_DAC_READ_SEARCH
     hasAsked(pid) {
-      const [, script = '', verb] = (textOf(`/proc/${pid}/cmdline`) ?? '').split('\0');
-      return /(?:^|\/)culvert$/.test(script) && verb === 'run';
+      const [shell, script = '', verb] = (startOf(`/proc/${pid}/cmdline`, MOST_WORDS) ?? '').split('\0');
+      return shell === '/bin/sh' && /(?:^|\/)culvert$/.test(script) && verb === 'run';
     },
     count: uid => scopesOf(uid).length,
     cgroups() {
@@ -112,6 +114,18 @@ export function cgroupOfProcess(pid: number): string | null {
 }
 
 /** The text of one of the kernel's own files, whose size shows as 0; null if it can't be read. */
+/** The first bytes of a file whose size its owner decides; null if it can't be read. */
+function startOf(path: string, bytes: number): string | null {
+  try {
+    const stream = Gio.File.new_for_path(path).read(null);
+    const start = stream.read_bytes(bytes, null).get_data();
+    stream.close(null);
+    return new TextDecoder().decode(start ?? undefined);
+  } catch {
+    return null;
+  }
+}
+
 function textOf(path: string): string | null {
   try {
     const [, bytes] = GLib.file_get_contents(path);

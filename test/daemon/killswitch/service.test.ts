@@ -64,6 +64,13 @@ function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100; // USER_HZ is 100 on every architecture of Linux that we build for
 }
 
+onStage('it ends once nobody calls it and nothing is on', async stage => {
+  const service = stage.start([...stage.command(), '--idle', '1'], stage.env);
+  await until(async () => service.exitCode !== null || (await stage.call('Status')).ok, 'an answer');
+  await until(() => service.exitCode !== null, 'its end');
+  assert.equal(service.exitCode, 0);
+});
+
 onStage('a foreign change is repaired, or never takes effect', async stage => {
   await stage.serve();
   await stage.call('Enable', NARROW);

@@ -1,7 +1,7 @@
 // Kept programs that mean to leave their place, other users that try its calls, and hierarchies of cgroups in which there is no place.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename } from 'node:path';
 import { after, before, test } from 'node:test';
 import { cgroupOf } from '../../../../daemon/killswitch/rules/place.ts';
 import { line } from '../../../support/killswitch/loops.ts';
@@ -141,28 +141,20 @@ else:
     words = "busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 ${method}".split()
     os.execvp(words[0], words)`;
 
-/** A command whose process has the words of `culvert run`. @param text what the interpreter, which `program` names, runs */
-function asCulvertRun(program: 'python3' | 'sh', text: string): string[] {
-  const script = join(machine.path(`as-${program}`), 'culvert');
-  mkdirSync(dirname(script), { recursive: true });
+/** A command whose process has the command line of `culvert run`. @param text what the shell runs there */
+function asCulvertRun(text: string): string[] {
+  mkdirSync(machine.path('asks'), { recursive: true });
+  const script = machine.path('asks/culvert');
   writeFileSync(script, text);
-  return [`/usr/bin/${program}`, script, 'run'];
+  return ['/bin/sh', script, 'run'];
 }
+/** The same command line, of a process that runs Python. */
+const asPython = (words: string[]) => python(`import os; os.execv("/usr/bin/python3", ${JSON.stringify(words)})`);
 /** Shells that a program runs in, which asks the service. Each then prints its cgroup, and uses the network. */
 const SHELLS: Record<string, (...script: string[]) => string[]> = {
-  'without the words of culvert run': (...script) => ['sh', '-c', ...script],
-  'whose parent has the words of culvert run': (...script) => [
-    ...asCulvertRun('sh', 'shift; "$@"'),
-    'sh',
-    '-c',
-    ...script,
-  ],
-  'that has the words of culvert run in its script': (text, ...words) => [
-    'sh',
-    '-c',
-    `: culvert run; ${text}`,
-    ...words,
-  ],
+  'that runs another command': (...script) => ['sh', '-c', ...script],
+  'that culvert run started': (...script) => [...asCulvertRun('shift; "$@"'), 'sh', '-c', ...script],
+  'whose script names culvert run': (text, ...words) => ['sh', '-c', `: culvert run; ${text}`, ...words],
 };
 const CALL_AND_GO_ON = `/usr/bin/python3 -c '
 import subprocess, sys
@@ -181,7 +173,7 @@ for (const method of ['KeepInTunnel', 'LeadOutside'])
 test('a user’s call concerns no process of another user', { skip }, async () => {
   const OTHER = 2;
   const ask = (method: string, ...uids: number[]) =>
-    machine.run(asCulvertRun('python3', FAMILY(uids, method)), { uid: 0 });
+    machine.run(asPython(asCulvertRun(FAMILY(uids, method))), { uid: 0 });
   assert.equal((await ask('KeepInTunnel', OTHER, OTHER, OTHER)).out.match(/user-2-culvert\.slice/g)?.length, 2);
   for (const method of ['KeepInTunnel', 'LeadOutside'])
     for (const uids of [

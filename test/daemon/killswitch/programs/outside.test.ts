@@ -272,7 +272,7 @@ test('it is refused where an organization manages WARP, where WARP does not say,
   const script = join(machine.path('asks'), 'culvert');
   mkdirSync(machine.path('asks'));
   writeFileSync(script, `sh -c '${busctl}; exit 1'; exit 1`);
-  await refused(['sh', script, 'run'], /no network of its own/);
+  await refused(['/bin/sh', script, 'run'], /no network of its own/);
   assert.equal(await nextDevice(), next + 2);
   // from its namespace the kernel shows only the words of other processes
   copyFileSync('/usr/bin/sleep', machine.path('firefox'));
