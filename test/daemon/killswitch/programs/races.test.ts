@@ -1,11 +1,19 @@
 // Real races at the start of kept programs: rules, cgroup or service go between the move, the test inside the place, and the program.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ASK_UDP, type Ended, finish, type Machine, setMachine, UPLINK } from '../../../support/killswitch/programs.ts';
+import {
+  ASK_UDP,
+  type Ended,
+  finish,
+  install,
+  type Machine,
+  setMachine,
+  UPLINK,
+} from '../../../support/killswitch/programs.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 import { until } from '../../../support/until.ts';
@@ -30,11 +38,17 @@ if (process.env.PAUSE_BEFORE === 'test') once(require('node:dgram'), 'createSock
 if (process.env.PAUSE_BEFORE === 'program') process.on('exit', pause);`;
 
 let machine: Machine;
+/** A command line that can be stopped. */
+let program: string;
 before(async () => {
   if (skip) return;
   machine = await setMachine();
   await machine.serve();
-  writeFileSync(machine.path('pause.cjs'), PAUSE(machine.directory));
+  // the script around the command line lets no options of Node through
+  program = install(machine.path('paused'));
+  const main = machine.path('paused/share/culvert/cli/main.cjs');
+  const text = readFileSync(main, 'utf8');
+  writeFileSync(main, `{${PAUSE(machine.directory)}}\n${text}`);
   for (const name of ['reached', 'go']) {
     execFileSync('mkfifo', [machine.path(name)]);
     chmodSync(machine.path(name), 0o666);
@@ -47,8 +61,8 @@ const flush = () => machine.nft('flush', 'ruleset').catch(() => {});
 
 /** Starts a program that asks the far end, and changes something before a step. */
 async function startDisturbed(step: 'move' | 'test' | 'program', change: () => Promise<unknown>): Promise<Ended> {
-  const env = { NODE_OPTIONS: `--require ${machine.path('pause.cjs')}`, PAUSE_BEFORE: step };
-  const ended = finish(machine.start(machine.kept(...ASK_UDP), { env }));
+  const command = [program, 'run', '--tunnel-only', '--', ...ASK_UDP];
+  const ended = finish(machine.start(command, { env: { PAUSE_BEFORE: step } }));
   await readFile(machine.path('reached'));
   await change();
   await writeFile(machine.path('go'), 'x');
