@@ -33,7 +33,7 @@ export interface ProgramEdges {
   isSupported(): boolean;
   /** null: there is no such process. */
   processOf(pid: number): Process | null;
-  /** True for a process that asked for a place itself: it was started with the words of `culvert run`. */
+  /** True for a process that asked for a place itself: its command line is that of `culvert run`. */
   hasAsked(pid: number): boolean;
   /** Number of programs of a user. */
   count(uid: number): number;

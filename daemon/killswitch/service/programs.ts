@@ -52,7 +52,7 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
   return {
     isSupported: () => GLib.file_test(`${root}/cgroup.controllers`, GLib.FileTest.EXISTS),
     processOf,
-    // only the process itself can change its command line; reading the environment of another user's takes CAP_DAC_READ_SEARCH
+    // only the process itself can change its command line; reading the environment of another user's process takes CAP_DAC_READ_SEARCH
     hasAsked(pid) {
       const [shell, script = '', verb] = (startOf(`/proc/${pid}/cmdline`, MOST_WORDS) ?? '').split('\0');
       return shell === '/bin/sh' && /(?:^|\/)culvert$/.test(script) && verb === 'run';

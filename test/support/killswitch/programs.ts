@@ -100,7 +100,7 @@ ip route add default dev CloudflareWARP table 65743
 ip -6 route add default dev CloudflareWARP table 65743`;
 /**
  * `up1` is the wire of the uplink: every packet on it is counted. Those that the kernel itself makes have counters of their own: reports of
- * multicast membership, and what looks for routers and neighbors that exist.
+ * multicast membership, and what looks for routers and neighbors that exist. On `far0`, the far end of the tunnel, these are not counted.
  */
 const FAR_UP = `
 ip link set lo up
@@ -291,7 +291,7 @@ export function install(prefix: string): string {
   return program;
 }
 
-/** The end of a child, and what it prints from now on; the end alone of one that has ended. */
+/** Waits for a child to end. The output is what it prints from now on: empty for a child that has ended before. */
 export function finish(child: ChildProcess, input?: string): Promise<Ended> {
   let out = '';
   let err = '';

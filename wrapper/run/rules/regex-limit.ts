@@ -4,7 +4,7 @@ import { Script } from 'node:vm';
 /** Time limit for a pattern of the user's own catalog entries. */
 export const USER_PATTERN_MS = 500;
 
-/** The longest attempt, in limits: a busy machine gives a program a part of its time. */
+/** Longest attempt, as a multiple of the limit: on a busy machine a program gets only part of the time. */
 const LONGEST = 4;
 const WORK = Symbol.for('culvert-wrap.work');
 const script = new Script(`globalThis[Symbol.for('culvert-wrap.work')]()`);

@@ -141,7 +141,7 @@ else:
     words = "busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 ${method}".split()
     os.execvp(words[0], words)`;
 
-/** A command whose process has the command line of `culvert run`. @param text what the shell runs there */
+/** A command whose process has the command line of `culvert run`. @param text the shell script that it runs */
 function asCulvertRun(text: string): string[] {
   mkdirSync(machine.path('asks'), { recursive: true });
   const script = machine.path('asks/culvert');
