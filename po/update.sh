@@ -14,8 +14,7 @@ trap 'rm -rf "$plain"; [ "$out" = "$pot" ] || rm -f "$out"' EXIT
 node_modules/.bin/esbuild $(grep '\.tsx$' po/POTFILES) --outdir="$plain" --outbase=. --out-extension:.js=.tsx \
   --jsx=transform --charset=utf8 --log-level=error
 grep '\.tsx\?$' po/POTFILES | xgettext -f - -D "$plain" -D . -L JavaScript -k -k_ -kN_ -kmessage -kngettext:1,2 $options
-grep '\.qml$' po/POTFILES | xgettext -f - -j -L JavaScript -k -ki18nd:2 -ki18ndp:2,3 $options
-grep -v '\.\(tsx\?\|qml\)$' po/POTFILES | GETTEXTDATADIRS="$PWD/po" xgettext -f - -j $options
+grep -v '\.tsx\?$' po/POTFILES | GETTEXTDATADIRS="$PWD/po" xgettext -f - -j $options
 # the date would make every run a change
 sed -i '/^"POT-Creation-Date:/d' "$out"
 if [ "$1" = --check ]; then

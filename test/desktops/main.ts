@@ -1,9 +1,8 @@
-// Tray, window, applet and tile in real desktops, and modules in bars: node --import tsx test/desktops/main.ts [NAME…]
+// Tray, window and tile in real desktops, and modules in bars: node --import tsx test/desktops/main.ts [NAME…]
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { missing } from '../support/gnome/desktop.ts';
-import { visitApplet } from './applet.ts';
 import { visitBars } from './bars.ts';
 import { SHELLS } from './shells.ts';
 import { visitTile } from './tile.ts';
@@ -37,7 +36,6 @@ for (const shell of SHELLS.filter(({ name }) => isWanted(name))) {
   if (version) console.log(`  ${version}`);
   await visit(shell, pictures, report);
   if (shell.name === 'gnome') await visitTile(pictures, report);
-  if (shell.name === 'plasma') await visitApplet(shell.env, pictures, report);
 }
 if (isWanted('bars')) {
   console.log('bars');

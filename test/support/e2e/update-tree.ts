@@ -69,7 +69,6 @@ export function makeTree(directory: string, version: string, format: 'user' | 'a
     put(join(tree, `lib/systemd/user/${unit}.service`), fill(`${unit}.service.in`));
   cpSync(join(data, 'icons/hicolor'), join(share, 'icons/hicolor'), { recursive: true });
   put(join(share, 'gnome-shell/extensions/culvert@culvert.org/metadata.json'), '{}');
-  put(join(share, 'plasma/plasmoids/org.culvert.Culvert/metadata.json'), fill('plasma/metadata.json.in'));
   const generated = join(directory, `generated-${version}`);
   execFileSync(process.execPath, [join(program, 'cli/main.cjs'), '__generate', generated]);
   const places = {

@@ -191,7 +191,7 @@ function removeShortcuts({ current }: UserLayout, env: NodeJS.ProcessEnv, say: S
   }
 }
 
-/** Links of shells lead into the tree. A version without them does not know the command. */
+/** The link of the tile leads into the tree. A version without them does not know the command. */
 function removeShells({ current }: UserLayout, env: NodeJS.ProcessEnv, say: Say): void {
   try {
     const options = { env, encoding: 'utf8', timeout: 60_000, stdio: 'pipe' } as const;
@@ -199,7 +199,7 @@ function removeShells({ current }: UserLayout, env: NodeJS.ProcessEnv, say: Say)
   } catch (error) {
     const { status, stderr } = error as { status?: number; stderr?: string };
     if (status === EXIT.usage) return;
-    say(`A tile or an applet in the shell of the desktop may be left: ${(stderr ?? '').trim().split('\n')[0]}`);
+    say(`A tile in the shell of the desktop may be left: ${(stderr ?? '').trim().split('\n')[0]}`);
   }
 }
 

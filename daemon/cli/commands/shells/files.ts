@@ -1,13 +1,12 @@
-// Writes the files of an integration and removes exactly those: a list of them is kept in the state of the user.
+// Writes the files of the tile and removes exactly those: a list of them is kept in the state of the user.
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { makeDirectory, removeIfEmpty } from '../../../system/files.ts';
 import { assertOwn } from '../../../system/own-home.ts';
 import { writeEntry } from '../../../update/user/installation.ts';
 import type { Entry } from '../../../update/user/integration.ts';
 import {
   EMPTY_RECORD,
-  type InstallRecord,
   isForeign,
   missingDirectories,
   readRecord,
@@ -33,9 +32,7 @@ export function putFiles(record: string, planned: readonly Entry[]): void {
     });
   const paths = new Set(planned.map(({ path }) => path));
   const obsolete = before.entries.filter(({ path }) => !paths.has(path));
-  const made = [before, ...others(record)].flatMap(({ directories }) => directories);
-  const needed = [...made, ...missingDirectories([...paths, record])].filter(isAbove([...paths, record]));
-  const directories = [...new Set([...before.directories, ...needed])].sort();
+  const directories = [...new Set([...before.directories, ...missingDirectories([...paths, record])])].sort();
   const either = planned.map(entry => withPrevious(toRecorded(entry), before));
   makeDirectory(dirname(record));
   writeRecord({ record }, { pending: true, entries: [...either, ...obsolete], directories });
@@ -46,9 +43,7 @@ export function putFiles(record: string, planned: readonly Entry[]): void {
 
 /** Removes what the list names, unless it was changed since. @returns the paths that stay */
 export function removeFiles(record: string): string[] {
-  const { entries: all, directories } = readRecord({ record }) ?? EMPTY_RECORD;
-  const shared = new Set(others(record).flatMap(({ entries }) => entries.map(({ path }) => path)));
-  const entries = all.filter(({ path }) => !shared.has(path));
+  const { entries, directories } = readRecord({ record }) ?? EMPTY_RECORD;
   const changed = entries.filter(entry => stateOf(entry) === 'foreign').map(({ path }) => path);
   for (const entry of entries) if (stateOf(entry) === 'ours') rmSync(entry.path, { force: true });
   rmSync(record, { force: true });
@@ -61,25 +56,9 @@ export function copies(from: string, to: string, wanted?: (name: string) => bool
   return filesBelow(from, wanted).map(name => ({ path: join(to, name), text: readFileSync(join(from, name)) }));
 }
 
-/** A link to each file below a directory. */
-export function links(from: string, to: string, wanted?: (name: string) => boolean): Entry[] {
-  return filesBelow(from, wanted).map(name => ({ path: join(to, name), link: join(from, name) }));
-}
-
 function filesBelow(directory: string, wanted: (name: string) => boolean = () => true): string[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(
     name => wanted(name) && !statSync(join(directory, name)).isDirectory(),
   );
 }
-
-/** The lists of the other shells, which may have some files in common. */
-function others(record: string): InstallRecord[] {
-  const directory = dirname(record);
-  if (!existsSync(directory)) return [];
-  const names = readdirSync(directory).filter(name => name.endsWith('.json') && name !== basename(record));
-  return names.map(name => readRecord({ record: join(directory, name) }) ?? EMPTY_RECORD);
-}
-
-const isAbove = (paths: readonly string[]) => (directory: string) =>
-  paths.some(path => path.startsWith(join(directory, '/')));

@@ -1,11 +1,17 @@
 // The tile in the quick settings of GNOME Shell: puts its extension where the Shell looks, and turns it on.
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
+import { userData } from '../../../apps/data-home.ts';
+import { INSTALL_FORMAT } from '../../../system/build-info.ts';
+import { prefix, programs, stablePrefix } from '../../../system/install-paths.ts';
+import { paths } from '../../../system/paths.ts';
 import type { Entry } from '../../../update/user/integration.ts';
+import { quote } from '../../../view/fix.ts';
 import { Failure } from '../../errors.ts';
 import { copies, putFiles, removeFiles } from './files.ts';
-import { type Integration, imageServices, output, type Place, type Status } from './integration.ts';
 
+const LIMIT_MS = 10_000;
 const UUID = 'culvert@culvert.org';
 const LOG_OUT = 'Log out and in again: GNOME Shell looks for new extensions when it starts.';
 const OLD = 'This version of GNOME Shell is not supported.';
@@ -13,18 +19,61 @@ const OLD = 'This version of GNOME Shell is not supported.';
 /** Numbers of `state` of org.gnome.Shell.Extensions. */
 const STATES: Readonly<Record<number, 'on' | 'error' | 'old'>> = { 1: 'on', 3: 'error', 4: 'old' };
 
-export const gnome: Integration = {
+interface Status {
+  installed: boolean;
+  on: boolean;
+  /** Sentence on what is left to do; null for nothing. */
+  note: string | null;
+}
+
+export interface Place {
+  env: NodeJS.ProcessEnv;
+  /** `<prefix>/share`, by the path that stays from version to version. */
+  share: string;
+  /** The file of the AppImage that runs: `share` is gone when it ends, and no bus knows its programs. */
+  image: string | null;
+  /** The desktop finds `share` without a link: it belongs to the system. */
+  isSystem: boolean;
+  /** `$XDG_DATA_HOME`. */
+  data: string;
+  /** Directory with the list of what was written. */
+  records: string;
+}
+
+/** @throws Failure without a home */
+export function placeOf(env: NodeJS.ProcessEnv): Place {
+  const data = userData(env);
+  if (!data) throw new Failure('Neither XDG_DATA_HOME nor HOME is set, so there is no place to install to.');
+  const share = join(stablePrefix(prefix), 'share');
+  const directories = (env.XDG_DATA_DIRS || '/usr/local/share:/usr/share').split(':').filter(isAbsolute);
+  const image = INSTALL_FORMAT === 'appimage' ? programs.culvert : null;
+  return {
+    env,
+    share,
+    image,
+    isSystem: !image && directories.some(directory => join(directory, '.') === join(share, '.')),
+    data,
+    records: join(paths(env).state, 'shells'),
+  };
+}
+
+export const gnome = {
   name: 'gnome',
   title: 'a tile in the quick settings of GNOME Shell 43 to 51',
 
-  async status(place): Promise<Status> {
+  async status(place: Place): Promise<Status> {
     const installed = existsSync(join(directoryOf(place), 'metadata.json'));
     const on = installed && ((await setting(place, 'enabled-extensions')) ?? []).includes(UUID);
     const state = on ? await stateIn(place) : 'on';
     return { installed, on, note: state === 'on' ? null : noteOn(state) };
   },
 
-  async install(place) {
+  /**
+   * Installs it for this user, and turns it on.
+   * @returns what was done and what is left to do, in sentences
+   * @throws Failure
+   */
+  async install(place: Place): Promise<string[]> {
     // before anything is written
     if ((await setting(place, 'enabled-extensions')) === null)
       throw new Failure('GNOME Shell is not installed here.', {
@@ -46,7 +95,8 @@ export const gnome: Integration = {
     ];
   },
 
-  async remove(place) {
+  /** Turns it off, and removes what `install` wrote. @returns as `install`; empty if there was nothing to do */
+  async remove(place: Place): Promise<string[]> {
     // merely reading the settings creates a file, so they are read only for users who have the tile
     const hasRecord = existsSync(recordOf(place));
     if (!hasRecord && !place.isSystem) return [];
@@ -113,3 +163,19 @@ async function change(place: Place, key: string, to: (list: string[]) => string[
 }
 
 const read = ({ env }: Place, words: string[]) => output('gsettings', words, env);
+
+/** Service files of an AppImage, with which the session bus starts its programs. */
+function imageServices({ data }: Place, image: string): Entry[] {
+  const service = (name: string, words: string): Entry => ({
+    path: join(data, 'dbus-1/services', `${name}.service`),
+    text: `[D-BUS Service]\nName=${name}\nExec=${quote([image])} --bus-service ${words}\n`,
+  });
+  return [service('org.culvert.Client1', 'bridge'), service('org.culvert.Culvert', 'panel --gapplication-service')];
+}
+
+/** Output of a program; null if it failed or is not there. */
+function output(program: string, words: string[], env: NodeJS.ProcessEnv): Promise<string | null> {
+  return new Promise(resolve => {
+    execFile(program, words, { env, timeout: LIMIT_MS }, (error, stdout) => resolve(error ? null : stdout));
+  });
+}

@@ -1,29 +1,25 @@
-// `culvert shell`: parts of Culvert that run in the shell of a desktop, such as a tile, installed for this user.
+// `culvert shell`: the tile for the shell of a desktop, installed for this user.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
-import { gnome } from './gnome.ts';
-import { type Integration, placeOf } from './integration.ts';
-import { plasma } from './plasma.ts';
-
-/** Every shell that Culvert brings something for. */
-const INTEGRATIONS: readonly Integration[] = [gnome, plasma];
+import { removeFiles } from './files.ts';
+import { gnome, placeOf } from './gnome.ts';
 
 export const listShells: Run = async context => {
-  const place = placeOf(context.env);
-  const shells = await Promise.all(
-    INTEGRATIONS.map(async ({ name, title, status }) => ({ name, title, ...(await status(place)) })),
-  );
+  const { name, title, status } = gnome;
+  const state = await status(placeOf(context.env));
   const { bold, dim } = context.style;
-  show(context, { shells }, () =>
+  show(context, { shells: [{ name, title, ...state }] }, () =>
     columns(
       [
         ['NAME', 'STATE', 'WHAT'],
-        ...shells.map(({ name, title, installed, on, note }) => [
+        [
           name,
-          installed ? (on ? 'on' : 'off') : 'not installed',
-          note ? `${title}. ${note}` : title,
-        ]),
+          state.installed ? (state.on ? 'on' : 'off') : 'not installed',
+          state.note ? `${title}. ${state.note}` : title,
+        ],
       ],
       (text, column, row) => (row ? (column === 0 ? bold(text) : text) : dim(text)),
       context.width,
@@ -33,23 +29,26 @@ export const listShells: Run = async context => {
 };
 
 export const installShell: Run = async (context, [name]) => {
-  const lines = await integration(name).install(placeOf(context.env));
+  assertKnown(name);
+  const lines = await gnome.install(placeOf(context.env));
   show(context, { name, lines }, () => lines.join('\n'));
   return EXIT.ok;
 };
 
 export const removeShell: Run = async (context, [name]) => {
+  if (name !== undefined) assertKnown(name);
   const place = placeOf(context.env);
-  const chosen = name === undefined ? INTEGRATIONS : [integration(name)];
-  const lines: string[] = [];
-  for (const each of chosen) lines.push(...(await each.remove(place)));
+  const lines = await gnome.remove(place);
+  // earlier versions had an applet for Plasma
+  const applet = join(place.records, 'plasma.json');
+  if (existsSync(applet)) {
+    removeFiles(applet);
+    lines.push('The applet is removed.');
+  }
   show(context, { lines }, () => lines.join('\n') || 'Nothing is installed.');
   return EXIT.ok;
 };
 
-function integration(name: string | undefined): Integration {
-  const chosen = INTEGRATIONS.find(each => each.name === name);
-  if (!chosen)
-    throw usage(`There is no shell "${name}".`, `There are: ${INTEGRATIONS.map(each => each.name).join(', ')}`);
-  return chosen;
+function assertKnown(name: string | undefined): void {
+  if (name !== gnome.name) throw usage(`There is no shell "${name}".`, `There are: ${gnome.name}`);
 }

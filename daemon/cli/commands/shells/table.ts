@@ -1,12 +1,12 @@
-// Defines the commands of integrations into shells, for the command table.
+// Defines the commands of the tile, for the command table.
 import type { CommandSpec } from '../../command-spec.ts';
 
-const WORDS = { gnome: 'GNOME Shell', plasma: 'Plasma' };
+const WORDS = { gnome: 'GNOME Shell' };
 
 export const SHELL_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'shell',
-    summary: 'the tile for GNOME Shell, and the applet for Plasma',
+    summary: 'the tile for GNOME Shell',
     details:
       'Only for this user. With a package, the files are already there, and install only turns the tile on. Other desktops can show the same through the session bus: org.culvert.Client1(5).',
     fallback: 'list',
@@ -19,7 +19,7 @@ export const SHELL_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'install',
-        summary: 'install the tile or the applet, and turn it on',
+        summary: 'install the tile, and turn it on',
         arguments: [{ name: '<name>', summary: 'the shell', words: WORDS }],
         marksDemo: false,
         load: async () => (await import('./shell.ts')).installShell,

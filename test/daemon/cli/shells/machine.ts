@@ -1,8 +1,8 @@
-// A user's machine with the shells of desktops, for tests of what `culvert shell` writes there.
+// A user's machine with the shell of a desktop, for tests of what `culvert shell` writes there.
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Place } from '../../../../daemon/cli/commands/shells/integration.ts';
+import type { Place } from '../../../../daemon/cli/commands/shells/gnome.ts';
 import { temporary } from '../../../support/temporary.ts';
 
 export const UUID = 'culvert@culvert.org';
@@ -23,8 +23,6 @@ export interface Machine {
   root: string;
   /** Sets the answer of the running Shell; null for none. */
   shell(answer: string | null): void;
-  /** Sets the version of Plasma; null for none. */
-  setPlasma(version: string | null): void;
   /** Calls of gdbus, one a line. */
   called(): string;
   enabled(): string;
@@ -34,17 +32,9 @@ export interface Machine {
 
 export function machine(t: TestContext, more: Partial<Place> = {}): Machine {
   const root = temporary(t, 'shell');
-  const sessions = join(root, 'system/wayland-sessions');
-  mkdirSync(sessions, { recursive: true });
-  const setPlasma = (version: string | null) =>
-    writeFileSync(
-      join(sessions, 'plasma.desktop'),
-      `[Desktop Entry]\nName=Plasma\n${version ? `X-KDE-PluginInfo-Version=${version}\n` : ''}`,
-    );
   for (const name of ['bin', 'settings', 'home']) mkdirSync(join(root, name));
   writeFileSync(join(root, 'bin', 'gsettings'), GSETTINGS, { mode: 0o755 });
   writeFileSync(join(root, 'bin', 'gdbus'), GDBUS, { mode: 0o755 });
-  setPlasma('6.4.0');
   writeFileSync(join(root, 'settings', 'enabled-extensions'), "['other@example.org']\n");
   writeFileSync(join(root, 'settings', 'disabled-extensions'), `['${UUID}']\n`);
   writeFileSync(join(root, 'settings', 'disable-user-extensions'), 'false\n');
@@ -59,10 +49,6 @@ export function machine(t: TestContext, more: Partial<Place> = {}): Machine {
   writeFileSync(join(share, 'locale/de/LC_MESSAGES/culvert.mo'), Buffer.from([0xde, 0x12, 0x04, 0x95]));
   writeFileSync(join(share, 'locale/de/LC_MESSAGES/gtk40.mo'), '');
   symlinkSync('../../../icons/hicolor/scalable/status', join(extension, 'icons'));
-  const applet = join(share, 'plasma/plasmoids/org.culvert.Culvert');
-  mkdirSync(join(applet, 'contents/ui'), { recursive: true });
-  writeFileSync(join(applet, 'metadata.json'), '{}');
-  writeFileSync(join(applet, 'contents/ui/main.qml'), '');
   symlinkSync('../../../locale', join(extension, 'locale'));
   const home = join(root, 'home');
   const called = join(root, 'called');
@@ -74,12 +60,10 @@ export function machine(t: TestContext, more: Partial<Place> = {}): Machine {
       image: null,
       isSystem: false,
       data: join(home, '.local/share'),
-      config: join(home, '.config'),
       records: join(home, '.local/state/culvert/shells'),
       ...more,
     },
     shell: answer => writeFileSync(join(root, 'shell'), answer ?? ''),
-    setPlasma,
     called: () => (existsSync(called) ? readFileSync(called, 'utf8') : ''),
     enabled: () => readFileSync(join(root, 'settings', 'enabled-extensions'), 'utf8').trim(),
     files: () => readdirSync(home, { recursive: true, encoding: 'utf8' }).sort(),
