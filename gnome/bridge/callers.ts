@@ -5,11 +5,8 @@ import Gio from 'gi://Gio?version=2.0';
 const GRACE_MS = 5_000;
 
 export interface Callers {
-  /**
-   * A call of this connection begins; the result is called when it has ended.
-   * @param stays the connection is a user until it leaves the bus
-   */
-  began(sender: string, stays?: boolean): () => void;
+  /** A call of this connection begins; the result is called when it has ended. */
+  began(sender: string): () => void;
   /** Counts the calls so far. */
   calls(): number;
   /** Resolves once no call is under way. */
@@ -45,10 +42,10 @@ export function watchCallers(bus: Gio.DBusConnection, unused: () => void): Calle
           allAnswered = resolve;
         });
     },
-    began(sender, stays = true) {
+    began(sender) {
       calls++;
       underWay++;
-      if (stays && !watches.has(sender)) {
+      if (!watches.has(sender)) {
         const { NONE } = Gio.BusNameWatcherFlags;
         const watch = Gio.bus_watch_name_on_connection(bus, sender, NONE, null, () => left(sender));
         watches.set(sender, watch);

@@ -18,7 +18,6 @@ import { createMethods } from './methods.ts';
 import { exportObject } from './object.ts';
 import { windowOpener } from './open-window.ts';
 import { changesBetween, propertiesOf } from './properties.ts';
-import { exportSearch } from './search.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 
@@ -44,9 +43,7 @@ async function serve(): Promise<void> {
 
   const callers = watchCallers(bus, () => void name.leave().catch(fail));
   const name = nameOn(bus, callers);
-  const openWindow = windowOpener(bus);
-  const methods = createMethods(model, openWindow);
-  exportSearch(bus, { model, callers, openWindow });
+  const methods = createMethods(model, windowOpener(bus));
   const object = exportObject(bus, { properties, methods, callers, retry: model.retry });
 
   // Culvert is removed after its daemon was stopped

@@ -51,7 +51,7 @@ export function exportObject(bus: Gio.DBusConnection, { properties, methods, cal
       ? new GLib.Variant('(a{sv})', [values])
       : new GLib.Variant('(v)', [values[args[1] as string]!]);
   };
-  exportCalls(bus, { path: PATH, description, answer, began: sender => callers.began(sender) });
+  exportCalls(bus, { description, answer, callers });
   const emit = (iface: string, signal: string, parameters: GLib.Variant) =>
     bus.emit_signal(null, PATH, iface, signal, parameters);
   return {
@@ -67,18 +67,16 @@ export function exportObject(bus: Gio.DBusConnection, { properties, methods, cal
 }
 
 interface Calls {
-  path: string;
   description: Gio.DBusInterfaceInfo;
   /** @throws what becomes an error by its name */
   answer(iface: string, method: string, parameters: GLib.Variant): Promise<GLib.Variant | null>;
-  /** A call begins; the result is called when it has ended. */
-  began(sender: string): () => void;
+  callers: Callers;
 }
 
 /** Answers the calls of an object. */
-export function exportCalls(bus: Gio.DBusConnection, { path, description, answer, began }: Calls): void {
+function exportCalls(bus: Gio.DBusConnection, { description, answer, callers }: Calls): void {
   const called = async (sender: string, invocation: Gio.DBusMethodInvocation, result: Promise<GLib.Variant | null>) => {
-    const ended = began(sender);
+    const ended = callers.began(sender);
     try {
       invocation.return_value(await result);
     } catch (error) {
@@ -92,7 +90,7 @@ export function exportCalls(bus: Gio.DBusConnection, { path, description, answer
   const register = OWNS_INVOCATIONS ? bus.register_object : bus.register_object_with_closures2;
   register.call(
     bus,
-    path,
+    PATH,
     description,
     (...[, sender, , iface, method, parameters, invocation]) =>
       void called(sender, invocation, answer(iface, method, parameters)),

@@ -1,11 +1,10 @@
 // The extension of GNOME Shell 43 and 44, whose modules are no ES modules. It is installed as extension/__init__.js: where
 // these versions import "extension", a directory of that name comes before extension.js.
 import type Gio from 'gi://Gio';
-import { addSearch } from './search.ts';
 import { createTile, type Tile } from './tile.ts';
 
 declare const imports: {
-  gi: Pick<Shell.Modules, 'Gio' | 'GLib' | 'Shell' | 'St'>;
+  gi: Pick<Shell.Modules, 'Gio' | 'GLib' | 'Shell'>;
   gettext: Shell.Modules['Gettext'];
   ui: {
     main: Shell.Modules['Main'];
@@ -18,7 +17,7 @@ declare const global: Shell.Modules['global'];
 /** @returns the state of the extension, as these versions want it */
 export function init({ dir }: { dir: Gio.File }): { enable(): void; disable(): void } {
   const { gi, gettext, ui } = imports;
-  const { Gio, GLib, Shell, St } = gi;
+  const { Gio, GLib, Shell } = gi;
   const modules = {
     Main: ui.main,
     PopupMenu: ui.popupMenu,
@@ -26,21 +25,16 @@ export function init({ dir }: { dir: Gio.File }): { enable(): void; disable(): v
     Gio,
     GLib,
     Shell,
-    St,
     Gettext: gettext,
   };
   let tile: Tile | null = null;
-  let removeSearch = () => {};
   return {
     enable() {
       tile = createTile({ ...modules, global }, dir);
-      removeSearch = addSearch({ ...modules, global }, dir);
     },
     disable() {
       tile?.destroy();
       tile = null;
-      removeSearch();
-      removeSearch = () => {};
     },
   };
 }

@@ -2,31 +2,25 @@
 import Gio from 'gi://Gio';
 import GLib from 'gi://GLib';
 import ShellGi from 'gi://Shell';
-import St from 'gi://St';
 import { Extension } from 'resource:///org/gnome/shell/extensions/extension.js';
 import * as Main from 'resource:///org/gnome/shell/ui/main.js';
 import * as PopupMenu from 'resource:///org/gnome/shell/ui/popupMenu.js';
 import * as QuickSettings from 'resource:///org/gnome/shell/ui/quickSettings.js';
 import Gettext from 'gettext';
-import { addSearch } from './search.ts';
 import { createTile, type Tile } from './tile.ts';
 
 declare const global: Shell.Modules['global'];
 
 export default class CulvertExtension extends Extension {
   private tile: Tile | null = null;
-  private removeSearch = () => {};
 
   enable(): void {
-    const modules = { Main, PopupMenu, QuickSettings, Gio, GLib, Shell: ShellGi, St, Gettext, global };
+    const modules = { Main, PopupMenu, QuickSettings, Gio, GLib, Shell: ShellGi, Gettext, global };
     this.tile = createTile(modules, this.dir);
-    this.removeSearch = addSearch(modules, this.dir);
   }
 
   disable(): void {
     this.tile?.destroy();
     this.tile = null;
-    this.removeSearch();
-    this.removeSearch = () => {};
   }
 }

@@ -4,11 +4,6 @@ declare module 'gi://Shell' {
   export default shell;
 }
 
-declare module 'gi://St' {
-  const st: Shell.Modules['St'];
-  export default st;
-}
-
 declare module 'resource:///org/gnome/shell/extensions/extension.js' {
   import type Gio from 'gi://Gio';
 
@@ -19,7 +14,6 @@ declare module 'resource:///org/gnome/shell/extensions/extension.js' {
 
 declare module 'resource:///org/gnome/shell/ui/main.js' {
   export const notifyError: Shell.Modules['Main']['notifyError'];
-  export const overview: Shell.Modules['Main']['overview'];
   export const panel: Shell.Modules['Main']['panel'];
 }
 

@@ -58,52 +58,8 @@ declare namespace Shell {
     _addItems(items: Toggle[]): void;
   }
 
-  /** An object that the search of the overview asks (js/ui/search.js). */
-  interface SearchProvider {
-    id: string;
-    /** Without one, results are shown as a grid of icons. */
-    appInfo: import('gi://Gio').default.AppInfo | undefined;
-    canLaunchSearch: boolean;
-    getInitialResultSet(terms: string[], cancellable: import('gi://Gio').default.Cancellable): Promise<string[]>;
-    getSubsearchResultSet(
-      before: string[],
-      terms: string[],
-      cancellable: import('gi://Gio').default.Cancellable,
-    ): Promise<string[]>;
-    getResultMetas(ids: string[], cancellable: import('gi://Gio').default.Cancellable): Promise<SearchMeta[]>;
-    filterResults(results: string[], most: number): string[];
-    activateResult(id: string, terms: string[]): void;
-    launchSearch(terms: string[]): void;
-  }
-
-  interface SearchMeta {
-    id: string;
-    name: string;
-    description: string;
-    createIcon(size: number): Icon;
-  }
-
-  interface Overview {
-    /** In later versions than 43. */
-    searchController?: {
-      addProvider?(provider: SearchProvider): void;
-      removeProvider(provider: SearchProvider): void;
-    };
-    _overview: {
-      controls: {
-        _searchController: {
-          _searchResults: {
-            _registerProvider(provider: SearchProvider): void;
-            _unregisterProvider(provider: SearchProvider): void;
-          };
-        };
-      };
-    };
-  }
-
   interface Modules {
     Main: {
-      overview: Overview;
       notifyError(title: string, text: string): void;
       panel: {
         closeQuickSettings(): void;
@@ -120,7 +76,6 @@ declare namespace Shell {
       QuickMenuToggle: new (params: object) => Toggle;
       SystemIndicator: new () => Indicator;
     };
-    St: { Icon: new (params: object) => Icon };
     Gio: typeof import('gi://Gio').default;
     GLib: typeof import('gi://GLib').default;
     Shell: {
@@ -129,7 +84,6 @@ declare namespace Shell {
     Gettext: { bindtextdomain(domain: string, directory: string): void; domain(domain: string): Texts };
     global: {
       create_app_launch_context(time: number, workspace: number): import('gi://Gio').default.AppLaunchContext;
-      get_current_time(): number;
     };
   }
 

@@ -230,7 +230,7 @@ function connectToBus({ Gio, GLib, Shell, global }: Shell.Modules, changed: () =
 }
 
 /** The extension brings its icons: those of an AppImage are in no theme. @returns the icon of a name, looked for once */
-export function loadIcons({ Gio }: Shell.Modules, directory: Gio.File): (name: string) => Gio.Icon {
+function loadIcons({ Gio }: Shell.Modules, directory: Gio.File): (name: string) => Gio.Icon {
   const icons = new Map<string, Gio.Icon>();
   return name => {
     const file = directory.resolve_relative_path(`icons/${name}.svg`);

@@ -1,14 +1,13 @@
 // The tile in a real GNOME Shell: installed by the command line, seen in each state, pressed, left without bridge and daemon.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Bus, makeHome, startBus } from '../support/gnome/bridge.ts';
 import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
 import type { Running } from '../support/gnome/desktop.ts';
 import { change, KILL_SWITCH } from '../support/gnome/initial.ts';
 import { until } from '../support/until.ts';
-import { installApp, searchesAsPackage, searchesAsTile } from './search.ts';
 import { type Desktop, evaluateMeanwhile as evaluate, gnome } from './shells.ts';
 import { failureOf, type Step, startSystemBus } from './visit.ts';
 
@@ -28,11 +27,6 @@ interface Visit {
   daemon: FakeDaemon;
   shell: Running | null;
   culvert(...words: string[]): string;
-  prefix: string;
-  /** Directory of `XDG_DATA_DIRS`. */
-  system: string;
-  /** Directory for pictures. */
-  pictures: string;
   picture(name: string): Promise<void>;
 }
 
@@ -48,9 +42,7 @@ const STEPS: [name: string, step: (visit: Visit) => Promise<void>][] = [
   ['without the bridge it reads as unknown, until the menu opens', withoutBridge],
   ['without the daemon it reads as unknown', withoutDaemon],
   ['fifty times off and on leave nothing behind', cycles],
-  ['the search of the Shell finds and acts', searchesAsTile],
   ['the command line removes it', removes],
-  ['the search of a package finds and acts', searchesAsPackage],
 ];
 
 /** As `visit` (visit.ts). */
@@ -58,7 +50,8 @@ export async function visitTile(pictures: string, report: (step: Step) => void):
   const ends: (() => unknown)[] = [];
   const home = makeHome({ after: end => void ends.unshift(end) });
   const { WAYLAND_DISPLAY, ...env } = gnome.env;
-  const system = installApp(PREFIX, join(home.directory, 'system'));
+  const system = join(home.directory, 'system');
+  installApp(system);
   const XDG_DATA_DIRS = `${system}:/usr/local/share:/usr/share`;
   Object.assign(home.env, env, { XDG_CONFIG_HOME: join(home.directory, 'home', '.config'), XDG_DATA_DIRS });
   mkdirSync(home.env.XDG_CONFIG_HOME!);
@@ -72,11 +65,19 @@ export async function visitTile(pictures: string, report: (step: Step) => void):
     const culvert = (...words: string[]) =>
       execFileSync(join(PREFIX, 'bin', 'culvert'), words, { env: bus.env, encoding: 'utf8' });
     const picture = (name: string) => gnome.picture(desktop, join(pictures, `tile-${name}.png`));
-    const all: Visit = { desktop, bus, daemon, shell: null, culvert, prefix: PREFIX, system, pictures, picture };
+    const all: Visit = { desktop, bus, daemon, shell: null, culvert, picture };
     for (const [name, step] of STEPS) report({ name, failure: await failureOf(step(all)) });
   } finally {
     for (const end of ends) await end();
     await daemon.stop();
+  }
+}
+
+/** Puts the app and its icons where a package has them. @param directory one of `XDG_DATA_DIRS` */
+function installApp(directory: string): void {
+  for (const part of ['applications/org.culvert.Culvert.desktop', 'icons/hicolor']) {
+    mkdirSync(join(directory, part, '..'), { recursive: true });
+    cpSync(join(PREFIX, 'share', part), join(directory, part), { recursive: true });
   }
 }
 

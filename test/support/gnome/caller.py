@@ -2,7 +2,6 @@
 """A program that uses org.culvert.Client1, which tests drive with JSON lines both ways.
 
 Requests: {"do": "all"} {"do": "get", "name": S} {"do": "call", "method": S, "args": GVARIANT} {"do": "changes"}
-{"do": "search", "method": S, "args": GVARIANT} asks the search provider of GNOME Shell
 {"do": "notices"} {"do": "owner"} {"do": "pid"} {"do": "take", "name": S} takes a name, {"do": "taken"} tells what was called
 there. Answers: {"ok": …} or {"error": S}; a refused call is {"ok": {"name": S, "text": S}}.
 """
@@ -71,10 +70,6 @@ def answer(request):
     if what == "get":
         value = call(PROPERTIES, "Get", GLib.Variant("(ss)", (NAME, request["name"]))).get_child_value(0).get_variant()
         return {"type": value.get_type_string(), "value": value.unpack()}
-    if what == "search":
-        path, iface = "/org/culvert/SearchProvider", "org.gnome.Shell.SearchProvider2"
-        args = GLib.Variant.parse(None, request["args"], None, None)
-        return bus.call_sync(NAME, path, iface, request["method"], args, None, 0, 60000, None).unpack()
     if what == "call":
         try:
             call(NAME, request["method"], GLib.Variant.parse(None, request.get("args", "()"), None, None))
