@@ -93,7 +93,7 @@ const SOURCES = /^(daemon|gnome|wrapper|manifest)\/.*\.tsx?$/;
 const VENDOR = /^daemon\/(emulator|warp\/parse)\//;
 /** Documents, manual pages, notes of the catalog and what desktops show: each line is for users. */
 const PROSE =
-  /^(?!test\/).*\.(md|[1-8]|ui|policy|html)$|\.(desktop|xml)\.in$|^data\/(deb\/control|metrics\/alerts\.yml)$|^wrapper\/catalog\/.*\.toml$/;
+  /^(?!test\/).*\.(md|[1-8]|ui|policy|html)$|\.(desktop|xml)\.in$|^data\/deb\/control$|^wrapper\/catalog\/.*\.toml$/;
 
 /** Modules, each with a header. */
 const MODULES = /^(daemon|gnome|wrapper|manifest|data|test)\/.*\.(ts|tsx|mjs)$/;

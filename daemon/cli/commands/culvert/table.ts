@@ -132,7 +132,7 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
     name: 'metrics',
     summary: 'print metrics for Prometheus: tunnel, kill switch, checks, API and tool accounts',
     details:
-      'metrics.enabled turns them on; GET /api/metrics then returns the same. Counters begin with the first request. The metrics name no networks, addresses or people; metrics.hashAccounts hides account names as well. share/culvert/metrics/README.md describes a dashboard, alerts and a Prometheus setup.',
+      'metrics.enabled turns them on; GET /api/metrics then returns the same. Counters begin with the first request. The metrics name no networks, addresses or people; metrics.hashAccounts hides account names as well. share/culvert/metrics.md describes each metric and a Prometheus setup.',
     load: async () => (await import('./metrics.ts')).metrics,
   },
   {
