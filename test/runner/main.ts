@@ -2,15 +2,19 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { bundleFiles, makeBuilds, removeBundles } from './bundle.ts';
+import { changedFiles, importsOf, testsReached } from './changed.ts';
 import { endAll, type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
 import { ALONE, longestFirst, readSeconds, schedule, writeSeconds } from './schedule.ts';
-import { groupOf, select } from './select.ts';
+import { allTestFiles, type Group, groupOf, select } from './select.ts';
 import { readSetting } from './setting.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A PATH…]
+       ./culvert-tool test --changed [OPTION…] [COMMIT]
 
+      --changed      only tests that a change since COMMIT can reach through imports, and those of the programs in the
+                     same folder; without COMMIT: what is not committed, or the last commit
   -t, --name REGEX   only tests whose name matches
       --unit         only tests that need nothing but Node and the npm packages
       --full         also what a short run leaves out, as with CULVERT_FULL=1: kill programs at every operation
@@ -27,6 +31,7 @@ async function main(argv: string[]): Promise<number> {
     args: argv,
     allowPositionals: true,
     options: {
+      changed: { type: 'boolean', default: false },
       name: { type: 'string', short: 't' },
       unit: { type: 'boolean', default: false },
       full: { type: 'boolean', default: false },
@@ -47,9 +52,10 @@ async function main(argv: string[]): Promise<number> {
   }
   const jobs = positive('--jobs', values.jobs);
   const stallMs = positive('--stall', values.stall) * 1000;
-  const files = select(positionals)
-    .map(file => ({ file, group: groupOf(file) }))
-    .filter(({ group }) => !values.unit || group === 'unit');
+  const named = values.changed ? allTestFiles() : select(positionals);
+  const groups = named.map(file => ({ file, group: groupOf(file) }));
+  const reached = values.changed ? await reachedSince(positionals, groups) : groups;
+  const files = reached.filter(({ group }) => !values.unit || group === 'unit');
   if (values.list) {
     for (const { file, group } of files) console.log(`${group.padEnd(10)}${file}`);
     return 0;
@@ -90,6 +96,14 @@ async function main(argv: string[]): Promise<number> {
   if (tests === 0) throw new Error('No test matches.');
   console.log(summary(results, performance.now() - began, files.length));
   return !interrupted && results.every(passed) ? 0 : 1;
+}
+
+async function reachedSince<T extends { file: string; group: Group }>(commits: string[], tests: T[]): Promise<T[]> {
+  if (commits.length > 1) throw new Error('--changed takes one commit.');
+  const changed = changedFiles(commits[0]);
+  const reached = new Set(testsReached(changed, tests, await importsOf(tests.map(({ file }) => file))));
+  if (reached.size === 0) throw new Error(`No test reaches a change. Changed: ${changed.join(', ') || 'nothing'}`);
+  return tests.filter(({ file }) => reached.has(file));
 }
 
 function positive(option: string, text: string): number {

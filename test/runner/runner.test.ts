@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
+import { changedFiles, testsReached } from './changed.ts';
 import { type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
 import { ALONE, longestFirst, ordered, parseSeconds, schedule } from './schedule.ts';
@@ -289,4 +290,42 @@ test('begins each file at the date, which goes on, in all programs and whatever 
     ['passed', 'passed'],
     result.output,
   );
+});
+
+describe('the tests that a change can reach', () => {
+  const tests = [
+    { file: 'test/daemon/networks/rules.test.ts', group: 'unit' },
+    { file: 'test/daemon/networks/links.test.ts', group: 'programs' },
+    { file: 'test/daemon/routes/routes.test.ts', group: 'programs' },
+    { file: 'test/e2e/webui/pages.test.ts', group: 'browser' },
+  ] as const;
+  const imports = new Map([
+    ['test/daemon/networks/rules.test.ts', ['daemon/networks/rules/judge.ts']],
+    ['daemon/networks/rules/judge.ts', ['daemon/system/files.ts']],
+    ['test/daemon/networks/links.test.ts', ['test/support/stage.ts']],
+    ['test/daemon/routes/routes.test.ts', ['test/support/stage.ts']],
+    ['test/e2e/webui/pages.test.ts', []],
+  ]);
+  const texts = (file: string) => (file.includes('routes') ? "join(fixtures, 'routes.json')" : '');
+  const table: [string, string[], string[]][] = [
+    ['through imports', ['daemon/system/files.ts'], ['rules']],
+    ['through a helper', ['test/support/stage.ts'], ['links', 'routes']],
+    ['in the folder of the programs', ['daemon/networks/links/read.ts'], ['links']],
+    ['the page', ['daemon/webui/main.tsx'], ['pages']],
+    ['by the name of a file of data', ['test/fixtures/routes.json'], ['routes']],
+    ['themselves', ['test/daemon/networks/rules.test.ts'], ['rules', 'links']],
+    ['none', ['README.md', 'manifest/main.ts'], []],
+  ];
+  for (const [title, changed, expected] of table)
+    test(title, () => {
+      const reached = testsReached(changed, tests, imports, texts);
+      assert.deepEqual(
+        reached.map(file => file.replace(/.*\/(\w+)\.test\.ts$/, '$1')),
+        expected,
+      );
+    });
+
+  test('says so when git does not know the commit', () => {
+    assert.throws(() => changedFiles('no-such-commit'), /git diff failed: .*no-such-commit/);
+  });
 });
