@@ -340,7 +340,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
     unpack('dpkg-deb -x "$dist"/culvert-1.2.0-archive-keyring.deb deb');
     unpack('mkdir recipes; tar -xzf "$dist"/culvert-1.2.0-recipes.tar.gz -C recipes --strip-components=1');
     const rpm = join(dist, 'culvert-1.2.0-archive-keyring.rpm');
-    unpack(`mkdir rpm; bsdtar -xf '${rpm}' -C rpm 2>/dev/null || { cd rpm; rpm2cpio '${rpm}' | cpio -idm --quiet; }`);
+    unpack(`mkdir rpm; cd rpm; rpm2cpio '${rpm}' | cpio -idm --quiet`);
     const keyrings = {
       'Debian package': 'deb/usr/share/keyrings/culvert-archive-keyring.pgp',
       rpm: 'rpm/etc/pki/rpm-gpg/RPM-GPG-KEY-culvert',
