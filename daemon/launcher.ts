@@ -42,7 +42,7 @@ export function parseFlags(argv: readonly string[]): Flags {
   };
 }
 
-export const LOOPBACK = ['127.0.0.1', '::1'];
+const LOOPBACK = ['127.0.0.1', '::1'];
 
 /**
  * Addresses to listen on, by configuration.
@@ -60,7 +60,7 @@ export function addressesOf({ server: { bind }, webui }: Config): { addresses: s
     );
   }
   // a page with an address of its own has a reverse proxy, which encrypts and runs here unless server.bind differs
-  if (isLocal && webui.address && !webui.tlsCertificate) return { addresses: local, remote: true };
+  if (isLocal && webui.address) return { addresses: local, remote: true };
   if (isLocal || bind === '0.0.0.0' || bind === '::') return { addresses: ['0.0.0.0', '::'], remote: true };
   return { addresses: [bind, ...LOOPBACK], remote: true };
 }

@@ -4,7 +4,7 @@ import { createFeatures } from './features.ts';
 import type { Daemon } from './http/handlers.ts';
 import { createListeners } from './http/listeners.ts';
 import { keepRuntime } from './keep-runtime.ts';
-import { addressesOf, type DesktopPart, type Flags, LOOPBACK, parseFlags, startDesktop } from './launcher.ts';
+import { addressesOf, type DesktopPart, type Flags, parseFlags, startDesktop } from './launcher.ts';
 import { searchPort } from './port-search.ts';
 import { RESTART_SIGNAL, startAgain, takeDemoRequest } from './restart.ts';
 import { createRuntimeFiles } from './runtime-files.ts';
@@ -144,7 +144,6 @@ async function start(
     features,
     startedAt,
     webui,
-    pairing: null,
     port: () => port,
     signIn: createSignIn(request => features.changes.runWithLimit(request)),
     restart: demo => restart('revert', demo),
@@ -153,20 +152,10 @@ async function start(
   const notifier = createNotifier(env);
 
   const { addresses, remote } = addressesOf(config);
-  const closeConnections = () => listeners.closeRemote();
-  const access = remote
-    ? await (await import('./http/access/remote-access.ts')).openRemoteAccess({
-        paths,
-        state,
-        config,
-        say,
-        closeConnections,
-      })
-    : null;
-  daemon.pairing = access?.pairing ?? null;
+  const access = remote ? await (await import('./http/token.ts')).openRemoteAccess(paths, state, config) : null;
   const search = await searchPort(config.server.port, async candidate => {
     port = candidate;
-    await listeners.listenTcp(candidate, remote && !access ? LOOPBACK : addresses, access);
+    await listeners.listenTcp(candidate, addresses, access);
   });
   if ('running' in search) {
     joinRunning({ instance: search.running, pid: search.running.pid, isReachable: false }, flags, env);

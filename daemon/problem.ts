@@ -8,11 +8,6 @@ import { english } from './view/translator.ts';
 const KINDS: Record<ProblemCode, [status: number, title: string]> = {
   'peer-not-allowed': [403, 'Another user'],
   'token-required': [401, 'Token required'],
-  'device-read-only': [403, 'Read only'],
-  'local-only': [403, 'Only on this machine'],
-  'pairing-code-wrong': [403, 'Wrong code'],
-  'device-not-found': [404, 'Unknown device'],
-  'remote-access-off': [409, 'Remote access is off'],
   'host-not-allowed': [421, 'Host not allowed'],
   'origin-not-allowed': [403, 'Origin not allowed'],
   'fetch-site-not-allowed': [403, 'Cross-site request'],

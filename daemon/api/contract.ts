@@ -2,7 +2,6 @@
 import * as z from 'zod/mini';
 import { events } from './events.ts';
 import * as d from './schema/doctor.ts';
-import * as p from './schema/pairing.ts';
 import * as s from './schema.ts';
 
 export interface Endpoint {
@@ -76,30 +75,10 @@ export const endpoints = {
     body: s.RestartRequest,
     response: s.RestartResponse,
   },
-  'GET /api/session': { summary: 'What the sender of this request may do', response: p.Session },
-  'POST /api/pair/code': {
-    summary:
-      'Make a one-time code that pairs a device on another machine, valid for five minutes; only on this machine',
-    body: p.PairCodeRequest,
-    response: p.PairCodeResponse,
-    problems: ['local-only', 'remote-access-off'],
-  },
-  'POST /api/pair': {
-    summary: 'Pair the sending device with a code; the response sets the cookie that the device is known by',
-    body: p.PairRequest,
-    response: p.PairResponse,
-    problems: ['pairing-code-wrong', 'remote-access-off'],
-  },
-  'GET /api/devices': {
-    summary: 'The paired devices; only on this machine',
-    response: p.PairedDevices,
-    problems: ['local-only', 'remote-access-off'],
-  },
-  'POST /api/devices/revoke': {
-    summary: 'Revoke a paired device, and close what it has open; only on this machine',
-    body: p.RevokeRequest,
-    response: p.PairedDevices,
-    problems: ['local-only', 'device-not-found', 'remote-access-off'],
+  'POST /api/session': {
+    summary: 'Have the browser of another machine keep the token that this request carries, as a cookie',
+    body: s.Empty,
+    response: z.object({ ok: z.literal(true) }),
   },
   'GET /api/snapshot': {
     summary: 'Everything a client shows; what went stale is read again first, everything with `fresh=1`',
@@ -413,8 +392,7 @@ export const endpoints = {
     problems: ['nothing-pending', 'state-not-writable'],
   },
   'POST /api/doctor': {
-    summary:
-      'Run the checks; each result also comes as a `doctor` event, but to no device that was paired to read only. Nothing leaves this machine without `online`',
+    summary: 'Run the checks; each result also comes as a `doctor` event. Nothing leaves this machine without `online`',
     body: d.DoctorRequest,
     response: d.DoctorReport,
     problems: ['not-found'],

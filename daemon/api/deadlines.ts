@@ -15,9 +15,7 @@ type Timed = Extract<RequestLine, `POST ${string}`>;
 /** In ms; null for the usual time. */
 const LIMITS: Record<Timed, number | null> = {
   'POST /api/restart': null,
-  'POST /api/pair/code': null,
-  'POST /api/pair': null,
-  'POST /api/devices/revoke': null,
+  'POST /api/session': null,
   'POST /api/account/sign-in': null,
   'POST /api/action': null,
   'POST /api/killswitch': MINUTES_MS,

@@ -13,7 +13,6 @@ import * as schemas from './schema.ts';
 const ALWAYS = [
   'peer-not-allowed',
   'token-required',
-  'device-read-only',
   'host-not-allowed',
   'origin-not-allowed',
   'fetch-site-not-allowed',

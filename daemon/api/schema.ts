@@ -19,7 +19,7 @@ import {
 } from './schema/traffic/tunnel.ts';
 import { TrustState } from './schema/trust.ts';
 import { UpdateCheck } from './schema/update.ts';
-import { Message, Time } from './schema/values.ts';
+import { Time } from './schema/values.ts';
 
 export * from './schema/account.ts';
 export * from './schema/accounts.ts';
@@ -43,19 +43,8 @@ export * from './schema/update.ts';
 
 /** Other machines may use page and API: webui.allowRemote. */
 export const RemoteAccess = z.object({
-  /** Other machines are let in; false while the configured certificate or key can't be used. */
-  open: z.boolean(),
-  /** The daemon's own certificate (webui.tlsCertificate); null while it does not encrypt. */
-  tls: z.nullable(z.object({ expiresAt: Time })),
   /** webui.address: where a reverse proxy or a name leads to this daemon. */
   address: z.nullable(z.string()),
-  /** Why other machines are refused though the configuration allows them, or why a renewed certificate is not used. */
-  problem: z.nullable(z.string()),
-  /** `problem` to be translated; absent without one, and in older versions. */
-  wording: z.optional(z.array(Message)),
-  /** Paired devices, and how many of them may change things. */
-  devices: z.int(),
-  managing: z.int(),
 });
 export type RemoteAccess = z.infer<typeof RemoteAccess>;
 

@@ -5,7 +5,7 @@ import { PORT } from '../system/build-info.ts';
 
 export const DEFAULTS: Config = {
   server: { port: PORT, bind: '127.0.0.1' },
-  webui: { enabled: false, allowRemote: false, address: '', tlsCertificate: '', tlsKey: '' },
+  webui: { enabled: false, allowRemote: false, address: '' },
   warp: {
     cli: 'warp-cli',
     killSwitch: false,

@@ -9,7 +9,7 @@ import { N_ } from '../view/translator.ts';
 import { DEFAULTS, flatten, KEYS, type Layer, variableOf } from './keys.ts';
 import { linkChain, watchFile } from './watch-file.ts';
 
-const REMOTE = ['webui.allowRemote', 'webui.address', 'webui.tlsCertificate', 'webui.tlsKey'];
+const REMOTE = ['webui.allowRemote', 'webui.address'];
 /** A running daemon can't move its listeners; these take effect at the next start. */
 const AT_START = ['server.port', 'server.bind', ...REMOTE, 'warp.cli'];
 /** Never over HTTP: they move listeners, choose what is executed, or open the daemon to others. */

@@ -4,7 +4,7 @@ import { METRICS_TYPE } from '../api/schema/metrics.ts';
 import { etagMatches, etagOf } from './etag.ts';
 import { type Client, type Daemon, handlers, readyDocument } from './handlers.ts';
 
-const CLIENT: Client = { address: '127.0.0.1', remote: false, rights: 'read', setCookie() {} };
+const CLIENT: Client = { keepToken() {} };
 const NO_INPUT = { body: undefined, query: undefined, client: CLIENT };
 
 /** Answers a GET and returns true; false for another route, and for a snapshot with parts to read first. */

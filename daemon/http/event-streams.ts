@@ -19,8 +19,6 @@ interface Wanted {
   brief: boolean;
   /** Nothing comes while nothing happens: the client needs no sign that the daemon still runs. */
   quiet: boolean;
-  /** A device that was paired to read only: results of checks, which can have the whole text of a file, do not come. */
-  readsOnly: boolean;
 }
 
 export interface EventStreams {
@@ -102,7 +100,7 @@ export function createEventStreams(
   }
 
   return {
-    async open(request, response, { only, brief, quiet, readsOnly }) {
+    async open(request, response, { only, brief, quiet }) {
       const { socket } = request;
       if (clients.size >= limits.streams)
         throw new Problem('busy', message('%d event streams are open, and no more are allowed.', limits.streams), {
@@ -113,7 +111,7 @@ export function createEventStreams(
         brief,
         quiet,
         restricted: only !== null,
-        wants: event => (only === null || only.has(event)) && !(readsOnly && event === 'doctor'),
+        wants: event => only === null || only.has(event),
       };
       response.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',

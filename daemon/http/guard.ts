@@ -1,12 +1,10 @@
 // Decides, from method, target, headers and connection, whether a request is admitted. Pure; the order of the checks is
 // part of the contract.
-import type { IncomingMessage } from 'node:http';
 import { bodyLimit } from '../api/limits.ts';
 import type { ProblemCode } from '../api/schema.ts';
 import { Problem } from '../problem.ts';
 import { printable } from '../system/printable.ts';
-import type { Rights } from './access/pairing.ts';
-import type { RemoteAccess } from './access/remote-access.ts';
+import type { RemoteAccess } from './token.ts';
 
 export interface RequestInfo {
   method: string;
@@ -25,7 +23,7 @@ export type Via =
    * Another machine, or a reverse proxy that runs as another user; possible only with webui.allowRemote. `address` is our
    * own end.
    */
-  | { kind: 'remote'; port: number; address: string; from: string; access: RemoteAccess; encrypted: boolean };
+  | { kind: 'remote'; port: number; address: string; access: RemoteAccess };
 
 export const LIMITS = {
   targetBytes: 2048,
@@ -86,8 +84,12 @@ export function checkRequest({ method, target, rawHeaders, via }: RequestInfo): 
     return new Problem('fetch-site-not-allowed', 'A browser may not open an address of this API.', {
       hint: 'Open the page of Culvert in place of it, or read it with: curl',
     });
-  const refusal = via.kind === 'remote' && checkRemote(method, target, remoteRights(headers, via.access));
-  if (refusal) return refusal;
+  if (via.kind === 'remote' && !isPage(method, target) && tokenOf(headers, via.access) === null)
+    return new Problem('token-required', 'The token is missing or wrong.', {
+      hint:
+        'On the machine of the daemon, run "culvert token". Enter the token in the page, or send it as ' +
+        '"Authorization: Bearer …".',
+    });
   if (method === 'POST') {
     const type = headers['content-type'];
     if (type === undefined || !/^application\/json(\s*;\s*charset="?utf-8"?)?\s*$/i.test(type))
@@ -129,17 +131,17 @@ export const CLOSING: ReadonlySet<ProblemCode> = new Set([
   'token-required',
 ]);
 
-/** Rights of a request from another machine: all with the bearer token, a paired device's with its cookie, else null. */
-export function remoteRights(
-  { authorization, cookie }: { authorization?: string | undefined; cookie?: string | undefined },
-  { token, rightsOf }: RemoteAccess,
-): Rights | null {
-  return token(/^Bearer (\S+)$/.exec(authorization ?? '')?.[1] ?? '') ? 'manage' : rightsOf(cookie);
-}
+/** The cookie in which a browser keeps the token. */
+export const TOKEN_COOKIE = 'culvert-token';
 
-/** Rights of a request that the guard has admitted, so that none mean that it is about to be paired. */
-export function rightsOf({ headers }: Pick<IncomingMessage, 'headers'>, via: Via): Rights {
-  return via.kind === 'remote' ? (remoteRights(headers, via.access) ?? 'read') : 'manage';
+/** The right token that a request from another machine carries, in its header or its cookie; null for none. */
+export function tokenOf(
+  { authorization, cookie }: { authorization?: string | undefined; cookie?: string | undefined },
+  { token }: RemoteAccess,
+): string | null {
+  const bearer = /^Bearer (\S+)$/.exec(authorization ?? '')?.[1];
+  const kept = new RegExp(`(?:^|;\\s*)${TOKEN_COOKIE}=([\\w-]+)(?:;|$)`).exec(cookie ?? '')?.[1];
+  return [bearer, kept].find(given => given !== undefined && token(given)) ?? null;
 }
 
 /** True for a path that the API answers, and not the browser page. */
@@ -147,27 +149,9 @@ export function isApi(target: string): boolean {
   return /^\/api(?:[/?]|$)/.test(target);
 }
 
-/** Paths about remote access: only this machine grants it. */
-const LOCAL_ONLY = ['/api/pair/code', '/api/devices', '/api/devices/revoke'];
-
-function checkRemote(method: string, target: string, rights: Rights | null): Problem | null {
-  const path = target.replace(/\?.*/s, '');
-  const reading = method === 'GET' || method === 'HEAD';
-  // pairing needs the page's files, and the code
-  const pairing = (reading && !path.startsWith('/api')) || (method === 'POST' && path === '/api/pair');
-  if (rights === null && !pairing)
-    return new Problem('token-required', 'Requests from another address need a paired device or the bearer token.', {
-      hint:
-        'On the machine of the daemon, run "culvert web --pair" and enter its code in the page; or run "culvert token" ' +
-        'and send the token as "Authorization: Bearer …".',
-    });
-  if (LOCAL_ONLY.includes(path))
-    return new Problem('local-only', 'Devices are paired and revoked on the machine of the daemon alone.');
-  if (rights === 'read' && !reading)
-    return new Problem('device-read-only', 'This device was paired to read only.', {
-      hint: 'Pair it again with: culvert web --pair --manage',
-    });
-  return null;
+/** The files of the browser page, which asks for the token, hold no state. */
+function isPage(method: string, target: string): boolean {
+  return (method === 'GET' || method === 'HEAD') && !target.startsWith('/api');
 }
 
 /** The problem for a body over the limit of its target. */
@@ -192,9 +176,8 @@ function hostAllowed(host: string, via: Via): boolean {
 function originAllowed(origin: string, via: Via): boolean {
   if (via.kind === 'unix') return false; // no browser speaks over a Unix socket
   if (via.kind === 'remote' && origin === via.access.address) return true;
-  const scheme = via.kind === 'remote' && via.encrypted ? 'https' : 'http';
   const names = [...(via.kind === 'loopback' ? NAMES : []), bracketed(via.address)];
-  return names.some(name => origin === `${scheme}://${name}:${via.port}`);
+  return names.some(name => origin === `http://${name}:${via.port}`);
 }
 
 function bracketed(address: string): string {

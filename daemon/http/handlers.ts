@@ -11,7 +11,6 @@ import { installFormat } from '../system/install-paths.ts';
 import { NOT_IN_DEMO } from '../view/states/proof.ts';
 import type { SignIn } from '../warp/sign-in.ts';
 import type { Tunnel } from '../warp/tunnel.ts';
-import type { Pairing, Rights } from './access/pairing.ts';
 
 /** Dependencies of the handlers. */
 export interface Daemon {
@@ -24,8 +23,6 @@ export interface Daemon {
   startedAt: string;
   /** Directory of the built browser page. */
   webui: string;
-  /** Devices on other machines; null while no other machine is let in. */
-  pairing: Pairing | null;
   /** TCP port; null while none is open. */
   port(): number | null;
   signIn: SignIn;
@@ -35,13 +32,8 @@ export interface Daemon {
 
 /** The client that sent a request. */
 export interface Client {
-  /** Its IP address. */
-  address: string;
-  /** From another machine. */
-  remote: boolean;
-  rights: Rights;
-  /** Sends a `Set-Cookie` header with the response. */
-  setCookie(value: string): void;
+  /** Has the browser of another machine keep the token of its request; does nothing for this machine. */
+  keepToken(): void;
 }
 
 interface Input<L extends RequestLine> {
@@ -67,26 +59,15 @@ export function readyDocument(): OpenApi | undefined {
 }
 
 export const handlers: Handlers = {
-  'GET /api/session': (_daemon, { client: { remote, rights } }) => ({ ok: true, remote, rights }),
-  'POST /api/pair/code': ({ pairing }, { body }) => ({
-    ok: true,
-    ...orOff(pairing).createCode(body.manage ?? false),
-  }),
-  'POST /api/pair': async ({ pairing }, { body, client }) => {
-    const { device, cookie } = await orOff(pairing).pair(body.code, body.name, client.address);
-    client.setCookie(cookie);
-    return { ok: true, device };
-  },
-  'GET /api/devices': ({ pairing }) => ({ ok: true, devices: orOff(pairing).list() }),
-  'POST /api/devices/revoke': ({ pairing }, { body }) => {
-    orOff(pairing).revoke(body.id);
-    return { ok: true, devices: orOff(pairing).list() };
+  'POST /api/session': (_daemon, { client }) => {
+    client.keepToken();
+    return { ok: true };
   },
   'POST /api/restart': ({ restart }, { body }) => {
     setImmediate(restart, body.demo); // after the reply is written
     return { ok: true };
   },
-  'GET /api/health': ({ state, startedAt, port, pairing }) => ({
+  'GET /api/health': ({ state, startedAt, port }) => ({
     ok: true,
     app: 'culvert',
     version: VERSION,
@@ -94,7 +75,7 @@ export const handlers: Handlers = {
     pid: process.pid,
     port: port(),
     startedAt,
-    remoteAccess: pairing !== null,
+    remoteAccess: state.snapshot().remoteAccess !== null,
     tunnelCli: state.snapshot().tunnelCli,
   }),
   'GET /api/version': ({ state }) => ({
@@ -226,11 +207,3 @@ export const handlers: Handlers = {
   },
   'POST /api/update/rollback': async ({ features }) => (await features.updates()).rollback(),
 };
-
-/** @throws Problem remote-access-off */
-function orOff(pairing: Pairing | null): Pairing {
-  if (pairing) return pairing;
-  throw new Problem('remote-access-off', 'No other machine may use this daemon, so there is nothing to pair.', {
-    hint: 'Put {"webui": {"enabled": true, "allowRemote": true}} into the configuration file, then restart the daemon.',
-  });
-}

@@ -4,8 +4,6 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createPeerLookup } from '../../wrapper/system/peer.ts';
 import type { Problem } from '../problem.ts';
 import { errno } from '../system/errno.ts';
-import type { RemoteAccess } from './access/remote-access.ts';
-import type { Tls } from './access/tls.ts';
 import { type Connection, type Connections, createConnections, type Peer } from './connections.ts';
 import { createEventStreams, type EventStreams } from './event-streams.ts';
 import { checkRequest, LIMITS, type Limits, type Via } from './guard.ts';
@@ -13,6 +11,7 @@ import type { Daemon } from './handlers.ts';
 import { createPipeline } from './pipeline.ts';
 import { type ClientError, clientProblem, MALFORMED, refuseRaw } from './refusals.ts';
 import { createRequestHandler, requestInfo } from './request-handler.ts';
+import type { RemoteAccess } from './token.ts';
 
 export interface Listeners {
   /** Serves the API on a Unix socket; its directory has to be private to the user. */
@@ -21,16 +20,11 @@ export interface Listeners {
    * Serves the API on one port of all these addresses, or of none of them.
    * @throws NodeJS.ErrnoException EADDRINUSE, EACCES … of the address that failed.
    */
-  listenTcp(port: number, addresses: readonly string[], remote: TcpAccess | null): Promise<void>;
-  /** Closes every connection from another machine; what may still use the API connects again. */
-  closeRemote(): void;
+  listenTcp(port: number, addresses: readonly string[], remote: RemoteAccess | null): Promise<void>;
   streams: EventStreams;
   /** Stops accepting, says goodbye to event streams, lets requests finish for `graceMs`, then closes connections. */
   close(reason: string, graceMs: number): Promise<void>;
 }
-
-/** Access for other machines; unencrypted without `tls`. */
-export type TcpAccess = RemoteAccess & { tls: Tls | null };
 
 /** @param limits the contract's, except where a benchmark raises them. */
 export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = process.getuid!()): Listeners {
@@ -95,14 +89,11 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
     return server;
   }
 
-  function tcpPeer(socket: Socket, remote: TcpAccess | null): Peer | Promise<Peer> {
+  function tcpPeer(socket: Socket, remote: RemoteAccess | null): Peer | Promise<Peer> {
     const { address, port } = socket.address() as AddressInfo;
     const { remoteAddress, remotePort } = socket;
     if (!remoteAddress || !remotePort) return { via: { kind: 'loopback', port, address, peerIsUser: false } }; // closed already
-    const fromOutside = (access: RemoteAccess): Via => {
-      const encrypted = 'encrypted' in socket; // a TLSSocket; loading node:tls costs a quarter of the start
-      return { kind: 'remote', port, address: plain(address), from: plain(remoteAddress), access, encrypted };
-    };
+    const fromOutside = (access: RemoteAccess): Via => ({ kind: 'remote', port, address: plain(address), access });
     if (remote && !isLocal(socket)) return { via: fromOutside(remote) };
     return lookUp({ localAddress: address, localPort: port, remoteAddress, remotePort }).then(
       // another user of this machine, such as a reverse proxy's, needs what another machine needs
@@ -123,20 +114,12 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
       );
     },
     async listenTcp(port, addresses, remote) {
-      const encrypt = remote?.tls && (await import('./access/tls.ts')).encryptRemote;
-      const serveOnce = (taken: Promise<boolean>) => {
-        const server = createServer(tcp, async socket => {
+      const serveOnce = (taken: Promise<boolean>) =>
+        createServer(tcp, async socket => {
           const peer = tcpPeer(socket, remote);
           return (await taken) ? peer : null;
         });
-        encrypt?.(server, remote!.tls!, isLocal, limits.headersTimeoutMs);
-        return server;
-      };
       await listenOnAll(serveOnce, port, addresses);
-    },
-    closeRemote() {
-      for (const connections of admitted)
-        for (const [socket, { via }] of connections.entries()) if (via.kind === 'remote') socket.destroy();
     },
     async close(reason, graceMs) {
       streams.close(reason);

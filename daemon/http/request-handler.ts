@@ -5,7 +5,7 @@ import type { Assets } from './assets.ts';
 import { cachedResponses } from './cached-responses.ts';
 import type { Connection } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
-import { CLOSING, checkRequest, isApi, type RequestInfo, rightsOf, type Via } from './guard.ts';
+import { CLOSING, checkRequest, isApi, type RequestInfo, type Via } from './guard.ts';
 import type { Daemon } from './handlers.ts';
 import { INTERNAL_ERROR, refuse, refuseRaw } from './refusals.ts';
 import type { RoutedHandler } from './server.ts';
@@ -47,10 +47,7 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
       if (answeredFromCache(request, response)) return;
       // the two that clients of ours open, without the router and its schemas
       const brief = request.url === BRIEF_STREAM;
-      if (brief || request.url === '/api/events') {
-        const readsOnly = rightsOf(request, via) === 'read';
-        return openStream(request, response, streams, { brief, readsOnly });
-      }
+      if (brief || request.url === '/api/events') return openStream(request, response, streams, brief);
     }
     koa ??= import('./server.ts').then(({ createServer }) => createServer(daemon, streams));
     koa
@@ -103,13 +100,8 @@ export function requestInfo({ method = '', url = '', rawHeaders }: IncomingMessa
   return { method, target: url, rawHeaders, via };
 }
 
-function openStream(
-  request: IncomingMessage,
-  response: ServerResponse,
-  streams: EventStreams,
-  wanted: { brief: boolean; readsOnly: boolean },
-): void {
-  streams.open(request, response, { only: null, quiet: false, ...wanted }).catch(error => {
+function openStream(request: IncomingMessage, response: ServerResponse, streams: EventStreams, brief: boolean): void {
+  streams.open(request, response, { only: null, quiet: false, brief }).catch(error => {
     if (error instanceof Problem) refuse(request, response, error);
     else throw error;
   });

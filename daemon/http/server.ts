@@ -14,7 +14,7 @@ import { printable } from '../system/printable.ts';
 import { parseBody, readBody } from './body.ts';
 import { etagMatches, etagOf } from './etag.ts';
 import type { EventStreams } from './event-streams.ts';
-import { rightsOf, type Via } from './guard.ts';
+import { TOKEN_COOKIE, tokenOf, type Via } from './guard.ts';
 import { type Client, type Daemon, type Handlers, handlers } from './handlers.ts';
 
 z.config(en());
@@ -50,8 +50,7 @@ export function createServer(daemon: Daemon, streams: EventStreams): RoutedHandl
     if (ctx.method === 'HEAD') return next(); // the length of a stream is not known
     const { only, brief, quiet } = queryOf(ctx, endpoints['GET /api/events']) as QueryOf<'GET /api/events'>;
     const names = only === undefined ? null : new Set(only.split(','));
-    const readsOnly = rightsOf(ctx.req, vias.get(ctx.req)!) === 'read';
-    await streams.open(ctx.req, ctx.res, { only: names, brief: brief === '1', quiet: quiet === '1', readsOnly });
+    await streams.open(ctx.req, ctx.res, { only: names, brief: brief === '1', quiet: quiet === '1' });
     ctx.respond = false;
     if (names?.has('accounts')) await followAccounts(daemon, ctx.req.socket);
   });
@@ -92,20 +91,21 @@ async function followAccounts({ features }: Daemon, socket: Socket): Promise<voi
   else socket.once('close', unfollow);
 }
 
-/** The client of a request, which can set its cookie. */
-function clientOf(ctx: Context, via: Via): Client {
-  const remote = via.kind === 'remote';
-  return {
-    address: remote ? via.from : '127.0.0.1',
-    remote,
-    rights: rightsOf(ctx.req, via),
-    setCookie: value => ctx.set('set-cookie', remote && isEncrypted(via) ? `${value}; Secure` : value),
-  };
-}
+/** The time that a browser keeps the token, in seconds. */
+const TOKEN_LIFETIME_S = 90 * 24 * 3600;
 
-/** As far as the browser sees, which may speak to a reverse proxy. */
-function isEncrypted({ encrypted, access }: Extract<Via, { kind: 'remote' }>): boolean {
-  return encrypted || (access.address?.startsWith('https:') ?? false);
+function clientOf(ctx: Context, via: Via): Client {
+  return {
+    keepToken() {
+      const token = via.kind === 'remote' && tokenOf(ctx.headers, via.access);
+      if (!token) return;
+      const secure = via.access.address?.startsWith('https:') ? '; Secure' : '';
+      ctx.set(
+        'set-cookie',
+        `${TOKEN_COOKIE}=${token}; Max-Age=${TOKEN_LIFETIME_S}; Path=/; HttpOnly; SameSite=Strict${secure}`,
+      );
+    },
+  };
 }
 
 /** A failure as a problem. Unexpected errors are logged in full; the client sees only a generic message. */

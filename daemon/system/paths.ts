@@ -16,7 +16,6 @@ export interface Paths {
   stateLock: string;
   token: string;
   /** Devices on other machines that may use the page. */
-  devices: string;
   acceptedTerms: string;
   /** Present during a restart while WARP has accepted to connect, and has not connected. */
   connectWish: string;
@@ -80,7 +79,6 @@ export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
     state,
     stateLock: `${state}/daemon.lock`,
     token: `${state}/token`,
-    devices: `${state}/devices.json`,
     acceptedTerms: `${state}/accepted-terms`,
     demoRequest: `${state}/start-demo`,
     connectWish: `${ofTunnel}/connect-wish`,

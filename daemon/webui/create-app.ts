@@ -9,7 +9,6 @@ import { followChecks } from './client/checks.ts';
 import { followFigures } from './client/figures.ts';
 import { followLog } from './client/log.ts';
 import { createMessages } from './client/messages.ts';
-import { followRights } from './client/rights.ts';
 import { createRunner } from './client-tasks.ts';
 
 /** @param tr the first language; a change of the configuration may bring another. */
@@ -41,7 +40,6 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
     choosingMode: signal(false),
     ...followLog(model),
     ...followChecks(model),
-    readOnly: followRights(model),
     showError(error) {
       messages.toast(errorWithDetail(error, language.value), { error: true });
     },

@@ -7,6 +7,7 @@ import { generalReason } from '../view/forms/reasons.ts';
 import { entryOfPage, navigationGroups, PLACES, placeOfPage } from '../view/forms/settings.ts';
 import { pageTitle } from '../view/page-titles.ts';
 import { BANNERS, isSaidByState } from '../view/states/banners.ts';
+import { UNENCRYPTED } from '../view/states/remote-access.ts';
 import { fill } from '../view/translator.ts';
 import { useApp } from './client/app.ts';
 import { WHY } from './client/reasons.ts';
@@ -28,11 +29,11 @@ export function Shell() {
   const page = further ? wanted : 'connection';
   const { tunnel, client } = app.view.value;
   const { _ } = app.tr.value;
-  // only devices on other machines are refused after they got the page
-  const unpaired = client.offline?.code === 'refused';
+  // only other machines are refused after they got the page
+  const tokenAsked = client.offline?.code === 'refused';
   const query = useKeptSearch();
   const heading = useRef<HTMLHeadingElement>(null);
-  const searching = further !== null && !unpaired && query.value.trim() !== '';
+  const searching = further !== null && !tokenAsked && query.value.trim() !== '';
   const leaveSearch = useCallback(() => {
     query.value = '';
     heading.current!.focus(); // the link that was followed is gone
@@ -45,9 +46,9 @@ export function Shell() {
   }, [title, tunnel.label]);
   const first = useRef(true);
   useEffect(() => {
-    if (unpaired || (wanted !== 'connection' && !first.current)) void openFurtherPages(app);
+    if (tokenAsked || (wanted !== 'connection' && !first.current)) void openFurtherPages(app);
     first.current = false;
-  }, [wanted, unpaired]);
+  }, [wanted, tokenAsked]);
   useGreeting();
   const before = useRef(page);
   // together with the page: later it would take the focus from what is used there
@@ -79,9 +80,9 @@ export function Shell() {
             {title}
           </h1>
           <Why />
-          {unpaired && further && <further.PairingPage />}
+          {tokenAsked && further && <further.SignInPage />}
           {searching && <further.SearchResults query={query.value} leave={leaveSearch} />}
-          {!unpaired && !searching && <Page key={page} />}
+          {!tokenAsked && !searching && <Page key={page} />}
         </main>
       </div>
       <Toasts />
@@ -133,19 +134,19 @@ function Navigation({ page, query }: { page: PageName; query: Signal<string> }) 
   );
 }
 
+/** Others on the network can read along: no TLS of a reverse proxy, and no tunnel of SSH, which ends at this machine. */
+const IS_UNENCRYPTED = location.protocol !== 'https:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(location.hostname);
+
 function Banners() {
-  const { view, page, newer, readOnly, tr } = useApp();
+  const { view, page, newer, tr } = useApp();
   const { banners } = view.value;
   const { _ } = tr.value;
   return (
     <div class="banners">
       <OfflineBanner />
-      {readOnly.value && (
-        <div class="banner">
-          <p id={WHY.readOnly}>
-            {_('This device has read-only access.')} {_('To let it change things, pair it again:')}{' '}
-            <code>culvert web --pair --manage</code>
-          </p>
+      {IS_UNENCRYPTED && (
+        <div class="banner caution">
+          <p>{_(UNENCRYPTED)}</p>
         </div>
       )}
       {newer.value && (
@@ -212,15 +213,14 @@ function OfflineBanner() {
 
 /** Shows the first steps to those who have not seen them, unless the address names a page. */
 function useGreeting() {
-  const { client, readOnly } = useApp();
+  const { client } = useApp();
   const greeted = useRef(false);
   const { config, offline, snapshot } = client.value;
   useEffect(() => {
     if (!config || offline || greeted.current) return;
     greeted.current = true;
-    // another machine's browser can't remember it where it may only read
-    if (config.config.ui.firstSteps && location.hash === '' && !snapshot?.remoteAccess && !readOnly.value)
-      goTo('welcome');
+    // a browser on another machine belongs to somebody who has set Culvert up
+    if (config.config.ui.firstSteps && location.hash === '' && !snapshot?.remoteAccess) goTo('welcome');
   }, [config, offline]);
 }
 

@@ -43,7 +43,6 @@ const ARGUMENTS: Record<string, string[]> = {
   'history clear': ['--yes'],
   extend: ['5m'],
   wait: ['--timeout', '1'],
-  'web revoke': ['none'],
 };
 /** Commands that end the daemon or the registration, change the desktop, open an editor, read a secret, or are not for people. */
 const LEFT_OUT = [

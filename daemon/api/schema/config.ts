@@ -27,9 +27,6 @@ export const Config = z.object({
     allowRemote: z.boolean(),
     /** The page's address for other machines, such as a reverse proxy; '' for this machine's own addresses. */
     address: z.string().check(z.maxLength(256), z.regex(/^(https?:\/\/[A-Za-z0-9.-]+(:\d{1,5})?)?$/)),
-    /** PEM files; '' for none. */
-    tlsCertificate: z.string(),
-    tlsKey: z.string(),
   }),
   warp: z.object({
     cli: z.string().check(z.minLength(1)),

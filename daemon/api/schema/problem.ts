@@ -6,11 +6,6 @@ import { Message } from './values.ts';
 export const PROBLEM_CODES = [
   'peer-not-allowed',
   'token-required',
-  'device-read-only',
-  'local-only',
-  'pairing-code-wrong',
-  'device-not-found',
-  'remote-access-off',
   'host-not-allowed',
   'origin-not-allowed',
   'fetch-site-not-allowed',

@@ -86,7 +86,7 @@ function remoteBanner({ snapshot }: ClientState, tr: Translator): Banner | null 
   if (!remote) return null;
   const { title, detail, caution } = remote;
   return {
-    title: `${title}. ${detail}`,
+    title: detail ? `${title}. ${detail}` : title,
     caution,
     button: { label: tr._('Settings'), command: goTo('preferences') },
   };

@@ -54,8 +54,6 @@ export interface App {
   choosingMode: Signal<boolean>;
   checks: ReadonlySignal<ChecksState>;
   runChecks(): Promise<void>;
-  /** This device was paired to read only. */
-  readOnly: ReadonlySignal<boolean>;
   /** Version of a daemon that is newer than this page, or null. */
   newer: ReadonlySignal<string | null>;
   toast(text: string, options?: { error?: boolean; undo?: () => void }): void;

@@ -108,7 +108,7 @@ function useApps() {
   return {
     apps: apps.value,
     busy: busy.value,
-    mayChange: online && !app.readOnly.value,
+    mayChange: online,
     launch,
     setShortcut,
     runEntry,

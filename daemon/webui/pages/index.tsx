@@ -24,8 +24,8 @@ import { WelcomePage } from './welcome.tsx';
 
 export { showReport } from '../tasks/report.ts';
 export { runSettingsTask } from '../tasks/settings.ts';
-export { PairingPage } from './pairing.tsx';
 export { SearchResults } from './search.tsx';
+export { SignInPage } from './sign-in.tsx';
 
 const FORM_PAGES = Object.fromEntries(
   Object.entries<PageForm>(PAGE_FORMS).map(([page, build]) => [

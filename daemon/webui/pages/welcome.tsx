@@ -18,7 +18,7 @@ export function WelcomePage() {
   const { title, text, form, setup } = welcomeStep(step.value, app.view.value, UNKNOWN_DESKTOP, app.tr.value);
   useEffect(
     () => () => {
-      const seen = app.readOnly.value ? null : seenCommand(app.client.value);
+      const seen = seenCommand(app.client.value);
       if (seen) void app.run(seen);
     },
     [app],

@@ -4,14 +4,13 @@ import { describeModeChoice, type ModeCard } from '../../view/forms/tunnel/choos
 import { useApp } from '../client/app.ts';
 import { goTo } from '../navigation.ts';
 import { moveFocus } from './rows/choice-rows.tsx';
-import { useDenial } from './rows/command-button.tsx';
 
 export function ModeDialog() {
   return useApp().choosingMode.value ? <Shown /> : null;
 }
 
 function Shown() {
-  const { view, tr, choosingMode, readOnly } = useApp();
+  const { view, tr, choosingMode } = useApp();
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
   const { heading, remark, cards, sensitive, more } = describeModeChoice(view.value, tr.value);
@@ -28,7 +27,7 @@ function Shown() {
     <dialog ref={element} aria-labelledby={id} onClose={close}>
       <h2 id={id}>{heading}</h2>
       <p role="status" id={`${id}-why`}>
-        {readOnly.value ? tr.value._('This device has read-only access.') : remark}
+        {remark}
       </p>
       <div class="modes" role="radiogroup" aria-labelledby={id}>
         {cards.map(card => (
@@ -58,8 +57,7 @@ function Card({ card, sensitive, why, close }: { card: ModeCard; sensitive: bool
   const { run } = useApp();
   const id = useId();
   const { title, meaning, active, command } = card;
-  const denied = useDenial(command);
-  const usable = active || (sensitive && !denied);
+  const usable = active || sensitive;
   return (
     // biome-ignore lint/a11y/useSemanticElements: it moves with the event, not with the press
     <button

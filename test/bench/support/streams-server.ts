@@ -26,7 +26,6 @@ const daemon = {
   env: {},
   startedAt: new Date().toISOString(),
   webui: '',
-  pairing: null,
   port: () => null,
   signIn: createSignIn(async () => null),
   restart() {},

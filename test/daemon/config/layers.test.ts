@@ -26,7 +26,7 @@ test('without files the defaults of the specification hold, and every key has a 
   const { config, sources, restartRequired, problems } = (await loadConfig(files(t), {})).response();
   assert.deepEqual(config, {
     server: { port: 4173, bind: '127.0.0.1' },
-    webui: { enabled: false, allowRemote: false, address: '', tlsCertificate: '', tlsKey: '' },
+    webui: { enabled: false, allowRemote: false, address: '' },
     warp: {
       cli: 'warp-cli',
       killSwitch: false,

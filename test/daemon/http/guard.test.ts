@@ -2,17 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endpoints } from '../../../daemon/api/contract.ts';
-import type { RemoteAccess } from '../../../daemon/http/access/remote-access.ts';
-import { checkRequest, LIMITS, remoteRights, tooLarge, type Via } from '../../../daemon/http/guard.ts';
+import { checkRequest, LIMITS, tokenOf, tooLarge, type Via } from '../../../daemon/http/guard.ts';
+import type { RemoteAccess } from '../../../daemon/http/token.ts';
 
-const access: RemoteAccess = {
-  token: given => given === 'secret',
-  rightsOf: cookie => (cookie === 'device=full' ? 'manage' : cookie === 'device=reader' ? 'read' : null),
-  address: null,
-};
+const access: RemoteAccess = { token: given => given === 'secret', address: null };
 const unix: Via = { kind: 'unix' };
 const loopback: Via = { kind: 'loopback', port: 4173, address: '127.0.0.1', peerIsUser: true };
-const remote: Via = { kind: 'remote', port: 4173, address: '192.0.2.7', from: '192.0.2.9', access, encrypted: false };
+const remote: Via = { kind: 'remote', port: 4173, address: '192.0.2.7', access };
 const remote6: Via = { ...remote, address: '2001:db8::7' };
 
 /** The code of the refusal, or null if the request is admitted. */
@@ -168,46 +164,38 @@ test('the target is a path of visible ASCII', () => {
     assert.equal(code(unix, `GET ${target}`), 'malformed-request', target);
 });
 
-test('a request from another machine has the rights of its token or its device', () => {
-  assert.equal(remoteRights({}, access), null);
-  assert.equal(remoteRights({ authorization: 'Bearer secret' }, access), 'manage');
-  assert.equal(remoteRights({ authorization: 'Bearer secret x' }, access), null);
-  assert.equal(remoteRights({ authorization: 'Basic secret' }, access), null);
-  assert.equal(remoteRights({ authorization: 'Bearer wrong', cookie: 'device=reader' }, access), 'read');
-  assert.equal(remoteRights({ cookie: 'device=full' }, access), 'manage');
+test('a request from another machine carries the token in its header or its cookie', () => {
+  const cookie = 'culvert-token=secret';
+  assert.equal(tokenOf({}, access), null);
+  assert.equal(tokenOf({ authorization: 'Bearer secret' }, access), 'secret');
+  assert.equal(tokenOf({ authorization: 'Bearer secret x' }, access), null);
+  assert.equal(tokenOf({ authorization: 'Basic secret' }, access), null);
+  assert.equal(tokenOf({ authorization: 'Bearer wrong', cookie: `other=1; ${cookie}` }, access), 'secret');
+  for (const each of [
+    '',
+    'culvert-token=',
+    'culvert-token=secre',
+    `${cookie}t`,
+    `x${cookie}`,
+    'culvert-token="secret"',
+  ])
+    assert.equal(tokenOf({ cookie: each }, access), null, each);
 });
 
-test('without rights only the files of the page and pairing are open to other machines', () => {
-  const table: [line: string, rights: 'none' | 'reader' | 'full' | 'token', expected: string | null][] = [
-    ['GET /', 'none', null],
-    ['HEAD /style.css', 'none', null],
-    ['GET /style.css?x=/api', 'none', null],
-    ['PUT /', 'none', 'token-required'],
-    ['GET /api', 'none', 'token-required'],
-    ['GET /api/pair', 'none', 'token-required'],
-    ['POST /api/pair', 'none', null],
-    ['POST /api/pair?x=1', 'none', null],
-    ['POST /api/action', 'none', 'token-required'],
-    ['GET /api/snapshot', 'reader', null],
-    ['HEAD /api/snapshot', 'reader', null],
-    ['POST /api/action', 'reader', 'device-read-only'],
-    ...Object.keys(endpoints)
-      .filter(line => line.startsWith('POST ') && !/code$|revoke$/.test(line))
-      .map((line): [string, 'reader', string] => [line, 'reader', 'device-read-only']),
-    ['POST /api/action', 'full', null],
-    ['POST /api/action', 'token', null],
-    ...(['/api/pair/code', '/api/devices', '/api/devices/revoke'] as const).flatMap(
-      (path): [string, 'none' | 'full', string][] => [
-        [`POST ${path}`, 'none', 'token-required'],
-        [`POST ${path}?x`, 'full', 'local-only'],
-      ],
-    ),
+test('without the token only the files of the page are open to other machines', () => {
+  const token: Record<string, string>[] = [{ authorization: 'Bearer secret' }, { cookie: 'culvert-token=secret' }];
+  const table: [line: string, expected: string | null][] = [
+    ['GET /', null],
+    ['HEAD /style.css', null],
+    ['GET /style.css?x=/api', null],
+    ['PUT /', 'token-required'],
+    ['GET /api', 'token-required'],
+    ...Object.keys(endpoints).map((line): [string, string] => [line, 'token-required']),
   ];
-  for (const [line, rights, expected] of table) {
-    const sent: Record<string, string> = { none: {}, token: { authorization: 'Bearer secret' } }[rights as 'none'] ?? {
-      cookie: `device=${rights}`,
-    };
-    assert.equal(code(remote, line, { ...POST, ...sent }), expected, `${line} ${rights}`);
+  for (const [line, expected] of table) {
+    assert.equal(code(remote, line, POST), expected, line);
+    assert.equal(code(remote, line, { ...POST, authorization: 'Bearer wrong' }), expected, line);
+    for (const sent of token) assert.equal(code(remote, line, { ...POST, ...sent }), null, `${line} with the token`);
     assert.equal(code(loopback, line, POST), null, `${line} on this machine`);
   }
 });
@@ -220,7 +208,7 @@ test('a proxy of the same user does not lend its clients the rights of this user
 
 test('a configured address is host and origin of requests from other machines, and of no others', () => {
   const proxied: Via = { ...remote, access: { ...access, address: 'https://culvert.example.org' } };
-  const own = { host: 'culvert.example.org', origin: 'https://culvert.example.org', cookie: 'device=full' };
+  const own = { host: 'culvert.example.org', origin: 'https://culvert.example.org', cookie: 'culvert-token=secret' };
   const ask = (via: Via, headers: Record<string, string>) => {
     const rawHeaders = Object.entries({ ...POST, ...headers }).flat();
     return checkRequest({ method: 'POST', target: '/api/action', rawHeaders, via })?.code ?? null;
@@ -231,13 +219,4 @@ test('a configured address is host and origin of requests from other machines, a
   assert.equal(ask(proxied, { ...own, host: 'evil.example' }), 'host-not-allowed');
   for (const origin of ['http://culvert.example.org', 'https://culvert.example.org:444', 'https://evil.example'])
     assert.equal(ask(proxied, { ...own, origin }), 'origin-not-allowed', origin);
-});
-
-test('over TLS the origin is https, and without it http', () => {
-  const encrypted: Via = { ...remote, encrypted: true };
-  const headers = { ...POST, cookie: 'device=full' };
-  assert.equal(code(encrypted, 'POST /api/action', { ...headers, origin: 'https://192.0.2.7:4173' }), null);
-  const plain = { ...headers, origin: 'http://192.0.2.7:4173' };
-  assert.equal(code(encrypted, 'POST /api/action', plain), 'origin-not-allowed');
-  assert.equal(code(remote, 'POST /api/action', plain), null);
 });

@@ -24,7 +24,6 @@ import { translated } from '../../../daemon/view/states/findings.ts';
 import { describeKillSwitch } from '../../../daemon/view/states/killswitch.ts';
 import { notificationOf } from '../../../daemon/view/states/notify.ts';
 import { errorText, errorWithDetail, problemText } from '../../../daemon/view/states/problems.ts';
-import { describeRemoteAccess } from '../../../daemon/view/states/remote-access.ts';
 import { describeTimed } from '../../../daemon/view/states/timed.ts';
 import { configProblemText, describeTunnel } from '../../../daemon/view/states/tunnel.ts';
 import { describeUpdate } from '../../../daemon/view/states/updates.ts';
@@ -213,13 +212,6 @@ test('the catalogs take the texts of every file that has some', () => {
     name => /\.tsx?$/.test(name) && !listed.has(name) && marking.test(readFileSync(name, 'utf8')),
   );
   assert.deepEqual(missing, []);
-});
-
-test('the problem of remote access is translated', () => {
-  const remote = { open: true, tls: null, address: null, problem: 'No.', devices: 0, managing: 0 };
-  const detail = (more: object) => describeRemoteAccess({ ...remote, ...more }, marked)?.detail ?? '';
-  assert.match(detail({ wording: [message('%s is not set', 'webui.tlsKey')] }), /^<webui\.tlsKey is not set> </);
-  assert.match(detail({}), /^No\. </);
 });
 
 const CONNECTED = { state: 'connected', reason: null, raw: 'Connected' } as const;

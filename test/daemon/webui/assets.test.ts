@@ -96,7 +96,7 @@ test('hashed files are cached for a year, and the page itself, which names them,
   assert.equal(headers['cache-control'], 'no-store');
 });
 
-test('a device that is not paired gets the page, which holds no state', async t => {
+test('another machine without the token gets the page, which holds no state', async t => {
   const { get, turn } = await startPage(t, { remote: 'a'.repeat(43), uid: 4_294_967_294 });
   turn(true);
   const page = await get('/');

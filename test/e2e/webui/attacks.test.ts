@@ -173,34 +173,34 @@ test('a link, a typed address and a redirect have the API start nothing, and sho
   );
 });
 
-test('a device on another machine sees nothing until it has the code, then reads, and is revoked', async t => {
+test('a browser on another machine sees nothing until it has the token, and is warned of a connection without TLS', async t => {
   const outside = Object.values(networkInterfaces())
     .flat()
     .find(each => each && !each.internal && each.family === 'IPv4')?.address;
   if (!outside) return t.skip('this machine has no address beyond loopback');
   const { home, port } = await startWeb(t, { CULVERT_WEBUI_ALLOW_REMOTE: '1' });
   const { page } = await openTab(await openBrowser(t), `http://${outside}:${port}/`);
-  await page.getByText('This device is not paired').waitFor();
-  await page.getByText('This connection is not encrypted. Others on the network can read it').waitFor();
+  await page.getByText('Culvert needs its token here').waitFor();
+  await page.getByText('Others on the network can read this traffic and take over the access.').waitFor();
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    await checkAccessibility(page, `the question for the code, ${colorScheme}`);
+    await checkAccessibility(page, `the question for the token, ${colorScheme}`);
   }
-  const { code } = JSON.parse((await culvert(home, 'web', '--pair', '--json')).stdout);
-  await page.getByLabel('Code', { exact: true }).fill(code);
-  await page.getByRole('button', { name: 'Pair', exact: true }).click();
-  await page.getByText('This device has read-only access.').waitFor();
-  const connect = page.getByRole('button', { name: 'Connect', exact: true });
-  assert.equal(await connect.getAttribute('aria-disabled'), 'true');
-  assert.equal(await connect.getAttribute('aria-describedby'), 'why-read-only');
+  const enter = async (token: string) => {
+    await page.getByLabel('Token', { exact: true }).fill(token);
+    await page.getByRole('button', { name: 'Continue', exact: true }).click();
+  };
+  await enter('wrong');
+  await page.locator('main').getByText('The token is missing or wrong.', { exact: true }).waitFor();
+  await checkAccessibility(page, 'a wrong token');
+  await enter((await culvert(home, 'token')).stdout.trim());
+  await page.getByRole('button', { name: 'Connect', exact: true }).waitFor();
   await page
-    .getByText(/^Remote access is on\. .*Culvert does not encrypt these connections\.$/)
+    .getByText(/^Remote access is on\. Culvert does not encrypt these connections\.$/)
     .first()
     .waitFor();
-  await checkAccessibility(page, 'a device with read-only access');
   assert.match((await culvert(home, 'status')).stdout, /Remote access is on/);
   assert.equal(await page.evaluate('document.cookie'), '', 'no script reads the cookie');
-  const { devices } = JSON.parse((await culvert(home, 'web', 'devices', '--json')).stdout);
-  await culvert(home, 'web', 'revoke', devices[0].id);
-  await page.getByText('This device is not paired').waitFor();
+  await page.reload();
+  await page.getByRole('button', { name: 'Connect', exact: true }).waitFor();
 });

@@ -92,7 +92,7 @@ const STATE: Snapshot = {
     problem: { code: 'c', detail: 'd' },
     source: { state: 'refused', lastAnswerAt: null },
   },
-  remoteAccess: { open: true, tls: null, address: 'https://a.example', problem: 'p', devices: 1, managing: 1 },
+  remoteAccess: { address: 'https://a.example' },
   changes: [
     {
       subject: 'mode',

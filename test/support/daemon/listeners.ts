@@ -11,11 +11,10 @@ import { createChanges } from '../../../daemon/changes/changes.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import type { Features } from '../../../daemon/controls.ts';
 import { createHistory } from '../../../daemon/history/history.ts';
-import { createPairing } from '../../../daemon/http/access/pairing.ts';
-import { tokenCheck } from '../../../daemon/http/access/token.ts';
 import { LIMITS, type Limits } from '../../../daemon/http/guard.ts';
 import type { Daemon } from '../../../daemon/http/handlers.ts';
-import { createListeners, type Listeners, type TcpAccess } from '../../../daemon/http/listeners.ts';
+import { createListeners, type Listeners } from '../../../daemon/http/listeners.ts';
+import { type RemoteAccess, tokenCheck } from '../../../daemon/http/token.ts';
 import { createMetrics } from '../../../daemon/metrics/metrics.ts';
 import type { Reading } from '../../../daemon/networks/links/links.ts';
 import { createNetworks } from '../../../daemon/networks/networks.ts';
@@ -131,7 +130,7 @@ export async function startListeners(
     uid?: number;
     tunnel?: Partial<Tunnel>;
     remote?: string;
-    access?: Partial<TcpAccess>;
+    access?: Partial<RemoteAccess>;
   } = {},
 ): Promise<Running> {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-listeners-'));
@@ -215,7 +214,6 @@ export async function startListeners(
     },
     startedAt,
     webui: join(directory, 'webui'),
-    pairing: null,
     port: () => port,
     signIn: createSignIn(request => changes.runWithLimit(request)),
     restart() {},
@@ -223,17 +221,8 @@ export async function startListeners(
   const listeners = createListeners(daemon, { ...LIMITS, ...options.limits }, options.uid);
   const socket = join(directory, 'api.sock');
   await listeners.listenUnix(socket);
-  const pairing = createPairing({
-    path: join(directory, 'devices.json'),
-    say: line => said.push(line),
-    onChange: what => what === 'revoked' && listeners.closeRemote(),
-    wrongCodeMs: 0,
-  });
-  daemon.pairing = pairing;
   const remote =
-    options.remote === undefined
-      ? null
-      : { address: null, tls: null, ...options.access, token: tokenCheck(options.remote), rightsOf: pairing.rightsOf };
+    options.remote === undefined ? null : { address: null, ...options.access, token: tokenCheck(options.remote) };
   for (;;) {
     port = freePort();
     try {

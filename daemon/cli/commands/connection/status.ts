@@ -105,7 +105,7 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
     ],
   ];
   const remote = describeRemoteAccess(remoteAccess, english);
-  if (remote) rows.push(['Remote access', remote.detail]);
+  if (remote) rows.push(['Remote access', remote.detail || 'on']);
   const facts = rows.filter((row): row is [string, string] => Boolean(row[1]));
   return columns(
     facts.map(([label, value]) => ['', label, value]),

@@ -12,11 +12,7 @@ const key: ArgumentSpec = { name: '<key>', summary: 'a key such as ui.theme', wo
 
 /** Options and work of `culvert web`. */
 const OPEN_PAGE = {
-  options: [
-    { flags: '--no-open', summary: 'only print the address' },
-    { flags: '--pair', summary: 'create a code for a device on another machine, valid for five minutes' },
-    { flags: '--manage', summary: 'with --pair: the device may also change settings' },
-  ],
+  options: [{ flags: '--no-open', summary: 'only print the address' }],
   marksDemo: false,
   load: async () => (await import('./web.ts')).web,
 } satisfies Partial<CommandSpec>;
@@ -172,8 +168,6 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'open',
         summary: 'turn the page on, open it, and print its address',
-        details:
-          'With --pair, it prints a one-time code instead, which lets a device on another machine use the page; webui.allowRemote must be set. webui.tlsCertificate and webui.tlsKey encrypt the connection; webui.address names a reverse proxy.',
         ...OPEN_PAGE,
       },
       { ...OPEN_PAGE, name: 'on', summary: 'the same as open' },
@@ -183,26 +177,13 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
         marksDemo: false,
         load: async () => (await import('./web.ts')).webOff,
       },
-      {
-        name: 'devices',
-        summary: 'list the paired devices',
-        marksDemo: false,
-        load: async () => (await import('./web.ts')).listDevices,
-      },
-      {
-        name: 'revoke',
-        summary: 'end the access of a paired device',
-        arguments: [{ name: '<id>', summary: 'its id, as "culvert web devices" prints it' }],
-        marksDemo: false,
-        load: async () => (await import('./web.ts')).revokeDevice,
-      },
     ],
   },
   {
     name: 'token',
     summary: 'print the bearer token for other machines',
     details:
-      'Creates the token if there is none. Requests from other machines need it, if webui.allowRemote admits them.',
+      'Creates the token if there is none. The page and the API ask other machines for it, if webui.allowRemote admits them. webui.address names a reverse proxy.',
     marksDemo: false,
     load: async () => (await import('./token.ts')).token,
   },

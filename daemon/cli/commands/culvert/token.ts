@@ -1,5 +1,5 @@
 // `culvert token`: the bearer token for requests from other machines, created when it is missing.
-import { readToken } from '../../../http/access/token.ts';
+import { readToken } from '../../../http/token.ts';
 import { type Run, show } from '../../context.ts';
 
 export const token: Run = async context => {

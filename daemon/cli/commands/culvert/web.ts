@@ -1,17 +1,12 @@
 // `culvert web`: turns the browser page on and off, opens it, and says where it is.
 
 import { Unreachable } from '../../../api/client.ts';
-import type { ConfigResponse, RemoteAccess } from '../../../api/schema.ts';
-import { printable } from '../../../system/printable.ts';
-import { dateTime } from '../../../system/terminal.ts';
+import type { ConfigResponse } from '../../../api/schema.ts';
 import { type Context, type Run, show } from '../../context.ts';
-import { EXIT, Failure, usage } from '../../errors.ts';
-import { columns } from '../../terminal/columns.ts';
+import { EXIT, Failure } from '../../errors.ts';
 
 /** Turns the page on where it is off, opens it unless `--no-open` is given, and prints its address. */
 export const web: Run = async (context, _words, options) => {
-  if (options.pair) return pair(context, options.manage === true);
-  if (options.manage) throw usage('--manage needs --pair.');
   const before = await readConfig(context);
   const response = await setEnabled(context, before, true);
   const url = await addressOf(context);
@@ -63,48 +58,3 @@ async function open({ env }: Context, url: string): Promise<string | null> {
   const { openInBrowser } = await import('../../../system/browser.ts');
   return openInBrowser(url, env);
 }
-
-/** Makes a one-time code for a device on another machine. */
-async function pair(context: Context, manage: boolean): Promise<number> {
-  const made = await context.client.call('POST /api/pair/code', { body: { manage } });
-  const { remoteAccess } = await context.client.call('GET /api/snapshot');
-  const addresses = await remoteAddresses(context, remoteAccess);
-  show(context, { ...made, addresses }, ({ code }) => code);
-  const what = manage ? 'see and change everything' : 'see everything; to let it change things, add --manage';
-  context.say(`Open ${addresses.join(' or ')} on the other device and enter this code within five minutes.`);
-  context.say(`That device may then ${what}.`);
-  if (!addresses.every(address => address.startsWith('https:')))
-    context.say('Without TLS, others on the network can read this traffic and take over the access.');
-  return EXIT.ok;
-}
-
-async function remoteAddresses(context: Context, remote: RemoteAccess | null): Promise<string[]> {
-  if (remote?.address) return [`${remote.address}/`];
-  const { networkInterfaces } = await import('node:os');
-  const { port } = new URL(await addressOf(context));
-  const outside = Object.values(networkInterfaces())
-    .flatMap(list => list ?? [])
-    .filter(({ internal, family }) => !internal && family === 'IPv4');
-  return outside.map(({ address }) => `${remote?.tls ? 'https' : 'http'}://${address}:${port}/`);
-}
-
-export const listDevices: Run = async context => {
-  const { devices } = await context.client.call('GET /api/devices');
-  show(context, { ok: true, devices }, () => {
-    if (devices.length === 0) return 'No device is paired.';
-    const rows = devices.map(({ id, name, manage, pairedAt }) => [
-      id,
-      printable(name),
-      manage ? 'manage' : 'read',
-      dateTime(pairedAt),
-    ]);
-    return columns([['ID', 'NAME', 'MAY', 'PAIRED'], ...rows], text => text, context.width);
-  });
-  return EXIT.ok;
-};
-
-export const revokeDevice: Run = async (context, [id]) => {
-  const answer = await context.client.call('POST /api/devices/revoke', { body: { id: id! } });
-  show(context, answer, () => `The device ${id} is revoked.`);
-  return EXIT.ok;
-};

@@ -1,9 +1,10 @@
 // Checks Culvert itself: its daemon, socket directory, port, configuration and kill switch.
 import { createServer } from 'node:net';
 import * as z from 'zod/mini';
-import type { KillSwitch, RemoteAccess } from '../../../api/schema.ts';
+import type { KillSwitch } from '../../../api/schema.ts';
 import { reason } from '../../../system/errno.ts';
 import { quote } from '../../../view/fix.ts';
+import { UNENCRYPTED } from '../../../view/states/remote-access.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 
@@ -213,41 +214,11 @@ export const remoteAccess: Check = {
   title: N_('Remote access'),
   group: 'culvert',
   source: null,
-  async probe({ tunnel, now }) {
+  async probe({ tunnel }) {
     if (!tunnel) return notApplicable(WITHOUT_DAEMON);
-    return judgeRemoteAccess(tunnel.remoteAccess, now());
+    if (!tunnel.remoteAccess) return ok(message('off'));
+    const { address } = tunnel.remoteAccess;
+    if (address?.startsWith('https:')) return ok(message('encrypted by the reverse proxy at %s', address));
+    return notice([message('Culvert does not encrypt these connections.')], message(UNENCRYPTED));
   },
 };
-
-/** Certificates are renewed well before. */
-const EXPIRES_SOON_MS = 7 * 24 * 3_600_000;
-
-function judgeRemoteAccess(remote: RemoteAccess | null, now: number) {
-  if (!remote) return ok(message('off'));
-  if (remote.problem)
-    return problem(
-      remote.wording ?? [quoted(remote.problem)],
-      message('Correct that. Culvert reloads a renewed certificate automatically.'),
-    );
-  const { devices, managing, address, tls } = remote;
-  const who = message(
-    'Remote access is on. Devices that are paired: %d; that may change things: %d.',
-    devices,
-    managing,
-  );
-  if (!tls && address?.startsWith('https:')) return ok(who, message('encrypted by the reverse proxy at %s', address));
-  if (!tls)
-    return notice(
-      [who, message('Culvert does not encrypt these connections.')],
-      message(
-        'Others on the network can read this traffic and take over the access. Set webui.tlsCertificate and webui.tlsKey to a certificate and its key, or put a reverse proxy with TLS in front of Culvert.',
-      ),
-    );
-  const { expiresAt } = tls;
-  const left = Date.parse(expiresAt) - now;
-  const renew = message('Renew the certificate. Culvert reloads it automatically.');
-  if (left <= 0) return problem([who, message('the certificate expired at %s', { time: expiresAt })], renew);
-  if (left < EXPIRES_SOON_MS)
-    return notice([who, message('the certificate expires at %s', { time: expiresAt })], renew);
-  return ok(who, message('encrypted; the certificate is valid until %s', { time: expiresAt }));
-}

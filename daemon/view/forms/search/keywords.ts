@@ -151,10 +151,7 @@ function settingKeywords({ _ }: Translator): Record<string, string> {
     'preferences/metrics.enabled': _('telemetry; Grafana; monitoring; statistics'),
     'preferences/updates.checkOnStartup': _('upgrade; automatic updates'),
     'preferences/updates.channel': _('beta program; preview; early access; release channel'),
-    'preferences/webui.enabled': both(
-      _('remote access; browser; web interface; phone; dashboard; web UI'),
-      _('QR code; pairing'),
-    ),
+    'preferences/webui.enabled': _('remote access; browser; web interface; phone; dashboard; web UI'),
     'preferences/export-settings': _('backup; save; transfer; sync'),
     'preferences/apply-settings': _('import; restore; load; transfer'),
   };

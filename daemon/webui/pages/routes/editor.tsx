@@ -16,7 +16,7 @@ export function EditorPage() {
   void changes.value; // drawn again after each
   const { text, routes, busy } = editor.state();
   const { client, tunnel } = app.view.value;
-  const settable = tunnel.settable && !app.readOnly.value;
+  const { settable } = tunnel;
   const here = client.snapshot !== null && !client.offline;
   useEffect(() => {
     if (here) editor.read().catch(app.showError);

@@ -29,7 +29,7 @@ export function RoutesPage() {
   const tr = app.tr.value;
   const { _, ngettext } = tr;
   const query = useSignal(searchedText(rowInAddress()));
-  const routes = describeRoutes(client, tunnel.settable && !app.readOnly.value, tr);
+  const routes = describeRoutes(client, tunnel.settable, tr);
   const shown = routes.entries.filter(entry => routeMatches(entry, query.value.trim()));
   const managed = routes.managed ? _('Your organization manages this list') : null;
   const why = managed && !routes.sensitive ? 'why-routes' : undefined;

@@ -3,7 +3,7 @@ import type { TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 import { useApp } from '../../client/app.ts';
 import { idList, useGeneralReason } from '../../client/reasons.ts';
-import { CommandButton, useDenial } from './command-button.tsx';
+import { CommandButton } from './command-button.tsx';
 import { type RowOf, useDescription, Words } from './words.tsx';
 
 export function SwitchRow({ row }: { row: RowOf<'switch'> }) {
@@ -67,7 +67,7 @@ export function SelectRow({ row }: { row: RowOf<'select'> }) {
   const id = useId();
   const description = useDescription(row, id);
   const { run } = useApp();
-  const usable = !useDenial(row.command(row.value)) && row.sensitive !== false;
+  const usable = row.sensitive !== false;
   const reason = useGeneralReason();
   return (
     <div class="row">

@@ -3,7 +3,6 @@ import type { JSX } from 'preact';
 import type { Command } from '../../../view/form.ts';
 import { useApp } from '../../client/app.ts';
 import { idList, useGeneralReason } from '../../client/reasons.ts';
-import { isChange } from '../../client/rights.ts';
 
 /**
  * A button that keeps the keyboard's focus while it can't be used: what it asked for is under way, and a disabled
@@ -12,7 +11,7 @@ import { isChange } from '../../client/rights.ts';
  */
 export function CommandButton({
   command,
-  sensitive = true,
+  sensitive: usable = true,
   current = false,
   ...attributes
 }: { command: Command; sensitive?: boolean; current?: boolean } & Omit<
@@ -20,7 +19,6 @@ export function CommandButton({
   'onClick' | 'type' | 'command'
 >) {
   const { run } = useApp();
-  const usable = !useDenial(command) && sensitive;
   const reason = useGeneralReason();
   const { 'aria-describedby': description, ...others } = attributes;
   return (
@@ -32,9 +30,4 @@ export function CommandButton({
       onClick={() => usable && !current && void run(command)}
     />
   );
-}
-
-/** True for a command that is not for this device. */
-export function useDenial({ ask }: Command): boolean {
-  return useApp().readOnly.value && isChange(ask);
 }

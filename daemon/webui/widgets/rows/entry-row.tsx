@@ -4,7 +4,6 @@ import type { TargetedInputEvent } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
 import { useApp } from '../../client/app.ts';
 import { idList, useGeneralReason } from '../../client/reasons.ts';
-import { useDenial } from './command-button.tsx';
 import { GroupDescription, type RowOf, useOwnReason } from './words.tsx';
 
 export function EntryRow({ row }: { row: RowOf<'entry'> }) {
@@ -14,11 +13,10 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
   const missing = useSignal(false);
   const field = useRef<HTMLInputElement>(null);
   const given = text.value.trim();
-  const denied = useDenial(row.command(given));
   const general = useGeneralReason();
   const reason = useOwnReason(row);
   const group = useContext(GroupDescription);
-  const here = (row.sensitive ?? true) && !denied;
+  const here = row.sensitive ?? true;
   const problem = row.check(given) ?? (missing.value && given === '' ? tr.value._('Fill in this field first.') : null);
   const usable = here && problem === null;
   const problemId = problem === null ? undefined : `${id}-problem`;

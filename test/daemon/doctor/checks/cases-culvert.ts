@@ -305,52 +305,20 @@ export const CULVERT_CASES: Case[] = [
     verdict: 'ok',
     world: t => world(t, { tunnel: snapshot({ killSwitch: { ...BLOCKING, bootGuard: false, unconfirmed } }) }),
   },
-  ...(
-    [
-      ['no certificate', 'notice', null, /does not encrypt/],
-      ['an expired certificate', 'problem', -1, /expired/],
-      ['a certificate that expires this week', 'notice', 2, /expires at/],
-      ['a certificate', 'ok', 60, /valid until/],
-    ] as const
-  ).map(
-    ([title, verdict, days, shows]): Case => ({
-      check: remoteAccess,
-      how: 'snapshot',
-      title: `remote access with ${title}`,
-      verdict,
-      shows,
-      world: t => {
-        const expiresAt = days === null ? null : new Date(NOW + days * 86_400_000).toISOString();
-        const tls = expiresAt === null ? null : { expiresAt };
-        const remoteAccess = { open: true, tls, address: null, problem: null, devices: 1, managing: 0 };
-        return world(t, { tunnel: snapshot({ remoteAccess }) });
-      },
-    }),
-  ),
   {
     check: remoteAccess,
     how: 'snapshot',
-    title: 'a certificate that cannot be used',
-    verdict: 'problem',
-    shows: /does not belong/,
-    world: t => {
-      const problem = 'The key in /k does not belong to the certificate in /c.';
-      return world(t, {
-        tunnel: snapshot({ remoteAccess: { open: false, tls: null, address: null, problem, devices: 0, managing: 0 } }),
-      });
-    },
+    title: 'remote access without encryption',
+    verdict: 'notice',
+    shows: /does not encrypt/,
+    world: t => world(t, { tunnel: snapshot({ remoteAccess: { address: null } }) }),
   },
   {
     check: remoteAccess,
     how: 'snapshot',
     title: 'a reverse proxy that encrypts',
     verdict: 'ok',
-    world: t => {
-      const address = 'https://culvert.example.org';
-      return world(t, {
-        tunnel: snapshot({ remoteAccess: { open: true, tls: null, address, problem: null, devices: 0, managing: 0 } }),
-      });
-    },
+    world: t => world(t, { tunnel: snapshot({ remoteAccess: { address: 'https://culvert.example.org' } }) }),
   },
   { check: remoteAccess, how: 'snapshot', title: 'no remote access', verdict: 'ok', world: t => world(t) },
   { check: display, how: 'programs', title: 'no display', verdict: 'notice', world: t => world(t) },

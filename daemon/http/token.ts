@@ -1,10 +1,31 @@
-// Keeps the bearer token that requests from other machines need: made once, readable by this user only.
+// Lets other machines in by a bearer token: made once, readable by this user only.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errno, reason } from '../../system/errno.ts';
-import { makeDirectory } from '../../system/files.ts';
+import type { Config } from '../api/schema.ts';
+import type { State } from '../state/store.ts';
+import { errno, reason } from '../system/errno.ts';
+import { makeDirectory } from '../system/files.ts';
+import type { Paths } from '../system/paths.ts';
+
+/** What requests from other machines are judged by. */
+export interface RemoteAccess {
+  /** Compares a token with the right one, in constant time. */
+  token(given: string): boolean;
+  /** webui.address: where a reverse proxy or a name leads to this daemon. */
+  address: string | null;
+}
+
+/**
+ * Opens remote access and publishes it. Creates the token if it does not exist yet.
+ * @throws TokenError as `readToken`
+ */
+export async function openRemoteAccess(paths: Paths, state: State, { webui }: Config): Promise<RemoteAccess> {
+  const address = webui.address || null;
+  state.set('remoteAccess', { address });
+  return { token: tokenCheck(await readToken(paths.token, { create: true })), address };
+}
 
 /** 32 random bytes as base64url. */
 const SHAPE = /^[A-Za-z0-9_-]{43}$/;
