@@ -9,7 +9,7 @@ import { errno, reason } from '../system/errno.ts';
 import { makeDirectory } from '../system/files.ts';
 import type { Paths } from '../system/paths.ts';
 
-/** What requests from other machines are judged by. */
+/** Credentials for requests from other machines. */
 export interface RemoteAccess {
   /** Compares a token with the right one, in constant time. */
   token(given: string): boolean;

@@ -219,7 +219,7 @@ function useGreeting() {
   useEffect(() => {
     if (!config || offline || greeted.current) return;
     greeted.current = true;
-    // a browser on another machine belongs to somebody who has set Culvert up
+    // the user of another machine has set Culvert up already
     if (config.config.ui.firstSteps && location.hash === '' && !snapshot?.remoteAccess) goTo('welcome');
   }, [config, offline]);
 }

@@ -10,7 +10,7 @@ export interface RemoteAccessText {
   caution: boolean;
 }
 
-/** What an unencrypted connection means, and how to encrypt it. */
+/** Meaning of an unencrypted connection, and the ways to encrypt it. */
 export const UNENCRYPTED = N_(
   'Others on the network can read this traffic and take over the access. Use ssh -L, or put a reverse proxy with TLS in front of Culvert.',
 );

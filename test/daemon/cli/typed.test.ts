@@ -15,8 +15,6 @@ test('no message names the contract or a field of the API', async t => {
     ['apps', 'launch', ''],
     ['apps', 'launch', LONG],
     ['apps', 'shortcut', ''],
-    ['web', 'revoke', ''],
-    ['web', 'revoke', LONG],
     ['action', 'setMode', ''],
     ['action', 'setProxyPort', LONG],
     ['account', 'register', '--organization', ''],
@@ -45,5 +43,5 @@ test('a refused value is named with its option or argument', async t => {
   });
   const { code, stderr } = await culvert(home, ['proxy', 'on', '--yes', '--port', 'abc']);
   assert.deepEqual([code, stderr], [2, 'culvert: --port can\'t be "abc": expected a port.\n']);
-  assert.match((await culvert(home, ['web', 'revoke', ''])).stderr, /^culvert: <id> is empty\./);
+  assert.match((await culvert(home, ['why', ''])).stderr, /^culvert: <target> is empty\./);
 });
