@@ -43,5 +43,5 @@ test('a refused value is named with its option or argument', async t => {
   });
   const { code, stderr } = await culvert(home, ['proxy', 'on', '--yes', '--port', 'abc']);
   assert.deepEqual([code, stderr], [2, 'culvert: --port can\'t be "abc": expected a port.\n']);
-  assert.match((await culvert(home, ['why', ''])).stderr, /^culvert: <target> is empty\./);
+  assert.match((await culvert(home, ['apps', 'shortcut', ''])).stderr, /^culvert: <app> is empty\./);
 });
