@@ -90,7 +90,7 @@ export type Ask =
   | { kind: 'restart'; demo: boolean }
   | { kind: 'client'; task: ClientTask }
   /** Work of the page that the control is on. A text that it resolves with is said instead of `done`. */
-  | { kind: 'work'; changes: boolean; work(): Promise<unknown> };
+  | { kind: 'work'; work(): Promise<unknown> };
 
 /** A change of the rules for networks. */
 export type NetworksChange =

@@ -102,7 +102,7 @@ function undoRow(undo: Undoable, { sensitive, repair }: Pick<Able, 'sensitive' |
     label: _('Undo'),
     sensitive,
     reason: tr._('The checks are running.'),
-    command: { ask: root ? { kind: 'work', changes: true, work: () => root(['undo']) } : { kind: 'undo-fix' } },
+    command: { ask: root ? { kind: 'work', work: () => root(['undo']) } : { kind: 'undo-fix' } },
   };
 }
 
@@ -191,7 +191,7 @@ function repairRow(
     subtitle: _('You may be asked for an administrator’s password.'),
     sensitive,
     reason: _('The checks are running.'),
-    command: { ask: { kind: 'work', changes: true, work } },
+    command: { ask: { kind: 'work', work } },
   };
 }
 

@@ -60,8 +60,8 @@ interface Asking {
   tr: Translator;
 }
 
-const work = (act: () => Promise<unknown>, changes: boolean, more: Omit<Command, 'ask'> = {}): Command => ({
-  ask: { kind: 'work', changes, work: act },
+const work = (act: () => Promise<unknown>, more: Omit<Command, 'ask'> = {}): Command => ({
+  ask: { kind: 'work', work: act },
   ...more,
 });
 
@@ -78,7 +78,7 @@ function checkRow({ report, running, failed }: TrustState, { tasks, tr }: Asking
     tone: failed === null ? 'neutral' : 'error',
     sensitive: !running,
     busy: running,
-    command: work(tasks.check, false),
+    command: work(tasks.check),
   };
 }
 
@@ -101,7 +101,7 @@ function allRows(report: TrustReport | null, { tasks, sensitive, tr }: Asking): 
       style: 'suggested',
       sensitive,
       reason: _('The tools are being tried.'),
-      command: work(() => tasks.apply(), true, { confirm: applyQuestion(changeable, tr), done: _('Applied') }),
+      command: work(() => tasks.apply(), { confirm: applyQuestion(changeable, tr), done: _('Applied') }),
     });
   if (applied.length > 1 || report?.removalDue)
     rows.push({
@@ -115,7 +115,7 @@ function allRows(report: TrustReport | null, { tasks, sensitive, tr }: Asking): 
       tone: report?.removalDue ? 'error' : 'neutral',
       sensitive,
       reason: _('The tools are being tried.'),
-      command: work(() => tasks.undo(), true, { confirm: undoQuestion(_('Undo all changes?'), tr), done: _('Undone') }),
+      command: work(() => tasks.undo(), { confirm: undoQuestion(_('Undo all changes?'), tr), done: _('Undone') }),
     });
   return rows;
 }
@@ -156,13 +156,13 @@ function toolRows(tool: TrustTool, asking: Asking): Row[] {
   };
   const apply = button(
     _('Apply…'),
-    work(() => tasks.apply([id]), true, { confirm: applyQuestion([tool], tr), done: _('Applied') }),
+    work(() => tasks.apply([id]), { confirm: applyQuestion([tool], tr), done: _('Applied') }),
   );
   // Translators: %s is the name of a program
   const question = undoQuestion(fill(_('Undo the changes for %s?'), title), tr);
   const undo = button(
     _('Undo…'),
-    work(() => tasks.undo([id]), true, { confirm: question, done: _('Undone') }),
+    work(() => tasks.undo([id]), { confirm: question, done: _('Undone') }),
   );
   const note: Row = { kind: 'note', ...shared };
   const seen = verdict === 'trusts' ? { ...note, done: true as const } : note;

@@ -70,7 +70,7 @@ export function whyForm(answer: Why | null, ask: (target: string) => Promise<unk
     label: _('Check'),
     placeholder: 'example.com',
     check: () => null,
-    command: target => ({ ask: { kind: 'work', changes: false, work: () => ask(target) } }),
+    command: target => ({ ask: { kind: 'work', work: () => ask(target) } }),
   };
   return {
     groups: [

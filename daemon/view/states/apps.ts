@@ -230,7 +230,7 @@ function wayEntries(app: App, way: PlacedWay, { call, helper }: WayTools, tr: Tr
   const { id: appId, name, packaging } = app;
   const words = wayWords(way, tr);
   const work = (does: () => Promise<unknown>, done: string): Command => ({
-    ask: { kind: 'work', changes: true, work: does },
+    ask: { kind: 'work', work: does },
     done,
   });
   const present = (way === 'outside' ? app.outsideShortcut : app.tunnelShortcut) === null;

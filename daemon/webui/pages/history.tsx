@@ -59,7 +59,7 @@ export function HistoryPage() {
         </select>
         <CommandButton
           aria-label={_('Delete the history')}
-          command={{ ask: { kind: 'work', changes: true, work: clear } }}
+          command={{ ask: { kind: 'work', work: clear } }}
           sensitive={!app.client.value.offline}
         >
           {_('Delete…')}

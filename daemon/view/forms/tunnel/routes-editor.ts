@@ -51,8 +51,8 @@ export function editorForm(
       ],
     };
   const free = settable && busy === null;
-  const work = (what: () => Promise<unknown>, changes = true): Command => ({
-    ask: { kind: 'work', changes, work: what },
+  const work = (what: () => Promise<unknown>): Command => ({
+    ask: { kind: 'work', work: what },
   });
   return {
     groups: [
@@ -67,7 +67,7 @@ export function editorForm(
 interface Means {
   /** Nothing else is under way. */
   free: boolean;
-  work(what: () => Promise<unknown>, changes?: boolean): Command;
+  work(what: () => Promise<unknown>): Command;
 }
 
 function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Translator): Row[] {
@@ -87,7 +87,7 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
       reason: underWay(tr),
       busy: busy === 'previewing',
       subtitle: preview ? null : _('Shows what the text would change. Nothing is set.'),
-      command: work(editor.preview, false),
+      command: work(editor.preview),
     },
     ...(preview?.warnings ?? []).map(
       (warning, at): Row => ({
@@ -125,7 +125,7 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
             label: _('Discard'),
             sensitive: busy === null,
             reason: underWay(tr),
-            command: work(async () => editor.discard(), false),
+            command: work(async () => editor.discard()),
           },
         ]
       : []),
@@ -165,7 +165,7 @@ function presetRows(editor: RoutesEditor, { free, work }: Means, tr: Translator)
       label: missing.length ? _('Add to Text') : _('Listed'),
       sensitive: free && missing.length > 0,
       reason: missing.length > 0 ? underWay(tr) : _('The text has all of it.'),
-      command: work(async () => editor.addPreset(id), false),
+      command: work(async () => editor.addPreset(id)),
     };
   });
 }
@@ -195,7 +195,7 @@ function historyRows(editor: RoutesEditor, { free, work }: Means, tr: Translator
       subtitle: [causeName(cause, tr), count, ...(current ? [_('set now')] : [])].join(' · '),
       sensitive: free,
       reason: underWay(tr),
-      command: work(() => editor.open(id), false),
+      command: work(() => editor.open(id)),
     };
   });
   return [undo, ...listed];
@@ -215,14 +215,14 @@ function fileRows(editor: RoutesEditor, { free, work, files }: Means & { files: 
       label: _('Import…'),
       sensitive: free,
       reason: underWay(tr),
-      command: work(load, false),
+      command: work(load),
     },
     {
       kind: 'button',
       id: 'export',
       title: _('Text as a file'),
       label: _('Export…'),
-      command: work(async () => files.save('culvert-routes.txt', editor.state().text), false),
+      command: work(async () => files.save('culvert-routes.txt', editor.state().text)),
     },
   ];
 }

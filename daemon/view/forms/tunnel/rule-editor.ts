@@ -150,7 +150,7 @@ function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
       style: 'suggested',
       sensitive: rule !== undefined && !fault,
       reason: fault ?? _('It is being tried.'),
-      command: { ...work(() => editor.save(asks), true), ...(confirm ? { confirm } : {}), done: _('The rule is set') },
+      command: { ...work(() => editor.save(asks)), ...(confirm ? { confirm } : {}), done: _('The rule is set') },
     },
     cancel,
   ];

@@ -12,9 +12,8 @@ export interface Choice<T> {
   gives: T;
 }
 
-/** @param changes the work changes something of the daemon's */
-export const work = (does: () => Promise<unknown>, changes = false): Command => ({
-  ask: { kind: 'work', changes, work: does },
+export const work = (does: () => Promise<unknown>): Command => ({
+  ask: { kind: 'work', work: does },
 });
 
 export function select<T>(
