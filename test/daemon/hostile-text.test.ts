@@ -24,7 +24,6 @@ import { parseRoutes } from '../../daemon/warp/parse/split.ts';
 import { parseStats } from '../../daemon/warp/parse/stats.ts';
 import { parseStatus } from '../../daemon/warp/parse/status.ts';
 import { loadCatalog } from '../../wrapper/catalog/catalog.ts';
-import { proposeRule } from '../../wrapper/manage/propose-rule.ts';
 import { classify } from '../../wrapper/run/rules/classify.ts';
 import { envLines } from '../../wrapper/store/secrets.ts';
 import { KNOWLEDGE, snapshot } from '../support/doctor/world.ts';
@@ -104,7 +103,6 @@ const READERS: Record<string, (text: string) => unknown> = {
   'output of a wrapped command': text => {
     for (const rule of RULES) classify({ exit: 1, signal: null, stdout: text, stderr: text, command: '' }, [rule]);
   },
-  'a failure to make a rule from': text => proposeRule({ exit: 1, stdout: text, stderr: text }, ['fc-secret']),
   'a file of secrets': envLines,
 };
 

@@ -263,7 +263,7 @@ function checkConfiguration(context: Context): Finding[] {
     ...withoutRules.map(cli => ({
       level: 'warning' as const,
       what: `${cli}: the catalog has no rules, so no failure leads to another account`,
-      fix: `\`culvert-wrap catalog learn ${cli} -- <a failing command>\` proposes one`,
+      fix: `add them to ${context.paths.userCatalog}, such as rules = [{ class = "quota", stderr = "quota exceeded" }]`,
     })),
     ...withoutShim.map((cli): Finding => {
       const bin = Object.hasOwn(catalog.providers, cli) ? catalog.providers[cli]!.bin : cli;

@@ -8,7 +8,7 @@ import type { Programs } from '../shims/shim.ts';
 import { EXIT } from '../system/errors.ts';
 import { addAccounts, addAuth } from './accounts/account-commands.ts';
 import { listCatalog, showCatalog, testCatalog } from './catalog/catalog.ts';
-import { learn, newEntry } from './catalog/edit.ts';
+import { newEntry } from './catalog/new.ts';
 import { HELP_AFTER, helpTexts, taskHelp } from './command-line/help.ts';
 import { add, parse, root } from './command-line/program.ts';
 import { complete, completionScript } from './completion.ts';
@@ -208,10 +208,7 @@ function addServe(program: Command, context: Context, programs: Programs): void 
 }
 
 function addCatalog(program: Command, context: Context): void {
-  const catalog = program
-    .command('catalog')
-    .enablePositionalOptions()
-    .description('list, test and extend the known tools');
+  const catalog = program.command('catalog').description('list, test and extend the known tools');
   add(catalog, 'list', 'list the entries', true).action(options => listCatalog(options, context));
   add(catalog, 'show <cli>', 'show one entry').action((cli: string, options) => showCatalog(cli, options, context));
   add(catalog, 'test <cli>', 'run the installed tool against a fake of its API, and report changes').action(
@@ -225,11 +222,6 @@ function addCatalog(program: Command, context: Context): void {
     .option('--http <address>', "the provider's address, for programs behind `serve`; without --bin there is no tool")
     .option('--key-header <name>', 'with --http: the header that carries the key; default: authorization')
     .action((name: string, options) => newEntry(name, options, context));
-  add(catalog, 'learn <cli> [args...]', 'run a failing command and propose the rule that recognizes it')
-    .option('--class <class>', 'quota, rate or auth instead of a guess')
-    .option('--write', 'add the rule to your catalog')
-    .passThroughOptions()
-    .action((cli: string, args: string[], options) => learn(cli, args, options, context));
 }
 
 function addQueue(program: Command, context: Context, programs: Programs): void {

@@ -53,7 +53,7 @@ export async function findStored(
 }
 
 /** The credential that a CLI keeps for itself, and the files that were looked into. */
-export function storedCredential(
+function storedCredential(
   { stored }: Pick<Provider, 'stored'>,
   env: NodeJS.ProcessEnv,
 ): { value: string | undefined; files: string[] } {

@@ -203,7 +203,7 @@ export function isChosen(name: string, { choice }: Pick<Provider, 'choice'>, env
  * Values of an option (see `Option` in the catalog): of `-x v`, `-x=v` and `-xv`, or of a key in these. One that stands last has an empty value.
  * @param pathOf makes the path of a file absolute
  */
-export function valuesOf(option: string, args: readonly string[], pathOf: (file: string) => string): string[] {
+function valuesOf(option: string, args: readonly string[], pathOf: (file: string) => string): string[] {
   const [name, key] = spelled(option).split(' ') as [string, string | undefined];
   const isShort = name.length === 2 && name[1] !== '-';
   const values = args.map(spelled).flatMap((arg, index) => {
