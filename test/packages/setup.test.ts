@@ -77,13 +77,33 @@ test('a build says at a terminal what it does and how long it took so far, and i
 
 test('a command that is asked for its help changes nothing', t => {
   const { run } = tree(t, { meson: 'exit 1' });
-  const help = run('', ['help']).stdout;
+  const help = run('', ['--help', '--all']).stdout;
   for (const command of ['install', 'uninstall', 'build', 'project', 'release', 'version', 'bench', 'setup', 'clean']) {
     const { status, stdout } = run('', [command, '--help']);
     assert.deepEqual({ command, status, stdout }, { command, status: 0, stdout: help });
   }
   const wrong = run('', ['uninstall', '--everything']);
   assert.deepEqual([wrong.status, wrong.stderr], [2, help]);
+});
+
+test('the first screen of help names what most people need, and the whole help the rest', t => {
+  const { run } = tree(t, { meson: 'exit 1' });
+  const commands = (...words: string[]) =>
+    [...run('', words).stdout.matchAll(/^ {2}([a-z]\S*)/gm)].map(([, name]) => name);
+  const first = ['run', 'test', 'test', 'dev', 'install', 'uninstall', 'build', 'build', 'release'];
+  for (const words of [[], ['help'], ['--help']]) assert.deepEqual(commands(...words), first);
+  for (const name of [
+    'mutate',
+    'leaktest',
+    'packages',
+    'desktops',
+    'pages',
+    'project',
+    'release-key',
+    'version',
+    'check',
+  ])
+    assert.ok(commands('--help', '--all').includes(name), name);
 });
 
 test('a clone that was moved or copied builds into itself', t => {
