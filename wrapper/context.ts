@@ -1,8 +1,8 @@
 // Declares what a command runs with: its environment and clock, and the modules that are loaded only when needed.
 import type { AuditNote } from './store/audit.ts';
 import type { Account } from './store/config.ts';
-import type { NamedCooldown, Verdict } from './store/cooldown.ts';
 import type { Paths } from './store/paths.ts';
+import type { NamedPause, Verdict } from './store/pause.ts';
 import type { Plan, Sources } from './store/plan.ts';
 import type { Resolved } from './store/secrets.ts';
 import type { CliState } from './store/state.ts';
@@ -100,7 +100,7 @@ interface LazyModules {
 export interface LeaseEnd {
   /** Units that it used, as far as known. */
   spent: number;
-  cooldown?: { class: 'quota' | 'rate' | 'auth'; rest: NamedCooldown };
+  pause?: { class: 'quota' | 'rate' | 'auth'; rest: NamedPause };
 }
 
 /** An account to be tried now. */
@@ -118,7 +118,7 @@ export interface Leases {
   /**
    * Leases one of the accounts.
    * @param accounts in the order in which this machine would try them
-   * @param patient the run can wait or be kept, while other runs try accounts after their cooldown
+   * @param patient the run can wait or be kept, while other runs try accounts after their pause
    */
   next(accounts: readonly Account[], patient: boolean): Promise<Leased>;
   /** Why `next` leased nothing; empty if it says nothing. */

@@ -104,11 +104,10 @@ function describeProvider(provider: Provider | undefined): Pick<Tool, 'variables
 }
 
 function describeAccount(report: AccountReport, all: readonly AccountReport[]): ToolAccount {
-  const { resting, sources, identity: _, ...rest } = report;
+  const { sources, identity: _, ...rest } = report;
   const kinds = Object.values(sources).map(source => source.slice(0, source.indexOf(':')));
   return {
     ...rest,
-    coolingDown: resting,
     sources: [...new Set(kinds)].filter((kind): kind is SourceKind => SOURCE_KINDS.includes(kind)),
     sharedWith: sharedWith(report, all),
     problem: null,

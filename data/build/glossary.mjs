@@ -70,7 +70,7 @@ const TERMS = {
   'go(es)? (out )?directly': 'bypass WARP',
   'go(es)? (around|outside) the tunnel': 'bypass WARP',
   '(turn(s|ed|ing)?|switch(es|ed|ing)?) off for a while': 'pause',
-  'resting\\b': 'paused',
+  '(resting|cool(ing|s)? ?down)\\b': 'paused',
   '^only chosen apps$': 'Chosen apps only',
   'everything except DNS': 'All traffic, your own DNS',
   'colo\\b': 'data center',

@@ -167,7 +167,7 @@ test('a usage endpoint that is down or silent does not stop a command', async t 
   assert.equal((await box.run('fake', ['x'], { env: { FAKE_API: 'http://127.0.0.1:1' } })).stdout, 'ok\n');
 });
 
-test('quota rests until the period that the provider named ends', async t => {
+test('an account without quota is paused until the period that the provider named ends', async t => {
   const resets = new Date(Date.now() + 5 * 86_400_000).toISOString();
   const api = await fakeApi(t, { bad1: { remaining: 0, limit: 10, resets }, k2: { remaining: 5, limit: 10 } });
   const box = setUp(t, { a: 'bad1', b: 'k2' }, '', api.url);

@@ -1,4 +1,4 @@
-// Many commands at the same time, and commands that are killed: no account and no cooldown is lost.
+// Many commands at the same time, and commands that are killed: no account and no pause is lost.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -30,7 +30,7 @@ test(`${FAILOVERS} simultaneous failovers on two providers keep every default an
   for (const name of ['one', 'two']) {
     const state = JSON.parse(fs.readFileSync(path.join(box.state, `accounts/${name}.json`), 'utf8'));
     assert.equal(state.default, 'b');
-    assert.equal(state.resting.a.class, 'quota');
+    assert.equal(state.paused.a.class, 'quota');
   }
   const after = fs.readFileSync(path.join(box.config, 'config.toml'), 'utf8');
   assert.ok(after.startsWith(before));

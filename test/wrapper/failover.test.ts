@@ -67,14 +67,14 @@ test('a limit on the first account continues on the second, says so in one line,
   assert.deepEqual(calls(), ['quota-a search x', 'ok-b search x', 'ok-b search y']);
 });
 
-test('when every account fails, the last attempt counts and the resting ones are tried last next time', async t => {
+test('when every account fails, the last attempt counts and the paused ones are tried last next time', async t => {
   const { box, calls, state } = setUp(t);
   box.accounts('fake', { a: 'quota-a', b: 'rate-b', c: 'auth-c' });
   const result = await box.run('fake', ['search']);
   assert.equal(result.exit, 1);
   assert.match(result.stderr, /Error: bad key\nculvert-wrap: fake: account "c" was refused .*; no account is left\n$/);
   assert.equal(state().default, undefined);
-  const { since, until } = state().resting.c;
+  const { since, until } = state().paused.c;
   assert.equal(until - since, 3_600_000, 'a refused key is asked about again');
   await box.run('fake', ['search']);
   assert.deepEqual(

@@ -35,7 +35,7 @@ function setUp(t: Parameters<typeof sandbox>[0]) {
   return box;
 }
 
-/** Replaces the keys and forgets what rests. */
+/** Replaces the keys and forgets what is paused. */
 function setKeys(box: Sandbox, a: string, b: string): void {
   fs.writeFileSync(path.join(box.config, 'keys.env'), `fake_a=${a}\nfake_b=${b}\n`);
   fs.rmSync(path.join(box.state, 'accounts/fake.json'), { force: true });

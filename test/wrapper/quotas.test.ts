@@ -50,7 +50,7 @@ test('a limit of the network address does not lead to another account', async t 
   assert.equal(result.exit, 1);
   assert.match(result.stderr, /not repeated, because the limit is one of this network address/);
   assert.deepEqual(calls(box), ['bad x']);
-  // The next command neither: every account rests.
+  // The next command neither: every account is paused.
   assert.equal((await box.run('fake', ['y'])).exit, 1);
   assert.deepEqual(calls(box), ['bad x', 'bad y']);
   const { accounts } = JSON.parse((await box.wrap(['status', 'fake', '--json'])).stdout);
@@ -101,7 +101,7 @@ test('keys of one Firecrawl team are recognized when one meets its limit, and sh
   assert.deepEqual([calls(box), asked.length], [['fc-a', 'fc-c'], 6]);
   // The same answer says when the quota starts again.
   const { clis } = JSON.parse((await box.wrap(['accounts', '--json'])).stdout);
-  assert.equal(clis[0].accounts[0].resting.until, ends);
+  assert.equal(clis[0].accounts[0].paused.until, ends);
   const { accounts, total } = JSON.parse((await box.wrap(['status', 'firecrawl', '--json'], { env })).stdout);
   assert.deepEqual([accounts[0].shared, accounts[2].shared, total.limit], [['b'], [], 1000]);
   // The figures are less than an hour old, so no provider is asked again.
@@ -233,12 +233,12 @@ test('no end of a limit that a provider names stops a command', async t => {
     const { exit, stderr } = await box.wrap(args);
     assert.deepEqual([exit, stderr], [0, ''], args.join(' '));
   }
-  const [{ resting }] = JSON.parse((await box.wrap(['accounts', '--json'])).stdout).clis[0].accounts;
-  const pause = Date.parse(resting.until) - Date.now();
-  assert.ok(pause > 0 && pause <= 3_600_000, `at most an hour for a rate: ${resting.until}`);
+  const [{ paused }] = JSON.parse((await box.wrap(['accounts', '--json'])).stdout).clis[0].accounts;
+  const pause = Date.parse(paused.until) - Date.now();
+  assert.ok(pause > 0 && pause <= 3_600_000, `at most an hour for a rate: ${paused.until}`);
   const state = path.join(box.state, 'accounts/fake.json');
   const beyond = {
-    resting: { b: { class: 'quota', until: 1e22, since: 0 } },
+    paused: { b: { class: 'quota', until: 1e22, since: 0 } },
     remaining: { b: { remaining: 1, limit: 1, used: 0, resets: null, at: 1e22 } },
   };
   fs.writeFileSync(state, JSON.stringify(beyond));

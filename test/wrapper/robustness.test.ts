@@ -141,16 +141,16 @@ test('L1: names that are paths or keys of their own are refused, and never get i
     assert.equal(run.stdout, 'ok good\n', run.stderr);
   }
   const state = JSON.parse(fs.readFileSync(path.join(box.state, 'accounts/fake.json'), 'utf8'));
-  assert.equal(state.resting.constructor.class, 'quota');
+  assert.equal(state.paused.constructor.class, 'quota');
   const unknown = await box.wrap(['catalog', 'show', 'constructor']);
   assert.equal(unknown.exit, 2);
 });
 
 const DAMAGED_STATES = [
-  '{"resting":{"a":null}}',
-  '{"resting":{"a":{"class":"quota"}},"remaining":{"a":7,"b":{"remaining":"x"}}}',
+  '{"paused":{"a":null}}',
+  '{"paused":{"a":{"class":"quota"}},"remaining":{"a":7,"b":{"remaining":"x"}}}',
   '{"jobs":{"x":null},"history":{"a":[1]},"low":3,"prepared":{},"notified":[]}',
-  '{"resting":[],"default":["a"],"salt":7}',
+  '{"paused":[],"default":["a"],"salt":7}',
   '[]',
   'null',
   '{',

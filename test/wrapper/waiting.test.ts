@@ -1,4 +1,4 @@
-// Commands that wait for the end of a cooldown.
+// Commands that wait for the end of a pause.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -46,7 +46,7 @@ test('a command that waits goes on waiting when the limit comes again', async t 
   assert.deepEqual([result.exit, result.stdout.slice(0, 3)], [0, 'ok '], result.stderr);
 });
 
-test('a command that waits goes on as soon as a person ends the cooldown', async t => {
+test('a command that waits goes on as soon as a person ends the pause', async t => {
   const box = setUp(t, { a: 'k1' }, '2h');
   const child = box.start('fake', ['x'], { env: { SECONDS_LEFT: '3600' } });
   let told = '';
@@ -60,12 +60,12 @@ test('a command that waits goes on as soon as a person ends the cooldown', async
   assert.equal((await end).stdout, 'ok k1\n');
 });
 
-test('one of many waiting commands tries each account after its cooldown, and the others wait for its result', async t => {
+test('one of many waiting commands tries each account after its pause, and the others wait for its result', async t => {
   const box = setUp(t, { a: 'k1', b: 'k2' }, '10m');
   const now = Date.now();
   const over = { class: 'rate', until: now - 1, since: now - 10 };
   fs.mkdirSync(path.join(box.state, 'accounts'), { recursive: true });
-  fs.writeFileSync(path.join(box.state, 'accounts/fake.json'), JSON.stringify({ resting: { a: over, b: over } }));
+  fs.writeFileSync(path.join(box.state, 'accounts/fake.json'), JSON.stringify({ paused: { a: over, b: over } }));
   fs.writeFileSync(path.join(box.home, 'hold'), '');
   fs.writeFileSync(path.join(box.home, 'back'), '');
   const texts: string[] = [];
@@ -88,11 +88,11 @@ test('one of many waiting commands tries each account after its cooldown, and th
   for (const { exit } of await Promise.all(runs)) assert.equal(exit, 0);
 });
 
-test('a command that can wait does not try an account that rests', async t => {
+test('a command that can wait does not try a paused account', async t => {
   const box = setUp(t, { a: 'k1', b: 'k2' }, '2s');
-  const resting = { b: { class: 'rate', until: Date.now() + 3_600_000, since: Date.now() } };
+  const paused = { b: { class: 'rate', until: Date.now() + 3_600_000, since: Date.now() } };
   fs.mkdirSync(path.join(box.state, 'accounts'), { recursive: true });
-  fs.writeFileSync(path.join(box.state, 'accounts/fake.json'), JSON.stringify({ resting }));
+  fs.writeFileSync(path.join(box.state, 'accounts/fake.json'), JSON.stringify({ paused }));
   fs.appendFileSync(path.join(box.config, 'config.toml'), 'policy = "shed"\n');
   await box.run('fake', ['x'], { env: { SECONDS_LEFT: '3600' } });
   assert.deepEqual(begun(box), ['begin k1 x']);

@@ -31,7 +31,7 @@ export const Rule = z.strictObject({
   json: z.optional(z.strictObject({ path: z.string(), matches: pattern })),
   /** Subcommands the rule is for; without it, all. */
   commands: z.optional(z.array(z.string())),
-  /** Length of the account's rest: `period` (until the quota starts again), `credential`, or a duration. */
+  /** Length of the account's pause: `period` (until the quota starts again), `credential`, or a duration. */
   rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
   /** Path of a number of seconds in the JSON document on stdout. */
   retry_after: z.optional(z.string()),

@@ -13,7 +13,7 @@ import { type OwnChoice, ownChoice, type Ruling, ruleOn } from '../run/accounts/
 import { checkInstalls, checkShim, type Finding, foreignFinding } from '../shims/check.ts';
 import type { Programs } from '../shims/shim.ts';
 import { type Account, readConfig } from '../store/config.ts';
-import { describeCooldown } from '../store/describe.ts';
+import { describePause } from '../store/describe.ts';
 import { foreignShim, readInstalls } from '../store/installs.ts';
 import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { readState } from '../store/state.ts';
@@ -21,7 +21,7 @@ import { limitCoreDumps } from '../system/core-dumps.ts';
 import { EXIT, reason, WrapError } from '../system/errors.ts';
 import { expandHome, isReadableByOthers, isWritableByOthers } from '../system/files.ts';
 import { unreadableAuthorities } from '../system/outside/connections.ts';
-import { emit, number, resetText, restingText, wrapped } from './print.ts';
+import { emit, number, pauseText, resetText, wrapped } from './print.ts';
 
 /** Prints findings; exit 1 when one is a problem. */
 export async function doctor(
@@ -149,11 +149,11 @@ async function checkAccounts(context: Context, probe: boolean): Promise<Finding[
         return { level: 'warning', what: `${what}: others can read ${exposed.join(', ')}`, fix: 'chmod go= that file' };
       }
       if (probe) return probed(what, account, resolved.env, { catalog, context });
-      const resting = describeCooldown(readState(paths, account.cli).resting[account.name], context.now());
-      return resting
+      const paused = describePause(readState(paths, account.cli).paused[account.name], context.now());
+      return paused
         ? {
             level: 'warning',
-            what: `${what}: its credential can be read, but it is paused ${restingText(resting)}`,
+            what: `${what}: its credential can be read, but it is paused ${pauseText(paused)}`,
             fix: `\`culvert-wrap accounts wake ${account.cli} ${account.name}\` ends that`,
           }
         : { level: 'ok', what: `${what}: its credential can be read (--probe asks whether it works)` };

@@ -10,13 +10,13 @@ import { costOf, isAvailable } from '../run/choose/capacity.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { isCommandIn } from '../run/rules/classify.ts';
-import { describeCooldown } from '../store/describe.ts';
+import { describePause } from '../store/describe.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
 import type { Plan } from '../store/plan.ts';
 import { describeSource } from '../store/secrets.ts';
 import { type CliState, readState } from '../store/state.ts';
 import { WrapError } from '../system/errors.ts';
-import { emit, restingText, wrapped } from './print.ts';
+import { emit, pauseText, wrapped } from './print.ts';
 
 export interface ExplainOptions {
   json?: boolean;
@@ -45,10 +45,10 @@ export async function explain(
   const onlyChosen = isBound(choice, plan);
   const order = { now: context.now(), cost, capacity, sharedQuota, onlyChosen };
   const candidates = orderCandidates(plan.accounts, state, choice, order);
-  const accounts = candidates.map(({ account, why, coolingDown, spent }) => ({
+  const accounts = candidates.map(({ account, why, paused, spent }) => ({
     name: account.name,
     why,
-    resting: coolingDown ? describeCooldown(state.resting[account.name], context.now()) : null,
+    paused: paused ? describePause(state.paused[account.name], context.now()) : null,
     spent,
     sources: Object.fromEntries(Object.entries(account.env).map(([name, source]) => [name, describeSource(source)])),
   }));
@@ -75,8 +75,8 @@ export async function explain(
     `  shim      ${report.shim ?? 'not installed'}`,
     `  original  ${report.original ?? 'not found'}`,
     ...accounts.map((account, index) => {
-      const rests = account.resting ? `, paused ${restingText(account.resting)}` : '';
-      return `  ${String(index + 1).padStart(2)}. ${account.name}: ${account.why}${rests}${account.spent ? ', nothing left' : ''}`;
+      const pause = account.paused ? `, paused ${pauseText(account.paused)}` : '';
+      return `  ${String(index + 1).padStart(2)}. ${account.name}: ${account.why}${pause}${account.spent ? ', nothing left' : ''}`;
     }),
     ...(report.pool
       ? [`  pool      ${report.pool} chooses among these; \`culvert-wrap pool status\` shows what it knows`]

@@ -81,7 +81,7 @@ export async function runCommands(
   add(program, 'events', 'print the events of runs as JSON lines, until Ctrl+C').action(() => followEvents(context));
   program
     .command('metrics')
-    .description('print accounts, cooldowns, switches and runs as metrics for Prometheus')
+    .description('print accounts, pauses, switches and runs as metrics for Prometheus')
     .option('--out <file>', 'write to this file, for the textfile collector of a node exporter; all users can read it')
     .option('--hash-accounts', 'show hashes instead of account names')
     .exitOverride()

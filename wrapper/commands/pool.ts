@@ -137,7 +137,7 @@ export async function resetAccount(name: string, options: Json & { cli?: string 
       if ((await store.reset(cli, name)) === 0) continue;
       done.push(cli);
       updateState(context.paths, cli, state => {
-        delete state.resting[name];
+        delete state.paused[name];
         delete state.remaining[name];
       });
     }
@@ -249,15 +249,15 @@ function describe(status: PoolStatus): string {
         number(row.reserved),
         number(row.leases),
         time(row.resets),
-        restText(row),
+        stateText(row),
       ]);
       return `\n${cli}\n${table([['ACCOUNT', 'REMAINING', 'RESERVED', 'LEASES', 'RESETS', 'STATE'], ...rows])}`;
     });
   return [...lines, ...tables].join('\n');
 }
 
-function restText({ rest, class: failure, remaining }: AccountRow): string {
-  if (rest === -1) return `paused (${failure}) until its credential changes`;
-  if (rest !== undefined) return `paused (${failure}) for ${formatDuration(rest)}`;
+function stateText({ paused, class: failure, remaining }: AccountRow): string {
+  if (paused === -1) return `paused (${failure}) until its credential changes`;
+  if (paused !== undefined) return `paused (${failure}) for ${formatDuration(paused)}`;
   return remaining === 0 ? 'nothing left' : 'ready';
 }

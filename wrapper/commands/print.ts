@@ -64,7 +64,7 @@ export function resetText(resets: string | null, now: number): string {
   return resets !== null && Date.parse(resets) < now ? `${time(resets)} (past)` : time(resets);
 }
 
-/** `(quota) until 2031-01-31 23:59`, from what `describeCooldown` gives. */
-export function restingText(resting: { class: string; until: string | null }): string {
-  return `(${resting.class}) until ${resting.until === null ? 'its credential changes' : time(resting.until)}`;
+/** `(quota) until 2031-01-31 23:59`, from what `describePause` gives. */
+export function pauseText(paused: { class: string; until: string | null }): string {
+  return `(${paused.class}) until ${paused.until === null ? 'its credential changes' : time(paused.until)}`;
 }

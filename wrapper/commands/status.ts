@@ -18,7 +18,7 @@ import { readLocal } from '../store/pool-file.ts';
 import { readState } from '../store/state.ts';
 import { DURATION, formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
-import { emit, number, resetText, restingText, table, time } from './print.ts';
+import { emit, number, pauseText, resetText, table, time } from './print.ts';
 
 export interface StatusOptions {
   json?: boolean;
@@ -178,7 +178,7 @@ function describe(report: Report, named: boolean): string {
 function stateText(row: Row): string {
   const shared = row.shared.length > 0 ? `, same quota as ${row.shared.join(', ')}` : '';
   if (!row.enabled) return `disabled${shared}`;
-  const paused = row.resting ? `paused ${restingText(row.resting)}` : '';
+  const paused = row.paused ? `paused ${pauseText(row.paused)}` : '';
   // offline, both are what a person has to know
   if (paused || row.problem) return [paused, row.problem].filter(Boolean).join('; ') + shared;
   const left = row.emptyAt === null ? 0 : Date.parse(row.emptyAt) - Date.now();

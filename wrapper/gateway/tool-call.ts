@@ -32,7 +32,7 @@ interface Call extends Passing {
 }
 
 /**
- * Passes the answer to `tools/call`. An error in it about the account rests that, so that the next call gets another one.
+ * Passes the answer to `tools/call`. An error in it about the account pauses that, so that the next call gets another one.
  * @returns whether there was one
  */
 export async function passCall(answer: IncomingMessage, res: ServerResponse, call: Call): Promise<boolean> {

@@ -8,7 +8,7 @@ import { askEndpoint, readUsage } from './usage.ts';
 
 /**
  * The meaning of a refusal, by the answer of the provider's usage endpoint or `check`. Where neither says that the key is refused or
- * used up, no account rests.
+ * used up, no account is paused.
  * @param env the account's environment, credentials included
  * @param now milliseconds since the epoch
  */

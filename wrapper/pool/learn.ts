@@ -2,7 +2,7 @@
 // no store, and for commands that run without the store.
 import type { Context } from '../context.ts';
 import type { Account } from '../store/config.ts';
-import { type Cooldown, isCoolingDown } from '../store/cooldown.ts';
+import { isPaused, type Pause } from '../store/pause.ts';
 import { type CliState, recordRemaining, updateState } from '../store/state.ts';
 import type { Identified } from './identify.ts';
 import type { Unavailable } from './store/store.ts';
@@ -14,7 +14,7 @@ interface Machine {
   state: CliState;
 }
 
-/** Time for which a credential that another machine saw refused is shown as resting; the next command learns it again. */
+/** Time for which a credential that another machine saw refused is shown as paused; the next command learns it again. */
 const REFUSED_MS = 3_600_000;
 /** A difference that is not worth a write. */
 const SAME_MS = 10_000;
@@ -28,13 +28,13 @@ export function learnRefusal(ids: readonly Identified[], rows: readonly Unavaila
     const account = ids.find(({ fp }) => fp === row.fp)?.account;
     if (!account) continue;
     const { name } = account;
-    const entry = state.resting[name];
-    if (row.state === 'resting' || row.state === 'refused') {
-      const cooldown = cooldownOf(row, now);
-      const longer = entry?.until === null || (entry && entry.until >= cooldown.until! - SAME_MS);
-      if (!(longer && isCoolingDown(entry, now))) {
+    const entry = state.paused[name];
+    if (row.state === 'paused' || row.state === 'refused') {
+      const pause = pauseOf(row, now);
+      const longer = entry?.until === null || (entry && entry.until >= pause.until! - SAME_MS);
+      if (!(longer && isPaused(entry, now))) {
         changes.push(stored => {
-          stored.resting[name] = cooldown;
+          stored.paused[name] = pause;
         });
       }
     } else if (row.state === 'spent') {
@@ -61,7 +61,7 @@ export function learnLease({ name }: Account, machine: Machine): void {
   store([forget], machine);
 }
 
-function cooldownOf({ class: failure, state, ms }: Unavailable, now: number): Cooldown {
+function pauseOf({ class: failure, state, ms }: Unavailable, now: number): Pause {
   const failureClass = (['quota', 'rate', 'auth'] as const).find(name => name === failure);
   return {
     class: failureClass ?? (state === 'refused' ? 'auth' : 'quota'),

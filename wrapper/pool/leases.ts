@@ -123,7 +123,7 @@ class PoolLeases implements Leases {
       const reply = await this.#ask(ids);
       if (reply.kind === 'granted') return this.#granted(ids, reply.lease);
       if (!hasLookedUp) {
-        // A credential that was kept may have been changed, and with it the account's cooldown.
+        // A credential that was kept may have been changed, and with it the account's pause.
         hasLookedUp = true;
         const before = ids;
         ids = await this.#ids.identify(accounts, true);
@@ -131,7 +131,7 @@ class PoolLeases implements Leases {
       }
       if (!(await this.#patience.wait(reply))) {
         this.refusal = describeRefusal(ids, reply);
-        const isUsedUp = reply.accounts.every(({ state }) => ['refused', 'resting', 'spent'].includes(state));
+        const isUsedUp = reply.accounts.every(({ state }) => ['refused', 'paused', 'spent'].includes(state));
         this.usedUp = isUsedUp ? { ms: reply.ms, classes: reply.accounts.map(failureOf) } : undefined;
         learnRefusal(ids, reply.accounts, this.#machine());
         return undefined;

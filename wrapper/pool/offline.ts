@@ -1,7 +1,7 @@
 // Lets a machine use its share of the reserve while the store can't be reached. Leases never touch the reserve, so all
 // machines together stay within the limit.
 import type { Context } from '../context.ts';
-import { isCoolingDown } from '../store/cooldown.ts';
+import { isPaused } from '../store/pause.ts';
 import type { Plan } from '../store/plan.ts';
 import { noteLocal, updateLocal } from '../store/pool-file.ts';
 import type { CliState } from '../store/state.ts';
@@ -32,7 +32,7 @@ export function takeShare(
   const assigned = pool?.accounts[cli] ?? [];
   const own = accounts.filter(({ account }) => assigned.includes(account.name));
   if (own.length === 0) return `pool.accounts in config.toml assigns none of the accounts of ${cli} to this machine`;
-  const awake = own.filter(({ account }) => !isCoolingDown(state.resting[account.name], context.now()));
+  const awake = own.filter(({ account }) => !isPaused(state.paused[account.name], context.now()));
   if (awake.length === 0) return 'the accounts that are assigned to this machine are paused';
   const share = shareOf(plan);
   let account: Identified | undefined;

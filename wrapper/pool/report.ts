@@ -7,7 +7,7 @@ import type { Granted } from './store/store.ts';
 
 /** A refused account that is not identified by its credential is left alone for this long. */
 const REFUSED_MS = 300_000;
-/** Length of a cooldown without a known end. */
+/** Length of a pause without a known end. */
 const FALLBACK_MS = { quota: 3_600_000, rate: 60_000, auth: 3_600_000 };
 
 /** An account that this run may use. */
@@ -21,18 +21,18 @@ export interface Held {
 
 /** The report about an account that is held. */
 export function reportOf({ id, lease, end }: Held): Done {
-  const { spent, cooldown } = end ?? { spent: 0 };
+  const { spent, pause } = end ?? { spent: 0 };
   return {
     fence: lease?.fence ?? '0',
     fp: id.fp,
     spent,
     release: true,
-    ...(cooldown && { rest: restOf(cooldown, id.byCredential) }),
+    ...(pause && { rest: restOf(pause, id.byCredential) }),
   };
 }
 
 function restOf(
-  { class: failure, rest }: NonNullable<LeaseEnd['cooldown']>,
+  { class: failure, rest }: NonNullable<LeaseEnd['pause']>,
   byCredential: boolean,
 ): NonNullable<Done['rest']> {
   const common = { class: failure, fallback: FALLBACK_MS[failure] };

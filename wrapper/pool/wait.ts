@@ -62,7 +62,7 @@ export class Patience {
 
 const STATES: Record<AccountState, string> = {
   refused: 'was refused until its credential changes',
-  resting: 'rests',
+  paused: 'is paused',
   spent: 'has nothing left',
   reserved: 'has nothing left that is not reserved for a running command',
   busy: 'is in use by the maximum number of commands',

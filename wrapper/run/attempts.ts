@@ -10,12 +10,12 @@ import { makeReady, type Ready } from './accounts/ready.ts';
 import { anotherPlace, type Candidate, endsWhenRefused, staysInPlace } from './choose/candidates.ts';
 import { afterReturning, afterTaking, begin, type Failure, type Next, next } from './choose/choose.ts';
 import {
-  cooldownFor,
   describeFailure,
   describeSelected,
-  earlierCooldown,
+  earlierPause,
   isLimitOfAddress,
   obstacleTo,
+  pauseFor,
   type Retry,
   withinReason,
 } from './choose/failures.ts';
@@ -50,7 +50,7 @@ export interface Run {
   pinned: string | undefined;
   /** Whose session is not continued, until the account that runs in its place has been named. */
   lostSession: string | undefined;
-  /** The command can wait, or be kept, while other runs try accounts after their cooldown. */
+  /** The command can wait, or be kept, while other runs try accounts after their pause. */
   patient?: boolean;
 }
 
@@ -138,14 +138,14 @@ export async function runAttempts(candidates: readonly Candidate[], run: Run): P
       outcome.kept = verdict.class === 'usage' ? 'usage' : mayHaveRun(result, run) ? 'uncertain' : 'other';
     }
     if (verdict.kind !== 'retry') return outcome;
-    failure = rest(account.name, verdict, { end, credentials: ready.credentials, outcome, result, run, left });
+    failure = pauseAfter(account.name, verdict, { end, credentials: ready.credentials, outcome, result, run, left });
     if (outcome.refused && verdict.class === 'auth') {
       const { noteText } = await run.context.load();
       if (verdict.note) outcome.failure = noteText(plan.cli, verdict.note, run.context.env);
       return ended(outcome, { kind: 'end', spared: [], obstacle: undefined, exhausted: false }, plan);
     }
     if (isSelected(plan) && left === undefined)
-      outcome.failure = describeSelected(plan.cli, account.name, verdict.class, state.resting[account.name]);
+      outcome.failure = describeSelected(plan.cli, account.name, verdict.class, state.paused[account.name]);
     hasPaused ||= left === undefined;
   }
 }
@@ -187,8 +187,8 @@ interface Failed {
   left: number | undefined;
 }
 
-/** Lets an account rest after a failure, unless the command is only too large for it, and says so in the outcome. */
-function rest(account: string, verdict: Retry, failed: Failed): Failure {
+/** Pauses an account after a failure, unless the command is only too large for it, and says so in the outcome. */
+function pauseAfter(account: string, verdict: Retry, failed: Failed): Failure {
   const { end, credentials, outcome, result, run, left } = failed;
   const { plan, journal, state, context, invocation, stdin, repeatable } = run;
   outcome.refused = isRefusal(verdict, plan) && !context.signals.received;
@@ -200,11 +200,11 @@ function rest(account: string, verdict: Retry, failed: Failed): Failure {
   }
   const isOfAddress = isLimitOfAddress(verdict, plan.provider);
   if (left === undefined) {
-    const earlier = earlierCooldown(state, account, credentials);
-    const cooldown = cooldownFor(verdict, state.remaining[account]?.resets, context.now(), earlier);
-    journal.coolDown(account, cooldown, credentials, { ...end, class: verdict.class });
-    if (isOfAddress) journal.coolDownOthers(account, cooldown);
-    outcome.failure = describeFailure(plan.cli, account, cooldown);
+    const earlier = earlierPause(state, account, credentials);
+    const pause = pauseFor(verdict, state.remaining[account]?.resets, context.now(), earlier);
+    journal.pause(account, pause, credentials, { ...end, class: verdict.class });
+    if (isOfAddress) journal.pauseOthers(account, pause);
+    outcome.failure = describeFailure(plan.cli, account, pause);
   } else {
     journal.add({ ...end, class: verdict.class, outcome: 'left', why: 'too-large' });
     outcome.failure = describeTooLarge(plan.cli, account, left);
@@ -294,7 +294,7 @@ function leaseEndOf(verdict: Verdict, { plan, cost, context }: Run): LeaseEnd {
   const isPaused =
     !isLimitOfAddress(verdict, plan.provider) && !(verdict.class === 'auth' && endsWhenRefused(plan, verdict.stays));
   if (!isPaused) return { spent: 0 };
-  return { spent: 0, cooldown: { class: verdict.class, rest: withinReason(verdict, context.now()) } };
+  return { spent: 0, pause: { class: verdict.class, rest: withinReason(verdict, context.now()) } };
 }
 
 /**

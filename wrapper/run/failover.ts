@@ -49,7 +49,7 @@ export async function failover(command: Command): Promise<End> {
   const state = readState(context.paths, cli, file => {
     setAside(context.paths, cli);
     const isKept = plan.accounts.some(account => account.default !== undefined);
-    const what = `${isKept ? '' : 'the default, '}cooldowns and the accounts of some earlier jobs`;
+    const what = `${isKept ? '' : 'the default, '}pauses and the accounts of some earlier jobs`;
     say(`${cli}: ${file} was damaged, so ${what} are forgotten`);
   });
   const { choice, notice, lostSession } = await chooseAccount(plan, invocation, state, context);
@@ -127,11 +127,11 @@ async function runUntilDecided(run: Run, choice: Choice): Promise<End> {
   }
 }
 
-/** Tries the accounts that the pool leases. It knows what rests and what is left, and waits if the user allows that. */
+/** Tries the accounts that the pool leases. It knows which are paused and what is left, and waits if the user allows that. */
 async function runPooled(run: Run, choice: Choice): Promise<End> {
   const { plan, context, journal, leases } = run;
   const onlyChosen = isBound(choice, plan);
-  const unknown = { ...run.state, resting: {}, remaining: {} };
+  const unknown = { ...run.state, paused: {}, remaining: {} };
   const candidates = orderCandidates(plan.accounts, unknown, choice, { now: context.now(), onlyChosen });
   const outcome = await runAttempts(candidates, run);
   const { policy } = plan.capacity;
@@ -204,7 +204,7 @@ async function waitForAccount(run: Run, choice: Choice, deadline: number): Promi
   journal.store();
   const what = probed ? 'for another run that tries one' : `${formatDuration(availableAt - now)} for the first one`;
   say(`${plan.cli}: no account is available; waiting ${what}`);
-  // The user may end a cooldown during the wait, and another run's try may succeed.
+  // The user may end a pause during the wait, and another run's try may succeed.
   const isReady = () => {
     Object.assign(state, readState(context.paths, plan.cli));
     return isAvailable(candidatesFor(run, choice));

@@ -1,14 +1,14 @@
 // Collects what a run learns and stores it in one go, after the upstream's output has been passed on.
 import type { Context, Invocation, Leases } from '../context.ts';
 import { type AuditEntry, type AuditNote, writeAudit } from '../store/audit.ts';
-import type { Cooldown } from '../store/cooldown.ts';
+import type { Pause } from '../store/pause.ts';
 import type { Plan } from '../store/plan.ts';
 import {
   type CliState,
-  coolDown,
-  coolDownFurther,
   effectiveDefault,
+  extendPause,
   fingerprint,
+  pauseAccount,
   setDefault,
   updateState,
 } from '../store/state.ts';
@@ -23,7 +23,7 @@ export type Ended = Pick<AuditEntry, 'account' | 'class' | 'exit' | 'signal' | '
 interface JournalOptions {
   plan: Plan;
   invocation: Invocation;
-  /** The state before the run, with the cooldowns of this one. */
+  /** The state before the run, with the pauses of this one. */
   runState: CliState;
   context: Context;
   /** Expected use of the command, in the provider's unit. */
@@ -87,22 +87,22 @@ export function startJournal(options: JournalOptions) {
       remember(current);
       changes.push(remember);
     },
-    /** @param credentials those of the account; the others that rest as well are not known by theirs */
-    coolDown: (account: string, cooldown: Cooldown, credentials: Record<string, string>, entry: Ended) => {
+    /** @param credentials those of the account; the others that are paused as well are not known by theirs */
+    pause: (account: string, pause: Pause, credentials: Record<string, string>, entry: Ended) => {
       add({ ...entry, outcome: 'left' });
-      runState.resting[account] = cooldown;
+      runState.paused[account] = pause;
       changes.push(state =>
-        coolDown(state, account, { ...cooldown, credential: fingerprint(state.salt, credentials) }),
+        pauseAccount(state, account, { ...pause, credential: fingerprint(state.salt, credentials) }),
       );
     },
-    /** The other accounts rest as well: the limit is one of this network address. */
-    coolDownOthers: (account: string, cooldown: Cooldown) => {
+    /** Pauses the other accounts as well: the limit is one of this network address. */
+    pauseOthers: (account: string, pause: Pause) => {
       const others = plan.accounts.filter(({ name }) => name !== account).map(({ name }) => name);
-      const rest = (state: CliState) => {
-        for (const name of others) coolDownFurther(state, name, cooldown);
+      const pauseThem = (state: CliState) => {
+        for (const name of others) extendPause(state, name, pause);
       };
-      rest(runState);
-      changes.push(rest);
+      pauseThem(runState);
+      changes.push(pauseThem);
     },
     /**
      * @param tookOver another account had failed before, so this one becomes the default
@@ -120,10 +120,10 @@ export function startJournal(options: JournalOptions) {
           state.lastUsed = account;
         });
       }
-      if (runState.resting[account]) {
+      if (runState.paused[account]) {
         changes.push(state => {
-          const { since = 0 } = state.resting[account] ?? {};
-          if (since <= started || since > context.now()) delete state.resting[account];
+          const { since = 0 } = state.paused[account] ?? {};
+          if (since <= started || since > context.now()) delete state.paused[account];
         });
       }
       if (runState.remaining[account]) changes.push(state => spend(state, account, cost));

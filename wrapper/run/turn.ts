@@ -1,4 +1,4 @@
-// Gives requests an account, and the next one after a limit: with the chooser, cooldowns and audit of a wrapped command.
+// Gives requests an account, and the next one after a limit: with the chooser, pauses and audit of a wrapped command.
 import type { Context, Leases } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
@@ -12,10 +12,10 @@ import { byMost, type Candidate, type Choice, isBound, isLate, orderCandidates }
 import { needsUsage } from './choose/capacity.ts';
 import { afterReturning, afterTaking, begin, type Failure, next } from './choose/choose.ts';
 import {
-  cooldownFor,
   describeFailure,
-  earlierCooldown,
+  earlierPause,
   isLimitOfAddress,
+  pauseFor,
   type Retry,
   withinReason,
 } from './choose/failures.ts';
@@ -164,18 +164,18 @@ export class Turn {
       return { more };
     }
     const now = this.#context.now();
-    const earlier = earlierCooldown(state, name, credentials);
-    const cooldown = cooldownFor(verdict, state.remaining[name]?.resets, now, earlier);
-    journal.coolDown(name, cooldown, credentials, ended);
-    if (isOfAddress) journal.coolDownOthers(name, cooldown);
+    const earlier = earlierPause(state, name, credentials);
+    const pause = pauseFor(verdict, state.remaining[name]?.resets, now, earlier);
+    journal.pause(name, pause, credentials, ended);
+    if (isOfAddress) journal.pauseOthers(name, pause);
     journal.store();
     this.#failures.push({ account: name, class: verdict.class });
-    say(describeFailure(cli, name, cooldown));
+    say(describeFailure(cli, name, pause));
     const rest = { class: verdict.class, rest: withinReason(verdict, now) };
-    await leases.settle(isOfAddress ? end : { ...end, cooldown: rest });
+    await leases.settle(isOfAddress ? end : { ...end, pause: rest });
     const usable = more ? this.#plan.accounts.filter(({ enabled }) => enabled).map(account => account.name) : [name];
     const pauses = usable.flatMap(each => {
-      const { until = 0, class: kind, stated = false } = state.resting[each] ?? {};
+      const { until = 0, class: kind, stated = false } = state.paused[each] ?? {};
       const seconds = Math.ceil(((until ?? 0) - now) / 1_000);
       return seconds > 0 ? [{ seconds, class: kind!, stated }] : [];
     });
@@ -278,7 +278,7 @@ export class Turn {
     this.#refresh();
     const usable = this.#candidates(patient);
     const pinned = choice.by !== 'default' && !patient;
-    const failures = [...this.#failures.filter(({ account }) => state.resting[account]), ...this.#tooLarge];
+    const failures = [...this.#failures.filter(({ account }) => state.paused[account]), ...this.#tooLarge];
     const sharesQuota = plan.provider.scope !== 'key';
     let choosing = { ...begin(usable, { patient, pinned, sharesQuota }), failures };
     // a program that gives credentials may be asked again, because its values may be old by now
@@ -320,7 +320,7 @@ export class Turn {
     const { state, choice, cost, isRequest, wanted, careful, book } = this.#parts;
     const { capacity, provider, accounts, pool } = this.#plan;
     const remaining = pool && !careful ? {} : remainingIn(state, book);
-    const figures = { ...state, remaining, ...(pool && { resting: {} }) };
+    const figures = { ...state, remaining, ...(pool && { paused: {} }) };
     const ordered = orderCandidates(accounts, figures, choice, {
       now: this.#context.now(),
       cost: Math.max(cost, wanted ?? 0),
@@ -330,8 +330,7 @@ export class Turn {
     });
     const asMuch = careful && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, figures) : ordered;
     // figures are estimates between two answers of the provider: what seems spent is asked, unless a reserve must stay
-    const leaves = ({ coolingDown, spent }: Candidate) =>
-      coolingDown || (spent && (!isRequest || capacity.reserve > 0));
+    const leaves = ({ paused, spent }: Candidate) => paused || (spent && (!isRequest || capacity.reserve > 0));
     const failed = new Set([...(isRequest ? this.#failures : []), ...this.#tooLarge].map(({ account }) => account));
     return asMuch.filter(candidate => !failed.has(candidate.account.name) && !(patient && leaves(candidate)));
   }

@@ -1,7 +1,7 @@
 // Describes accounts from local files, without secrets. The daemon uses this, too.
 import { type Account, accountsOf, type Capacity, type Pool, readConfig } from './config.ts';
-import { type Cooldown, isCoolingDown } from './cooldown.ts';
 import type { Paths } from './paths.ts';
+import { isPaused, type Pause } from './pause.ts';
 import { describeSource } from './secrets.ts';
 import { type CliState, effectiveDefault, readState, type Sample } from './state.ts';
 
@@ -11,7 +11,7 @@ export interface AccountReport {
   enabled: boolean;
   default: boolean;
   /** While it is not tried; `until` is `null` while that is until its credential changes. */
-  resting: { class: Cooldown['class']; until: string | null } | null;
+  paused: { class: Pause['class']; until: string | null } | null;
   /** Variable to source. */
   sources: Record<string, string>;
   /** In the provider's unit, as it was known at `at`. */
@@ -46,7 +46,7 @@ export function describeAccounts(accounts: readonly Account[], state: CliState, 
       name,
       enabled,
       default: name === first,
-      resting: describeCooldown(state.resting[name], now),
+      paused: describePause(state.paused[name], now),
       sources: Object.fromEntries(Object.entries(env).map(([variable, source]) => [variable, describeSource(source)])),
       remaining: figures?.remaining ?? null,
       limit: figures?.limit ?? null,
@@ -59,21 +59,21 @@ export function describeAccounts(accounts: readonly Account[], state: CliState, 
   });
 }
 
-/** The current cooldown of an account, or `null`. */
-export function describeCooldown(cooldown: Cooldown | undefined, now: number): AccountReport['resting'] {
-  if (!cooldown || !isCoolingDown(cooldown, now)) return null;
-  return { class: cooldown.class, until: cooldown.until === null ? null : new Date(cooldown.until).toISOString() };
+/** The current pause of an account, or `null`. */
+export function describePause(pause: Pause | undefined, now: number): AccountReport['paused'] {
+  if (!pause || !isPaused(pause, now)) return null;
+  return { class: pause.class, until: pause.until === null ? null : new Date(pause.until).toISOString() };
 }
 
 /**
- * Reports whether a command would use an account: enabled, not cooling down, and not known to be used up.
+ * Reports whether a command would use an account: enabled, not paused, and not known to be used up.
  * @param reserve what commands never use; see `reserveOf`
  */
 export function isUsable(
-  { enabled, resting, remaining }: Pick<AccountReport, 'enabled' | 'resting' | 'remaining'>,
+  { enabled, paused, remaining }: Pick<AccountReport, 'enabled' | 'paused' | 'remaining'>,
   reserve: number,
 ): boolean {
-  return enabled && resting === null && (remaining === null || remaining > reserve);
+  return enabled && paused === null && (remaining === null || remaining > reserve);
 }
 
 /** The part of an account's quota that commands never use. Where they run anyway, the reserve only says which account comes first. */

@@ -39,7 +39,7 @@ const isObservation = shape<Observation>({
   age: isAmount,
 });
 
-/** Why an account is to be left alone, and until when; see `NamedCooldown` in run/rules/classify.ts. */
+/** Why an account is to be left alone, and until when; see `NamedPause` in pause.ts. */
 interface Rest {
   class: string;
   kind: 'elapsed' | 'time' | 'period' | 'credential';

@@ -6,8 +6,8 @@ import { readText, withLock, writeAtomic } from '../system/files.ts';
 import { hmac, randomHex } from '../system/hash.ts';
 import { isNumber, isRecord, isTime } from '../system/shape.ts';
 import type { Account } from './config.ts';
-import type { Cooldown } from './cooldown.ts';
 import type { Paths } from './paths.ts';
+import type { Pause } from './pause.ts';
 
 export interface Remaining {
   /** In the provider's unit; `null` when unlimited or unknown. */
@@ -38,7 +38,7 @@ export interface CliState {
   lastUsed?: string;
   /** Key of the fingerprints, made with the first update; guesses tested against a fingerprint need it. */
   salt: string;
-  resting: Record<string, Cooldown>;
+  paused: Record<string, Pause>;
   remaining: Record<string, Remaining>;
   /** Oldest first. */
   history: Record<string, Sample[]>;
@@ -133,7 +133,8 @@ export function parseState(raw: unknown): CliState {
     ...text('lastPrepared'),
     ...(typeof fields.warnedAt === 'number' && { warnedAt: fields.warnedAt }),
     salt: typeof fields.salt === 'string' ? fields.salt : '',
-    resting: table(fields.resting, isCooldown),
+    // older versions called them `resting`
+    paused: table(fields.paused ?? fields.resting, isPause),
     remaining: table(fields.remaining, isRemaining),
     history: table(fields.history, isHistory),
     low: texts(fields.low),
@@ -232,31 +233,31 @@ export function recordRemaining(state: CliState, name: string, remaining: Remain
   state.history[name] = [...samples.slice(1 - MAX_SAMPLES), { at: remaining.at, remaining: remaining.remaining }];
 }
 
-/** Cools an account down. A cooldown for the same credential is never shortened. */
-export function coolDown(state: CliState, name: string, cooldown: Cooldown): void {
-  const entry = believable(state.resting[name], cooldown);
+/** Pauses an account. A pause for the same credential is never shortened. */
+export function pauseAccount(state: CliState, name: string, pause: Pause): void {
+  const entry = believable(state.paused[name], pause);
   const until =
-    entry?.until && cooldown.until && entry.credential === cooldown.credential
-      ? Math.max(entry.until, cooldown.until)
-      : cooldown.until;
-  state.resting[name] = { ...cooldown, until };
+    entry?.until && pause.until && entry.credential === pause.credential
+      ? Math.max(entry.until, pause.until)
+      : pause.until;
+  state.paused[name] = { ...pause, until };
 }
 
-/** Cools an account down for another one's limit. What it rests for itself is neither shortened nor replaced. */
-export function coolDownFurther(state: CliState, name: string, cooldown: Cooldown): void {
-  const entry = believable(state.resting[name], cooldown);
-  if (entry && (entry.until === null || (cooldown.until !== null && entry.until >= cooldown.until))) return;
-  state.resting[name] = { ...cooldown, ...(entry?.credential && { credential: entry.credential }) };
+/** Pauses an account for another account's limit. Its earlier pause is neither shortened nor replaced. */
+export function extendPause(state: CliState, name: string, pause: Pause): void {
+  const entry = believable(state.paused[name], pause);
+  if (entry && (entry.until === null || (pause.until !== null && entry.until >= pause.until))) return;
+  state.paused[name] = { ...pause, ...(entry?.credential && { credential: entry.credential }) };
 }
 
 /** One that began after the newest was written while the clock was ahead. */
-function believable(entry: Cooldown | undefined, newest: Cooldown): Cooldown | undefined {
+function believable(entry: Pause | undefined, newest: Pause): Pause | undefined {
   return entry && entry.since <= newest.since ? entry : undefined;
 }
 
 /** Forgets an account but for its jobs, which no other account may continue; or moves its state to its new name. */
 export function renameInState(state: CliState, name: string, to?: string): void {
-  for (const records of [state.resting, state.remaining, state.history, state.notified] as Record<string, unknown>[]) {
+  for (const records of [state.paused, state.remaining, state.history, state.notified] as Record<string, unknown>[]) {
     if (to !== undefined && Object.hasOwn(records, name)) records[to] = records[name];
     delete records[name];
   }
@@ -288,7 +289,7 @@ function table<T>(raw: unknown, fits: (value: unknown) => value is T): Record<st
   return result;
 }
 
-function isCooldown(value: unknown): value is Cooldown {
+function isPause(value: unknown): value is Pause {
   return (
     isRecord(value) &&
     (value.class === 'quota' || value.class === 'rate' || value.class === 'auth') &&

@@ -13,7 +13,7 @@ export const ToolAccount = z.object({
   /** Kinds of places of the credential, without its name there. */
   sources: z.array(z.enum(['env', 'keyring', 'pass', 'command', 'file'])),
   /** Why and until when it is not tried; `until` is null: until its credential changes. */
-  coolingDown: z.nullable(z.object({ class: z.enum(['quota', 'rate', 'auth']), until: z.nullable(Time) })),
+  paused: z.nullable(z.object({ class: z.enum(['quota', 'rate', 'auth']), until: z.nullable(Time) })),
   /** In the provider's unit, as it was known at `at`; null if that is not known or there is no limit. */
   remaining: Count,
   limit: Count,
@@ -111,7 +111,7 @@ const Cli = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/));
 const Name = z.string().check(z.regex(/^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/));
 const Credential = z.string().check(z.minLength(1), z.maxLength(8192), z.regex(/^[^\x00-\x1f\x7f]*$/));
 
-/** `refresh` asks the providers what is left; `wake` ends a cooldown; `install` and `uninstall` are about the shim. */
+/** `refresh` asks the providers what is left; `wake` ends a pause; `install` and `uninstall` are about the shim. */
 export const ToolAccountsChange = z.discriminatedUnion('change', [
   z.strictObject({ change: z.literal('refresh') }),
   z.strictObject({ change: z.enum(['use', 'enable', 'disable', 'wake', 'remove']), cli: Cli, name: Name }),

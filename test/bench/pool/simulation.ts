@@ -7,7 +7,7 @@ import { type LeaseRequest, openStore } from '../../../wrapper/pool/store/store.
 import { orderCandidates } from '../../../wrapper/run/choose/candidates.ts';
 import { type Account, Capacity } from '../../../wrapper/store/config.ts';
 import type { Observation } from '../../../wrapper/store/pool-file.ts';
-import { type CliState, coolDown, parseState } from '../../../wrapper/store/state.ts';
+import { type CliState, parseState, pauseAccount } from '../../../wrapper/store/state.ts';
 import type { StoreServer } from '../../support/wrapper/store-server.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 import { scriptWithClock, setClock } from '../../support/wrapper/virtual-clock.ts';
@@ -130,16 +130,16 @@ export function alone(load: Load, asks: boolean): Outcome {
       }
     }
     const candidates = orderCandidates(accounts, state, { by: 'default' }, { now: at, cost: 1, capacity });
-    for (const { account, coolingDown, spent } of candidates) {
-      if (asks && (coolingDown || spent)) continue;
+    for (const { account, paused, spent } of candidates) {
+      if (asks && (paused || spent)) continue;
       if (api.use(account.name, at)) {
         count.serve(machine);
         state.default = account.name;
         break;
       }
       count.counts.wasted++;
-      // The CLI does not say when its quota starts again; the wrapper then rests the account for an hour.
-      coolDown(state, account.name, { class: 'quota', until: asks ? api.resets(at) : at + HOUR, since: at });
+      // The CLI does not say when its quota starts again; the wrapper then pauses the account for an hour.
+      pauseAccount(state, account.name, { class: 'quota', until: asks ? api.resets(at) : at + HOUR, since: at });
     }
   }
   return count.outcome();

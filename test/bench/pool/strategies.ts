@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { orderCandidates } from '../../../wrapper/run/choose/candidates.ts';
 import { type Account, Capacity } from '../../../wrapper/store/config.ts';
-import { coolDown, parseState, recordRemaining } from '../../../wrapper/store/state.ts';
+import { parseState, pauseAccount, recordRemaining } from '../../../wrapper/store/state.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -57,17 +57,17 @@ export function simulate(strategy: Strategy, perDay: number, seed: number): Outc
       learn(name, at);
     }
     let served = false;
-    for (const { account, coolingDown } of orderCandidates(
+    for (const { account, paused } of orderCandidates(
       accounts,
       state,
       { by: 'default' },
       { now: at, cost: 0, capacity },
     )) {
       const { name } = account;
-      if (coolingDown) continue;
+      if (paused) continue;
       if (left[name]! < cost) {
         outcome.failovers += 1;
-        coolDown(state, name, { class: 'quota', until: resets[name]!, since: at });
+        pauseAccount(state, name, { class: 'quota', until: resets[name]!, since: at });
         continue;
       }
       left[name]! -= cost;

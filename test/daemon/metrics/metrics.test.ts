@@ -241,7 +241,7 @@ test('accounts of tools are shown by name or as hashes, and their runs are count
   files.audit({ outcome: 'left', class: 'quota' });
   const until = Date.now() + 3_600_000;
   files.state('tvly', {
-    resting: { alice: { class: 'quota', until, since: 1 } },
+    paused: { alice: { class: 'quota', until, since: 1 } },
     remaining: { alice: { remaining: 12, limit: 100, used: 88, resets: null, at: 1_000 } },
   });
   const first = await scrape(running);
@@ -250,8 +250,8 @@ test('accounts of tools are shown by name or as hashes, and their runs are count
     ['culvert_wrap_account_remaining', 12],
     ['culvert_wrap_account_limit', 100],
     ['culvert_wrap_account_known_timestamp_seconds', 1],
-    ['culvert_wrap_account_resting', 1],
-    ['culvert_wrap_account_resting_until_timestamp_seconds', until / 1000],
+    ['culvert_wrap_account_paused', 1],
+    ['culvert_wrap_account_paused_until_timestamp_seconds', until / 1000],
     ['culvert_wrap_account_usable', 0],
     ['culvert_wrap_account_enabled', 1],
   ] as const)
@@ -306,7 +306,7 @@ test('every metric of the table appears, and no other', async t => {
   const { running, daemon } = await setUp(t);
   const files = wrapperFiles(running);
   files.state('tvly', {
-    resting: { alice: { class: 'quota', until: Date.now() + 60_000, since: 1 } },
+    paused: { alice: { class: 'quota', until: Date.now() + 60_000, since: 1 } },
     remaining: { alice: { remaining: 12, limit: 100, used: 88, resets: null, at: 1_000 } },
   });
   files.gateway('tvly', { name: 'app', digest: '00', created: 1, used: 1, requests: 1, refused: 0 });

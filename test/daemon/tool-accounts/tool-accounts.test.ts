@@ -111,7 +111,7 @@ test('installs and removes shims', async t => {
   assert.equal((await box.run('fake')).stdout, 'upgraded\n');
 });
 
-test('shows remaining quotas, cooldowns, shared quotas and the last runs', async t => {
+test('shows remaining quotas, pauses, shared quotas and the last runs', async t => {
   const { box, fake } = setUp(t);
   box.accounts('fake', { a: 'k1', b: 'k2', c: 'k3' });
   assert.equal((await box.run('fake', ['crawl', '--secret', KEY])).exit, 0);
@@ -130,7 +130,7 @@ test('shows remaining quotas, cooldowns, shared quotas and the last runs', async
     join(box.state, 'accounts/fake.json'),
     JSON.stringify({
       remaining: { a: left(400, 'team-1'), b: left(400, 'team-1'), c: left(250, 'team-2') },
-      resting: { c: { class: 'quota', until: now + hour, since: now }, b: { class: 'auth', until: null, since: now } },
+      paused: { c: { class: 'quota', until: now + hour, since: now }, b: { class: 'auth', until: null, since: now } },
       history: {
         c: [
           { at: now - hour, remaining: 500 },
@@ -145,8 +145,8 @@ test('shows remaining quotas, cooldowns, shared quotas and the last runs', async
     listed.map(({ sharedWith }) => sharedWith),
     [['b'], ['a'], []],
   );
-  assert.deepEqual(listed[1]!.coolingDown, { class: 'auth', until: null });
-  assert.deepEqual(listed[2]!.coolingDown, { class: 'quota', until: new Date(now + hour).toISOString() });
+  assert.deepEqual(listed[1]!.paused, { class: 'auth', until: null });
+  assert.deepEqual(listed[2]!.paused, { class: 'quota', until: new Date(now + hour).toISOString() });
   assert.equal(listed[2]!.emptyAt, new Date(now + hour).toISOString());
   assert.deepEqual(
     runs.map(({ command, account, outcome }) => [command, account, outcome]),

@@ -106,7 +106,7 @@ export function toolAccount(name: string, more: Partial<ToolAccount> = {}): Tool
     enabled: true,
     default: false,
     sources: ['keyring'],
-    coolingDown: null,
+    paused: null,
     remaining: null,
     limit: null,
     used: null,
@@ -130,9 +130,9 @@ export function richTool(now: number): Tool {
     terms: { accounts: 'per-team', note: null, url: 'https://firecrawl.example/terms', read: '2026-11-21' },
     accounts: [
       toolAccount('team-a', { default: true, remaining: 850, limit: 1000, emptyAt: at(3), resets: at(72) }),
-      toolAccount('team-b', { remaining: 0, limit: 1000, coolingDown: { class: 'quota', until: at(0.2) } }),
+      toolAccount('team-b', { remaining: 0, limit: 1000, paused: { class: 'quota', until: at(0.2) } }),
       toolAccount('team-c', { remaining: 800, limit: 1000, sharedWith: ['team-d'] }),
-      toolAccount('team-d', { enabled: false, coolingDown: { class: 'auth', until: null } }),
+      toolAccount('team-d', { enabled: false, paused: { class: 'auth', until: null } }),
     ],
     runs: [
       { ...run, at: at(-1), account: 'team-a', outcome: 'ok' },

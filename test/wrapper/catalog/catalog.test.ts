@@ -144,11 +144,11 @@ test('a command line is read as the CLI reads it', () => {
   assert.deepEqual(read('search', '-'), { ...plain, command: 'search', readsStdin: true });
 });
 
-test('accounts are tried from the chosen one on, resting and spent ones last, the first to wake before the others', () => {
+test('accounts are tried from the chosen one on, paused and spent ones last, the first to wake before the others', () => {
   const accounts = ['a', 'b', 'c', 'd', 'off'].map(name => ({ cli: 'x', name, enabled: name !== 'off', env: {} }));
   const state = parseState({
     default: 'b',
-    resting: {
+    paused: {
       b: { class: 'quota', until: 900, since: 0 },
       c: { class: 'rate', until: 500, since: 0 },
       a: { class: 'rate', until: 50, since: 0 },

@@ -69,7 +69,7 @@ async function replay(box: Sandbox, { argv, exit, stdout, stderr }: Recording, p
       : await atTerminal(box, `${cli} ${quoted}`);
   const calls = fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
   // Why an account was left is said on stderr, in both places.
-  const told = /account "bad" (.*?)(?:;|$)/m.exec(result.screen)?.[1]?.replace(/rests [^)]*/, 'rests');
+  const told = /account "bad" (.*?)(?:;|$)/m.exec(result.screen)?.[1]?.replace(/paused [^)]*/, 'paused');
   return { exit: result.exit, calls, told, shown: result.screen.includes('replaced-by-good') };
 }
 

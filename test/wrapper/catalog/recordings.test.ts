@@ -87,14 +87,14 @@ test('a limit in the middle of a crawl is recognized behind the progress line', 
   assert.equal(verdict(crawl), 'quota');
 });
 
-test('the time that a rate limit names is the time the account rests', () => {
+test('the time that a rate limit names is the time the account is paused', () => {
   const limited = recordings('firecrawl').find(recording => recording.label === 'map fc-429')!;
   const { rules } = catalog.providers.firecrawl!;
   const result = classify({ ...limited, signal: null, command: 'map' }, rules);
   assert.deepEqual(result.kind === 'retry' && result.rest, { until: 'elapsed', ms: 23_000 });
 });
 
-test('a limit per minute of gemini rests for as long as the API asks', () => {
+test('a limit per minute of gemini pauses for as long as the API asks', () => {
   const limited = recordings('gemini').find(recording => recording.label === 'text 429 per minute')!;
   const result = classify({ ...limited, signal: null, command: '' }, catalog.providers.gemini!.rules);
   assert.deepEqual(result.kind === 'retry' && [result.class, result.rest], ['rate', { until: 'elapsed', ms: 1_500 }]);

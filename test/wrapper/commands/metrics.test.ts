@@ -28,7 +28,7 @@ async function metricsOf(box: Sandbox, ...args: string[]) {
   return readMetrics(stdout, 'prometheus');
 }
 
-test('accounts, cooldowns, switches and runs are printed', async t => {
+test('accounts, pauses, switches and runs are printed', async t => {
   const box = setUp(t);
   const before = await metricsOf(box);
   const account = (name: string) => ({ cli: 'fake', account: name });
@@ -38,7 +38,7 @@ test('accounts, cooldowns, switches and runs are printed', async t => {
   assert.equal((await box.run('fake', ['go'])).stdout, 'fine\n');
   const after = await metricsOf(box);
   assert.equal(valueIn(after, 'culvert_wrap_account_usable', account('first')), 0);
-  assert.equal(valueIn(after, 'culvert_wrap_account_resting', account('first')), 1);
+  assert.equal(valueIn(after, 'culvert_wrap_account_paused', account('first')), 1);
   assert.equal(valueIn(after, 'culvert_wrap_account_usable', account('second')), 1);
   assert.equal(valueIn(after, 'culvert_wrap_switches_total', { cli: 'fake', class: 'quota' }), 1);
   assert.equal(valueIn(after, 'culvert_wrap_runs_total', { cli: 'fake', outcome: 'ok' }), 2);

@@ -110,10 +110,10 @@ for (const status of [401, 402, 403, 429])
     assert.equal((await ask('/scrape')).status, status);
     assert.equal(calls.length, 1);
     await gateway.close();
-    assert.deepEqual({ ...stateOf(box).resting }, {});
+    assert.deepEqual({ ...stateOf(box).paused }, {});
   });
 
-test('a refused key is asked about again after an hour, and then rests until it changes', async t => {
+test('a refused key is asked about again after an hour, and then is paused until it changes', async t => {
   let ahead = 0;
   const now = () => Date.now() + ahead;
   const { ask, box, calls, gateway } = await setUp(t, (_key, _req, res) => json(res, 401, { error: 'no' }), { now });
@@ -128,7 +128,7 @@ test('a refused key is asked about again after an hour, and then rests until it 
   assert.deepEqual(keys().sort(), ['real-a', 'real-b']);
   await gateway.close();
   assert.deepEqual(
-    Object.values(stateOf(box).resting).map(({ until }) => until),
+    Object.values(stateOf(box).paused).map(({ until }) => until),
     [null, null],
   );
 });
@@ -137,7 +137,7 @@ test('a pause that began in the future does not count', async t => {
   const { ask, box, calls } = await setUp(t, (_key, _req, res) => json(res, 200, {}));
   const later = Date.now() + 1_000 * HOUR;
   updateState(contextOf(box).paths, 'fake', state => {
-    state.resting.a = { class: 'quota', since: later, until: later + HOUR };
+    state.paused.a = { class: 'quota', since: later, until: later + HOUR };
     state.jobs['job-of-2030'] = { account: 'b', at: later };
   });
   await ask('/scrape');
@@ -157,7 +157,7 @@ test('a job that is larger than what an account has left goes to another one, an
   assert.deepEqual(asked, ['real-a POST /v2/crawl', 'real-b POST /v2/crawl', 'real-a POST /v2/map']);
   await gateway.close();
   const state = stateOf(box, 'firecrawl');
-  assert.deepEqual({ ...state.resting }, {});
+  assert.deepEqual({ ...state.paused }, {});
   assert.notEqual(state.default, 'b');
 });
 
@@ -168,7 +168,7 @@ test('unusual activity ends the request with the first account', async t => {
   assert.equal((await ask('POST /v1/text-to-speech/x', '{}')).status, 401);
   assert.deepEqual(calls, ['real-a POST /v1/text-to-speech/x']);
   await gateway.close();
-  assert.deepEqual({ ...stateOf(box, 'elevenlabs').resting }, {});
+  assert.deepEqual({ ...stateOf(box, 'elevenlabs').paused }, {});
 });
 
 test('a stream of events that begins with an error is no success, and the kinds of failures are counted apart', async t => {

@@ -137,7 +137,7 @@ test('a promoted replica may have lost a lease, so its credit can be given twice
   assert.equal(
     (await promoted.status('tool'))[0]!.remaining,
     1,
-    'and its holder can only rest the account or lower it',
+    'and its holder can only pause the account or lower it',
   );
   for (const each of [store, promoted]) each.close();
 });

@@ -1,4 +1,4 @@
-// Gateways of several machines with one pool: cooldowns and credits that they share, and a store that is gone for a while.
+// Gateways of several machines with one pool: pauses and credits that they share, and a store that is gone for a while.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
@@ -210,7 +210,7 @@ test('when all accounts of a pool are out, machines say so in the words of the p
   assert.deepEqual(await answerOf(one), [402, JSON.stringify({ error: `none for ${one.key.slice(0, 6)}` })]);
   const [status, text] = await answerOf(other);
   assert.equal(status, 429);
-  assert.match(String(text), /\\"a\\" rests for .*\\"b\\" rests for/);
+  assert.match(String(text), /\\"a\\" is paused for .*\\"b\\" is paused for/);
   const headers = { connection: 'Upgrade', upgrade: 'websocket', authorization: `Bearer ${one.key}` };
   const [refused] = await once(request(`${one.gateway.url}/socket`, { headers }).end(), 'response');
   assert.equal(refused.statusCode, 402);

@@ -99,7 +99,7 @@ test('two accounts with minted credentials share their limits by name, on all ma
     ],
   );
   assert.equal(await first.run(), 'mint2');
-  assert.equal(first.asked('mint'), 0, 'the account rests in the pool');
+  assert.equal(first.asked('mint'), 0, 'the account is paused in the pool');
   assert.equal(await keysIn(server), 2);
 });
 
@@ -159,7 +159,7 @@ test('a declared identity is one account on all machines, whatever its name and 
   assert.equal(await first.run(), 'mint2');
   assert.equal(first.asked('mint'), 1, 'its identity needs no credential');
   assert.equal(await second.run(), 'mint2');
-  assert.equal(second.asked('steady'), 0, 'the account rests for all machines');
+  assert.equal(second.asked('steady'), 0, 'the account is paused for all machines');
   assert.equal(await keysIn(server), 2);
 });
 
@@ -169,7 +169,7 @@ test('a refused account that is known by its name is tried again after minutes',
   assert.equal((await box.tool()).exit, 1);
   const refused = await box.tool();
   assert.equal(refused.exit, 69);
-  assert.match(refused.stderr, /"a" rests for [45] min/);
+  assert.match(refused.stderr, /"a" is paused for [45] min/);
 });
 
 test('two accounts of a tool cannot have one identity', async t => {

@@ -16,7 +16,7 @@ interface AccountRow {
   remaining?: number;
   reserved: number;
   leases: number;
-  rest?: number;
+  paused?: number;
 }
 
 async function accountsOf(box: Sandbox): Promise<Record<string, AccountRow>> {
@@ -57,7 +57,7 @@ test('a machine knows what another one has used, and the limit that it met', asy
   assert.deepEqual([b?.remaining, b?.reserved, b?.leases], [9, 0, 0]);
 });
 
-test('a limit that one machine meets rests the account for all, and another account takes over', async t => {
+test('a limit that one machine meets pauses the account for all, and another account takes over', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 0, kb: 10 });
   const first = poolBox(t, { url: server.url, api }, { usage: false });
@@ -69,11 +69,11 @@ test('a limit that one machine meets rests the account for all, and another acco
   const spared = await second.tool();
   assert.deepEqual([spared.stdout, spared.stderr], ['used kb\n', '']);
   assert.deepEqual([...api.refused], [['ka', 1]]);
-  assert.ok((await accountsOf(second)).a!.rest! > 3_000_000);
+  assert.ok((await accountsOf(second)).a!.paused! > 3_000_000);
 
   const reset = await second.wrap(['pool', 'reset', 'a']);
   assert.equal(reset.stdout, 'reset "a" of tool for all machines\n');
-  assert.equal((await accountsOf(first)).a!.rest, undefined);
+  assert.equal((await accountsOf(first)).a!.paused, undefined);
 });
 
 test('an account that is named is leased, or nothing runs', async t => {
@@ -83,9 +83,9 @@ test('an account that is named is leased, or nothing runs', async t => {
   const named = (name: string) => box.run('tool', ['work'], { env: { CULVERT_WRAP_ACCOUNT: name } });
   const met = await named('a');
   assert.equal(met.stdout, 'used kb\n', 'the limit of an account that ran');
-  const resting = await named('a');
-  assert.deepEqual([resting.exit, resting.stdout], [69, '']);
-  assert.match(resting.stderr, /the account "a", which is named, can't be used \(.*"a"/);
+  const paused = await named('a');
+  assert.deepEqual([paused.exit, paused.stdout], [69, '']);
+  assert.match(paused.stderr, /the account "a", which is named, can't be used \(.*"a"/);
   assert.equal((await named('b')).stdout, 'used kb\n');
   const file = join(box.config, 'keys.env');
   writeFileSync(file, readFileSync(file, 'utf8').replace('tool_b=kb', 'tool_b='));
@@ -97,7 +97,7 @@ test('an account that is named is leased, or nothing runs', async t => {
   );
 });
 
-test('a new credential has no cooldown, while machines with the old one still leave it alone', async t => {
+test('a new credential has no pause, while machines with the old one still leave it alone', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 0, fresh: 5, kb: 10 });
   const old = poolBox(t, { url: server.url, api }, { usage: false });
@@ -185,7 +185,7 @@ const metric = async (box: Sandbox, name: string, labels: Record<string, string>
   return valueIn(readMetrics(stdout, 'prometheus'), `culvert_wrap_${name}`, labels);
 };
 
-test('a machine knows from the pool which accounts rest or are used up, also for commands that ask no provider', async t => {
+test('a machine knows from the pool which accounts are paused or used up, also for commands that ask no provider', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 1, kb: 0 });
   const first = poolBox(t, { url: server.url, api }, { usage: false });
@@ -348,7 +348,7 @@ test('the figures that a command learned without the store are reported with the
   for (const box of [first, second]) {
     const refused = await box.tool({ GATE });
     assert.equal(refused.exit, 69);
-    assert.match(refused.stderr, /"a" rests for (59|60) min/);
+    assert.match(refused.stderr, /"a" is paused for (59|60) min/);
   }
   assert.equal(await unsent(), 0);
   assert.deepEqual([...api.refused], [['ka', 1]]);

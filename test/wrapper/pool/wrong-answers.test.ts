@@ -67,7 +67,7 @@ test('nothing that a store says moves the cursor of a terminal', async t => {
   const url = await fakeStore(t, () => answer);
   const box = poolBox(t, { url, api }, { keys: { a: 'ka' } });
   const odd = '\x1b[2J\u009b2J\u202e';
-  const row = { fp: 'x', name: odd, budget: 'x', leases: 0, reserved: 0, rest: 5, class: odd };
+  const row = { fp: 'x', name: odd, budget: 'x', leases: 0, reserved: 0, paused: 5, class: odd };
   const lease = { fence: '1', name: odd, fp: 'x', owner: odd, want: 1, age: 1, ttl: 1 };
   const said = JSON.stringify({ accounts: [row], leases: [lease] });
   const escaped = said.replaceAll(/[^\x20-\x7e]/g, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);

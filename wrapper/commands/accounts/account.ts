@@ -183,7 +183,7 @@ async function addOne({ cli, name, values, place, ...added }: Added, context: Co
     editConfig(paths.config, [existing ? { set: target, key: 'env', value: existing.env } : { remove: target }]);
     throw error;
   }
-  updateState(paths, cli, state => void delete state.resting[name]);
+  updateState(paths, cli, state => void delete state.paused[name]);
   refreshPlans([cli], context);
   if (first !== undefined) keepDefault(cli, first, context);
 }
@@ -243,10 +243,10 @@ export function setEnabled(
   );
 }
 
-/** `wake <name>`: ends a cooldown, so that the account is tried again. */
+/** `wake <name>`: ends a pause, so that the account is tried again. */
 export function wake(cli: string, name: string, options: Options, context: Context): void {
   find(accountsOf(cli, context), cli, name);
-  updateState(context.paths, cli, state => void delete state.resting[name]);
+  updateState(context.paths, cli, state => void delete state.paused[name]);
   emit(options.json, { cli, account: name }, `"${name}" of ${cli} is tried again`);
 }
 

@@ -4,13 +4,13 @@ import { type Account, readConfig } from '../../store/config.ts';
 import { describeAccounts, describeAllAccounts } from '../../store/describe.ts';
 import { orphanedSecrets, removeOrphan } from '../../store/secrets.ts';
 import { readState } from '../../store/state.ts';
-import { emit, restingText, table } from '../print.ts';
+import { emit, pauseText, table } from '../print.ts';
 
 interface Options {
   json?: boolean;
 }
 
-/** `list` of one CLI: which account is the default, and which cool down. */
+/** `list` of one CLI: which account is the default, and which are paused. */
 export function listOf(cli: string, options: Options, { paths, now }: Context): void {
   const own = readConfig(paths.config).accounts.filter(account => account.cli === cli);
   const accounts = describeAccounts(own, readState(paths, cli), now());
@@ -18,12 +18,12 @@ export function listOf(cli: string, options: Options, { paths, now }: Context): 
     account.default ? '*' : '',
     account.name,
     account.enabled ? 'enabled' : 'disabled',
-    account.resting ? restingText(account.resting) : '-',
+    account.paused ? pauseText(account.paused) : '-',
     Object.entries(account.sources)
       .map(([variable, source]) => `${variable} from ${sourceText(source, paths)}`)
       .join(', '),
   ]);
-  const heading = ['', 'ACCOUNT', 'STATE', 'RESTING', 'CREDENTIAL'];
+  const heading = ['', 'ACCOUNT', 'STATE', 'PAUSED', 'CREDENTIAL'];
   emit(
     options.json,
     { cli, accounts },
@@ -41,7 +41,7 @@ export function listAll(options: Options, { paths, now }: Context): void {
       account.default ? '*' : '',
       cli,
       account.name,
-      !account.enabled ? 'disabled' : account.resting ? `paused ${restingText(account.resting)}` : 'enabled',
+      !account.enabled ? 'disabled' : account.paused ? `paused ${pauseText(account.paused)}` : 'enabled',
       Object.values(account.sources)
         .map(source => sourceText(source, paths))
         .join(', '),

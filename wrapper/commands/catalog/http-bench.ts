@@ -109,7 +109,7 @@ export async function openBench(
       end ??= gateway.close().then(() => {
         server.close();
         server.closeAllConnections();
-        const failure = readState(own.paths, cli).resting.a?.class;
+        const failure = readState(own.paths, cli).paused.a?.class;
         fs.rmSync(home, { recursive: true, force: true });
         return failure;
       });

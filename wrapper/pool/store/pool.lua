@@ -17,7 +17,7 @@ local SCHEMA = '1'
 -- 40 days in seconds, as text: a store would turn a number into text with each use
 local KEEP = '3456000'
 local DAY_MS = 86400000
--- what a cooldown may take at most; a longer one is a mistake of whoever stated it
+-- what a pause may take at most; a longer one is a mistake of whoever stated it
 local LONGEST_MS = 366 * DAY_MS
 local ASKING_MS = 10000
 local LOG_MS = 60000
@@ -53,7 +53,7 @@ local function printed(value) return value % 1 == 0 and value or tostring(value)
 
 local function number(record, field) return tonumber(record[field]) end
 
--- Keeps a key for 40 days from now, or until a later time, and never shorter than before: it may hold a long cooldown.
+-- Keeps a key for 40 days from now, or until a later time, and never shorter than before: it may hold a long pause.
 local function keep(key, till)
   local seconds = till and math.max(KEEP, math.ceil((till - now) / 1000)) or KEEP
   if redis.call('TTL', key) < tonumber(seconds) then redis.call('EXPIRE', key, seconds) end
@@ -174,11 +174,11 @@ local function ledger()
         redis.call('HSET', LEASES, flat[i], till .. cjson.encode(lease))
       end
     end
-    -- a cooldown of the quota goes along with it
-    local rest, class = unpack(redis.call('HMGET', budgetKey(old), 'rest', 'class'))
-    if known(rest) and tonumber(rest) > (tonumber(known(redis.call('HGET', budgetKey(id), 'rest')) or 0)) then
-      redis.call('HSET', budgetKey(id), 'rest', rest, 'class', class)
-      keep(budgetKey(id), tonumber(rest))
+    -- a pause of the quota goes along with it
+    local paused, class = unpack(redis.call('HMGET', budgetKey(old), 'paused', 'class'))
+    if known(paused) and tonumber(paused) > (tonumber(known(redis.call('HGET', budgetKey(id), 'paused')) or 0)) then
+      redis.call('HSET', budgetKey(id), 'paused', paused, 'class', class)
+      keep(budgetKey(id), tonumber(paused))
     end
   end
 
@@ -204,9 +204,9 @@ local function ledger()
     return true
   end
 
-  -- A cooldown is never shortened. One of a refused credential is the account's and ends with the credential, whose
+  -- A pause is never shortened. One of a refused credential is the account's and ends with the credential, whose
   -- fingerprint is part of the key; any other is the budget's.
-  local function coolDown(fp, rest)
+  local function pauseAccount(fp, rest)
     if rest.kind == 'credential' then
       redis.call('HSET', ACCOUNT .. fp, 'refused', rest.class)
       keep(ACCOUNT .. fp)
@@ -219,8 +219,8 @@ local function ledger()
       till = number(readBudget(budgetOf(fp)), 'resets') or now + rest.fallback
     end
     till = math.min(till, now + LONGEST_MS)
-    local old = tonumber(known(redis.call('HGET', key, 'rest')) or 0)
-    if till > old then redis.call('HSET', key, 'rest', digits(till), 'class', rest.class) end
+    local old = tonumber(known(redis.call('HGET', key, 'paused')) or 0)
+    if till > old then redis.call('HSET', key, 'paused', digits(till), 'class', rest.class) end
     keep(key, till)
   end
 
@@ -228,7 +228,7 @@ local function ledger()
   local function settle(done)
     local held = readLease(done.fence)
     local fp = held and held.fp or done.fp
-    if known(done.rest) then coolDown(fp, done.rest) end
+    if known(done.rest) then pauseAccount(fp, done.rest) end
     local accepted = false
     local lease = held
     for _, seen in ipairs(known(done.seen) or {}) do
@@ -358,24 +358,24 @@ local function leasing(request)
   for index = 1, #accounts, 2 do
     local fp = accounts[index]
     local key = ACCOUNT .. fp
-    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'leases', 'refused', 'budget', 'last')
+    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'paused', 'leases', 'refused', 'budget', 'last')
     local id, leases, refused = fields[7] or fp, fields[5] and tonumber(fields[5]) or 0, fields[6]
     local last = fields[8] and tonumber(fields[8]) or 0
     if id ~= fp then
       key = budgetKey(id)
-      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
+      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'paused')
     end
     if fields[3] and tonumber(fields[3]) <= now then
       readBudget(id)
-      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
+      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'paused')
     end
     local remaining, reserved = tonumber(fields[1] or nil), fields[2] and tonumber(fields[2]) or 0
     local left = remaining and remaining - reserved
-    local resets, rest = tonumber(fields[3] or nil), fields[4] and tonumber(fields[4]) or 0
+    local resets, pausedUntil = tonumber(fields[3] or nil), fields[4] and tonumber(fields[4]) or 0
     local state, at, isOld
     if refused then state = 'refused'
     -- what costs nothing, such as a question about a job, may use an account that has nothing left
-    elseif want > 0 and rest > now then state, at = 'resting', rest
+    elseif want > 0 and pausedUntil > now then state, at = 'paused', pausedUntil
     elseif want > 0 and left and (left <= 0 or left - want < reserve) then
       -- reservations that come back free something earlier than the period ends
       state, at = 'spent', resets
@@ -413,7 +413,7 @@ local function leasing(request)
   for _, found in ipairs(late) do
     rows[#rows + 1] = {
       fp = found.fp, state = found.state, ms = found.at and found.at - now, remaining = found.remaining,
-      class = found.state == 'resting' and known(call('HGET', budgetKey(found.budget), 'class')) or nil,
+      class = found.state == 'paused' and known(call('HGET', budgetKey(found.budget), 'class')) or nil,
     }
   end
   return { none = true, soon = soon, ms = earliest and earliest - now, accounts = rows }
@@ -476,12 +476,12 @@ local function run(operation, request)
   end
 
   if operation == 'reset' then
-    -- Ends the cooldowns of an account and forgets its figures, so that they are asked for anew. Leases stay.
+    -- Ends the pauses of an account and forgets its figures, so that they are asked for anew. Leases stay.
     local count = 0
     for _, fp in ipairs(redis.call('ZRANGE', ACCOUNTS, 0, -1)) do
       if redis.call('HGET', ACCOUNT .. fp, 'name') == request.name then
         redis.call('HDEL', ACCOUNT .. fp, 'refused')
-        redis.call('HDEL', budgetKey(budgetOf(fp)), 'rest', 'class', 'remaining', 'limit', 'resets', 'seen', 'asked', 'asking', 'low')
+        redis.call('HDEL', budgetKey(budgetOf(fp)), 'paused', 'class', 'remaining', 'limit', 'resets', 'seen', 'asked', 'asking', 'low')
         redis.call('DEL', SPENT .. budgetOf(fp))
         count = count + 1
       end
@@ -494,12 +494,12 @@ local function run(operation, request)
       if not row.name then redis.call('ZREM', ACCOUNTS, fp)
       else
         local budget = readBudget(id)
-        local rest, refused = (number(budget, 'rest') or 0) - now, row.refused
+        local paused, refused = (number(budget, 'paused') or 0) - now, row.refused
         table.insert(accounts, {
           fp = fp, name = row.name, budget = id, leases = number(row, 'leases') or 0,
           remaining = number(budget, 'remaining'), reserved = number(budget, 'reserved') or 0, limit = number(budget, 'limit'),
           resets = number(budget, 'resets'), age = budget.seen and now - number(budget, 'seen'),
-          rest = refused and -1 or rest > 0 and rest or nil, class = refused or rest > 0 and budget.class or nil,
+          paused = refused and -1 or paused > 0 and paused or nil, class = refused or paused > 0 and budget.class or nil,
         })
       end
     end

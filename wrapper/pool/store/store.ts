@@ -50,7 +50,7 @@ export interface Granted {
 
 const isGranted = shape<Granted>({ fence: isText, fp: isText, refresh: optional(listOf(isText)) });
 
-const STATES = ['refused', 'resting', 'spent', 'reserved', 'busy', 'asking', 'unknown'] as const;
+const STATES = ['refused', 'paused', 'spent', 'reserved', 'busy', 'asking', 'unknown'] as const;
 export type AccountState = (typeof STATES)[number];
 
 /** Why an account was not leased. */
@@ -76,7 +76,7 @@ export type LeaseReply = { intact: string[] } & (
   | { kind: 'granted'; lease: Granted }
   /** The remaining quota of these is unknown: ask the provider, and call again with the answers. */
   | { kind: 'ask'; ask: string[] }
-  /** `soon`: another command may free something at any time; `ms`: until the first cooldown ends. */
+  /** `soon`: another command may free something at any time; `ms`: until the first pause ends. */
   | { kind: 'none'; soon: boolean; ms: number | undefined; accounts: Unavailable[] }
 );
 
@@ -92,8 +92,8 @@ export interface AccountRow {
   resets?: number | undefined;
   /** Milliseconds since the figures were asked for. */
   age?: number | undefined;
-  /** Milliseconds until the cooldown ends; -1: when the credential changes. */
-  rest?: number | undefined;
+  /** Milliseconds until the pause ends; -1: when the credential changes. */
+  paused?: number | undefined;
   class?: string | undefined;
 }
 
@@ -107,7 +107,7 @@ const isAccountRow = shape<AccountRow>({
   limit: optional(isNumber),
   resets: optional(isNumber),
   age: optional(isNumber),
-  rest: optional(isNumber),
+  paused: optional(isNumber),
   class: optional(isText),
 });
 

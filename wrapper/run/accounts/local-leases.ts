@@ -1,7 +1,7 @@
-// Lets this machine's runs take turns in trying an account after its cooldown; other machines are not asked.
+// Lets this machine's runs take turns in trying an account after its pause; other machines are not asked.
 import type { Context, Leased, LeaseEnd, LeaseOptions, Leases } from '../../context.ts';
 import type { Account } from '../../store/config.ts';
-import { isBeingProbed, isCoolingDown } from '../../store/cooldown.ts';
+import { isBeingProbed, isPaused } from '../../store/pause.ts';
 import type { Plan } from '../../store/plan.ts';
 import { type CliState, updateState } from '../../store/state.ts';
 
@@ -36,8 +36,8 @@ export class LocalLeases implements Leases {
   }
 
   /** Several keys may draw on one quota, so that is asked before the next one is tried. */
-  async settle({ cooldown }: LeaseEnd): Promise<void> {
-    if (!cooldown || cooldown.class === 'auth' || this.#leased.rest.length === 0 || this.#hasAsked) return;
+  async settle({ pause }: LeaseEnd): Promise<void> {
+    if (!pause || pause.class === 'auth' || this.#leased.rest.length === 0 || this.#hasAsked) return;
     this.#hasAsked = true;
     await this.#learnQuotas();
   }
@@ -65,25 +65,25 @@ export class LocalLeases implements Leases {
 }
 
 /**
- * Claims the first try after a cooldown. What another run has learned since goes into `state`.
+ * Claims the first try after a pause. What another run has learned since goes into `state`.
  * @returns whether this run may try the account; true for one that never cooled down
  */
 export function claimProbe(
   name: string,
   { plan, state, context }: { plan: Pick<Plan, 'cli'>; state: CliState; context: Pick<Context, 'paths' | 'now'> },
 ): boolean {
-  const cooldown = state.resting[name];
-  if (!cooldown || isCoolingDown(cooldown, context.now())) return true;
+  const pause = state.paused[name];
+  if (!pause || isPaused(pause, context.now())) return true;
   try {
     let mine = true;
     updateState(context.paths, plan.cli, stored => {
-      const current = stored.resting[name];
+      const current = stored.paused[name];
       if (!current) return;
       // The clock is read while the lock is held: a claim made while this run waited for it must not look like a future one.
       const now = context.now();
-      mine = !isCoolingDown(current, now) && !isBeingProbed(current, now);
+      mine = !isPaused(current, now) && !isBeingProbed(current, now);
       if (mine) current.probedAt = now;
-      else state.resting[name] = current;
+      else state.paused[name] = current;
     });
     return mine;
   } catch {

@@ -84,17 +84,16 @@ async function prepare(
   return { ok: true, digest };
 }
 
-/** Ends, in `state`, the cooldown of accounts whose refused credential has been changed since. */
+/** Ends, in `state`, the pause of accounts whose refused credential has been changed since. */
 export async function clearChangedCredentials(
   { accounts }: Pick<Plan, 'accounts'>,
   state: CliState,
   credentials: Credentials,
 ): Promise<void> {
   for (const account of accounts) {
-    const cooldown = state.resting[account.name];
-    if (!account.enabled || cooldown?.class !== 'auth' || (cooldown.until !== null && !cooldown.credential)) continue;
+    const pause = state.paused[account.name];
+    if (!account.enabled || pause?.class !== 'auth' || (pause.until !== null && !pause.credential)) continue;
     const resolved = await credentials.of(account);
-    if (resolved.ok && fingerprint(state.salt, resolved.env) !== cooldown.credential)
-      delete state.resting[account.name];
+    if (resolved.ok && fingerprint(state.salt, resolved.env) !== pause.credential) delete state.paused[account.name];
   }
 }

@@ -1,7 +1,7 @@
 // Orders the accounts that a command may use. Pure, so that `explain` and a run can't disagree.
 import type { Provider } from '../../catalog/provider.ts';
 import type { Account, Capacity } from '../../store/config.ts';
-import { isBeingProbed, isCoolingDown, PROBE_MS } from '../../store/cooldown.ts';
+import { isBeingProbed, isPaused, PROBE_MS } from '../../store/pause.ts';
 import { type CliState, chosenDefault } from '../../store/state.ts';
 
 export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } | { by: 'default' };
@@ -53,8 +53,8 @@ export interface Candidate {
   account: Account;
   /** Why it is at its place, in words. */
   why: string;
-  coolingDown: boolean;
-  /** Another run tries it after its cooldown, and its result is awaited. */
+  paused: boolean;
+  /** Another run tries it after its pause, and its result is awaited. */
   beingProbed: boolean;
   /** Its known remaining capacity is below cost and reserve. */
   spent: boolean;
@@ -78,7 +78,7 @@ export interface OrderOptions {
 
 /**
  * Enabled accounts in the order in which they are tried: as the strategy says, those that are low after the others,
- * then spent ones and those that cool down, the first to be available before the others. An account that the user named
+ * then spent ones and those that are paused, the first to be available before the others. An account that the user named
  * comes first in any case. One whose credential was refused is left out while there is any other; of several such
  * only the first is tried, because the person has to see what the provider says.
  */
@@ -118,20 +118,20 @@ export function orderCandidates(
     ...others.filter(isLate).sort((a, b) => lateness(a) - lateness(b)),
   ];
   const isRefused = ({ account: { name } }: Candidate) =>
-    state.resting[name]?.class === 'auth' && isCoolingDown(state.resting[name], options.now);
+    state.paused[name]?.class === 'auth' && isPaused(state.paused[name], options.now);
   const usable = order.filter(candidate => !isRefused(candidate) || pinned.includes(candidate));
   return usable.length > 0 ? usable : order.slice(0, 1);
 }
 
-/** Reports whether an account comes after the others, because it cools down or has too little left. */
-export function isLate({ spent, coolingDown }: Candidate): boolean {
-  return spent || coolingDown;
+/** Reports whether an account comes after the others, because it is paused or has too little left. */
+export function isLate({ spent, paused }: Candidate): boolean {
+  return spent || paused;
 }
 
 /** Candidates by the figures that are left: where none has enough for a job, the one with the most does the most of it. */
 export function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 'remaining'>): Candidate[] {
-  const left = ({ account, coolingDown }: Candidate) =>
-    coolingDown ? -1 : (remaining[account.name]?.remaining ?? Number.POSITIVE_INFINITY);
+  const left = ({ account, paused }: Candidate) =>
+    paused ? -1 : (remaining[account.name]?.remaining ?? Number.POSITIVE_INFINITY);
   return candidates.toSorted((a, b) => left(b) - left(a) || 0);
 }
 
@@ -157,22 +157,20 @@ function describe(
 ): Candidate {
   const { name } = account;
   const { now, cost = 0, capacity = {} } = options;
-  const own = state.resting[name];
+  const own = state.paused[name];
   const shared = options.sharedQuota
-    ? Object.keys(state.resting).filter(
-        other => shareQuota(name, other, state) && state.resting[other]!.class !== 'auth',
-      )
+    ? Object.keys(state.paused).filter(other => shareQuota(name, other, state) && state.paused[other]!.class !== 'auth')
     : [];
-  const cooldowns = [own, ...shared.map(other => state.resting[other])].filter(each => isCoolingDown(each, now));
+  const pauses = [own, ...shared.map(other => state.paused[other])].filter(each => isPaused(each, now));
   const beingProbed = own !== undefined && isBeingProbed(own, now);
-  const coolingDown = cooldowns.length > 0 || beingProbed;
+  const paused = pauses.length > 0 || beingProbed;
   const figures = state.remaining[name];
   const resets = figures?.resets ? Date.parse(figures.resets) : Number.NaN;
   // A figure from before the reset says nothing about what there is after it, and one from the future was noted by a wrong clock.
   const isOld = figures !== undefined && (figures.at > now || (figures.at < resets && resets <= now));
   const remaining = isOld ? undefined : figures?.remaining;
   const spent = typeof remaining === 'number' && (remaining <= 0 || remaining - cost < (capacity.reserve ?? 0));
-  const times = cooldowns.map(each => (each!.until === null ? Number.POSITIVE_INFINITY : each!.until));
+  const times = pauses.map(each => (each!.until === null ? Number.POSITIVE_INFINITY : each!.until));
   const latest = Math.max(
     now,
     ...times,
@@ -182,7 +180,7 @@ function describe(
   return {
     account,
     why,
-    coolingDown,
+    paused,
     beingProbed,
     spent,
     low: isLow(name, state, capacity),
@@ -256,7 +254,7 @@ function compare(a: number | undefined, b: number | undefined): number {
   return (a ?? Number.POSITIVE_INFINITY) - (b ?? Number.POSITIVE_INFINITY) || 0;
 }
 
-/** Exhausted accounts first, then those that cool down, by the end of their cooldown. */
-function lateness({ coolingDown, availableAt }: Candidate): number {
-  return coolingDown ? (availableAt ?? Number.POSITIVE_INFINITY) : 0;
+/** Exhausted accounts first, then those that are paused, by the end of their pause. */
+function lateness({ paused, availableAt }: Candidate): number {
+  return paused ? (availableAt ?? Number.POSITIVE_INFINITY) : 0;
 }

@@ -27,9 +27,9 @@ export function needsUsage({ capacity }: { capacity: Capacity }): boolean {
   );
 }
 
-/** True while any account is neither cooling down nor spent. */
+/** True while any account is neither paused nor spent. */
 export function isAvailable(candidates: readonly Candidate[]): boolean {
-  return candidates.some(({ coolingDown, spent }) => !coolingDown && !spent);
+  return candidates.some(({ paused, spent }) => !paused && !spent);
 }
 
 /**

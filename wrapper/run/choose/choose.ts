@@ -46,7 +46,7 @@ interface Spared {
 }
 
 interface Options {
-  /** The request can wait or be kept, so that no cooldown is shortened. */
+  /** The request can wait or be kept, so that no pause is shortened. */
   patient: boolean;
   /** The first account was named: it is tried whatever its state. */
   pinned: boolean;
@@ -55,7 +55,7 @@ interface Options {
 
 /** Begins with the candidates in their order. */
 export function begin(candidates: readonly Candidate[], { patient, pinned, sharesQuota }: Options): Choosing {
-  const ready = candidates.filter(({ coolingDown }, index) => !patient || !coolingDown || (pinned && index === 0));
+  const ready = candidates.filter(({ paused }, index) => !patient || !paused || (pinned && index === 0));
   return {
     left: ready.map(({ account }) => account),
     failures: [],

@@ -1,6 +1,6 @@
-// Says what a failure means: how long its account cools down, and why the request is not made again. Pure.
+// Says what a failure means: how long its account is paused, and why the request is not made again. Pure.
 import type { Provider } from '../../catalog/provider.ts';
-import type { Cooldown, NamedCooldown } from '../../store/cooldown.ts';
+import type { NamedPause, Pause } from '../../store/pause.ts';
 import { type CliState, fingerprint } from '../../store/state.ts';
 import { formatDuration } from '../../system/duration.ts';
 import type { Verdict } from '../rules/classify.ts';
@@ -9,39 +9,34 @@ import type { Failure } from './choose.ts';
 
 export type Retry = Verdict & { kind: 'retry' };
 
-const QUOTA_COOLDOWN_MS = 3_600_000;
-const RATE_COOLDOWN_MS = 60_000;
+const QUOTA_PAUSE_MS = 3_600_000;
+const RATE_PAUSE_MS = 60_000;
 /** A refused key is asked about again, because a network or an outage may have refused it. */
-const AUTH_COOLDOWN_MS = 3_600_000;
-/** A longer cooldown is a mistake of the program that named it. */
+const AUTH_PAUSE_MS = 3_600_000;
+/** A longer pause is a mistake of the program that named it. */
 const LONGEST_MS = { rate: 3_600_000, quota: 366 * 86_400_000, auth: 366 * 86_400_000 } as const;
 const CLASS_TEXT = { quota: 'has no quota left', rate: 'is rate limited', auth: 'was refused' } as const;
 
 /**
- * The cooldown of an account after a failure.
+ * The pause of an account after a failure.
  * @param resets when its quota starts again, as the provider stated it
  * @param now milliseconds since the epoch
- * @param earlier the cooldown of the same credential before
+ * @param earlier the pause of the same credential before
  */
-export function cooldownFor(
-  failure: Retry,
-  resets: string | null | undefined,
-  now: number,
-  earlier?: Cooldown,
-): Cooldown {
+export function pauseFor(failure: Retry, resets: string | null | undefined, now: number, earlier?: Pause): Pause {
   const { class: kind } = failure;
   const rest = withinReason(failure, now);
   // an hour after its first refusal, the credential is asked about again
   const isFirst = kind === 'auth' && rest.until === 'credential' && !isRefusedAgain(earlier, now);
-  const until = isFirst ? now + AUTH_COOLDOWN_MS : endOf(rest, resets, now);
+  const until = isFirst ? now + AUTH_PAUSE_MS : endOf(rest, resets, now);
   return { class: kind, until, since: now, ...(isAsStated(failure, now) && { stated: true }) };
 }
 
 /**
- * A cooldown as it counts: a rate rests for the time that the provider states, else for a minute, and never for more than an hour. A
+ * A pause as it counts: a rate limit pauses for the time that the provider states, else for a minute, and never for more than an hour. A
  * time that is over names no end.
  */
-export function withinReason({ class: kind, rest }: Retry, now: number): NamedCooldown {
+export function withinReason({ class: kind, rest }: Retry, now: number): NamedPause {
   const longest = LONGEST_MS[kind];
   if (rest.until === 'elapsed') return { ...rest, ms: Math.min(rest.ms, longest) };
   if (rest.until === 'time' && rest.at > now) {
@@ -49,11 +44,11 @@ export function withinReason({ class: kind, rest }: Retry, now: number): NamedCo
       ? { until: 'elapsed', ms: Math.min(rest.at - now, longest) }
       : { ...rest, at: Math.min(rest.at, now + longest) };
   }
-  if (kind === 'rate') return { until: 'elapsed', ms: RATE_COOLDOWN_MS };
+  if (kind === 'rate') return { until: 'elapsed', ms: RATE_PAUSE_MS };
   return rest.until === 'time' ? { until: 'period' } : rest;
 }
 
-/** Reports whether the provider named the time for which an account rests: it was still to come, and was not cut. */
+/** Reports whether the provider named the time for which an account is paused: it was still to come, and was not cut. */
 function isAsStated({ class: kind, rest, stated }: Retry, now: number): boolean {
   if (!stated || (rest.until !== 'elapsed' && rest.until !== 'time')) return false;
   const wait = waitUntil(rest, now);
@@ -61,26 +56,26 @@ function isAsStated({ class: kind, rest, stated }: Retry, now: number): boolean 
 }
 
 /** In milliseconds since the epoch, or `null` until the credential changes. */
-function endOf(rest: NamedCooldown, resets: string | null | undefined, now: number): number | null {
+function endOf(rest: NamedPause, resets: string | null | undefined, now: number): number | null {
   if (rest.until === 'credential') return null;
   if (rest.until === 'elapsed') return now + rest.ms;
   if (rest.until === 'time') return rest.at;
   const end = resets ? Date.parse(resets) : Number.NaN;
-  return end > now ? Math.min(end, now + LONGEST_MS.quota) : now + QUOTA_COOLDOWN_MS;
+  return end > now ? Math.min(end, now + LONGEST_MS.quota) : now + QUOTA_PAUSE_MS;
 }
 
 /** Reports whether a credential was refused an hour ago or earlier, and has not worked since. */
-function isRefusedAgain(earlier: Cooldown | undefined, now: number): boolean {
+function isRefusedAgain(earlier: Pause | undefined, now: number): boolean {
   return earlier?.class === 'auth' && earlier.since <= now && (earlier.until ?? 0) <= now;
 }
 
-/** The cooldown that an account has for this credential. */
-export function earlierCooldown(
-  { resting, salt }: Pick<CliState, 'resting' | 'salt'>,
+/** The pause that an account has for this credential. */
+export function earlierPause(
+  { paused, salt }: Pick<CliState, 'paused' | 'salt'>,
   account: string,
   credentials: Record<string, string>,
-): Cooldown | undefined {
-  const earlier = resting[account];
+): Pause | undefined {
+  const earlier = paused[account];
   return earlier?.credential === fingerprint(salt, credentials) ? earlier : undefined;
 }
 
@@ -89,24 +84,19 @@ export function isLimitOfAddress(failure: Retry, provider: Pick<Provider, 'scope
   return failure.class !== 'auth' && (failure.scope ?? provider.scope) === 'ip';
 }
 
-/** A failure with its cooldown, for a person. */
-export function describeFailure(cli: string, account: string, cooldown: Cooldown): string {
+/** A failure with its pause, for a person. */
+export function describeFailure(cli: string, account: string, pause: Pause): string {
   const rest =
-    cooldown.until === null
+    pause.until === null
       ? 'paused until its credential changes'
-      : `paused for ${formatDuration(cooldown.until - cooldown.since)}`;
-  return `${cli}: account "${account}" ${CLASS_TEXT[cooldown.class]} (${cooldown.class}, ${rest})`;
+      : `paused for ${formatDuration(pause.until - pause.since)}`;
+  return `${cli}: account "${account}" ${CLASS_TEXT[pause.class]} (${pause.class}, ${rest})`;
 }
 
 /** The same for an account that no other one may take over from. */
-export function describeSelected(
-  cli: string,
-  account: string,
-  kind: Retry['class'],
-  cooldown: Cooldown | undefined,
-): string {
-  // a refused credential is not paused here, and may rest for an earlier limit
-  const until = kind !== 'auth' && cooldown?.class === kind ? cooldown.until : null;
+export function describeSelected(cli: string, account: string, kind: Retry['class'], pause: Pause | undefined): string {
+  // a refused credential is not paused here, and may be paused for an earlier limit
+  const until = kind !== 'auth' && pause?.class === kind ? pause.until : null;
   const end = until === null ? '' : ` until ${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   return `${cli}: account "${account}" ${CLASS_TEXT[kind]}${end} (${kind}); by the provider's terms no other account is used`;
 }

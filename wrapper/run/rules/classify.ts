@@ -1,6 +1,6 @@
 // Decides what an attempt's end means, by the catalog's rules alone. Pure, so that recordings can be replayed through it.
 import type { Rule } from '../../catalog/provider.ts';
-import type { NamedCooldown, Verdict } from '../../store/cooldown.ts';
+import type { NamedPause, Verdict } from '../../store/pause.ts';
 import { parseDuration } from '../../system/duration.ts';
 import { FOREIGN_NOTE, isForeignText } from './foreign.ts';
 import { firstToCome, type Moment, momentInText, readMoment } from './moments.ts';
@@ -18,13 +18,13 @@ export interface Outcome {
   command: string;
 }
 
-export type { Verdict } from '../../store/cooldown.ts';
+export type { Verdict } from '../../store/pause.ts';
 
 /** A figure of what is left, in a sentence about a limit. */
 const LEFT =
   /\byou (?:only |currently )?have (\d[\d,]*) (?:[a-z]+ ){0,2}(?:remaining|left|available)\b|\bcan only afford (\d[\d,]*)\b/i;
 
-const DEFAULT_COOLDOWN: Record<'quota' | 'rate' | 'auth', NamedCooldown> = {
+const DEFAULT_PAUSE: Record<'quota' | 'rate' | 'auth', NamedPause> = {
   quota: { until: 'period' },
   rate: { until: 'elapsed', ms: 60_000 },
   auth: { until: 'credential' },
@@ -52,7 +52,7 @@ export function classify(outcome: Outcome, rules: readonly Rule[], now = Date.no
     if (cause) return { kind: 'final', class: 'other', note: CAUSE_NOTES[cause] };
     const scope = rule.scope && { scope: rule.scope };
     const text = (match[0] ?? '').slice(0, 200);
-    const rest = cooldownOf(rule, rule.class, firstToCome(statedIn(rule, match, outcome.stdout), now));
+    const rest = pauseOf(rule, rule.class, firstToCome(statedIn(rule, match, outcome.stdout), now));
     const left = rule.class === 'quota' ? leftIn(`${outcome.stderr}\n${outcome.stdout}`) : {};
     const check = rule.check && { check: true as const };
     const stays = rule.stays && { stays: true as const, ...(rule.note && { note: rule.note }) };
@@ -112,15 +112,15 @@ function matchRule(
  * @param named a time still to come
  * @returns `stated` for such a time
  */
-export function cooldownOf(
+export function pauseOf(
   { rest }: Pick<Rule, 'rest'>,
   failure: 'quota' | 'rate' | 'auth',
   named: Moment | undefined,
-): { rest: NamedCooldown; stated?: true } {
+): { rest: NamedPause; stated?: true } {
   if (named && failure !== 'auth') return { rest: named, stated: true };
   if (rest === 'period' || rest === 'credential') return { rest: { until: rest } };
   if (rest) return { rest: { until: 'elapsed', ms: parseDuration(rest) } };
-  return { rest: DEFAULT_COOLDOWN[failure] };
+  return { rest: DEFAULT_PAUSE[failure] };
 }
 
 /** Units that an account has left, as a refusal says it: "You have 11 characters remaining, while 70 characters are required". */

@@ -1,9 +1,9 @@
 // Says what an error of a provider means for the account, and whether it is the provider's at all. Pure.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpProvider } from '../../catalog/provider.ts';
-import type { Verdict } from '../../store/cooldown.ts';
+import type { Verdict } from '../../store/pause.ts';
 import { isRecord } from '../../system/shape.ts';
-import { at, cooldownOf, leftIn, parseJson } from './classify.ts';
+import { at, leftIn, parseJson, pauseOf } from './classify.ts';
 import { isForeign, mayBeForeign } from './foreign.ts';
 import { firstToCome, type Moment, momentInText, readMoment, waitUntil } from './moments.ts';
 import { CAUSE_NOTES, causeOfFailure, isRefusedByName } from './refusal-causes.ts';
@@ -66,7 +66,7 @@ export function verdictOf(
   const ofRule = [readMoment(groups?.rest), readMoment(groups?.reset)];
   const named = [...inHeaders(headers), ...ofRule, ...inBody(body, document), ...inLimits(headers, now)];
   const left = failure === 'quota' ? leftIn(body) : {};
-  return { kind: 'retry', class: failure, ...cooldownOf(rule ?? {}, failure, firstToCome(named, now)), text, ...left };
+  return { kind: 'retry', class: failure, ...pauseOf(rule ?? {}, failure, firstToCome(named, now)), text, ...left };
 }
 
 /** Reports whether the first event of a stream is there; comments keep a connection open. */

@@ -1,6 +1,6 @@
 // Says what an answer of an MCP server means for the account. Pure.
 import type { McpServer } from '../../catalog/provider.ts';
-import { at, cooldownOf, leftIn, type Verdict } from './classify.ts';
+import { at, leftIn, pauseOf, type Verdict } from './classify.ts';
 import { isForeignText } from './foreign.ts';
 import { inBody } from './http-errors.ts';
 import { type Message, type Said, saidIn } from './mcp-messages.ts';
@@ -59,5 +59,5 @@ function verdictBy(rule: Rule, match: RegExpExecArray, { text, fields }: Said, n
   const left = kind === 'quota' ? leftIn(start) : {};
   const named = { kind: 'retry', class: kind, text: match[0].slice(0, 200), scope, ...left } as const;
   const stated = firstToCome([readMoment(match.groups?.rest), ...inBody(start, fields)], now);
-  return { ...named, ...cooldownOf(rule, kind, stated) };
+  return { ...named, ...pauseOf(rule, kind, stated) };
 }

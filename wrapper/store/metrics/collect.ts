@@ -25,7 +25,7 @@ interface Options {
 }
 
 /**
- * Samples of accounts, their cooldowns, the runs and this machine's part in a pool.
+ * Samples of accounts, their pauses, the runs and this machine's part in a pool.
  * @throws WrapError `config-broken`
  */
 export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): WrapSamples {
@@ -46,8 +46,8 @@ export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): 
     culvert_wrap_store_readable: [{ labels: {}, value: 1 }],
     culvert_wrap_account_enabled: each(({ enabled }) => Number(enabled)),
     culvert_wrap_account_usable: each(({ usable }) => Number(usable)),
-    culvert_wrap_account_resting: each(({ resting }) => Number(resting !== null)),
-    culvert_wrap_account_resting_until_timestamp_seconds: each(({ resting }) => seconds(resting?.until)),
+    culvert_wrap_account_paused: each(({ paused }) => Number(paused !== null)),
+    culvert_wrap_account_paused_until_timestamp_seconds: each(({ paused }) => seconds(paused?.until)),
     culvert_wrap_account_remaining: each(({ remaining }) => remaining),
     culvert_wrap_account_limit: each(({ limit }) => limit),
     culvert_wrap_account_known_timestamp_seconds: each(({ at }) => seconds(at)),

@@ -15,12 +15,12 @@ export const WRAP_FAMILIES = {
     help: '1 where a command would use the account: enabled, not paused, and not known to be used up, but for its reserve.',
     labels: ACCOUNT,
   },
-  culvert_wrap_account_resting: {
+  culvert_wrap_account_paused: {
     type: 'gauge',
     help: '1 while the account is not tried, because the provider refused it.',
     labels: ACCOUNT,
   },
-  culvert_wrap_account_resting_until_timestamp_seconds: {
+  culvert_wrap_account_paused_until_timestamp_seconds: {
     type: 'gauge',
     help: 'When the account is tried again; missing where that is once its credential changes.',
     labels: ACCOUNT,

@@ -13,8 +13,8 @@ export function accountsCommand(request: ToolAccountsChange, more: Omit<Command,
 export function accountRows({ cli }: Tool, account: ToolAccount, now: number, tr: Translator): Row[] {
   const { name, enabled } = account;
   const { _ } = tr;
-  const resting = restingUntil(account, now) !== undefined;
-  const tone: Tone = account.problem !== null ? 'error' : resting ? 'warning' : 'neutral';
+  const paused = pausedUntil(account, now) !== undefined;
+  const tone: Tone = account.problem !== null ? 'error' : paused ? 'warning' : 'neutral';
   const row: Row = {
     kind: 'switch',
     id: `account-${cli}-${name}`,
@@ -25,7 +25,7 @@ export function accountRows({ cli }: Tool, account: ToolAccount, now: number, tr
     command: accountsCommand({ change: enabled ? 'disable' : 'enable', cli, name }),
   };
   if (!enabled) return [row, removeRow(cli, name, tr)];
-  if (!resting) return [row];
+  if (!paused) return [row];
   const wake: Row = {
     // Translators: %s is the name of an account
     kind: 'button',
@@ -55,11 +55,11 @@ function removeRow(cli: string, name: string, { _ }: Translator): Row {
   };
 }
 
-/** The end of a cooldown in ms since the epoch, null for one until the key changes, undefined for none. */
-function restingUntil({ coolingDown }: ToolAccount, now: number): number | null | undefined {
-  if (!coolingDown) return undefined;
-  if (coolingDown.until === null) return null;
-  const until = Date.parse(coolingDown.until);
+/** The end of a pause in ms since the epoch, null for one until the key changes, undefined for none. */
+function pausedUntil({ paused }: ToolAccount, now: number): number | null | undefined {
+  if (!paused) return undefined;
+  if (paused.until === null) return null;
+  const until = Date.parse(paused.until);
   return until > now ? until : undefined;
 }
 
@@ -96,13 +96,13 @@ export function leftText(
 
 function coolingText(account: ToolAccount, now: number, tr: Translator): string | null {
   const { _ } = tr;
-  const until = restingUntil(account, now);
+  const until = pausedUntil(account, now);
   if (until === undefined) return null;
   const why = {
     quota: _('Quota used up'),
     rate: _('Too many requests'),
     auth: _('Key refused'),
-  }[account.coolingDown!.class];
+  }[account.paused!.class];
   return until === null
     ? // Translators: %s is such as: Key refused
       fill(_('%s, not used until its key changes'), why)

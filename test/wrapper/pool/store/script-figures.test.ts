@@ -1,11 +1,11 @@
-// The script's rules for cooldowns, figures and questions, with a clock that the test sets.
+// The script's rules for pauses, figures and questions, with a clock that the test sets.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { account, HOUR, knows, MINUTE, quota, START, scriptPools } from '../../../support/wrapper/pool/script-pools.ts';
 
 const { server, pool } = await scriptPools({ after });
 
-test('a cooldown is never shortened, and ends automatically', async t => {
+test('a pause is never shortened, and ends automatically', async t => {
   const { got, release, pass, lease } = await pool(t);
   await release(await got(), { rest: quota(HOUR) });
   const again = await got({ accounts: [account('b')] });
@@ -21,7 +21,7 @@ test('a cooldown is never shortened, and ends automatically', async t => {
   assert.equal((await got()).fp, 'a');
 });
 
-test('a refused credential rests for good, and another credential of the account does not', async t => {
+test('a refused credential is paused for good, and another credential of the account does not', async t => {
   const { got, release, pass, lease } = await pool(t);
   await release(await got(), { rest: { class: 'auth', kind: 'credential', fallback: HOUR } });
   await pass(39 * 24 * HOUR);
@@ -63,7 +63,7 @@ test('an observation that comes with the end of a command contains what the comm
   assert.equal((await row('a')).remaining, 44);
 });
 
-test('a lease that has ended can rest its account and lower its figures, and cannot raise them', async t => {
+test('a lease that has ended can pause its account and lower its figures, and cannot raise them', async t => {
   const { got, release, row, pass, lease } = await pool(t);
   const lost = await got({ seen: [knows('a', 50)], want: 5 });
   await pass(90_000);
@@ -75,7 +75,7 @@ test('a lease that has ended can rest its account and lower its figures, and can
   await release(lost, { seen: [knows('a', 30)] });
   assert.equal((await row('a')).remaining, 30);
   await release(lost, { rest: quota(HOUR) });
-  assert.equal((await row('a')).rest, HOUR);
+  assert.equal((await row('a')).paused, HOUR);
 });
 
 test('a report that is older than the log of what was used can only lower the figures', async t => {
@@ -102,8 +102,8 @@ test('accounts with the same identity share one budget, also leases that were ou
   const reply = await lease({ want: 4 });
   assert.equal(reply.kind, 'none', 'three are left of ten');
   await release(early, { rest: quota(HOUR) });
-  const resting = await lease();
-  assert.deepEqual(resting.kind === 'none' && resting.accounts.map(({ state }) => state), ['resting', 'resting']);
+  const paused = await lease();
+  assert.deepEqual(paused.kind === 'none' && paused.accounts.map(({ state }) => state), ['paused', 'paused']);
 });
 
 test('the identity is not in the store', async t => {
@@ -199,11 +199,11 @@ test('a new period brings back the limit, or makes the figures unknown', async t
   assert.deepEqual([(await row('a')).remaining, (await row('b')).remaining], [100, undefined]);
 });
 
-test('a cooldown until the period ends takes the end that the provider named', async t => {
+test('a pause until the period ends takes the end that the provider named', async t => {
   const { got, release, row } = await pool(t);
   const period = { class: 'quota', kind: 'period' as const, fallback: HOUR };
   await release(await got({ seen: [knows('a', 5, { resets: START + 7 * HOUR })] }), { rest: period });
-  assert.equal((await row('a')).rest, 7 * HOUR);
+  assert.equal((await row('a')).paused, 7 * HOUR);
   await release(await got({ accounts: [account('b')] }), { rest: period });
-  assert.equal((await row('b')).rest, HOUR);
+  assert.equal((await row('b')).paused, HOUR);
 });

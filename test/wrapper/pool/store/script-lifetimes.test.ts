@@ -44,11 +44,11 @@ test('a store that was flushed gives a share back as well, once the provider was
   assert.deepEqual(await ask(), ['a']);
 });
 
-test('a cooldown ends after a year at most, whatever a tool printed', async t => {
+test('a pause ends after a year at most, whatever a tool printed', async t => {
   const { got, release, row, flush } = await pool(t);
   for (const rest of [quota(1e300), { ...quota(0), kind: 'time' as const, at: 1e300 }]) {
     await release(await got({ accounts: [account('b')] }), { rest: { ...rest, class: 'rate' } });
-    assert.equal((await row('b')).rest, 366 * 24 * HOUR);
+    assert.equal((await row('b')).paused, 366 * 24 * HOUR);
     await flush();
   }
 });
@@ -90,14 +90,14 @@ test('every key but the schema has an end', async t => {
   }
 });
 
-test('a long cooldown lives on whatever happens to its account', async t => {
+test('a long pause lives on whatever happens to its account', async t => {
   const { cli, got, release, lease } = await pool(t);
   const [a, b] = ['a', 'b'].map(fp => ({ accounts: [account(fp)] }));
   const days = async (key: string) => (await server.client.ttl(`culvert:1:{${cli}}:${key}`)) / 86_400;
   const rest = (ms: number) => release({ fence: '1', fp: 'a' }, { rest: quota(ms) });
   await release(await got(a), { rest: quota(100 * 24 * HOUR) });
   const events = {
-    'a shorter cooldown': () => rest(HOUR),
+    'a shorter pause': () => rest(HOUR),
     'a refused credential': () =>
       release({ fence: '1', fp: 'a' }, { rest: { class: 'auth', kind: 'credential', fallback: HOUR } }),
     'an observation': () => lease({ ...b, seen: [knows('a', 10)] }),

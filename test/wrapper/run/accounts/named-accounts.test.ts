@@ -266,7 +266,7 @@ test('a person who named no account learns that all are disabled, or that the re
   assert.equal(damaged.stdout, 'ka \n');
   assert.match(
     damaged.stderr,
-    /^culvert-wrap: fake: .*fake\.json was damaged, so the default, cooldowns and .* earlier jobs are forgotten\n$/,
+    /^culvert-wrap: fake: .*fake\.json was damaged, so the default, pauses and .* earlier jobs are forgotten\n$/,
   );
   assert.equal((await box.run('fake', ['x'])).stderr, '');
   assert.equal(fs.readFileSync(`${state}.broken`, 'utf8'), '{"jobs": {"job-1": ');

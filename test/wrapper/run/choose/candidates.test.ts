@@ -1,4 +1,4 @@
-// The order of accounts by strategy, cooldown and remaining capacity.
+// The order of accounts by strategy, pause and remaining capacity.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { readUsage } from '../../../../wrapper/manage/usage.ts';
 import { earliestAvailable, orderCandidates } from '../../../../wrapper/run/choose/candidates.ts';
 import type { Account, Capacity } from '../../../../wrapper/store/config.ts';
 import { forecast } from '../../../../wrapper/store/describe.ts';
-import { coolDown, parseState, recordRemaining } from '../../../../wrapper/store/state.ts';
+import { parseState, pauseAccount, recordRemaining } from '../../../../wrapper/store/state.ts';
 import { STRATEGIES, simulate } from '../../../bench/pool/strategies.ts';
 import { missing } from '../../../support/temporary.ts';
 
@@ -55,11 +55,11 @@ test('an account that is named comes first whatever the strategy', () => {
   assert.equal(others.map(({ account }) => account.name).join(''), 'bca');
 });
 
-test('an account that alone may be used is not left for a cooldown or a strategy', () => {
-  const state = parseState({ default: 'b', remaining, resting: { b: { class: 'quota', until: HOUR, since: 0 } } });
+test('an account that alone may be used is not left for a pause or a strategy', () => {
+  const state = parseState({ default: 'b', remaining, paused: { b: { class: 'quota', until: HOUR, since: 0 } } });
   const only = (choice: Parameters<typeof orderCandidates>[2], capacity: Partial<Capacity> = {}) =>
     orderCandidates(accounts, state, choice, { now: 1, cost: 1, capacity, onlyChosen: true }).map(
-      ({ account, coolingDown }) => [account.name, coolingDown],
+      ({ account, paused }) => [account.name, paused],
     );
   assert.deepEqual(only({ by: 'default' }), [['b', true]]);
   for (const strategy of ['most-remaining', 'round-robin'] as const)
@@ -77,27 +77,27 @@ test('a low account is left before it is empty, and comes back only above the up
 
 test('a refused credential is not tried while another account can be', () => {
   const refused = { class: 'auth', until: null, since: 0 };
-  assert.equal(order({ resting: { a: refused } }), 'bcd');
-  assert.equal(order({ resting: { a: refused, b: { class: 'quota', until: 9, since: 0 } } }), 'cdb');
-  assert.equal(order({ resting: { a: refused, b: refused, c: refused, d: refused } }), 'a');
+  assert.equal(order({ paused: { a: refused } }), 'bcd');
+  assert.equal(order({ paused: { a: refused, b: { class: 'quota', until: 9, since: 0 } } }), 'cdb');
+  assert.equal(order({ paused: { a: refused, b: refused, c: refused, d: refused } }), 'a');
 });
 
-test('accounts with one quota cool down together, unless the quota is one of the key', () => {
+test('accounts with one quota are paused together, unless the quota is one of the key', () => {
   const raw = {
     remaining: { a: left(5, null, 'team-1'), b: left(5, null, 'team-1'), c: left(5, null, 'team-2') },
-    resting: { a: { class: 'quota', until: HOUR, since: 0 } },
+    paused: { a: { class: 'quota', until: HOUR, since: 0 } },
   };
   assert.equal(order(raw, {}, 1, true), 'cdab');
   assert.equal(order(raw, {}, 1, false), 'bcda');
 });
 
-test('after a cooldown one run tries the account, and others wait for its result', () => {
-  const resting = (probedAt?: number) => ({
+test('after a pause one run tries the account, and others wait for its result', () => {
+  const paused = (probedAt?: number) => ({
     a: { class: 'quota', until: 100, since: 0, ...(probedAt && { probedAt }) },
   });
-  assert.equal(order({ resting: resting() }, {}, 200), 'abcd');
-  assert.equal(order({ resting: resting(150) }, {}, 200), 'bcda');
-  assert.equal(order({ resting: resting(150) }, {}, 70_000), 'abcd');
+  assert.equal(order({ paused: paused() }, {}, 200), 'abcd');
+  assert.equal(order({ paused: paused(150) }, {}, 200), 'bcda');
+  assert.equal(order({ paused: paused(150) }, {}, 70_000), 'abcd');
 });
 
 /** Description of one account. */
@@ -115,13 +115,13 @@ test('an account is spent when the command would take it to its reserve', () => 
   assert.deepEqual([spent(14, { cost: 5, capacity }), spent(15, { cost: 5, capacity })], [true, false]);
 });
 
-test('an account is available at the end of its cooldown, its probe or its period', () => {
+test('an account is available at the end of its pause, its probe or its period', () => {
   const at = (raw: object) => describe(raw).availableAt;
   const later = new Date(5000).toISOString();
   assert.equal(at({}), 1000);
-  assert.equal(at({ resting: { a: { class: 'rate', until: 3000, since: 0 } } }), 3000);
-  assert.equal(at({ resting: { a: { class: 'rate', until: 500, since: 0, probedAt: 900 } } }), 60_900);
-  assert.equal(at({ resting: { a: { class: 'auth', until: null, since: 0 } } }), null);
+  assert.equal(at({ paused: { a: { class: 'rate', until: 3000, since: 0 } } }), 3000);
+  assert.equal(at({ paused: { a: { class: 'rate', until: 500, since: 0, probedAt: 900 } } }), 60_900);
+  assert.equal(at({ paused: { a: { class: 'auth', until: null, since: 0 } } }), null);
   assert.equal(at({ remaining: { a: left(0, later) } }), 5000);
   assert.equal(at({ remaining: { a: left(7, later) } }), 1000, 'not spent');
   assert.equal(at({ remaining: { a: left(0, new Date(10).toISOString()) } }), 1000, 'reset before');
@@ -130,7 +130,7 @@ test('an account is available at the end of its cooldown, its probe or its perio
 
 test('a probe ends after a minute', () => {
   const probed = (now: number) =>
-    describe({ resting: { a: { class: 'rate', until: 100, since: 0, probedAt: 150 } } }, now).coolingDown;
+    describe({ paused: { a: { class: 'rate', until: 100, since: 0, probedAt: 150 } } }, now).paused;
   assert.deepEqual([149, 150, 60_149, 60_150].map(probed), [false, true, true, false]);
 });
 
@@ -143,9 +143,9 @@ test('an account is low by its known figures', () => {
   assert.deepEqual([low(null, { switch_below: 10 }), low(1, {})], [false, false]);
 });
 
-test('spent accounts are tried before those that cool down, and those by their time', () => {
+test('spent accounts are tried before those that are paused, and those by their time', () => {
   const raw = {
-    resting: {
+    paused: {
       a: { class: 'rate', until: 0.75, since: 0 },
       b: { class: 'rate', until: 0.5, since: 0 },
       c: { class: 'rate', until: 0.9, since: 0 },
@@ -182,20 +182,20 @@ test('a figure from before the reset does not keep an account from being used af
 
 test('the earliest account to be available is known, also by its reset', () => {
   const state = parseState({
-    resting: { a: { class: 'rate', until: 500, since: 0 }, b: { class: 'auth', until: null, since: 0 } },
+    paused: { a: { class: 'rate', until: 500, since: 0 }, b: { class: 'auth', until: null, since: 0 } },
     remaining: { c: left(0, new Date(300).toISOString()), d: left(0) },
   });
   const candidates = orderCandidates(accounts, state, { by: 'default' }, { now: 100, cost: 1 });
   assert.equal(earliestAvailable(candidates, 100), 300);
 });
 
-test('a cooldown is never shortened for the same credential', () => {
+test('a pause is never shortened for the same credential', () => {
   const state = parseState({});
-  coolDown(state, 'a', { class: 'rate', until: 1_000, since: 0, credential: 'x' });
-  coolDown(state, 'a', { class: 'rate', until: 500, since: 1, credential: 'x' });
-  assert.equal(state.resting.a!.until, 1_000);
-  coolDown(state, 'a', { class: 'rate', until: 500, since: 1, credential: 'y' });
-  assert.equal(state.resting.a!.until, 500);
+  pauseAccount(state, 'a', { class: 'rate', until: 1_000, since: 0, credential: 'x' });
+  pauseAccount(state, 'a', { class: 'rate', until: 500, since: 1, credential: 'x' });
+  assert.equal(state.paused.a!.until, 1_000);
+  pauseAccount(state, 'a', { class: 'rate', until: 500, since: 1, credential: 'y' });
+  assert.equal(state.paused.a!.until, 500);
 });
 
 test('M5: what is left is bounded by every limit that counts', t => {

@@ -17,8 +17,8 @@ const ACCOUNTS = Object.fromEntries(
 );
 const account = (name: string) => ACCOUNTS[name]!;
 
-function candidate(name: string, coolingDown = false): Candidate {
-  return { account: account(name), why: '', coolingDown, beingProbed: false, spent: false, low: false, availableAt: 0 };
+function candidate(name: string, paused = false): Candidate {
+  return { account: account(name), why: '', paused, beingProbed: false, spent: false, low: false, availableAt: 0 };
 }
 
 /** Known quotas of the accounts: those with the same letter share one. */
@@ -96,17 +96,17 @@ test('an account is spared whose quota another one has used up, and reported whe
   assert.equal(walk({ ...all, sharesQuota: false }, {}, known).tried, 'abcd', 'keys with quotas of their own');
 });
 
-test('a request that can wait shortens no cooldown, and a named account is used', () => {
-  const resting = [candidate('a', true), candidate('b'), candidate('c', true)];
+test('a request that can wait shortens no pause, and a named account is used', () => {
+  const paused = [candidate('a', true), candidate('b'), candidate('c', true)];
   for (const [options, left, awaits] of [
     [{ patient: false, pinned: false }, 'abc', false],
     [{ patient: true, pinned: false }, 'b', true],
     [{ patient: true, pinned: true }, 'ab', true],
   ] as const) {
-    const choosing = begin(resting, { ...options, sharesQuota: true });
+    const choosing = begin(paused, { ...options, sharesQuota: true });
     assert.deepEqual([names(choosing.left), choosing.awaits], [left, awaits]);
   }
-  const refused = walk(begin(resting, { ...TEAM, patient: true }), { b: { class: 'auth' } });
+  const refused = walk(begin(paused, { ...TEAM, patient: true }), { b: { class: 'auth' } });
   assert.deepEqual([refused.tried, refused.exhausted], ['b', true], 'the others are awaited');
 });
 

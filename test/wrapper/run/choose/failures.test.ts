@@ -1,12 +1,12 @@
-// The cooldown of an account after each failure, its wording, and why a request is not made again.
+// The pause of an account after each failure, its wording, and why a request is not made again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  cooldownFor,
   describeFailure,
   describeSelected,
   isLimitOfAddress,
   obstacleTo,
+  pauseFor,
   type Retry,
   type Traces,
 } from '../../../../wrapper/run/choose/failures.ts';
@@ -21,7 +21,7 @@ const failure = (rest: Retry['rest'], more: Partial<Retry> = {}): Retry => ({
   rest,
 });
 
-test('a cooldown ends as the failure says, else with the period, else after an hour', () => {
+test('a pause ends as the failure says, else with the period, else after an hour', () => {
   const later = '2026-01-02T00:00:00Z';
   const cases: [Retry['rest'], string | null | undefined, number | null][] = [
     [{ until: 'credential' }, later, null],
@@ -35,7 +35,7 @@ test('a cooldown ends as the failure says, else with the period, else after an h
     [{ until: 'period' }, 'soon', NOW + HOUR],
   ];
   for (const [rest, resets, until] of cases) {
-    assert.deepEqual(cooldownFor(failure(rest), resets, NOW), { class: 'quota', until, since: NOW }, rest.until);
+    assert.deepEqual(pauseFor(failure(rest), resets, NOW), { class: 'quota', until, since: NOW }, rest.until);
   }
 });
 
@@ -59,12 +59,12 @@ test('a failure names account, reason and end', () => {
 });
 
 test('the words about an account that is only selected are those of this failure', () => {
-  const cooldown = { class: 'rate' as const, until: NOW + 60_000, since: NOW };
-  const said = (kind: Retry['class'], rest?: typeof cooldown) => describeSelected('tool', 'a', kind, rest);
-  assert.match(said('rate', cooldown), /"a" is rate limited until 2026-01-01 00:01 UTC \(rate\)/);
+  const pause = { class: 'rate' as const, until: NOW + 60_000, since: NOW };
+  const said = (kind: Retry['class'], rest?: typeof pause) => describeSelected('tool', 'a', kind, rest);
+  assert.match(said('rate', pause), /"a" is rate limited until 2026-01-01 00:01 UTC \(rate\)/);
   assert.match(said('auth'), /"a" was refused \(auth\); by/);
-  assert.match(said('auth', cooldown), /"a" was refused \(auth\); by/);
-  assert.match(said('quota', cooldown), /"a" has no quota left \(quota\); by/);
+  assert.match(said('auth', pause), /"a" was refused \(auth\); by/);
+  assert.match(said('quota', pause), /"a" has no quota left \(quota\); by/);
 });
 
 const NONE: Traces = {

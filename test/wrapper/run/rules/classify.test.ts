@@ -71,7 +71,7 @@ test('a wrong usage is final, and a failure carries its scope and the text that 
   assert.equal('scope' in plain, false);
 });
 
-test('an account cools down as its rule says, or as its class does', () => {
+test('an account is paused as its rule says, or as its class does', () => {
   const rest = (rule: Partial<Rule>, part: Partial<Outcome> = {}) => {
     const result = classify({ ...FAILED, stderr: 'x', ...part }, [{ class: 'rate', stderr: '^x', ...rule } as Rule]);
     return result.kind === 'retry' ? result.rest : null;

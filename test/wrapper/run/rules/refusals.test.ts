@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
-import { cooldownFor, type Retry } from '../../../../wrapper/run/choose/failures.ts';
+import { pauseFor, type Retry } from '../../../../wrapper/run/choose/failures.ts';
 import { classify } from '../../../../wrapper/run/rules/classify.ts';
 import { isForeignText } from '../../../../wrapper/run/rules/foreign.ts';
 import { verdictOf } from '../../../../wrapper/run/rules/http-errors.ts';
 import { verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-errors.ts';
 import { readMessages } from '../../../../wrapper/run/rules/mcp-messages.ts';
 import { noteText } from '../../../../wrapper/run/rules/notes.ts';
-import type { Verdict } from '../../../../wrapper/store/cooldown.ts';
+import type { Verdict } from '../../../../wrapper/store/pause.ts';
 import { REFUSALS, REFUSED_AT, type RefusalCase } from '../../../support/wrapper/refusals/refusals.ts';
 
 const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
@@ -39,7 +39,7 @@ for (const [index, row] of REFUSALS.entries())
     if (found?.kind === 'retry') {
       assert.equal(found.left, row.left);
       if (row.pause === undefined) return;
-      const { until } = cooldownFor(found, null, REFUSED_AT);
+      const { until } = pauseFor(found, null, REFUSED_AT);
       assert.equal(Math.round(until! - REFUSED_AT), Math.round(row.pause));
     }
   });
@@ -130,6 +130,6 @@ for (const [where, row, pause, isStated] of TIMES)
   test(`only a time to come that is not cut counts as the provider's: ${where}`, () => {
     const found = verdict({ source: '', means: 'rate', ...row } as RefusalCase);
     assert.equal(found?.kind, 'retry');
-    const { until, stated = false } = cooldownFor(found as Retry, null, REFUSED_AT);
+    const { until, stated = false } = pauseFor(found as Retry, null, REFUSED_AT);
     assert.deepEqual([Math.round(until! - REFUSED_AT), stated], [pause, isStated]);
   });

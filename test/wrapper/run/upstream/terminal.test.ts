@@ -103,8 +103,8 @@ for (const [place, run] of Object.entries(places)) {
   test(`in a ${place}, the last account's limit is remembered as well`, async t => {
     const { box } = setUp(t, 'echo "Error: quota" >&2; exit 1\n', { a: 'k1', b: 'k2' });
     assert.match((await run(box, ['x'])).screen, /account "b" has no quota left .*no account is left/);
-    const { resting } = JSON.parse(fs.readFileSync(path.join(box.state, 'accounts/fake.json'), 'utf8'));
-    assert.deepEqual(Object.keys(resting).sort(), ['a', 'b']);
+    const { paused } = JSON.parse(fs.readFileSync(path.join(box.state, 'accounts/fake.json'), 'utf8'));
+    assert.deepEqual(Object.keys(paused).sort(), ['a', 'b']);
   });
 }
 

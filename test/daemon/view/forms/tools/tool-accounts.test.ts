@@ -29,7 +29,7 @@ const asked = ({ ask }: Command): ToolAccountsChange => {
   return (ask as Extract<typeof ask, { kind: 'tool-accounts' }>).change;
 };
 
-test('shows per account what is left, cooldown, forecast, renewal and shared quota', () => {
+test('shows per account what is left, pause, forecast, renewal and shared quota', () => {
   const subtitles = rowsOf(richTool(now)).flatMap(({ id, subtitle }) => (id.startsWith('account-') ? [subtitle] : []));
   assert.deepEqual(subtitles, [
     '850 of 1000 left · Lasts about 3 hours · Renews in 3 days',
@@ -72,9 +72,9 @@ test('shows per program at the gateway its requests, the last account, and what 
   );
 });
 
-test('a cooldown that has ended, and what is past, is not shown', () => {
+test('a pause that has ended, and what is past, is not shown', () => {
   const past = toolAccount('a', {
-    coolingDown: { class: 'rate', until: later(-1) },
+    paused: { class: 'rate', until: later(-1) },
     emptyAt: later(-1),
     resets: later(-1),
     remaining: 5,

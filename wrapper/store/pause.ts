@@ -1,10 +1,10 @@
 // Says when an account may be tried again. Pure.
 
 /**
- * Length of a cooldown. `period`: until the quota starts again; `credential`: until the credential changes;
+ * Length of a pause, `rest` in a rule of the catalog. `period`: until the quota starts again; `credential`: until the credential changes;
  * `time`: until a moment in milliseconds since the epoch.
  */
-export type NamedCooldown =
+export type NamedPause =
   | { until: 'period' }
   | { until: 'credential' }
   | { until: 'elapsed'; ms: number }
@@ -16,7 +16,7 @@ export type Verdict =
   | {
       kind: 'retry';
       class: 'quota' | 'rate' | 'auth';
-      rest: NamedCooldown;
+      rest: NamedPause;
       /** The text that says so. */
       text: string;
       /** Whose limit it is, when that differs from the provider's `scope`. */
@@ -40,7 +40,7 @@ export type Verdict =
     };
 
 /** Why an account is not tried for a while. */
-export interface Cooldown {
+export interface Pause {
   class: 'quota' | 'rate' | 'auth';
   /** Milliseconds since the epoch; `null` until its credential changes. */
   until: number | null;
@@ -53,16 +53,16 @@ export interface Cooldown {
   probedAt?: number;
 }
 
-/** A run that tries an account after its cooldown gets this long, in milliseconds, before another run may. */
+/** A run that tries an account after its pause gets this long, in milliseconds, before another run may. */
 export const PROBE_MS = 60_000;
 
-/** Reports whether an account is cooling down now. One that began in the future was written while the clock was wrong. */
-export function isCoolingDown(cooldown: Cooldown | undefined, now: number): boolean {
-  if (cooldown === undefined || cooldown.since > now) return false;
-  return cooldown.until === null || cooldown.until > now;
+/** Reports whether an account is paused now. One that began in the future was written while the clock was wrong. */
+export function isPaused(pause: Pause | undefined, now: number): boolean {
+  if (pause === undefined || pause.since > now) return false;
+  return pause.until === null || pause.until > now;
 }
 
 /** Reports whether a run claimed the account within the last minute. */
-export function isBeingProbed({ probedAt }: Pick<Cooldown, 'probedAt'>, now: number): boolean {
+export function isBeingProbed({ probedAt }: Pick<Pause, 'probedAt'>, now: number): boolean {
   return probedAt !== undefined && now >= probedAt && now - probedAt < PROBE_MS;
 }
