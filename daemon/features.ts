@@ -1,106 +1,65 @@
-// Loads the features that no first request needs (kill switch, apps, updates, doctor) on first use.
+// Opens the features of the daemon, starts them and stops them.
+import { openApps } from './apps/index.ts';
+import { openChanges } from './changes/index.ts';
+import type { ChangesControl, FeatureContext } from './controls.ts';
+import { openDoctor } from './doctor/index.ts';
+import type { Feature, FeatureName, HandlersOf, LinesOf } from './feature.ts';
+import { openHistory } from './history/index.ts';
+import { openKillSwitch } from './killswitch/client/index.ts';
+import { type MetricsFeature, openMetrics } from './metrics/index.ts';
+import { openNetworks } from './networks/index.ts';
+import { openRoutes } from './routes/index.ts';
+import { openSettingsFile } from './settings-file/index.ts';
+import type { CommandLog } from './state/command-log.ts';
+import { openToolAccounts, type ToolAccountsFeature } from './tool-accounts/index.ts';
+import { openTrust } from './trust/index.ts';
+import { openUpdates } from './update/index.ts';
 
-import { existsSync } from 'node:fs';
-import type { RuleRecord } from './api/schema/traffic/networks.ts';
-import { createApps } from './apps/apps.ts';
-import { createChanges } from './changes/changes.ts';
-import type { FeatureContext, Features } from './controls.ts';
-import { createDoctor } from './doctor/doctor.ts';
-import { createHistory } from './history/history.ts';
-import { createMetrics } from './metrics/metrics.ts';
-import { INSTALL_FORMAT } from './system/build-info.ts';
-import { keepTrustLists } from './trust/keep-lists.ts';
-
-/** The check at start comes later still; before it, only a user's installation may have something to complete. */
-const UPDATES_AFTER_MS = 90_000;
-
-/** @param openStreams event streams that are open now */
-export function createFeatures(context: FeatureContext, openStreams: () => number): Features {
-  const killSwitch = once(async () => {
-    const { createKillSwitch } = await import('./killswitch/client/client.ts');
-    return createKillSwitch(context, { signedIn: signIn => history.signedIn(signIn) });
-  });
-  const changes = createChanges(context, { routes: () => routes.get(), killSwitch: killSwitch.get });
-  const routes = once(async () => (await import('./routes/routes-service.ts')).createRoutes(context, changes));
-  const parts = {
-    changes,
-    routes: routes.get,
-    killSwitch: killSwitch.get,
-    ruled: (effect: RuleRecord) => history.ruled(effect),
-  };
-  const networks = once(async () => (await import('./networks/networks.ts')).createNetworks(context, parts));
-  const settingsFile = once(async () =>
-    (await import('./settings-file/settings-file.ts')).createSettingsFile(context, changes, routes.get),
-  );
-  const toolAccounts = once(async () => (await import('./tool-accounts/tool-accounts.ts')).createToolAccounts(context));
-  const toolOffer = once(async () => (await import('./tool-accounts/offer.ts')).createToolOffer(context));
-  const apps = createApps(context);
-  const doctor = createDoctor(context);
-  const history = createHistory(context);
-  const trustLists = keepTrustLists(context);
-  const trust = once(async () =>
-    (await import('./trust/trust-service.ts')).createTrustService(context, trustLists.refresh),
-  );
-  const metrics = createMetrics(context, openStreams);
-  const updates = once(async () => (await import('./update/update.ts')).createUpdates(context));
-  let later: NodeJS.Timeout | undefined;
-  // a package may have replaced the program's files, which must not end the daemon
-  const begin = (name: string, load: () => Promise<{ start(): void }>) =>
-    void load()
-      .then(loaded => loaded.start())
-      .catch((error: Error) =>
-        context.say(`The part for the ${name} could not be loaded: ${error.message}. Restart Culvert.`),
-      );
-  return {
-    changes,
-    metrics,
-    routes: routes.get,
-    networks: networks.get,
-    settingsFile: settingsFile.get,
-    trust: trust.get,
-    toolAccounts: toolAccounts.get,
-    offerToolAccounts: () => void toolOffer.loaded().then(offer => offer?.refresh()),
-    killSwitch: killSwitch.get,
-    apps: async () => apps,
-    doctor: async () => doctor,
-    history: async () => history,
-    updates: updates.get,
-    start() {
-      begin('kill switch', killSwitch.get);
-      begin('tool accounts', toolOffer.get);
-      const { networks: rules, networksState } = context.paths;
-      if (existsSync(rules) || existsSync(networksState)) begin('networks', networks.get);
-      changes.start();
-      apps.start();
-      doctor.start();
-      history.start();
-      trustLists.start();
-      later = setTimeout(() => begin('updates', updates.get), INSTALL_FORMAT === 'user' ? 0 : UPDATES_AFTER_MS);
-      later.unref();
-    },
-    async stop() {
-      clearTimeout(later);
-      metrics.stop();
-      await Promise.all([
-        (await killSwitch.loaded())?.stop(),
-        changes.stop(),
-        apps.stop(),
-        doctor.stop(),
-        (await toolAccounts.loaded())?.stop(),
-        (await networks.loaded())?.stop(),
-        history.stop(),
-        trustLists.stop(),
-        (await trust.loaded())?.stop(),
-        (await updates.loaded())?.stop(),
-      ]);
-    },
-  };
+/** All features, as the listeners and the daemon's start use them. */
+export interface Features {
+  /** The function of each request that a feature answers. */
+  handlers: HandlersOf<LinesOf<FeatureName>>;
+  changes: Pick<ChangesControl, 'runWithLimit' | 'revertUnconfirmed'>;
+  metrics: Pick<MetricsFeature, 'ready' | 'count'>;
+  toolAccounts: Pick<ToolAccountsFeature, 'offer' | 'follow'>;
+  /** Starts the features that run without a request. */
+  start(): void;
+  stop(): Promise<void>;
 }
 
-function once<T>(load: () => Promise<T>) {
-  let loading: Promise<T> | undefined;
+/** @param openStreams event streams that are open now */
+export function createFeatures(context: FeatureContext, log: CommandLog, openStreams: () => number): Features {
+  const history = openHistory(context);
+  const killSwitch = openKillSwitch(context, history);
+  const changes = openChanges(context, { routes: () => routes.control(), killSwitch: killSwitch.control });
+  const routes = openRoutes(context, changes);
+  const ports = { changes, routes: routes.control, killSwitch: killSwitch.control, history };
+  // in the order in which they start and stop
+  const features = {
+    metrics: openMetrics(context, openStreams),
+    killswitch: killSwitch,
+    accounts: openToolAccounts(context),
+    networks: openNetworks(context, ports),
+    changes,
+    apps: openApps(context),
+    doctor: openDoctor(context, { log, history }),
+    history,
+    trust: openTrust(context),
+    update: openUpdates(context),
+    routes,
+    settings: openSettingsFile(context, ports),
+  } satisfies { [N in FeatureName]: Feature<N> };
+  const all: Feature<never>[] = Object.values(features);
   return {
-    get: () => (loading ??= load()),
-    loaded: () => Promise.resolve(loading).catch(() => undefined),
+    handlers: Object.assign({}, ...all.map(({ handlers }) => handlers)),
+    changes,
+    metrics: features.metrics,
+    toolAccounts: features.accounts,
+    start() {
+      for (const feature of all) feature.start?.();
+    },
+    async stop() {
+      await Promise.all(all.map(feature => feature.stop?.()));
+    },
   };
 }

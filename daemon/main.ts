@@ -130,9 +130,8 @@ async function start(
     onSettingsAge: () => writeStatusFile(),
   });
   let port: number | null = null;
-  const features = createFeatures({ env, paths, state, settings, tunnel, say, restart }, () =>
-    listeners.streams.count(),
-  );
+  const context = { env, paths, state, settings, tunnel, say, restart };
+  const features = createFeatures(context, log, () => listeners.streams.count());
   const startedAt = new Date().toISOString();
   const { webui } = programs;
   const daemon: Daemon = {

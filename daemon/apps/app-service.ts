@@ -1,5 +1,6 @@
 // Serves the apps of this desktop: lists them, starts them through the local proxy, and gives them shortcuts.
 import {
+  type App,
   type BeforeProxy,
   type LaunchRequest,
   type LaunchResponse,
@@ -8,23 +9,18 @@ import {
   type PlaceResponse,
   ShortcutWay,
 } from '../api/schema.ts';
-import type { AppsControl, FeatureContext } from '../controls.ts';
+import type { FeatureContext } from '../controls.ts';
 import { reason } from '../system/errno.ts';
 import { createAppList, type FoundApps } from './app-list.ts';
 import { restore } from './launch/restore.ts';
 import { openProxy, startApp, verifyTunnel } from './launch/start-app.ts';
 import { createShortcutService } from './shortcut-service.ts';
 
-export interface Desktop extends Omit<AppsControl, 'start'> {
-  /** Brings shortcuts up to date with their originals. Never rejects. */
-  renew(): Promise<void>;
-}
-
 /**
  * @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null for no place
  * @param launcher absolute path of `culvert`, which shortcuts start
  */
-export function createDesktop(context: FeatureContext, dataHome: string | null, launcher: string): Desktop {
+export function createDesktop(context: FeatureContext, dataHome: string | null, launcher: string) {
   const apps = createAppList(context, dataHome);
   const shortcuts = createShortcutService({ apps, dataHome, launcher, say: context.say });
   let listed: FoundApps | null = null;
@@ -54,6 +50,10 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
     }
   }
 
+  /**
+   * @throws Problem app-not-found, app-not-launchable, app-launch-failed, proxy-not-enabled, proxy-not-answering,
+   * proxy-not-verified
+   */
   async function launch(request: LaunchRequest): Promise<LaunchResponse> {
     const { appId, shortcut, restore: before } = request;
     const { pid, proxy } = await start(request).catch(async error => {
@@ -67,6 +67,10 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
     return { ok: true, appId, pid, proxy: { host, port }, shortcut: shortcutPath };
   }
 
+  /**
+   * Starts an app only through the tunnel, or outside it.
+   * @throws Problem app-not-found, app-launch-failed, killswitch-not-installed, killswitch-denied, killswitch-failed
+   */
   async function place({ appId }: PlaceRequest, way: PlacedWay): Promise<PlaceResponse> {
     const app = await apps.find(appId);
     const { placeApp } = await import('./launch/place-app.ts');
@@ -74,11 +78,11 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
   }
 
   return {
-    async stop() {
+    async stop(): Promise<void> {
       apps.close();
       await shortcuts.settled();
     },
-    async list() {
+    async list(): Promise<App[]> {
       const entries = await apps.read();
       const hasShortcuts = ShortcutWay.options.some(way => apps.shortcuts(entries, way).size > 0);
       if (entries !== listed && hasShortcuts) void shortcuts.renew();
@@ -87,7 +91,9 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
     },
     launch,
     place,
+    /** @throws Problem app-not-found, app-not-launchable, config-not-writable */
     setShortcut: shortcuts.set,
+    /** Brings shortcuts up to date with their originals. Never rejects. */
     renew: shortcuts.renew,
   };
 }

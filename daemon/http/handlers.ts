@@ -1,8 +1,9 @@
-// One short function per route: what it asks of which part, and nothing else. A route without one does not compile.
+// Answers the requests that belong to no feature. A route without a function, here or in a feature, does not compile.
 
-import type { BodyOf, Endpoints, QueryOf, RequestLine, ResponseOf } from '../api/contract.ts';
+import type { Endpoints, RequestLine, ResponseOf } from '../api/contract.ts';
 import type { Settings } from '../config/layers.ts';
-import type { Features } from '../controls.ts';
+import type { FeatureName, Input, LinesOf } from '../feature.ts';
+import type { Features } from '../features.ts';
 import { Problem } from '../problem.ts';
 import type { CommandLog } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
@@ -36,14 +37,12 @@ export interface Client {
   keepToken(): void;
 }
 
-interface Input<L extends RequestLine> {
-  body: BodyOf<L>;
-  query: QueryOf<L>;
-  client: Client;
-}
 type Streamed = { [L in RequestLine]: Endpoints[L] extends { kind: 'stream' } ? L : never }[RequestLine];
 export type Handlers = {
-  [L in Exclude<RequestLine, Streamed>]: (daemon: Daemon, input: Input<L>) => ResponseOf<L> | Promise<ResponseOf<L>>;
+  [L in Exclude<RequestLine, Streamed | LinesOf<FeatureName>>]: (
+    daemon: Daemon,
+    input: Input<L> & { client: Client },
+  ) => ResponseOf<L> | Promise<ResponseOf<L>>;
 };
 
 const LOG_PAGE = 500;
@@ -141,69 +140,9 @@ export const handlers: Handlers = {
     if (error !== null) console.error(`culvert: ${warp.traceUrl}: ${error}`);
     return { ok: true, ...trace, at: new Date().toISOString() };
   },
-  'GET /api/routes': async ({ features }) => (await features.routes()).read(),
-  'POST /api/routes/preview': async ({ features }, { body }) => (await features.routes()).preview(body),
-  'POST /api/routes': async ({ features }, { body }) => (await features.routes()).apply(body),
-  'POST /api/routes/undo': async ({ features }, { body }) => (await features.routes()).undo(body),
-  'GET /api/routes/history': async ({ features }, { query }) =>
-    (await features.routes()).history(query?.id === undefined ? undefined : Number(query.id)),
-  'GET /api/routes/presets': async ({ features }) => (await features.routes()).presets(),
-  'GET /api/networks': async ({ features }) => (await features.networks()).read(),
-  'POST /api/networks': async ({ features }, { body }) => (await features.networks()).set(body),
-  'POST /api/networks/what-if': async ({ features }, { body }) => (await features.networks()).whatIf(body),
-  'POST /api/networks/answer': async ({ features }, { body }) => (await features.networks()).answer(body),
-  'POST /api/networks/revert': async ({ features }) => (await features.networks()).revert(),
-  'GET /api/settings/export': async ({ features }) => (await features.settingsFile()).export(),
-  'POST /api/settings/diff': async ({ features }, { body }) => (await features.settingsFile()).diff(body.toml),
-  'POST /api/settings/apply': async ({ features }, { body }) => (await features.settingsFile()).apply(body),
-  'POST /api/settings/undo': async ({ features }, { body }) => (await features.settingsFile()).undo(body.confirmWithin),
-  'GET /api/accounts': async ({ features }) => (await features.toolAccounts()).read(),
-  'POST /api/accounts': async ({ features }, { body }) => (await features.toolAccounts()).change(body),
-  'POST /api/trust': async ({ features }, { body }) => (await features.trust()).report(body),
-  'POST /api/trust/apply': async ({ features }, { body }) => (await features.trust()).apply(body),
-  'POST /api/trust/undo': async ({ features }, { body }) => (await features.trust()).undo(body),
-  'GET /api/history': async ({ features }, { query }) => (await features.history()).read(query),
-  'POST /api/history/clear': async ({ features }) => (await features.history()).clear(),
-  'GET /api/metrics': ({ features }) => features.metrics.text(),
-  'POST /api/changes/confirm': ({ features }, { body }) => features.changes.confirm(body),
-  'POST /api/changes/revert': ({ features }, { body }) => features.changes.revert(body),
-  'POST /api/changes/extend': ({ features }, { body }) => features.changes.extend(body),
   'GET /api/openapi.json': async () => {
     const { openapi } = await import('../api/openapi.ts');
     document ??= openapi(VERSION);
     return document;
   },
-  'GET /api/killswitch': async ({ features }) => ({ ok: true, ...(await (await features.killSwitch()).read()) }),
-  'POST /api/killswitch': async ({ features }, { body }) => ({
-    ok: true,
-    ...(await (await features.killSwitch()).set(body)),
-  }),
-  'POST /api/killswitch/pause': async ({ features }, { body }) => ({
-    ok: true,
-    ...(await (await features.killSwitch()).pause(body.seconds)),
-  }),
-  'GET /api/killswitch/sign-in': async ({ features }) => ({
-    ok: true,
-    signIn: await (await features.killSwitch()).lastSignIn(),
-  }),
-  'GET /api/killswitch/blocked': async ({ features }) => ({
-    ok: true,
-    ...(await (await features.killSwitch()).blocked()),
-  }),
-  'GET /api/apps': async ({ features }) => ({ ok: true, apps: await (await features.apps()).list() }),
-  'POST /api/apps/proxy-launcher': async ({ features }, { body }) => (await features.apps()).launch(body),
-  'POST /api/apps/tunnel-launcher': async ({ features }, { body }) =>
-    (await features.apps()).place(body, 'tunnel-only'),
-  'POST /api/apps/outside-launcher': async ({ features }, { body }) => (await features.apps()).place(body, 'outside'),
-  'POST /api/apps/shortcut': async ({ features }, { body }) => (await features.apps()).setShortcut(body),
-  'GET /api/update/check': async ({ features }, { query }) => (await features.updates()).check(query?.fresh === '1'),
-  'POST /api/update/apply': async ({ features }) => (await features.updates()).apply(),
-  'POST /api/doctor': async ({ features }, { body }) => (await features.doctor()).run(body),
-  'POST /api/doctor/fix': async ({ features }, { body }) => (await features.doctor()).fix(body),
-  'POST /api/doctor/undo': async ({ features }) => (await features.doctor()).undo(),
-  'POST /api/doctor/bundle': async ({ features, log }) => {
-    const [doctor, history] = [await features.doctor(), await features.history()];
-    return doctor.bundle(log.since(0, LOG_PAGE), history.read);
-  },
-  'POST /api/update/rollback': async ({ features }) => (await features.updates()).rollback(),
 };

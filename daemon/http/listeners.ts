@@ -34,7 +34,7 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
     // a new client gets current values
     onOpen() {
       void daemon.tunnel.refresh('stale');
-      daemon.features.offerToolAccounts();
+      daemon.features.toolAccounts.offer();
     },
   });
   const handle = createRequestHandler(daemon, streams);

@@ -15,7 +15,7 @@ import { parseBody, readBody } from './body.ts';
 import { etagMatches, etagOf } from './etag.ts';
 import type { EventStreams } from './event-streams.ts';
 import { TOKEN_COOKIE, tokenOf, type Via } from './guard.ts';
-import { type Client, type Daemon, type Handlers, handlers } from './handlers.ts';
+import { type Client, type Daemon, handlers } from './handlers.ts';
 
 z.config(en());
 
@@ -28,9 +28,9 @@ export type RoutedHandler = (request: IncomingMessage, response: ServerResponse,
 export function createServer(daemon: Daemon, streams: EventStreams): RoutedHandler {
   const vias = new WeakMap<IncomingMessage, Via>();
   const router = new Router({ strict: true, sensitive: true });
-  for (const [line, handler] of Object.entries(handlers) as [keyof Handlers, Handlers[keyof Handlers]][]) {
+  for (const [line, endpoint] of Object.entries(endpoints) as [RequestLine, Endpoint][]) {
+    if (endpoint.kind === 'stream') continue;
     const { method, path } = splitRequestLine(line);
-    const endpoint: Endpoint = endpoints[line];
     router.register(path, method === 'GET' ? ['GET', 'HEAD'] : [method], async ctx => {
       const query = queryOf(ctx, endpoint);
       const body =
@@ -42,7 +42,7 @@ export function createServer(daemon: Daemon, streams: EventStreams): RoutedHandl
         ctx,
         daemon,
         endpoint,
-        await handler(daemon, { body, query, client: clientOf(ctx, vias.get(ctx.req)!) } as never),
+        await answer(daemon, line, { body, query, client: clientOf(ctx, vias.get(ctx.req)!) }),
       );
     });
   }
@@ -84,9 +84,17 @@ export function createServer(daemon: Daemon, streams: EventStreams): RoutedHandl
   };
 }
 
+/** Calls the function of a request line, which belongs to a feature or to none. The input has been validated. */
+function answer(daemon: Daemon, line: RequestLine, input: { body: unknown; query: unknown; client: Client }) {
+  const { handlers: ofFeatures } = daemon.features;
+  type Answer = object | string | Promise<object | string>;
+  if (line in ofFeatures) return (ofFeatures as Record<string, (given: unknown) => Answer>)[line]!(input);
+  return (handlers as Record<string, (daemon: Daemon, given: never) => Answer>)[line]!(daemon, input as never);
+}
+
 /** The store of accounts is watched only for those who ask for its event by name. */
 async function followAccounts({ features }: Daemon, socket: Socket): Promise<void> {
-  const unfollow = (await features.toolAccounts()).follow();
+  const unfollow = await features.toolAccounts.follow();
   if (socket.destroyed) unfollow();
   else socket.once('close', unfollow);
 }

@@ -1,6 +1,11 @@
 // Watches the networks of this machine while there are rules for them, or a client reads them.
-import type { Networks } from '../api/schema/traffic/networks.ts';
-import type { NetworksControl } from '../controls.ts';
+import type {
+  Networks,
+  NetworksAnswer,
+  NetworksRequest,
+  NetworksTried,
+  NetworksWhatIf,
+} from '../api/schema/traffic/networks.ts';
 import { reason } from '../system/errno.ts';
 import { askBus } from './links/bus.ts';
 import { greetGateway } from './links/gateways.ts';
@@ -19,7 +24,7 @@ const LEASE_MS = 120_000;
 const SETTLE_MS = 2_000;
 const AGAIN_MS = [1_000, 5_000];
 
-interface Options {
+export interface Options {
   leaseMs?: number;
   settleMs?: number;
   /** Times after which a reading that lacks something is repeated. */
@@ -34,7 +39,7 @@ interface Options {
 }
 
 /** @param parts what rules change */
-export function createNetworks(context: Context, parts: Parts, options: Options = {}): NetworksControl {
+export function createNetworks(context: Context, parts: Parts, options: Options = {}) {
   const { env, state, say } = context;
   const { leaseMs = LEASE_MS, settleMs = SETTLE_MS, watch = monitorNetworks, proves = isProven } = options;
   const { read: readOnce = () => readLinks(askBus(env)), againMs = AGAIN_MS, greet = greetGateway } = options;
@@ -121,23 +126,30 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
   }
 
   return {
-    start() {
+    /** Has the rules hold from now on, if there are any. */
+    start(): void {
       if (!follower.isNeeded()) return;
       begin();
       settler.changed();
     },
+    /** Ends it; changes by rules stay. */
     stop: end,
+    /** Reads the links, and publishes their changes for two minutes from now. */
     read: () => respond({ asks: false }),
-    async set({ document, ifRevision, confirmWithin }) {
+    /** Replaces the rules, which hold immediately. @throws Problem document-invalid, precondition-failed, config-not-writable */
+    async set({ document, ifRevision, confirmWithin }: NetworksRequest): Promise<Networks> {
       follower.setDocument(document, ifRevision);
       return respond({ limit: confirmWithin === undefined ? {} : { confirmWithin } });
     },
-    whatIf: request => follower.whatIf(request, read),
-    async answer(request) {
+    /** Tries the rules. Nothing is changed. */
+    whatIf: (request: NetworksWhatIf): Promise<NetworksTried> => follower.whatIf(request, read),
+    /** Allows or refuses that a rule lowers the protection. @throws Problem not-found */
+    async answer(request: NetworksAnswer): Promise<Networks> {
       follower.answer(request);
       return respond();
     },
-    async revert() {
+    /** Reverts what rules changed, until the network is another one. */
+    async revert(): Promise<Networks> {
       await follower.revert();
       return respond();
     },

@@ -6,7 +6,7 @@ import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from '../api/
 import type { Message } from '../api/schema/values.ts';
 import type { TunnelSubject as Subject } from '../api/subjects.ts';
 import { actionsTo, currentValue, knownNow, textOf, type Value } from '../changes/values.ts';
-import type { ChangesControl, FeatureContext, RoutesControl, SettingsFileControl } from '../controls.ts';
+import type { ChangesControl, FeatureContext, RoutesControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { errno, reason } from '../system/errno.ts';
 import { makeDirectory, replaceFile } from '../system/files.ts';
@@ -35,11 +35,7 @@ interface Step {
   actions: ActionRequest[];
 }
 
-export function createSettingsFile(
-  context: Context,
-  changes: ChangesControl,
-  routes: () => Promise<RoutesControl>,
-): SettingsFileControl {
+export function createSettingsFile(context: Context, changes: ChangesControl, routes: () => Promise<RoutesControl>) {
   const { paths, state, tunnel, settings, say } = context;
 
   async function plan(toml: string) {
@@ -83,6 +79,7 @@ export function createSettingsFile(
     return difference.add.length + difference.remove.length ? difference : null;
   }
 
+  /** @throws Problem document-invalid, state-not-writable, and what the tunnel CLI answers; nothing is changed then */
   async function apply({ toml, confirmWithin, allowDemo }: SettingsApplyRequest): Promise<SettingsDiff> {
     const planned = await plan(toml);
     const diff = toDiff(planned);
@@ -138,7 +135,7 @@ export function createSettingsFile(
     },
     diff: async (toml: string): Promise<SettingsDiff> => toDiff(await plan(toml)),
     apply,
-    /** Applies what was set before the last file; again, it goes forth. */
+    /** Applies what was set before the last file; again, it goes forth. @throws Problem nothing-to-undo, and as `apply` */
     async undo(confirmWithin?: number): Promise<SettingsDiff> {
       let toml: string;
       try {

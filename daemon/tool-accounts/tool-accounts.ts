@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { pathsFor } from '../../wrapper/store/paths.ts';
 import { TOOL_CHANGES_WAITING } from '../api/limits.ts';
-import type { ToolAccounts } from '../api/schema/accounts.ts';
-import type { FeatureContext, ToolAccountsControl } from '../controls.ts';
+import type { ToolAccounts, ToolAccountsChange } from '../api/schema/accounts.ts';
+import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { programs } from '../system/install-paths.ts';
 import { message } from '../view/message.ts';
@@ -15,7 +15,7 @@ import { watchWhileWanted } from './watch-while-wanted.ts';
 /** Time for which changes are published after a client has read. Clients read again before, while someone looks. */
 const LEASE_MS = 120_000;
 
-interface Options {
+export interface Options {
   /** Absolute path of culvert-wrap. */
   program?: string;
   /** The shipped providers.toml. */
@@ -26,7 +26,7 @@ interface Options {
 export function createToolAccounts(
   { env, state }: Pick<FeatureContext, 'env' | 'state'>,
   { program = programs.wrapper, catalog = CATALOG, leaseMs = LEASE_MS }: Options = {},
-): ToolAccountsControl {
+) {
   const paths = pathsFor(env);
   const readTools = createReader({ paths, catalog }, env.PATH ?? '');
   const offer = createToolOffer({ env, state }, { catalog });
@@ -65,11 +65,13 @@ export function createToolAccounts(
   }
 
   return {
-    read() {
+    /** Reads the stored accounts, and publishes their changes for two minutes from now. */
+    read(): ToolAccounts {
       watching.renew();
       return publish();
     },
-    async change(request) {
+    /** @throws Problem wrapper-refused, wrapper-failed */
+    async change(request: ToolAccountsChange): Promise<ToolAccounts> {
       if (waiting >= TOOL_CHANGES_WAITING)
         throw new Problem('busy', message('Too many changes of accounts are waiting. Try again in a few seconds.'));
       waiting += 1;
@@ -83,7 +85,8 @@ export function createToolAccounts(
       }
       return current();
     },
-    follow() {
+    /** Publishes the stored accounts, and their changes until the returned function is called. */
+    follow(): () => void {
       published = '';
       publish();
       return watching.hold();

@@ -4,7 +4,7 @@ import gt from 'semver/functions/gt.js';
 import project from '../../data/project.json' with { type: 'json' };
 import { releaseTrust } from '../../manifest/verify.ts';
 import type { UpdateCheck } from '../api/schema.ts';
-import type { FeatureContext, UpdatesControl } from '../controls.ts';
+import type { FeatureContext } from '../controls.ts';
 import { VERSION } from '../system/build-info.ts';
 import { reason } from '../system/errno.ts';
 import { installFormat, prefix } from '../system/install-paths.ts';
@@ -35,7 +35,7 @@ const DEFAULTS: UpdaterOptions = {
   redirectHosts: project.releases.redirectHosts,
 };
 
-export function createUpdates(context: FeatureContext, given: Partial<UpdaterOptions> = {}): UpdatesControl {
+export function createUpdates(context: FeatureContext, given: Partial<UpdaterOptions> = {}) {
   const options = { ...DEFAULTS, ...given };
   const { paths, settings, state } = context;
   const ending = new AbortController();
@@ -63,19 +63,24 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
   }
 
   return {
-    start() {
+    /** With `updates.checkOnStartup`: checks once, later. The result is published as `update`. */
+    start(): void {
       if (options.format === 'user') void completeInterruptedUpdate(context);
       const { keys } = (options.trust ?? releaseTrust)();
       // a build without keys would refuse every release
       const { checkOnStartup, source } = settings.config.updates;
       if (checkOnStartup && source !== '' && keys.length > 0) schedule = startSchedule(options, checkAutomatically);
     },
-    async stop() {
+    async stop(): Promise<void> {
       schedule?.stop();
       ending.abort();
       await Promise.all([checker.idle(), installer.idle()]);
     },
-    async check(fresh = false) {
+    /**
+     * Never rejects: the reason for a missing answer is in `problem`.
+     * @param fresh checks now, instead of repeating a result of the last minutes.
+     */
+    async check(fresh = false): Promise<UpdateCheck> {
       const recent = checker.recent(fresh);
       const answer = recent ?? (await checker.checkLatest());
       const progress = publisher.progress();
@@ -83,10 +88,15 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
       if (!recent) state.set('update', update);
       return update;
     },
+    /** @throws Problem update-refused (with `reason`), update-not-applicable, update-failed, busy */
     apply: installer.apply,
+    /** @throws Problem as `apply` */
     rollback: installer.rollback,
   };
 }
+
+/** What checks for updates and installs them. */
+export type Updates = ReturnType<typeof createUpdates>;
 
 interface Described {
   answer: Answer;

@@ -3,7 +3,7 @@
 
 import { createInterface } from 'node:readline';
 import { loadConfig } from '../../../daemon/config/layers.ts';
-import type { Features } from '../../../daemon/controls.ts';
+import type { Features } from '../../../daemon/features.ts';
 import { LIMITS } from '../../../daemon/http/guard.ts';
 import { createListeners } from '../../../daemon/http/listeners.ts';
 import { createLog } from '../../../daemon/state/command-log.ts';
@@ -16,7 +16,7 @@ const tunnel = { start() {}, async stop() {}, async refresh() {}, isFresh: () =>
 const settings = await loadConfig({ system: '/dev/null/none', user: '/dev/null/none' }, {});
 const log = createLog({ capacity: 10, onEntry() {} });
 // neither a stream nor its opening asks for another
-const features = { metrics: { count() {}, ready: () => null }, offerToolAccounts() {} } as unknown as Features;
+const features = { metrics: { count() {}, ready: () => null }, toolAccounts: { offer() {} } } as unknown as Features;
 const daemon = {
   state,
   tunnel,

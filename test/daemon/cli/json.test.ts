@@ -31,10 +31,12 @@ test('a failure is one line of JSON with ok: false on stderr', async t => {
 test('a check for updates without an answer is not ok', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
-  const updates = await daemon.features.updates();
-  const check = await updates.check();
-  updates.check = async () => ({ ...check, problem: { code: 'unreachable', detail: 'There is no network.' } });
-  daemon.features.updates = async () => updates;
+  const { handlers } = daemon.features;
+  const check = await handlers['GET /api/update/check']({ body: undefined, query: {} });
+  handlers['GET /api/update/check'] = () => ({
+    ...check,
+    problem: { code: 'unreachable', detail: 'There is no network.' },
+  });
   const { code, stdout } = await culvert(home, ['update', 'check', '--json']);
   assert.deepEqual([code, JSON.parse(stdout).ok], [1, false]);
 });

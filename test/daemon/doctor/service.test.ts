@@ -5,7 +5,14 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import * as z from 'zod/mini';
 import type { ActionRequest } from '../../../daemon/api/actions.ts';
-import { Diagnosis, DoctorBundle, DoctorProgress, DoctorReport } from '../../../daemon/api/schema/doctor.ts';
+import {
+  Diagnosis,
+  DoctorBundle,
+  type DoctorFixRequest,
+  DoctorProgress,
+  DoctorReport,
+  type DoctorRequest,
+} from '../../../daemon/api/schema/doctor.ts';
 import type { History } from '../../../daemon/api/schema/history.ts';
 import type { Status } from '../../../daemon/api/schema.ts';
 import { describeResults } from '../../../daemon/cli/commands/doctor/doctor-text.ts';
@@ -14,8 +21,8 @@ import type { FeatureContext } from '../../../daemon/controls.ts';
 import { message, problem } from '../../../daemon/doctor/check.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { readArchive } from '../../../daemon/doctor/diagnose/archive.ts';
-import { createDoctor } from '../../../daemon/doctor/doctor.ts';
 import { fileFix } from '../../../daemon/doctor/file-fix.ts';
+import { openDoctor } from '../../../daemon/doctor/index.ts';
 import { createState, type Published } from '../../../daemon/state/store.ts';
 import { paths as pathsOf } from '../../../daemon/system/paths.ts';
 import { plain } from '../../../daemon/system/terminal.ts';
@@ -26,7 +33,7 @@ import { NEWEST, tree } from '../../support/doctor/world.ts';
 import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 
-async function setUp(t: TestContext, options: Parameters<typeof createDoctor>[1] = {}) {
+async function setUp(t: TestContext, options: Parameters<typeof openDoctor>[2] = {}) {
   const home = temporary(t, 'doctor');
   const env = { HOME: home, XDG_RUNTIME_DIR: join(home, 'run'), PATH: process.env.PATH ?? '' };
   const paths = pathsOf(env);
@@ -50,8 +57,18 @@ async function setUp(t: TestContext, options: Parameters<typeof createDoctor>[1]
     say: line => assert.fail(line),
     restart() {},
   };
-  const doctor = createDoctor(context, { unableMs: 1, connectedMs: 1, ...options });
-  t.after(() => doctor.stop());
+  const sources = { log: { since: () => [], capacity: 0 }, history: { read: async () => EMPTY } };
+  const feature = openDoctor(context, sources, { unableMs: 1, connectedMs: 1, ...options });
+  t.after(() => feature.stop());
+  const { handlers } = feature;
+  const query = undefined;
+  const doctor = {
+    start: feature.start,
+    run: async (body: DoctorRequest) => handlers['POST /api/doctor']({ body, query }),
+    fix: async (body: DoctorFixRequest) => handlers['POST /api/doctor/fix']({ body, query }),
+    undo: async () => handlers['POST /api/doctor/undo']({ body: {}, query }),
+    bundle: async () => handlers['POST /api/doctor/bundle']({ body: {}, query }),
+  };
   const events: Published[] = [];
   state.subscribe(event => void events.push(event));
   const status = (value: Partial<Status>) => state.set('status', { ...state.snapshot().status, ...value });
@@ -137,7 +154,7 @@ const EMPTY: History = {
 
 test('a bundle holds the same files as its archive', async t => {
   const { doctor } = await setUp(t);
-  const bundle = z.parse(DoctorBundle, await doctor.bundle([], async () => EMPTY));
+  const bundle = z.parse(DoctorBundle, await doctor.bundle());
   const file = join(temporary(t, 'bundle'), 'report.zip');
   writeFileSync(file, Buffer.from(bundle.archive, 'base64'));
   const { files } = await readArchive(file);
@@ -181,7 +198,7 @@ test('no client gets the text of a file that root’s side changes', async t => 
   const report = await doctor.run({});
   const fixes = report.results.flatMap(({ fix }) => fix ?? []);
   assert.ok(fixes.length > 1);
-  const bundle = await doctor.bundle([], async () => EMPTY);
+  const bundle = await doctor.bundle();
   const shown = describeResults(report.results, plain, true);
   assert.doesNotMatch(JSON.stringify([report, state.snapshot(), events, bundle.files, shown]), /canary/);
   for (const fix of fixes)

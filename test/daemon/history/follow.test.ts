@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import type { HistoryControl } from '../../../daemon/controls.ts';
-import { createHistory, type Pace } from '../../../daemon/history/history.ts';
+import { openHistory, type Pace } from '../../../daemon/history/index.ts';
 import { createState, NO_TUNNEL } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
 import { memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
@@ -36,7 +36,7 @@ async function setUp(t: Ends, pace: Partial<Pace> = {}, changing: 'lately' | nul
       figures(reads * 100);
     },
   };
-  const history = createHistory(
+  const history = openHistory(
     { state, settings, tunnel, paths: places, say: () => {} },
     { writeMs: NEVER, readMs: NEVER, ...pace },
   );
@@ -50,7 +50,7 @@ async function setUp(t: Ends, pace: Partial<Pace> = {}, changing: 'lately' | nul
   return { state, history, status, figures, enable, directory: places.history, reads: () => reads };
 }
 
-const kinds = async (history: HistoryControl) =>
+const kinds = async (history: Pick<HistoryControl, 'read'>) =>
   (await history.read({})).changes.map(({ kind, state }) => `${kind} ${state}`);
 
 test('a daemon that was just started writes nothing immediately, and loses nothing', async t => {
@@ -101,7 +101,7 @@ test('deleting notifies every client, and the present state begins the new histo
   history.start();
   status('disconnected');
   status('connected');
-  assert.deepEqual(await history.clear(), { ok: true });
+  assert.deepEqual(await history.handlers['POST /api/history/clear']({ body: {}, query: undefined }), { ok: true });
   assert.equal(events.at(-1), 'history');
   assert.deepEqual(await kinds(history), ['start connected']);
 });
@@ -111,7 +111,7 @@ for (const by of ['an action', 'another program'] as const)
     const { tunnel, state, status, cli } = await startTunnel(t);
     const home = temporary(t, 'history');
     const settings = await loadConfig({ system: `${home}/system.json`, user: `${home}/user.json` }, {});
-    const history = createHistory(
+    const history = openHistory(
       { state, settings, tunnel, paths: paths({ HOME: home }), say: () => {} },
       { writeMs: NEVER, readMs: NEVER },
     );

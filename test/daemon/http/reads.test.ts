@@ -11,7 +11,7 @@ import type { TrustReport } from '../../../daemon/api/schema/trust.ts';
 import type { FeatureContext } from '../../../daemon/controls.ts';
 import { createFeatures } from '../../../daemon/features.ts';
 import { paths } from '../../../daemon/system/paths.ts';
-import { createToolAccounts } from '../../../daemon/tool-accounts/tool-accounts.ts';
+import { openToolAccounts } from '../../../daemon/tool-accounts/index.ts';
 import { TOOLS } from '../../../daemon/trust/judge-tools.ts';
 import { createTrustService } from '../../../daemon/trust/trust-service.ts';
 import { recordConnections, recorders, recordPrograms } from '../../support/acts.ts';
@@ -64,17 +64,24 @@ async function startFeatures(t: TestContext) {
     restart() {},
     say: line => void running.said.push(line),
   };
-  const features = createFeatures(context, () => 0);
+  const features = createFeatures(context, daemon.log, () => 0);
   const trust = createTrustService(context, async () => {}, { root: pc.root, owner: process.getuid!() });
   // the catalog of an installed program is elsewhere
-  const accounts = createToolAccounts(context, { catalog: 'wrapper/catalog/providers.toml' });
-  const { networks } = daemon.features;
-  const own = { networks, trust: async () => trust, toolAccounts: async () => accounts };
-  Object.assign(daemon, { env, features: { ...features, ...own } });
+  const accounts = openToolAccounts(context, { catalog: 'wrapper/catalog/providers.toml' });
+  const { handlers } = daemon.features;
+  const handlersHere: typeof handlers = {
+    ...features.handlers,
+    ...accounts.handlers,
+    'GET /api/networks': handlers['GET /api/networks'],
+    'POST /api/networks': handlers['POST /api/networks'],
+    'POST /api/trust': ({ body }) => trust.report(body),
+    'POST /api/trust/apply': ({ body }) => trust.apply(body),
+    'POST /api/trust/undo': ({ body }) => trust.undo(body),
+  };
+  Object.assign(daemon, { env, features: { ...features, toolAccounts: accounts, handlers: handlersHere } });
   t.after(async () => {
     trust.stop();
-    accounts.stop();
-    await features.stop();
+    await Promise.all([accounts.stop(), features.stop()]);
   });
   const ask = (line: string, body?: object) =>
     raw({ path: running.socket }, request(line, 'localhost', {}, body && JSON.stringify(body)));
@@ -115,9 +122,8 @@ test('no GET starts a program of the user or opens a connection, whatever its pa
   const rules = paths({ HOME: directory }).networks;
   const beacon = `{address = "127.0.0.1:${source}", sha256 = "${'ab'.repeat(32)}"}`;
   network.links = [link('wlan0', { name: 'Home' })];
-  await (await daemon.features.networks()).set({
-    document: `[[network]]\nname = "lab"\nbeacon = ${beacon}\nwarp = "connect"\n`,
-  });
+  const document = `[[network]]\nname = "lab"\nbeacon = ${beacon}\nwarp = "connect"\n`;
+  await daemon.features.handlers['POST /api/networks']({ body: { document }, query: undefined });
   assert.ok(existsSync(rules));
   const connected = recordConnections(t);
   const programs = recordPrograms(t, READERS);

@@ -37,7 +37,7 @@ async function scrape(running: Running): Promise<Read[]> {
 
 async function setUp(t: Parameters<typeof startListeners>[0], options?: Parameters<typeof startListeners>[1]) {
   const running = await startListeners(t, options);
-  t.after(async () => running.daemon.features.metrics.stop());
+  t.after(async () => running.metrics.stop());
   const { settings } = running.daemon;
   const turn = (enabled: boolean, hashAccounts = false) => {
     settings.setSession({ metrics: { enabled, hashAccounts } });

@@ -50,7 +50,7 @@ test('a Prometheus scrapes the daemon', async t => {
   const program = programOf('prometheus');
   if (!program) return t.skip(NOT_INSTALLED);
   const running = await startListeners(t);
-  t.after(async () => running.daemon.features.metrics.stop());
+  t.after(async () => running.metrics.stop());
   running.daemon.settings.setSession({ metrics: { enabled: true } });
   const port = freePort();
   const home = temporary(t, 'prometheus');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { createChanges } from '../../../daemon/changes/changes.ts';
+import { openChanges } from '../../../daemon/changes/index.ts';
 import { Problem } from '../../../daemon/problem.ts';
 import { createRoutes } from '../../../daemon/routes/routes-service.ts';
 import { paths as pathsOf } from '../../../daemon/system/paths.ts';
@@ -18,7 +18,7 @@ function machine(t: TestContext, memory: MemoryTunnel = memoryTunnel()) {
   const boot = () => {
     const context = { paths, state: memory.state, tunnel: memory.tunnel, say: (line: string) => void said.push(line) };
     const settings = { config: { reminders: { offMinutes: 0 } } };
-    const changes = createChanges({ ...context, settings } as never, {
+    const changes = openChanges({ ...context, settings } as never, {
       routes: async () => routes,
       killSwitch: noKillSwitch,
     });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createChanges } from '../../../daemon/changes/changes.ts';
+import { openChanges } from '../../../daemon/changes/index.ts';
 import type { FeatureContext } from '../../../daemon/controls.ts';
 import type { Problem } from '../../../daemon/problem.ts';
 import { createRoutes } from '../../../daemon/routes/routes-service.ts';
@@ -41,7 +41,7 @@ async function setUp(t: TestContext, version: string, wrap?: (bin: string) => st
     });
     const said: string[] = [];
     const context = { paths, state, tunnel, say: (line: string) => void said.push(line) };
-    const changes = createChanges(context as unknown as FeatureContext, {
+    const changes = openChanges(context as unknown as FeatureContext, {
       routes: async () => routes,
       killSwitch: noKillSwitch,
     });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createChanges } from '../../../daemon/changes/changes.ts';
+import { openChanges } from '../../../daemon/changes/index.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import type { FeatureContext } from '../../../daemon/controls.ts';
 import { Problem } from '../../../daemon/problem.ts';
@@ -26,7 +26,7 @@ async function setUp(t: TestContext, values: Partial<Values> = {}) {
     settings,
     say() {},
   } as unknown as FeatureContext;
-  const changes = createChanges(context, { routes: async () => routes, killSwitch: noKillSwitch });
+  const changes = openChanges(context, { routes: async () => routes, killSwitch: noKillSwitch });
   const routes = createRoutes(context, changes);
   const file = createSettingsFile(context, changes, async () => routes);
   t.after(() => changes.stop());

@@ -5,10 +5,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { UpdateCheck } from '../../../daemon/api/schema.ts';
-import type { UpdatesControl } from '../../../daemon/controls.ts';
 import { Problem } from '../../../daemon/problem.ts';
 import { keepStatusFile } from '../../../daemon/state/status-file.ts';
 import { VERSION } from '../../../daemon/system/build-info.ts';
+import type { Updates } from '../../../daemon/update/update.ts';
 import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
 
 const FOUND: UpdateCheck = {
@@ -27,15 +27,18 @@ const FOUND: UpdateCheck = {
   progress: null,
 };
 
-async function daemonWith(t: TestContext, updates: Partial<UpdatesControl>) {
+async function daemonWith(t: TestContext, updates: Partial<Pick<Updates, 'check' | 'apply' | 'rollback'>>) {
   const home = createHome(t);
   const running = await startDaemon(t, home);
-  const given = await running.daemon.features.updates();
-  running.daemon.features = { ...running.daemon.features, updates: async () => ({ ...given, ...updates }) };
+  const { check, apply, rollback } = updates;
+  const { handlers } = running.daemon.features;
+  if (check) handlers['GET /api/update/check'] = ({ query }) => check(query?.fresh === '1');
+  if (apply) handlers['POST /api/update/apply'] = apply;
+  if (rollback) handlers['POST /api/update/rollback'] = rollback;
   return { home, state: running.daemon.state };
 }
 
-const checking = (t: TestContext, change: Partial<UpdateCheck>, more: Partial<UpdatesControl> = {}) =>
+const checking = (t: TestContext, change: Partial<UpdateCheck>, more: Partial<Updates> = {}) =>
   daemonWith(t, { check: async () => ({ ...FOUND, ...change }), ...more });
 
 test('a check is shown as a table, with what to do', async t => {

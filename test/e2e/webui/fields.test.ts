@@ -137,15 +137,11 @@ test('hostile text in any string of the API stays text on every page', async t =
   const [line] = spoil(LogEntry, ENTRY, 'log');
   assert.ok(places.length > 40, places.join(' '));
   const accounts: ToolAccounts = { ok: true, tools: [tool], refreshing: false, problem: null };
-  const given = await daemon.features.toolAccounts();
-  const givenTrust = await daemon.features.trust();
-  const givenApps = await daemon.features.apps();
-  daemon.features = {
-    ...daemon.features,
-    apps: async () => ({ ...givenApps, list: async () => [entry] }),
-    toolAccounts: async () => ({ ...given, read: () => accounts }),
-    trust: async () => ({ ...givenTrust, report: async () => report }),
-  };
+  Object.assign(daemon.features.handlers, {
+    'GET /api/apps': () => ({ ok: true, apps: [entry] }),
+    'GET /api/accounts': () => accounts,
+    'POST /api/trust': () => report,
+  });
   for (const [part, value] of Object.entries(state))
     if (!['ok', 'revision', 'generatedAt', 'commands', 'stale'].includes(part))
       daemon.state.set(part as 'status', value as never);

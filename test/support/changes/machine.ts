@@ -1,7 +1,7 @@
 // A machine in a directory: a tunnel whose values are a file, and the daemon's parts that change and revert.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createChanges } from '../../../daemon/changes/changes.ts';
+import { openChanges } from '../../../daemon/changes/index.ts';
 import { DEFAULTS } from '../../../daemon/config/keys.ts';
 import type { FeatureContext } from '../../../daemon/controls.ts';
 import { createRoutes } from '../../../daemon/routes/routes-service.ts';
@@ -26,7 +26,7 @@ export function boot(home: string) {
   const said: string[] = [];
   const settings = { config: DEFAULTS };
   const context = { paths, state, tunnel, settings, say: (line: string) => void said.push(line) };
-  const changes = createChanges(context as unknown as FeatureContext, {
+  const changes = openChanges(context as unknown as FeatureContext, {
     routes: async () => routes,
     killSwitch: noKillSwitch,
   });

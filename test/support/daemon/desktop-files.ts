@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type test from 'node:test';
 import type { ActionRequest } from '../../../daemon/api/actions.ts';
-import { createApps } from '../../../daemon/apps/apps.ts';
+import type { LaunchRequest, ShortcutRequest } from '../../../daemon/api/schema.ts';
+import { openApps } from '../../../daemon/apps/index.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import { createProxy } from '../../../daemon/emulator/proxy/proxy.ts';
 import { generationOf } from '../../../daemon/emulator/version.ts';
@@ -57,7 +58,7 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
   const performed: ActionRequest[] = [];
   let unread = false;
   const where = paths(env);
-  const apps = createApps(
+  const feature = openApps(
     {
       env,
       paths: where,
@@ -76,8 +77,16 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
     },
     LAUNCHER,
   );
+  const { handlers } = feature;
+  const query = undefined;
+  const apps = {
+    start: feature.start,
+    list: async () => (await handlers['GET /api/apps']({ body: undefined, query })).apps,
+    launch: async (body: LaunchRequest) => handlers['POST /api/apps/proxy-launcher']({ body, query }),
+    setShortcut: async (body: ShortcutRequest) => handlers['POST /api/apps/shortcut']({ body, query }),
+  };
   t.after(async () => {
-    await apps.stop();
+    await feature.stop();
     server.close();
     closeAllSockets();
     removeTree(place);

@@ -5,21 +5,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openapi } from '../../../daemon/api/openapi.ts';
 import type { ToolAccounts } from '../../../daemon/api/schema/accounts.ts';
-import type { RuleEffect } from '../../../daemon/api/schema/traffic/networks.ts';
 import type { ActionName, CommandOutput, UpdateCheck } from '../../../daemon/api/schema.ts';
-import { createChanges } from '../../../daemon/changes/changes.ts';
+import { openChanges } from '../../../daemon/changes/index.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
-import type { Features } from '../../../daemon/controls.ts';
-import { createHistory } from '../../../daemon/history/history.ts';
+import type { KillSwitchControl } from '../../../daemon/controls.ts';
+import type { HandlersOf, LinesOf } from '../../../daemon/feature.ts';
+import { openHistory } from '../../../daemon/history/index.ts';
 import { LIMITS, type Limits } from '../../../daemon/http/guard.ts';
 import type { Daemon } from '../../../daemon/http/handlers.ts';
 import { createListeners, type Listeners } from '../../../daemon/http/listeners.ts';
 import { type RemoteAccess, tokenCheck } from '../../../daemon/http/token.ts';
-import { createMetrics } from '../../../daemon/metrics/metrics.ts';
+import { answerWith } from '../../../daemon/killswitch/client/index.ts';
+import { type MetricsFeature, openMetrics } from '../../../daemon/metrics/index.ts';
+import { openNetworks } from '../../../daemon/networks/index.ts';
 import type { Reading } from '../../../daemon/networks/links/links.ts';
-import { createNetworks } from '../../../daemon/networks/networks.ts';
-import { createRoutes } from '../../../daemon/routes/routes-service.ts';
-import { createSettingsFile } from '../../../daemon/settings-file/settings-file.ts';
+import { openRoutes } from '../../../daemon/routes/index.ts';
+import { openSettingsFile } from '../../../daemon/settings-file/index.ts';
 import { createLog } from '../../../daemon/state/command-log.ts';
 import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
@@ -38,8 +39,12 @@ export interface Running {
   said: string[];
   /** Actions that reached the tunnel. */
   performed: [ActionName, string | undefined][];
+  /** Answers requests for the kill switch; a test may replace its methods. */
+  killSwitch: KillSwitchControl;
   /** The network as it is read. */
   network: Reading;
+  history: ReturnType<typeof openHistory>;
+  metrics: MetricsFeature;
 }
 
 export const OUTPUT: CommandOutput = {
@@ -68,58 +73,39 @@ const UPDATE: UpdateCheck = {
   progress: null,
 };
 const NO_TOOLS: ToolAccounts = { ok: true, tools: [], refreshing: false, problem: null };
-const idle = { start() {}, async stop() {} };
-/** Features that each answer immediately. */
-const FEATURES: Omit<Features, 'changes' | 'metrics' | 'routes' | 'settingsFile' | 'history' | 'networks'> = {
-  ...idle,
-  offerToolAccounts() {},
-  killSwitch: async () => ({
-    ...idle,
-    read: async () => NO_KILL_SWITCH,
-    set: async () => NO_KILL_SWITCH,
-    pause: async () => NO_KILL_SWITCH,
-    decide: async () => NO_KILL_SWITCH,
-    lastSignIn: async () => null,
-    blocked: async () => ({ recordingSince: null, entries: [], hidden: 0, missed: 0 }),
+const FIXED = { ok: true as const, done: [], result: null };
+/** Requests that are answered immediately, and always in the same way. */
+const HANDLERS: HandlersOf<LinesOf<'apps' | 'doctor' | 'accounts' | 'trust' | 'update'>> = {
+  'GET /api/apps': () => ({ ok: true, apps: [] }),
+  'POST /api/apps/proxy-launcher': ({ body: { appId } }) => ({
+    ok: true,
+    appId,
+    pid: null,
+    proxy: { host: '127.0.0.1', port: 40000 },
+    shortcut: null,
   }),
-  apps: async () => ({
-    ...idle,
-    list: async () => [],
-    launch: async ({ appId }) => ({
-      ok: true,
-      appId,
-      pid: null,
-      proxy: { host: '127.0.0.1', port: 40000 },
-      shortcut: null,
-    }),
-    place: async ({ appId }) => ({ ok: true, appId, pid: null, limits: [] }),
-    setShortcut: async ({ appId }) => ({ ok: true, appId, shortcut: null }),
+  'POST /api/apps/tunnel-launcher': ({ body: { appId } }) => ({ ok: true, appId, pid: null, limits: [] }),
+  'POST /api/apps/outside-launcher': ({ body: { appId } }) => ({ ok: true, appId, pid: null, limits: [] }),
+  'POST /api/apps/shortcut': ({ body: { appId } }) => ({ ok: true, appId, shortcut: null }),
+  'POST /api/doctor': () => ({
+    ok: true,
+    generatedAt: UPDATE.checkedAt,
+    results: [],
+    undo: [],
+    durationMs: 0,
+    processes: 0,
   }),
-  doctor: async () => ({
-    ...idle,
-    run: async () => ({ ok: true, generatedAt: UPDATE.checkedAt, results: [], undo: [], durationMs: 0, processes: 0 }),
-    fix: async () => ({ ok: true, done: [], result: null }),
-    undo: async () => ({ ok: true, done: [], result: null }),
-    bundle: async () => ({ ok: true, files: [], redacted: {}, archive: '' }),
-  }),
-  toolAccounts: async () => ({
-    read: () => NO_TOOLS,
-    change: async () => NO_TOOLS,
-    follow: () => () => {},
-    stop() {},
-  }),
-  trust: async () => ({
-    report: async () => ({ ok: true, certificates: [], refused: [], tools: [], removalDue: false }),
-    apply: async () => ({ ok: true, done: [] }),
-    undo: async () => ({ ok: true, done: [] }),
-    stop() {},
-  }),
-  updates: async () => ({
-    ...idle,
-    check: async () => UPDATE,
-    apply: async () => ({ ok: true, from: '1.0.0', to: '1.0.1' }),
-    rollback: async () => ({ ok: true, from: '1.0.1', to: '1.0.0' }),
-  }),
+  'POST /api/doctor/fix': () => FIXED,
+  'POST /api/doctor/undo': () => FIXED,
+  'POST /api/doctor/bundle': () => ({ ok: true, files: [], redacted: {}, archive: '' }),
+  'GET /api/accounts': () => NO_TOOLS,
+  'POST /api/accounts': () => NO_TOOLS,
+  'POST /api/trust': () => ({ ok: true, certificates: [], refused: [], tools: [], removalDue: false }),
+  'POST /api/trust/apply': () => ({ ok: true, done: [] }),
+  'POST /api/trust/undo': () => ({ ok: true, done: [] }),
+  'GET /api/update/check': () => UPDATE,
+  'POST /api/update/apply': () => ({ ok: true, from: '1.0.0', to: '1.0.1' }),
+  'POST /api/update/rollback': () => ({ ok: true, from: '1.0.1', to: '1.0.0' }),
 };
 
 /** The listeners over a tunnel that only records; ended with the test. */
@@ -137,7 +123,17 @@ export async function startListeners(
   const state = createState({ available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false });
   const performed: Running['performed'] = [];
   const said: string[] = [];
-  const running = { performed, said, network: { service: null, links: [] } as Reading };
+  const killSwitch: KillSwitchControl = {
+    start() {},
+    async stop() {},
+    read: async () => NO_KILL_SWITCH,
+    set: async () => NO_KILL_SWITCH,
+    pause: async () => NO_KILL_SWITCH,
+    decide: async () => NO_KILL_SWITCH,
+    lastSignIn: async () => null,
+    blocked: async () => ({ recordingSince: null, entries: [], hidden: 0, missed: 0 }),
+  };
+  const running = { performed, said, killSwitch, network: { service: null, links: [] } as Reading };
   const tunnel = {
     start() {},
     async stop() {},
@@ -179,24 +175,15 @@ export async function startListeners(
     restart() {},
     say: reportTo(said),
   };
-  const changes = createChanges(context, {
-    routes: async () => routes,
-    killSwitch: () => daemon.features.killSwitch(),
-  });
-  const routes = createRoutes(context, changes);
-  const killSwitch = () => daemon.features.killSwitch();
-  const parts = {
-    changes,
-    routes: async () => routes,
-    killSwitch,
-    ruled: (effect: RuleEffect) => history.ruled(effect),
-  };
-  const networks = createNetworks(context, parts, {
+  const history = openHistory(context);
+  const changes = openChanges(context, { routes: () => routes.control(), killSwitch: async () => killSwitch });
+  const routes = openRoutes(context, changes);
+  const ports = { changes, routes: routes.control, killSwitch: async () => killSwitch, history };
+  const networks = openNetworks(context, ports, {
     read: async () => structuredClone(running.network),
     watch: () => ({ stop() {} }),
   });
-  const history = createHistory(context);
-  const settingsFile = createSettingsFile(context, changes, async () => routes);
+  const metrics = openMetrics(context, () => listeners.streams.count());
   const daemon: Daemon = {
     env,
     state,
@@ -204,13 +191,21 @@ export async function startListeners(
     settings,
     log,
     features: {
-      ...FEATURES,
+      handlers: {
+        ...HANDLERS,
+        ...answerWith(async () => killSwitch),
+        ...changes.handlers,
+        ...history.handlers,
+        ...metrics.handlers,
+        ...networks.handlers,
+        ...routes.handlers,
+        ...openSettingsFile(context, ports).handlers,
+      },
       changes,
-      metrics: createMetrics(context, () => listeners.streams.count()),
-      routes: async () => routes,
-      settingsFile: async () => settingsFile,
-      history: async () => history,
-      networks: async () => networks,
+      metrics,
+      toolAccounts: { offer() {}, follow: async () => () => {} },
+      start() {},
+      async stop() {},
     },
     startedAt,
     webui: join(directory, 'webui'),
@@ -233,11 +228,10 @@ export async function startListeners(
     }
   }
   t.after(async () => {
-    networks.stop();
-    await Promise.all([listeners.close('test over', 50), changes.stop()]);
+    await Promise.all([networks.stop(), listeners.close('test over', 50), changes.stop()]);
     removeTree(directory);
   });
-  return Object.assign(running, { listeners, daemon, port, socket, directory });
+  return Object.assign(running, { listeners, daemon, history, metrics, port, socket, directory });
 }
 
 function reportTo(said: string[]): (line: string) => void {

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import type { NetworkLink } from '../../../daemon/api/schema/traffic/networks.ts';
 import type { RoutesPresets } from '../../../daemon/api/schema/traffic/routes.ts';
 import type { KillSwitch, KillSwitchRequest } from '../../../daemon/api/schema.ts';
-import { createChanges } from '../../../daemon/changes/changes.ts';
+import { openChanges } from '../../../daemon/changes/index.ts';
 import { createNetworks } from '../../../daemon/networks/networks.ts';
 import { createRoutes } from '../../../daemon/routes/routes-service.ts';
 import { setPart } from '../../../daemon/state/pending-changes.ts';
@@ -81,7 +81,7 @@ export function stage(t: TestContext, given: Partial<Values> = {}) {
     settings: undefined as never,
     restart() {},
   };
-  const changes = createChanges(context, {
+  const changes = openChanges(context, {
     routes: async () => routes,
     killSwitch: async () => killSwitch,
   });

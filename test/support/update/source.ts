@@ -7,10 +7,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { loadConfig } from '../../../daemon/config/layers.ts';
-import type { FeatureContext, UpdatesControl } from '../../../daemon/controls.ts';
+import type { FeatureContext } from '../../../daemon/controls.ts';
 import { createState, type Published } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
-import { createUpdates, type UpdaterOptions } from '../../../daemon/update/update.ts';
+import { createUpdates, type UpdaterOptions, type Updates } from '../../../daemon/update/update.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 import type { VerifyKey } from '../../../manifest/signing/keys.ts';
 import { keyId } from '../../../manifest/signing/keys.ts';
@@ -120,7 +120,7 @@ function serve({ files }: Source, channel: string, manifest: Buffer, sidecar: Re
 }
 
 export interface Updater {
-  updates: UpdatesControl;
+  updates: Updates;
   home: string;
   env: NodeJS.ProcessEnv;
   state: string;

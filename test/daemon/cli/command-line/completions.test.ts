@@ -54,9 +54,8 @@ async function machine(t: TestContext) {
   const { daemon } = await startDaemon(t, home);
   const route = (value: string) => ({ value, description: 'CLI exclude' });
   daemon.state.set('splitTunnel', { mode: 'exclude', ips: [route('10.0.0.0/8')], hosts: [route('*.example.com')] });
-  const apps = await daemon.features.apps();
   const app = { id: 'org.example.App.desktop', name: 'App', method: 'none', note: null, shortcut: false };
-  daemon.features.apps = async () => ({ ...apps, list: async () => [app] as never });
+  daemon.features.handlers['GET /api/apps'] = () => ({ ok: true, apps: [app] as never });
   assert.equal((await culvert(home, ['__generate', home.path])).code, 0);
   const script = `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`;
   writeFileSync(join(home.path, 'culvert'), script, { mode: 0o755 });

@@ -5,8 +5,8 @@ import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from
 import type { Running } from '../../../support/daemon/listeners.ts';
 
 /** An hour of which the tunnel was up, until the network was gone. */
-async function record({ daemon }: Pick<Running, 'daemon'>): Promise<void> {
-  const { state, features } = daemon;
+async function record({ daemon, history }: Pick<Running, 'daemon' | 'history'>): Promise<void> {
+  const { state } = daemon;
   const status = (name: 'connected' | 'unable', code: string | null) =>
     state.set('status', {
       ...state.snapshot().status,
@@ -24,7 +24,7 @@ async function record({ daemon }: Pick<Running, 'daemon'>): Promise<void> {
       bytesReceived: received,
       bytesSent: 0,
     });
-  (await features.history()).start();
+  history.start();
   status('connected', null);
   state.set('settings', { Mode: 'warp' });
   figures(0, 6_000);

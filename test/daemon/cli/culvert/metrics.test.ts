@@ -6,8 +6,8 @@ import { readMetrics, valueIn } from '../../../support/metrics/openmetrics.ts';
 
 test('says how to turn the metrics on, and prints them', async t => {
   const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
-  t.after(() => daemon.features.metrics.stop());
+  const { metrics } = await startDaemon(t, home);
+  t.after(() => metrics.stop());
   const off = await culvert(home, ['metrics']);
   assert.notEqual(off.code, 0);
   assert.match(off.stderr, /The metrics are off\..*culvert config set metrics\.enabled true/s);

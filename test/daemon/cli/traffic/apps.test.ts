@@ -18,16 +18,16 @@ async function setUp(t: TestContext, given: Partial<Values> = {}, start: () => v
   const memory = memoryTunnel(given);
   const { daemon } = await startDaemon(t, home, undefined, { tunnel: memory.tunnel });
   showIn(daemon.state, memory);
-  const apps = await daemon.features.apps();
+  const { handlers } = daemon.features;
+  const launch = handlers['POST /api/apps/proxy-launcher'];
   const requests: LaunchRequest[] = [];
-  const launch: typeof apps.launch = async request => {
-    requests.push(request);
+  handlers['POST /api/apps/proxy-launcher'] = input => {
+    requests.push(input.body);
     if (memory.values.mode !== 'proxy' || !memory.values.connected)
       throw new Problem('proxy-not-enabled', 'The local proxy is off, so nothing was started.');
     start();
-    return apps.launch(request);
+    return launch(input);
   };
-  Object.assign(daemon.features, { apps: async () => ({ ...apps, launch }) });
   return { home, memory, values: memory.values, daemon, requests };
 }
 
@@ -51,13 +51,11 @@ test('an app that uses the tunnel only, or bypasses it, needs no proxy and chang
 
 test('a shortcut for the tunnel only switches no proxy on', async t => {
   const { home, daemon } = await setUp(t);
-  const apps = await daemon.features.apps();
   const asked: unknown[] = [];
-  const setShortcut: typeof apps.setShortcut = async request => {
-    asked.push(request);
-    return { ok: true, appId: request.appId, shortcut: '/a/b.desktop' };
+  daemon.features.handlers['POST /api/apps/shortcut'] = ({ body }) => {
+    asked.push(body);
+    return { ok: true, appId: body.appId, shortcut: '/a/b.desktop' };
   };
-  Object.assign(daemon.features, { apps: async () => ({ ...apps, setShortcut }) });
   const { stdout, stderr } = await culvert(home, ['apps', 'shortcut', '--tunnel-only', 'a.desktop']);
   assert.deepEqual([stdout, stderr], ['/a/b.desktop\n', '']);
   await culvert(home, ['apps', 'shortcut', '--outside', '--remove', 'a.desktop']);
@@ -75,8 +73,7 @@ test('lists the apps below one sentence for each way to use the proxy', async t 
     app('firefox', 'Firefox', { method: 'profile', shortcut: '/home/a/x.desktop' }),
     app('htop', 'Htop', { method: 'proxychains', note, packaging: 'snap' }),
   ];
-  const apps = await daemon.features.apps();
-  Object.assign(daemon.features, { apps: async () => ({ ...apps, list: async () => list }) });
+  daemon.features.handlers['GET /api/apps'] = () => ({ ok: true, apps: list });
   const { stdout } = await culvert(home, ['apps']);
   assert.equal(
     stdout,

@@ -77,7 +77,7 @@ async function startWith(t: Parameters<typeof startDaemon>[0], home: Home, first
             },
       ),
   };
-  running.daemon.features.killSwitch = async () => control;
+  Object.assign(running.killSwitch, control);
   return { calls, lists, show };
 }
 

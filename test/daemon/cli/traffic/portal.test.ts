@@ -23,15 +23,13 @@ async function stage(
   ended: SignInEnd = 'closed',
 ) {
   const home = createHome(t);
-  const { daemon, performed } = await startDaemon(t, home, (state, action) => {
+  const { daemon, performed, killSwitch } = await startDaemon(t, home, (state, action) => {
     state.set('status', { ...state.snapshot().status, state: action === 'connect' ? 'connecting' : 'disconnected' });
     return null;
   });
-  const { state, features } = daemon;
+  const { state } = daemon;
   const hosts = [{ host: 'login.example', sent: 10, received: 20 }];
-  const killSwitch = await features.killSwitch();
-  const lastSignIn = async () => ({ ended, endedAt: new Date().toISOString(), hosts });
-  daemon.features = { ...features, killSwitch: async () => ({ ...killSwitch, lastSignIn }) };
+  killSwitch.lastSignIn = async () => ({ ended, endedAt: new Date().toISOString(), hosts });
   state.set('status', { ...state.snapshot().status, state: 'unable' });
   const opened: string[] = [];
   const windows: number[] = [];

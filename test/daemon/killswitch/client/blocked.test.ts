@@ -23,8 +23,8 @@ const isRecording = async (stage: Stage) => /culvert_blocked/.test(await stage.n
 onStage('a request answers with what was blocked of this user', async (stage, t) => {
   await stage.serve();
   const { control } = await createSide(t, stage);
-  const { daemon, port } = await startListeners(t);
-  daemon.features.killSwitch = async () => control;
+  const { killSwitch, port } = await startListeners(t);
+  Object.assign(killSwitch, control);
   const ask = async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/api/killswitch/blocked`);
     assert.equal(answer.status, 200);

@@ -1,47 +1,49 @@
-// Lazy facade of changes that revert automatically: loads the rest when such a change is made, or one is left over.
+// Answers the requests for changes that revert automatically, and loads what reverts them when there is such a change.
 import { existsSync } from 'node:fs';
 import { type ActionName, subjectOf } from '../api/actions.ts';
 import type { Subject } from '../api/schema/changes.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../controls.ts';
+import { type Feature, lazy } from '../feature.ts';
 import { Problem } from '../problem.ts';
-import type { ChangeService } from './change-service.ts';
 import { readLastPause, rememberPause } from './last-pause.ts';
 import { followReminder } from './reminder.ts';
 
 /** True for actions that change the split tunnel lists. */
 const changesRoutes = (action: ActionName) => subjectOf(action) === 'routes' || action === 'resetSettings';
 
-export function createChanges(
+export function openChanges(
   context: FeatureContext,
   {
     routes,
     killSwitch,
   }: { routes(): Promise<RoutesControl>; killSwitch(): Promise<Pick<KillSwitchControl, 'decide'>> },
-): ChangesControl {
+): Required<Feature<'changes'>> & ChangesControl {
   const { state, tunnel, paths, say } = context;
-  let loading: Promise<ChangeService> | undefined;
   let endReminder = () => {};
-  const open = async () => (await import('./change-service.ts')).createChangeService({ context, routes });
-  const load = () => {
-    loading ??= open().catch(error => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
-  const isNeeded = () => loading !== undefined || existsSync(paths.changes) || existsSync(paths.brokenChanges);
+  const service = lazy(async () => (await import('./change-service.ts')).createChangeService({ context, routes }));
+  const isNeeded = () => service.wasCalled() || existsSync(paths.changes) || existsSync(paths.brokenChanges);
   const pending = () => ({ ok: true as const, changes: state.snapshot().changes });
 
   return {
+    handlers: {
+      'POST /api/changes/confirm': ({ body }) => decide('confirm', body.subject),
+      'POST /api/changes/revert': ({ body }) => decide('revert', body.subject),
+      async 'POST /api/changes/extend'({ body: { subject, seconds } }) {
+        if (subject === 'killSwitch')
+          throw new Problem('nothing-pending', 'A change of the kill switch has no end that could be extended.');
+        (await service()).extend(subject, seconds);
+        return pending();
+      },
+    },
     start() {
       endReminder = followReminder(context);
       readLastPause(context);
       if (!isNeeded()) return;
-      load().catch((error: Error) => say(`Changes could not be reverted: ${error.message}. Restart Culvert.`));
+      service().catch((error: Error) => say(`Changes could not be reverted: ${error.message}. Restart Culvert.`));
     },
     async stop() {
       endReminder();
-      (await loading?.catch(() => undefined))?.stop();
+      (await service.loaded())?.stop();
     },
     async revertUnconfirmed(limitMs) {
       if (!isNeeded()) return; // also those of an earlier run, before `start`
@@ -49,26 +51,22 @@ export function createChanges(
       const expired = new Promise<void>(resolve => {
         limit = setTimeout(resolve, limitMs);
       });
-      const reverted = load().then(service => service.revertUnconfirmed());
+      const reverted = service().then(loaded => loaded.revertUnconfirmed());
       await Promise.race([reverted.catch(() => {}), expired]);
       clearTimeout(limit);
     },
     async runWithLimit({ continues, ...request }) {
       if (changesRoutes(request.action) && continues !== true) await (await routes()).remember();
       const limited = request.confirmWithin !== undefined || request.forSeconds !== undefined;
-      const output = await (limited || isNeeded() ? (await load()).runWithLimit(request) : tunnel.runAction(request));
+      const output = await (limited || isNeeded()
+        ? (await service()).runWithLimit(request)
+        : tunnel.runAction(request));
       rememberPause(request, context);
       return output;
     },
-    setRoutes: async change => (await load()).setRoutes(change),
+    setRoutes: async change => (await service()).setRoutes(change),
     confirm: ({ subject }) => decide('confirm', subject),
     revert: ({ subject }) => decide('revert', subject),
-    async extend({ subject, seconds }) {
-      if (subject === 'killSwitch')
-        throw new Problem('nothing-pending', 'A change of the kill switch has no end that could be extended.');
-      (await load()).extend(subject, seconds);
-      return pending();
-    },
   };
 
   /** Without a subject: all changes, those of the root service as well. */
@@ -81,7 +79,7 @@ export function createChanges(
       !isForKillSwitch ||
       (decision === 'confirm' && lostChanges !== null) ||
       changes.some(change => change.subject !== 'killSwitch' && (decision === 'revert' || change.confirmBy));
-    if (subject !== 'killSwitch' && isForOthers) await (await load())[decision](subject);
+    if (subject !== 'killSwitch' && isForOthers) await (await service())[decision](subject);
     return pending();
   }
 }

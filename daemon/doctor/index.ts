@@ -1,8 +1,9 @@
-// Lazy facade of the doctor: loads the checks on first use, and when the tunnel fails or carries nothing.
+// Answers the requests for the doctor, and looks for the cause when the tunnel fails or carries nothing.
 import { readFileSync } from 'node:fs';
-import type { DoctorControl, FeatureContext } from '../controls.ts';
+import type { FeatureContext, HistoryControl } from '../controls.ts';
+import { type Feature, lazy } from '../feature.ts';
+import type { CommandLog } from '../state/command-log.ts';
 import type { Published } from '../state/store.ts';
-import type { DoctorService } from './doctor-service.ts';
 
 /** A tunnel that connects goes through `unable` for moments. */
 const UNABLE_MS = 3_000;
@@ -12,15 +13,18 @@ const CONNECTED_MS = 15_000;
 const UNANSWERED_BYTES = 2_000;
 const STATISTICS = '/sys/class/net/CloudflareWARP/statistics';
 
-/** @param root a directory that stands for `/` @param delays in milliseconds, for tests */
-export function createDoctor(
+/**
+ * @param sources of the report to share
+ * @param root a directory that stands for `/`
+ * @param delays in milliseconds, for tests
+ */
+export function openDoctor(
   context: FeatureContext,
+  { log, history }: { log: Pick<CommandLog, 'since' | 'capacity'>; history: Pick<HistoryControl, 'read'> },
   { root = '', unableMs = UNABLE_MS, connectedMs = CONNECTED_MS } = {},
-): DoctorControl {
+): Required<Feature<'doctor'>> {
   const { state } = context;
-  let loading: Promise<DoctorService> | undefined;
-  const open = async () => (await import('./doctor-service.ts')).createDoctorService(context);
-  const load = () => (loading ??= open());
+  const doctor = lazy(async () => (await import('./doctor-service.ts')).createDoctorService(context));
   let timer: NodeJS.Timeout | undefined;
   let unsubscribe = () => {};
   /** Counts states, so that a diagnosis of an earlier one is not published. */
@@ -50,8 +54,8 @@ export function createDoctor(
   /** Once for each state that fails. */
   function diagnose(): void {
     const asked = generation;
-    void load()
-      .then(doctor => doctor.diagnose())
+    void doctor()
+      .then(loaded => loaded.diagnose())
       .then(diagnosis => {
         if (asked === generation) state.set('diagnosis', diagnosis);
       })
@@ -59,6 +63,12 @@ export function createDoctor(
   }
 
   return {
+    handlers: {
+      'POST /api/doctor': async ({ body }) => (await doctor()).run(body),
+      'POST /api/doctor/fix': async ({ body }) => (await doctor()).fix(body),
+      'POST /api/doctor/undo': async () => (await doctor()).undo(),
+      'POST /api/doctor/bundle': async () => (await doctor()).bundle(log.since(0, log.capacity), history.read),
+    },
     start() {
       unsubscribe = state.subscribe(onEvent);
       onEvent({ revision: 0, event: 'status', data: null });
@@ -66,12 +76,8 @@ export function createDoctor(
     async stop() {
       clearTimeout(timer);
       unsubscribe();
-      (await loading)?.stop();
+      (await doctor.loaded())?.stop();
     },
-    run: async request => (await load()).run(request),
-    fix: async request => (await load()).fix(request),
-    undo: async () => (await load()).undo(),
-    bundle: async (entries, read) => (await load()).bundle(entries, read),
   };
 }
 

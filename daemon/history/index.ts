@@ -1,6 +1,7 @@
-// Follows the state for the history: keeps what is published until it is written, and loads the rest for that.
+// Answers the requests for the history, and follows the state for it: what is published is kept until it is written.
+import type { History, HistoryQuery } from '../api/schema/history.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
-import type { HistoryService } from './history-service.ts';
+import { type Feature, lazy } from '../feature.ts';
 import { createUnwritten } from './unwritten.ts';
 
 export interface Pace {
@@ -13,11 +14,12 @@ const PACE: Pace = { writeMs: 50_000, readMs: 300_000 };
 /** That many rows are written immediately, whenever the last write was. */
 const MANY = 1_000;
 
-export function createHistory(
+export function openHistory(
   { state, settings, tunnel, paths, say }: Pick<FeatureContext, 'state' | 'settings' | 'tunnel' | 'paths' | 'say'>,
   { writeMs, readMs }: Pace = PACE,
-): HistoryControl {
-  let loading: Promise<HistoryService> | undefined;
+): Required<Feature<'history'>> & HistoryControl {
+  const { history: directory } = paths;
+  const service = lazy(async () => (await import('./history-service.ts')).createHistoryService({ directory, say }));
   const unwritten = createUnwritten();
   let wroteAt = performance.now();
   let writing: NodeJS.Timeout | undefined;
@@ -25,10 +27,6 @@ export function createHistory(
   let readAt: string | null = null;
   let unsubscribe = () => {};
   let recording = false;
-
-  const open = async () =>
-    (await import('./history-service.ts')).createHistoryService({ directory: paths.history, say });
-  const load = () => (loading ??= open());
 
   function observe(event?: string): void {
     const snapshot = state.snapshot();
@@ -47,7 +45,7 @@ export function createHistory(
     wroteAt = performance.now();
     const [now, batch] = [new Date(), unwritten.take(tunnel.changing())];
     try {
-      if (batch.length) (await load()).record(batch);
+      if (batch.length) (await service()).record(batch);
     } catch (error) {
       // a package may have replaced the program's files
       say(`The history is not recorded since ${now.toISOString()}: ${(error as Error).message}. Restart Culvert.`);
@@ -64,7 +62,7 @@ export function createHistory(
     if (figures.at === readAt) await tunnel.readFigures();
     readAt = state.snapshot().tunnel.at;
     // a mode without figures leaves no other trace of a state that lasts
-    if (readAt === null) (await load()).touch();
+    if (readAt === null) (await service()).touch();
   }
 
   function follow(enabled: boolean): void {
@@ -85,11 +83,26 @@ export function createHistory(
   async function pause(): Promise<void> {
     follow(false);
     await write();
-    (await loading)?.end();
+    (await service.loaded())?.end();
+  }
+
+  async function read(query: HistoryQuery): Promise<History> {
+    await write();
+    return (await service()).read(query, recording);
   }
 
   let unwatch = () => {};
   return {
+    handlers: {
+      'GET /api/history': ({ query }) => read(query),
+      async 'POST /api/history/clear'() {
+        await write();
+        (await service()).clear();
+        if (recording) observe();
+        state.publish('history', { clearedAt: new Date().toISOString() });
+        return { ok: true };
+      },
+    },
     start() {
       follow(settings.config.history.enabled);
       unwatch = state.subscribe(({ event }) => {
@@ -102,10 +115,7 @@ export function createHistory(
       unwatch();
       await pause();
     },
-    async read(query) {
-      await write();
-      return (await load()).read(query, recording);
-    },
+    read,
     signedIn(signIn) {
       if (!recording) return;
       unwritten.add(state.snapshot(), tunnel.changing(), undefined, { signIn });
@@ -114,13 +124,6 @@ export function createHistory(
     ruled({ subject, value, rule, ended }) {
       const effect = { subject, value, rule, ...(ended ? { ended } : {}) };
       if (recording) unwritten.add(state.snapshot(), tunnel.changing(), undefined, { effect });
-    },
-    async clear() {
-      await write();
-      (await load()).clear();
-      if (recording) observe();
-      state.publish('history', { clearedAt: new Date().toISOString() });
-      return { ok: true };
     },
   };
 }

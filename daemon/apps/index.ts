@@ -1,0 +1,36 @@
+// Answers the requests for apps, and renews their shortcuts at start where there are any.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FeatureContext } from '../controls.ts';
+import { type Feature, lazy } from '../feature.ts';
+import { programs } from '../system/install-paths.ts';
+import { userData, wayOfShortcut } from './data-home.ts';
+
+/** @param launcher absolute path of `culvert`, which shortcuts start */
+export function openApps(context: FeatureContext, launcher = programs.culvert): Required<Feature<'apps'>> {
+  const dataHome = userData(context.env);
+  const desktop = lazy(async () => (await import('./app-service.ts')).createDesktop(context, dataHome, launcher));
+  return {
+    handlers: {
+      'GET /api/apps': async () => ({ ok: true, apps: await (await desktop()).list() }),
+      'POST /api/apps/proxy-launcher': async ({ body }) => (await desktop()).launch(body),
+      'POST /api/apps/tunnel-launcher': async ({ body }) => (await desktop()).place(body, 'tunnel-only'),
+      'POST /api/apps/outside-launcher': async ({ body }) => (await desktop()).place(body, 'outside'),
+      'POST /api/apps/shortcut': async ({ body }) => (await desktop()).setShortcut(body),
+    },
+    start() {
+      if (hasShortcuts()) void desktop().then(loaded => loaded.renew());
+    },
+    stop: async () => (await desktop.loaded())?.stop(),
+  };
+
+  function hasShortcuts(): boolean {
+    try {
+      return (
+        dataHome !== null && readdirSync(join(dataHome, 'applications')).some(name => wayOfShortcut(name) !== null)
+      );
+    } catch {
+      return false; // no such directory
+    }
+  }
+}

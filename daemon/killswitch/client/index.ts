@@ -1,0 +1,31 @@
+// Answers the requests for the kill switch.
+import type { FeatureContext, HistoryControl, KillSwitchControl } from '../../controls.ts';
+import { begin, type Feature, type Lazy, lazy } from '../../feature.ts';
+
+/**
+ * @param history records sign-ins to networks
+ * @returns the feature, and how other features reach the kill switch
+ */
+export function openKillSwitch(
+  context: FeatureContext,
+  { signedIn }: Pick<HistoryControl, 'signedIn'>,
+): Feature<'killswitch'> & { control: Lazy<KillSwitchControl> } {
+  const killSwitch = lazy(async () => (await import('./client.ts')).createKillSwitch(context, { signedIn }));
+  return {
+    control: killSwitch,
+    handlers: answerWith(killSwitch),
+    start: () => begin('kill switch', killSwitch, context.say),
+    stop: async () => (await killSwitch.loaded())?.stop(),
+  };
+}
+
+/** The function of each request, by what controls the kill switch. */
+export function answerWith(control: () => Promise<KillSwitchControl>): Feature<'killswitch'>['handlers'] {
+  return {
+    'GET /api/killswitch': async () => ({ ok: true, ...(await (await control()).read()) }),
+    'POST /api/killswitch': async ({ body }) => ({ ok: true, ...(await (await control()).set(body)) }),
+    'POST /api/killswitch/pause': async ({ body }) => ({ ok: true, ...(await (await control()).pause(body.seconds)) }),
+    'GET /api/killswitch/sign-in': async () => ({ ok: true, signIn: await (await control()).lastSignIn() }),
+    'GET /api/killswitch/blocked': async () => ({ ok: true, ...(await (await control()).blocked()) }),
+  };
+}
