@@ -1,8 +1,9 @@
 // Defines how features reach each other; below their implementations, so that both sides import it.
 import type { ActionRequest } from './api/actions.ts';
-import type { ChangeOptions, ChangeRequest, Changes } from './api/schema/changes.ts';
-import type { History, HistoryQuery } from './api/schema/history.ts';
-import type { RuleRecord } from './api/schema/traffic/networks.ts';
+import type { ChangeOptions, ChangeRequest, Changes } from './api/changes.ts';
+import type { History, HistoryQuery } from './api/history.ts';
+import type { HistorySignIn } from './api/killswitch.ts';
+import type { RuleRecord } from './api/networks.ts';
 import type {
   Routes,
   RoutesHistory,
@@ -12,8 +13,7 @@ import type {
   RoutesRequest,
   RoutesResponse,
   RoutesUndoRequest,
-} from './api/schema/traffic/routes.ts';
-import type { HistorySignIn } from './api/schema/traffic/sign-in.ts';
+} from './api/routes.ts';
 import type { BlockedList, CommandOutput, KillSwitch, KillSwitchRequest } from './api/schema.ts';
 import type { Settings } from './config/layers.ts';
 import type { State } from './state/store.ts';

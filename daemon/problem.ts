@@ -1,7 +1,7 @@
 // Lists every refusal and failure that the API can answer: its status and title, in one place.
 
-import type { Message } from './api/schema/values.ts';
 import type { ProblemCode, Problem as ProblemDocument } from './api/schema.ts';
+import type { Message } from './api/values.ts';
 import { wordMessage } from './view/message.ts';
 import { english } from './view/translator.ts';
 

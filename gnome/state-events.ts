@@ -1,5 +1,5 @@
 // Lists the events of a client that shows the state without the statistics of the connection.
-import type { EventName } from '../daemon/api/events.ts';
+import type { EventName } from '../daemon/api/contract.ts';
 
 export const STATE_EVENTS: readonly EventName[] = [
   'snapshot',

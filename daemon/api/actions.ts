@@ -1,6 +1,23 @@
 // Lists the actions of the API, with summary, argument, subject and the events that show their result. The request's type,
-// OpenAPI, the words of the command line, the daemon's grammar of arguments and the clients' waiting derive from this table.
-import type { TunnelSubject } from './subjects.ts';
+// OpenAPI, the words of the command line, the daemon's grammar of arguments and the clients' waiting derive from this table. Free of zod, so that every client can load it.
+
+/** Subjects of temporary changes, with at most one change of each. */
+export const SUBJECTS = [
+  'connection',
+  'mode',
+  'protocol',
+  'endpoint',
+  'masque',
+  'proxyPort',
+  'families',
+  'gatewayId',
+  'fallback',
+  'routes',
+  'killSwitch',
+] as const;
+
+/** Subjects that the daemon itself reverts. The kill switch is its root service's, which outlives the daemon. */
+export type TunnelSubject = Exclude<(typeof SUBJECTS)[number], 'killSwitch'>;
 
 /** A kind of argument. */
 export interface Argument {

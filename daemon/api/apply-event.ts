@@ -1,7 +1,7 @@
 // Applies an event to the snapshot: the only place that knows which event changes which part. Free of zod, so that every
 // client can load it.
 import type { Event } from './client.ts';
-import type { EventName } from './events.ts';
+import type { EventName } from './contract.ts';
 import type { Snapshot } from './schema.ts';
 
 /** The parts of a snapshot that change by themselves. An event of the same name carries the new value of each. */

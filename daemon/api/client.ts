@@ -1,6 +1,5 @@
 // Provides a typed client of the contract over any transport: Node's sockets, Gio's in GJS, fetch in a browser.
-import type { BodyOf, Endpoints, QueryOf, RequestLine, ResponseOf } from './contract.ts';
-import type { EventData, EventName } from './events.ts';
+import type { BodyOf, Endpoints, EventData, EventName, QueryOf, RequestLine, ResponseOf } from './contract.ts';
 import { splitRequestLine } from './request-line.ts';
 import type { Problem } from './schema.ts';
 

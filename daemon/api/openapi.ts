@@ -1,13 +1,12 @@
 // Derives an OpenAPI 3.1 document from the contract, so that nothing about a route is said twice.
 import * as z from 'zod/mini';
 import { ACTION_NAMES, ACTIONS, argumentOf, subjectOf } from './actions.ts';
-import { type Endpoint, endpoints, type RequestLine } from './contract.ts';
-import { events } from './events.ts';
-import { splitRequestLine } from './request-line.ts';
-import * as doctor from './schema/doctor.ts';
-import { METRICS_TYPE } from './schema/metrics.ts';
-import { Message } from './schema/values.ts';
+import { endpoints, events, type RequestLine } from './contract.ts';
+import * as doctor from './doctor.ts';
+import type { Endpoint } from './endpoint.ts';
+import { METRICS_TYPE, splitRequestLine } from './request-line.ts';
 import * as schemas from './schema.ts';
+import { Message } from './values.ts';
 
 /** Problems that any route can answer with. */
 const ALWAYS = [

@@ -1,13 +1,12 @@
 // Defines the wire types: every JSON shape that crosses the API, as a zod schema and a type of the same name.
 import * as z from 'zod/mini';
-import * as actions from './actions.ts';
-import { Change, type ChangeOptions, ConfirmWithin, ForSeconds } from './schema/changes.ts';
-import { Diagnosis } from './schema/doctor.ts';
-import { KillSwitch } from './schema/traffic/killswitch.ts';
-import { NetworksState } from './schema/traffic/networks.ts';
+import { Change, ForSeconds } from './changes.ts';
+import { Diagnosis } from './doctor.ts';
+import { KillSwitch } from './killswitch.ts';
+import { NetworksState } from './networks.ts';
+import { TrustState } from './trust.ts';
 import {
   AccountSummary,
-  CommandOutput,
   Commands,
   Options,
   Settings,
@@ -16,30 +15,25 @@ import {
   Status,
   Tunnel,
   TunnelCli,
-} from './schema/traffic/tunnel.ts';
-import { TrustState } from './schema/trust.ts';
-import { UpdateCheck } from './schema/update.ts';
-import { Time } from './schema/values.ts';
+} from './tunnel.ts';
+import { UpdateCheck } from './update.ts';
+import { Count, Message, Time } from './values.ts';
 
-export * from './schema/account.ts';
-export * from './schema/accounts.ts';
-export * from './schema/changes.ts';
-export * from './schema/config.ts';
-export * from './schema/history.ts';
-export * from './schema/log.ts';
-export * from './schema/problem.ts';
-export * from './schema/settings-file.ts';
-export * from './schema/traffic/apps.ts';
-export * from './schema/traffic/blocked.ts';
-export * from './schema/traffic/killswitch.ts';
-export * from './schema/traffic/networks.ts';
-export * from './schema/traffic/proof.ts';
-export * from './schema/traffic/routes.ts';
-export * from './schema/traffic/sign-in.ts';
-export * from './schema/traffic/tunnel.ts';
-export * from './schema/traffic/why.ts';
-export * from './schema/trust.ts';
-export * from './schema/update.ts';
+export * from './accounts.ts';
+export * from './apps.ts';
+export * from './changes.ts';
+export * from './config.ts';
+export { Empty } from './endpoint.ts';
+export * from './history.ts';
+export * from './killswitch.ts';
+export * from './networks.ts';
+export * from './routes.ts';
+export * from './settings-file.ts';
+export * from './trust.ts';
+export * from './tunnel.ts';
+export * from './update.ts';
+export { Blocked, PROBLEM_CODES, Problem, ProblemCode } from './values.ts';
+export * from './why.ts';
 
 /** Other machines may use page and API: webui.allowRemote. */
 export const RemoteAccess = z.object({
@@ -93,37 +87,36 @@ export const Snapshot = z.object({
 });
 export type Snapshot = z.infer<typeof Snapshot>;
 
-export const ActionName = z.enum(actions.ACTION_NAMES);
-export type ActionName = actions.ActionName;
-
-/** A mutation that takes nothing; still a JSON body, so that no web page can send it. */
-export const Empty = z.strictObject({});
-export type Empty = z.infer<typeof Empty>;
-/** The address, with its token. */
-export const SignInRequest = z.strictObject({ address: z.string().check(z.maxLength(8192)) });
 /** `demo`: the embedded emulator instead of the tunnel CLI. */
 export const RestartRequest = z.strictObject({ demo: z.boolean() });
 /** The daemon restarts after this reply. */
 export const RestartResponse = z.object({ ok: z.literal(true) });
-/** The daemon's grammar checks the value against its action, and names the expected form. */
-export const ActionRequest = z.strictObject({
-  action: ActionName,
-  value: z.optional(z.string()),
-  confirmWithin: z.optional(ConfirmWithin),
-  forSeconds: z.optional(ForSeconds),
-  /** The change belongs to the change of routes before it: `POST /api/routes/undo` reverts both. */
-  continues: z.optional(z.boolean()),
+export const LogEntry = z.object({
+  id: z.int(),
+  at: Time,
+  /** Origin of the command: `action`, `read`, or `watch`. */
+  source: z.enum(['action', 'read', 'watch']),
+  argv: z.array(z.string()),
+  ok: z.boolean(),
+  exitCode: z.nullable(z.int()),
+  durationMs: Count,
+  stdout: z.string(),
+  stderr: z.string(),
 });
-/** Only the actions that change a `Subject` take the options. */
-export type ActionRequest = actions.ActionRequest & ChangeOptions;
-/** The reply says that the tunnel CLI accepted; the new state arrives as an event. */
-export const ActionResponse = z.object({
+export type LogEntry = z.infer<typeof LogEntry>;
+export const Logs = z.object({
   ok: z.literal(true),
-  action: ActionName,
-  result: z.nullable(CommandOutput),
-  revision: z.int(),
+  /** Oldest first, `id` greater than `since`. */
+  entries: z.array(LogEntry),
+  /** Pass as the next `since`: the id of the last entry, or of the newest one where `since` is beyond it. */
+  next: z.int(),
+  /** Id of the oldest entry that is kept, or null before the first. */
+  oldest: z.nullable(z.int()),
+  /** Entries after `since` that are no longer kept. */
+  lost: z.int(),
+  capacity: z.int(),
 });
-export type ActionResponse = z.infer<typeof ActionResponse>;
+export type Logs = z.infer<typeof Logs>;
 
 export const Health = z.object({
   ok: z.literal(true),

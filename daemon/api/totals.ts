@@ -1,5 +1,5 @@
 // Sums up totals of the history. Free of zod, so that every client can load it.
-import type { HistoryTotal } from './schema/history.ts';
+import type { HistoryTotal } from './history.ts';
 
 /** Counts `n` more connections that a cause ended. */
 export function addDrops(drops: HistoryTotal['drops'], cause: string, n: number): void {

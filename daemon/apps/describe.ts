@@ -1,7 +1,7 @@
 // Describes a desktop entry for the API, and decides how its app is made to use the proxy.
 
-import type { Message } from '../api/schema/values.ts';
 import type { App } from '../api/schema.ts';
+import type { Message } from '../api/values.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english, N_ } from '../view/translator.ts';
 import { type Entry, flag, list, localised, text } from './desktop-entry.ts';

@@ -1,8 +1,7 @@
 // Makes changes that revert automatically, and reverts them: unless they are confirmed, or when their time is up.
-import { type ActionRequest, subjectOf } from '../api/actions.ts';
-import type { ChangeOptions } from '../api/schema/changes.ts';
+import { type ActionRequest, type TunnelSubject as Subject, subjectOf } from '../api/actions.ts';
+import type { ChangeOptions } from '../api/changes.ts';
 import type { CommandOutput, Snapshot } from '../api/schema.ts';
-import type { TunnelSubject as Subject } from '../api/subjects.ts';
 import type { FeatureContext, RoutesChange, RoutesControl, RoutesPlan } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';

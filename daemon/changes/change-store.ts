@@ -1,5 +1,5 @@
 // Keeps the pending changes: on disk, in the published state, and with a timer for the next one that is due.
-import type { TunnelSubject as Subject } from '../api/subjects.ts';
+import type { TunnelSubject as Subject } from '../api/actions.ts';
 import { NotRestored, Problem } from '../problem.ts';
 import { setPart } from '../state/pending-changes.ts';
 import type { State } from '../state/store.ts';

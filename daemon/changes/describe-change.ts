@@ -1,5 +1,5 @@
 // Describes a pending change for the API. Pure.
-import type { Change } from '../api/schema/changes.ts';
+import type { Change } from '../api/changes.ts';
 import type { Pending } from './changes-file.ts';
 import { type Clock, remainingMs } from './deadline.ts';
 import { textOf } from './values.ts';

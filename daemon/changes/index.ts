@@ -1,7 +1,7 @@
 // Answers the requests for changes that revert automatically, and loads what reverts them when there is such a change.
 import { existsSync } from 'node:fs';
 import { type ActionName, subjectOf } from '../api/actions.ts';
-import type { Subject } from '../api/schema/changes.ts';
+import type { Subject } from '../api/changes.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../controls.ts';
 import { type Feature, lazy } from '../feature.ts';
 import { Problem } from '../problem.ts';

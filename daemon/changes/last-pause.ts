@@ -1,13 +1,13 @@
 // Remembers the length of the user's last pause, which every client offers first. Without zod, which the start does not load.
 import { readFileSync } from 'node:fs';
 import type { ActionRequest } from '../api/actions.ts';
-import type { ChangeOptions } from '../api/schema/changes.ts';
+import type { ChangeOptions } from '../api/changes.ts';
 import type { Snapshot } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { reason } from '../system/errno.ts';
 import { makeDirectory, replaceFile } from '../system/files.ts';
 
-/** The limit of `ForSeconds` (api/schema/changes.ts). */
+/** The limit of `ForSeconds` (api/changes.ts). */
 const LONGEST = 604_800;
 
 type Context = Pick<FeatureContext, 'paths' | 'state' | 'say'>;

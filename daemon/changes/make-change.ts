@@ -1,6 +1,7 @@
 // Makes one change, and stores what it replaces for as long as that may return.
-import type { ChangeOptions } from '../api/schema/changes.ts';
-import type { TunnelSubject as Subject } from '../api/subjects.ts';
+
+import type { TunnelSubject as Subject } from '../api/actions.ts';
+import type { ChangeOptions } from '../api/changes.ts';
 import { NotRestored, Problem } from '../problem.ts';
 import type { ChangeStore } from './change-store.ts';
 import type { Pending } from './changes-file.ts';

@@ -1,8 +1,15 @@
 // Values of the tunnel that can be read and set again when a change reverts. Pure, but for knownNow.
 import * as z from 'zod/mini';
-import { type ActionRequest, ARGUMENTS, actionRequest, MODES, PROTOCOLS, subjectOf } from '../api/actions.ts';
+import {
+  type ActionRequest,
+  ARGUMENTS,
+  actionRequest,
+  MODES,
+  PROTOCOLS,
+  type TunnelSubject as Subject,
+  subjectOf,
+} from '../api/actions.ts';
 import type { Snapshot, StalePart } from '../api/schema.ts';
-import type { TunnelSubject as Subject } from '../api/subjects.ts';
 import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { canonical } from '../routes/document.ts';

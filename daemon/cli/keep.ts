@@ -1,7 +1,7 @@
 // Changes that can cut a user off: they revert unless the user confirms them in time.
 import type { ActionRequest } from '../api/actions.ts';
+import type { Change, Subject } from '../api/changes.ts';
 import { ApiError } from '../api/client.ts';
-import type { Change, Subject } from '../api/schema/changes.ts';
 import type { ActionResponse } from '../api/schema.ts';
 import { printable } from '../system/printable.ts';
 import { CONFIRM_SECONDS } from '../view/form.ts';

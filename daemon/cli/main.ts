@@ -1,7 +1,8 @@
 // The control commands: one process, one command, one exit code. bin/culvert starts it for
 // subcommands and --help.
+
+import type { Change } from '../api/changes.ts';
 import { ApiError, createClient, Unreachable } from '../api/client.ts';
-import type { Change } from '../api/schema/changes.ts';
 import { running } from '../system/instance.ts';
 import { type Paths, paths } from '../system/paths.ts';
 import { printable } from '../system/printable.ts';

@@ -1,5 +1,5 @@
 // Reports the changes that can't revert while no daemon runs.
-import type { Change } from '../api/schema/changes.ts';
+import type { Change } from '../api/changes.ts';
 import { listChanges } from '../changes/list-changes.ts';
 import { paths } from '../system/paths.ts';
 import { printable } from '../system/printable.ts';

@@ -9,8 +9,8 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser';
 import * as z from 'zod/mini';
-import { Config, type ConfigProblem } from '../api/schema/config.ts';
-import type { Message } from '../api/schema/values.ts';
+import { Config, type ConfigProblem } from '../api/config.ts';
+import type { Message } from '../api/values.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { flatten, type Layer } from './keys.ts';

@@ -1,6 +1,6 @@
 // Defines a check, and what its probe returns.
-import type { CheckGroup, Fix, Verdict } from '../api/schema/doctor.ts';
-import type { Message } from '../api/schema/values.ts';
+import type { CheckGroup, Fix, Verdict } from '../api/doctor.ts';
+import type { Message } from '../api/values.ts';
 import type { World } from './world/world.ts';
 
 export { inEnglish, message, quoted } from '../view/message.ts';

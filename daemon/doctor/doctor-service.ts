@@ -1,7 +1,6 @@
 // The doctor inside the daemon: runs checks for the API, publishes results as they come, and applies fixes.
 import { buffer } from 'node:stream/consumers';
-import type { ActionName } from '../api/actions.ts';
-import { actionRequest } from '../api/actions.ts';
+import { type ActionName, actionRequest } from '../api/actions.ts';
 import type {
   CheckResult,
   Diagnosis,
@@ -10,7 +9,7 @@ import type {
   DoctorFixResponse,
   DoctorReport,
   DoctorRequest,
-} from '../api/schema/doctor.ts';
+} from '../api/doctor.ts';
 import type { LogEntry } from '../api/schema.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
 import { Problem } from '../problem.ts';

@@ -1,7 +1,7 @@
 // Runs checks side by side, each within its time limit, and turns whatever happens into a result.
 import { createHash } from 'node:crypto';
-import type { CheckResult, Fix, Verdict } from '../api/schema/doctor.ts';
-import type { Message } from '../api/schema/values.ts';
+import type { CheckResult, Fix, Verdict } from '../api/doctor.ts';
+import type { Message } from '../api/values.ts';
 import { reason } from '../system/errno.ts';
 import { printable } from '../system/printable.ts';
 import { message, wordMessage, wordMessages } from '../view/message.ts';

@@ -1,5 +1,5 @@
 // Defines what a probe throws when it has no verdict.
-import type { Message } from '../api/schema/values.ts';
+import type { Message } from '../api/values.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 

@@ -1,6 +1,6 @@
 // Describes a fix that replaces a file, with the difference that a person is shown.
-import type { CheckResult, Fix } from '../api/schema/doctor.ts';
-import type { Message } from '../api/schema/values.ts';
+import type { CheckResult, Fix } from '../api/doctor.ts';
+import type { Message } from '../api/values.ts';
 import { differenceOf, withoutRemoved } from '../whole-file/patch.ts';
 import { labeled } from './labeled.ts';
 

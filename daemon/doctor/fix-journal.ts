@@ -5,7 +5,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
 import { ACTION_NAMES } from '../api/actions.ts';
-import { Message } from '../api/schema/values.ts';
+import { Message } from '../api/values.ts';
 import { makeDirectory, readText, replaceFile } from '../system/files.ts';
 import { acquireLock } from '../system/lock.ts';
 import { assertOwn } from '../system/own-home.ts';

@@ -2,7 +2,7 @@
 import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ActionName } from '../api/actions.ts';
-import type { CheckResult, Fix, Undoable } from '../api/schema/doctor.ts';
+import type { CheckResult, Fix, Undoable } from '../api/doctor.ts';
 import { reason } from '../system/errno.ts';
 import { replaceFile, syncDirectory, temporaryName } from '../system/files.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';

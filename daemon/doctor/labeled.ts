@@ -1,6 +1,6 @@
 // Words the button of a fix.
-import type { Fix } from '../api/schema/doctor.ts';
-import type { Message } from '../api/schema/values.ts';
+import type { Fix } from '../api/doctor.ts';
+import type { Message } from '../api/values.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 

@@ -1,5 +1,5 @@
 // Adds up times and traffic by days of this time zone. Pure.
-import type { HistoryDay } from '../api/schema/history.ts';
+import type { HistoryDay } from '../api/history.ts';
 
 /** @param range what counts, in ms since the epoch */
 export function createDays(range: { since: number; until: number }) {

@@ -1,6 +1,6 @@
 // Writes what is observed to the files of the history, and answers questions about them.
 import { parseDuration } from '../api/duration.ts';
-import type { History, HistoryQuery } from '../api/schema/history.ts';
+import type { History, HistoryQuery } from '../api/history.ts';
 import { Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';
 import { createDayFiles } from './day-files.ts';

@@ -1,5 +1,5 @@
 // Answers the requests for the history, and follows the state for it: what is published is kept until it is written.
-import type { History, HistoryQuery } from '../api/schema/history.ts';
+import type { History, HistoryQuery } from '../api/history.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
 import { type Feature, lazy } from '../feature.ts';
 import { createUnwritten } from './unwritten.ts';

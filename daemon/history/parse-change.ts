@@ -1,6 +1,6 @@
 // Reads the lines of changes. Apart from the other records, because writing the history needs no schema.
 import * as z from 'zod/mini';
-import { HistoryChange } from '../api/schema/history.ts';
+import { HistoryChange } from '../api/history.ts';
 import type { Change } from './records.ts';
 
 /** The last moment that a Date can hold, in ms. */

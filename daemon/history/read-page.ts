@@ -1,5 +1,5 @@
 // Answers a query of the history: walks through the files of its time, and collects a page and the totals.
-import type { History, HistoryQuery } from '../api/schema/history.ts';
+import type { History, HistoryQuery } from '../api/history.ts';
 import type { DayFiles } from './day-files.ts';
 import type { OnLine } from './line-files.ts';
 import { createPage, SECONDS, suitedTo } from './page.ts';

@@ -4,7 +4,7 @@
 //   {"at":1763775119000,"kind":"state",…}           a change of the state
 //   = 1763775119 81234 20567                        the tunnel's own counters of bytes, to go on counting from
 //   # minute                                        first line of a file that was summed up
-import type { HistoryChange } from '../api/schema/history.ts';
+import type { HistoryChange } from '../api/history.ts';
 
 /**
  * A change of the state. `day` repeats the state at the start of a file, so that each can be read alone; `same` says that

@@ -1,5 +1,5 @@
 // Walks through records in order, and finds the changes to show, the time connected, and what ended a connection. Pure.
-import type { HistoryDay, HistoryTotal } from '../api/schema/history.ts';
+import type { HistoryDay, HistoryTotal } from '../api/history.ts';
 import { addDrops, totalOf } from '../api/totals.ts';
 import { createDays } from './days.ts';
 import { type Change, type Sample, SWITCH_MS } from './records.ts';

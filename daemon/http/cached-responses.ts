@@ -1,6 +1,6 @@
 // Answers health, metrics, the OpenAPI document and the unchanged snapshot, which prompts, bars and probes repeat, from bytes made once per change.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { METRICS_TYPE } from '../api/schema/metrics.ts';
+import { METRICS_TYPE } from '../api/request-line.ts';
 import { etagMatches, etagOf } from './etag.ts';
 import { type Client, type Daemon, handlers, readyDocument } from './handlers.ts';
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PARTS } from '../api/apply-event.ts';
-import type { EventName } from '../api/events.ts';
+import type { EventName } from '../api/contract.ts';
 import type { ConfigResponse } from '../api/schema.ts';
 import { Problem } from '../problem.ts';
 import { NO_COMMANDS, type Published, type State } from '../state/store.ts';

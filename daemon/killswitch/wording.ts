@@ -1,9 +1,9 @@
 // Holds the sentences of the root service, for the language of their reader.
-import type { Message } from '../api/schema/values.ts';
+import type { Message } from '../api/values.ts';
 import { wordMessages } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 
-export type { Message } from '../api/schema/values.ts';
+export type { Message } from '../api/values.ts';
 export { message, WordedError, wordingOf } from '../view/message.ts';
 export { N_ } from '../view/translator.ts';
 

@@ -9,7 +9,7 @@ import { advance, tallyFromNow } from '../../wrapper/store/metrics/tally.ts';
 import { pathsFor } from '../../wrapper/store/paths.ts';
 import { randomHex } from '../../wrapper/system/hash.ts';
 import { endpoints } from '../api/contract.ts';
-import type { DoctorProgress, Verdict } from '../api/schema/doctor.ts';
+import type { DoctorProgress, Verdict } from '../api/doctor.ts';
 import type { LogEntry } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { COMMIT, VERSION } from '../system/build-info.ts';

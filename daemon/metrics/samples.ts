@@ -1,9 +1,9 @@
 // Turns what the daemon knows into samples. Pure.
 
 import type { Sample, Samples } from '../../wrapper/store/metrics/exposition.ts';
-import type { Verdict } from '../api/schema/doctor.ts';
-import { ConnectionState } from '../api/schema/traffic/tunnel.ts';
+import type { Verdict } from '../api/doctor.ts';
 import type { Snapshot } from '../api/schema.ts';
+import { ConnectionState } from '../api/tunnel.ts';
 import type { FAMILIES } from './families.ts';
 import type { TunnelCounts } from './tunnel-counters.ts';
 

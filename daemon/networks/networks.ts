@@ -1,11 +1,5 @@
 // Watches the networks of this machine while there are rules for them, or a client reads them.
-import type {
-  Networks,
-  NetworksAnswer,
-  NetworksRequest,
-  NetworksTried,
-  NetworksWhatIf,
-} from '../api/schema/traffic/networks.ts';
+import type { Networks, NetworksAnswer, NetworksRequest, NetworksTried, NetworksWhatIf } from '../api/networks.ts';
 import { reason } from '../system/errno.ts';
 import { askBus } from './links/bus.ts';
 import { greetGateway } from './links/gateways.ts';

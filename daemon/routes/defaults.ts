@@ -1,5 +1,5 @@
 // Says where the entries of a list come from.
-import { type RouteOrigin, RoutePreset } from '../api/schema/traffic/routes.ts';
+import { type RouteOrigin, RoutePreset } from '../api/routes.ts';
 import { DEFAULT_ROUTES } from '../view/routes/default-routes.ts';
 
 const DEFAULTS = new Set(DEFAULT_ROUTES);

@@ -3,7 +3,7 @@
 import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
-import { RoutesCause } from '../api/schema/traffic/routes.ts';
+import { RoutesCause } from '../api/routes.ts';
 import { errno, reason } from '../system/errno.ts';
 import { makeDirectory, replaceFile } from '../system/files.ts';
 

@@ -1,7 +1,7 @@
 // Reads and writes the split tunnel as a text document: a mode, then one address, range or host per line, with comments.
 import { domainToASCII } from 'node:url';
-import type { Message } from '../api/schema/values.ts';
 import type { SplitTunnel } from '../api/schema.ts';
+import type { Message } from '../api/values.ts';
 import { printable } from '../system/printable.ts';
 import { message } from '../view/message.ts';
 import { difference, faultOf, parseRange, prefixes, type Range, union } from './ranges.ts';

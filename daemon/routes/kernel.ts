@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 import { execa } from 'execa';
 import * as z from 'zod/mini';
-import type { Message } from '../api/schema/values.ts';
+import type { Message } from '../api/values.ts';
 import { errno, reason } from '../system/errno.ts';
 import { message, quoted, WordedError, wordingOf } from '../view/message.ts';
 import type { KernelAnswer } from './why.ts';

@@ -1,7 +1,7 @@
 // Entries for networks that this machine has: read from /proc and configuration files, without rights and processes.
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import type { RoutesPresets } from '../api/schema/traffic/routes.ts';
+import type { RoutesPresets } from '../api/routes.ts';
 import { namesIn, readText } from '../system/files.ts';
 import { formatAddress, parseRange, prefixes } from './ranges.ts';
 

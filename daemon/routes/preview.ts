@@ -1,7 +1,7 @@
 // Previews a document: added, removed, invalid, repeated and contained entries, and warnings.
 
-import type { Message } from '../api/schema/values.ts';
 import type { SplitTunnel } from '../api/schema.ts';
+import type { Message } from '../api/values.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { canonical, type Document, type Entry, type Mode } from './document.ts';

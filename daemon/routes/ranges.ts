@@ -1,7 +1,7 @@
 // Arithmetic on sets of IP addresses: union, difference, and the fewest CIDR prefixes that cover a set exactly.
 import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Message } from '../api/schema/values.ts';
+import type { Message } from '../api/values.ts';
 import { message } from '../view/message.ts';
 import { N_ } from '../view/translator.ts';
 

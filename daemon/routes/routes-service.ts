@@ -1,5 +1,5 @@
 // Reads the split tunnel as a document, previews and applies new documents, and keeps those before for undo.
-import type { RoutesCause, RoutesResponse } from '../api/schema/traffic/routes.ts';
+import type { RoutesCause, RoutesResponse } from '../api/routes.ts';
 import type { Snapshot, SplitTunnel } from '../api/schema.ts';
 import type { ChangesControl, FeatureContext, RoutesControl, RoutesPlan } from '../controls.ts';
 import { Problem } from '../problem.ts';

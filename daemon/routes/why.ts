@@ -1,7 +1,7 @@
 // Forecasts whether a target goes through the tunnel: mode, connection, split tunnel and kill switch decide. Pure.
 import { isIP } from 'node:net';
-import type { Message } from '../api/schema/values.ts';
 import type { Snapshot, Why, WhyAddress } from '../api/schema.ts';
+import type { Message } from '../api/values.ts';
 import { LAN } from '../killswitch/rules/rules.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';

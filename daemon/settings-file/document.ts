@@ -2,9 +2,9 @@
 import { parse, stringify, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
 import { ARGUMENTS, MODES, PROTOCOLS } from '../api/actions.ts';
-import type { SettingsDiff } from '../api/schema/settings-file.ts';
-import type { Message } from '../api/schema/values.ts';
 import { Config, type ConfigPatch, type ConfigResponse, type SplitTunnel } from '../api/schema.ts';
+import type { SettingsDiff } from '../api/settings-file.ts';
+import type { Message } from '../api/values.ts';
 import { currentValue, type Known, type Value } from '../changes/values.ts';
 import { formatDocument, parseLine } from '../routes/document.ts';
 import { reason } from '../system/errno.ts';

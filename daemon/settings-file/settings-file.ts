@@ -1,10 +1,9 @@
 // Exports settings as a file, compares one with what is set, and applies it: as a whole or not at all.
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { ActionRequest } from '../api/actions.ts';
-import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from '../api/schema/settings-file.ts';
-import type { Message } from '../api/schema/values.ts';
-import type { TunnelSubject as Subject } from '../api/subjects.ts';
+import type { ActionRequest, TunnelSubject as Subject } from '../api/actions.ts';
+import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from '../api/settings-file.ts';
+import type { Message } from '../api/values.ts';
 import { actionsTo, currentValue, knownNow, textOf, type Value } from '../changes/values.ts';
 import type { ChangesControl, FeatureContext, RoutesControl } from '../controls.ts';
 import { Problem } from '../problem.ts';

@@ -1,5 +1,5 @@
 // The changes that return by themselves are of two makers: the daemon's own, and the root service's of the kill switch.
-import type { Change } from '../api/schema/changes.ts';
+import type { Change } from '../api/changes.ts';
 import type { State } from './store.ts';
 
 /** Publishes the changes of one maker together with those of the other. */

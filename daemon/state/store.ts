@@ -1,7 +1,7 @@
 // Holds the one snapshot that every client shows: parts are set here, and whatever changed is published once.
 import { isDeepStrictEqual } from 'node:util';
 import type { Part } from '../api/apply-event.ts';
-import type { EventData, EventName } from '../api/events.ts';
+import type { EventData, EventName } from '../api/contract.ts';
 import type { CommandName, CommandOutput, KillSwitch, Snapshot, TunnelCli } from '../api/schema.ts';
 
 export interface Published {

@@ -8,7 +8,7 @@ import { findOnPath, type Installs, readInstalls, shimOf } from '../../wrapper/s
 import { type Sources, stampOf } from '../../wrapper/store/plan.ts';
 import { readState } from '../../wrapper/store/state.ts';
 import { describeConsumers, readGateway } from '../../wrapper/store/tokens.ts';
-import type { Tool, ToolAccount, ToolRun } from '../api/schema/accounts.ts';
+import type { Tool, ToolAccount, ToolRun } from '../api/accounts.ts';
 import { reason } from '../system/errno.ts';
 
 /** Entries of the log of runs that are looked through. */

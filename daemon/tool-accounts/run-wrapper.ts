@@ -1,8 +1,8 @@
 // Runs culvert-wrap as a child for one change. Credentials go to its standard input, never onto its command line.
 import * as z from 'zod/mini';
 import { runHelper } from '../../wrapper/system/run-helper.ts';
+import type { ToolAccountsChange } from '../api/accounts.ts';
 import { TOOL_CHANGE_MS } from '../api/limits.ts';
-import type { ToolAccountsChange } from '../api/schema/accounts.ts';
 import { Problem } from '../problem.ts';
 
 const Refused = z.object({

@@ -1,8 +1,8 @@
 // Shows the accounts that culvert-wrap holds for command-line tools, and has culvert-wrap change them.
 import { join } from 'node:path';
 import { pathsFor } from '../../wrapper/store/paths.ts';
+import type { ToolAccounts, ToolAccountsChange } from '../api/accounts.ts';
 import { TOOL_CHANGES_WAITING } from '../api/limits.ts';
-import type { ToolAccounts, ToolAccountsChange } from '../api/schema/accounts.ts';
 import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { programs } from '../system/install-paths.ts';

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Message } from '../api/schema/values.ts';
+import type { Message } from '../api/values.ts';
 import { errno } from '../system/errno.ts';
 import { printable } from '../system/printable.ts';
 import { message } from '../view/message.ts';

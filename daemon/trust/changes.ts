@@ -1,6 +1,6 @@
 // Plans, makes and undoes the change of one tool.
-import type { TrustChange } from '../api/schema/trust.ts';
-import type { Message } from '../api/schema/values.ts';
+import type { TrustChange } from '../api/trust.ts';
+import type { Message } from '../api/values.ts';
 import { BUNDLES } from '../system/ca-certificates.ts';
 import { message } from '../view/message.ts';
 import { bundleFile, extraFile, type SystemList } from './lists.ts';

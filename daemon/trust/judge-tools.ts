@@ -1,5 +1,5 @@
 // Judges the installed tools, a few in parallel, and says what would change each.
-import type { TrustTool } from '../api/schema/trust.ts';
+import type { TrustTool } from '../api/trust.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { type Plan, type Planning, planChange } from './changes.ts';

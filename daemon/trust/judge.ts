@@ -1,8 +1,8 @@
 // Judges a tool by its connections: to a server that no tool should trust, and with a list that adds its authority.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TrustVerdict } from '../api/schema/trust.ts';
-import type { Message } from '../api/schema/values.ts';
+import type { TrustVerdict } from '../api/trust.ts';
+import type { Message } from '../api/values.ts';
 import { makeDirectory, readText } from '../system/files.ts';
 import { message } from '../view/message.ts';
 import { type Certificate, fingerprintsIn, parseCertificates } from './certificates.ts';

@@ -1,8 +1,8 @@
 // Has tools connect to a real host, and reads from what they print whether they accept its certificate.
 import { execFile } from 'node:child_process';
 import { connect, type TLSSocket } from 'node:tls';
-import type { TrustOnline } from '../api/schema/trust.ts';
-import type { Message } from '../api/schema/values.ts';
+import type { TrustOnline } from '../api/trust.ts';
+import type { Message } from '../api/values.ts';
 import { redact } from '../state/redact.ts';
 import { reason } from '../system/errno.ts';
 import { printable } from '../system/printable.ts';

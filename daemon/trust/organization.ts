@@ -1,6 +1,7 @@
 // Puts together the certificates of the organization: those that are there, and those that tools trust but are gone.
-import type { TrustCertificate } from '../api/schema/trust.ts';
+
 import type { Snapshot } from '../api/schema.ts';
+import type { TrustCertificate } from '../api/trust.ts';
 import type { Installed } from './certificates.ts';
 import type { Organization } from './judge.ts';
 import type { SystemList } from './lists.ts';

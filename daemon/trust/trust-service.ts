@@ -1,5 +1,5 @@
 // The organization's certificate for the API: one report at a time, and changes that are published to every client.
-import type { TrustReport, TrustReportRequest, TrustRequest, TrustResponse } from '../api/schema/trust.ts';
+import type { TrustReport, TrustReportRequest, TrustRequest, TrustResponse } from '../api/trust.ts';
 import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import type { Place } from './certificates.ts';

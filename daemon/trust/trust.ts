@@ -1,7 +1,7 @@
 // Reports which tools of this user trust the organization's certificate, and applies and undoes changes.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { TrustReport, TrustTool } from '../api/schema/trust.ts';
+import type { TrustReport, TrustTool } from '../api/trust.ts';
 import { BUNDLES } from '../system/ca-certificates.ts';
 import { readText } from '../system/files.ts';
 import type { Paths } from '../system/paths.ts';

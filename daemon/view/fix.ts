@@ -1,5 +1,5 @@
 // Describes what a fix of the doctor would do, as lines to read before it is applied.
-import type { Fix } from '../api/schema/doctor.ts';
+import type { Fix } from '../api/doctor.ts';
 
 /** Root's side of a repair, where packages and a system-wide build install it. */
 export const REPAIR_PROGRAMS = [

@@ -1,8 +1,8 @@
 // Defines a page as data: groups of rows with their words and what each row asks for. Panel and web page render the same form.
-import type { ToolAccountsChange } from '../api/schema/accounts.ts';
-import type { ChangeOptions, Subject } from '../api/schema/changes.ts';
-import type { DoctorFixRequest } from '../api/schema/doctor.ts';
-import type { NetworksAnswer } from '../api/schema/traffic/networks.ts';
+import type { ToolAccountsChange } from '../api/accounts.ts';
+import type { ChangeOptions, Subject } from '../api/changes.ts';
+import type { DoctorFixRequest } from '../api/doctor.ts';
+import type { NetworksAnswer } from '../api/networks.ts';
 import type { ActionRequest, ConfigPatch, KillSwitchPause, KillSwitchRequest } from '../api/schema.ts';
 
 /** Pages of a client, by name. */

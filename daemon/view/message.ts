@@ -1,5 +1,5 @@
 // Defines sentences that the daemon sends with their values, so that each client words them in the language of its reader.
-import type { Message } from '../api/schema/values.ts';
+import type { Message } from '../api/values.ts';
 import { formatCount, formatDate } from './format.ts';
 import { english, fill, type Translator } from './translator.ts';
 

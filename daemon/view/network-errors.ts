@@ -1,5 +1,5 @@
 // Words errors of connections for people: what failed, by the name of the place, instead of Node's own message.
-import type { Message } from '../api/schema/values.ts';
+import type { Message } from '../api/values.ts';
 import { message } from './message.ts';
 
 /** Codes of Node's and the system's connection errors (getaddrinfo(3), errno(3)). */

@@ -1,5 +1,5 @@
 // Describes the report of a problem as a person looks through it before sharing it.
-import type { DoctorBundle } from '../api/schema/doctor.ts';
+import type { DoctorBundle } from '../api/doctor.ts';
 import { formatBytes, formatCount } from './format.ts';
 import { fill, type Translator } from './translator.ts';
 

@@ -1,5 +1,5 @@
 // Settings as a file: the words of what a file would change, and the steps of export, apply and undo for every client.
-import type { SettingsDiff } from '../api/schema/settings-file.ts';
+import type { SettingsDiff } from '../api/settings-file.ts';
 import type { Model } from './client/model.ts';
 import { CONFIRM_SECONDS, type Question } from './form.ts';
 import { worded } from './message.ts';

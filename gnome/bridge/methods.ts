@@ -1,9 +1,8 @@
 // Does what callers on the bus ask for: checks the arguments, and asks the daemon.
-import { ACTIONS, MODES } from '../../daemon/api/actions.ts';
-import type { EventName } from '../../daemon/api/events.ts';
-import type { ChangeOptions, Subject } from '../../daemon/api/schema/changes.ts';
+import { ACTIONS, MODES, type TunnelSubject } from '../../daemon/api/actions.ts';
+import type { ChangeOptions, Subject } from '../../daemon/api/changes.ts';
+import type { EventName } from '../../daemon/api/contract.ts';
 import type { Mode } from '../../daemon/api/schema.ts';
-import type { TunnelSubject } from '../../daemon/api/subjects.ts';
 import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
 import { current } from '../../daemon/view/client/client-state.ts';
 import type { Model } from '../../daemon/view/client/model.ts';

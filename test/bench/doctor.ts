@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import * as z from 'zod/mini';
-import { DoctorReport } from '../../daemon/api/schema/doctor.ts';
+import { DoctorReport } from '../../daemon/api/doctor.ts';
 import { freePort } from '../support/ports.ts';
 import { median, note, report, roundsOf } from './support/report.ts';
 

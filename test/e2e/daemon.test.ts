@@ -18,7 +18,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ToolAccounts } from '../../daemon/api/schema/accounts.ts';
+import type { ToolAccounts } from '../../daemon/api/accounts.ts';
 import { isSuspended } from '../../daemon/system/process.ts';
 import { createHome, culvert, getJson, prefix, program, start, startDemo } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';

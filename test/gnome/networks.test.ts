@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { NetworkLink } from '../../daemon/api/schema/traffic/networks.ts';
+import type { NetworkLink } from '../../daemon/api/networks.ts';
 import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
 import { type Desktop, missing, openDesktop, type Running, talk } from '../support/gnome/desktop.ts';
 import { closeStage, type Stage, stageOf } from '../support/gnome/stage.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Fix } from '../../daemon/api/schema/doctor.ts';
+import type { Fix } from '../../daemon/api/doctor.ts';
 import { createDaemon } from '../support/gnome/daemon.ts';
 import { missing, openDesktop, talk } from '../support/gnome/desktop.ts';
 import { checkResult } from '../support/gnome/initial.ts';

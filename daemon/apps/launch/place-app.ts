@@ -1,7 +1,7 @@
 // Starts an app only through the tunnel or outside it, as `culvert run` does, or refuses where it would leave its place.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Message } from '../../api/schema/values.ts';
 import type { PlacedWay } from '../../api/schema.ts';
+import type { Message } from '../../api/values.ts';
 import type { FeatureContext } from '../../controls.ts';
 import * as outside from '../../killswitch/client/outside.ts';
 import { places as usual } from '../../killswitch/client/published-state.ts';

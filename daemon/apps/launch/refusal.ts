@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import { Message } from '../../api/schema/values.ts';
 import { Problem as Document } from '../../api/schema.ts';
+import { Message } from '../../api/values.ts';
 import { Problem } from '../../problem.ts';
 import { readText } from '../../system/files.ts';
 import { message } from '../../view/message.ts';

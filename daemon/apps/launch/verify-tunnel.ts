@@ -1,7 +1,7 @@
 // Verifies that traffic of the local proxy leaves through the tunnel, by asking the vendor's trace page through it.
 import { request as httpRequest } from 'node:http';
 import { connect, isIP, isIPv4, isIPv6, type Socket } from 'node:net';
-import type { Message } from '../../api/schema/values.ts';
+import type { Message } from '../../api/values.ts';
 import { authorities } from '../../system/ca-certificates.ts';
 import { message } from '../../view/message.ts';
 import { networkFailure } from '../../view/network-errors.ts';

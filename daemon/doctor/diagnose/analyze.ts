@@ -1,5 +1,5 @@
 // Reads what an archive of the vendor's warp-diag says: versions, a timeline, codes, and causes that checks recognize.
-import type { CheckResult } from '../../api/schema/doctor.ts';
+import type { CheckResult } from '../../api/doctor.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { createState } from '../../state/store.ts';
 import { parseSettings } from '../../warp/parse/settings.ts';

@@ -5,7 +5,7 @@ import { hostname, release, userInfo } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
-import type { CheckResult } from '../../api/schema/doctor.ts';
+import type { CheckResult } from '../../api/doctor.ts';
 import type { ConfigResponse, LogEntry } from '../../api/schema.ts';
 import { giveToOwner } from '../../system/own-home.ts';
 import { shownResult } from '../file-fix.ts';

@@ -1,5 +1,5 @@
 // Finds the names that a bundle must not contain, where no pattern could recognize them: hosts, users, networks.
-import type { HistoryChange } from '../../api/schema/history.ts';
+import type { HistoryChange } from '../../api/history.ts';
 import type { Config, LogEntry, Snapshot } from '../../api/schema.ts';
 import { isObject, jsonOf, linesOf, propertyOf } from '../../warp/parse/output.ts';
 import type { Kind, Known } from './redact.ts';

@@ -1,5 +1,5 @@
 // Reads from the history what happened to the tunnel in the last week, for a bundle: changes of its state, and totals.
-import type { History, HistoryChange, HistoryQuery } from '../../api/schema/history.ts';
+import type { History, HistoryChange, HistoryQuery } from '../../api/history.ts';
 
 /** Changes that are kept: the newest. */
 const KEPT = 2_000;

@@ -1,6 +1,6 @@
 // Finds root's side, which packages install, and what it did.
 import { lstatSync } from 'node:fs';
-import type { Undoable } from '../../api/schema/doctor.ts';
+import type { Undoable } from '../../api/doctor.ts';
 import { REPAIR_PROGRAMS } from '../../view/fix.ts';
 import { entriesOf } from '../fix-journal.ts';
 

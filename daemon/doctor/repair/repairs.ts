@@ -1,7 +1,7 @@
 // The changes that root's side makes. A caller gives a name and parameters; everything else is read here from the machine.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Message } from '../../api/schema/values.ts';
+import type { Message } from '../../api/values.ts';
 import { message } from '../../view/message.ts';
 import { command, linkInstead, type Operation, replacement } from '../fixes.ts';
 import { LOCAL_PROXY, parseResolvConf, withoutInvalidWords } from '../world/resolv-conf.ts';

@@ -1,8 +1,8 @@
 // Answers small questions about the tunnel's snapshot that several checks ask.
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
-import type { Fix } from '../../api/schema/doctor.ts';
-import type { Message } from '../../api/schema/values.ts';
+import type { Fix } from '../../api/doctor.ts';
 import type { Snapshot } from '../../api/schema.ts';
+import type { Message } from '../../api/values.ts';
 import { modeName } from '../../view/client/labels.ts';
 import { message } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';

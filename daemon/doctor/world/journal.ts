@@ -1,5 +1,5 @@
 // Reads the journal of the tunnel client's service, and finds lines that say why the tunnel does not come up.
-import type { Message } from '../../api/schema/values.ts';
+import type { Message } from '../../api/values.ts';
 import { redact } from '../../state/redact.ts';
 import { message } from '../../view/message.ts';
 import { API_UNREACHABLE } from '../../warp/cli/failures.ts';

@@ -1,5 +1,5 @@
 // The machine as probes see it. Tests replace any part: a directory for `/`, a bus, a namespace, a daemon.
-import type { NetworkLink } from '../../api/schema/traffic/networks.ts';
+import type { NetworkLink } from '../../api/networks.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { askBus } from '../../networks/links/bus.ts';
 import { readLinks } from '../../networks/links/read-links.ts';

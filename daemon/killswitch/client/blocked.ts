@@ -1,5 +1,5 @@
 // Reads what the root service recorded as blocked, and keeps the recording on while the configuration wants it.
-import type { BlockedList } from '../../api/schema/traffic/blocked.ts';
+import type { BlockedList } from '../../api/killswitch.ts';
 import type { FeatureContext } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
 import { message } from '../wording.ts';
@@ -25,7 +25,7 @@ export async function readBlocked(places: Places, seconds = LOOK_SECONDS): Promi
   if (!('unreadable' in published) && published.pid === null) return NOTHING;
   const answer = await askService({ method: 'Blocked', seconds }, false, places);
   // loaded with the first answer: an idle daemon does without zod
-  const { BlockedList } = await import('../../api/schema/traffic/blocked.ts');
+  const { BlockedList } = await import('../../api/killswitch.ts');
   const list = BlockedList.safeParse(answer);
   if (!list.success) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
   return list.data;

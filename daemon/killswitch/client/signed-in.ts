@@ -1,6 +1,6 @@
 // Takes from the root service what sign-ins of this user let through, once they have ended.
 import { join } from 'node:path';
-import type { HistorySignIn } from '../../api/schema/traffic/sign-in.ts';
+import type { HistorySignIn } from '../../api/killswitch.ts';
 import { versionAt } from '../../system/files.ts';
 import { SIGN_INS_FILE } from '../report.ts';
 import { askService } from './busctl.ts';
@@ -18,7 +18,7 @@ export function createSignedIn(places: Places, record: (signIn: HistorySignIn) =
     if (version === null || version === seen) return;
     const answer = await askService({ method: 'SignedIn' }, false, places);
     // loaded with the first answer: an idle daemon does without zod
-    const { HistorySignIn } = await import('../../api/schema/traffic/sign-in.ts');
+    const { HistorySignIn } = await import('../../api/killswitch.ts');
     if (!Array.isArray(answer)) throw new Error('The root service reported no list of sign-ins.');
     const reports = answer.map(each => HistorySignIn.parse(each));
     seen = version; // after a failure it asks again

@@ -1,5 +1,5 @@
 // Pure: the bytes that a sign-in let through, counted by its helper and kept by the root service.
-import type { PassedHost } from '../../api/schema/traffic/sign-in.ts';
+import type { PassedHost } from '../../api/killswitch.ts';
 
 /** Hosts of one sign-in that are named; the bytes of further ones are counted together. */
 export const MAX_HOSTS = 64;

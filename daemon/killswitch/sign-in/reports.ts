@@ -1,5 +1,5 @@
 // Keeps the hosts and bytes of ended sign-ins until the daemon of the user takes them. Files hold them, so that they outlive the root service.
-import type { HistorySignIn, PassedHost, SignInEnd } from '../../api/schema/traffic/sign-in.ts';
+import type { HistorySignIn, PassedHost, SignInEnd } from '../../api/killswitch.ts';
 import type { Files } from '../edges.ts';
 import { messageOf } from '../effects.ts';
 import { SIGN_INS_FILE } from '../report.ts';

@@ -1,6 +1,6 @@
 // The time in which a user signs in to a network while the kill switch blocks: one helper may leave by one link. It knows no bus, files
 // or processes; they come in as `WindowEdges`.
-import type { HistorySignIn, PassedHost, SignInEnd } from '../../api/schema/traffic/sign-in.ts';
+import type { HistorySignIn, PassedHost, SignInEnd } from '../../api/killswitch.ts';
 import { messageOf } from '../effects.ts';
 import type { Elements } from '../rules/elements.ts';
 import { MAX_SIGN_IN_SECONDS } from '../rules/request.ts';

@@ -1,5 +1,5 @@
 // Puts the links that a network service reported into one form and order. Pure.
-import type { NetworkLink, NetworksState } from '../../api/schema/traffic/networks.ts';
+import type { NetworkLink, NetworksState } from '../../api/networks.ts';
 import type { Gateway } from './gateways.ts';
 
 /** A link as the network service reports it, without its gateway. */

@@ -1,6 +1,6 @@
 // Reads the physical links of NetworkManager from its objects. Pure.
 import * as z from 'zod/mini';
-import type { NetworkLink } from '../../api/schema/traffic/networks.ts';
+import type { NetworkLink } from '../../api/networks.ts';
 import { type Objects, propertiesOf } from './bus.ts';
 import { type Link, ssidOf } from './links.ts';
 

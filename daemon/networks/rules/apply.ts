@@ -1,6 +1,7 @@
 // Sets what a rule says, and restores previous values.
-import type { DecidedEffect, RuleRecord } from '../../api/schema/traffic/networks.ts';
-import type { TunnelSubject } from '../../api/subjects.ts';
+
+import type { TunnelSubject } from '../../api/actions.ts';
+import type { DecidedEffect, RuleRecord } from '../../api/networks.ts';
 import { actionsTo, currentValue, knownNow, valueNotRead } from '../../changes/values.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../../controls.ts';
 import { addedTo, canonical, parseDocument, removedFrom } from '../../routes/document.ts';

@@ -1,11 +1,5 @@
 // Decides what holds on the networks of this machine, by the rules. Pure.
-import type {
-  DecidedEffect,
-  NetworkDecision,
-  NetworkEffects,
-  NetworkLink,
-  NetworkRule,
-} from '../../api/schema/traffic/networks.ts';
+import type { DecidedEffect, NetworkDecision, NetworkEffects, NetworkLink, NetworkRule } from '../../api/networks.ts';
 import type { Mode } from '../../api/schema.ts';
 import { ruleValues } from '../../view/networks/rule-values.ts';
 import { keyOf, type Rule } from './rules.ts';

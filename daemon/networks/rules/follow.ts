@@ -7,7 +7,7 @@ import type {
   NetworksTried,
   NetworksWhatIf,
   SupposedNetwork,
-} from '../../api/schema/traffic/networks.ts';
+} from '../../api/networks.ts';
 import type { FeatureContext } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
 import { errno, reason } from '../../system/errno.ts';

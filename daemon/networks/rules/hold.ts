@@ -1,5 +1,5 @@
 // Sets what was decided, and restores values whose rule no longer applies.
-import type { DecidedEffect, NetworkDecision } from '../../api/schema/traffic/networks.ts';
+import type { DecidedEffect, NetworkDecision } from '../../api/networks.ts';
 import { reason } from '../../system/errno.ts';
 import type { createApplier, Limit, Parts } from './apply.ts';
 import { strengthOfMode } from './decide.ts';

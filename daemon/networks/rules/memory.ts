@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import { MODES, PROTOCOLS } from '../../api/actions.ts';
-import { RuleEffect } from '../../api/schema/traffic/networks.ts';
-import { Time } from '../../api/schema/values.ts';
+import { RuleEffect } from '../../api/networks.ts';
+import { Time } from '../../api/values.ts';
 import { errno, reason } from '../../system/errno.ts';
 import { makeDirectory, replaceFile } from '../../system/files.ts';
 

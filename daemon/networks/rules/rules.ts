@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
-import { type InvalidRule, NetworkEffects, NetworkMatch, type NetworkRule } from '../../api/schema/traffic/networks.ts';
-import type { Message } from '../../api/schema/values.ts';
+import { type InvalidRule, NetworkEffects, NetworkMatch, type NetworkRule } from '../../api/networks.ts';
+import type { Message } from '../../api/values.ts';
 import { reason } from '../../system/errno.ts';
 import { message, quoted, wordMessage } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';

@@ -1,8 +1,8 @@
 // Lists what has a store of authorities for which only an administrator's commands help, and what nothing here reaches.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TrustTool } from '../../api/schema/trust.ts';
-import type { Message } from '../../api/schema/values.ts';
+import type { TrustTool } from '../../api/trust.ts';
+import type { Message } from '../../api/values.ts';
 import { message, wordMessage } from '../../view/message.ts';
 import { english, N_ } from '../../view/translator.ts';
 import { CHROMIUM, FIREFOX } from './browsers.ts';

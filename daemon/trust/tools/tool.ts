@@ -1,7 +1,7 @@
 // Defines a row of the table of tools, and the parameters of its functions.
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import type { Message } from '../../api/schema/values.ts';
+import type { Message } from '../../api/values.ts';
 import type { SystemList } from '../lists.ts';
 import type { Command, Target } from '../probe.ts';
 

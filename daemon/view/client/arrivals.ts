@@ -1,6 +1,6 @@
 // Passes each event of the daemon to the callers that wait for it.
 import type { Event } from '../../api/client.ts';
-import type { EventName } from '../../api/events.ts';
+import type { EventName } from '../../api/contract.ts';
 
 /** One of some events, expected since before the request that causes it: it may come before the reply. */
 interface Expectation {

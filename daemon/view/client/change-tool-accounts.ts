@@ -1,7 +1,7 @@
 // Carries out changes of tool accounts for a client.
 
+import type { ToolAccountsChange } from '../../api/accounts.ts';
 import { ApiError } from '../../api/client.ts';
-import type { ToolAccountsChange } from '../../api/schema/accounts.ts';
 import type { Question } from '../form.ts';
 import type { Translator } from '../translator.ts';
 

@@ -1,6 +1,6 @@
 // Follows the daemon's event stream until closed: connects again after a pause, and resumes where the stream ended.
 import { ApiError, type Client, type Event } from '../../api/client.ts';
-import type { EventName } from '../../api/events.ts';
+import type { EventName } from '../../api/contract.ts';
 import type { OfflineReason } from './client-state.ts';
 import { StreamTimeout } from './idle-timeout.ts';
 

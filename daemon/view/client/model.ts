@@ -1,9 +1,9 @@
 // Holds the daemon's state for a client: the snapshot, what the events changed since, and why it is not current.
 
 import { applyEvent } from '../../api/apply-event.ts';
+import type { ChangeOptions } from '../../api/changes.ts';
 import { type Client, createClient, type Event, type Transport } from '../../api/client.ts';
-import type { EventName } from '../../api/events.ts';
-import type { ChangeOptions } from '../../api/schema/changes.ts';
+import type { EventName } from '../../api/contract.ts';
 import type { ActionRequest, UpdateCheck } from '../../api/schema.ts';
 import { createArrivals } from './arrivals.ts';
 import { type ClientState, createLongTimer, current, shownState, untilLong } from './client-state.ts';

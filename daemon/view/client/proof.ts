@@ -1,6 +1,7 @@
 // Decides whether a proof that the tunnel carries requests still belongs to the connection that it was made for.
-import type { Proof } from '../../api/schema/traffic/proof.ts';
+
 import type { Snapshot } from '../../api/schema.ts';
+import type { Proof } from '../../api/why.ts';
 
 /** The parts of the state that make up one connection. */
 interface Connection {

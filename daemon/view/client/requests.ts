@@ -1,7 +1,7 @@
 // Requests of changes, pending until the daemon has published their effect.
 import { ACTIONS } from '../../api/actions.ts';
+import type { ChangeOptions } from '../../api/changes.ts';
 import { ApiError, type Client } from '../../api/client.ts';
-import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { ActionRequest, KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
 import type { Arrivals } from './arrivals.ts';
 import { Busy, type ClientState } from './client-state.ts';

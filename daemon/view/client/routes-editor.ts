@@ -1,11 +1,5 @@
 // Edits the split tunnel as a document: the text with its preview, the presets, and the documents before it.
-import type {
-  Routes,
-  RoutesHistory,
-  RoutesPresets,
-  RoutesPreview,
-  RoutesProgress,
-} from '../../api/schema/traffic/routes.ts';
+import type { Routes, RoutesHistory, RoutesPresets, RoutesPreview, RoutesProgress } from '../../api/routes.ts';
 import { CONFIRM_SECONDS } from '../form.ts';
 import type { Model } from './model.ts';
 

@@ -6,7 +6,7 @@ import type {
   NetworkRule,
   NetworksTried,
   SupposedNetwork,
-} from '../../api/schema/traffic/networks.ts';
+} from '../../api/networks.ts';
 import { changeNetworks, linesOf, withRule } from '../networks/document.ts';
 import type { Model } from './model.ts';
 

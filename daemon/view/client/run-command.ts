@@ -1,5 +1,5 @@
 // Runs the commands behind rows and buttons, for every graphical client.
-import type { ChangeOptions } from '../../api/schema/changes.ts';
+import type { ChangeOptions } from '../../api/changes.ts';
 import type { ActionRequest } from '../../api/schema.ts';
 import type { Ask, ClientTask, Command, PageName, Question } from '../form.ts';
 import { changeNetworks } from '../networks/document.ts';

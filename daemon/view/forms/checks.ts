@@ -1,5 +1,5 @@
 // Describes the page of checks: results as they come, problems first, each with what was seen and what would repair it.
-import type { CheckResult, Fix, Undoable, Verdict } from '../../api/schema/doctor.ts';
+import type { CheckResult, Fix, Undoable, Verdict } from '../../api/doctor.ts';
 import { adminLines, adminUndoLines, fixText, repairWords } from '../fix.ts';
 import type { ClientTask, Form, Group, Row, Tone } from '../form.ts';
 import { formatCount, formatList } from '../format.ts';

@@ -1,6 +1,6 @@
 // Reads the results of checks that the CLI prints, for a client without a daemon.
-import type { CheckResult, DoctorReport, Verdict } from '../../api/schema/doctor.ts';
-import type { Message } from '../../api/schema/values.ts';
+import type { CheckResult, DoctorReport, Verdict } from '../../api/doctor.ts';
+import type { Message } from '../../api/values.ts';
 import { WORST_FIRST } from './checks.ts';
 
 /**

@@ -1,5 +1,5 @@
 // Holds what the page of the organization's certificate shows, and carries out what it asks for, in panel and web page.
-import type { TrustReport } from '../../api/schema/trust.ts';
+import type { TrustReport } from '../../api/trust.ts';
 import type { Model } from '../client/model.ts';
 import { errorText } from '../states/problems.ts';
 import type { Translator } from '../translator.ts';

@@ -1,5 +1,5 @@
 // Describes the page of the organization's certificate: whether each tool trusts it, and what changes and undoes that.
-import type { TrustCertificate, TrustReport, TrustTool, TrustVerdict } from '../../api/schema/trust.ts';
+import type { TrustCertificate, TrustReport, TrustTool, TrustVerdict } from '../../api/trust.ts';
 import type { Command, Form, Group, Question, Row, Tone } from '../form.ts';
 import { formatCount, formatDay } from '../format.ts';
 import { wordMessage, wordMessages } from '../message.ts';

@@ -1,6 +1,6 @@
 // Checks what a person types while they type it; the daemon checks again.
 import { teamOf } from '../../api/actions.ts';
-import type { Beacon } from '../../api/schema/traffic/networks.ts';
+import type { Beacon } from '../../api/networks.ts';
 import type { Translator } from '../translator.ts';
 
 const LABEL = /^(?!-)[0-9A-Za-z_-]{1,63}(?<!-)$/;

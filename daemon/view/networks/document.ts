@@ -1,7 +1,7 @@
 // Sends changes of the rules for networks, as changes of their document.
 
 import type { Client } from '../../api/client.ts';
-import type { NetworkRule } from '../../api/schema/traffic/networks.ts';
+import type { NetworkRule } from '../../api/networks.ts';
 import type { NetworksChange } from '../form.ts';
 
 /** @throws ApiError, Unreachable */

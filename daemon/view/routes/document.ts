@@ -1,5 +1,5 @@
 // Holds the words of a change of the split tunnel as a document: the difference, its warnings, presets and causes.
-import type { RoutesCause, RoutesPresets, RoutesPreview } from '../../api/schema/traffic/routes.ts';
+import type { RoutesCause, RoutesPresets, RoutesPreview } from '../../api/routes.ts';
 import { formatCount } from '../format.ts';
 import { wordMessage } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';

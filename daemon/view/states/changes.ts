@@ -1,5 +1,5 @@
 // Holds the words for changes that revert automatically: what holds until when, and the countdown of an unconfirmed one.
-import type { Change, Subject } from '../../api/schema/changes.ts';
+import type { Change, Subject } from '../../api/changes.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { modeName } from '../client/labels.ts';

@@ -1,5 +1,5 @@
 // Describes what the checks have found so far, in the reader's language, and the button that repairs a finding.
-import type { CheckResult, DoctorProgress, DoctorReport, Fix, Undoable } from '../../api/schema/doctor.ts';
+import type { CheckResult, DoctorProgress, DoctorReport, Fix, Undoable } from '../../api/doctor.ts';
 import { fixText } from '../fix.ts';
 import type { Command } from '../form.ts';
 import { wordMessage, wordMessages } from '../message.ts';

@@ -1,11 +1,5 @@
 // Words for networks and their rules.
-import type {
-  DecidedEffect,
-  NetworkDecision,
-  NetworkLink,
-  NetworkRule,
-  NetworksState,
-} from '../../api/schema/traffic/networks.ts';
+import type { DecidedEffect, NetworkDecision, NetworkLink, NetworkRule, NetworksState } from '../../api/networks.ts';
 import type { Mode, Snapshot } from '../../api/schema.ts';
 import { modeName } from '../client/labels.ts';
 import type { Command, NetworksChange, Question } from '../form.ts';

@@ -1,5 +1,5 @@
 // Words of each notification, and what it offers, for the tray and for the bridge.
-import type { NetworkLink } from '../../api/schema/traffic/networks.ts';
+import type { NetworkLink } from '../../api/networks.ts';
 import type { Config, Snapshot } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';

@@ -1,5 +1,5 @@
 // Holds the words for the proof that requests come through the tunnel: where the user appears, and when that was verified.
-import type { Proof } from '../../api/schema/traffic/proof.ts';
+import type { Proof } from '../../api/why.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { modeTunnelsRequests } from '../client/labels.ts';
 import type { Command, Tone } from '../form.ts';

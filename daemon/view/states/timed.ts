@@ -1,5 +1,5 @@
 // States that end by themselves: rows that show their end, extend them and end them early, and rows that begin one.
-import type { Change } from '../../api/schema/changes.ts';
+import type { Change } from '../../api/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { actionCommand, type Command, type Row } from '../form.ts';
 import { formatDuration, pauseText, secondsUntil } from '../format.ts';

@@ -1,6 +1,7 @@
 // Turns refusals and failures of the tunnel CLI into problems that say what to do.
-import type { Message } from '../../api/schema/values.ts';
+
 import type { Blocked, Snapshot } from '../../api/schema.ts';
+import type { Message } from '../../api/values.ts';
 import { Problem } from '../../problem.ts';
 import { runsSystemd } from '../../system/process.ts';
 import { demoFault, nextStep, setupText } from '../../view/client/labels.ts';

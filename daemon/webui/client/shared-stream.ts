@@ -2,7 +2,7 @@
 // of the six connections that it opens to a host for good.
 // The tab that holds a lock has the stream and passes it on; when it is gone, the next tab takes over where it ended.
 import { createClient, type Stream, type Transport } from '../../api/client.ts';
-import type { EventData, EventName } from '../../api/events.ts';
+import type { EventData, EventName } from '../../api/contract.ts';
 
 /** Name of the lock and of the channel. */
 const NAME = 'culvert-events';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyEvent, PARTS } from '../../../daemon/api/apply-event.ts';
 import type { Event } from '../../../daemon/api/client.ts';
-import { events } from '../../../daemon/api/events.ts';
+import { events } from '../../../daemon/api/contract.ts';
 import type { Snapshot } from '../../../daemon/api/schema.ts';
 import { createState } from '../../../daemon/state/store.ts';
 

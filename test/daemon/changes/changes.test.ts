@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ActionRequest } from '../../../daemon/api/actions.ts';
-import type { ChangeOptions } from '../../../daemon/api/schema/changes.ts';
+import type { ChangeOptions } from '../../../daemon/api/changes.ts';
 import { Problem } from '../../../daemon/problem.ts';
 import { stoppedClock as machine } from '../../support/changes/stopped-clock.ts';
 import { type MemoryTunnel, memoryTunnel } from '../../support/daemon/memory-tunnel.ts';

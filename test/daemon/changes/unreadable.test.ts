@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ActionRequest } from '../../../daemon/api/actions.ts';
-import type { ChangeOptions } from '../../../daemon/api/schema/changes.ts';
-import { SUBJECTS, type TunnelSubject } from '../../../daemon/api/subjects.ts';
+import { type ActionRequest, SUBJECTS, type TunnelSubject } from '../../../daemon/api/actions.ts';
+import type { ChangeOptions } from '../../../daemon/api/changes.ts';
 import { Problem } from '../../../daemon/problem.ts';
 import { stoppedClock } from '../../support/changes/stopped-clock.ts';
 import { type MemoryTunnel, memoryTunnel, type Values } from '../../support/daemon/memory-tunnel.ts';

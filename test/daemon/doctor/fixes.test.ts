@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { CheckResult, Fix } from '../../../daemon/api/schema/doctor.ts';
+import type { CheckResult, Fix } from '../../../daemon/api/doctor.ts';
 import { message } from '../../../daemon/doctor/check.ts';
 import { fileFix } from '../../../daemon/doctor/file-fix.ts';
 import { abandon, begin, type Entry, forget, settle } from '../../../daemon/doctor/fix-journal.ts';

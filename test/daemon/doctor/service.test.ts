@@ -12,8 +12,8 @@ import {
   DoctorProgress,
   DoctorReport,
   type DoctorRequest,
-} from '../../../daemon/api/schema/doctor.ts';
-import type { History } from '../../../daemon/api/schema/history.ts';
+} from '../../../daemon/api/doctor.ts';
+import type { History } from '../../../daemon/api/history.ts';
 import type { Status } from '../../../daemon/api/schema.ts';
 import { describeResults } from '../../../daemon/cli/commands/doctor/doctor-text.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';

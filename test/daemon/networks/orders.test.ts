@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, type TestContext, test } from 'node:test';
-import type { NetworkLink } from '../../../daemon/api/schema/traffic/networks.ts';
+import type { NetworkLink } from '../../../daemon/api/networks.ts';
 import { askBus } from '../../../daemon/networks/links/bus.ts';
 import { NM } from '../../../daemon/networks/links/network-manager.ts';
 import { IWD, NETWORKD } from '../../../daemon/networks/links/networkd.ts';

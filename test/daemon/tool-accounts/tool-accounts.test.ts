@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { ToolAccounts, ToolAccountsChange } from '../../../daemon/api/schema/accounts.ts';
+import { ToolAccounts, ToolAccountsChange } from '../../../daemon/api/accounts.ts';
 import type { Problem } from '../../../daemon/problem.ts';
 import { createState, type Published } from '../../../daemon/state/store.ts';
 import { parseRefresh, wordsFor } from '../../../daemon/tool-accounts/run-wrapper.ts';

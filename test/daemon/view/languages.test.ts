@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ApiError } from '../../../daemon/api/client.ts';
-import type { Diagnosis } from '../../../daemon/api/schema/doctor.ts';
+import type { Diagnosis } from '../../../daemon/api/doctor.ts';
 import {
   type App,
   type Change,

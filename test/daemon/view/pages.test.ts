@@ -1,8 +1,8 @@
 // The pages of apps, of the console and of updates, without a desktop.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Message } from '../../../daemon/api/schema/values.ts';
 import { type App, type ProblemCode, ProxyMethod, type UpdateCheck } from '../../../daemon/api/schema.ts';
+import type { Message } from '../../../daemon/api/values.ts';
 import {
   asText,
   commandLine,

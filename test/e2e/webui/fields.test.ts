@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Tool, type ToolAccounts } from '../../../daemon/api/schema/accounts.ts';
+import { Tool, type ToolAccounts } from '../../../daemon/api/accounts.ts';
 import { App, LogEntry, Snapshot, TrustReport } from '../../../daemon/api/schema.ts';
 import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
 import { OUTPUT, startListeners } from '../../support/daemon/listeners.ts';

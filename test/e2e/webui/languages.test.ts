@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import * as z from 'zod/mini';
-import { DoctorReport } from '../../../daemon/api/schema/doctor.ts';
+import { DoctorReport } from '../../../daemon/api/doctor.ts';
 import { PAGE_NAMES } from '../../../daemon/view/form.ts';
 import { quoted } from '../../../daemon/view/message.ts';
 import { readCatalog } from '../../../data/build/webui.mjs';

@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import type { ToolAccounts } from '../../../daemon/api/accounts.ts';
 import { ACTION_NAMES } from '../../../daemon/api/actions.ts';
-import type { ToolAccounts } from '../../../daemon/api/schema/accounts.ts';
 import {
   COLOR_RULES,
   checkAccessibility,

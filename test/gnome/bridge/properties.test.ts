@@ -1,8 +1,8 @@
 // Each property for each state that the daemon can report, and for none.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SUBJECTS } from '../../../daemon/api/actions.ts';
 import { ConnectionState } from '../../../daemon/api/schema.ts';
-import { SUBJECTS } from '../../../daemon/api/subjects.ts';
 import type { ClientState } from '../../../daemon/view/client/client-state.ts';
 import { english } from '../../../daemon/view/translator.ts';
 import { changesBetween, propertiesOf } from '../../../gnome/bridge/properties.ts';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { NetworksState } from '../../../daemon/api/schema/traffic/networks.ts';
+import type { NetworksState } from '../../../daemon/api/networks.ts';
 import { ConnectionState } from '../../../daemon/api/schema.ts';
 import { FRUGAL } from '../../../daemon/launcher.ts';
 import { createDaemon, type FakeDaemon, problem } from '../../support/gnome/daemon.ts';

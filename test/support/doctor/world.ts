@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { CheckResult } from '../../../daemon/api/schema/doctor.ts';
+import type { CheckResult } from '../../../daemon/api/doctor.ts';
 import type { KillSwitch, Snapshot } from '../../../daemon/api/schema.ts';
 import type { Check } from '../../../daemon/doctor/check.ts';
 import { type RunOptions, runChecks } from '../../../daemon/doctor/engine.ts';

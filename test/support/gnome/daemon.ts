@@ -2,9 +2,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
-import type { EventData, EventName } from '../../../daemon/api/events.ts';
-import type { Tool } from '../../../daemon/api/schema/accounts.ts';
-import type { CheckResult, Diagnosis, DoctorBundle } from '../../../daemon/api/schema/doctor.ts';
+import type { Tool } from '../../../daemon/api/accounts.ts';
+import type { EventData, EventName } from '../../../daemon/api/contract.ts';
+import type { CheckResult, Diagnosis, DoctorBundle } from '../../../daemon/api/doctor.ts';
 import type {
   ActionRequest,
   App,

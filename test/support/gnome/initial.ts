@@ -1,9 +1,8 @@
 // The initial state of a fake daemon, and pieces for tests to build on.
-import type { Tool, ToolAccount } from '../../../daemon/api/schema/accounts.ts';
-import type { Change } from '../../../daemon/api/schema/changes.ts';
-import type { CheckResult } from '../../../daemon/api/schema/doctor.ts';
-import type { RoutesPreview } from '../../../daemon/api/schema/traffic/routes.ts';
-import type { TrustReport, TrustTool } from '../../../daemon/api/schema/trust.ts';
+import type { Tool, ToolAccount } from '../../../daemon/api/accounts.ts';
+import type { Change } from '../../../daemon/api/changes.ts';
+import type { CheckResult } from '../../../daemon/api/doctor.ts';
+import type { RoutesPreview } from '../../../daemon/api/routes.ts';
 import type {
   App,
   ConfigResponse,
@@ -14,6 +13,7 @@ import type {
   Status,
   UpdateCheck,
 } from '../../../daemon/api/schema.ts';
+import type { TrustReport, TrustTool } from '../../../daemon/api/trust.ts';
 import { DEFAULTS } from '../../../daemon/config/keys.ts';
 import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { message } from '../../../daemon/view/message.ts';

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { HistorySignIn } from '../../../daemon/api/schema/traffic/sign-in.ts';
+import type { HistorySignIn } from '../../../daemon/api/killswitch.ts';
 import { openWindow } from '../../../daemon/networks/portal/sign-in-window.ts';
 import { until } from '../until.ts';
 import { SIGN_IN_USER, setStage, shippedAnd } from './stage.ts';

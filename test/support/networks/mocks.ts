@@ -3,7 +3,7 @@ import { execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_pr
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { NetworkLink } from '../../../daemon/api/schema/traffic/networks.ts';
+import type { NetworkLink } from '../../../daemon/api/networks.ts';
 import { type Ends, temporary } from '../temporary.ts';
 import { until } from '../until.ts';
 

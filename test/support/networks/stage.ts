@@ -1,7 +1,7 @@
 // A daemon's networks over a tunnel in memory, with rules for some of them.
 import type { TestContext } from 'node:test';
-import type { NetworkLink } from '../../../daemon/api/schema/traffic/networks.ts';
-import type { RoutesPresets } from '../../../daemon/api/schema/traffic/routes.ts';
+import type { NetworkLink } from '../../../daemon/api/networks.ts';
+import type { RoutesPresets } from '../../../daemon/api/routes.ts';
 import type { KillSwitch, KillSwitchRequest } from '../../../daemon/api/schema.ts';
 import { openChanges } from '../../../daemon/changes/index.ts';
 import { createNetworks } from '../../../daemon/networks/networks.ts';

@@ -1,6 +1,7 @@
 // `culvert keep`, `revert` and `extend`: changes that would revert automatically.
-import type { Change, Subject } from '../../../api/schema/changes.ts';
-import { SUBJECTS } from '../../../api/subjects.ts';
+
+import { SUBJECTS } from '../../../api/actions.ts';
+import type { Change, Subject } from '../../../api/changes.ts';
 import { printable } from '../../../system/printable.ts';
 import { changeText } from '../../../view/states/changes.ts';
 import { english } from '../../../view/translator.ts';

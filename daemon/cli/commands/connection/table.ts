@@ -1,6 +1,6 @@
 // Defines the commands of the connection, for the command table.
 
-import { SUBJECTS } from '../../../api/subjects.ts';
+import { SUBJECTS } from '../../../api/actions.ts';
 import { BAR_FORMATS } from '../../../view/bars/bars.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-spec.ts';
 import { UNTIL } from '../../duration.ts';

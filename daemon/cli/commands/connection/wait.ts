@@ -1,8 +1,8 @@
 // `culvert wait`: returns when the tunnel is up, and with --proof when a request has come through it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, createClient, Unreachable } from '../../../api/client.ts';
-import type { Message } from '../../../api/schema/values.ts';
 import type { Snapshot } from '../../../api/schema.ts';
+import type { Message } from '../../../api/values.ts';
 import { statusLine } from '../../../state/status-line.ts';
 import { runsSystemd } from '../../../system/process.ts';
 import { wordMessage } from '../../../view/message.ts';

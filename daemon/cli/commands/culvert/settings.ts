@@ -1,5 +1,5 @@
 // `culvert settings`: tunnel settings, routes and Culvert's own configuration as one file.
-import type { SettingsDiff } from '../../../api/schema/settings-file.ts';
+import type { SettingsDiff } from '../../../api/settings-file.ts';
 import { printable } from '../../../system/printable.ts';
 import { settingsLines } from '../../../view/settings-file.ts';
 import { english } from '../../../view/translator.ts';

@@ -1,7 +1,7 @@
 // `culvert diagnose`: writes a bundle that can be shared, and reads an archive of the vendor's warp-diag.
 import { basename } from 'node:path';
 import { Unreachable } from '../../../api/client.ts';
-import type { CheckResult } from '../../../api/schema/doctor.ts';
+import type { CheckResult } from '../../../api/doctor.ts';
 import { type Analysis, analyze } from '../../../doctor/diagnose/analyze.ts';
 import { ArchiveError, readArchive } from '../../../doctor/diagnose/archive.ts';
 import { createBundle, describeBundle, writeBundle } from '../../../doctor/diagnose/bundle.ts';

@@ -1,5 +1,5 @@
 // Results of the doctor as text: problems first, grouped, a line for each piece of evidence, and the fix.
-import type { CheckGroup, CheckResult, Fix, Verdict } from '../../../api/schema/doctor.ts';
+import type { CheckGroup, CheckResult, Fix, Verdict } from '../../../api/doctor.ts';
 import { withoutText } from '../../../doctor/file-fix.ts';
 import { canApply } from '../../../doctor/fixes.ts';
 import { repairProgram } from '../../../doctor/repair/installed.ts';

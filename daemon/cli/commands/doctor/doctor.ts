@@ -2,7 +2,7 @@
 
 import { actionRequest } from '../../../api/actions.ts';
 import { Unreachable } from '../../../api/client.ts';
-import type { CheckResult, Verdict } from '../../../api/schema/doctor.ts';
+import type { CheckResult, Verdict } from '../../../api/doctor.ts';
 import type { Check } from '../../../doctor/check.ts';
 import { CHECKS } from '../../../doctor/checks/all.ts';
 import { runChecks, WORST_FIRST } from '../../../doctor/engine.ts';

@@ -7,7 +7,7 @@ import {
   type TrustReport,
   type TrustTool,
   type TrustVerdict,
-} from '../../../api/schema/trust.ts';
+} from '../../../api/trust.ts';
 import { assertOwn } from '../../../system/own-home.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';

@@ -1,5 +1,5 @@
 // `culvert network edit|apply`: change the rules for networks as a document, after showing what they do here.
-import type { NetworksRequest } from '../../../api/schema/traffic/networks.ts';
+import type { NetworksRequest } from '../../../api/networks.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { editDocument } from '../../edit-document.ts';
 import { Failure, usage } from '../../errors.ts';

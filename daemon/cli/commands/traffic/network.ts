@@ -8,7 +8,7 @@ import type {
   NetworksAnswer,
   NetworksTried,
   SupposedNetwork,
-} from '../../../api/schema/traffic/networks.ts';
+} from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
 import { quote } from '../../../view/fix.ts';

@@ -1,7 +1,7 @@
 // `culvert portal`: signs in to a network with a login page, in a browser of its own, and brings WARP back afterwards.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../api/client.ts';
-import type { SignInEnd } from '../../../api/schema/traffic/sign-in.ts';
+import type { SignInEnd } from '../../../api/killswitch.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/request.ts';
 import { UNREACHABLE, type Verdict } from '../../../killswitch/sign-in/verdict.ts';

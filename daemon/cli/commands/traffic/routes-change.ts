@@ -1,6 +1,6 @@
 // `culvert routes edit|import|add|remove|undo`: change the split tunnel as a document, after showing what that means.
 
-import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/schema/traffic/routes.ts';
+import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/routes.ts';
 import { addedTo, canonical, type Entry, parseDocument, parseLine, removedFrom } from '../../../routes/document.ts';
 import { printable } from '../../../system/printable.ts';
 import { wordMessage } from '../../../view/message.ts';

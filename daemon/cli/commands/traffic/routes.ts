@@ -1,6 +1,6 @@
 // `culvert routes`: the split tunnel as a document, what another document would change, the documents before it, the
 // shortest one of the same meaning, and entries for this machine's networks. Nothing is changed here.
-import type { RoutesPreview } from '../../../api/schema/traffic/routes.ts';
+import type { RoutesPreview } from '../../../api/routes.ts';
 import {
   canonical,
   type Document,

@@ -1,7 +1,7 @@
 // `culvert run`: prepares the place of a program, which bin/culvert then becomes.
 import { basename, resolve } from 'node:path';
 import { ApiError } from '../../../api/client.ts';
-import type { Message } from '../../../api/schema/values.ts';
+import type { Message } from '../../../api/values.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
 import type { Context, Run } from '../../context.ts';

@@ -1,7 +1,7 @@
 // Checks name lookup: which program writes the configuration, what is left over, and names that go to the wrong server.
 import * as z from 'zod/mini';
-import type { Fix } from '../../../api/schema/doctor.ts';
-import type { Message } from '../../../api/schema/values.ts';
+import type { Fix } from '../../../api/doctor.ts';
+import type { Message } from '../../../api/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../../check.ts';
 import { fileFix } from '../../file-fix.ts';

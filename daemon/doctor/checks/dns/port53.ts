@@ -1,6 +1,6 @@
 // Checks port 53, which the tunnel client needs for its own DNS proxy.
-import type { Fix } from '../../../api/schema/doctor.ts';
-import type { Message } from '../../../api/schema/values.ts';
+import type { Fix } from '../../../api/doctor.ts';
+import type { Message } from '../../../api/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem } from '../../check.ts';
 import { fileFix } from '../../file-fix.ts';

@@ -1,5 +1,5 @@
 // Checks packet sizes: bridges that promise more than the tunnel takes, and paths that take less than it needs.
-import type { Message } from '../../../api/schema/values.ts';
+import type { Message } from '../../../api/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, type Finding, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 import { fileFix } from '../../file-fix.ts';

@@ -1,6 +1,6 @@
 // Checks what gets through: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
-import type { Fix } from '../../../api/schema/doctor.ts';
-import type { Message } from '../../../api/schema/values.ts';
+import type { Fix } from '../../../api/doctor.ts';
+import type { Message } from '../../../api/values.ts';
 import { programs } from '../../../system/install-paths.ts';
 import { networkFailure } from '../../../view/network-errors.ts';
 import { N_ } from '../../../view/translator.ts';

@@ -1,5 +1,5 @@
 // Checks routing: ranges that containers use, other programs that own a default route, and rules that pile up.
-import type { Message } from '../../../api/schema/values.ts';
+import type { Message } from '../../../api/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 import { setIpv6Disabled } from '../../repair/remedies.ts';

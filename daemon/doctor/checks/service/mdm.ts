@@ -1,5 +1,5 @@
 // Checks the management file of an organization, which the client reads from one place and in one form only.
-import type { Message } from '../../../api/schema/values.ts';
+import type { Message } from '../../../api/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Dictionary, isIgnored, POLICY_FILE as MDM, parsePlist } from '../../../warp/parse/policy-file.ts';
 import { type Check, message, notApplicable, ok, problem, quoted } from '../../check.ts';

@@ -1,5 +1,5 @@
 // Checks the packet filter that the client needs: the kernel's features, and the rights inside a container.
-import type { Message } from '../../../api/schema/values.ts';
+import type { Message } from '../../../api/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 import { vendorPage } from '../../world/facts.ts';

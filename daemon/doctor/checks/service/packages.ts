@@ -1,5 +1,5 @@
 // Checks the vendor's package repository: the key that signs it, and the release that it is asked for.
-import type { Message } from '../../../api/schema/values.ts';
+import type { Message } from '../../../api/values.ts';
 import { quote } from '../../../view/fix.ts';
 import { N_ } from '../../../view/translator.ts';
 import { SERVED_DEBIAN } from '../../../warp/cli/install-steps.ts';

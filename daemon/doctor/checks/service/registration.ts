@@ -1,9 +1,9 @@
 // Checks the tunnel client: installed, running, registered, and the session of an organization.
 import * as z from 'zod/mini';
 import type { ActionName } from '../../../api/actions.ts';
-import type { Fix } from '../../../api/schema/doctor.ts';
-import type { Message } from '../../../api/schema/values.ts';
+import type { Fix } from '../../../api/doctor.ts';
 import type { Snapshot } from '../../../api/schema.ts';
+import type { Message } from '../../../api/values.ts';
 import { isMember } from '../../../trust/organization.ts';
 import { DEMO_RESET, OLDEST_CLIENT } from '../../../view/client/labels.ts';
 import { isProgramFailure } from '../../../view/states/causes/causes.ts';

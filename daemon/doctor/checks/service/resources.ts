@@ -1,5 +1,5 @@
 // Checks what the tunnel service uses: memory, descriptors and logs, and how fast they grow.
-import type { Message } from '../../../api/schema/values.ts';
+import type { Message } from '../../../api/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem } from '../../check.ts';
 import { RESTART_WARP } from '../../world/facts.ts';

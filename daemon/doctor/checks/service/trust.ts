@@ -1,6 +1,6 @@
 // Checks whether the tools of this machine trust the certificate with which an organization inspects TLS.
-import type { TrustTool } from '../../../api/schema/trust.ts';
-import type { Message } from '../../../api/schema/values.ts';
+import type { TrustTool } from '../../../api/trust.ts';
+import type { Message } from '../../../api/values.ts';
 import { paths } from '../../../system/paths.ts';
 import { isMember } from '../../../trust/organization.ts';
 import { createTrust } from '../../../trust/trust.ts';

@@ -1,5 +1,5 @@
 // Describes the rows of one account of a tool: its state in words, and what can be changed about it.
-import type { Tool, ToolAccount, ToolAccountsChange } from '../../../api/schema/accounts.ts';
+import type { Tool, ToolAccount, ToolAccountsChange } from '../../../api/accounts.ts';
 import type { Command, Question, Row, Tone } from '../../form.ts';
 import { formatAbout, formatCount, formatIn, formatList } from '../../format.ts';
 import { fill, type Translator } from '../../translator.ts';

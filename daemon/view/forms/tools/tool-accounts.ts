@@ -1,5 +1,5 @@
 // Describes the page of tool accounts: the accounts that culvert-wrap holds for command-line tools, and their shims.
-import type { Tool, ToolAccounts, ToolRun } from '../../../api/schema/accounts.ts';
+import type { Tool, ToolAccounts, ToolRun } from '../../../api/accounts.ts';
 import type { Command, Form, Group, Question, Row, Tone } from '../../form.ts';
 import { formatDate } from '../../format.ts';
 import { fill, type Translator } from '../../translator.ts';

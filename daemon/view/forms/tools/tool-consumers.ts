@@ -1,5 +1,5 @@
 // Describes the programs that use a tool's accounts through the gateway, for the page of tool accounts.
-import type { Tool } from '../../../api/schema/accounts.ts';
+import type { Tool } from '../../../api/accounts.ts';
 import type { Group, Row } from '../../form.ts';
 import { formatCount, formatDate, formatIn } from '../../format.ts';
 import { fill, type Translator } from '../../translator.ts';

@@ -1,5 +1,5 @@
 // Describes the part of the page of networks that the daemon follows: where this machine is, and the rules for networks.
-import type { NetworkLink, NetworkRule, NetworksState } from '../../../api/schema/traffic/networks.ts';
+import type { NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import type { RuleEditor } from '../../client/rule-editor.ts';
 import { clientCommand, type Group, type Question, type Row } from '../../form.ts';

@@ -1,5 +1,5 @@
 // Describes options of the tunnel that few people need: versions of HTTP for MASQUE, virtual networks, environment.
-import type { ChangeOptions } from '../../../api/schema/changes.ts';
+import type { ChangeOptions } from '../../../api/changes.ts';
 import type { Snapshot, VirtualNetworks } from '../../../api/schema.ts';
 import { actionCommand, type Command, type Group, type Row } from '../../form.ts';
 import type { Translator } from '../../translator.ts';

@@ -1,11 +1,6 @@
 // Describes the form of one rule for networks, and the question what the rules do on another network.
 import { MODES, PROTOCOLS } from '../../../api/actions.ts';
-import type {
-  NetworkEffects,
-  NetworkRule,
-  NetworksState,
-  SupposedNetwork,
-} from '../../../api/schema/traffic/networks.ts';
+import type { NetworkEffects, NetworkRule, NetworksState, SupposedNetwork } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { modeName } from '../../client/labels.ts';
 import { isComplete, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';

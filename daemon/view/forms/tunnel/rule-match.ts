@@ -1,5 +1,5 @@
 // Describes the part of a rule's form that says for which networks it is.
-import type { NetworkLink, NetworkMatch } from '../../../api/schema/traffic/networks.ts';
+import type { NetworkLink, NetworkMatch } from '../../../api/networks.ts';
 import { matchOf, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
 import type { Row } from '../../form.ts';
 import { matchText, networkTitle } from '../../states/networks.ts';

@@ -1,5 +1,5 @@
 // Lists the modes to choose from, and decides which changes of the tunnel revert unless they are confirmed.
-import type { ChangeOptions } from '../../../api/schema/changes.ts';
+import type { ChangeOptions } from '../../../api/changes.ts';
 import type { Mode, Snapshot } from '../../../api/schema.ts';
 import { CONFIRM_SECONDS } from '../../form.ts';
 

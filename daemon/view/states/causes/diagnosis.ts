@@ -1,5 +1,5 @@
 // Joins the reason of a failure with the findings of the checks: one cause, one button, and a line for another finding.
-import type { Diagnosis } from '../../../api/schema/doctor.ts';
+import type { Diagnosis } from '../../../api/doctor.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { type Command, goTo } from '../../form.ts';
 import { fill, type Translator } from '../../translator.ts';

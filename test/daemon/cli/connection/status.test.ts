@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import stringWidth from 'string-width';
-import type { Change } from '../../../../daemon/api/schema/changes.ts';
+import type { Change } from '../../../../daemon/api/changes.ts';
 import { statusText } from '../../../../daemon/cli/commands/connection/status-text.ts';
 import { MODES } from '../../../../daemon/cli/labels.ts';
 import { type Shown, statusLine } from '../../../../daemon/state/status-line.ts';

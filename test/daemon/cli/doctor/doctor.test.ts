@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { CheckResult, DoctorReport } from '../../../../daemon/api/schema/doctor.ts';
+import type { CheckResult, DoctorReport } from '../../../../daemon/api/doctor.ts';
 import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
 import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
 import { runsSystemd } from '../../../../daemon/system/process.ts';

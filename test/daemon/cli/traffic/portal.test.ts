@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { createClient } from '../../../../daemon/api/client.ts';
-import type { SignInEnd } from '../../../../daemon/api/schema/traffic/sign-in.ts';
+import type { SignInEnd } from '../../../../daemon/api/killswitch.ts';
 import { signIn, type World } from '../../../../daemon/cli/commands/traffic/portal.ts';
 import type { Context } from '../../../../daemon/cli/context.ts';
 import { createTransport } from '../../../../daemon/cli/transport.ts';

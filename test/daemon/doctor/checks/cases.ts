@@ -1,5 +1,5 @@
 // Defines the proof of a check; the tables of cases are in cases-*.ts.
-import type { CheckResult } from '../../../../daemon/api/schema/doctor.ts';
+import type { CheckResult } from '../../../../daemon/api/doctor.ts';
 import type { Check } from '../../../../daemon/doctor/check.ts';
 import type { World } from '../../../../daemon/doctor/world/world.ts';
 import type { Ends } from '../../../support/temporary.ts';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { History, HistoryQuery } from '../../../../daemon/api/schema/history.ts';
+import type { History, HistoryQuery } from '../../../../daemon/api/history.ts';
 import type { LogEntry } from '../../../../daemon/api/schema.ts';
 import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
 import { readArchive } from '../../../../daemon/doctor/diagnose/archive.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { HistorySignIn } from '../../../../daemon/api/schema/traffic/sign-in.ts';
+import type { HistorySignIn } from '../../../../daemon/api/killswitch.ts';
 import { createSignedIn } from '../../../../daemon/killswitch/client/signed-in.ts';
 import { SIGN_INS_FILE } from '../../../../daemon/killswitch/report.ts';
 import { setLoginPage } from '../../../support/killswitch/login-page.ts';

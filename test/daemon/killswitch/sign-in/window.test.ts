@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import type { HistorySignIn } from '../../../../daemon/api/schema/traffic/sign-in.ts';
+import type { HistorySignIn } from '../../../../daemon/api/killswitch.ts';
 import { TARGETS } from '../../../../daemon/killswitch/sign-in/verdict.ts';
 import { askSecurely, probeNetwork } from '../../../../daemon/networks/portal/probe.ts';
 import type { SignInWindow } from '../../../../daemon/networks/portal/sign-in-window.ts';

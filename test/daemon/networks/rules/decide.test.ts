@@ -1,7 +1,7 @@
 // The rule for a network, and the decision where there are several networks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NetworkEffects, NetworkLink } from '../../../../daemon/api/schema/traffic/networks.ts';
+import type { NetworkEffects, NetworkLink } from '../../../../daemon/api/networks.ts';
 import {
   decide,
   describe,

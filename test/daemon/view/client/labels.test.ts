@@ -1,7 +1,7 @@
 // The next step for each problem.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Blocked } from '../../../../daemon/api/schema/traffic/tunnel.ts';
+import { Blocked } from '../../../../daemon/api/values.ts';
 import { nextStep } from '../../../../daemon/view/client/labels.ts';
 
 test('without systemd no next step names systemctl, and each that did names the program', () => {

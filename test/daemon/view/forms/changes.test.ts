@@ -1,7 +1,7 @@
 // Changes that revert unless they are kept, and states that end: what every client shows of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Change } from '../../../../daemon/api/schema/changes.ts';
+import type { Change } from '../../../../daemon/api/changes.ts';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { askAboutChange } from '../../../../daemon/view/client/change-requests.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';

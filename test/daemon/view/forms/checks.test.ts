@@ -1,7 +1,7 @@
 // The page of checks, the cause that is shown with the state, and the report, as words.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { CheckResult, Diagnosis, Fix, Verdict } from '../../../../daemon/api/schema/doctor.ts';
+import type { CheckResult, Diagnosis, Fix, Verdict } from '../../../../daemon/api/doctor.ts';
 import { fixText } from '../../../../daemon/view/fix.ts';
 import type { Row } from '../../../../daemon/view/form.ts';
 import { checksForm } from '../../../../daemon/view/forms/checks.ts';

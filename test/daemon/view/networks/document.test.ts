@@ -1,7 +1,7 @@
 // Rules are added to and removed from their document without touching the rest of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NetworkEffects, NetworkMatch } from '../../../../daemon/api/schema/traffic/networks.ts';
+import type { NetworkEffects, NetworkMatch } from '../../../../daemon/api/networks.ts';
 import { parseRules } from '../../../../daemon/networks/rules/rules.ts';
 import { changeNetworks, linesOf, withoutRule, withRule } from '../../../../daemon/view/networks/document.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'smol-toml';
-import type { Diagnosis } from '../../../../daemon/api/schema/doctor.ts';
+import type { Diagnosis } from '../../../../daemon/api/doctor.ts';
 import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
 import { causeOf, causeTitle } from '../../../../daemon/view/states/causes/causes.ts';
 import { canBeCause, explainedCause } from '../../../../daemon/view/states/causes/diagnosis.ts';

@@ -1,7 +1,7 @@
 // Notifications at each level: their reasons, their buttons, and their end.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Change } from '../../../../daemon/api/schema/changes.ts';
+import type { Change } from '../../../../daemon/api/changes.ts';
 import type { Config, Snapshot } from '../../../../daemon/api/schema.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
 import { presentNotification, type Slot } from '../../../../daemon/view/states/notification.ts';

@@ -1,7 +1,7 @@
 // The words of every state on every surface: the product of all that makes a state, and what each surface says of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Change } from '../../../../daemon/api/schema/changes.ts';
+import type { Change } from '../../../../daemon/api/changes.ts';
 import { Blocked, ConnectionState, type KillSwitch, type Status } from '../../../../daemon/api/schema.ts';
 import { STATES } from '../../../../daemon/api/states.ts';
 import { statusJson, statusLine } from '../../../../daemon/state/status-line.ts';

@@ -1,9 +1,13 @@
 // The page of tool accounts as words, and what its controls ask for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  ToolAccountsChange as Change,
+  type Tool,
+  type ToolAccounts,
+  type ToolAccountsChange,
+} from '../../../../../daemon/api/accounts.ts';
 import { ApiError } from '../../../../../daemon/api/client.ts';
-import type { Tool, ToolAccounts, ToolAccountsChange } from '../../../../../daemon/api/schema/accounts.ts';
-import { ToolAccountsChange as Change } from '../../../../../daemon/api/schema/accounts.ts';
 import { changeToolAccounts } from '../../../../../daemon/view/client/change-tool-accounts.ts';
 import type { Command, Row } from '../../../../../daemon/view/form.ts';
 import { formatIn } from '../../../../../daemon/view/format.ts';

@@ -1,7 +1,7 @@
 // The page of networks shows where this machine is, and which rule does what.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NetworksState } from '../../../../../daemon/api/schema/traffic/networks.ts';
+import type { NetworksState } from '../../../../../daemon/api/networks.ts';
 import type { Snapshot } from '../../../../../daemon/api/schema.ts';
 import { decide, describe } from '../../../../../daemon/networks/rules/decide.ts';
 import { keyOf, parseRules } from '../../../../../daemon/networks/rules/rules.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Event } from '../../../../../daemon/api/client.ts';
-import type { Routes, RoutesPreview } from '../../../../../daemon/api/schema/traffic/routes.ts';
+import type { Routes, RoutesPreview } from '../../../../../daemon/api/routes.ts';
 import { createRoutesEditor } from '../../../../../daemon/view/client/routes-editor.ts';
 import { editorForm } from '../../../../../daemon/view/forms/tunnel/routes-editor.ts';
 import { differenceLines, differenceText, differenceTotal } from '../../../../../daemon/view/routes/document.ts';

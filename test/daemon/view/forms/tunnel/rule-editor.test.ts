@@ -1,7 +1,7 @@
 // A rule for a network is written by a form, tried before it is saved, and asks where it lowers the protection.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NetworkLink, NetworksState, NetworksWhatIf } from '../../../../../daemon/api/schema/traffic/networks.ts';
+import type { NetworkLink, NetworksState, NetworksWhatIf } from '../../../../../daemon/api/networks.ts';
 import { decide, describe } from '../../../../../daemon/networks/rules/decide.ts';
 import { parseRules } from '../../../../../daemon/networks/rules/rules.ts';
 import { createRuleEditor } from '../../../../../daemon/view/client/rule-editor.ts';

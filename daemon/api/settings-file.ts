@@ -1,7 +1,8 @@
-// Defines the wire types of settings as a file: tunnel settings, routes and Culvert's own configuration as TOML.
+// Defines settings as a file: tunnel settings, routes and Culvert's own configuration as TOML.
 import * as z from 'zod/mini';
-import { MAX_DOCUMENT } from '../limits.ts';
 import { ConfirmWithin } from './changes.ts';
+import { type EndpointTable, routesProblems, tunnelProblems } from './endpoint.ts';
+import { MAX_DOCUMENT } from './limits.ts';
 import { Message } from './values.ts';
 
 const Toml = z.string().check(z.maxLength(MAX_DOCUMENT));
@@ -37,3 +38,28 @@ export const SettingsApplyRequest = z.strictObject({
 export type SettingsApplyRequest = z.infer<typeof SettingsApplyRequest>;
 export const SettingsUndoRequest = z.strictObject({ confirmWithin: z.optional(ConfirmWithin) });
 export type SettingsUndoRequest = z.infer<typeof SettingsUndoRequest>;
+
+export const settingsEndpoints = {
+  'GET /api/settings/export': {
+    summary: "The tunnel's settings, routes and Culvert's own configuration as TOML, without secrets",
+    response: SettingsExport,
+  },
+  'POST /api/settings/diff': {
+    summary: 'What a file of settings would change, and what this machine or version lacks; nothing is changed',
+    body: SettingsDiffRequest,
+    response: SettingsDiff,
+    problems: ['routes-failed', ...tunnelProblems],
+  },
+  'POST /api/settings/apply': {
+    summary: 'Set what a file of settings has, or change nothing; what this machine or version lacks is left out',
+    body: SettingsApplyRequest,
+    response: SettingsDiff,
+    problems: ['key-not-settable', 'config-broken', ...routesProblems],
+  },
+  'POST /api/settings/undo': {
+    summary: 'Set what was set before the last file of settings',
+    body: SettingsUndoRequest,
+    response: SettingsDiff,
+    problems: ['nothing-to-undo', 'key-not-settable', 'config-broken', ...routesProblems],
+  },
+} as const satisfies EndpointTable;

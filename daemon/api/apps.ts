@@ -1,7 +1,8 @@
-// Defines the wire types of apps and their shortcuts.
+// Defines apps and their shortcuts in the contract.
 import * as z from 'zod/mini';
-import { MODES, PROTOCOLS } from '../../actions.ts';
-import { Message } from '../values.ts';
+import { MODES, PROTOCOLS } from './actions.ts';
+import { type EndpointTable, killSwitchProblems } from './endpoint.ts';
+import { Message, type ProblemCode } from './values.ts';
 
 /** Way of sending an app through the proxy; `none`: no known way, so it would bypass the proxy. */
 export const ProxyMethod = z.enum(['arguments', 'profile', 'environment', 'proxychains', 'none']);
@@ -98,3 +99,46 @@ export const ShortcutResponse = z.object({
   shortcut: z.nullable(z.string()),
 });
 export type ShortcutResponse = z.infer<typeof ShortcutResponse>;
+
+const placeProblems = [
+  'app-not-found',
+  'app-launch-failed',
+  ...killSwitchProblems,
+] as const satisfies readonly ProblemCode[];
+
+export const appsEndpoints = {
+  'GET /api/apps': { summary: 'Apps of this desktop, and how each takes the local proxy', response: Apps },
+  'POST /api/apps/proxy-launcher': {
+    summary: 'Launch an app through the local proxy',
+    body: LaunchRequest,
+    response: LaunchResponse,
+    problems: [
+      'app-not-found',
+      'app-not-launchable',
+      'app-launch-failed',
+      'proxy-not-enabled',
+      'proxy-not-answering',
+      'proxy-not-verified',
+      'config-not-writable',
+    ],
+  },
+  'POST /api/apps/tunnel-launcher': {
+    summary: 'Launch an app that uses the tunnel only; its answer comes once the root service keeps it there',
+    body: PlaceRequest,
+    response: PlaceResponse,
+    problems: placeProblems,
+  },
+  'POST /api/apps/outside-launcher': {
+    summary: 'Launch an app outside the tunnel; its answer comes once the app has a network of its own',
+    body: PlaceRequest,
+    response: PlaceResponse,
+    problems: placeProblems,
+  },
+  'POST /api/apps/shortcut': {
+    summary:
+      'Make or remove the desktop entry that starts an app through the local proxy, only through the tunnel, or outside it',
+    body: ShortcutRequest,
+    response: ShortcutResponse,
+    problems: ['app-not-found', 'app-not-launchable', 'config-not-writable'],
+  },
+} as const satisfies EndpointTable;

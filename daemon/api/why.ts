@@ -1,6 +1,7 @@
-// Defines the wire types of `POST /api/why`: whether a target would go through the tunnel, and what the kernel says.
+// Defines the two answers to whether traffic goes through the tunnel: the forecast with the kernel's view, and a trace page's.
 import * as z from 'zod/mini';
-import { Message } from '../values.ts';
+import type { EndpointTable } from './endpoint.ts';
+import { Message, Time } from './values.ts';
 
 /** An address, a host or a URL. */
 export const WhyRequest = z.strictObject({ target: z.string().check(z.minLength(1), z.maxLength(2048)) });
@@ -64,3 +65,37 @@ export const Why = z.object({
   wording: z.optional(z.array(Message)),
 });
 export type Why = z.infer<typeof Why>;
+
+/** `limitSeconds`: time for the answer of the page. */
+export const ProofRequest = z.strictObject({ limitSeconds: z.optional(z.int().check(z.gte(1), z.lte(15))) });
+export type ProofRequest = z.infer<typeof ProofRequest>;
+
+export const Proof = z.object({
+  ok: z.literal(true),
+  /** The page saw the request come through the tunnel. */
+  through: z.boolean(),
+  /** The page said whether the tunnel was used. */
+  answered: z.boolean(),
+  /** Words of the page, or the reason why it could not be read. */
+  seen: Message,
+  /** Public address, and IATA code of the data center, that the page saw; null if it did not say. */
+  address: z.nullable(z.string()),
+  dataCenter: z.nullable(z.string()),
+  at: Time,
+});
+export type Proof = z.infer<typeof Proof>;
+
+export const whyEndpoints = {
+  'POST /api/why': {
+    summary:
+      'Whether an address, a host or a URL would go through the tunnel, what decides that, and what the kernel says. A name is looked up',
+    body: WhyRequest,
+    response: Why,
+  },
+  'POST /api/proof': {
+    summary:
+      'Send a request to the trace page (`warp.traceUrl`), through the local proxy in its mode, and answer whether it came through the tunnel and from which address. Neither the daemon nor a client does so unless the user asks; the address is in this response only',
+    body: ProofRequest,
+    response: Proof,
+  },
+} as const satisfies EndpointTable;

@@ -1,8 +1,9 @@
-// Defines the wire types of the split tunnel as a document: reading, previewing, applying, and going back.
+// Defines the split tunnel as a document in the contract: reading, previewing, applying, and going back.
 import * as z from 'zod/mini';
-import { MAX_DOCUMENT } from '../../limits.ts';
-import { ConfirmWithin } from '../changes.ts';
-import { Message, Time } from '../values.ts';
+import { ConfirmWithin } from './changes.ts';
+import { Digits, type EndpointTable, routesProblems, tunnelProblems } from './endpoint.ts';
+import { MAX_DOCUMENT } from './limits.ts';
+import { Message, Time } from './values.ts';
 
 const Count = z.int().check(z.nonnegative());
 const Mode = z.nullable(z.enum(['exclude', 'include']));
@@ -138,3 +139,40 @@ export const RoutesPresets = z.object({
   ),
 });
 export type RoutesPresets = z.infer<typeof RoutesPresets>;
+
+export const routesEndpoints = {
+  'GET /api/routes': {
+    summary: 'The split tunnel as a document, with the origin of each entry',
+    response: Routes,
+    problems: ['routes-failed', ...tunnelProblems],
+  },
+  'POST /api/routes/preview': {
+    summary: 'What a document would change, its mistakes, and warnings; nothing is changed',
+    body: RoutesPreviewRequest,
+    response: RoutesPreview,
+    problems: ['routes-failed', ...tunnelProblems],
+  },
+  'POST /api/routes': {
+    summary:
+      'Set the split tunnel to a document, or leave it as it is. Progress comes as `routes` events; the reply comes when the list is set, which takes minutes for thousands of entries',
+    body: RoutesRequest,
+    response: RoutesResponse,
+    problems: routesProblems,
+  },
+  'POST /api/routes/undo': {
+    summary: 'Go back to the document before; again, to the one before that',
+    body: RoutesUndoRequest,
+    response: RoutesResponse,
+    problems: [...routesProblems, 'nothing-to-undo'],
+  },
+  'GET /api/routes/history': {
+    summary: 'The last 20 documents, newest first; with `id`, this one with its text',
+    query: z.strictObject({ id: z.optional(Digits) }),
+    response: RoutesHistory,
+    problems: ['not-found'],
+  },
+  'GET /api/routes/presets': {
+    summary: 'Entries for the networks of this machine: its links, containers, virtual machines, Tailscale',
+    response: RoutesPresets,
+  },
+} as const satisfies EndpointTable;

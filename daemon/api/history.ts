@@ -1,10 +1,11 @@
-// Defines the wire types of the history: changes of the tunnel's state, samples of its figures, and totals.
+// Defines the history in the contract: changes of the tunnel's state, samples of its figures, and totals.
 import * as z from 'zod/mini';
-import { DURATION } from '../duration.ts';
-import { RuleRecord } from './traffic/networks.ts';
-import { HistorySignIn } from './traffic/sign-in.ts';
-import { Blocked, ConnectionState } from './traffic/tunnel.ts';
-import { Count, Time } from './values.ts';
+import { DURATION } from './duration.ts';
+import { Empty, type EndpointTable } from './endpoint.ts';
+import { HistorySignIn } from './killswitch.ts';
+import { RuleRecord } from './networks.ts';
+import { ConnectionState } from './tunnel.ts';
+import { Blocked, Count, Time } from './values.ts';
 
 /** Resolution of the samples: as they are kept, or one per minute or hour. */
 export const HistoryResolution = z.enum(['full', 'minute', 'hour']);
@@ -93,3 +94,18 @@ export const HistoryClearResponse = z.object({ ok: z.literal(true) });
 
 /** The history was deleted. */
 export const HistoryCleared = z.object({ clearedAt: Time });
+
+export const historyEndpoints = {
+  'GET /api/history': {
+    summary:
+      'Changes of the state, samples of the statistics, and totals. `since` and `until` take a duration back from now (`2d`) or a time; `next` is the `cursor` of the next page',
+    query: HistoryQuery,
+    response: History,
+  },
+  'POST /api/history/clear': {
+    summary: 'Delete the history; a `history` event notifies every client',
+    body: Empty,
+    response: HistoryClearResponse,
+    problems: ['state-not-writable'],
+  },
+} as const satisfies EndpointTable;

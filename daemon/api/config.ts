@@ -1,5 +1,6 @@
-// Defines the wire types of Culvert's own configuration.
+// Defines Culvert's own configuration in the contract.
 import * as z from 'zod/mini';
+import type { EndpointTable } from './endpoint.ts';
 import { Message } from './values.ts';
 
 const Port = z.int().check(z.gte(1), z.lte(65535));
@@ -116,3 +117,25 @@ export type ConfigResponse = z.infer<typeof ConfigResponse>;
 function mapValues<T extends object, R>(o: T, f: (v: T[keyof T]) => R): { [K in keyof T]: R } {
   return Object.fromEntries(Object.entries(o).map(([k, v]) => [k, f(v)])) as { [K in keyof T]: R };
 }
+
+export const configEndpoints = {
+  'GET /api/config': {
+    summary: 'The merged configuration and the layer that set each key',
+    response: ConfigResponse,
+    etag: true,
+  },
+  'POST /api/config/session': {
+    summary: 'Override keys until the daemon restarts; null removes an override',
+    body: ConfigPatch,
+    response: ConfigResponse,
+    etag: true,
+    problems: ['key-not-settable', 'precondition-failed'],
+  },
+  'POST /api/config/user': {
+    summary: "Change the user's configuration file; null removes a key",
+    body: ConfigPatch,
+    response: ConfigResponse,
+    etag: true,
+    problems: ['key-not-settable', 'precondition-failed', 'config-broken', 'config-not-writable'],
+  },
+} as const satisfies EndpointTable;

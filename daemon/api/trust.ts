@@ -1,5 +1,6 @@
-// Defines the wire types of the organization's certificate: which there are, which tools trust them, and what to change.
+// Defines the organization's certificate in the contract: which there are, which tools trust them, and what to change.
 import * as z from 'zod/mini';
+import type { EndpointTable } from './endpoint.ts';
 import { Message, Time } from './values.ts';
 
 /** State of the certificate in every client. */
@@ -110,3 +111,26 @@ export const TrustResponse = z.object({
   done: z.array(z.string()),
 });
 export type TrustResponse = z.infer<typeof TrustResponse>;
+
+export const trustEndpoints = {
+  'POST /api/trust': {
+    summary:
+      "The organization's certificates, and whether each tool of this machine trusts them, which it shows by connecting to this machine. Nothing leaves this machine without `host`, to which each connects as well, with the user's certificates and none of the user's other settings",
+    body: TrustReportRequest,
+    response: TrustReport,
+    problems: ['trust-refused', 'busy'],
+  },
+  'POST /api/trust/apply': {
+    summary:
+      'Make tools trust the certificates, as `changes` of `POST /api/trust` shows it; without `tools`, all that can be changed',
+    body: TrustRequest,
+    response: TrustResponse,
+    problems: ['trust-refused', 'busy'],
+  },
+  'POST /api/trust/undo': {
+    summary: 'Undo these changes; without `tools`, all of them',
+    body: TrustRequest,
+    response: TrustResponse,
+    problems: ['trust-refused', 'busy'],
+  },
+} as const satisfies EndpointTable;

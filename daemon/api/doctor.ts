@@ -1,6 +1,7 @@
-// Defines the wire types of the doctor: results of checks, fixes, and the most likely cause of a failing tunnel.
+// Defines the doctor in the contract: results of checks, fixes, and the most likely cause of a failing tunnel.
 import * as z from 'zod/mini';
-import { ACTION_NAMES } from '../actions.ts';
+import { ACTION_NAMES } from './actions.ts';
+import { Empty, type EndpointTable, tunnelProblems } from './endpoint.ts';
 import { Message, Time } from './values.ts';
 
 /** `unknown`: the check could not be completed; its evidence says why. */
@@ -171,3 +172,31 @@ export const DoctorBundle = z.object({
   archive: z.string(),
 });
 export type DoctorBundle = z.infer<typeof DoctorBundle>;
+
+export const doctorEndpoints = {
+  'POST /api/doctor': {
+    summary:
+      'Run the checks; each result also comes as a `doctor` event, but to no device that was paired to read only. Nothing leaves this machine without `online`',
+    body: DoctorRequest,
+    response: DoctorReport,
+    problems: ['not-found'],
+  },
+  'POST /api/doctor/fix': {
+    summary: 'Apply the fix of a check as it was shown; the reply has the result of the check afterwards',
+    body: DoctorFixRequest,
+    response: DoctorFixResponse,
+    problems: ['not-found', 'precondition-failed', 'fix-needs-administrator', 'fix-failed', ...tunnelProblems],
+  },
+  'POST /api/doctor/undo': {
+    summary: 'Undo the last fix',
+    body: Empty,
+    response: DoctorFixResponse,
+    problems: ['fix-failed', ...tunnelProblems],
+  },
+  'POST /api/doctor/bundle': {
+    summary:
+      'A report to share: results of the checks, versions, state, configuration and command log, redacted. Nothing is sent anywhere',
+    body: Empty,
+    response: DoctorBundle,
+  },
+} as const satisfies EndpointTable;

@@ -1,6 +1,22 @@
-// Defines the wire types of failures: a code for each, and the RFC 9457 document around it.
+// Defines the values that many wire types share, and those of failures: a code for each, and the RFC 9457 document around it.
 import * as z from 'zod/mini';
-import { Message } from './values.ts';
+
+/** ISO 8601 in UTC, as `Date.prototype.toISOString` prints it. */
+export const Time = z.iso.datetime();
+export const Count = z.number().check(z.nonnegative());
+
+/**
+ * A sentence that clients put into the reader's language: `text` is English, as the catalogs have it, and `values` fill
+ * its `%s` and `%d` in order. Numbers are counts of things, and a `word` is in the catalogs as well;
+ * what else is quoted comes as text.
+ */
+export const Message = z.object({
+  text: z.string(),
+  values: z.array(z.union([z.string(), z.int(), z.object({ time: Time }), z.object({ word: z.string() })])),
+  /** The language of what is quoted, where it is one. */
+  language: z.optional(z.literal('en')),
+});
+export type Message = z.infer<typeof Message>;
 
 /** Every stable error code; the API sends `urn:culvert:problem:<code>`. */
 export const PROBLEM_CODES = [
@@ -64,6 +80,19 @@ export const PROBLEM_CODES = [
 ] as const;
 export const ProblemCode = z.enum(PROBLEM_CODES);
 export type ProblemCode = z.infer<typeof ProblemCode>;
+
+/** The one thing a user must do before anything else makes sense. */
+export const Blocked = z.enum([
+  'cli-missing',
+  'cli-too-old',
+  'service-stopped',
+  /** It runs and does not answer. */
+  'service-hangs',
+  'terms-not-accepted',
+  'not-registered',
+  'not-authorized',
+]);
+export type Blocked = z.infer<typeof Blocked>;
 
 /** An RFC 9457 problem document. */
 export const Problem = z.object({

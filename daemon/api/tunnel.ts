@@ -1,7 +1,9 @@
-// Defines the wire types of the tunnel and its CLI: the status, the settings and what each command printed.
+// Defines the tunnel, its CLI and the registration of this device in the contract.
 import * as z from 'zod/mini';
-import * as actions from '../../actions.ts';
-import { Count, Time } from '../values.ts';
+import * as actions from './actions.ts';
+import { type ChangeOptions, ConfirmWithin, ForSeconds } from './changes.ts';
+import { changeProblems, type EndpointTable, tunnelProblems } from './endpoint.ts';
+import { Blocked, Count, Time } from './values.ts';
 
 export const ConnectionState = z.enum([
   'connected',
@@ -12,19 +14,6 @@ export const ConnectionState = z.enum([
   'unknown',
 ]);
 export type ConnectionState = z.infer<typeof ConnectionState>;
-
-/** The one thing a user must do before anything else makes sense. */
-export const Blocked = z.enum([
-  'cli-missing',
-  'cli-too-old',
-  'service-stopped',
-  /** It runs and does not answer. */
-  'service-hangs',
-  'terms-not-accepted',
-  'not-registered',
-  'not-authorized',
-]);
-export type Blocked = z.infer<typeof Blocked>;
 
 export const Status = z.object({
   state: ConnectionState,
@@ -198,3 +187,82 @@ export const StalePart = z.object({
   ageSeconds: z.nullable(Count),
 });
 export type StalePart = z.infer<typeof StalePart>;
+
+export const Device = z.object({
+  deviceId: z.string(),
+  name: z.nullable(z.string()),
+  model: z.nullable(z.string()),
+  os: z.nullable(z.string()),
+  active: z.nullable(z.boolean()),
+});
+export type Device = z.infer<typeof Device>;
+export const Account = z.object({
+  ok: z.literal(true),
+  registered: z.nullable(z.boolean()),
+  type: z.nullable(z.string()),
+  organization: z.nullable(z.string()),
+  deviceId: z.nullable(z.string()),
+  accountId: z.nullable(z.string()),
+  /** Masked: only the last four characters are shown. */
+  license: z.nullable(z.string()),
+  managed: z.nullable(z.boolean()),
+  devices: z.array(Device),
+  stale: z.optional(z.array(StalePart)),
+});
+export type Account = z.infer<typeof Account>;
+
+export const ActionName = z.enum(actions.ACTION_NAMES);
+export type ActionName = actions.ActionName;
+
+/** The address, with its token. */
+export const SignInRequest = z.strictObject({ address: z.string().check(z.maxLength(8192)) });
+/** The daemon's grammar checks the value against its action, and names the expected form. */
+export const ActionRequest = z.strictObject({
+  action: ActionName,
+  value: z.optional(z.string()),
+  confirmWithin: z.optional(ConfirmWithin),
+  forSeconds: z.optional(ForSeconds),
+  /** The change belongs to the change of routes before it: `POST /api/routes/undo` reverts both. */
+  continues: z.optional(z.boolean()),
+});
+/** Only the actions that change a `Subject` take the options. */
+export type ActionRequest = actions.ActionRequest & ChangeOptions;
+/** The reply says that the tunnel CLI accepted; the new state arrives as an event. */
+export const ActionResponse = z.object({
+  ok: z.literal(true),
+  action: ActionName,
+  result: z.nullable(CommandOutput),
+  revision: z.int(),
+});
+export type ActionResponse = z.infer<typeof ActionResponse>;
+
+export const tunnelEndpoints = {
+  'GET /api/account': {
+    summary: 'The registration of this device',
+    response: Account,
+    problems: [
+      'cli-missing',
+      'cli-too-old',
+      'service-stopped',
+      'service-hangs',
+      'terms-not-accepted',
+      'not-authorized',
+      'tunnel-cli-failed',
+    ],
+  },
+  'POST /api/account/sign-in': {
+    summary:
+      'Finish a sign-in with the address that the browser hands over; only for the organization that `registerOrganization` named within the last 15 minutes',
+    body: SignInRequest,
+    response: ActionResponse,
+    problems: ['precondition-failed', ...tunnelProblems],
+  },
+  'POST /api/action': {
+    summary:
+      'Perform an action; the reply says that the tunnel CLI accepted, the new state arrives as an event. ' +
+      'With `confirmWithin` (seconds) the previous value returns unless the change is confirmed, with `forSeconds` it returns in any case',
+    body: ActionRequest,
+    response: ActionResponse,
+    problems: [...tunnelProblems, ...changeProblems],
+  },
+} as const satisfies EndpointTable;

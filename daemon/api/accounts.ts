@@ -1,5 +1,6 @@
-// Defines the wire types of the accounts that culvert-wrap holds for command-line tools. WARP's own account is in account.ts.
+// Defines the accounts that culvert-wrap holds for command-line tools. WARP's own account is in tunnel.ts.
 import * as z from 'zod/mini';
+import type { EndpointTable } from './endpoint.ts';
 import { Time } from './values.ts';
 
 const Count = z.nullable(z.number());
@@ -127,3 +128,18 @@ export const ToolAccountsChange = z.discriminatedUnion('change', [
   z.strictObject({ change: z.enum(['install', 'uninstall']), cli: Cli }),
 ]);
 export type ToolAccountsChange = z.infer<typeof ToolAccountsChange>;
+
+export const accountsEndpoints = {
+  'GET /api/accounts': {
+    summary:
+      'The accounts that culvert-wrap holds for command-line tools, without credentials. For two minutes after each request, changes come as `accounts` events; also while a stream with `only=accounts` is open',
+    response: ToolAccounts,
+  },
+  'POST /api/accounts': {
+    summary:
+      'Have culvert-wrap change accounts or shims, or ask the providers what is left; the reply is the state afterwards',
+    body: ToolAccountsChange,
+    response: ToolAccounts,
+    problems: ['wrapper-refused', 'wrapper-failed'],
+  },
+} as const satisfies EndpointTable;

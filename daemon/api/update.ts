@@ -1,6 +1,7 @@
-// Defines the wire types of updates.
+// Defines updates in the contract.
 import * as z from 'zod/mini';
-import { Count, Time } from './values.ts';
+import { Empty, type EndpointTable, Flag } from './endpoint.ts';
+import { Count, type ProblemCode, Time } from './values.ts';
 
 export const UpdateCheck = z.object({
   ok: z.literal(true),
@@ -32,3 +33,31 @@ export type UpdateCheck = z.infer<typeof UpdateCheck>;
 /** The daemon restarts itself as `to` after this reply. */
 export const UpdateResponse = z.object({ ok: z.literal(true), from: z.string(), to: z.string() });
 export type UpdateResponse = z.infer<typeof UpdateResponse>;
+
+const updateProblems = [
+  'update-refused',
+  'update-not-applicable',
+  'update-failed',
+  'busy',
+] as const satisfies readonly ProblemCode[];
+
+export const updateEndpoints = {
+  'GET /api/update/check': {
+    summary:
+      'Whether a newer release exists; `problem` says what could not be read. An answer serves for minutes, unless `fresh=1`',
+    query: z.strictObject({ fresh: z.optional(Flag) }),
+    response: UpdateCheck,
+  },
+  'POST /api/update/apply': {
+    summary: 'Fetch, verify and install the newest release, then restart; progress comes as `update` events',
+    body: Empty,
+    response: UpdateResponse,
+    problems: updateProblems,
+  },
+  'POST /api/update/rollback': {
+    summary: 'Go back to the version before the last update, and restart as it',
+    body: Empty,
+    response: UpdateResponse,
+    problems: updateProblems,
+  },
+} as const satisfies EndpointTable;

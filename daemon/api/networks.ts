@@ -1,9 +1,10 @@
-// Defines the wire types of the networks that this machine is on.
+// Defines the networks that this machine is on, and the rules for them, in the contract.
 import * as z from 'zod/mini';
-import { MODES, PROTOCOLS } from '../../actions.ts';
-import { ConfirmWithin } from '../changes.ts';
-import { Message, Time } from '../values.ts';
+import { MODES, PROTOCOLS } from './actions.ts';
+import { ConfirmWithin } from './changes.ts';
+import { Empty, type EndpointTable } from './endpoint.ts';
 import { RoutePreset } from './routes.ts';
+import { Message, Time } from './values.ts';
 
 /** One physical link that is up. Bridges, tunnels and other virtual devices do not count. */
 export const NetworkLink = z.object({
@@ -182,3 +183,35 @@ export type NetworksTried = z.infer<typeof NetworksTried>;
 
 export const NetworksAnswer = z.strictObject({ rule: Label, answer: z.enum(['always', 'once', 'never']) });
 export type NetworksAnswer = z.infer<typeof NetworksAnswer>;
+
+export const networksEndpoints = {
+  'GET /api/networks': {
+    summary:
+      'The physical links that are up, each with what identifies its network; the rules for networks, and what they do here. For two minutes after each request, changes come as `networks` events. Beacons of the rules are asked when the network or the rules change, and not for this request',
+    response: Networks,
+  },
+  'POST /api/networks': {
+    summary:
+      'Set the rules for networks to a document. They hold immediately, and each time that the network changes; what they change now reverts with `confirmWithin` (seconds) unless it is confirmed',
+    body: NetworksRequest,
+    response: Networks,
+    problems: ['document-invalid', 'precondition-failed', 'config-not-writable'],
+  },
+  'POST /api/networks/what-if': {
+    summary: 'What the rules, or those of a document, would do here or on another network; nothing is changed',
+    body: NetworksWhatIf,
+    response: NetworksTried,
+  },
+  'POST /api/networks/answer': {
+    summary:
+      'Allow a rule to lower the protection on a network that only a copyable name or address proves, or refuse; `once` is until the network changes',
+    body: NetworksAnswer,
+    response: Networks,
+    problems: ['not-found'],
+  },
+  'POST /api/networks/revert': {
+    summary: 'Revert what the rules changed here; they do nothing more until the network changes',
+    body: Empty,
+    response: Networks,
+  },
+} as const satisfies EndpointTable;

@@ -1,6 +1,7 @@
-// Defines the wire types of changes that revert automatically: unless they are confirmed, or when their time is up.
+// Defines changes that revert automatically: unless they are confirmed, or when their time is up.
 import * as z from 'zod/mini';
-import { SUBJECTS } from '../subjects.ts';
+import { SUBJECTS } from './actions.ts';
+import { changeProblems, type EndpointTable, killSwitchProblems, tunnelProblems } from './endpoint.ts';
 import { Message, Time } from './values.ts';
 
 export const Subject = z.enum(SUBJECTS);
@@ -55,3 +56,25 @@ export type ExtendRequest = z.infer<typeof ExtendRequest>;
 /** The changes that remain pending. */
 export const Changes = z.object({ ok: z.literal(true), changes: z.array(Change) });
 export type Changes = z.infer<typeof Changes>;
+
+export const changesEndpoints = {
+  'POST /api/changes/confirm': {
+    summary:
+      'Keep a change that would be reverted; without a subject, keep every unconfirmed one and acknowledge lost changes',
+    body: ChangeRequest,
+    response: Changes,
+    problems: ['nothing-pending', 'state-not-writable', ...killSwitchProblems],
+  },
+  'POST /api/changes/revert': {
+    summary: 'Revert a change now that would be reverted later; without a subject, every one',
+    body: ChangeRequest,
+    response: Changes,
+    problems: ['nothing-pending', 'routes-failed', ...changeProblems, ...killSwitchProblems, ...tunnelProblems],
+  },
+  'POST /api/changes/extend': {
+    summary: 'Change when a timed change ends',
+    body: ExtendRequest,
+    response: Changes,
+    problems: ['nothing-pending', 'state-not-writable'],
+  },
+} as const satisfies EndpointTable;
