@@ -111,7 +111,7 @@ export interface HistoryControl {
   ruled(effect: RuleRecord): void;
 }
 
-/** How features reach each other. */
+/** Controls by which features reach each other. */
 export interface Ports {
   changes: ChangesControl;
   routes(): Promise<RoutesControl>;

@@ -33,7 +33,7 @@ export type HandlersOf<L extends RequestLine> = {
   [K in L]: (input: Input<K>) => ResponseOf<K> | Promise<ResponseOf<K>>;
 };
 
-/** What each `index.ts` of a feature makes. */
+/** A part of the daemon that answers requests; the `index.ts` of its folder creates it. */
 export interface Feature<N extends FeatureName> {
   handlers: HandlersOf<LinesOf<N>>;
   /** Starts what needs no request. The daemon calls it once, after it answers requests. */
@@ -46,7 +46,7 @@ export interface Lazy<T> {
   (): Promise<T>;
   /** Reports whether the part was loaded, or is being loaded. */
   wasCalled(): boolean;
-  /** The part; undefined if nobody has called for it, or if it could not be loaded. */
+  /** The part; undefined before the first call, and if it could not be loaded. */
   loaded(): Promise<T | undefined>;
 }
 

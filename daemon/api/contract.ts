@@ -1,21 +1,8 @@
 // Defines the contract: every endpoint by its request line, and every event. Server, clients and OpenAPI derive from it.
 import * as z from 'zod/mini';
-import { accountsEndpoints } from './accounts.ts';
-import { appsEndpoints } from './apps.ts';
-import { changesEndpoints } from './changes.ts';
-import { configEndpoints } from './config.ts';
 import { Diagnosis, DoctorProgress, doctorEndpoints } from './doctor.ts';
 import { Digits, type EndpointTable, Flag } from './endpoint.ts';
-import { historyEndpoints } from './history.ts';
-import { killSwitchEndpoints } from './killswitch.ts';
-import { networksEndpoints } from './networks.ts';
-import { routesEndpoints } from './routes.ts';
 import * as s from './schema.ts';
-import { settingsEndpoints } from './settings-file.ts';
-import { trustEndpoints } from './trust.ts';
-import { tunnelEndpoints } from './tunnel.ts';
-import { updateEndpoints } from './update.ts';
-import { whyEndpoints } from './why.ts';
 
 /** Data of each event of `GET /api/events`; `id:` is the revision. */
 export const events = {
@@ -73,9 +60,9 @@ export const endpoints = {
     response: s.Snapshot,
     etag: true,
   },
-  ...tunnelEndpoints,
-  ...killSwitchEndpoints,
-  ...configEndpoints,
+  ...s.tunnelEndpoints,
+  ...s.killSwitchEndpoints,
+  ...s.configEndpoints,
   'GET /api/logs': {
     summary: 'The redacted log of commands given to the tunnel CLI',
     query: z.strictObject({ since: z.optional(Digits), limit: z.optional(Digits) }),
@@ -89,15 +76,15 @@ export const endpoints = {
     response: s.Snapshot,
     kind: 'stream',
   },
-  ...appsEndpoints,
-  ...updateEndpoints,
-  ...whyEndpoints,
-  ...routesEndpoints,
-  ...networksEndpoints,
-  ...settingsEndpoints,
-  ...accountsEndpoints,
-  ...trustEndpoints,
-  ...historyEndpoints,
+  ...s.appsEndpoints,
+  ...s.updateEndpoints,
+  ...s.whyEndpoints,
+  ...s.routesEndpoints,
+  ...s.networksEndpoints,
+  ...s.settingsEndpoints,
+  ...s.accountsEndpoints,
+  ...s.trustEndpoints,
+  ...s.historyEndpoints,
   'GET /api/metrics': {
     summary:
       'Metrics of the tunnel, the kill switch, the checks, the API and the accounts of tools, as OpenMetrics text; only with `metrics.enabled`. Counters begin with the first request',
@@ -105,7 +92,7 @@ export const endpoints = {
     problems: ['not-found'],
     kind: 'metrics',
   },
-  ...changesEndpoints,
+  ...s.changesEndpoints,
   ...doctorEndpoints,
   'GET /api/openapi.json': { summary: 'This contract as OpenAPI 3.1', response: z.record(z.string(), z.unknown()) },
 } as const satisfies EndpointTable;

@@ -95,7 +95,7 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
   };
 }
 
-/** What checks for updates and installs them. */
+/** The check for updates, and their installation. */
 export type Updates = ReturnType<typeof createUpdates>;
 
 interface Described {
