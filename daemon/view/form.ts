@@ -4,43 +4,7 @@ import type { ChangeOptions, Subject } from '../api/changes.ts';
 import type { DoctorFixRequest } from '../api/doctor.ts';
 import type { NetworksAnswer } from '../api/networks.ts';
 import type { ActionRequest, ConfigPatch, KillSwitchPause, KillSwitchRequest } from '../api/schema.ts';
-
-/** Pages of a client, by name. */
-export const PAGE_NAMES = [
-  'connection',
-  'apps',
-  'settings',
-  'mode',
-  'killswitch',
-  'routes',
-  'editor',
-  'dns',
-  'networks',
-  'account',
-  'advanced',
-  'tools',
-  'certificate',
-  'history',
-  'checks',
-  'log',
-  'preferences',
-  'updates',
-  'welcome',
-] as const;
-export type PageName = (typeof PAGE_NAMES)[number];
-
-/** Places of former pages, which links and desktop actions may still name. */
-const FORMER_PAGES: Readonly<Record<string, { page: PageName; row: string }>> = {
-  graph: { page: 'history', row: 'now' },
-};
-export const FORMER_PAGE_NAMES = Object.keys(FORMER_PAGES);
-
-/** @returns the page of that name, at one of its rows where a former page became a part of it; null for other names */
-export function placeOf(name: string): { page: PageName; row: string | null } | null {
-  const page = PAGE_NAMES.find(page => page === name);
-  if (page) return { page, row: null };
-  return Object.hasOwn(FORMER_PAGES, name) ? FORMER_PAGES[name]! : null;
-}
+import type { PageName } from './page-list.ts';
 
 /** Tasks that only the client itself can do: start a service through polkit, open a dialog, save a file. */
 const CLIENT_TASKS = [

@@ -1,15 +1,13 @@
-// Makes the objects that the whole page shares: signals that follow the daemon's state, messages, and the runner of commands.
+// Makes the objects that the whole page shares: signals that follow the daemon's state, messages, and the host of the pages.
 import { computed, type Signal, signal } from '@preact/signals';
 import type { Model } from '../view/client/model.ts';
-import { errorWithDetail } from '../view/states/problems.ts';
 import type { Translator } from '../view/translator.ts';
 import { describe } from '../view/view.ts';
 import type { App } from './client/app.ts';
-import { followChecks } from './client/checks.ts';
 import { followFigures } from './client/figures.ts';
 import { followLog } from './client/log.ts';
 import { createMessages } from './client/messages.ts';
-import { createRunner } from './client-tasks.ts';
+import { createHost } from './create-host.ts';
 
 /** @param tr the first language; a change of the configuration may bring another. */
 export function createApp(model: Model, tr: Translator, page: App['page']): App {
@@ -17,7 +15,6 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
   const language = signal(tr);
   const staleSince = signal<number | null>(Date.now());
   const newer = signal<string | null>(null);
-  const messages = createMessages();
   model.subscribe(() => {
     const state = model.state();
     // the first daemon that answers is the one that served this page
@@ -26,27 +23,20 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
     else staleSince.value ??= Date.now();
     client.value = state;
   });
-  const app: App = {
-    model,
+  const shared: Omit<App, 'host'> = {
     client,
     tr: language,
     page,
     staleSince,
     newer,
-    ...messages,
+    messages: createMessages(),
     samples: followFigures(model),
     view: computed(() => describe(client.value, __VERSION__, language.value)),
     now: signal(Date.now()),
     choosingMode: signal(false),
     ...followLog(model),
-    ...followChecks(model),
-    showError(error) {
-      messages.toast(errorWithDetail(error, language.value), { error: true });
-    },
-    run: command => run(command),
   };
-  const run = createRunner(app);
-  return app;
+  return { ...shared, host: createHost(model, shared) };
 }
 
 /** Compares versions: a daemon that was updated while the page is open serves another page than this one. */

@@ -24,7 +24,7 @@ export async function openFurtherPages(app: App): Promise<void> {
   try {
     await loadFurtherPages();
   } catch {
-    const reload = () => app.model.state().offline === null && location.reload();
-    if (!reload()) app.model.subscribe(reload);
+    const reload = () => app.host.model.state().offline === null && location.reload();
+    if (!reload()) app.host.model.subscribe(reload);
   }
 }

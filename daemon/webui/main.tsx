@@ -22,7 +22,7 @@ function start(root: HTMLElement): void {
   const model = createModel(shareStream(createTransport()));
   const app = createApp(model, ENGLISH, page);
   keepCurrent(app);
-  const opened = page.value === 'connection' ? null : loadFurtherPages().catch(app.showError);
+  const opened = page.value === 'connection' ? null : loadFurtherPages().catch(app.host.showError);
   void Promise.all([stateOf(model).then(() => followLocale(app)), opened]).then(() =>
     render(
       <AppContext.Provider value={app}>
@@ -50,7 +50,7 @@ function stateOf(model: Model): Promise<void> {
 }
 
 /** Follows `ui.locale`: loads its texts, and marks the page with the language and its direction. Resolves with the first. */
-function followLocale({ model, tr }: App): Promise<void> {
+function followLocale({ host: { model }, tr }: App): Promise<void> {
   let { config } = model.state();
   let language = 'en';
   const show = async (wanted: string) => {
@@ -77,7 +77,7 @@ const FIGURES_SECONDS = 5;
 const SLEEP_MS = 30_000;
 
 /** Moves the clock and reads the tunnel's figures while the page is visible; catches up when it was hidden or asleep. */
-function keepCurrent({ model, now }: App): void {
+function keepCurrent({ host: { model }, now }: App): void {
   const lookAgain = (which: 'stale' | 'all') => {
     if (model.state().offline) model.retry();
     else void model.refresh(which);

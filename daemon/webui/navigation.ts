@@ -1,6 +1,6 @@
 // Keeps the user's place in the part of the address after #, so that a page can be bookmarked and gone back to.
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
-import { PAGE_NAMES, type PageName, placeOf } from '../view/form.ts';
+import { PAGE_NAMES, type PageName, placeOf } from '../view/page-list.ts';
 
 /** Gives an address of a former page that of the page which has its content now. */
 function replaceFormerAddress(): void {

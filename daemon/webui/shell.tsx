@@ -1,11 +1,10 @@
 // Draws what surrounds every page: navigation, banners, toasts, dialog; sets the page's title and theme.
 import { type Signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useCallback, useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import type { PageName } from '../view/form.ts';
 import { formatTime } from '../view/format.ts';
 import { generalReason } from '../view/forms/reasons.ts';
 import { entryOfPage, navigationGroups, PLACES, placeOfPage } from '../view/forms/settings.ts';
-import { pageTitle } from '../view/page-titles.ts';
+import { type PageName, pageTitle } from '../view/page-list.ts';
 import { BANNERS, isSaidByState } from '../view/states/banners.ts';
 import { UNENCRYPTED } from '../view/states/remote-access.ts';
 import { fill } from '../view/translator.ts';
@@ -39,7 +38,6 @@ export function Shell() {
     heading.current!.focus(); // the link that was followed is gone
   }, [query]);
   const title = searching ? _('Search') : pageTitle(page, app.tr.value);
-  const Page = page === 'connection' ? ConnectionPage : further!.PAGES[page];
   useTheme();
   useEffect(() => {
     document.title = `${title} – ${tunnel.label} – Culvert`;
@@ -82,7 +80,9 @@ export function Shell() {
           <Why />
           {tokenAsked && further && <further.SignInPage />}
           {searching && <further.SearchResults query={query.value} leave={leaveSearch} />}
-          {!tokenAsked && !searching && <Page key={page} />}
+          {!tokenAsked &&
+            !searching &&
+            (page === 'connection' ? <ConnectionPage /> : further && <further.FurtherPage key={page} page={page} />)}
         </main>
       </div>
       <Toasts />

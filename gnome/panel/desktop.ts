@@ -2,9 +2,11 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { REPAIR_PROGRAMS } from '../../daemon/view/fix.ts';
-import type { CurrentNetwork } from '../../daemon/view/forms/tunnel/networks.ts';
+import { parseReport } from '../../daemon/view/forms/parse-report.ts';
+import type { CurrentNetwork, Desktop } from '../../daemon/view/host.ts';
 import { _ } from '../i18n.ts';
 import { APP_ID, culvertProgram, ownRepairProgram } from '../install-paths.ts';
+import { signInProgram } from './sign-in.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 Gio._promisify(Gio.Subprocess.prototype, 'communicate_utf8_async', 'communicate_utf8_finish');
@@ -49,8 +51,51 @@ function isRefusal(error: unknown): boolean {
   return error instanceof GLib.Error && REFUSALS.includes(Gio.DBusError.get_remote_error(error) ?? '');
 }
 
+/** What pages of the window ask of the desktop. @param tell shows why nothing was repaired */
+export function createDesktop(tell: (text: string) => void): Desktop {
+  /** Not looked for before a page asks. */
+  let program: string | null | undefined;
+  const repairer = () => {
+    if (program === undefined) program = repairProgram();
+    return program;
+  };
+  return {
+    hasTrayHost,
+    hasShortcuts,
+    watchAutostart,
+    currentNetwork,
+    watchNetwork,
+    signInProgram,
+    async runDoctor() {
+      return parseReport(await runProgram([requireCulvert(), 'doctor', '--json'], null, true));
+    },
+    canRepair: () => repairer() !== null,
+    async repair(argv) {
+      const found = repairer();
+      if (found === null) return false;
+      try {
+        await runRepair(argv, found);
+        return true;
+      } catch (error) {
+        if (!(error instanceof NotAllowed)) throw error;
+        // the commands are then shown in the open
+        if (!error.canAsk) program = null;
+        tell(error.message);
+        return false;
+      }
+    },
+  };
+}
+
+/** The program of the command line. @throws Error where it is missing */
+function requireCulvert(): string {
+  const program = culvertProgram();
+  if (!program) throw new Error(_('The program “culvert” was not found. Install Culvert again.'));
+  return program;
+}
+
 /** The program of root's side, where it can be started from here. */
-export function repairProgram(): string | null {
+function repairProgram(): string | null {
   if (!GLib.find_program_in_path('pkexec')) return null;
   return [ownRepairProgram, ...REPAIR_PROGRAMS].find(isRoots) ?? null;
 }
@@ -93,7 +138,7 @@ const DENIED = 127;
  * Has root's side repair something; polkit asks for a password.
  * @throws Error with the reason; NotAllowed without a password
  */
-export async function runRepair(argv: readonly string[], program: string): Promise<void> {
+async function runRepair(argv: readonly string[], program: string): Promise<void> {
   const { STDOUT_SILENCE, STDERR_PIPE } = Gio.SubprocessFlags;
   const child = Gio.Subprocess.new(['pkexec', program, ...argv], STDOUT_SILENCE | STDERR_PIPE);
   const [, stderr] = (await child.communicate_utf8_async(null, null)) as unknown as [string, string];
@@ -106,8 +151,7 @@ export async function runRepair(argv: readonly string[], program: string): Promi
 
 /** Installs the kill switch's service: the script that `culvert killswitch installer` prints, run through pkexec. */
 export async function installKillSwitch(): Promise<void> {
-  const program = culvertProgram();
-  if (!program) throw new Error(_('The program “culvert” was not found. Install Culvert again.'));
+  const program = requireCulvert();
   if (!GLib.find_program_in_path('pkexec'))
     throw new Error(_('pkexec is not installed. Run the command below in a terminal.'));
   const script = await runProgram([program, 'killswitch', 'installer'], null);
@@ -130,7 +174,7 @@ export function openNetworkSettings(): void {
  * Runs a program to its end.
  * @returns what it printed. @throws Error with what it said when it fails.
  */
-export async function runProgram(argv: string[], input: string | null, allowFailure = false): Promise<string> {
+async function runProgram(argv: string[], input: string | null, allowFailure = false): Promise<string> {
   const pipes = Gio.SubprocessFlags.STDOUT_PIPE | Gio.SubprocessFlags.STDERR_PIPE;
   const flags = input === null ? pipes : pipes | Gio.SubprocessFlags.STDIN_PIPE;
   const child = Gio.Subprocess.new(argv, flags);
@@ -143,7 +187,7 @@ export async function runProgram(argv: string[], input: string | null, allowFail
 const MANAGER = 'org.freedesktop.NetworkManager';
 
 /** The network of the default route as NetworkManager knows it, or null without it. */
-export async function currentNetwork(): Promise<CurrentNetwork | null> {
+async function currentNetwork(): Promise<CurrentNetwork | null> {
   try {
     const bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, null);
     const get = async (path: string, iface: string, name: string) => {
@@ -177,7 +221,7 @@ export async function currentNetwork(): Promise<CurrentNetwork | null> {
  * Calls `changed` when another network has become that of the default route.
  * @returns what ends it.
  */
-export function watchNetwork(changed: () => void): () => void {
+function watchNetwork(changed: () => void): () => void {
   try {
     const bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, null);
     const signal = ['org.freedesktop.DBus.Properties', 'PropertiesChanged', '/org/freedesktop/NetworkManager'] as const;
@@ -207,7 +251,7 @@ export async function hasTrayHost(): Promise<boolean | null> {
 }
 
 /** True while the desktop has global shortcuts for apps; null without a session bus. */
-export async function hasShortcuts(): Promise<boolean | null> {
+async function hasShortcuts(): Promise<boolean | null> {
   const name = 'org.freedesktop.portal.Desktop';
   const place = { name, path: '/org/freedesktop/portal/desktop', iface: 'org.freedesktop.portal.GlobalShortcuts' };
   const version = await readProperty<number>(place, 'version');

@@ -2,9 +2,10 @@
 
 import type { Mode } from '../../daemon/api/schema.ts';
 import { modeName } from '../../daemon/view/client/labels.ts';
-import { clientCommand, type PageName, type Command as ViewCommand } from '../../daemon/view/form.ts';
+import { clientCommand, type Command as ViewCommand } from '../../daemon/view/form.ts';
 import { formatCount, formatElapsed } from '../../daemon/view/format.ts';
 import { MAIN_MODES } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
+import type { PageName } from '../../daemon/view/page-list.ts';
 import { isPause, type Span, type Unconfirmed, unconfirmedText } from '../../daemon/view/states/changes.ts';
 import { type KillSwitchView, PAUSES, pauseMinutes, pauseName } from '../../daemon/view/states/killswitch.ts';
 import { offCommands, type Timed } from '../../daemon/view/states/timed.ts';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { PAGE_NAMES } from '../../daemon/view/form.ts';
+import { PAGE_NAMES } from '../../daemon/view/page-list.ts';
 import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { type Desktop, missing, type Running } from '../support/gnome/desktop.ts';
 import { type Control, closeStage, openStage, type Stage } from '../support/gnome/stage.ts';

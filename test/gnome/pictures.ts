@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { PAGE_NAMES, type PageName } from '../../daemon/view/form.ts';
+import { PAGE_NAMES, type PageName } from '../../daemon/view/page-list.ts';
 import { installCommand, installSteps } from '../../daemon/warp/cli/install-steps.ts';
 import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
 import { openDesktop, talk } from '../support/gnome/desktop.ts';

@@ -1,7 +1,7 @@
 // The panel's routes and pending changes as a person uses them, and the keyboard's focus during them.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
-import type { PageName } from '../../daemon/view/form.ts';
+import type { PageName } from '../../daemon/view/page-list.ts';
 import { missing } from '../support/gnome/desktop.ts';
 import { app, change, ROUTE_ANSWERS, ROUTE_PREVIEW } from '../support/gnome/initial.ts';
 import { daemon, stage, succeed, usePages } from '../support/gnome/pages.ts';

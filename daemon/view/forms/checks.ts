@@ -3,10 +3,16 @@ import type { CheckResult, Fix, Undoable, Verdict } from '../../api/doctor.ts';
 import { adminLines, adminUndoLines, fixText, repairWords } from '../fix.ts';
 import type { ClientTask, Form, Group, Row, Tone } from '../form.ts';
 import { formatCount, formatList } from '../format.ts';
-import { type ChecksState, labelOf, needsAdministrator, type Repair, translated } from '../states/findings.ts';
+import {
+  type ChecksState,
+  labelOf,
+  needsAdministrator,
+  type Repair,
+  translated,
+  WORST_FIRST,
+} from '../states/findings.ts';
 import { fill, type Translator } from '../translator.ts';
 
-export const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
 const TONES: Record<Verdict, Tone> = {
   ok: 'success',
   notice: 'warning',

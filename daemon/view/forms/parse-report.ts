@@ -1,7 +1,7 @@
 // Reads the results of checks that the CLI prints, for a client without a daemon.
 import type { CheckResult, DoctorReport, Verdict } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';
-import { WORST_FIRST } from './checks.ts';
+import { WORST_FIRST } from '../states/findings.ts';
 
 /**
  * The results that `culvert doctor --json` prints, for a client without a daemon. Anything else in the list is left out.

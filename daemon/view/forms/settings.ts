@@ -1,7 +1,8 @@
 // Describes the three places of a client, and the page that leads to all settings.
 import type { ClientState } from '../client/client-state.ts';
-import type { Form, PageName, Row } from '../form.ts';
+import type { Form, Row } from '../form.ts';
 import { formatCount } from '../format.ts';
+import { type PageName, pageTitle } from '../page-list.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 
@@ -80,11 +81,11 @@ export function overviewForm({ tunnel, killSwitch, client }: View, tr: Translato
 export function settingsForm(values: SettingsValues, tr: Translator): Form {
   const { mode, killSwitch, routes, account, tools, certificate } = values;
   const { _, ngettext } = tr;
-  const link = (page: PageName, title: string, subtitle: string, value = ''): Row => ({
+  const link = (page: PageName, subtitle: string, value = ''): Row => ({
     kind: 'link',
     id: `to-${page}`,
     page,
-    title,
+    title: pageTitle(page, tr),
     subtitle,
     value,
   });
@@ -96,34 +97,32 @@ export function settingsForm(values: SettingsValues, tr: Translator): Form {
         id: 'tunnel',
         title: _('Tunnel'),
         rows: [
-          link('mode', _('Mode'), _('Which traffic is protected, and how'), mode),
-          link('killswitch', _('Kill Switch'), _('Block traffic outside the tunnel'), killSwitch),
-          link('routes', _('Routes'), _('Sites and networks that bypass WARP'), count),
-          link('dns', _('DNS'), _('Filter, domains for your own DNS')),
-          link('networks', _('Networks'), _('Where WARP stays off; local network')),
-          link('advanced', _('Server and Proxy'), _('Address of the server, proxy port, reset')),
+          link('mode', _('Which traffic is protected, and how'), mode),
+          link('killswitch', _('Block traffic outside the tunnel'), killSwitch),
+          link('routes', _('Sites and networks that bypass WARP'), count),
+          link('dns', _('Filter, domains for your own DNS')),
+          link('networks', _('Where WARP stays off; local network')),
+          link('advanced', _('Address of the server, proxy port, reset')),
         ],
       },
       {
         id: 'device',
         title: _('Device'),
         rows: [
-          link('account', _('Account'), _('License, organization, devices'), account ?? ''),
-          ...(certificate
-            ? [link('certificate', _('Organization Certificate'), _('Which tools trust it on this computer'))]
-            : []),
+          link('account', _('License, organization, devices'), account ?? ''),
+          ...(certificate ? [link('certificate', _('Which tools trust it on this computer'))] : []),
         ],
       },
       {
         id: 'program',
         title: _('Culvert'),
         rows: [
-          link('preferences', _('App'), _('Start, appearance, notifications')),
-          link('updates', _('Updates'), _('Version of Culvert')),
-          ...(tools ? [link('tools', _('Tool Accounts'), _('Several accounts for a command-line tool'))] : []),
-          link('checks', _('Checks'), _('Find out why something does not work')),
-          link('history', _('History'), _('Latency, connections and data use, up to 90 days')),
-          link('log', _('Log'), _('Commands run by Culvert')),
+          link('preferences', _('Start, appearance, notifications')),
+          link('updates', _('Version of Culvert')),
+          ...(tools ? [link('tools', _('Several accounts for a command-line tool'))] : []),
+          link('checks', _('Find out why something does not work')),
+          link('history', _('Latency, connections and data use, up to 90 days')),
+          link('log', _('Commands run by Culvert')),
         ],
       },
     ],

@@ -1,9 +1,11 @@
 // Describes what the checks have found so far, in the reader's language, and the button that repairs a finding.
-import type { CheckResult, DoctorProgress, DoctorReport, Fix, Undoable } from '../../api/doctor.ts';
+import type { CheckResult, DoctorProgress, DoctorReport, Fix, Undoable, Verdict } from '../../api/doctor.ts';
 import { fixText } from '../fix.ts';
 import type { Command } from '../form.ts';
 import { wordMessage, wordMessages } from '../message.ts';
 import type { Translator } from '../translator.ts';
+
+export const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
 
 export interface ChecksState {
   /** Checks that ended, of all; null while nothing runs. */

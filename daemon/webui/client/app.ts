@@ -1,14 +1,14 @@
-// Holds what the whole page shares: the daemon's state as signals, its translator, the user's place, and pending requests.
+// Holds what the whole page shares: the daemon's state as signals, the user's place, and the host of its pages.
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { LogEntry } from '../../api/schema.ts';
 import type { ClientState } from '../../view/client/client-state.ts';
 import type { Sample } from '../../view/client/history.ts';
-import type { Model } from '../../view/client/model.ts';
-import type { Command, PageName, Question } from '../../view/form.ts';
+import type { Question } from '../../view/form.ts';
+import type { Host } from '../../view/host.ts';
+import type { PageName } from '../../view/page-list.ts';
 import type { ReportView } from '../../view/report.ts';
-import type { ChecksState } from '../../view/states/findings.ts';
 import type { Translator } from '../../view/translator.ts';
 import type { View } from '../../view/view.ts';
 
@@ -33,8 +33,21 @@ export interface OpenDialog {
   answer(given: string[] | null): void;
 }
 
+/** Short messages, and the one dialog. */
+export interface Messages {
+  toasts: ReadonlySignal<readonly Toast[]>;
+  dialog: ReadonlySignal<OpenDialog | null>;
+  toast(text: string, options?: { error?: boolean; undo?: () => void }): void;
+  dismiss(id: number): void;
+  /** Asks, and resolves with whether the user agreed. */
+  ask(content: DialogContent): Promise<boolean>;
+  /** The same, with the secrets that were typed; null when the user declined. */
+  askFor(content: DialogContent): Promise<string[] | null>;
+}
+
+/** The state of the whole page as signals, for its components. */
 export interface App {
-  model: Model;
+  host: Host;
   client: ReadonlySignal<ClientState>;
   tr: Signal<Translator>;
   view: ReadonlySignal<View>;
@@ -48,25 +61,11 @@ export interface App {
   log: ReadonlySignal<readonly LogEntry[]>;
   /** Reads the log, and follows it from now on. */
   loadLog(): void;
-  toasts: ReadonlySignal<readonly Toast[]>;
-  dialog: ReadonlySignal<OpenDialog | null>;
+  messages: Messages;
   /** The dialog of the modes is open. */
   choosingMode: Signal<boolean>;
-  checks: ReadonlySignal<ChecksState>;
-  runChecks(): Promise<void>;
   /** Version of a daemon that is newer than this page, or null. */
   newer: ReadonlySignal<string | null>;
-  toast(text: string, options?: { error?: boolean; undo?: () => void }): void;
-  dismiss(id: number): void;
-  /** Asks, and resolves with whether the user agreed. */
-  ask(content: DialogContent): Promise<boolean>;
-  /** The same, with the secrets that were typed; null when the user declined. */
-  askFor(content: DialogContent): Promise<string[] | null>;
-  showError(error: unknown): void;
-  /**
-   * Asks what must be asked, does it, and reports the result. Resolves with whether it was done; never rejects.
-   */
-  run(command: Command): Promise<boolean>;
 }
 
 export const AppContext = createContext<App | null>(null);

@@ -1,8 +1,8 @@
 // Holds the page's toasts, and its one dialog.
 import { signal } from '@preact/signals';
-import type { App, DialogContent, OpenDialog, Toast } from './app.ts';
+import type { DialogContent, Messages, OpenDialog, Toast } from './app.ts';
 
-export function createMessages(): Pick<App, 'toasts' | 'dialog' | 'toast' | 'dismiss' | 'ask' | 'askFor'> {
+export function createMessages(): Messages {
   const toasts = signal<readonly Toast[]>([]);
   const dialog = signal<OpenDialog | null>(null);
   let nextId = 1;

@@ -64,14 +64,14 @@ export function AppsPage() {
 /** The apps of the desktop, null until they were read, and what can be done with each. */
 function useApps() {
   const app = useApp();
-  const { model } = app;
+  const { model } = app.host;
   const apps = useSignal<DesktopApp[] | null>(null);
   /** Id of the app that is being started or changed. */
   const busy = useSignal<string | null>(null);
   const read = () =>
     model.call('GET /api/apps').then(({ apps: list }) => {
       apps.value = sortApps(list, app.tr.value.locale);
-    }, app.showError);
+    }, app.host.showError);
   const online = app.client.value.offline === null;
   useEffect(() => {
     if (online) void read();
@@ -83,10 +83,10 @@ function useApps() {
     try {
       const done = await what();
       if (done === false) return;
-      if (done !== true) app.toast(done);
+      if (done !== true) app.host.toast(done);
       await read();
     } catch (error) {
-      app.showError(error);
+      app.host.showError(error);
     } finally {
       busy.value = null;
     }
@@ -94,7 +94,7 @@ function useApps() {
   const launch = ({ id, name }: DesktopApp) =>
     attempt(id, async () => {
       const { look, enable } = app.view.value.proxy;
-      if (look !== 'on' && !(await app.run(enable.command))) return false;
+      if (look !== 'on' && !(await app.host.run(enable.command))) return false;
       await model.call('POST /api/apps/proxy-launcher', { body: { appId: id } });
       return launchedText(name, app.tr.value);
     });
@@ -104,7 +104,7 @@ function useApps() {
       await model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
       return shortcutText(name, present, app.tr.value);
     });
-  const runEntry = ({ id }: DesktopApp, { command }: AppEntry) => attempt(id, () => app.run(command));
+  const runEntry = ({ id }: DesktopApp, { command }: AppEntry) => attempt(id, () => app.host.run(command));
   return {
     apps: apps.value,
     busy: busy.value,
@@ -186,7 +186,7 @@ interface AppRowProps {
 }
 
 function AppRow({ app, busy, why, launch, setShortcut, runEntry }: AppRowProps) {
-  const { tr: language, model, view } = useApp();
+  const { tr: language, host, view } = useApp();
   const tr = language.value;
   const open = useSignal(false);
   const id = useId();
@@ -242,7 +242,7 @@ function AppRow({ app, busy, why, launch, setShortcut, runEntry }: AppRowProps) 
       </button>
       <div class="further-ways" id={id} hidden={!open.value}>
         {open.value &&
-          furtherWays(app, { call: model.call, helper: view.value.killSwitch.look }, tr).map(entry => (
+          furtherWays(app, { call: host.model.call, helper: view.value.killSwitch.look }, tr).map(entry => (
             <button
               key={entry.label}
               type="button"

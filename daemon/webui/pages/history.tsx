@@ -33,12 +33,12 @@ export function HistoryPage() {
       accept: _('Delete'),
       destructive: true,
     };
-    if (!(await app.ask(question))) return;
+    if (!(await app.messages.ask(question))) return;
     try {
-      await app.model.call('POST /api/history/clear', { body: {} });
-      app.toast(_('The history is deleted'));
+      await app.host.model.call('POST /api/history/clear', { body: {} });
+      app.host.toast(_('The history is deleted'));
     } catch (error) {
-      app.showError(error);
+      app.host.showError(error);
     }
   };
   return (
@@ -213,7 +213,7 @@ function Timeline({ history }: { history: History }) {
 }
 
 /** The history of a length of time; null until it is there. Read again as time goes on, and when it was deleted. */
-function useHistory({ model, client, showError }: App, { id, query, seconds }: Span): History | null {
+function useHistory({ host: { model, showError }, client }: App, { id, query, seconds }: Span): History | null {
   const answer = useSignal<{ id: string; history: History } | null>(null);
   const wanted = useRef(id);
   wanted.current = id;

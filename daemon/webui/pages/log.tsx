@@ -17,8 +17,6 @@ import {
 } from '../../view/log.ts';
 import { useApp } from '../client/app.ts';
 import { rowInAddress } from '../navigation.ts';
-import { copy } from '../tasks/clipboard.ts';
-import { saveText } from '../tasks/files.ts';
 import { SearchField } from '../widgets/search-field.tsx';
 import { VirtualList } from '../widgets/virtual-list.tsx';
 
@@ -54,10 +52,10 @@ export function LogPage() {
             </option>
           ))}
         </select>
-        <button type="button" onClick={() => saveText('culvert.log', text())}>
+        <button type="button" onClick={() => void app.host.saveText('culvert.log', text())}>
           {_('Save')}
         </button>
-        <button type="button" onClick={() => void copy(app, text())}>
+        <button type="button" onClick={() => void app.host.copy(text())}>
           {_('Copy')}
         </button>
       </div>

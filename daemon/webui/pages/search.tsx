@@ -2,8 +2,8 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { createLookup } from '../../view/forms/search/lookup.ts';
-import { hitCount, hitsForm, searchedPages, searchPages } from '../../view/forms/search/search.ts';
 import { gatherForSearch } from '../../view/forms/search/searched-rows.ts';
+import { hitCount, hitsForm, searchedPages, searchPages } from '../../view/pages/search.ts';
 import { useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows/form.tsx';
 
@@ -13,17 +13,18 @@ export function SearchResults({ query, leave }: { query: string; leave(): void }
   const view = app.view.value;
   const tr = app.tr.value;
   const answers = useSignal(0);
-  const lookup = useMemo(() => createLookup(app.model, () => answers.value++), [app.model]);
+  const lookup = useMemo(() => createLookup(app.host.model, () => answers.value++), [app.host]);
+  useEffect(() => app.host.checks.subscribe(() => answers.value++), [app.host]);
   void answers.value; // an answer draws the results again
   lookup.follow(query, view);
   const answer = lookup.group(view, tr);
   const gathered = useSignal<Awaited<ReturnType<typeof gatherForSearch>>>({ apps: [], log: [] });
   useEffect(() => {
-    void gatherForSearch(app.model).then(read => {
+    void gatherForSearch(app.host.model).then(read => {
       gathered.value = read;
     });
-  }, [app.model]);
-  const pages = searchedPages(view, tr, { ...gathered.value, checks: app.checks.value });
+  }, [app.host]);
+  const pages = searchedPages(view, tr, { ...gathered.value, checks: app.host.checks.state() });
   const hits = searchPages(pages, query, tr);
   useEffect(() => {
     // a link to the present address causes no hashchange

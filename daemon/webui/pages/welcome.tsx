@@ -19,7 +19,7 @@ export function WelcomePage() {
   useEffect(
     () => () => {
       const seen = seenCommand(app.client.value);
-      if (seen) void app.run(seen);
+      if (seen) void app.host.run(seen);
     },
     [app],
   );

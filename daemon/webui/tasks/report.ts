@@ -1,15 +1,17 @@
 // Shows the report of a problem, then saves it.
+
+import type { Host } from '../../view/host.ts';
 import { reportView } from '../../view/report.ts';
-import type { App } from '../client/app.ts';
+import type { Messages } from '../client/app.ts';
 import { saveBytes } from './files.ts';
 
 /** Shows what would be shared, and saves it. Nothing is sent anywhere. */
-export async function showReport(app: App): Promise<void> {
-  const { _ } = app.tr.value;
-  app.toast(_('Preparing the report…'));
-  const bundle = await app.model.call('POST /api/doctor/bundle', { body: {} });
-  const { redacted, files, fileName } = reportView(bundle, app.tr.value);
-  const agreed = await app.ask({
+export async function showReport({ model, toast, tr }: Host, { ask }: Messages): Promise<void> {
+  const { _ } = tr();
+  toast(_('Preparing the report…'));
+  const bundle = await model.call('POST /api/doctor/bundle', { body: {} });
+  const { redacted, files, fileName } = reportView(bundle, tr());
+  const agreed = await ask({
     heading: _('Report a problem'),
     body: `${_('It is not sent anywhere: look through it, save it, and attach it yourself.')} ${redacted}`,
     files,
@@ -20,5 +22,5 @@ export async function showReport(app: App): Promise<void> {
     fileName,
     Uint8Array.from(atob(bundle.archive), each => each.charCodeAt(0)),
   );
-  app.toast(_('Saved'));
+  toast(_('Saved'));
 }

@@ -1,6 +1,5 @@
 // Renders a command for a terminal, with a button that copies it.
 import { useApp } from '../client/app.ts';
-import { copy } from '../tasks/clipboard.ts';
 
 export function CommandBox({ title, command }: { title: string; command: string }) {
   const app = useApp();
@@ -10,7 +9,7 @@ export function CommandBox({ title, command }: { title: string; command: string 
       <p>{title}</p>
       <div class="line">
         <code>{command}</code>
-        <button type="button" onClick={() => void copy(app, command)}>
+        <button type="button" onClick={() => void app.host.copy(command)}>
           {_('Copy')}
         </button>
       </div>

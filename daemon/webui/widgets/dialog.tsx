@@ -5,7 +5,7 @@ import { type OpenDialog, useApp } from '../client/app.ts';
 import { CommandBox } from './command-box.tsx';
 
 export function Dialog() {
-  const { dialog } = useApp();
+  const { dialog } = useApp().messages;
   return dialog.value && <Shown key={dialog.value.content.heading} open={dialog.value} />;
 }
 

@@ -54,7 +54,7 @@ function Shown() {
 
 /** @param why id of the reason where the card can't be used */
 function Card({ card, sensitive, why, close }: { card: ModeCard; sensitive: boolean; why: string; close(): void }) {
-  const { run } = useApp();
+  const { host } = useApp();
   const id = useId();
   const { title, meaning, active, command } = card;
   const usable = active || sensitive;
@@ -72,7 +72,7 @@ function Card({ card, sensitive, why, close }: { card: ModeCard; sensitive: bool
       onClick={() => {
         if (!usable) return;
         close();
-        if (!active) void run(command);
+        if (!active) void host.run(command);
       }}
     >
       <span class="mark" />

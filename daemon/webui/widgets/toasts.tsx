@@ -7,7 +7,7 @@ const SHOWN_MS = 6_000;
 const SHOWN_LONG_MS = 15_000;
 
 export function Toasts() {
-  const { toasts } = useApp();
+  const { toasts } = useApp().messages;
   return (
     <div class="toasts" role="status">
       {toasts.value.map(toast => (
@@ -18,10 +18,10 @@ export function Toasts() {
 }
 
 function Shown({ toast: { id, text, error, undo } }: { toast: Toast }) {
-  const { dismiss, tr } = useApp();
+  const { messages, tr } = useApp();
   const { _ } = tr.value;
   useEffect(() => {
-    const timer = setTimeout(() => dismiss(id), error || undo ? SHOWN_LONG_MS : SHOWN_MS);
+    const timer = setTimeout(() => messages.dismiss(id), error || undo ? SHOWN_LONG_MS : SHOWN_MS);
     return () => clearTimeout(timer);
   }, [id]);
   return (
@@ -31,14 +31,14 @@ function Shown({ toast: { id, text, error, undo } }: { toast: Toast }) {
         <button
           type="button"
           onClick={() => {
-            dismiss(id);
+            messages.dismiss(id);
             undo();
           }}
         >
           {_('Undo')}
         </button>
       )}
-      <button type="button" class="close" aria-label={_('Close')} onClick={() => dismiss(id)}>
+      <button type="button" class="close" aria-label={_('Close')} onClick={() => messages.dismiss(id)}>
         ×
       </button>
     </div>

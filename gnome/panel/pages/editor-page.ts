@@ -3,19 +3,18 @@ import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { createRoutesEditor, type RoutesEditor } from '../../../daemon/view/client/routes-editor.ts';
-import { editorForm, type Files } from '../../../daemon/view/forms/tunnel/routes-editor.ts';
+import { editorForm } from '../../../daemon/view/forms/tunnel/routes-editor.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
-import type { Page, Shell } from '../shell.ts';
+import type { PageWidget, WindowHost } from '../host.ts';
 import { setName } from '../widgets/a11y/accessible.ts';
-import { openText, saveText } from '../widgets/dialogs/files.ts';
 import { FormGroups } from '../widgets/rows/form-page.ts';
 
-export class EditorPage extends Adw.Bin implements Page {
+export class EditorPage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass({ GTypeName: 'CulvertEditorPage' }, EditorPage);
   }
-  readonly #shell: Shell;
+  readonly #host: WindowHost;
   readonly #editor: RoutesEditor;
   readonly #field = new Gtk.TextView({
     monospace: true,
@@ -31,18 +30,14 @@ export class EditorPage extends Adw.Bin implements Page {
   readonly #groups: FormGroups;
   /** The text of the field: reading 5,000 lines from the buffer takes milliseconds. */
   #typed = '';
-  readonly #files: Files = {
-    open: () => openText(this.#shell.window()),
-    save: (name, text) => saveText(this.#shell.window(), name, text),
-  };
 
-  constructor(shell: Shell) {
+  constructor(host: WindowHost) {
     super();
-    this.#shell = shell;
-    this.#editor = createRoutesEditor(shell.model, () => this.#show());
+    this.#host = host;
+    this.#editor = createRoutesEditor(host.model, () => this.#show());
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 18 });
     this.#groups = new FormGroups(
-      shell,
+      host,
       group => box.append(group),
       group => box.remove(group),
     );
@@ -64,8 +59,8 @@ export class EditorPage extends Adw.Bin implements Page {
   }
 
   reload(): void {
-    if (this.#shell.view().client.offline) return;
-    this.#editor.read().catch(error => this.#shell.showError(error));
+    if (this.#host.view().client.offline) return;
+    this.#editor.read().catch(error => this.#host.showError(error));
   }
 
   close(): void {
@@ -99,7 +94,7 @@ export class EditorPage extends Adw.Bin implements Page {
     const { text, routes, busy } = this.#editor.state();
     if (this.#typed !== text) this.#field.buffer.text = text;
     this.#field.editable = routes !== null && !routes.readOnly && busy !== 'setting';
-    const { settable } = this.#shell.view().tunnel;
-    this.#groups.show(editorForm(this.#editor, { settable, files: this.#files }, tr));
+    const { settable } = this.#host.view().tunnel;
+    this.#groups.show(editorForm(this.#editor, { settable, files: this.#host }, tr));
   }
 }

@@ -6,14 +6,15 @@ import type { History } from '../../../daemon/api/schema.ts';
 import { formatDate, formatDuration, formatTime } from '../../../daemon/view/format.ts';
 import { NOW, type Span, slotsOf, spans } from '../../../daemon/view/graph.ts';
 import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../../daemon/view/history/records.ts';
-import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import { pageTitle } from '../../../daemon/view/page-list.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { History as Samples } from '../history.ts';
-import type { Page, Shell } from '../shell.ts';
+import type { PageWidget, WindowHost } from '../host.ts';
 import { setDescription, setName } from '../widgets/a11y/accessible.ts';
 import { labelButton } from '../widgets/button-label.ts';
 import { createCharts, fillGrid } from '../widgets/charts/charts.ts';
+import { ask } from '../widgets/compat.ts';
 import { turnTo } from '../widgets/stack.ts';
 
 /** Samples of the last ten minutes, at one every 5 s. */
@@ -25,11 +26,11 @@ const RENEW_MS = 60_000;
 const RENEW_SHORT_MS = 5_000;
 const DAY_SECONDS = 86_400;
 
-export class HistoryPage extends Adw.Bin implements Page {
+export class HistoryPage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass({ GTypeName: 'CulvertHistoryPage' }, HistoryPage);
   }
-  readonly #shell: Shell;
+  readonly #host: WindowHost;
   readonly #spans = spans(tr);
   /** Now, and the lengths of time. */
   readonly #span = Gtk.DropDown.new_from_strings([_('Now'), ...this.#spans.map(({ title }) => title)]);
@@ -54,9 +55,9 @@ export class HistoryPage extends Adw.Bin implements Page {
   #loading = 0;
   #newest = -1;
 
-  constructor(shell: Shell, samples: Samples) {
+  constructor(host: WindowHost, samples: Samples) {
     super();
-    this.#shell = shell;
+    this.#host = host;
     this.#samples = samples;
     this.#span.selected = 1 + this.#spans.findIndex(({ id }) => id === '1d');
     this.#span.connect('notify::selected', () => {
@@ -68,7 +69,7 @@ export class HistoryPage extends Adw.Bin implements Page {
       this.#showChanges();
     });
     for (const widget of [this.#span, this.#span.get_first_child()!]) setName(widget, _('Length of time'));
-    this.#unsubscribe = shell.model.onEvent(({ event }) => {
+    this.#unsubscribe = host.model.onEvent(({ event }) => {
       if (event === 'history' && this.get_mapped()) void this.#load();
     });
     this.child = this.#build();
@@ -120,7 +121,7 @@ export class HistoryPage extends Adw.Bin implements Page {
   #build(): Gtk.Widget {
     const clear = new Gtk.Button();
     labelButton(clear, _('Delete…'));
-    clear.connect('clicked', () => void this.#clear().catch(error => this.#shell.showError(error)));
+    clear.connect('clicked', () => void this.#clear().catch(error => this.#host.showError(error)));
     setName(clear, _('Delete the history'));
     const top = new Gtk.Box({ spacing: 6, css_classes: ['culvert-toolbar'] });
     this.#span.hexpand = true;
@@ -173,15 +174,15 @@ export class HistoryPage extends Adw.Bin implements Page {
       this.#showNow();
       return;
     }
-    if (this.#shell.view().client.offline) return;
+    if (this.#host.view().client.offline) return;
     this.#loadedAt = Date.now();
-    const { model } = this.#shell;
+    const { model } = this.#host;
     try {
       const history = await readHistory(query => model.call('GET /api/history', { query }), span.query);
       // the user may have chosen another length of time by now
       if (loading === this.#loading) this.#show(history, span);
     } catch (error) {
-      if (loading === this.#loading && !this.#shell.view().client.offline) this.#shell.showError(error);
+      if (loading === this.#loading && !this.#host.view().client.offline) this.#host.showError(error);
     }
   }
 
@@ -224,7 +225,7 @@ export class HistoryPage extends Adw.Bin implements Page {
   }
 
   async #clear(): Promise<void> {
-    const answer = await this.#shell.ask({
+    const answer = await ask(this.#host.window, {
       heading: _('Delete the history?'),
       body: _('Everything that was recorded is deleted, on this computer and for every window.'),
       responses: [
@@ -234,8 +235,8 @@ export class HistoryPage extends Adw.Bin implements Page {
       destructive: 'delete',
     });
     if (answer !== 'delete') return;
-    await this.#shell.model.call('POST /api/history/clear', { body: {} });
-    this.#shell.toast(_('The history is deleted'));
+    await this.#host.model.call('POST /api/history/clear', { body: {} });
+    this.#host.toast(_('The history is deleted'));
   }
 }
 

@@ -7,14 +7,13 @@ import Pango from 'gi://Pango?version=1.0';
 import type { LogEntry } from '../../../daemon/api/schema.ts';
 import { searchedText } from '../../../daemon/view/forms/search/searched-rows.ts';
 import { asText, createRing, emptyText, passes, SHOWS, type Shows, showsName } from '../../../daemon/view/log.ts';
-import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import { pageTitle } from '../../../daemon/view/page-list.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../gc.ts';
 import { _, tr } from '../../i18n.ts';
-import type { Page, Shell } from '../shell.ts';
+import type { PageWidget, WindowHost } from '../host.ts';
 import { setDescription, setName } from '../widgets/a11y/accessible.ts';
 import { copyText } from '../widgets/copy.ts';
-import { saveText } from '../widgets/dialogs/files.ts';
 import { type Fill, stepwise } from '../widgets/lists/fill.ts';
 import { dropRows, rowFactory } from '../widgets/lists/row-factory.ts';
 import { type Follow, followEnd } from '../widgets/lists/stick-to-end.ts';
@@ -26,7 +25,7 @@ const CAPACITY = 500;
 /** Entries listed beyond those that the daemon keeps: removing the oldest moves, and so renews, every row. */
 const SLACK = 50;
 
-export class LogPage extends Adw.Bin implements Page {
+export class LogPage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass(
       {
@@ -47,7 +46,7 @@ export class LogPage extends Adw.Bin implements Page {
   declare readonly _list: Gtk.ListView;
   declare readonly _newest: Gtk.Button;
 
-  readonly #shell: Shell;
+  readonly #host: WindowHost;
   readonly #ring = createRing(CAPACITY, SLACK);
   /** Ids of the entries that pass the filter. */
   readonly #shown = new Gtk.StringList();
@@ -66,16 +65,16 @@ export class LogPage extends Adw.Bin implements Page {
   /** Another page is shown; entries that are missed are read afterwards. */
   #away = false;
 
-  constructor(shell: Shell) {
+  constructor(host: WindowHost) {
     super();
-    this.#shell = shell;
+    this.#host = host;
     this._shows.model = Gtk.StringList.new(SHOWS.map(shows => showsName(shows, tr)));
     this._shows.selected = SHOWS.indexOf('notable' satisfies Shows);
     this._shows.connect('notify::selected', () => this.#refilter());
     this._search.connect('changed', () => this.#refilter());
     this._search.set_key_capture_widget(this._list);
     this._copy.connect('clicked', () => this.#copyAll());
-    this._save.connect('clicked', () => void this.#saveAll().catch(error => shell.showError(error)));
+    this._save.connect('clicked', () => void this.#saveAll().catch(error => host.showError(error)));
     setName(this._search, _('Search commands and output'));
     // the focus is on the toggle inside, which has no name of its own
     for (const widget of [this._shows, this._shows.get_first_child()!]) setName(widget, _('Which commands are listed'));
@@ -87,9 +86,9 @@ export class LogPage extends Adw.Bin implements Page {
     });
     this._newest.connect('clicked', () => this.#follow.toEnd());
     this.#fill = stepwise(this._list, this.#shown, 'bottom');
-    this._list.factory = logRows(this.#source, () => shell.toast(_('Copied')));
+    this._list.factory = logRows(this.#source, () => host.toast(_('Copied')));
     this._list.model = new Gtk.NoSelection({ model: this.#shown });
-    this.#unsubscribe = shell.model.onEvent(({ event, data }) => {
+    this.#unsubscribe = host.model.onEvent(({ event, data }) => {
       if (event !== 'log' || this.#away) return;
       this.#arrived?.push(data as LogEntry);
       this.#add([data as LogEntry]);
@@ -155,7 +154,7 @@ export class LogPage extends Adw.Bin implements Page {
     let capacity = CAPACITY;
     try {
       for (let since = 0; ; ) {
-        const page = await this.#shell.model.call('GET /api/logs', { query: { since: String(since) } });
+        const page = await this.#host.model.call('GET /api/logs', { query: { since: String(since) } });
         entries.push(...page.entries);
         capacity = page.capacity;
         if (!page.entries.length || page.next <= since) break;
@@ -226,11 +225,11 @@ export class LogPage extends Adw.Bin implements Page {
 
   #copyAll(): void {
     copyText(this, this.#text());
-    this.#shell.toast(_('Copied'));
+    this.#host.toast(_('Copied'));
   }
 
   async #saveAll(): Promise<void> {
-    if (await saveText(this.#shell.window(), 'culvert-log.txt', this.#text())) this.#shell.toast(_('Saved'));
+    if (await this.#host.saveText('culvert-log.txt', this.#text())) this.#host.toast(_('Saved'));
   }
 
   /** Entries in the list. */

@@ -4,21 +4,21 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Group } from '../../../daemon/view/form.ts';
 import { createLookup } from '../../../daemon/view/forms/search/lookup.ts';
-import { type Hit, hitCount, hitsForm, searchedPages, searchPages } from '../../../daemon/view/forms/search/search.ts';
 import { gatherForSearch, NOTHING_GATHERED } from '../../../daemon/view/forms/search/searched-rows.ts';
 import { overviewForm } from '../../../daemon/view/forms/settings.ts';
+import { type Hit, hitCount, hitsForm, searchedPages, searchPages } from '../../../daemon/view/pages/search.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
-import type { Page, Shell } from '../shell.ts';
+import type { PageWidget, WindowHost } from '../host.ts';
 import { setName } from '../widgets/a11y/accessible.ts';
 import { announce } from '../widgets/compat.ts';
 import { FormGroups } from '../widgets/rows/form-page.ts';
 
-export class SettingsPage extends Adw.Bin implements Page {
+export class SettingsPage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass({ GTypeName: 'CulvertSettingsPage' }, SettingsPage);
   }
-  readonly #shell: Shell;
+  readonly #host: WindowHost;
   readonly #entry = new Gtk.SearchEntry({ placeholder_text: _('Search settings'), hexpand: true });
   readonly #groups: FormGroups;
   readonly #lookup;
@@ -26,13 +26,13 @@ export class SettingsPage extends Adw.Bin implements Page {
   #gathered = NOTHING_GATHERED;
   #count = '';
 
-  constructor(shell: Shell) {
+  constructor(host: WindowHost) {
     super();
-    this.#shell = shell;
-    this.#lookup = createLookup(shell.model, () => this.#show());
+    this.#host = host;
+    this.#lookup = createLookup(host.model, () => this.#show());
     const page = new Adw.PreferencesPage({ vexpand: true });
     this.#groups = new FormGroups(
-      shell,
+      host,
       group => page.add(group),
       group => page.remove(group),
     );
@@ -43,7 +43,7 @@ export class SettingsPage extends Adw.Bin implements Page {
     this.#entry.add_controller(focus);
     this.#entry.connect('activate', () => {
       const [first] = this.#hits();
-      if (first) this.#shell.goTo(first.page, first.row);
+      if (first) this.#host.goTo(first.page, first.row);
     });
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
     // inside of the clamp, as the margins of the list below it are
@@ -74,7 +74,7 @@ export class SettingsPage extends Adw.Bin implements Page {
 
   /** Reads the lists that only a search shows, when one begins. */
   async #gather(): Promise<void> {
-    this.#gathered = { ...NOTHING_GATHERED, ...(await gatherForSearch(this.#shell.model)) };
+    this.#gathered = { ...NOTHING_GATHERED, ...(await gatherForSearch(this.#host.model)) };
     this.#show();
   }
 

@@ -6,16 +6,16 @@ import Gtk from 'gi://Gtk?version=4.0';
 import { type SetupView, setupView } from '../../../daemon/view/forms/setup.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
-import type { Page, Shell } from '../shell.ts';
+import type { PageWidget, WindowHost } from '../host.ts';
 import { labelButton } from '../widgets/button-label.ts';
 import { linkBox } from '../widgets/dialogs/links.ts';
 import { commandBox } from '../widgets/rows/command-box.ts';
 
-export class SetupPage extends Adw.Bin implements Page {
+export class SetupPage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass({ GTypeName: 'CulvertSetupPage' }, SetupPage);
   }
-  readonly #shell: Shell;
+  readonly #host: WindowHost;
   // it scrolls on its own: never put it into a scrolling page
   // compact, so that the buttons stay in sight in a low window
   readonly #page = new Adw.StatusPage({ css_classes: ['compact'] });
@@ -23,9 +23,9 @@ export class SetupPage extends Adw.Bin implements Page {
   #shown = '';
   #buttons: Gtk.Button[] = [];
 
-  constructor(shell: Shell) {
+  constructor(host: WindowHost) {
     super({});
-    this.#shell = shell;
+    this.#host = host;
     this.child = this.#page;
   }
 
@@ -46,19 +46,19 @@ export class SetupPage extends Adw.Bin implements Page {
     // markup, unlike the title
     this.#page.description = GLib.markup_escape_text(description, -1);
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 12 });
-    if (links.length) box.append(linkBox(links, this.#shell.open));
+    if (links.length) box.append(linkBox(links, this.#host.open));
     this.#buttons = buttons.map(({ label, command }, i) => {
       const button = new Gtk.Button({ halign: Gtk.Align.CENTER });
       labelButton(button, label);
       button.css_classes = i === 0 ? ['pill', 'suggested-action'] : ['pill'];
-      button.connect('clicked', () => void this.#shell.run(command));
+      button.connect('clicked', () => void this.#host.run(command));
       box.append(button);
       return button;
     });
     this.#waiting.unparent();
     box.append(this.#waiting);
     for (const { purpose, command } of commands)
-      box.append(commandBox(purpose, command, () => this.#shell.toast(_('Copied'))));
+      box.append(commandBox(purpose, command, () => this.#host.toast(_('Copied'))));
     this.#page.child = new Adw.Clamp({ maximum_size: 600, child: box });
   }
 }

@@ -5,23 +5,23 @@ import Gtk from 'gi://Gtk?version=4.0';
 import { formatCount } from '../../../daemon/view/format.ts';
 import { type DesktopFacts, UNKNOWN_DESKTOP } from '../../../daemon/view/forms/preferences.ts';
 import { seenCommand, WELCOME_STEPS, welcomeStep } from '../../../daemon/view/forms/welcome.ts';
-import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import { pageTitle } from '../../../daemon/view/page-list.ts';
 import { fill } from '../../../daemon/view/translator.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import { hasTrayHost, watchAutostart } from '../desktop.ts';
-import type { Page, Shell } from '../shell.ts';
+import type { PageWidget, WindowHost } from '../host.ts';
 import { labelButton } from '../widgets/button-label.ts';
 import { vertical } from '../widgets/columns.ts';
 import { announce } from '../widgets/compat.ts';
 import { FormGroups } from '../widgets/rows/form-page.ts';
 import { SetupPage } from './setup-page.ts';
 
-export class WelcomePage extends Adw.Bin implements Page {
+export class WelcomePage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass({ GTypeName: 'CulvertWelcomePage' }, WelcomePage);
   }
-  readonly #shell: Shell;
+  readonly #host: WindowHost;
   readonly #title = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, css_classes: ['title-1'] });
   readonly #text = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER });
   readonly #place = new Gtk.Label({ css_classes: ['dim-label'], hexpand: true });
@@ -35,14 +35,14 @@ export class WelcomePage extends Adw.Bin implements Page {
   #facts: DesktopFacts = UNKNOWN_DESKTOP;
   #step = 0;
 
-  constructor(shell: Shell) {
+  constructor(host: WindowHost) {
     super();
-    this.#shell = shell;
-    this.#setup = new SetupPage(shell);
+    this.#host = host;
+    this.#setup = new SetupPage(host);
     this.#setup.vexpand = true;
     const rows = vertical(18);
     this.#groups = new FormGroups(
-      shell,
+      host,
       group => rows.append(group),
       group => rows.remove(group),
     );
@@ -89,8 +89,8 @@ export class WelcomePage extends Adw.Bin implements Page {
   /** Seen once is enough. */
   leave(): void {
     this.#step = 0;
-    const seen = seenCommand(this.#shell.view().client);
-    if (seen) void this.#shell.run(seen);
+    const seen = seenCommand(this.#host.view().client);
+    if (seen) void this.#host.run(seen);
   }
 
   close(): void {
@@ -99,17 +99,17 @@ export class WelcomePage extends Adw.Bin implements Page {
 
   #turn(step: number): void {
     if (step < 0 || step === WELCOME_STEPS) {
-      this.#shell.goTo('connection');
+      this.#host.goTo('connection');
       return;
     }
     this.#step = step;
     this.#scrolled.vadjustment.value = 0;
-    this.refresh(this.#shell.view());
+    this.refresh(this.#host.view());
     announce(this.#next, `${this.#title.label}. ${this.#text.label}`);
   }
 
   #learn(facts: Partial<DesktopFacts>): void {
     this.#facts = { ...this.#facts, ...facts };
-    this.refresh(this.#shell.view());
+    this.refresh(this.#host.view());
   }
 }

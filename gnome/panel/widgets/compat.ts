@@ -6,7 +6,6 @@ import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { _ } from '../../i18n.ts';
-import type { Question } from '../shell.ts';
 import { mendTree, setName, within } from './a11y/accessible.ts';
 import { labelButton } from './button-label.ts';
 
@@ -103,10 +102,27 @@ function oldBanner(): Banner {
   };
 }
 
+/** A question in a dialog, with widgets and any number of answers. */
+export interface Dialog {
+  heading: string;
+  body: string;
+  /** The first is what closing the dialog means. */
+  responses: [id: string, label: string][];
+  suggested?: string;
+  destructive?: string;
+  extra?: Gtk.Widget;
+  /** Has the keyboard first; by default the suggested response. */
+  focus?: Gtk.Widget | null;
+  /** Is given what closes the dialog as its first response does. */
+  opened?(close: () => void): void;
+  /** Is given what allows the suggested response, once `extra` is filled in. */
+  gate?(allow: (allowed: boolean) => void): void;
+}
+
 /** Asks, and resolves with the chosen response's id. */
 export function ask(
   parent: Gtk.Window,
-  { heading, body, responses, suggested, destructive, extra, focus, opened, gate }: Question,
+  { heading, body, responses, suggested, destructive, extra, focus, opened, gate }: Dialog,
 ): Promise<string> {
   const fill = (dialog: Adw.AlertDialog | Adw.MessageDialog) => {
     for (const [id, label] of responses) dialog.add_response(id, label);
@@ -166,7 +182,7 @@ async function plainAbout(parent: Gtk.Window, about: About): Promise<void> {
   // the last is only a placeholder in English
   for (const label of lines.filter(line => line !== 'translator-credits'))
     extra.append(new Gtk.Label({ label, wrap: true, justify: Gtk.Justification.CENTER }));
-  const responses: Question['responses'] = [['close', _('Close')]];
+  const responses: Dialog['responses'] = [['close', _('Close')]];
   await ask(parent, { heading: about.application_name, body: about.comments, extra, responses });
 }
 

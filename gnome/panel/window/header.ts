@@ -4,9 +4,9 @@ import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { PageName } from '../../../daemon/view/form.ts';
 import { PLACES } from '../../../daemon/view/forms/settings.ts';
-import { _ } from '../../i18n.ts';
+import { PAGES, type PageName, pageTitle } from '../../../daemon/view/page-list.ts';
+import { _, tr } from '../../i18n.ts';
 import { mendTree, nameMenuButton, setName } from '../widgets/a11y/accessible.ts';
 import { SIDEBAR_FROM } from './sidebar.ts';
 
@@ -82,11 +82,6 @@ export function createHeader({ goTo, back }: Asks): Header {
  * Our own tabs: AdwViewSwitcherTitle keeps three copies in the accessibility tree, and none exposes which is selected.
  */
 function createSwitcher(goTo: (page: PageName) => void) {
-  const words = {
-    connection: [_('Connection'), 'org.culvert.Culvert-symbolic'],
-    apps: [_('Apps'), 'culvert-apps-symbolic'],
-    settings: [_('Settings'), 'culvert-settings-symbolic'],
-  } as const;
   const widget = new Gtk.Box({
     accessible_role: Gtk.AccessibleRole.TAB_LIST,
     halign: Gtk.Align.CENTER,
@@ -95,10 +90,13 @@ function createSwitcher(goTo: (page: PageName) => void) {
   setName(widget, _('Pages'));
   let setting = false;
   const tabs = PLACES.map(page => {
-    const [label, icon] = words[page];
+    const label = pageTitle(page, tr);
     // large letters must neither cut a tab nor keep the window from becoming narrow
     const text = new Gtk.Label({ label, ellipsize: Pango.EllipsizeMode.END });
-    const picture = new Gtk.Image({ icon_name: icon, accessible_role: Gtk.AccessibleRole.PRESENTATION });
+    const picture = new Gtk.Image({
+      icon_name: PAGES[page].icon ?? '',
+      accessible_role: Gtk.AccessibleRole.PRESENTATION,
+    });
     const box = new Gtk.Box({ spacing: 3, halign: Gtk.Align.CENTER });
     box.append(picture);
     box.append(text);

@@ -4,8 +4,9 @@ import Gtk from 'gi://Gtk?version=4.0';
 import { type ReportView, reportView } from '../../../daemon/view/report.ts';
 import { _, tr } from '../../i18n.ts';
 import { culvertProgram } from '../../install-paths.ts';
-import type { Shell } from '../shell.ts';
+import type { WindowHost } from '../host.ts';
 import { setName } from '../widgets/a11y/accessible.ts';
+import { ask } from '../widgets/compat.ts';
 import { saveBytes } from '../widgets/dialogs/files.ts';
 import { preformatted } from '../widgets/dialogs/preformatted.ts';
 
@@ -13,17 +14,17 @@ import { preformatted } from '../widgets/dialogs/preformatted.ts';
 const SHOWN = 20_000;
 
 /** Shows what would be shared, and saves it. Nothing is sent anywhere. */
-export async function showReport(shell: Shell): Promise<void> {
-  if (shell.view().client.offline) {
+export async function showReport(host: WindowHost): Promise<void> {
+  if (host.view().client.offline) {
     const program = culvertProgram() ?? 'culvert';
     throw new Error(
       `${_('Culvert’s background service isn’t running.')} ${_('In a terminal:')} ${program} diagnose --out report.zip`,
     );
   }
-  shell.toast(_('Preparing the report…'));
-  const bundle = await shell.model.call('POST /api/doctor/bundle', { body: {} });
+  host.toast(_('Preparing the report…'));
+  const bundle = await host.model.call('POST /api/doctor/bundle', { body: {} });
   const view = reportView(bundle, tr);
-  const answer = await shell.ask({
+  const answer = await ask(host.window, {
     heading: _('Report a problem'),
     body: `${_('It is not sent anywhere: look through it, save it, and attach it yourself.')} ${view.redacted}`,
     extra: preview(view),
@@ -33,8 +34,8 @@ export async function showReport(shell: Shell): Promise<void> {
     ],
     suggested: 'save',
   });
-  if (answer === 'save' && (await saveBytes(shell.window(), view.fileName, GLib.base64_decode(bundle.archive))))
-    shell.toast(_('Saved'));
+  if (answer === 'save' && (await saveBytes(host.window, view.fileName, GLib.base64_decode(bundle.archive))))
+    host.toast(_('Saved'));
 }
 
 /** Each file unfolds below its name; its text is made only then. */

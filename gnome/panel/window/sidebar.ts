@@ -2,9 +2,8 @@
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { ClientState } from '../../../daemon/view/client/client-state.ts';
-import type { PageName } from '../../../daemon/view/form.ts';
 import { entryOfPage, navigationGroups, PLACES } from '../../../daemon/view/forms/settings.ts';
-import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import { type PageName, pageTitle } from '../../../daemon/view/page-list.ts';
 import { _, tr } from '../../i18n.ts';
 import { mendTree, setName } from '../widgets/a11y/accessible.ts';
 

@@ -3,18 +3,18 @@ import type Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import { type PageName, placeOf } from '../../../daemon/view/form.ts';
+import { type PageName, placeOf } from '../../../daemon/view/page-list.ts';
 import { _ } from '../../i18n.ts';
-import type { Page, Shell } from '../shell.ts';
+import type { PageWidget, WindowHost } from '../host.ts';
 import { copyText } from '../widgets/copy.ts';
 import { showReport } from './report.ts';
 
 /** Navigation of the window. */
 interface Navigation {
   /** The page on the screen. */
-  page(): Page;
+  page(): PageWidget;
   /** @param then is given the page once it is on the screen */
-  goTo(page: PageName, then?: (page: Page) => void): void;
+  goTo(page: PageName, then?: (page: PageWidget) => void): void;
   goToPlace(place: { page: PageName; row: string | null }): void;
   canGoBack(): boolean;
   back(): void;
@@ -23,7 +23,7 @@ interface Navigation {
 /** @returns the action that connects or disconnects, to enable and disable */
 export function addWindowActions(
   window: Adw.ApplicationWindow,
-  shell: Shell,
+  host: WindowHost,
   { page, goTo, goToPlace, canGoBack, back }: Navigation,
 ): Gio.SimpleAction {
   const add = (name: string, activate: () => void) => {
@@ -33,8 +33,8 @@ export function addWindowActions(
     return action;
   };
   add('refresh', () => {
-    shell.model.retry();
-    void shell.model.refresh('all');
+    host.model.retry();
+    void host.model.refresh('all');
     page().reload?.();
   });
   add('search', () => {
@@ -51,12 +51,12 @@ export function addWindowActions(
     else if (canGoBack()) back();
   });
   add('copy-proxy', () => {
-    const { address } = shell.view().proxy;
+    const { address } = host.view().proxy;
     if (!address) return;
     copyText(window, address);
-    shell.toast(_('Copied'));
+    host.toast(_('Copied'));
   });
-  add('report', () => void showReport(shell).catch(shell.showError));
+  add('report', () => void showReport(host).catch(host.showError));
   const turn = new Gio.SimpleAction({ name: 'page', parameter_type: GLib.VariantType.new('s') });
   turn.connect('activate', (_action, parameter) => {
     const requested = parameter!.unpack() as string;
@@ -65,7 +65,7 @@ export function addWindowActions(
   });
   window.add_action(turn);
   return add('toggle', () => {
-    const { action } = shell.view().tunnel.toggle;
-    if (action) void shell.runAction({ action });
+    const { action } = host.view().tunnel.toggle;
+    if (action) void host.run({ ask: { kind: 'action', request: { action } } });
   });
 }

@@ -5,22 +5,22 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Look } from '../../../daemon/view/client/labels.ts';
 import type { Model } from '../../../daemon/view/client/model.ts';
-import type { PageName } from '../../../daemon/view/form.ts';
 import { generalReason } from '../../../daemon/view/forms/reasons.ts';
+import type { PageName } from '../../../daemon/view/page-list.ts';
 import { BANNERS, isSaidByState } from '../../../daemon/view/states/banners.ts';
 import { describe, type View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import { DEVELOPMENT } from '../../install-paths.ts';
 import { gatherHistory, type History } from '../history.ts';
-import { createPages, loadFurtherPages, type Pages } from '../page-list.ts';
-import type { Page, Shell } from '../shell.ts';
+import type { PageWidget, WindowHost } from '../host.ts';
+import { createPages, loadFurtherPages, type Pages } from '../page-loader.ts';
 import { mendTree } from '../widgets/a11y/accessible.ts';
 import { keepFocus } from '../widgets/a11y/keep-focus.ts';
 import { createBanner, isSeen, onSeenChanged, toolbarView } from '../widgets/compat.ts';
 import { createConfirmBar } from '../widgets/dialogs/confirm-bar.ts';
 import { createToasts } from '../widgets/dialogs/toasts.ts';
 import { turnTo } from '../widgets/stack.ts';
-import { createShell } from './create-shell.ts';
+import { createHost } from './create-host.ts';
 import { createHeader, type Header } from './header.ts';
 import { createReason } from './reason.ts';
 import { createSidebar, isListed, SIDEBAR_FROM, type Sidebar } from './sidebar.ts';
@@ -44,7 +44,7 @@ export class Window extends Adw.ApplicationWindow {
     GObject.registerClass({ GTypeName: 'CulvertWindow' }, Window);
   }
   readonly #model: Model;
-  readonly #shell: Shell;
+  readonly #host: WindowHost;
   readonly #stack = new Gtk.Stack({ vexpand: true, hexpand: true });
   /** The page, and next to it the list of pages. */
   readonly #middle = new Gtk.Box();
@@ -53,13 +53,13 @@ export class Window extends Adw.ApplicationWindow {
   readonly #pages: Pages;
   readonly #history: History;
   readonly #header: Header;
-  readonly #confirmBar = createConfirmBar(command => this.#shell.run(command));
+  readonly #confirmBar = createConfirmBar(command => this.#host.run(command));
   readonly #reason = createReason(this.#stack);
   readonly #banners = BANNERS.map(name => ({ name, ...createBanner() }));
   readonly #toggleAction: Gio.SimpleAction;
   #view: View;
   #page: PageName = 'connection';
-  #current: Page;
+  #current: PageWidget;
   /** The page to turn to once its code is loaded. */
   #wanted: PageName = 'connection';
   /** The way back from a page that is not a primary one. */
@@ -89,14 +89,13 @@ export class Window extends Adw.ApplicationWindow {
     this.#view = describe(model.state(), __VERSION__, tr);
     this.#history = gatherHistory(model);
     const toasts = createToasts(this);
-    this.#shell = createShell(this, {
+    this.#host = createHost(this, {
       model,
       toasts,
       view: () => this.#view,
       goTo: (page, row = null) => this.goToPlace({ page, row }),
-      further: () => this.#pages.further(),
     });
-    this.#pages = createPages(this.#shell, this.#history);
+    this.#pages = createPages(this.#host, this.#history);
     toasts.overlay.set_child(this.#reason.over);
     this.#header = createHeader({ goTo: name => this.goTo(name), back: () => this.#back() });
     const bars = [
@@ -108,7 +107,7 @@ export class Window extends Adw.ApplicationWindow {
     this.#middle.append(toasts.overlay);
     this.set_content(toolbarView(bars, this.#middle, [this.#header.below]));
     mendTree(this, 'Culvert');
-    this.#toggleAction = addWindowActions(this, this.#shell, {
+    this.#toggleAction = addWindowActions(this, this.#host, {
       page: () => this.#current,
       goTo: (name, then) => this.goTo(name, then),
       goToPlace: place => this.goToPlace(place),
@@ -128,6 +127,7 @@ export class Window extends Adw.ApplicationWindow {
     this.connect('unrealize', () => {
       unsubscribe();
       this.#history.close();
+      this.#host.checks.close();
       for (const built of this.#pages.made()) built.close?.();
       this.#tick.run(false);
       this.#poll.run(false);
@@ -184,7 +184,7 @@ export class Window extends Adw.ApplicationWindow {
    * Turns to a page, and puts the keyboard onto it; immediately, unless its code is still being loaded.
    * @param then is given the page once it is turned to
    */
-  goTo(name: PageName, then: (page: Page) => void = () => {}): void {
+  goTo(name: PageName, then: (page: PageWidget) => void = () => {}): void {
     this.#wanted = name;
     const before = this.#page;
     const page = this.#turn(name);
@@ -194,7 +194,7 @@ export class Window extends Adw.ApplicationWindow {
     } else {
       const again = () => this.#wanted === name && this.goTo(name, then);
       const missing = _('A part of Culvert is missing. Close and open this window, or install Culvert again.');
-      void loadFurtherPages().then(again, () => this.#shell.showError(new Error(missing)));
+      void loadFurtherPages().then(again, () => this.#host.showError(new Error(missing)));
     }
   }
 
@@ -208,7 +208,7 @@ export class Window extends Adw.ApplicationWindow {
   }
 
   /** @returns the page; null while its code is not loaded. */
-  #turn(name: PageName): Page | null {
+  #turn(name: PageName): PageWidget | null {
     const page = this.#pages.get(name);
     if (!page) return null;
     if (name !== this.#page) this.#current.leave?.();
@@ -265,7 +265,7 @@ export class Window extends Adw.ApplicationWindow {
       // with its button, the page of the connection says the same below its state
       const once = this.#page === 'connection' && banner && isSaidByState(banner, tunnel);
       const { title = null, button = null, caution = false } = (once ? null : banner) ?? {};
-      show(title, button && { label: button.label, activate: () => void this.#shell.run(button.command) }, caution);
+      show(title, button && { label: button.label, activate: () => void this.#host.run(button.command) }, caution);
     }
     this.#showReason();
   }

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { FRUGAL } from '../../../daemon/launcher.ts';
 import { parseDocument } from '../../../daemon/routes/document.ts';
 import { preview as comparison } from '../../../daemon/routes/preview.ts';
-import { PAGE_NAMES } from '../../../daemon/view/form.ts';
+import { PAGE_NAMES } from '../../../daemon/view/page-list.ts';
 import { createDaemon } from '../../support/gnome/daemon.ts';
 import { openDesktop, type Running } from '../../support/gnome/desktop.ts';
 import { app, logEntry, ROUTE_ANSWERS } from '../../support/gnome/initial.ts';

@@ -16,8 +16,8 @@ import {
 import { labeled } from '../../../daemon/doctor/labeled.ts';
 import { formatCount, formatDate, formatDuration, formatList, isRightToLeft } from '../../../daemon/view/format.ts';
 import { message, quoted } from '../../../daemon/view/message.ts';
+import { settingsLines } from '../../../daemon/view/pages/settings-file.ts';
 import { whyForm, whyText } from '../../../daemon/view/routes/why.ts';
-import { settingsLines } from '../../../daemon/view/settings-file.ts';
 import { appDetails } from '../../../daemon/view/states/apps.ts';
 import { changeText, describeUnconfirmed } from '../../../daemon/view/states/changes.ts';
 import { translated } from '../../../daemon/view/states/findings.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Tool, type ToolAccounts } from '../../../daemon/api/accounts.ts';
 import { App, LogEntry, Snapshot, TrustReport } from '../../../daemon/api/schema.ts';
-import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
 import { OUTPUT, startListeners } from '../../support/daemon/listeners.ts';
 import { launchBrowser, openTab } from '../../support/e2e/browser.ts';
 import { prefix } from '../../support/e2e/culvert.ts';

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
 import { emulate, openTab, SETUP_STATES, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
 import { createHome, getJson, start } from '../../support/e2e/culvert.ts';
 import { freePort } from '../../support/ports.ts';

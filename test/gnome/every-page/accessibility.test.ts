@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
 import { createDaemon, type FakeDaemon, problem } from '../../support/gnome/daemon.ts';
 import { type Ask, type Desktop, missing, openDesktop, startDriver, talk } from '../../support/gnome/desktop.ts';
 import {

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
-import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
 import { languages } from '../../../data/build/catalogs.ts';
 import { type FakeDaemon, problem } from '../../support/gnome/daemon.ts';
 import { missing } from '../../support/gnome/desktop.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { Blocked, type Snapshot } from '../../../daemon/api/schema.ts';
-import { PAGE_NAMES, type PageName } from '../../../daemon/view/form.ts';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
 import { describe } from '../../../daemon/view/view.ts';
 import type { FakeDaemon } from '../../support/gnome/daemon.ts';
 import { missing } from '../../support/gnome/desktop.ts';

@@ -1,5 +1,5 @@
 // Asks for each action in the browser page as a person does, in any browser.
-import type { PageName } from '../../../daemon/view/form.ts';
+import type { PageName } from '../../../daemon/view/page-list.ts';
 import { freePort } from '../ports.ts';
 
 /** The pages and their titles. */

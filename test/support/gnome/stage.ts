@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { PageName } from '../../../daemon/view/form.ts';
+import type { PageName } from '../../../daemon/view/page-list.ts';
 import { until } from '../until.ts';
 import { createDaemon, type FakeDaemon } from './daemon.ts';
 import { type Ask, type Desktop, openDesktop, type Running, talk } from './desktop.ts';

@@ -1,7 +1,7 @@
 // `culvert settings`: tunnel settings, routes and Culvert's own configuration as one file.
 import type { SettingsDiff } from '../../../api/settings-file.ts';
 import { printable } from '../../../system/printable.ts';
-import { settingsLines } from '../../../view/settings-file.ts';
+import { settingsLines } from '../../../view/pages/settings-file.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT } from '../../errors.ts';

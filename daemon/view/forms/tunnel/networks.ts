@@ -3,16 +3,10 @@ import type { ClientState } from '../../client/client-state.ts';
 import type { RuleEditor } from '../../client/rule-editor.ts';
 import { actionCommand, type Form, type Row } from '../../form.ts';
 import { timeOfDay } from '../../format.ts';
+import type { CurrentNetwork } from '../../host.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
 import { networkGroups } from './network-rules.ts';
-
-/** The network that this computer uses now, as the desktop reports it. */
-export interface CurrentNetwork {
-  kind: 'wifi' | 'wired' | 'other';
-  /** Name of a Wi-Fi network. */
-  ssid: string | null;
-}
 
 /**
  * @param network null if the desktop does not report it.

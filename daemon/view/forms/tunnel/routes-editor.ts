@@ -2,6 +2,7 @@
 import { type EditorState, missingEntries, type RoutesEditor } from '../../client/routes-editor.ts';
 import { CONFIRM_SECONDS, type Command, type Form, type Row } from '../../form.ts';
 import { formatCount, formatDate } from '../../format.ts';
+import type { Host } from '../../host.ts';
 import {
   causeName,
   differenceLines,
@@ -18,17 +19,10 @@ const SHOWN = 50;
 /** Entries of a preset that are named. */
 const NAMED = 6;
 
-/** Files of the user's choice. */
-export interface Files {
-  /** The text of one, or null when none was chosen. */
-  open(): Promise<string | null>;
-  save(name: string, text: string): unknown;
-}
-
 /** @param settable what can be asked for, as far as the tunnel goes */
 export function editorForm(
   editor: RoutesEditor,
-  { settable, files }: { settable: boolean; files: Files },
+  { settable, files }: { settable: boolean; files: Pick<Host, 'openText' | 'saveText'> },
   tr: Translator,
 ): Form {
   const state = editor.state();
@@ -201,10 +195,14 @@ function historyRows(editor: RoutesEditor, { free, work }: Means, tr: Translator
   return [undo, ...listed];
 }
 
-function fileRows(editor: RoutesEditor, { free, work, files }: Means & { files: Files }, tr: Translator): Row[] {
+function fileRows(
+  editor: RoutesEditor,
+  { free, work, files }: Means & { files: Pick<Host, 'openText' | 'saveText'> },
+  tr: Translator,
+): Row[] {
   const { _ } = tr;
   const load = async () => {
-    const text = await files.open();
+    const text = await files.openText();
     if (text !== null) editor.load(text);
   };
   return [
@@ -222,7 +220,7 @@ function fileRows(editor: RoutesEditor, { free, work, files }: Means & { files: 
       id: 'export',
       title: _('Text as a file'),
       label: _('Export…'),
-      command: work(async () => files.save('culvert-routes.txt', editor.state().text)),
+      command: work(async () => files.saveText('culvert-routes.txt', editor.state().text)),
     },
   ];
 }

@@ -4,7 +4,6 @@ import { useEffect, useId, useMemo } from 'preact/hooks';
 import { createRoutesEditor } from '../../../view/client/routes-editor.ts';
 import { editorForm } from '../../../view/forms/tunnel/routes-editor.ts';
 import { useApp } from '../../client/app.ts';
-import { chooseText, saveText } from '../../tasks/files.ts';
 import { FormView } from '../../widgets/rows/form.tsx';
 
 export function EditorPage() {
@@ -12,14 +11,14 @@ export function EditorPage() {
   const { _ } = app.tr.value;
   const id = useId();
   const changes = useSignal(0);
-  const editor = useMemo(() => createRoutesEditor(app.model, () => changes.value++), []);
+  const editor = useMemo(() => createRoutesEditor(app.host.model, () => changes.value++), []);
   void changes.value; // drawn again after each
   const { text, routes, busy } = editor.state();
   const { client, tunnel } = app.view.value;
   const { settable } = tunnel;
   const here = client.snapshot !== null && !client.offline;
   useEffect(() => {
-    if (here) editor.read().catch(app.showError);
+    if (here) editor.read().catch(app.host.showError);
   }, [here]);
   useEffect(() => editor.close, []);
   return (
@@ -38,7 +37,7 @@ export function EditorPage() {
         value={text}
         onInput={event => editor.type(event.currentTarget.value)}
       />
-      <FormView form={editorForm(editor, { settable, files: { open: chooseText, save: saveText } }, app.tr.value)} />
+      <FormView form={editorForm(editor, { settable, files: app.host }, app.tr.value)} />
     </>
   );
 }

@@ -6,11 +6,11 @@ import { useApp } from '../../client/app.ts';
 import { FormView } from '../../widgets/rows/form.tsx';
 
 export function WhyField() {
-  const { model, tr } = useApp();
+  const { host, tr } = useApp();
   const answer = useSignal<Why | null>(null);
   const ask = async (target: string) => {
     answer.value = null;
-    answer.value = await model.call('POST /api/why', { body: { target } });
+    answer.value = await host.model.call('POST /api/why', { body: { target } });
   };
   return (
     <div role="status">

@@ -66,7 +66,7 @@ export function moveFocus(event: TargetedKeyboardEvent<HTMLElement>): void {
 export function SelectRow({ row }: { row: RowOf<'select'> }) {
   const id = useId();
   const description = useDescription(row, id);
-  const { run } = useApp();
+  const { host } = useApp();
   const usable = row.sensitive !== false;
   const reason = useGeneralReason();
   return (
@@ -80,7 +80,7 @@ export function SelectRow({ row }: { row: RowOf<'select'> }) {
         onChange={event => {
           const chosen = event.currentTarget.value;
           event.currentTarget.value = row.value; // until the event confirms it
-          void run(row.command(chosen));
+          void host.run(row.command(chosen));
         }}
       >
         {row.options.map(({ value, label }) => (

@@ -18,7 +18,7 @@ export function CommandButton({
   JSX.IntrinsicElements['button'],
   'onClick' | 'type' | 'command'
 >) {
-  const { run } = useApp();
+  const { host } = useApp();
   const reason = useGeneralReason();
   const { 'aria-describedby': description, ...others } = attributes;
   return (
@@ -27,7 +27,7 @@ export function CommandButton({
       type="button"
       aria-describedby={usable ? description : idList(description as string | undefined, reason)}
       aria-disabled={usable ? undefined : true}
-      onClick={() => usable && !current && void run(command)}
+      onClick={() => usable && !current && void host.run(command)}
     />
   );
 }

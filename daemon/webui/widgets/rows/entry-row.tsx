@@ -8,7 +8,7 @@ import { GroupDescription, type RowOf, useOwnReason } from './words.tsx';
 
 export function EntryRow({ row }: { row: RowOf<'entry'> }) {
   const id = useId();
-  const { run, tr } = useApp();
+  const { host, tr } = useApp();
   const text = useSignal('');
   const missing = useSignal(false);
   const field = useRef<HTMLInputElement>(null);
@@ -41,7 +41,7 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
       field.current!.focus();
       return;
     }
-    if (!(await run(row.command(given)))) return;
+    if (!(await host.run(row.command(given)))) return;
     missing.value = false;
     // newer text stays
     if (text.value.trim() === given) text.value = '';

@@ -2,7 +2,6 @@
 import type { ComponentChildren } from 'preact';
 import { isLong } from '../../../view/form.ts';
 import { useApp } from '../../client/app.ts';
-import { copy } from '../../tasks/clipboard.ts';
 import { CommandBox } from '../command-box.tsx';
 import { type RowOf, Words } from './words.tsx';
 
@@ -23,7 +22,7 @@ export function FactRow({ row }: { row: RowOf<'fact'> }) {
         </>
       )}
       {row.copy && (
-        <button type="button" aria-label={`${_('Copy')} ${row.title}`} onClick={() => void copy(app, row.value)}>
+        <button type="button" aria-label={`${_('Copy')} ${row.title}`} onClick={() => void app.host.copy(row.value)}>
           {_('Copy')}
         </button>
       )}

@@ -5,7 +5,7 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Command } from '../../../../daemon/view/form.ts';
 import { searchedText } from '../../../../daemon/view/forms/search/searched-rows.ts';
-import { pageTitle } from '../../../../daemon/view/page-titles.ts';
+import { pageTitle } from '../../../../daemon/view/page-list.ts';
 import type { ProxyView } from '../../../../daemon/view/states/apps.ts';
 import {
   type AppEntry,
@@ -24,7 +24,7 @@ import type { View } from '../../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../../gc.ts';
 import { _, tr } from '../../../i18n.ts';
 import { rememberApp } from '../../../recent-apps.ts';
-import type { Page, Shell } from '../../shell.ts';
+import type { PageWidget, WindowHost } from '../../host.ts';
 import { setDescription, setName } from '../../widgets/a11y/accessible.ts';
 import { checkButton, labelButton } from '../../widgets/button-label.ts';
 import { copyButton } from '../../widgets/copy.ts';
@@ -34,11 +34,11 @@ import { turnTo } from '../../widgets/stack.ts';
 import { type AppRows, appRows, type ListedApp } from './app-row.ts';
 import { offerShortcuts } from './shortcut-offer.ts';
 
-export class AppsPage extends Adw.Bin implements Page {
+export class AppsPage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass({ GTypeName: 'CulvertAppsPage' }, AppsPage);
   }
-  readonly #shell: Shell;
+  readonly #host: WindowHost;
   readonly #search = new Gtk.SearchEntry({ placeholder_text: _('Search apps'), hexpand: true });
   readonly #reload = new Gtk.Button({ icon_name: 'view-refresh-symbolic', css_classes: ['flat'] });
   readonly #sentence = new Gtk.Label({ xalign: 0, wrap: true, hexpand: true });
@@ -65,9 +65,9 @@ export class AppsPage extends Adw.Bin implements Page {
   #proxy: ProxyView | null = null;
   #loaded: 'no' | 'loading' | 'yes' | { failed: string } = 'no';
 
-  constructor(shell: Shell) {
+  constructor(host: WindowHost) {
     super();
-    this.#shell = shell;
+    this.#host = host;
     this.#rows = appRows({
       find: id => this.#apps.get(id),
       launch: id => void this.#launch(id),
@@ -78,7 +78,7 @@ export class AppsPage extends Adw.Bin implements Page {
     this.#copy = copyButton(
       _('Copy the proxy’s address'),
       () => this.#proxy?.address ?? '',
-      () => shell.toast(_('Copied')),
+      () => host.toast(_('Copied')),
     );
     this.child = this.#build();
     this.#search.connect('changed', () => this.#showFound());
@@ -86,7 +86,7 @@ export class AppsPage extends Adw.Bin implements Page {
     this.#all.connect('toggled', () => this.#showFound());
     this.#remedy.connect('clicked', () => {
       const remedy = this.#proxy?.failure?.remedy;
-      if (remedy) void shell.run(remedy.command);
+      if (remedy) void host.run(remedy.command);
     });
     this.#enable.connect('clicked', () => void this.#enableProxy(true));
   }
@@ -134,10 +134,10 @@ export class AppsPage extends Adw.Bin implements Page {
   }
 
   reload(): void {
-    if (this.#loaded === 'loading' || this.#shell.view().client.offline) return;
+    if (this.#loaded === 'loading' || this.#host.view().client.offline) return;
     // the old list stays until the reply is there
     this.#loaded = 'no';
-    this.refresh(this.#shell.view());
+    this.refresh(this.#host.view());
   }
 
   #build(): Gtk.Widget {
@@ -199,14 +199,14 @@ export class AppsPage extends Adw.Bin implements Page {
   async #load(): Promise<void> {
     this.#loaded = 'loading';
     try {
-      const { apps } = await this.#shell.model.call('GET /api/apps');
+      const { apps } = await this.#host.model.call('GET /api/apps');
       this.#apps = new Map(sortApps(apps, tr.locale).map(app => [app.id, { app, busy: false }]));
       this.#loaded = 'yes';
     } catch (error) {
       this.#loaded = { failed: errorText(error, tr) };
     }
     this.#showFound(true);
-    this.refresh(this.#shell.view());
+    this.refresh(this.#host.view());
   }
 
   #found(): 'some' | 'none' {
@@ -233,31 +233,31 @@ export class AppsPage extends Adw.Bin implements Page {
     await this.#during(id, async ({ app }) => {
       const verify = this.#verify.active;
       const body = { appId: id, ...(verify ? { verify } : {}) };
-      await this.#shell.model.call('POST /api/apps/proxy-launcher', { body });
+      await this.#host.model.call('POST /api/apps/proxy-launcher', { body });
       rememberApp({ id, name: app.name });
-      this.#shell.toast(launchedText(app.name, tr));
+      this.#host.toast(launchedText(app.name, tr));
     });
   }
 
   async #toggleShortcut(id: string): Promise<void> {
     await this.#during(id, async listed => {
       const present = listed.app.shortcut === null;
-      const made = await this.#shell.model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
+      const made = await this.#host.model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
       listed.app = { ...listed.app, shortcut: made.shortcut };
-      this.#shell.toast(shortcutText(listed.app.name, present, tr));
+      this.#host.toast(shortcutText(listed.app.name, present, tr));
     });
   }
 
   #entries(id: string): AppEntry[] {
     const listed = this.#apps.get(id);
-    const { model } = this.#shell;
-    const helper = this.#shell.view().killSwitch.look;
+    const { model } = this.#host;
+    const helper = this.#host.view().killSwitch.look;
     return listed ? furtherWays(listed.app, { call: model.call, helper }, tr) : [];
   }
 
   async #run(id: string, command: Command): Promise<void> {
     await this.#during(id, async () => {
-      if (await this.#shell.run(command)) this.reload();
+      if (await this.#host.run(command)) this.reload();
     });
   }
 
@@ -270,7 +270,7 @@ export class AppsPage extends Adw.Bin implements Page {
     try {
       await work(listed);
     } catch (error) {
-      this.#shell.showError(error);
+      this.#host.showError(error);
     } finally {
       listed.busy = false;
       this.#rows.update(id);
@@ -279,8 +279,8 @@ export class AppsPage extends Adw.Bin implements Page {
 
   /** Explains what it changes, in one dialog. Resolves with whether the proxy is on. */
   async #enableProxy(offer: boolean): Promise<boolean> {
-    const enabled = await this.#shell.run(this.#shell.view().proxy.enable.command);
-    if (enabled && offer) await offerShortcuts(this.#shell);
+    const enabled = await this.#host.run(this.#host.view().proxy.enable.command);
+    if (enabled && offer) await offerShortcuts(this.#host);
     return enabled;
   }
 }

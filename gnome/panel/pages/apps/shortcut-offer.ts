@@ -7,19 +7,20 @@ import { formatCount } from '../../../../daemon/view/format.ts';
 import { commonApps } from '../../../../daemon/view/states/apps.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import { _, tr } from '../../../i18n.ts';
-import type { Shell } from '../../shell.ts';
+import type { WindowHost } from '../../host.ts';
+import { ask } from '../../widgets/compat.ts';
 
 /** Offers shortcuts for the common apps that are installed, if there are any, and makes those that are chosen. */
-export async function offerShortcuts(shell: Shell): Promise<void> {
+export async function offerShortcuts(host: WindowHost): Promise<void> {
   try {
-    const { apps } = await shell.model.call('GET /api/apps');
+    const { apps } = await host.model.call('GET /api/apps');
     const common = commonApps(apps);
     if (!common.length) {
-      shell.toast(_('Only chosen apps are tunneled'));
+      host.toast(_('Only chosen apps are tunneled'));
       return;
     }
     const { widget, chosen } = choices(common);
-    const answer = await shell.ask({
+    const answer = await ask(host.window, {
       heading: _('Only chosen apps are tunneled'),
       body: _('Add these to the app menu, started in the tunnel?'),
       responses: [
@@ -29,17 +30,17 @@ export async function offerShortcuts(shell: Shell): Promise<void> {
       suggested: 'make',
       extra: widget,
     });
-    if (answer === 'make') await make(shell, chosen());
+    if (answer === 'make') await make(host, chosen());
   } catch (error) {
-    shell.showError(error);
+    host.showError(error);
   }
 }
 
-async function make(shell: Shell, apps: App[]): Promise<void> {
+async function make(host: WindowHost, apps: App[]): Promise<void> {
   for (const { id: appId } of apps)
-    await shell.model.call('POST /api/apps/shortcut', { body: { appId, present: true } });
+    await host.model.call('POST /api/apps/shortcut', { body: { appId, present: true } });
   if (apps.length)
-    shell.toast(fill(tr.ngettext('%d app added', '%d apps added', apps.length), formatCount(apps.length, tr)));
+    host.toast(fill(tr.ngettext('%d app added', '%d apps added', apps.length), formatCount(apps.length, tr)));
 }
 
 /** A list with a check mark each, all set. */

@@ -7,7 +7,7 @@ import type { Row } from '../../../../daemon/view/form.ts';
 import { formatBytes, formatDate, formatLatency, formatLoss } from '../../../../daemon/view/format.ts';
 import { modeLink } from '../../../../daemon/view/forms/tunnel/choose-mode.ts';
 import { NOW } from '../../../../daemon/view/graph.ts';
-import { pageTitle } from '../../../../daemon/view/page-titles.ts';
+import { pageTitle } from '../../../../daemon/view/page-list.ts';
 import { placeDetail, placeName } from '../../../../daemon/view/places.ts';
 import { killSwitchSummary } from '../../../../daemon/view/states/killswitch.ts';
 import { describeProof } from '../../../../daemon/view/states/proof.ts';
@@ -18,7 +18,7 @@ import { fill } from '../../../../daemon/view/translator.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { _, tr } from '../../../i18n.ts';
 import type { History } from '../../history.ts';
-import type { Page, Shell } from '../../shell.ts';
+import type { PageWidget, WindowHost } from '../../host.ts';
 import { setName } from '../../widgets/a11y/accessible.ts';
 import { Graph } from '../../widgets/charts/graph.ts';
 import { Columns, vertical } from '../../widgets/columns.ts';
@@ -28,13 +28,13 @@ import { turnTo } from '../../widgets/stack.ts';
 import { SetupPage } from '../setup-page.ts';
 import { createHero } from './hero.ts';
 
-export class ConnectionPage extends Adw.Bin implements Page {
+export class ConnectionPage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass({ GTypeName: 'CulvertConnectionPage' }, ConnectionPage);
   }
-  readonly #shell: Shell;
+  readonly #host: WindowHost;
   readonly #history: History;
-  readonly #hero = createHero(command => void this.#shell.run(command));
+  readonly #hero = createHero(command => void this.#host.run(command));
   readonly #graph = new Graph();
   readonly #figures: ReturnType<typeof createFigures>;
   readonly #groups: FormGroups;
@@ -45,17 +45,17 @@ export class ConnectionPage extends Adw.Bin implements Page {
   #setup: SetupPage | null = null;
   #view: View | null = null;
 
-  constructor(shell: Shell, history: History) {
+  constructor(host: WindowHost, history: History) {
     super();
-    [this.#shell, this.#history] = [shell, history];
+    [this.#host, this.#history] = [host, history];
     const settings = vertical(18);
     const off = vertical(18);
     const folded = vertical(18);
-    this.#groups = new FormGroups(shell, ...into(settings));
-    this.#off = new FormGroups(shell, ...into(off));
-    this.#facts = new FormGroups(shell, ...into(folded));
+    this.#groups = new FormGroups(host, ...into(settings));
+    this.#off = new FormGroups(host, ...into(off));
+    this.#facts = new FormGroups(host, ...into(folded));
     for (const groups of [this.#groups, this.#off, this.#facts]) groups.name = pageTitle('connection', tr);
-    this.#figures = createFigures(this.#graph, () => shell.goTo('history', NOW));
+    this.#figures = createFigures(this.#graph, () => host.goTo('history', NOW));
     setName(this.#expander, _('Connection details'));
     this.#expander.child = folded;
     folded.margin_top = 12;
@@ -69,20 +69,20 @@ export class ConnectionPage extends Adw.Bin implements Page {
     this.child = this.#stack;
     this.#hero.toggle.connect('clicked', () => {
       const action = this.#view?.tunnel.toggle.action;
-      if (action) void shell.runAction({ action });
+      if (action) void host.run({ ask: { kind: 'action', request: { action } } });
     });
     for (const action of ['connect', 'disconnect'] as const)
-      this.#hero[action].connect('clicked', () => void shell.runAction({ action }));
+      this.#hero[action].connect('clicked', () => void host.run({ ask: { kind: 'action', request: { action } } }));
     for (const way of ['remedy', 'other'] as const)
       this.#hero[way].connect('clicked', () => {
         const button = this.#view?.tunnel[way];
-        if (button) void shell.run(button.command);
+        if (button) void host.run(button.command);
       });
     this.#hero.proof.button.connect('clicked', () => {
       const proof = this.#view && describeProof(this.#view.client, Date.now(), tr);
-      if (proof) void shell.run(proof.button.command);
+      if (proof) void host.run(proof.button.command);
     });
-    this.#hero.copied = () => shell.toast(_('Copied'));
+    this.#hero.copied = () => host.toast(_('Copied'));
   }
 
   /** Control in which the keyboard starts. */
@@ -177,7 +177,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
   /** Built when it is first needed, which is seldom. */
   #setupPage(): SetupPage {
     if (this.#setup) return this.#setup;
-    this.#setup = new SetupPage(this.#shell);
+    this.#setup = new SetupPage(this.#host);
     this.#stack.add_named(this.#setup, 'setup');
     return this.#setup;
   }

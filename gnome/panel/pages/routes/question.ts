@@ -1,10 +1,10 @@
 // Asks the daemon why a host goes through the tunnel or not, and shows the answer.
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Why } from '../../../../daemon/api/schema.ts';
-import { pageTitle } from '../../../../daemon/view/page-titles.ts';
+import { pageTitle } from '../../../../daemon/view/page-list.ts';
 import { whyForm } from '../../../../daemon/view/routes/why.ts';
 import { tr } from '../../../i18n.ts';
-import type { Shell } from '../../shell.ts';
+import type { WindowHost } from '../../host.ts';
 import { FormGroups } from '../../widgets/rows/form-page.ts';
 
 /** Room for the shadow of a card, or its outline in high contrast, which what scrolls it would cut off. */
@@ -15,7 +15,7 @@ const MARGIN = 12;
 const MAX_HEIGHT = 440;
 
 export class Question {
-  readonly #shell: Shell;
+  readonly #host: WindowHost;
   readonly #box = new Gtk.Box({
     orientation: Gtk.Orientation.VERTICAL,
     spacing: 6,
@@ -34,10 +34,10 @@ export class Question {
   readonly #groups: FormGroups;
   #answer: Why | null = null;
 
-  constructor(shell: Shell) {
-    this.#shell = shell;
+  constructor(host: WindowHost) {
+    this.#host = host;
     this.#groups = new FormGroups(
-      shell,
+      host,
       group => this.#box.append(group),
       group => this.#box.remove(group),
     );
@@ -58,7 +58,7 @@ export class Question {
   async #ask(target: string): Promise<void> {
     this.#answer = null;
     this.show();
-    this.#answer = await this.#shell.model.call('POST /api/why', { body: { target } });
+    this.#answer = await this.#host.model.call('POST /api/why', { body: { target } });
     this.show();
   }
 

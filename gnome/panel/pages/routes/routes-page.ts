@@ -16,12 +16,12 @@ import {
   routeMatches,
 } from '../../../../daemon/view/forms/tunnel/split-tunnel.ts';
 import { checks } from '../../../../daemon/view/forms/validate.ts';
-import { pageTitle } from '../../../../daemon/view/page-titles.ts';
+import { pageTitle } from '../../../../daemon/view/page-list.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../../gc.ts';
 import { _, tr } from '../../../i18n.ts';
-import type { Page, Shell } from '../../shell.ts';
+import type { PageWidget, WindowHost } from '../../host.ts';
 import { nameMenuButton, setDescription, setName } from '../../widgets/a11y/accessible.ts';
 import { labelButton } from '../../widgets/button-label.ts';
 import { type Fill, stepwise } from '../../widgets/lists/fill.ts';
@@ -30,11 +30,11 @@ import { turnTo } from '../../widgets/stack.ts';
 import { Question } from './question.ts';
 import { line, routeRows } from './route-rows.ts';
 
-export class RoutesPage extends Adw.Bin implements Page {
+export class RoutesPage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass({ GTypeName: 'CulvertRoutesPage' }, RoutesPage);
   }
-  readonly #shell: Shell;
+  readonly #host: WindowHost;
   readonly #search = new Gtk.SearchEntry({ placeholder_text: _('Search routes'), hexpand: true });
   readonly #add = new Gtk.Entry({ placeholder_text: _('Address, range or host to add'), hexpand: true });
   readonly #addButton = new Gtk.Button({ label: _('Add') });
@@ -48,7 +48,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     entry: value => this.#entries.get(value),
     canRemove: entry => entry.removable && this.#view?.sensitive === true,
     reason: () => this.#managed(),
-    remove: entry => void this.#shell.run(removal(entry, tr)),
+    remove: entry => void this.#host.run(removal(entry, tr)),
   });
   readonly #stack = new Gtk.Stack({ vexpand: true });
   readonly #none = new Adw.StatusPage({ icon_name: 'culvert-routes-symbolic', title: _('No routes') });
@@ -58,10 +58,10 @@ export class RoutesPage extends Adw.Bin implements Page {
   #missing = false;
   #key = '';
 
-  constructor(shell: Shell) {
+  constructor(host: WindowHost) {
     super();
-    this.#shell = shell;
-    this.#question = new Question(shell);
+    this.#host = host;
+    this.#question = new Question(host);
     this.child = this.#build();
     this.#search.connect('changed', () => this.#showFound());
     this.#add.connect('changed', () => {
@@ -121,7 +121,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     const adding = line(this.#add, this.#addButton);
     const edit = new Gtk.Button();
     labelButton(edit, _('Edit as Text'));
-    edit.connect('clicked', () => this.#shell.goTo('editor'));
+    edit.connect('clicked', () => this.#host.goTo('editor'));
     edit.valign = Gtk.Align.CENTER;
     this.#sentence.hexpand = true;
     const searching = line(this.#search, this.#menu());
@@ -150,8 +150,8 @@ export class RoutesPage extends Adw.Bin implements Page {
       actions.add_action(action);
       menu.append(label, `routes.${name}`);
     };
-    entry('reset-addresses', _('Default Addresses…'), () => void this.#shell.run(resetRoutes('addresses', tr)));
-    entry('reset-hosts', _('Remove All Hosts…'), () => void this.#shell.run(resetRoutes('hosts', tr)));
+    entry('reset-addresses', _('Default Addresses…'), () => void this.#host.run(resetRoutes('addresses', tr)));
+    entry('reset-hosts', _('Remove All Hosts…'), () => void this.#host.run(resetRoutes('hosts', tr)));
     this.insert_action_group('routes', actions);
     const button = new Gtk.MenuButton({ icon_name: 'view-more-symbolic', menu_model: menu, tooltip_text: _('More') });
     nameMenuButton(button, _('More for routes'));
@@ -203,7 +203,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     }
     // Translators: %s is an address or a host name
     const done = fill(_('%s added'), text);
-    if (!(await this.#shell.run(actionCommand(addRoute(text), { done })))) return;
+    if (!(await this.#host.run(actionCommand(addRoute(text), { done })))) return;
     // newer text stays
     if (this.#add.text.trim() === text) this.#add.text = '';
   }

@@ -2,13 +2,14 @@
 import Gtk from 'gi://Gtk?version=4.0';
 import { describeModeChoice, type ModeCard } from '../../../../daemon/view/forms/tunnel/choose-mode.ts';
 import { _, tr } from '../../../i18n.ts';
-import type { Shell } from '../../shell.ts';
+import type { WindowHost } from '../../host.ts';
 import { setDescription, setName } from '../a11y/accessible.ts';
 import { vertical } from '../columns.ts';
+import { ask } from '../compat.ts';
 
 /** Resolves when the dialog is closed and what was chosen is done. */
-export async function chooseMode(shell: Shell): Promise<void> {
-  const { heading, cards: first, more } = describeModeChoice(shell.view(), tr);
+export async function chooseMode(host: WindowHost): Promise<void> {
+  const { heading, cards: first, more } = describeModeChoice(host.view(), tr);
   const remark = textLabel();
   const box = vertical(12);
   box.append(remark);
@@ -22,7 +23,7 @@ export async function chooseMode(shell: Shell): Promise<void> {
   for (const { widget } of cards) group.append(widget);
   box.append(group);
   const show = () => {
-    const choice = describeModeChoice(shell.view(), tr);
+    const choice = describeModeChoice(host.view(), tr);
     remark.label = choice.remark ?? '';
     remark.visible = choice.remark !== null;
     for (const [i, card] of choice.cards.entries()) cards[i]!.show(card, choice);
@@ -34,8 +35,8 @@ export async function chooseMode(shell: Shell): Promise<void> {
     chosen = mode;
     close();
   };
-  const unsubscribe = shell.model.subscribe(show);
-  const answer = await shell.ask({
+  const unsubscribe = host.model.subscribe(show);
+  const answer = await ask(host.window, {
     heading,
     body: '',
     extra: box,
@@ -49,10 +50,10 @@ export async function chooseMode(shell: Shell): Promise<void> {
     },
   });
   unsubscribe();
-  if (answer === 'more') shell.goTo('mode');
+  if (answer === 'more') host.goTo('mode');
   // as it is now: the question before it depends on the state
-  const card = describeModeChoice(shell.view(), tr).cards.find(({ mode }) => mode === chosen);
-  if (card && !card.active) await shell.run(card.command);
+  const card = describeModeChoice(host.view(), tr).cards.find(({ mode }) => mode === chosen);
+  if (card && !card.active) await host.run(card.command);
 }
 
 function createCard(choose: () => void) {

@@ -1,23 +1,19 @@
 // Asks the questions of commands in a dialog.
 import type { Question } from '../../../../daemon/view/form.ts';
 import { _ } from '../../../i18n.ts';
-import type { Question as DialogQuestion } from '../../shell.ts';
+import type { WindowHost } from '../../host.ts';
+import { ask } from '../compat.ts';
 import { linkBox } from './links.ts';
 import { preformatted } from './preformatted.ts';
 import { secretEntries } from './secret-entries.ts';
 
-interface Dialogs {
-  ask(question: DialogQuestion): Promise<string>;
-  open(uri: string): void;
-}
-
 /** Resolves with the secrets that were typed, or null when the user declined. */
 export async function answerOf(
-  { ask, open }: Dialogs,
+  { window, open }: Pick<WindowHost, 'window' | 'open'>,
   { heading, body, accept, destructive, links, text, secrets }: Question,
 ): Promise<string[] | null> {
   const typed = secrets?.length ? secretEntries(secrets) : null;
-  const answer = await ask({
+  const answer = await ask(window, {
     heading,
     body,
     responses: [

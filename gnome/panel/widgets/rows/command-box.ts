@@ -2,7 +2,8 @@
 import Gtk from 'gi://Gtk?version=4.0';
 import { fill } from '../../../../daemon/view/translator.ts';
 import { _ } from '../../../i18n.ts';
-import type { Shell } from '../../shell.ts';
+import type { WindowHost } from '../../host.ts';
+import { ask } from '../compat.ts';
 import { copyButton } from '../copy.ts';
 
 /**
@@ -28,13 +29,13 @@ export function commandBox(purpose: string, command: string, copied: () => void)
 }
 
 /** Shows the command that brings the new version where the daemon can't. */
-export async function showUpdateCommand(shell: Shell): Promise<void> {
-  const { update } = shell.model.state();
+export async function showUpdateCommand(host: WindowHost): Promise<void> {
+  const { update } = host.model.state();
   if (!update?.command) return;
-  await shell.ask({
+  await ask(host.window, {
     heading: fill(_('Culvert %s is available'), update.latest ?? ''),
     body: _('Update it the way it was installed, with this system’s packages.'),
-    extra: commandBox(_('Run this:'), update.command, () => shell.toast(_('Copied'))),
+    extra: commandBox(_('Run this:'), update.command, () => host.toast(_('Copied'))),
     responses: [['ok', _('OK')]],
   });
 }

@@ -1,13 +1,14 @@
 // Provides rows with one control: a switch, a button, or a list of values.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
+import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { mendTree, setDescription, setName, within } from '../a11y/accessible.ts';
 import { Choice } from './confirmed-combo-row.ts';
 import { confirmSwitch } from './confirmed-switch.ts';
-import { actionRow, type RowHost, type RowOf, type RowWidget, showWords, showWordsOf } from './row-widget.ts';
+import { actionRow, type RowOf, type RowWidget, showWords, showWordsOf } from './row-widget.ts';
 
-export function switchRow(first: RowOf<'switch'>, host: RowHost): RowWidget<'switch'> {
+export function switchRow(first: RowOf<'switch'>, host: Host): RowWidget<'switch'> {
   const widget = actionRow();
   const toggle = new Gtk.Switch({ valign: Gtk.Align.CENTER });
   let now = first;
@@ -24,7 +25,7 @@ export function switchRow(first: RowOf<'switch'>, host: RowHost): RowWidget<'swi
   };
 }
 
-export function buttonRow(first: RowOf<'button'>, host: RowHost): RowWidget<'button'> {
+export function buttonRow(first: RowOf<'button'>, host: Host): RowWidget<'button'> {
   const widget = actionRow();
   const button = new Gtk.Button({ valign: Gtk.Align.CENTER });
   const spinner = new Gtk.Spinner({ spinning: true, visible: false });
@@ -50,7 +51,7 @@ export function buttonRow(first: RowOf<'button'>, host: RowHost): RowWidget<'but
   };
 }
 
-export function selectRow(first: RowOf<'select'>, host: RowHost): RowWidget<'select'> {
+export function selectRow(first: RowOf<'select'>, host: Host): RowWidget<'select'> {
   const widget = new Adw.ComboRow();
   widget.use_markup = false;
   for (const list of within(widget)) if (list instanceof Gtk.ListView) setName(list, first.title);

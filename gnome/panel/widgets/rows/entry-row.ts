@@ -1,11 +1,12 @@
 // Provides the row of a text field with its button, which checks the text while it is typed.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
+import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { setDescription, setName } from '../a11y/accessible.ts';
-import type { RowHost, RowOf, RowWidget } from './row-widget.ts';
+import type { RowOf, RowWidget } from './row-widget.ts';
 
-export function entryRow(first: RowOf<'entry'>, host: RowHost): RowWidget<'entry'> {
+export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> {
   const title = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] });
   const entry = first.secret ? new Gtk.PasswordEntry({ show_peek_icon: true }) : new Gtk.Entry();
   entry.hexpand = true;

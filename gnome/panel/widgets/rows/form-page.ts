@@ -6,13 +6,15 @@ import Gtk from 'gi://Gtk?version=4.0';
 import type { Form, Group, Row } from '../../../../daemon/view/form.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/offline.ts';
 import { generalReason } from '../../../../daemon/view/forms/reasons.ts';
+import type { Host } from '../../../../daemon/view/host.ts';
+import type { OpenPage, Page } from '../../../../daemon/view/pages/page.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { _, tr } from '../../../i18n.ts';
-import type { Page, Shell } from '../../shell.ts';
+import type { PageWidget } from '../../host.ts';
 import { setName, within } from '../a11y/accessible.ts';
 import { createFold, type Fold } from './fold.ts';
 import type { Radios } from './radio-row.ts';
-import type { AnyRowWidget, RowHost } from './row-widget.ts';
+import type { AnyRowWidget } from './row-widget.ts';
 import { createRow } from './rows.ts';
 
 /** Time for which a row that was searched for is marked, in ms. */
@@ -31,7 +33,7 @@ interface ShownGroup {
  * or goes around them: they hold the focus, and what is typed.
  */
 export class FormGroups {
-  readonly #host: RowHost;
+  readonly #host: Host;
   /** Accessible name of a group without a title: the page's title. */
   name = '';
   /** A row can't be used. */
@@ -43,11 +45,7 @@ export class FormGroups {
   #form: Form = { groups: [] };
 
   /** @param add puts a group at the end of its box. */
-  constructor(
-    host: RowHost,
-    add: (group: Adw.PreferencesGroup) => void,
-    remove: (group: Adw.PreferencesGroup) => void,
-  ) {
+  constructor(host: Host, add: (group: Adw.PreferencesGroup) => void, remove: (group: Adw.PreferencesGroup) => void) {
     [this.#host, this.#add, this.#remove] = [host, add, remove];
   }
 
@@ -181,34 +179,30 @@ function createGroup(): ShownGroup {
   return { widget, list, rows: new Map(), radios: { members: [], setting: false } };
 }
 
-export class FormPage extends Adw.Bin implements Page {
+/** Any page that is a form. */
+export class FormPage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass({ GTypeName: 'CulvertFormPage' }, FormPage);
   }
-  readonly #build: (view: View) => Form;
+  readonly #host: Host;
+  readonly #open: OpenPage;
   readonly #groups: FormGroups;
   readonly #page = new Adw.PreferencesPage();
-  #view: View | null = null;
-  readonly #ticks: boolean;
+  /** The page is turned to. */
+  #seen = false;
 
-  /**
-   * @param build what the page shows of the state.
-   * @param ticks whether it changes with time alone.
-   */
-  constructor(shell: Shell, build: (view: View) => Form, ticks = false) {
+  /** @param title of the page, for assistive technology */
+  constructor(host: Host, page: Page, title: string) {
     super();
-    [this.#build, this.#ticks] = [build, ticks];
+    this.#host = host;
     this.#groups = new FormGroups(
-      shell,
+      host,
       group => this.#page.add(group),
       group => this.#page.remove(group),
     );
-    this.child = this.#page;
-  }
-
-  /** The page's title, for assistive technology. */
-  setTitle(title: string): void {
     this.#groups.name = title;
+    this.#open = page(host, () => this.#changed());
+    this.child = this.#page;
   }
 
   get inert(): boolean {
@@ -216,8 +210,30 @@ export class FormPage extends Adw.Bin implements Page {
   }
 
   refresh(view: View): void {
-    this.#view = view;
-    this.#groups.show(this.#build(view));
+    this.#seen = true;
+    this.#groups.show(this.#open.form(view));
+  }
+
+  /** A page that is not seen is renewed when it is turned to. */
+  #changed(): void {
+    if (this.#seen) this.refresh(this.#host.view());
+  }
+
+  opened(): void {
+    this.#open.shown?.();
+  }
+
+  reload(): void {
+    this.#open.shown?.();
+  }
+
+  leave(): void {
+    this.#seen = false;
+  }
+
+  close(): void {
+    this.#seen = false;
+    this.#open.close?.();
   }
 
   reveal(row: string): void {
@@ -225,6 +241,6 @@ export class FormPage extends Adw.Bin implements Page {
   }
 
   tick(): void {
-    if (this.#ticks && this.#view) this.refresh(this.#view);
+    if (this.#open.ticks) this.#changed();
   }
 }

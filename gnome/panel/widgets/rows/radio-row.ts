@@ -1,7 +1,8 @@
 // Provides the row of one choice among several, whose mark moves only when the daemon confirms it.
 import Gdk from 'gi://Gdk?version=4.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import { actionRow, type RowHost, type RowOf, type RowWidget, showWordsOf } from './row-widget.ts';
+import type { Host } from '../../../../daemon/view/host.ts';
+import { actionRow, type RowOf, type RowWidget, showWordsOf } from './row-widget.ts';
 
 /** The choices of one group. */
 export interface Radios {
@@ -10,7 +11,7 @@ export interface Radios {
   setting: boolean;
 }
 
-export function radioRow(first: RowOf<'radio'>, host: RowHost, radios: Radios): RowWidget<'radio'> {
+export function radioRow(first: RowOf<'radio'>, host: Host, radios: Radios): RowWidget<'radio'> {
   const widget = actionRow();
   // GTK 4.8 mistakes a check button of a group for a check box
   const check = new Gtk.CheckButton({ valign: Gtk.Align.CENTER, accessible_role: Gtk.AccessibleRole.RADIO });

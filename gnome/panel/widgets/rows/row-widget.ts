@@ -2,16 +2,9 @@
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { Command, PageName, Row, RowKind, Tone } from '../../../../daemon/view/form.ts';
-import type { View } from '../../../../daemon/view/view.ts';
+import type { Row, RowKind, Tone } from '../../../../daemon/view/form.ts';
 import { noteName, setDescription, within } from '../a11y/accessible.ts';
 
-export interface RowHost {
-  view(): View;
-  run(command: Command): Promise<boolean>;
-  goTo(page: PageName, row?: string | null): void;
-  toast(text: string): void;
-}
 export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
 export interface RowWidget<K extends RowKind> {
   widget: Gtk.Widget;

@@ -1,19 +1,20 @@
 // Makes the widget of each row of a form. A row shows what is confirmed; using it sends a command, and the event moves it.
 import type { Row } from '../../../../daemon/view/form.ts';
+import type { Host } from '../../../../daemon/view/host.ts';
 import { buttonRow, selectRow, switchRow } from './control-rows.ts';
 import { entryRow } from './entry-row.ts';
 import { type Radios, radioRow } from './radio-row.ts';
-import type { AnyRowWidget, RowHost } from './row-widget.ts';
+import type { AnyRowWidget } from './row-widget.ts';
 import { factRow, itemRow, linkRow, noteRow, shellRow, textRow } from './text-rows.ts';
 
 /** A widget for `row`; `show` renews it for a row of the same kind and id. */
-export function createRow(row: Row, host: RowHost, radios: Radios): AnyRowWidget {
+export function createRow(row: Row, host: Host, radios: Radios): AnyRowWidget {
   const widget = createWidget(row, host, radios) as AnyRowWidget;
   widget.show(row);
   return widget;
 }
 
-function createWidget(row: Row, host: RowHost, radios: Radios): unknown {
+function createWidget(row: Row, host: Host, radios: Radios): unknown {
   switch (row.kind) {
     case 'fact':
       return factRow(row, host);

@@ -3,12 +3,13 @@ import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import { commandOfLink, isLong } from '../../../../daemon/view/form.ts';
+import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { setDescription, setName, within } from '../a11y/accessible.ts';
 import { copyButton } from '../copy.ts';
 import { preformatted } from '../dialogs/preformatted.ts';
 import { commandBox } from './command-box.ts';
-import { actionRow, type RowHost, type RowOf, type RowWidget, showWords, withoutHyphens } from './row-widget.ts';
+import { actionRow, type RowOf, type RowWidget, showWords, withoutHyphens } from './row-widget.ts';
 
 /** Right-aligned text that wraps rather than being cut. */
 function valueLabel(): Gtk.Label {
@@ -32,7 +33,7 @@ function showAsCode(widget: Adw.ActionRow): void {
     }
 }
 
-export function factRow(first: RowOf<'fact'>, host: RowHost): RowWidget<'fact'> {
+export function factRow(first: RowOf<'fact'>, host: Host): RowWidget<'fact'> {
   const widget = actionRow();
   const value = valueLabel();
   widget.add_suffix(value);
@@ -63,7 +64,7 @@ export function factRow(first: RowOf<'fact'>, host: RowHost): RowWidget<'fact'> 
 /** Minimum width of a row's value next to a long subtitle, in pixels. */
 const VALUE_WIDTH = 150;
 
-export function linkRow(first: RowOf<'link'>, host: RowHost): RowWidget<'link'> {
+export function linkRow(first: RowOf<'link'>, host: Host): RowWidget<'link'> {
   const widget = actionRow();
   widget.focusable = true;
   widget.activatable = true;
@@ -93,7 +94,7 @@ export function linkRow(first: RowOf<'link'>, host: RowHost): RowWidget<'link'> 
   };
 }
 
-export function itemRow(first: RowOf<'item'>, host: RowHost): RowWidget<'item'> {
+export function itemRow(first: RowOf<'item'>, host: Host): RowWidget<'item'> {
   const widget = actionRow();
   const button = new Gtk.Button({
     icon_name: 'list-remove-symbolic',
@@ -138,7 +139,7 @@ function foldedAway(child: Gtk.Widget, { title, folded }: RowOf<'shell' | 'text'
   return expander;
 }
 
-export function shellRow(host: RowHost): RowWidget<'shell'> {
+export function shellRow(host: Host): RowWidget<'shell'> {
   const widget = new Adw.PreferencesRow({ activatable: false, focusable: false });
   let shown = '';
   return {

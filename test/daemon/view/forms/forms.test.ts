@@ -7,7 +7,7 @@ import { ACTION_NAMES, type ActionName, teamOf } from '../../../../daemon/api/ac
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import { axisEnd, createHistory, FINEST, rangeOf } from '../../../../daemon/view/client/history.ts';
-import { type Command, commandsOf, type Form, placeOf } from '../../../../daemon/view/form.ts';
+import { type Command, commandsOf, type Form } from '../../../../daemon/view/form.ts';
 import { formatLatency, formatLoss, formatRate } from '../../../../daemon/view/format.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
@@ -19,6 +19,7 @@ import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { networksForm } from '../../../../daemon/view/forms/tunnel/networks.ts';
 import { addRoute, describeRoutes, removal, resetRoutes } from '../../../../daemon/view/forms/tunnel/split-tunnel.ts';
 import { checks, routeKind } from '../../../../daemon/view/forms/validate.ts';
+import { placeOf } from '../../../../daemon/view/page-list.ts';
 import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes/causes.ts';
 import { describe } from '../../../../daemon/view/view.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { PAGE_NAMES } from '../../../../daemon/view/form.ts';
 import { chooseLanguage } from '../../../../daemon/view/language.ts';
-import { pageTitle } from '../../../../daemon/view/page-titles.ts';
+import { PAGE_NAMES, pageTitle } from '../../../../daemon/view/page-list.ts';
 import { translatorOf } from '../../../../daemon/webui/language/catalog.ts';
 import { readCatalog } from '../../../../data/build/webui.mjs';
 

@@ -8,10 +8,10 @@ import {
   type ToolAccountsChange,
 } from '../../../../../daemon/api/accounts.ts';
 import { ApiError } from '../../../../../daemon/api/client.ts';
-import { changeToolAccounts } from '../../../../../daemon/view/client/change-tool-accounts.ts';
 import type { Command, Row } from '../../../../../daemon/view/form.ts';
 import { formatIn } from '../../../../../daemon/view/format.ts';
 import { NO_TOOL_ACCOUNTS, toolAccountsForm } from '../../../../../daemon/view/forms/tools/tool-accounts.ts';
+import { changeToolAccounts } from '../../../../../daemon/view/pages/run-command.ts';
 import { problem } from '../../../../support/gnome/daemon.ts';
 import { richTool, tool, toolAccount } from '../../../../support/gnome/initial.ts';
 import { tr } from '../../../../support/gnome/view/translator.ts';

@@ -83,8 +83,8 @@ function editing(routes: Partial<Routes> = {}, preview: Partial<RoutesPreview> =
   const files = {
     file: null as string | null,
     saved: [] as string[],
-    open: async () => files.file,
-    save: (name: string, text: string) => void files.saved.push(name, text),
+    openText: async () => files.file,
+    saveText: async (name: string, text: string) => files.saved.push(name, text) > 0,
   };
   const rows = () => rowsOf(editorForm(editor, { settable: true, files }, tr));
   const press = async (id: string) => {

@@ -1,13 +1,11 @@
 // Makes the pages of the window when they are first asked for. The first frame shows the first one; loading the code of the
 // others takes about as long as a frame, so it comes after.
 import GLib from 'gi://GLib?version=2.0';
-import type { PageName } from '../../daemon/view/form.ts';
-import { pageTitle } from '../../daemon/view/page-titles.ts';
+import { type PageName, pageTitle } from '../../daemon/view/page-list.ts';
 import { tr } from '../i18n.ts';
-import type { FurtherPages } from './further-pages.ts';
 import type { History } from './history.ts';
+import type { PageWidget, WindowHost } from './host.ts';
 import { ConnectionPage } from './pages/connection/connection-page.ts';
-import type { Page, Shell } from './shell.ts';
 
 /** Null until it is loaded. */
 let code: typeof import('./further-pages.ts') | null = null;
@@ -37,34 +35,23 @@ export function finishLoading(): void {
 export interface Pages {
   title(page: PageName): string;
   /** The page; null while its code is not loaded. */
-  get(page: PageName): Page | null;
+  get(page: PageName): PageWidget | null;
   /** The pages that exist already. */
-  made(): Page[];
-  /** The pages other than the first, once their code is loaded. @throws as `loadFurtherPages` */
-  further(): Promise<FurtherPages>;
+  made(): PageWidget[];
 }
 
-export function createPages(shell: Shell, history: History): Pages {
-  const made = new Map<PageName, Page>();
+export function createPages(host: WindowHost, history: History): Pages {
+  const made = new Map<PageName, PageWidget>();
   const title = (page: PageName) => pageTitle(page, tr);
-  let further: FurtherPages | null = null;
-  const loaded = () => {
-    if (code) further ??= code.createFurtherPages(shell, history, title);
-    return further;
-  };
   return {
     title,
     get(name) {
       const ready = made.get(name);
       if (ready) return ready;
-      const page = name === 'connection' ? new ConnectionPage(shell, history) : loaded()?.make(name);
+      const page = name === 'connection' ? new ConnectionPage(host, history) : code?.makePage(name, host, history);
       if (page) made.set(name, page);
       return page ?? null;
     },
     made: () => [...made.values()],
-    async further() {
-      await loadFurtherPages();
-      return loaded()!;
-    },
   };
 }

@@ -1,10 +1,11 @@
 // Settings as a file: the words of what a file would change, and the steps of export, apply and undo for every client.
-import type { SettingsDiff } from '../api/settings-file.ts';
-import type { Model } from './client/model.ts';
-import { CONFIRM_SECONDS, type Question } from './form.ts';
-import { worded } from './message.ts';
-import { differenceText } from './routes/document.ts';
-import { fill, type Translator } from './translator.ts';
+import type { SettingsDiff } from '../../api/settings-file.ts';
+import type { Model } from '../client/model.ts';
+import { CONFIRM_SECONDS } from '../form.ts';
+import type { Host } from '../host.ts';
+import { worded } from '../message.ts';
+import { differenceText } from '../routes/document.ts';
+import { fill, type Translator } from '../translator.ts';
 
 export interface SettingsLine {
   kind: 'invalid' | 'change' | 'skipped';
@@ -34,31 +35,22 @@ export function settingsLines({ changes, skipped, invalid }: SettingsDiff, tr: T
   ];
 }
 
-/** Abilities of a client that the tasks below use. */
-export interface SettingsFileHost {
-  model: Pick<Model, 'call'>;
-  /** The text of a file that the user chooses, or null. */
-  open(): Promise<string | null>;
-  /** @returns whether it was saved */
-  save(name: string, text: string): Promise<boolean>;
-  /** @returns whether the user agreed */
-  ask(question: Question): Promise<boolean>;
-  toast(text: string): void;
-}
+type SettingsHost = Pick<Host, 'tr' | 'openText' | 'saveText' | 'answer' | 'toast'> & { model: Pick<Model, 'call'> };
 
 /** @returns whether it was saved. @throws ApiError, Unreachable, as do the following */
-async function exportSettings({ model, save, toast }: SettingsFileHost, { _ }: Translator): Promise<boolean> {
+async function exportSettings({ model, saveText, toast, tr }: SettingsHost): Promise<boolean> {
   const { toml } = await model.call('GET /api/settings/export');
-  const saved = await save('culvert-settings.toml', toml);
-  if (saved) toast(_('Saved'));
+  const saved = await saveText('culvert-settings.toml', toml);
+  if (saved) toast(tr()._('Saved'));
   return saved;
 }
 
 /** Shows what a file would change, and applies it; what is applied reverts unless it is confirmed. */
-async function applySettings(host: SettingsFileHost, tr: Translator): Promise<boolean> {
+async function applySettings(host: SettingsHost): Promise<boolean> {
+  const { model, openText, answer, toast } = host;
+  const tr = host.tr();
   const { _ } = tr;
-  const { model, open, ask, toast } = host;
-  const toml = await open();
+  const toml = await openText();
   if (toml === null) return false;
   const difference = await model.call('POST /api/settings/diff', { body: { toml } });
   const text = differenceText(settingsLines(difference, tr));
@@ -67,7 +59,7 @@ async function applySettings(host: SettingsFileHost, tr: Translator): Promise<bo
     toast(_('Nothing differs'));
     return true;
   }
-  const agreed = await ask({
+  const agreed = await answer({
     heading: _('Apply these settings?'),
     body: [
       ...(difference.fromDemo ? [_('This file was exported from a demo, and does not describe a machine.')] : []),
@@ -84,9 +76,9 @@ async function applySettings(host: SettingsFileHost, tr: Translator): Promise<bo
 }
 
 /** Sets what was set before the last file. */
-async function undoSettings({ model, toast }: SettingsFileHost, { _ }: Translator): Promise<boolean> {
+async function undoSettings({ model, toast, tr }: SettingsHost): Promise<boolean> {
   await model.call('POST /api/settings/undo', { body: { confirmWithin: CONFIRM_SECONDS } });
-  toast(_('The previous settings are restored'));
+  toast(tr()._('The previous settings are restored'));
   return true;
 }
 

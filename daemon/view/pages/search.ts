@@ -1,18 +1,22 @@
 // Finds settings by words: every row of every page, by its title, values and keywords, with the page that holds it.
 
-import { type ClientTask, type Form, type Group, PAGE_NAMES, type PageName, type Row } from '../../form.ts';
-import { formatCount } from '../../format.ts';
-import { pageTitle } from '../../page-titles.ts';
-import { fill, type Translator } from '../../translator.ts';
-import type { View } from '../../view.ts';
-import { accountForm } from '../account.ts';
-import { checksForm } from '../checks.ts';
-import { PAGE_FORMS, type PageForm } from '../pages.ts';
-import { overviewForm } from '../settings.ts';
-import { updatesForm } from '../updates.ts';
-import { rowKeywords } from './keywords.ts';
-import { rankRows } from './match.ts';
-import { appRows, type Gathered, historyRows, logRows, NOTHING_GATHERED, routeRows } from './searched-rows.ts';
+import type { ClientTask, Form, Group, Row } from '../form.ts';
+import { formatCount } from '../format.ts';
+import { rowKeywords } from '../forms/search/keywords.ts';
+import { rankRows } from '../forms/search/match.ts';
+import {
+  appRows,
+  type Gathered,
+  historyRows,
+  logRows,
+  NOTHING_GATHERED,
+  routeRows,
+} from '../forms/search/searched-rows.ts';
+import { overviewForm } from '../forms/settings.ts';
+import { PAGE_NAMES, type PageName, pageTitle } from '../page-list.ts';
+import { fill, type Translator } from '../translator.ts';
+import type { View } from '../view.ts';
+import { searchedForms } from './all.ts';
 
 export interface Hit {
   page: PageName;
@@ -30,17 +34,9 @@ type SearchedPage = readonly [page: PageName, title: string, form: Form];
 
 /** Every page as a form, and a link to each. */
 export function searchedPages(view: View, tr: Translator, gathered: Gathered = NOTHING_GATHERED): SearchedPage[] {
-  const { client, update } = view;
-  const offline = client.offline !== null;
   const forms: [PageName, Form][] = [
     ['settings', linksForm(view, tr)],
-    ...Object.entries<PageForm>(PAGE_FORMS).map(([page, build]): [PageName, Form] => [
-      page as PageName,
-      build(view, tr, Date.now),
-    ]),
-    ['account', accountForm(client, null, tr)],
-    ['checks', checksForm(gathered.checks, { offline }, tr)],
-    ['updates', updatesForm(update, { offline, waiting: null }, tr)],
+    ...searchedForms(view, tr, gathered.checks),
     ['history', historyRows(tr)],
     ['routes', routeRows(view, tr)],
     ['apps', appRows(gathered.apps, tr)],

@@ -1,0 +1,247 @@
+// Defines every page that is a form: what it shows, and what it reads while it can be seen. `page-list.ts` has their titles.
+import { createRuleEditor } from '../client/rule-editor.ts';
+import { clientCommand, type Form } from '../form.ts';
+import { accountForm } from '../forms/account.ts';
+import { checksForm, type ServiceTask } from '../forms/checks.ts';
+import { type DesktopFacts, preferencesForm, UNKNOWN_DESKTOP } from '../forms/preferences.ts';
+import { READ_AGAIN_MS, toolAccountsForm } from '../forms/tools/tool-accounts.ts';
+import { trustForm } from '../forms/trust.ts';
+import { advancedForm } from '../forms/tunnel/advanced.ts';
+import { NOT_READ, READ_BLOCKED_MS, recordsBlocked } from '../forms/tunnel/blocked.ts';
+import { dnsForm } from '../forms/tunnel/dns.ts';
+import { killSwitchForm } from '../forms/tunnel/killswitch.ts';
+import { modeForm } from '../forms/tunnel/modes.ts';
+import { READ_NETWORKS_MS } from '../forms/tunnel/network-rules.ts';
+import { networksForm } from '../forms/tunnel/networks.ts';
+import { updatesForm } from '../forms/updates.ts';
+import type { CurrentNetwork } from '../host.ts';
+import type { PageName } from '../page-list.ts';
+import type { ChecksState } from '../states/findings.ts';
+import type { Translator } from '../translator.ts';
+import type { View } from '../view.ts';
+import { type Page, reading } from './page.ts';
+
+interface PageDefinition {
+  open: Page;
+  /** The form of the state alone, in which a search finds rows; absent for pages that a search leaves out. */
+  searched?(view: View, tr: Translator, checks: ChecksState): Form;
+}
+
+/** A page of the state alone. */
+function ofState(form: (view: View, tr: Translator) => Form): PageDefinition {
+  return { open: host => ({ form: view => form(view, host.tr()) }), searched: form };
+}
+
+/** What was blocked is recorded and read while the page can be seen. */
+const killSwitchPage: Page = (host, changed) => {
+  const blocked = reading(host, changed, {
+    read: () => host.model.call('GET /api/killswitch/blocked'),
+    everyMs: READ_BLOCKED_MS,
+    when: ({ killSwitch }) => killSwitch.installed,
+  });
+  return {
+    ticks: true,
+    form(view) {
+      const { value: list, failed } = blocked.now(view);
+      const records = recordsBlocked(view.client);
+      return killSwitchForm(view.killSwitch, host.now(), host.tr(), { list, failed, records });
+    },
+    close: blocked.close,
+  };
+};
+
+/** The daemon follows the networks while the page can be seen, and sends them as events. */
+const networksPage: Page = (host, changed) => {
+  const { model, desktop } = host;
+  const editor = createRuleEditor(model, changed);
+  // without an answer the rest of the page is of use
+  const networks = reading(host, changed, { read: () => model.call('GET /api/networks'), everyMs: READ_NETWORKS_MS });
+  let network: CurrentNetwork | null = null;
+  const readNetwork = async () => {
+    if (!desktop) return;
+    network = await desktop.currentNetwork();
+    changed();
+  };
+  // the trusted network must be the one in use
+  const unwatch = desktop?.watchNetwork(() => void readNetwork());
+  return {
+    ticks: true,
+    form(view) {
+      networks.now(view);
+      const { settable } = view.tunnel;
+      return networksForm(view.client, { settable, network, now: host.now(), editor }, host.tr());
+    },
+    shown: () => void readNetwork(),
+    close() {
+      networks.close();
+      unwatch?.();
+    },
+  };
+};
+
+/** The account's details are read when the page is turned to and when the registration changes. */
+const accountPage: Page = (host, changed) => {
+  const account = reading(host, changed, {
+    read: () => host.model.call('GET /api/account'),
+    of: ({ client }) => JSON.stringify(client.snapshot?.account ?? null),
+  });
+  return {
+    form(view) {
+      const { value, failed } = account.now(view);
+      // the summary of the snapshot is shown without them
+      return accountForm(view.client, failed === null ? value : null, host.tr(), host.desktop?.signInProgram());
+    },
+    shown: account.shown,
+    close: account.close,
+  };
+};
+
+/** Tools are tried when the page is turned to. */
+const certificatePage: Page = (host, changed) => {
+  const { model } = host;
+  const trust = reading(host, changed, { read: () => model.call('POST /api/trust', { body: {} }) });
+  const send = async (line: 'POST /api/trust/apply' | 'POST /api/trust/undo', tools?: string[]) => {
+    await model.call(line, { body: tools ? { tools } : {} });
+    trust.shown();
+  };
+  const tasks = {
+    check: trust.again,
+    apply: (tools?: string[]) => send('POST /api/trust/apply', tools),
+    undo: (tools?: string[]) => send('POST /api/trust/undo', tools),
+  };
+  return {
+    form(view) {
+      const { value: report, failed, running } = trust.now(view);
+      return trustForm({ report, running, failed: running ? null : failed }, tasks, host.tr());
+    },
+    shown: trust.shown,
+    close: trust.close,
+  };
+};
+
+/** Accounts are read when the page is turned to, followed by events, and read again before the daemon stops watching. */
+const toolAccountsPage: Page = (host, changed) => {
+  const accounts = reading(host, changed, {
+    read: () => host.model.call('GET /api/accounts'),
+    everyMs: READ_AGAIN_MS,
+    from: ({ event, data }) => (event === 'accounts' ? data : undefined),
+  });
+  return {
+    ticks: true,
+    form(view) {
+      const { value: answer, failed } = accounts.now(view);
+      const offline = view.client.offline !== null;
+      return toolAccountsForm({ answer, failed }, { offline, now: host.now() }, host.tr());
+    },
+    shown: accounts.shown,
+    close: accounts.close,
+  };
+};
+
+/** The switch for the start at login shows the entry that the desktop reads, which the user may have changed elsewhere. */
+const preferencesPage: Page = ({ desktop, tr }, changed) => {
+  let facts = UNKNOWN_DESKTOP;
+  const learn = (change: Partial<DesktopFacts>) => {
+    facts = { ...facts, ...change };
+    changed();
+  };
+  return {
+    form: ({ client }) => preferencesForm(client, facts, tr()),
+    shown() {
+      void desktop?.hasTrayHost().then(tray => learn({ tray }));
+      void desktop?.hasShortcuts().then(shortcuts => learn({ shortcuts }));
+    },
+    close: desktop?.watchAutostart(autostart => learn({ autostart })),
+  };
+};
+
+/** Findings as they come, and in the window of a desktop what an administrator's password repairs. */
+const checksPage: Page = (host, changed) => {
+  const { checks, desktop } = host;
+  const unsubscribe = checks.subscribe(changed);
+  let opened = false;
+  let repairing = false;
+  const service = async (task: ServiceTask) => {
+    if (await host.run(clientCommand(task))) await checks.run();
+  };
+  const root = async (argv: readonly string[]) => {
+    if (repairing || !desktop) return;
+    repairing = true;
+    try {
+      if (!(await desktop.repair(argv))) return;
+    } finally {
+      repairing = false;
+      changed();
+    }
+    await checks.run();
+  };
+  return {
+    form({ client }) {
+      const offline = client.offline !== null;
+      const ways = desktop && { repair: { service, root: desktop.canRepair() ? root : null } };
+      return checksForm(checks.state(), { offline, ...ways }, host.tr());
+    },
+    shown() {
+      // a browser may be on another computer than the one that is checked
+      if (desktop && !opened) void checks.run();
+      opened = true;
+    },
+    close: unsubscribe,
+  };
+};
+
+/** The window of a desktop looks for updates when nobody has done so. */
+const updatesPage: Page = (host, changed) => {
+  const { updates } = host;
+  let opened = false;
+  return {
+    form: ({ update, client }) =>
+      updatesForm(update, { offline: client.offline !== null, waiting: updates.waiting() }, host.tr()),
+    shown() {
+      const { client } = host.view();
+      if (host.desktop && !opened && !client.update && !client.offline) void updates.check().catch(host.showError);
+      opened = true;
+    },
+    close: updates.subscribe(changed),
+  };
+};
+
+/** Pages that are forms. Each client has its own widgets for the others. */
+export const FORM_PAGES = {
+  mode: ofState(({ client, tunnel }, tr) => modeForm(client, tunnel.settable, tr)),
+  killswitch: {
+    open: killSwitchPage,
+    searched: ({ killSwitch, client }, tr) =>
+      killSwitchForm(killSwitch, Date.now(), tr, { ...NOT_READ, records: recordsBlocked(client) }),
+  },
+  dns: ofState(({ client, tunnel }, tr) => dnsForm(client, tunnel.settable, tr)),
+  networks: {
+    open: networksPage,
+    searched: ({ client, tunnel }, tr) =>
+      networksForm(client, { settable: tunnel.settable, network: null, now: Date.now() }, tr),
+  },
+  advanced: ofState(({ client, tunnel }, tr) => advancedForm(client, tunnel.settable, tr)),
+  preferences: {
+    open: preferencesPage,
+    searched: ({ client }, tr) => preferencesForm(client, UNKNOWN_DESKTOP, tr),
+  },
+  account: { open: accountPage, searched: ({ client }, tr) => accountForm(client, null, tr) },
+  checks: {
+    open: checksPage,
+    searched: ({ client }, tr, checks) => checksForm(checks, { offline: client.offline !== null }, tr),
+  },
+  updates: {
+    open: updatesPage,
+    searched: ({ client, update }, tr) => updatesForm(update, { offline: client.offline !== null, waiting: null }, tr),
+  },
+  tools: { open: toolAccountsPage },
+  certificate: { open: certificatePage },
+} satisfies { [P in PageName]?: PageDefinition };
+
+/** The pages in which a search finds rows, each as a form of the state alone. */
+export function searchedForms(view: View, tr: Translator, checks: ChecksState): [PageName, Form][] {
+  const pages: { [P in PageName]?: PageDefinition } = FORM_PAGES;
+  return Object.entries(pages).flatMap(([page, { searched }]): [PageName, Form][] =>
+    searched ? [[page as PageName, searched(view, tr, checks)]] : [],
+  );
+}

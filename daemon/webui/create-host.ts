@@ -1,0 +1,125 @@
+// Makes the abilities of the page in the browser: what its pages and the commands behind rows and buttons ask of it.
+import { createChecks } from '../view/client/checks.ts';
+import { serviceCommand } from '../view/client/labels.ts';
+import type { Model } from '../view/client/model.ts';
+import { createUpdates } from '../view/client/updates.ts';
+import type { ClientTask } from '../view/form.ts';
+import type { Host } from '../view/host.ts';
+import { runCommand } from '../view/pages/run-command.ts';
+import { errorWithDetail } from '../view/states/problems.ts';
+import type { App } from './client/app.ts';
+import { loadScript } from './further-pages.ts';
+import { goTo } from './navigation.ts';
+import { chooseText, saveText } from './tasks/files.ts';
+
+/** What the host shares with the rest of the page. */
+type Shared = Pick<App, 'view' | 'client' | 'tr' | 'now' | 'choosingMode' | 'messages'>;
+
+export function createHost(model: Model, shared: Shared): Host {
+  const { view, tr, now, messages } = shared;
+  const host: Host = {
+    model,
+    view: () => view.value,
+    tr: () => tr.value,
+    now: () => now.peek(),
+    checks: createChecks(model, () => tr.value, null),
+    updates: createUpdates(model),
+    desktop: null,
+    run: command => runCommand(host, command),
+    task: task => runTask(host, shared, task),
+    answer: messages.askFor,
+    toast: (text, undo) => messages.toast(text, undo && { undo }),
+    showError: error => messages.toast(errorWithDetail(error, tr.value), { error: true }),
+    open: uri => void open(uri, '_blank', 'noopener,noreferrer'),
+    goTo,
+    async copy(text) {
+      const { _ } = tr.value;
+      try {
+        await navigator.clipboard.writeText(text);
+        host.toast(_('Copied'));
+        return true;
+      } catch {
+        // without TLS the browser forbids it to a page from another machine, so the user does it
+        void messages.ask({ heading: _('Copy this'), body: '', shell: text, accept: _('Close'), notice: true });
+        return false;
+      }
+    },
+    openText: chooseText,
+    async saveText(name, text) {
+      saveText(name, text);
+      return true;
+    },
+  };
+  return host;
+}
+
+/** Commands for a terminal, for tasks that a browser can't do. */
+const IN_A_TERMINAL: Partial<Record<ClientTask, string>> = {
+  'start-daemon': 'culvert',
+  'handle-sign-in': 'xdg-mime default org.culvert.Culvert.desktop x-scheme-handler/com.cloudflare.warp',
+  portal: 'culvert portal',
+  'portal-by-hand': 'culvert portal --open',
+};
+
+function commandFor({ view, client }: Shared, name: ClientTask): string | null {
+  if (name === 'update-command') return view.value.update.command;
+  if (name === 'install-killswitch') return client.value.snapshot?.killSwitch.command ?? null;
+  if (name === 'start-service' || name === 'restart-service')
+    return serviceCommand(
+      name === 'start-service' ? 'start' : 'restart',
+      client.value.snapshot?.tunnelCli.systemd !== false,
+    );
+  return IN_A_TERMINAL[name] ?? null;
+}
+
+async function runTask(host: Host, shared: Shared, name: ClientTask): Promise<boolean> {
+  const { model, checks, updates } = host;
+  const { choosingMode, messages } = shared;
+  const { _ } = host.tr();
+  switch (name) {
+    case 'run-checks':
+      goTo('checks');
+      await checks.run();
+      return true;
+    case 'try-again':
+      model.retry();
+      return true;
+    case 'choose-mode':
+      choosingMode.value = true;
+      return true;
+    case 'shortcuts':
+      // a page leaves the other keys to the browser
+      void messages.ask({
+        heading: _('Keyboard Shortcuts'),
+        body: [
+          _('Tab: next control'),
+          _('Shift+Tab: previous control'),
+          _('Enter or Space: use the control'),
+          _('Arrow keys: other choices of a group'),
+          _('Escape: close a dialog'),
+        ].join('\n'),
+        accept: _('Close'),
+        notice: true,
+      });
+      return true;
+    case 'report':
+      await (await loadScript()).showReport(host, messages);
+      return true;
+    case 'check-update':
+      return updates.check();
+    case 'apply-update':
+      return updates.apply();
+    case 'roll-back':
+      return updates.rollBack();
+    case 'export-settings':
+    case 'apply-settings':
+    case 'undo-settings':
+      return (await loadScript()).SETTINGS_TASKS[name](host);
+    default: {
+      const shell = commandFor(shared, name);
+      const content = shell ? { body: _('Run this on the computer where Culvert runs:'), shell } : { body: '' };
+      void messages.ask({ heading: _('In a terminal'), ...content, accept: _('Close'), notice: true });
+      return false;
+    }
+  }
+}

@@ -1,0 +1,20 @@
+// Renders any page that is a form.
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { Page } from '../../view/pages/page.ts';
+import { useApp } from '../client/app.ts';
+import { FormView } from './rows/form.tsx';
+
+export function PageView({ page }: { page: Page }) {
+  const { host, view, now } = useApp();
+  const changes = useSignal(0);
+  const open = useMemo(() => page(host, () => changes.value++), [page, host]);
+  // the form is made again after each change, and each second where it moves with time
+  void changes.value;
+  if (open.ticks) void now.value;
+  useEffect(() => {
+    open.shown?.();
+    return () => open.close?.();
+  }, [open]);
+  return <FormView form={open.form(view.value)} />;
+}
