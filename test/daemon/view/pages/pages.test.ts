@@ -1,0 +1,316 @@
+// Pages over a client that answers as the test says: what each reads, when it reads again, and what it does with a late answer.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Client, Event } from '../../../../daemon/api/client.ts';
+import { createChecks } from '../../../../daemon/view/client/checks.ts';
+import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
+import type { Model } from '../../../../daemon/view/client/model.ts';
+import { createUpdates } from '../../../../daemon/view/client/updates.ts';
+import type { Desktop, Host } from '../../../../daemon/view/host.ts';
+import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
+import { type Page, reading } from '../../../../daemon/view/pages/page.ts';
+import { describe } from '../../../../daemon/view/view.ts';
+import { KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
+import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
+
+/** Lets every promise that is settled go on. */
+const settled = () => new Promise(resolve => setImmediate(resolve));
+
+const OFFLINE: ClientState['offline'] = { code: 'stopped', detail: '' };
+
+/** A client whose requests stay open until the test answers them, with a clock that the test moves. */
+function client(first: ClientState = clientState(), desktop: Partial<Desktop> | null = null) {
+  let state = first;
+  const listeners = new Set<(event: Event) => void>();
+  const open: { line: string; answer(value: unknown): void; fail(error: Error): void }[] = [];
+  const asked: string[] = [];
+  const call = ((line: string) => {
+    asked.push(line);
+    return new Promise((answer, fail) => open.push({ line, answer, fail }));
+  }) as Client['call'];
+  const onEvent: Model['onEvent'] = listener => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  const model = { state: () => state, call, onEvent, checkUpdate: () => call('GET /api/update/check', { query: {} }) };
+  const clock = { now: 1_000_000 };
+  const host = {
+    model,
+    view: () => describe(state, '1', tr),
+    tr: () => tr,
+    now: () => clock.now,
+    checks: createChecks(model, () => tr, null),
+    updates: createUpdates(model),
+    desktop,
+    run: async () => true,
+    toast() {},
+    showError() {},
+  } as unknown as Host;
+  return {
+    host,
+    asked,
+    open,
+    clock,
+    listeners,
+    set(next: ClientState) {
+      state = next;
+    },
+    send(event: string, data: unknown = {}) {
+      for (const listener of [...listeners]) listener({ event, data } as Event);
+    },
+  };
+}
+
+/** Opens a page as clients do: its form first, then that it is turned to. */
+function opened(page: Page, world: ReturnType<typeof client>) {
+  let changes = 0;
+  const shown = page(world.host, () => changes++);
+  const form = () => shown.form(world.host.view());
+  form();
+  shown.shown?.();
+  return { shown, form, changes: () => changes };
+}
+
+const INSTALLED = clientState({ killSwitch: { ...KILL_SWITCH, enabled: true } });
+
+const READS: Partial<Record<keyof typeof FORM_PAGES, [line: string, againMs: number | null]>> = {
+  killswitch: ['GET /api/killswitch/blocked', 3_000],
+  networks: ['GET /api/networks', 60_000],
+  account: ['GET /api/account', null],
+  tools: ['GET /api/accounts', 60_000],
+  certificate: ['POST /api/trust', null],
+};
+
+for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
+  const [line, againMs] = READS[name as keyof typeof FORM_PAGES] ?? [null, null];
+
+  test(`the page ${name} reads ${line ?? 'nothing'} once when it is turned to`, () => {
+    const world = client(INSTALLED);
+    const { form } = opened(page, world);
+    form();
+    assert.deepEqual(world.asked, line === null ? [] : [line]);
+  });
+
+  test(`the page ${name} reads nothing without a daemon, and ${line ?? 'nothing'} when one answers`, () => {
+    const world = client({ ...INSTALLED, offline: OFFLINE });
+    const { form } = opened(page, world);
+    assert.deepEqual(world.asked, []);
+    world.set(INSTALLED);
+    form();
+    assert.deepEqual(world.asked, line === null ? [] : [line]);
+  });
+
+  test(`the page ${name} takes its listeners back when it is closed`, () => {
+    const world = client(INSTALLED);
+    const before = world.listeners.size;
+    const { shown, changes } = opened(page, world);
+    shown.close?.();
+    assert.equal(world.listeners.size, before);
+    const changed = changes();
+    world.send('snapshot', INSTALLED.snapshot);
+    assert.equal(changes(), changed);
+  });
+
+  if (line === null) continue;
+
+  test(`the page ${name} reads again from another daemon`, async () => {
+    const world = client(INSTALLED);
+    const { form, changes } = opened(page, world);
+    world.open[0]!.fail(new Error('gone'));
+    await settled();
+    const changed = changes();
+    world.send('snapshot', INSTALLED.snapshot);
+    assert.ok(changes() > changed);
+    form();
+    assert.deepEqual(world.asked, [line, line]);
+  });
+
+  test(`the page ${name} drops an answer that comes after it was closed`, async () => {
+    const world = client(INSTALLED);
+    const { shown, changes } = opened(page, world);
+    const changed = changes();
+    shown.close?.();
+    world.open[0]!.fail(new Error('late'));
+    await settled();
+    assert.equal(changes(), changed);
+  });
+
+  test(`the page ${name} reads again ${againMs === null ? 'only for a reason' : `after ${againMs / 1000} s`}`, async () => {
+    const world = client(INSTALLED);
+    const { shown, form } = opened(page, world);
+    world.open[0]!.fail(new Error('busy'));
+    await settled();
+    world.clock.now += (againMs ?? 86_400_000) - 1;
+    form();
+    assert.deepEqual(world.asked, [line]);
+    world.clock.now += 1;
+    form();
+    assert.deepEqual(world.asked, againMs === null ? [line] : [line, line]);
+    assert.equal(shown.ticks ?? false, againMs !== null);
+  });
+}
+
+test('an answer of an earlier reading does not replace a later one', async () => {
+  const world = client();
+  const texts: string[] = [];
+  const read = () => world.host.model.call('GET /api/health');
+  const health = reading(world.host, () => {}, { read, everyMs: 10 });
+  const see = () => texts.push(JSON.stringify(health.now(world.host.view()).value));
+  see();
+  world.clock.now += 10;
+  see();
+  world.open[1]!.answer('later');
+  await settled();
+  world.open[0]!.answer('earlier');
+  await settled();
+  see();
+  assert.deepEqual(texts, ['null', 'null', '"later"']);
+});
+
+test('a reading that fails keeps the last answer, and says why', async () => {
+  const world = client();
+  const health = reading(world.host, () => {}, { read: () => world.host.model.call('GET /api/health') });
+  const now = () => health.now(world.host.view());
+  assert.deepEqual(now(), { value: null, failed: null, running: true });
+  world.open[0]!.answer('here');
+  await settled();
+  assert.deepEqual(now(), { value: 'here', failed: null, running: false });
+  const ended = health.again();
+  world.open[1]!.fail(new Error('The disk is full.'));
+  await ended;
+  assert.deepEqual(now(), { value: 'here', failed: 'The disk is full.', running: false });
+});
+
+test('turning to a page reads once while a reading is under way', async () => {
+  const world = client();
+  const { shown } = opened(FORM_PAGES.tools.open, world);
+  shown.shown?.();
+  assert.equal(world.asked.length, 1);
+  world.open[0]!.fail(new Error('busy'));
+  await settled();
+  shown.shown?.();
+  assert.equal(world.asked.length, 2);
+});
+
+test('the kill switch reads nothing where it is not installed', () => {
+  const world = client(clientState({ killSwitch: { ...KILL_SWITCH, installed: false } }));
+  opened(FORM_PAGES.killswitch.open, world);
+  assert.deepEqual(world.asked, []);
+});
+
+test('tool accounts that come by event are shown, whatever failed before', async () => {
+  const world = client();
+  const { form, changes } = opened(FORM_PAGES.tools.open, world);
+  world.open[0]!.fail(new Error('busy'));
+  await settled();
+  assert.equal(rowsOf(form())[0]!.subtitle, 'busy');
+  const changed = changes();
+  world.send('accounts', { ok: true, tools: [], problem: 'No wrapper.' });
+  assert.ok(changes() > changed);
+  assert.equal(rowsOf(form())[0]!.subtitle, 'No wrapper.');
+});
+
+test('the account is read again when the registration changes', () => {
+  const world = client();
+  const { form } = opened(FORM_PAGES.account.open, world);
+  world.set(clientState({ account: { organization: 'example' } }));
+  form();
+  form();
+  assert.deepEqual(world.asked, ['GET /api/account', 'GET /api/account']);
+});
+
+test('the certificate is busy while the tools are tried, and they are tried again after a change', async () => {
+  const world = client();
+  const { form } = opened(FORM_PAGES.certificate.open, world);
+  const check = () => {
+    const row = named(rowsOf(form()), 'check');
+    assert.ok(row.kind === 'button');
+    return row;
+  };
+  assert.equal(check().busy, true);
+  world.open[0]!.answer(TRUST);
+  await settled();
+  assert.equal(check().busy, false);
+  const changing = rowsOf(form()).find(row => row.kind === 'button' && row.id !== 'check');
+  assert.ok(changing?.kind === 'button' && changing.command.ask.kind === 'work', 'the report has something to change');
+  const done = changing.command.ask.work();
+  assert.match(world.asked[1]!, /^POST \/api\/trust\/(?:apply|undo)$/);
+  world.open[1]!.answer({ ok: true });
+  await done;
+  assert.deepEqual([world.asked[2], check().busy], ['POST /api/trust', true]);
+});
+
+test('facts of the desktop are shown as they come, and its watches end with the page', async () => {
+  let report: (on: boolean) => void = () => {};
+  let watched = 0;
+  const watch = () => {
+    watched++;
+    return () => void watched--;
+  };
+  const world = client(clientState(), {
+    hasTrayHost: async () => true,
+    hasShortcuts: async () => false,
+    watchAutostart(next) {
+      report = next;
+      return watch();
+    },
+    currentNetwork: async () => ({ kind: 'wifi', ssid: 'Home' }),
+    watchNetwork: watch,
+  });
+  const preferences = opened(FORM_PAGES.preferences.open, world);
+  const networks = opened(FORM_PAGES.networks.open, world);
+  const has = (group: string, { form }: typeof networks) => form().groups.some(({ id }) => id === group);
+  assert.equal(has('current', networks), false);
+  await settled();
+  assert.equal(has('current', networks), true);
+  const shortcuts = preferences.form().groups.find(({ id }) => id === 'shortcuts');
+  assert.deepEqual(shortcuts?.rows, [], 'a desktop without global shortcuts');
+  const changed = preferences.changes();
+  report(true);
+  assert.ok(preferences.changes() > changed);
+  assert.equal(watched, 2);
+  for (const { shown } of [preferences, networks]) shown.close?.();
+  assert.equal(watched, 0);
+});
+
+test('the window of a desktop runs the checks and looks for updates when their pages are first turned to, a browser does not', () => {
+  const state = clientState({}, { update: null });
+  for (const [desktop, asked] of [
+    [null, []],
+    [{ canRepair: () => false }, ['POST /api/doctor', 'GET /api/update/check']],
+  ] as const) {
+    const world = client(state, desktop);
+    for (const name of ['checks', 'updates'] as const) {
+      const { shown } = opened(FORM_PAGES[name].open, world);
+      shown.shown?.();
+    }
+    assert.deepEqual(world.asked, asked);
+  }
+});
+
+test('a run of the checks ends with the daemon that made it, and only one runs', () => {
+  const world = client();
+  const { checks } = world.host;
+  world.send('doctor', { running: true, completed: 1, total: 3, result: null, undo: null });
+  assert.deepEqual(checks.state().running, { completed: 1, total: 3 });
+  void checks.run();
+  assert.deepEqual(world.asked, []);
+  world.send('snapshot', INSTALLED.snapshot);
+  assert.equal(checks.state().running, null);
+});
+
+test('one request for an update runs at a time, and the page shows it', async () => {
+  const world = client();
+  const { form, changes } = opened(FORM_PAGES.updates.open, world);
+  const { updates } = world.host;
+  const first = updates.check();
+  assert.equal(updates.waiting(), 'check');
+  assert.ok(changes() > 0);
+  const row = named(rowsOf(form()), 'check');
+  assert.ok(row.kind === 'button' && row.busy);
+  assert.equal(await updates.apply(), false);
+  world.open[0]!.answer({});
+  assert.equal(await first, true);
+  assert.equal(updates.waiting(), null);
+});
