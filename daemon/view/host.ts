@@ -1,10 +1,10 @@
 // Defines what a client does for pages, commands and tasks, beyond the daemon's answers. Each client makes one host.
 import type { DoctorReport } from '../api/doctor.ts';
-import type { Checks } from './client/checks.ts';
+
 import type { Model } from './client/model.ts';
-import type { Updates } from './client/updates.ts';
 import type { ClientTask, Command, Question } from './form.ts';
 import type { PageName } from './page-list.ts';
+import type { ChecksState } from './states/findings.ts';
 import type { Translator } from './translator.ts';
 import type { View } from './view.ts';
 
@@ -40,6 +40,26 @@ export interface Host {
   openText(): Promise<string | null>;
   /** @param name offered to the user. @returns whether it was saved */
   saveText(name: string, text: string): Promise<boolean>;
+}
+
+export interface Checks {
+  state(): ChecksState;
+  /** Runs them, unless they run. Never rejects. */
+  run(): Promise<void>;
+  /** Calls `listener` after every change. Returns what unsubscribes. */
+  subscribe(listener: () => void): () => void;
+  close(): void;
+}
+
+export interface Updates {
+  /** The request that is under way, which no event reports yet. */
+  waiting(): 'check' | 'change' | null;
+  /** Each resolves with whether it was done: false while another one is under way. @throws ApiError, Unreachable */
+  check(): Promise<boolean>;
+  apply(): Promise<boolean>;
+  rollBack(): Promise<boolean>;
+  /** Calls `listener` after every change. Returns what unsubscribes. */
+  subscribe(listener: () => void): () => void;
 }
 
 export interface Desktop {

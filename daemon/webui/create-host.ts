@@ -1,10 +1,10 @@
 // Makes the abilities of the page in the browser: what its pages and the commands behind rows and buttons ask of it.
-import { createChecks } from '../view/client/checks.ts';
+
 import { serviceCommand } from '../view/client/labels.ts';
 import type { Model } from '../view/client/model.ts';
-import { createUpdates } from '../view/client/updates.ts';
 import type { ClientTask } from '../view/form.ts';
 import type { Host } from '../view/host.ts';
+import { createChecks, createUpdates } from '../view/pages/requests.ts';
 import { runCommand } from '../view/pages/run-command.ts';
 import { errorWithDetail } from '../view/states/problems.ts';
 import type { App } from './client/app.ts';

@@ -32,8 +32,9 @@ function differences(base: string): string[] {
 
 function git(...args: string[]): string[] {
   try {
-    const options = { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] } as const;
-    return execFileSync('git', args, options).split('\0').filter(Boolean);
+    return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+      .split('\0')
+      .filter(Boolean);
   } catch (error) {
     const said = String((error as { stderr?: string }).stderr ?? (error as Error).message).split('\n')[0];
     throw new Error(`git ${args[0]} failed: ${said} Give a commit, such as: --changed HEAD~3`);

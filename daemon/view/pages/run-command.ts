@@ -1,7 +1,8 @@
 // Runs the commands behind rows and buttons, for every graphical client.
-import { ApiError } from '../../api/client.ts';
+
 import type { ToolAccountsChange } from '../../api/accounts.ts';
 import type { ChangeOptions } from '../../api/changes.ts';
+import { ApiError } from '../../api/client.ts';
 import type { ActionRequest } from '../../api/schema.ts';
 import { askAboutChange } from '../client/change-requests.ts';
 import { doneText } from '../client/labels.ts';

@@ -16,9 +16,9 @@ export function SignInPage() {
     busy.value = true;
     try {
       wrong.value = !(await keepToken(token.value.trim()));
-      if (!wrong.value) app.model.retry();
+      if (!wrong.value) app.host.model.retry();
     } catch (error) {
-      app.showError(error);
+      app.host.showError(error);
     } finally {
       busy.value = false;
     }

@@ -1,9 +1,8 @@
 // Makes the abilities of the window: what its pages and the commands behind rows and buttons ask of it.
 import type Gtk from 'gi://Gtk?version=4.0';
-import { createChecks } from '../../../daemon/view/client/checks.ts';
-import { createUpdates } from '../../../daemon/view/client/updates.ts';
 import type { ClientTask } from '../../../daemon/view/form.ts';
 import type { Host } from '../../../daemon/view/host.ts';
+import { createChecks, createUpdates } from '../../../daemon/view/pages/requests.ts';
 import { runCommand } from '../../../daemon/view/pages/run-command.ts';
 import { SETTINGS_TASKS } from '../../../daemon/view/pages/settings-file.ts';
 import { _, tr } from '../../i18n.ts';

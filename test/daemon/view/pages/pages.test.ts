@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client, Event } from '../../../../daemon/api/client.ts';
-import { createChecks } from '../../../../daemon/view/client/checks.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
 import type { Model } from '../../../../daemon/view/client/model.ts';
-import { createUpdates } from '../../../../daemon/view/client/updates.ts';
 import type { Desktop, Host } from '../../../../daemon/view/host.ts';
 import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
 import { type Page, reading } from '../../../../daemon/view/pages/page.ts';
+import { createChecks, createUpdates } from '../../../../daemon/view/pages/requests.ts';
 import { describe } from '../../../../daemon/view/view.ts';
 import { KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
 import { named, rowsOf } from '../../../support/gnome/view/forms.ts';

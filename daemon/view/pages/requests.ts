@@ -1,0 +1,85 @@
+// Makes the requests of a client that outlast the page which began them: the checks, and updates.
+import type { DoctorReport } from '../../api/doctor.ts';
+import type { Model } from '../client/model.ts';
+import type { Checks, Updates } from '../host.ts';
+import { type ChecksState, NO_CHECKS, receiveProgress, receiveReport } from '../states/findings.ts';
+import { errorText } from '../states/problems.ts';
+import type { Translator } from '../translator.ts';
+
+function createListeners() {
+  const listeners = new Set<() => void>();
+  return {
+    publish() {
+      for (const listener of [...listeners]) listener();
+    },
+    subscribe(listener: () => void) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/**
+ * Runs the checks, and holds what they have found so far, no matter which client started the run.
+ * @param alone runs them without a daemon; null where that is not possible
+ */
+export function createChecks(
+  model: Pick<Model, 'state' | 'call' | 'onEvent'>,
+  tr: () => Translator,
+  alone: (() => Promise<Pick<DoctorReport, 'results' | 'undo'>>) | null,
+): Checks {
+  const { publish, subscribe } = createListeners();
+  let state = NO_CHECKS;
+  const show = (next: ChecksState) => {
+    state = next;
+    publish();
+  };
+  const close = model.onEvent(({ event, data }) => {
+    if (event === 'doctor') show(receiveProgress(state, data));
+    // a run of a daemon that is gone does not end
+    if (event === 'snapshot' && state.running) show({ ...state, running: null });
+  });
+  const read = () => {
+    if (!alone || !model.state().offline) return model.call('POST /api/doctor', { body: {} });
+    show({ ...state, running: { completed: 0, total: 0 } });
+    return alone();
+  };
+  return {
+    state: () => state,
+    async run() {
+      if (state.running) return;
+      try {
+        show(receiveReport(await read()));
+      } catch (error) {
+        show({ ...state, running: null, failed: errorText(error, tr()) });
+      }
+    },
+    subscribe,
+    close,
+  };
+}
+
+/** Checks for updates, installs one and rolls it back, one request at a time. */
+export function createUpdates(model: Pick<Model, 'call' | 'checkUpdate'>): Updates {
+  const { publish, subscribe } = createListeners();
+  let waiting: 'check' | 'change' | null = null;
+  const during = async (what: 'check' | 'change', request: () => Promise<unknown>) => {
+    if (waiting) return false;
+    waiting = what;
+    publish();
+    try {
+      await request();
+    } finally {
+      waiting = null;
+      publish();
+    }
+    return true;
+  };
+  return {
+    waiting: () => waiting,
+    check: () => during('check', model.checkUpdate),
+    apply: () => during('change', () => model.call('POST /api/update/apply', { body: {} })),
+    rollBack: () => during('change', () => model.call('POST /api/update/rollback', { body: {} })),
+    subscribe,
+  };
+}
