@@ -17,7 +17,7 @@ import {
   TunnelCli,
 } from './tunnel.ts';
 import { UpdateCheck } from './update.ts';
-import { Count, Message, Time } from './values.ts';
+import { Count, Time } from './values.ts';
 
 export * from './accounts.ts';
 export * from './apps.ts';

@@ -18,7 +18,7 @@ export interface Host {
   now(): number;
   checks: Checks;
   updates: Updates;
-  /** What only a program of the desktop can do; null in a browser. */
+  /** Abilities of a program of the desktop; null in a browser. */
   desktop: Desktop | null;
   /** Asks what must be asked, does it, and reports the result. Resolves with whether it was done; never rejects. */
   run(command: Command): Promise<boolean>;

@@ -12,7 +12,7 @@ import { loadScript } from './further-pages.ts';
 import { goTo } from './navigation.ts';
 import { chooseText, saveText } from './tasks/files.ts';
 
-/** What the host shares with the rest of the page. */
+/** State that the host shares with the rest of the page. */
 type Shared = Pick<App, 'view' | 'client' | 'tr' | 'now' | 'choosingMode' | 'messages'>;
 
 export function createHost(model: Model, shared: Shared): Host {

@@ -51,7 +51,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof GLib.Error && REFUSALS.includes(Gio.DBusError.get_remote_error(error) ?? '');
 }
 
-/** What pages of the window ask of the desktop. @param tell shows why nothing was repaired */
+/** Facts and repairs of the desktop for the pages of the window. @param tell shows why nothing was repaired */
 export function createDesktop(tell: (text: string) => void): Desktop {
   /** Not looked for before a page asks. */
   let program: string | null | undefined;

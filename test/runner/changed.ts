@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '../..');
 /** Folders whose programs are tested elsewhere than in the folder of the same path below test/. */
 const TESTED_IN: readonly [folder: string, tests: string][] = [['daemon/webui', 'test/e2e/webui']];
 
-/** What each file imports, as paths below the root. */
+/** Files that each file imports, as paths below the root. */
 export type Imports = ReadonlyMap<string, readonly string[]>;
 
 /**

@@ -32,7 +32,7 @@ function ofState(form: (view: View, tr: Translator) => Form): PageDefinition {
   return { open: host => ({ form: view => form(view, host.tr()) }), searched: form };
 }
 
-/** What was blocked is recorded and read while the page can be seen. */
+/** The page of the kill switch. The list of what was blocked is recorded and read while the page can be seen. */
 const killSwitchPage: Page = (host, changed) => {
   const blocked = reading(host, changed, {
     read: () => host.model.call('GET /api/killswitch/blocked'),
@@ -190,7 +190,7 @@ const checksPage: Page = (host, changed) => {
   };
 };
 
-/** The window of a desktop looks for updates when nobody has done so. */
+/** The page of updates. In a window it looks for updates when no check has been made. */
 const updatesPage: Page = (host, changed) => {
   const { updates } = host;
   let opened = false;

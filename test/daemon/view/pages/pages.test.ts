@@ -100,7 +100,7 @@ for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
     assert.deepEqual(world.asked, line === null ? [] : [line]);
   });
 
-  test(`the page ${name} takes its listeners back when it is closed`, () => {
+  test(`the page ${name} removes its listeners when it is closed`, () => {
     const world = client(INSTALLED);
     const before = world.listeners.size;
     const { shown, changes } = opened(page, world);
