@@ -79,6 +79,7 @@ export class Releases {
     const passphrase = ['--passphrase-file', join(keys, 'passphrase')];
     const made = work.run('data/release/release.sh', version, ...both, ...passphrase, ...options);
     assert.equal(made.status, 0, made.stderr);
+    console.log(`made ${version}`); // progress, for the runner: a release takes minutes
   }
 
   /** The repository of a release. */
