@@ -61,6 +61,8 @@ export function reading<T>(host: Host, changed: () => void, options: ReadingOpti
   let begun = 0;
   let answered = 0;
   let closed = false;
+  /** The newest reading is the first since nothing could be read. */
+  let isFirst = false;
 
   const show = (change: Partial<Answer<T>>) => {
     answer = { ...answer, ...change };
@@ -89,15 +91,23 @@ export function reading<T>(host: Host, changed: () => void, options: ReadingOpti
     const value = from?.(event);
     if (value !== undefined) show({ value, failed: null });
     if (event.event !== 'snapshot') return;
+    // the client showed this snapshot before it passed the event on
+    if (isFirst && answer.running) return;
     // another daemon may know something else, and does not follow it yet
     readAt = Number.NEGATIVE_INFINITY;
     changed();
   });
   return {
     now(view) {
-      if (!when(view)) return answer;
+      if (!when(view)) {
+        readOf = null;
+        return answer;
+      }
       const key = of(view);
-      if (key !== readOf || host.now() - readAt >= everyMs) void begin();
+      if (key !== readOf || host.now() - readAt >= everyMs) {
+        isFirst = readOf === null;
+        void begin();
+      }
       readOf = key;
       return answer;
     },

@@ -30,6 +30,8 @@ export function createChecks(
 ): Checks {
   const { publish, subscribe } = createListeners();
   let state = NO_CHECKS;
+  /** Whom this client has asked to run the checks. */
+  let asked: 'daemon' | 'alone' | null = null;
   const show = (next: ChecksState) => {
     state = next;
     publish();
@@ -37,20 +39,25 @@ export function createChecks(
   const close = model.onEvent(({ event, data }) => {
     if (event === 'doctor') show(receiveProgress(state, data));
     // a run of a daemon that is gone does not end
-    if (event === 'snapshot' && state.running) show({ ...state, running: null });
+    if (event === 'snapshot' && state.running && asked !== 'alone') show({ ...state, running: null });
   });
   const read = () => {
-    if (!alone || !model.state().offline) return model.call('POST /api/doctor', { body: {} });
+    asked = alone && model.state().offline ? 'alone' : 'daemon';
+    // the daemon joins requests for the same checks
+    if (!alone || asked === 'daemon') return model.call('POST /api/doctor', { body: {} });
     show({ ...state, running: { completed: 0, total: 0 } });
     return alone();
   };
   return {
     state: () => state,
     async run() {
-      if (state.running) return;
+      if (asked) return;
       try {
-        show(receiveReport(await read()));
+        const report = await read();
+        asked = null;
+        show(receiveReport(report));
       } catch (error) {
+        asked = null;
         show({ ...state, running: null, failed: errorText(error, tr()) });
       }
     },

@@ -1,6 +1,6 @@
 // Renders any page that is a form.
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo } from 'preact/hooks';
 import type { Page } from '../../view/pages/page.ts';
 import { useApp } from '../client/app.ts';
 import { FormView } from './rows/form.tsx';
@@ -12,7 +12,7 @@ export function PageView({ page }: { page: Page }) {
   // the form is made again after each change, and each second where it moves with time
   void changes.value;
   if (open.ticks) void now.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     open.shown?.();
     return () => open.close?.();
   }, [open]);
