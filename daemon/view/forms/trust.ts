@@ -13,8 +13,6 @@ export interface TrustState {
   failed: string | null;
 }
 
-export const NO_TRUST: TrustState = { report: null, running: false, failed: null };
-
 /** Requests of the page. */
 export interface TrustTasks {
   check(): Promise<unknown>;

@@ -19,7 +19,7 @@ export interface OpenPage {
 /** Opens a page. @param changed is called when its form has changed, but not while the form is made */
 export type Page = (host: Host, changed: () => void) => OpenPage;
 
-export interface Answer<T> {
+interface Answer<T> {
   /** The newest one; null until there is one. */
   value: T | null;
   /** Why the newest reading failed, in words. */

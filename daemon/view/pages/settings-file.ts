@@ -88,4 +88,4 @@ export const SETTINGS_TASKS = {
   'apply-settings': applySettings,
   'undo-settings': undoSettings,
 };
-export type SettingsTask = keyof typeof SETTINGS_TASKS;
+type SettingsTask = keyof typeof SETTINGS_TASKS;
