@@ -88,4 +88,3 @@ export const SETTINGS_TASKS = {
   'apply-settings': applySettings,
   'undo-settings': undoSettings,
 };
-type SettingsTask = keyof typeof SETTINGS_TASKS;
