@@ -52,7 +52,6 @@ export const ChangeRequest = z.strictObject({ subject: z.optional(Subject) });
 export type ChangeRequest = z.infer<typeof ChangeRequest>;
 /** The change then ends so many seconds from now. */
 export const ExtendRequest = z.strictObject({ subject: z.optional(Subject), seconds: ForSeconds });
-export type ExtendRequest = z.infer<typeof ExtendRequest>;
 /** The changes that remain pending. */
 export const Changes = z.object({ ok: z.literal(true), changes: z.array(Change) });
 export type Changes = z.infer<typeof Changes>;

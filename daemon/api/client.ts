@@ -158,7 +158,8 @@ function answerOf<T>({ status, body }: Reply): T {
   }
 }
 
-function failure(status: number, body: string): ApiError {
+/** The error for an answer that reports a failure. @param body of the answer, a problem document or anything else */
+export function failure(status: number, body: string): ApiError {
   try {
     const document: unknown = JSON.parse(body);
     if (isProblem(document)) return new ApiError(document);

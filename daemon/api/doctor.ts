@@ -175,8 +175,7 @@ export type DoctorBundle = z.infer<typeof DoctorBundle>;
 
 export const doctorEndpoints = {
   'POST /api/doctor': {
-    summary:
-      'Run the checks; each result also comes as a `doctor` event, but to no device that was paired to read only. Nothing leaves this machine without `online`',
+    summary: 'Run the checks; each result also comes as a `doctor` event. Nothing leaves this machine without `online`',
     body: DoctorRequest,
     response: DoctorReport,
     problems: ['not-found'],

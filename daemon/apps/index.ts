@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FeatureContext } from '../controls.ts';
-import { type Feature, lazy } from '../feature.ts';
+import { begin, type Feature, lazy } from '../feature.ts';
 import { programs } from '../system/install-paths.ts';
 import { userData, wayOfShortcut } from './data-home.ts';
 
@@ -19,7 +19,8 @@ export function openApps(context: FeatureContext, launcher = programs.culvert): 
       'POST /api/apps/shortcut': async ({ body }) => (await desktop()).setShortcut(body),
     },
     start() {
-      if (hasShortcuts()) void desktop().then(loaded => loaded.renew());
+      if (!hasShortcuts()) return;
+      begin('apps', async () => ({ start: (await desktop()).renew }), context.say);
     },
     stop: async () => (await desktop.loaded())?.stop(),
   };

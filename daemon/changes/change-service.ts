@@ -18,8 +18,6 @@ interface Options {
   clock?: () => Clock;
 }
 
-export type ChangeService = ReturnType<typeof createChangeService>;
-
 /** Reads the file of changes, and reverts immediately what was under way when the daemon ended. */
 export function createChangeService({ context, routes, clock = readClock }: Options) {
   const { paths, state, tunnel, say } = context;

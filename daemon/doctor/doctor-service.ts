@@ -29,7 +29,7 @@ import { undoJournal, worldWithDaemon } from './gather.ts';
 import { undoableByAnyone } from './repair/installed.ts';
 import type { World } from './world/world.ts';
 
-export interface DoctorService {
+interface DoctorService {
   /** @throws Problem not-found for a check that does not exist */
   run(request: DoctorRequest): Promise<DoctorReport>;
   /** @throws Problem not-found, precondition-failed, fix-needs-administrator, fix-failed */

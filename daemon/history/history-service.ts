@@ -22,8 +22,6 @@ interface Options {
   steady?: () => number;
 }
 
-export type HistoryService = ReturnType<typeof createHistoryService>;
-
 export function createHistoryService({ directory, say, now = Date.now, steady = () => performance.now() }: Options) {
   const files = createDayFiles(directory);
   const startedAt = steady();

@@ -107,7 +107,8 @@ function clientOf(ctx: Context, via: Via): Client {
     keepToken() {
       const token = via.kind === 'remote' && tokenOf(ctx.headers, via.access);
       if (!token) return;
-      const secure = via.access.address?.startsWith('https:') ? '; Secure' : '';
+      // a page always says where it came from; a proxy's connection to here tells nothing
+      const secure = ctx.get('origin').startsWith('https:') ? '; Secure' : '';
       ctx.set(
         'set-cookie',
         `${TOKEN_COOKIE}=${token}; Max-Age=${TOKEN_LIFETIME_S}; Path=/; HttpOnly; SameSite=Strict${secure}`,

@@ -15,7 +15,6 @@ export interface Paths {
   /** Held by the running daemon as well: two of them, with runtime directories of their own, must not share the state. */
   stateLock: string;
   token: string;
-  /** Devices on other machines that may use the page. */
   acceptedTerms: string;
   /** Present during a restart while WARP has accepted to connect, and has not connected. */
   connectWish: string;

@@ -14,7 +14,7 @@ export interface TrustState {
 }
 
 /** Requests of the page. */
-export interface TrustTasks {
+interface TrustTasks {
   check(): Promise<unknown>;
   /** @param tools their ids; all without them */
   apply(tools?: string[]): Promise<unknown>;

@@ -1,6 +1,7 @@
 // Asks a browser on another machine for the token, until it has the right one.
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
+import { failure } from '../../api/client.ts';
 import { useApp } from '../client/app.ts';
 import { CommandBox } from '../widgets/command-box.tsx';
 
@@ -66,5 +67,7 @@ export function SignInPage() {
 async function keepToken(token: string): Promise<boolean> {
   if (!/^[\w-]+$/.test(token)) return false; // no header could carry it
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  return (await fetch('/api/session', { method: 'POST', headers, body: '{}' })).ok;
+  const response = await fetch('/api/session', { method: 'POST', headers, body: '{}' });
+  if (!response.ok && response.status !== 401) throw failure(response.status, await response.text());
+  return response.ok;
 }
