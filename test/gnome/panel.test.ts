@@ -347,7 +347,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
       devices: [],
     };
     await stage.turn('account');
-    await find('Device ID');
+    await find(id);
     const rows = (await stage.ask({ do: 'rows' })) as { title: string; subtitle: string }[];
     assert.equal(rows.find(({ title }) => title === 'Device ID')!.subtitle, id);
     const texts = (await stage.ask({ do: 'texts' })) as { text: string; outside: boolean }[];
