@@ -32,6 +32,8 @@ export function createChecks(
   let state = NO_CHECKS;
   /** Whom this client has asked to run the checks. */
   let asked: 'daemon' | 'alone' | null = null;
+  /** Number of the newest request; the answer of an earlier one is dropped. */
+  let newest = 0;
   const show = (next: ChecksState) => {
     state = next;
     publish();
@@ -39,7 +41,10 @@ export function createChecks(
   const close = model.onEvent(({ event, data }) => {
     if (event === 'doctor') show(receiveProgress(state, data));
     // a run of a daemon that is gone does not end
-    if (event === 'snapshot' && state.running && asked !== 'alone') show({ ...state, running: null });
+    if (event !== 'snapshot' || asked === 'alone') return;
+    asked = null;
+    newest += 1;
+    if (state.running) show({ ...state, running: null });
   });
   const read = () => {
     asked = alone && model.state().offline ? 'alone' : 'daemon';
@@ -52,11 +57,15 @@ export function createChecks(
     state: () => state,
     async run() {
       if (asked) return;
+      newest += 1;
+      const turn = newest;
       try {
         const report = await read();
+        if (turn !== newest) return;
         asked = null;
         show(receiveReport(report));
       } catch (error) {
+        if (turn !== newest) return;
         asked = null;
         show({ ...state, running: null, failed: errorText(error, tr()) });
       }
