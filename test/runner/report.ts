@@ -2,7 +2,7 @@
 import type { FileResult, TestResult } from './file.ts';
 
 const SLOWEST = 10;
-/** Lines of each failure that the end of the report repeats. */
+/** Lines of each failure that the end of the report repeats: the first and the last, where there are more. */
 const REPEATED_LINES = 12;
 const color = (code: number) => (text: string) => (process.stdout.isTTY ? `\x1b[${code}m${text}\x1b[0m` : text);
 const [red, green, gray] = [color(31), color(32), color(90)];
@@ -37,14 +37,20 @@ export function fileReport(result: FileResult, done: number, total: number): str
 function failures(result: FileResult, length: number): string {
   const lines = result.tests
     .filter(({ state }) => state === 'failed')
-    .map(test => `  ${red('✖')} ${title(test)}\n${indent(head(test.text, length))}`);
+    .map(test => `  ${red('✖')} ${title(test)}\n${indent(ends(test.text, length))}`);
   if (result.problem) lines.push(`  ${red('✖')} ${result.problem}`);
-  const printed = head(result.output.trim(), length);
+  const printed = ends(result.output.trim(), length);
   if (printed) lines.push(`  ${gray('printed:')}\n${indent(printed)}`);
   return lines.join('\n');
 }
 
-const head = (text: string, lines: number) => text.split('\n').slice(0, lines).join('\n');
+/** The first lines of a text and its last ones, at most `most` together. */
+function ends(text: string, most: number): string {
+  const lines = text.split('\n');
+  if (lines.length <= most) return text;
+  const half = Math.floor(most / 2);
+  return [...lines.slice(0, half), `[… ${lines.length - 2 * half} lines]`, ...lines.slice(-half)].join('\n');
+}
 
 function listed(heading: string, results: readonly FileResult[]): string[] {
   const texts = results.map(result => `${result.file}\n${failures(result, REPEATED_LINES)}`);
@@ -67,6 +73,10 @@ export function summary(results: readonly FileResult[], ms: number, total = resu
     ...counted(results.filter(({ problem }) => problem !== null).length, 'broken'),
     ...counted(total - results.length, 'never run'),
   ];
+  const names = bad.flatMap(({ file, tests, problem }) => [
+    ...tests.filter(({ state }) => state === 'failed').map(test => `  ${red('✖')} ${title(test)}  ${gray(file)}`),
+    ...(problem === null ? [] : [`  ${red('✖')} ${file}: ${problem}`]),
+  ]);
   const verdict = bad.length > 0 || results.length < total ? red('FAILED') : green('PASSED');
   return [
     '',
@@ -74,6 +84,7 @@ export function summary(results: readonly FileResult[], ms: number, total = resu
     ...slowest.map(test => `  ${seconds(test.ms).padStart(8)}  ${title(test)}  ${gray(test.file)}`),
     ...listed('Failed:', bad),
     '',
+    ...names, // last: a log is often read from its end
     `${verdict}: ${counts.join(', ')} in ${results.length} files, ${seconds(ms)}`,
   ].join('\n');
 }

@@ -221,6 +221,18 @@ test('reports the failed tests with reasons, the ten slowest and the counts', ()
   assert.doesNotMatch(text, /test 1 /);
   assert.match(text, /FAILED: 12 passed, 1 failed, 1 file broken in 2 files, 3\.0 s/);
   assert.match(text, /test\/bad\.test\.ts\n {2}✖ breaks/);
+  assert.match(
+    text,
+    /✖ breaks {2}test\/bad\.test\.ts\n {2}✖ test\/bad\.test\.ts: It ended with SIGKILL [^\n]*\nFAILED/,
+  );
+});
+
+test('of a long failure, the end of the report repeats the first lines and the last', () => {
+  const printed = Array.from({ length: 40 }, (_, i) => `line ${i}`).join('\n');
+  const file = { file: 'test/long.test.ts', ms: 1, problem: null, output: '' };
+  const text = summary([{ ...file, tests: [{ path: ['breaks'], state: 'failed', ms: 5, text: printed }] }], 1);
+  for (const part of [/line 0\n/, /line 5\n/, /\[… 28 lines\]/, /line 34\n/, /line 39\n/]) assert.match(text, part);
+  assert.doesNotMatch(text, /line 20\b/);
 });
 
 test('each file that runs alone exists', () => {

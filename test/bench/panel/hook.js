@@ -81,6 +81,8 @@ Gtk.Window.get_toplevels().connect('items-changed', (windows, at, _removed, adde
 });
 
 const main = () => Gtk.Window.list_toplevels().find(window => 'goTo' in window);
+/** What a request returns whose widget the page does not show yet. */
+const TOO_EARLY = Symbol();
 const requests = {
   open({ page }) {
     waiting = { first: null, since: now(), sinceRan: ran() };
@@ -91,18 +93,17 @@ const requests = {
     find(main(), Gtk.SearchEntry).text = text;
   },
   edit({ text }) {
-    find(main(), Gtk.TextView).buffer.text = text;
+    const view = find(main(), Gtk.TextView);
+    if (!view) return TOO_EARLY;
+    view.buffer.text = text;
     print(JSON.stringify({ ms: 0, cpu: 0, worst, worstRan }));
   },
   press({ label, until }) {
-    for (const widget of inside(main()))
-      if (widget instanceof Gtk.Button && widget.label === label) {
-        waiting = { first: null, since: now(), sinceRan: ran() };
-        awaited = until;
-        widget.emit('clicked');
-        return;
-      }
-    throw new Error(`no button ${label}`);
+    const button = [...inside(main())].find(widget => widget instanceof Gtk.Button && widget.label === label);
+    if (!button?.is_sensitive()) return TOO_EARLY;
+    waiting = { first: null, since: now(), sinceRan: ran() };
+    awaited = until;
+    button.emit('clicked');
   },
   scroll() {
     const { vadjustment } = find(main(), Gtk.ListView);
@@ -133,8 +134,11 @@ function read() {
     before = { worst, worstRan };
     worst = 0;
     worstRan = 0;
-    requests[request.do](request);
+    perform(request);
     read();
   });
+}
+function perform(request) {
+  if (requests[request.do](request) === TOO_EARLY) setTimeout(() => perform(request), 20);
 }
 read();

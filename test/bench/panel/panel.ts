@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { FRUGAL } from '../../../daemon/launcher.ts';
 import { parseDocument } from '../../../daemon/routes/document.ts';
 import { preview as comparison } from '../../../daemon/routes/preview.ts';
+import { formatStatusFile } from '../../../daemon/view/client/status-file.ts';
 import { PAGE_NAMES } from '../../../daemon/view/page-list.ts';
 import { createDaemon } from '../../support/gnome/daemon.ts';
 import { openDesktop, type Running } from '../../support/gnome/desktop.ts';
@@ -111,12 +112,11 @@ async function firstFrame(): Promise<void> {
 
 /** The stored last state, which differs from the one that the daemon sends. */
 function writeLastState(): void {
-  const { snapshot } = daemon;
-  const status = { ...snapshot.status, state: 'disconnected', network: null };
-  const shown = { ok: true, status, mode: 'warp', tunnelCli: snapshot.tunnelCli, port: null, remoteAccess: null };
+  const lines = { owner: '1 1', port: null, line: '', coloredLine: '', warning: null };
+  const json = { summary: 'disconnected', demo: false };
   writeFileSync(
     join(desktop.directory, 'run', 'culvert', 'status'),
-    `1 1\n-\ndisconnected\n\n\n${JSON.stringify(shown)}\n`,
+    formatStatusFile({ ...lines, state: 'disconnected', json }),
   );
 }
 
