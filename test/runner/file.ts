@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { inSetting, type Setting } from './setting.ts';
 import { workOf } from './work.ts';
 
 const reporter = join(import.meta.dirname, 'reporter.mjs');
+const turns = pathToFileURL(join(import.meta.dirname, 'turns.mjs')).href;
 /** Time for a file to report its cancelled tests and to clean up after SIGTERM. */
 const GRACE_MS = 5_000;
 /** Time after the end of a file in which output that a leftover process holds open is read. */
@@ -75,6 +77,7 @@ export async function runFile(
   const began = performance.now();
   const args = [
     '--enable-source-maps',
+    `--import=${turns}`,
     `--test-reporter=${reporter}`,
     ...(name ? [`--test-name-pattern=${name}`] : []),
   ];

@@ -37,9 +37,8 @@ test('its packets use the tunnel, and without one it is refused immediately', { 
   // the control: any other program leaves by the uplink now
   assert.equal((await machine.run(ASK)).out, `${UPLINK}\n`);
   const before = await machine.seen();
-  const started = performance.now();
+  // not TimeoutError, with which it ends after 5 s
   assert.equal((await machine.run(machine.kept(...ASK))).out, 'ConnectionRefusedError\n');
-  assert.ok(performance.now() - started < 4_000, 'it waited for a timeout');
   assert.equal((await machine.run(machine.kept(...ASK_UDP))).out, 'PermissionError\n');
   assert.deepEqual(await machine.seen(), before);
 });

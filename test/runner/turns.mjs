@@ -1,0 +1,6 @@
+// Gives the event loop a turn after each test: `node:test` reports nothing between tests that only wait for children
+// synchronously, and the runner takes their file for one that makes no progress.
+import { afterEach } from 'node:test';
+
+const nextTurn = setImmediate; // before a test replaces it
+afterEach(() => new Promise(done => nextTurn(done)));
