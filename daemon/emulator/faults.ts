@@ -48,9 +48,9 @@ export class FaultError extends Error {
 
 /** Commands that a fault without a scope leaves alone. */
 const SPARED: Partial<Record<FaultName, RegExp>> = {
-  'not-authorized': /^(status|settings( list)?)$/,
+  'not-authorized': /^(status|settings)$/,
   'policy-lock':
-    /^(connect|status|stats.*|certs|vnet|settings( list| support-url| mode-switch-allowed)?|override.*|debug .*|target list|mdm get-configs|registration (show|new|token|organization|devices)|tunnel (dump|stats|ip list|host list)|dns (stats|default-fallbacks|fallback list)|trusted ssid list)$/,
+    /^(connect|status|settings|vnet|override .*|registration (show|new|token|devices)|tunnel (dump|stats|ip list|host list)|trusted ssid list)$/,
 };
 
 export interface Faults {

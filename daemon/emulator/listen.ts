@@ -1,16 +1,13 @@
 // Implements `-l`: stays, and prints each change of the status immediately, without polling.
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { view } from './answer-command.ts';
-import { type Status, statusAt } from './client/connection.ts';
-import type { State } from './client/state.ts';
-import { load } from './client/store.ts';
-import type { Setting } from './command.ts';
+import { garbled } from './answer.ts';
+import { type Setting, view } from './command.ts';
+import { type Status, statusAt, statusJson, statusText } from './connection.ts';
 import type { Faults } from './faults.ts';
-import { write } from './io.ts';
-import { statusJson, statusText } from './render/status.ts';
-import { garbled } from './respond.ts';
-import { serviceProblem } from './service.ts';
+import { serviceProblem, write } from './service.ts';
+import type { State } from './state.ts';
+import { load } from './store.ts';
 
 interface Options extends Setting {
   /** One object a line instead of the text of `status`. */
@@ -46,7 +43,8 @@ export function listen({ file, json, generationFor, faultsFor }: Options): null 
       settings = current;
     }
     for (const status of statusesUntil(now, state, faults)) {
-      const line = json ? `${JSON.stringify(statusJson(status, generation))}\n` : statusText(status, generation);
+      const shown = statusJson(status, generation);
+      const line = json ? `${JSON.stringify(shown)}\n` : statusText(shown);
       if (line !== told) lines.push(line);
       told = line;
     }

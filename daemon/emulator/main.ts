@@ -1,16 +1,14 @@
 // The emulator: an executable that stands in for `warp-cli`, so that everything runs on a machine without it.
 
 import { printable } from '../system/printable.ts';
-import { effectiveMode } from './client/connection.ts';
-import { load, StoreError } from './client/store.ts';
+import { type Output, respond } from './answer.ts';
 import { answer, type Setting, settingOf, understand } from './command.ts';
+import { effectiveMode } from './connection.ts';
 import { control } from './control.ts';
 import { FaultError } from './faults.ts';
-import { write } from './io.ts';
 import { listen } from './listen.ts';
-import { type Output, respond } from './respond.ts';
-import { injectFault } from './service.ts';
-import { termsAccepted } from './terms.ts';
+import { injectFault, termsAccepted, write } from './service.ts';
+import { load, StoreError } from './store.ts';
 
 const FAILURE = 1;
 /** A word or a variable that is not understood. */
@@ -20,7 +18,7 @@ const USAGE = 2;
 async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | null> {
   if (argv[0] === '--host-proxy') {
     if (!argv[1]) throw new FaultError('--host-proxy takes the process that the proxy ends with.');
-    (await import('./proxy/host.ts')).hostProxy(settingOf(env), argv[1]);
+    (await import('./proxy-host.ts')).hostProxy(settingOf(env), argv[1]);
     return null;
   }
   if (argv[0] === '--emulate') {
@@ -37,9 +35,9 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
   if (faults.strikes('terms', words) !== null && !termsAccepted(file, globals.acceptTos)) return 1;
   const given = answer(command);
   await ensureProxy(command);
-  const output = respond(given, words, globals, faults);
+  const output = respond(given, words, globals.json, faults);
   if (!globals.listen) return print(output);
-  const failed = given.kind === 'refused' || given.kind === 'not-emulated';
+  const failed = given.kind === 'refused';
   // A listener prints the status itself, first and whenever it changes.
   if (failed || words !== 'status') print(output);
   return failed ? 1 : listen({ ...command, json: globals.json });
@@ -49,7 +47,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
 async function ensureProxy(setting: Setting): Promise<void> {
   const state = load(setting.file);
   if (effectiveMode(state) !== 'proxy' || state.connection === null) return;
-  (await import('./proxy/host.ts')).ensureProxyHost(setting);
+  (await import('./proxy-host.ts')).ensureProxyHost(setting);
 }
 
 /** @returns the exit code */

@@ -120,7 +120,7 @@ describe('the emulated client', () => {
 
   it('marks added fallback domains and resolves by family', async () => {
     await ok('dns', 'fallback', 'add', 'corp.example');
-    assert.ok((await ok('dns', 'fallback', 'list')).endsWith('  corp.example (CLI add)\n'));
+    assert.ok((await ok('settings')).includes('  corp.example (CLI add)\n'));
     await ok('dns', 'fallback', 'remove', 'corp.example');
     await ok('dns', 'families', 'malware');
     assert.match((await setting('Resolve via')) ?? '', /security\.cloudflare-dns\.com @ \[1\.1\.1\.2\]/);
@@ -161,7 +161,6 @@ describe('the emulated client', () => {
     await ok('registration', 'token', url('acme', 'aaaa.bbbb.cccc'));
     const show = await json('registration', 'show');
     assert.deepEqual([show.managed, show.account.type, show.account.organization], [true, 'team', 'acme']);
-    assert.equal(await ok('registration', 'organization'), 'acme\n');
     assert.equal(await setting('Organization'), '(user set) Organization: acme');
     assert.match(await refused('tunnel', 'ip', 'add', '203.0.113.7'), /Operation not authorized in this context/);
   });
@@ -171,7 +170,6 @@ describe('the emulated client', () => {
     await ok('connect');
     assert.match(await refused('disconnect'), /not authorized/);
     await ok('override', 'unlock', 'A1B2C3D4');
-    assert.match(await ok('override', 'show'), /ends in/);
     await ok('disconnect');
   });
 
@@ -181,7 +179,7 @@ describe('the emulated client', () => {
     await ok('override', 'local-network', 'allow');
     assert.equal((await json('override', 'local-network', 'show')).allowed, true);
     await ok('override', 'local-network', 'stop');
-    assert.equal(await ok('override', 'local-network', 'show'), 'No current access to local network\n');
+    assert.deepEqual(await json('override', 'local-network', 'show'), { allowed: false, ends_in_secs: 0 });
   });
 
   it('moves between virtual networks that exist', async () => {

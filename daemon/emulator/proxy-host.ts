@@ -2,15 +2,14 @@
 import { spawn } from 'node:child_process';
 import { existsSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { startTime } from '../../system/process.ts';
-import { view } from '../answer-command.ts';
-import { effectiveMode, statusAt } from '../client/connection.ts';
-import type { State } from '../client/state.ts';
-import { load, update } from '../client/store.ts';
-import type { Setting } from '../command.ts';
-import type { Faults } from '../faults.ts';
-import { serviceProblem } from '../service.ts';
+import { startTime } from '../system/process.ts';
+import { type Setting, view } from './command.ts';
+import { effectiveMode, statusAt } from './connection.ts';
+import type { Faults } from './faults.ts';
 import { createProxy } from './proxy.ts';
+import { serviceProblem } from './service.ts';
+import type { State } from './state.ts';
+import { load, update } from './store.ts';
 
 /** Interval of the checks that its owner is alive: the kernel notifies parents that a child ended, not the reverse. */
 const LOOK_MS = 500;

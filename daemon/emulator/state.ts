@@ -1,4 +1,4 @@
-// Defines the state of the emulated client: one JSON object in a file, shared by all its processes.
+// Defines the state of the emulated client, one JSON object in a file that all its processes share, and makes a new one.
 
 /** `ms` since the epoch. */
 type Time = number;
@@ -17,15 +17,6 @@ interface VirtualNetwork {
   name: string;
   description: string;
   default: boolean;
-}
-export interface Target {
-  id: string;
-  protocol: string;
-  port: number;
-  attributes: string;
-  ip: string;
-  vnet: string;
-  usernames: string[];
 }
 interface Device {
   device_id: string;
@@ -69,8 +60,6 @@ export interface Settings {
   protocol: 'MASQUE' | 'WireGuard' | null;
   masque: 'h3-only' | 'h2-only' | 'h3-with-h2-fallback' | null;
   endpoint: string | null;
-  mtu: number | null;
-  pmtud: boolean | null;
   families: 'off' | 'malware' | 'full';
   gatewayId: string | null;
   dnsLog: boolean;
@@ -108,15 +97,6 @@ export interface Stats {
   curve: string;
 }
 
-/** As `debug network` prints it. */
-interface Network {
-  v4_iface: { name: string; id: string; addr: string; kind: unknown } | null;
-  v6_iface: { name: string; id: string; addr: string; kind: unknown } | null;
-  dns_servers: { address: string }[];
-  captive_network: boolean;
-  setup_dns: string[];
-}
-
 export interface State {
   format: 1;
   /** Everything that looks random follows from it. */
@@ -143,10 +123,8 @@ export interface State {
   override: { code: string; until: Time } | null;
   localNetworkUntil: Time | null;
   vnets: VirtualNetwork[];
-  targets: Target[];
   otherDevices: Device[];
   ipv6: boolean;
-  network: Network;
   /** The process that listens in proxy mode, and whose it is: each `PID START`. */
   proxyHost: { process: string; owner: string } | null;
   /** The port that proxy mode could not have. */
@@ -155,7 +133,115 @@ export interface State {
   proxyFrom: string | null;
   /** Figures held still, for a test. */
   stats: Partial<Stats>;
-  dnsStats: { queries: number; averageMs: number } | null;
   /** Origins of settings held still, for a test: `{"Mode": "network policy"}`. */
   sources: Record<string, string>;
+}
+
+const DEFAULT_CONNECT_MS = 1200;
+
+/** A registered free account, terms accepted, disconnected: one `connect` away from a tunnel. */
+export function initialState(seed: number): State {
+  return {
+    format: 1,
+    seed,
+    version: null,
+    faults: '',
+    serviceUpAt: null,
+    connectMs: DEFAULT_CONNECT_MS,
+    registration: initialRegistration(seed),
+    missing: 'DaemonStartup',
+    enrolling: null,
+    policy: null,
+    connection: null,
+    change: null,
+    settings: initialSettings(),
+    override: null,
+    localNetworkUntil: null,
+    vnets: [],
+    otherDevices: [],
+    ipv6: true,
+    proxyHost: null,
+    proxyRefused: null,
+    proxyFrom: null,
+    stats: {},
+    sources: {},
+  };
+}
+
+export function initialSettings(): Settings {
+  return {
+    alwaysOn: false,
+    mode: null,
+    proxyPort: 40000,
+    protocol: null,
+    masque: null,
+    endpoint: null,
+    families: 'off',
+    gatewayId: null,
+    dnsLog: false,
+    qlog: false,
+    environment: null,
+    disableForWifi: false,
+    disableForEthernet: false,
+    ssids: [],
+    splitMode: 'exclude',
+    ips: null,
+    hosts: [],
+    fallback: null,
+    activeVnet: null,
+  };
+}
+
+export function initialRegistration(seed: number): Registration {
+  const hex = hexFrom(seed);
+  const id = uuid(hex);
+  const part = () => hex(8);
+  return {
+    id,
+    deviceId: id,
+    publicKey: `3059301306072a8648ce3d020106082a8648ce3d030107034200${hex(130)}`,
+    accountType: 'free',
+    accountId: hex(32),
+    license: `${part()}-${part()}-${part()}`,
+    organization: null,
+  };
+}
+
+export function organizationPolicy(seed: number): Policy {
+  const hex = hexFrom(seed + 1);
+  return {
+    switchLocked: false,
+    mode: null,
+    protocol: null,
+    gateway: { id: hex(32), servers: ['162.159.36.1', '2606:4700:4700::1111'] },
+    captivePortal: 180,
+    disableAutoFallback: false,
+    supportUrl: '',
+    appleCheckIps: '17.253.0.0/16',
+    allowModeSwitch: true,
+    allowUpdates: false,
+    allowLeave: true,
+    localNetwork: true,
+    profileId: uuid(hex),
+  };
+}
+
+/** A stream of hexadecimal digits that depends on the seed alone. */
+export function hexFrom(seed: number): (length: number) => string {
+  let word = seed >>> 0;
+  const next = () => {
+    word = (word + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(word ^ (word >>> 15), word | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0).toString(16).padStart(8, '0');
+  };
+  return length => {
+    let text = '';
+    while (text.length < length) text += next();
+    return text.slice(0, length);
+  };
+}
+
+function uuid(hex: (length: number) => string): string {
+  return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`;
 }

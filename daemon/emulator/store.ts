@@ -1,12 +1,10 @@
-// Keeps the state file: read whole, replaced whole, changed by one process at a time.
+// Keeps the state file: reads it whole, replaces it whole, and lets one process at a time change it.
 import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errno } from '../../system/errno.ts';
-import { makeDirectory, replaceFile } from '../../system/files.ts';
-import { acquireLock } from '../../system/lock.ts';
-import { initialState } from './initial-state.ts';
-import { parseState } from './parse-state.ts';
-import type { State } from './state.ts';
+import { errno } from '../system/errno.ts';
+import { makeDirectory, replaceFile } from '../system/files.ts';
+import { acquireLock } from '../system/lock.ts';
+import { initialState, type State } from './state.ts';
 
 const LOCK_WAIT_MS = 15_000;
 
@@ -65,4 +63,33 @@ function putAside(file: string): void {
   } catch (error) {
     if (errno(error) !== 'ENOENT') throw error;
   }
+}
+
+/** Parts that are null at other times. */
+const NULLABLE = ['registration', 'license'];
+
+/** null for anything but a state of this format: it has every part of an initial state, each of the same kind. */
+function parseState(text: string): State | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isState(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isState(value: unknown): value is State {
+  const model = initialState(0);
+  return fits(value, model) && (value as State).format === model.format;
+}
+
+function fits(value: unknown, model: unknown): boolean {
+  if (model === null) return value !== undefined;
+  if (Array.isArray(model)) return Array.isArray(value);
+  if (typeof model !== 'object') return typeof value === typeof model;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(model).every(([key, part]) => {
+    const field = Reflect.get(value, key);
+    return (field === null && NULLABLE.includes(key)) || fits(field, part);
+  });
 }

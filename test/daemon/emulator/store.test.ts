@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { type Emulator, emulator } from '../../../support/daemon/emulator.ts';
+import { type Emulator, emulator } from '../../support/daemon/emulator.ts';
 
 describe('the state of the emulator', () => {
   let it_: Emulator;
