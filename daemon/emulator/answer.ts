@@ -1,4 +1,4 @@
-// Defines the answer of a command, and decides what it prints: text or JSON, the stream, the exit code.
+// Defines the answers of commands, and prints them: as text or JSON, with the stream and the exit code.
 import type { Faults } from './faults.ts';
 import type { State } from './state.ts';
 import type { CliGeneration } from './version.ts';

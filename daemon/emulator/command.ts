@@ -1,4 +1,4 @@
-// One command: reads the command line, and runs it against the stored state. Prints nothing and starts no process.
+// Reads the command line of one command, and runs the command against the stored state, without output or processes.
 import { join } from 'node:path';
 import { type Answer, type Context, notAuthorized, type Output } from './answer.ts';
 import { COMMANDS } from './commands.ts';

@@ -1,5 +1,4 @@
-// The connection as a pure function of the stored state and the time: its status now, when that changes next, and how a
-// release prints it.
+// Computes the status of the connection from the stored state and the time, and prints it as a release does.
 import type { Faults } from './faults.ts';
 import type { State } from './state.ts';
 import type { CliGeneration } from './version.ts';

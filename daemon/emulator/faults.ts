@@ -1,4 +1,4 @@
-// Faults on demand: their names, their notation, and which command each one strikes.
+// Defines the faults on demand: their names, their notation, and the commands that each fault strikes.
 
 /** Every fault with what it does; the value in brackets is optional. */
 export const FAULTS = {

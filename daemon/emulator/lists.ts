@@ -1,4 +1,4 @@
-// The lists that a user edits: the split tunnel, fallback domains, trusted Wi-Fi networks.
+// Edits and prints the lists of the user: the split tunnel, fallback domains, and trusted Wi-Fi networks.
 import { type Context, notAuthorized, type Operation, refuse, sayJson, sayText } from './answer.ts';
 import { described, fallbackOf, routesOf } from './settings.ts';
 import type { Fallback, Route, Settings } from './state.ts';

@@ -1,4 +1,4 @@
-// The emulator: an executable that stands in for `warp-cli`, so that everything runs on a machine without it.
+// Runs the emulator, an executable that stands in for `warp-cli` on a machine without it.
 
 import { printable } from '../system/printable.ts';
 import { type Output, respond } from './answer.ts';

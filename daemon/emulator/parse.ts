@@ -1,4 +1,4 @@
-// Parses argv by the table of commands. What it can't accept is refused in the form that the real tool prints.
+// Parses argv by the table of commands, and refuses everything else in the form that the real tool prints.
 import { isIP } from 'node:net';
 import { parseArgs } from 'node:util';
 import type { Operation, Output } from './answer.ts';
@@ -25,7 +25,7 @@ export interface Argument {
 /** Commands by their words: `tunnel ip add`. */
 export type Commands = Readonly<Record<string, Command>>;
 
-export interface Globals {
+interface Globals {
   listen: boolean;
   json: boolean;
   acceptTos: boolean;
@@ -66,7 +66,7 @@ export function parse(commands: Commands, argv: string[], generation: CliGenerat
     if (token.kind === 'option') {
       const { name, rawName, value } = token;
       if (name === 'help') return printed(list(known, words));
-      const may = words === '' ? Object.hasOwn(OPTIONS, name) && (value === undefined || name === 'timeout') : false;
+      const may = words === '' && Object.hasOwn(OPTIONS, name) && (value === undefined || name === 'timeout');
       if (!may && name !== 'no-paginate') return refused(`unexpected argument '${rawName}' found`, usage());
       if (name === 'version') return printed(`warp-cli ${generation.version}\n`);
       if (name === 'listen') globals.listen = true;

@@ -1,4 +1,4 @@
-// The process behind proxy mode: listens while the connection is up, and ends with connection, state file and owner.
+// Hosts the proxy in a process of its own, which ends with the connection, the state file and its owner.
 import { spawn } from 'node:child_process';
 import { existsSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';

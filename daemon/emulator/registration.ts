@@ -1,4 +1,4 @@
-// The account: registration, browser enrollment of an organization, licenses, keys, and exceptions from an organization's rules.
+// Implements the account: registration, sign-in to an organization, license, keys, and exceptions from a policy.
 import {
   type Context,
   missingRegistration,
@@ -82,7 +82,7 @@ function forget({ state }: Context): void {
   state.settings.alwaysOn = false;
 }
 
-/** The keys are those that parsers read. */
+/** No answer was recorded: the keys are known from parsers. */
 export const devices: Operation = ({ state }) => {
   if (state.registration === null) return missingRegistration;
   const own = { device_id: state.registration.deviceId, name: 'culvert-demo', model: 'PC', active: true };

@@ -1,4 +1,4 @@
-// What happens before a command acts: faults of the service and of the process, and the terms of service.
+// Applies the faults of the service and of the process before a command acts, and asks for the terms of service.
 import { readFileSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';

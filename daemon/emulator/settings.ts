@@ -1,4 +1,4 @@
-// Prints the settings: the merged configuration with the origin of every line, as text of each generation and as JSON.
+// Prints the settings: as text of each generation, with the origin of every line, and as JSON.
 import type { Context, Operation } from './answer.ts';
 import { effectiveMode, effectiveProtocol } from './connection.ts';
 import type { Fallback, Route } from './state.ts';

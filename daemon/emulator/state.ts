@@ -1,4 +1,4 @@
-// Defines the state of the emulated client, one JSON object in a file that all its processes share, and makes a new one.
+// Defines the state that all processes of the emulator share, and makes a new one.
 
 /** `ms` since the epoch. */
 type Time = number;

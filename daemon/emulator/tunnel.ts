@@ -1,4 +1,4 @@
-// Connects and disconnects, changes the settings that make the client reconnect, and has the statistics of the tunnel.
+// Connects and disconnects, changes settings, which may start the connection over, and reports the statistics of the tunnel.
 import {
   type Context,
   missingRegistration,

@@ -1,4 +1,4 @@
-// Knows which interface a version of the tunnel CLI has: every difference between generations is one row of this table.
+// Lists the differences between the generations of the tunnel CLI, and knows which of them a version has.
 import { FaultError } from './faults.ts';
 
 /** The newest release whose output was recorded. */

@@ -6,8 +6,7 @@ import { COMMANDS } from '../../../daemon/emulator/commands.ts';
 import { parse } from '../../../daemon/emulator/parse.ts';
 import { generationOf } from '../../../daemon/emulator/version.ts';
 import { planAction } from '../../../daemon/warp/actions/commands.ts';
-import { readArgv } from '../../../daemon/warp/cli/read-commands.ts';
-import { capabilitiesOf } from '../../../daemon/warp/cli/version.ts';
+import { capabilitiesOf, readArgv } from '../../../daemon/warp/cli/version.ts';
 import { type Emulator, emulator } from '../../support/daemon/emulator.ts';
 
 const VERSIONS = ['2024.9.346', '2025.9.558', '2026.7.1377.0'];
