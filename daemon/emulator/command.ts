@@ -1,13 +1,11 @@
 // Reads the command line of one command, and runs the command against the stored state, without output or processes.
 import { join } from 'node:path';
 import { type Answer, type Context, notAuthorized, type Output } from './answer.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMANDS, type Parsed, parse } from './commands.ts';
 import { phaseDurations } from './connection.ts';
 import { FaultError, type Faults, parseFaults } from './faults.ts';
-import { type Parsed, parse } from './parse.ts';
 import { serviceProblem } from './service.ts';
-import { organizationPolicy, type State } from './state.ts';
-import { load, update } from './store.ts';
+import { load, organizationPolicy, type State, update } from './state.ts';
 import { type CliGeneration, generationOf, NEWEST } from './version.ts';
 
 /** Choices of the environment and the stored state that hold for every command. */
@@ -38,7 +36,7 @@ export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Ou
   const state = load(setting.file);
   const generation = setting.generationFor(state);
   const faults = setting.faultsFor(state);
-  const parsed = parse(COMMANDS, argv, generation);
+  const parsed = parse(argv, generation);
   if ('exitCode' in parsed) return parsed;
   return { ...setting, ...parsed, state, generation, faults, connectMs: connectMs(env) };
 }

@@ -3,8 +3,7 @@ import { rmSync } from 'node:fs';
 import type { Output } from './answer.ts';
 import { FAULTS, FaultError, parseFaults } from './faults.ts';
 import { acceptedFile } from './service.ts';
-import { initialRegistration, initialState, organizationPolicy, type State } from './state.ts';
-import { load, update } from './store.ts';
+import { initialRegistration, initialState, load, organizationPolicy, type State, update } from './state.ts';
 
 const HELP = `Control of the emulator. The words take effect in their order, in one change that listeners hear of at once.
 

@@ -8,8 +8,7 @@ import { effectiveMode, statusAt } from './connection.ts';
 import type { Faults } from './faults.ts';
 import { createProxy } from './proxy.ts';
 import { serviceProblem } from './service.ts';
-import type { State } from './state.ts';
-import { load, update } from './store.ts';
+import { load, type State, update } from './state.ts';
 
 /** Interval of the checks that its owner is alive: the kernel notifies parents that a child ended, not the reverse. */
 const LOOK_MS = 500;

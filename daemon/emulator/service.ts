@@ -6,8 +6,7 @@ import { errno } from '../system/errno.ts';
 import { makeDirectory } from '../system/files.ts';
 import { type Refusal, refuse } from './answer.ts';
 import type { Faults } from './faults.ts';
-import type { State } from './state.ts';
-import { update } from './store.ts';
+import { type State, update } from './state.ts';
 
 const DAEMON = 'Unable to connect to the CloudflareWARP daemon';
 

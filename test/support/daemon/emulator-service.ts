@@ -5,7 +5,7 @@ import { respond } from '../../../daemon/emulator/answer.ts';
 import { answer, type Command, settingOf, understand } from '../../../daemon/emulator/command.ts';
 import { effectiveMode } from '../../../daemon/emulator/connection.ts';
 import { control } from '../../../daemon/emulator/control.ts';
-import { load } from '../../../daemon/emulator/store.ts';
+import { load } from '../../../daemon/emulator/state.ts';
 
 /** Variable with the address of the service. The daemon passes on variables with this prefix. */
 export const SERVICE = 'CULVERT_EMULATOR_SERVICE';
