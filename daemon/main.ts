@@ -20,8 +20,8 @@ import { acquireLock, type Lock } from './system/lock.ts';
 import { assertOwn } from './system/own-home.ts';
 import { type Paths, paths as pathsOf } from './system/paths.ts';
 import { createNotifier } from './system/systemd.ts';
+import { createSignIn } from './warp/consent.ts';
 import { POLICY_FILE } from './warp/parse/policy-file.ts';
-import { createSignIn } from './warp/sign-in.ts';
 import { createTunnel } from './warp/tunnel.ts';
 
 const LOG_CAPACITY = 500;

@@ -1,17 +1,11 @@
-// One command: what it means, and what it answers. Nothing is printed here, and no process is started.
-
+// Reads the command line of one command, and runs the command against the stored state, without output or processes.
 import { join } from 'node:path';
-import type { Answer } from './answer.ts';
-import { answerCommand } from './answer-command.ts';
-import type { State } from './client/state.ts';
-import { load } from './client/store.ts';
-import { helpPage } from './command-line/help.ts';
-import { type Globals, parse } from './command-line/parse.ts';
-import { problemText } from './command-line/problems.ts';
-import { ROOT } from './commands/root.ts';
+import { type Answer, type Context, notAuthorized, type Output } from './answer.ts';
+import { COMMANDS, type Parsed, parse } from './commands.ts';
+import { phaseDurations } from './connection.ts';
 import { FaultError, type Faults, parseFaults } from './faults.ts';
-import type { Output } from './respond.ts';
 import { serviceProblem } from './service.ts';
+import { load, organizationPolicy, type State, update } from './state.ts';
 import { type CliGeneration, generationOf, NEWEST } from './version.ts';
 
 /** Choices of the environment and the stored state that hold for every command. */
@@ -22,13 +16,7 @@ export interface Setting {
   faultsFor(state: State): Faults;
 }
 
-export interface Command extends Setting {
-  /** `tunnel ip add`. */
-  words: string;
-  args: string[];
-  globals: Globals;
-  /** Long names of the command's own options that were given. */
-  options: string[];
+export interface Command extends Setting, Parsed {
   /** The state as it was before the command. */
   state: State;
   generation: CliGeneration;
@@ -40,7 +28,7 @@ export interface Command extends Setting {
 /**
  * Reads the command line.
  * @param argv without the program
- * @returns the command, or what is printed instead: a help page, the version, or what is wrong with the command line
+ * @returns the command, or what is printed instead: the list of words, the version, or what is wrong
  * @throws FaultError for a variable that is not understood; StoreError when the state is locked
  */
 export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Output {
@@ -48,38 +36,52 @@ export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Ou
   const state = load(setting.file);
   const generation = setting.generationFor(state);
   const faults = setting.faultsFor(state);
-  const parsed = parse(ROOT, argv, generation);
-  switch (parsed.kind) {
-    case 'help':
-      return { stdout: helpPage(parsed.path, parsed.long, generation), stderr: '', exitCode: 0 };
-    case 'version':
-      return { stdout: `warp-cli ${generation.version}\n`, stderr: '', exitCode: 0 };
-    case 'bare':
-      return { stdout: '', stderr: helpPage(parsed.path, false, generation), exitCode: 2 };
-    case 'problem':
-      return { stdout: '', stderr: problemText(parsed.problem, parsed.path, generation), exitCode: 2 };
-  }
-  const { args, globals, options } = parsed;
-  const words = parsed.words.join(' ');
-  return {
-    ...setting,
-    words,
-    args,
-    globals,
-    options,
-    state,
-    generation,
-    faults,
-    connectMs: connectMs(env),
-  };
+  const parsed = parse(argv, generation);
+  if ('exitCode' in parsed) return parsed;
+  return { ...setting, ...parsed, state, generation, faults, connectMs: connectMs(env) };
 }
 
-/** Does what the command says to the stored state. @throws StoreError when the state is locked */
-export function answer({ words, args, options, file, state, generation, faults, connectMs }: Command): Answer {
+/**
+ * Does what the command says: reads see the stored state as it is, changes hold its lock.
+ * @throws StoreError when the state is locked
+ */
+export function answer({ words, args, file, state, generation, faults, connectMs }: Command): Answer {
   const down = serviceProblem(state, words, faults, file);
   if (down) return down;
-  if (options.length > 0) return { kind: 'not-emulated', option: options[0]! };
-  return answerCommand({ command: words, args, file, generation, faults, connectMs });
+  if (faults.strikes('not-authorized', words) !== null) return notAuthorized;
+
+  const { run, reads } = COMMANDS[words]!;
+  const context = (state: State): Context => ({ state, now: Date.now(), generation, faults });
+  if (reads) return run(context(view(load(file), faults)), args);
+  return update(file, state => {
+    const overridden = state.override !== null && state.override.until > Date.now();
+    if (faults.strikes('policy-lock', words) !== null && !overridden) return notAuthorized;
+    const began = state.connection;
+    const answer = withoutRegistration(state, faults, () => run(context(state), args));
+    if (connectMs !== null && state.connection && state.connection !== began) {
+      state.connection.phases = phaseDurations(connectMs);
+    }
+    return answer;
+  });
+}
+
+/** The state as the faults make it look. */
+export function view(state: State, faults: Faults): State {
+  const seen = { ...state };
+  if (faults.has('not-registered') !== null) Object.assign(seen, { registration: null, connection: null });
+  if (faults.has('policy-lock') !== null) {
+    seen.policy = { ...(state.policy ?? organizationPolicy(state.seed)), switchLocked: true, allowModeSwitch: false };
+  }
+  return seen;
+}
+
+function withoutRegistration(state: State, faults: Faults, run: () => Answer): Answer {
+  if (faults.has('not-registered') === null) return run();
+  const { registration, connection } = state;
+  Object.assign(state, { registration: null, connection: null });
+  const answer = run();
+  if (state.registration === null) Object.assign(state, { registration, connection });
+  return answer;
 }
 
 /** @throws FaultError for faults or a version that there is not, once they are asked for */

@@ -1,11 +1,9 @@
 // `culvert-emulator --emulate …`: brings the emulator into a state, sets faults, shows what it holds.
 import { rmSync } from 'node:fs';
-import { initialRegistration, initialState, organizationPolicy } from './client/initial-state.ts';
-import type { State } from './client/state.ts';
-import { load, update } from './client/store.ts';
+import type { Output } from './answer.ts';
 import { FAULTS, FaultError, parseFaults } from './faults.ts';
-import type { Output } from './respond.ts';
-import { acceptedFile } from './terms.ts';
+import { acceptedFile } from './service.ts';
+import { initialRegistration, initialState, load, organizationPolicy, type State, update } from './state.ts';
 
 const HELP = `Control of the emulator. The words take effect in their order, in one change that listeners hear of at once.
 

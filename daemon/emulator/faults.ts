@@ -1,4 +1,4 @@
-// Faults on demand: their names, their notation, and which command each one strikes.
+// Defines the faults on demand: their names, their notation, and the commands that each fault strikes.
 
 /** Every fault with what it does; the value in brackets is optional. */
 export const FAULTS = {
@@ -48,9 +48,9 @@ export class FaultError extends Error {
 
 /** Commands that a fault without a scope leaves alone. */
 const SPARED: Partial<Record<FaultName, RegExp>> = {
-  'not-authorized': /^(status|settings( list)?)$/,
+  'not-authorized': /^(status|settings)$/,
   'policy-lock':
-    /^(connect|status|stats.*|certs|vnet|settings( list| support-url| mode-switch-allowed)?|override.*|debug .*|target list|mdm get-configs|registration (show|new|token|organization|devices)|tunnel (dump|stats|ip list|host list)|dns (stats|default-fallbacks|fallback list)|trusted ssid list)$/,
+    /^(connect|status|settings|vnet|override .*|registration (show|new|token|devices)|tunnel (dump|stats|ip list|host list)|trusted ssid list)$/,
 };
 
 export interface Faults {

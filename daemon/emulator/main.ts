@@ -1,16 +1,14 @@
-// The emulator: an executable that stands in for `warp-cli`, so that everything runs on a machine without it.
-
+// Runs the emulator, an executable that stands in for `warp-cli` on a machine without it: one command, or a listener.
+import { watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { printable } from '../system/printable.ts';
-import { effectiveMode } from './client/connection.ts';
-import { load, StoreError } from './client/store.ts';
-import { answer, type Setting, settingOf, understand } from './command.ts';
+import { garbled, type Output, respond } from './answer.ts';
+import { answer, type Setting, settingOf, understand, view } from './command.ts';
+import { effectiveMode, type Status, statusAt, statusJson, statusText } from './connection.ts';
 import { control } from './control.ts';
-import { FaultError } from './faults.ts';
-import { write } from './io.ts';
-import { listen } from './listen.ts';
-import { type Output, respond } from './respond.ts';
-import { injectFault } from './service.ts';
-import { termsAccepted } from './terms.ts';
+import { FaultError, type Faults } from './faults.ts';
+import { injectFault, serviceProblem, termsAccepted, write } from './service.ts';
+import { load, type State, StoreError } from './state.ts';
 
 const FAILURE = 1;
 /** A word or a variable that is not understood. */
@@ -20,7 +18,7 @@ const USAGE = 2;
 async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | null> {
   if (argv[0] === '--host-proxy') {
     if (!argv[1]) throw new FaultError('--host-proxy takes the process that the proxy ends with.');
-    (await import('./proxy/host.ts')).hostProxy(settingOf(env), argv[1]);
+    (await import('./proxy-host.ts')).hostProxy(settingOf(env), argv[1]);
     return null;
   }
   if (argv[0] === '--emulate') {
@@ -37,9 +35,9 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
   if (faults.strikes('terms', words) !== null && !termsAccepted(file, globals.acceptTos)) return 1;
   const given = answer(command);
   await ensureProxy(command);
-  const output = respond(given, words, globals, faults);
+  const output = respond(given, words, globals.json, faults);
   if (!globals.listen) return print(output);
-  const failed = given.kind === 'refused' || given.kind === 'not-emulated';
+  const failed = given.kind === 'refused';
   // A listener prints the status itself, first and whenever it changes.
   if (failed || words !== 'status') print(output);
   return failed ? 1 : listen({ ...command, json: globals.json });
@@ -49,7 +47,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
 async function ensureProxy(setting: Setting): Promise<void> {
   const state = load(setting.file);
   if (effectiveMode(state) !== 'proxy' || state.connection === null) return;
-  (await import('./proxy/host.ts')).ensureProxyHost(setting);
+  (await import('./proxy-host.ts')).ensureProxyHost(setting);
 }
 
 /** @returns the exit code */
@@ -71,6 +69,77 @@ function explain(error: unknown): string {
   if (error instanceof Error && 'syscall' in error)
     return `The state can't be used: ${text}. Set CULVERT_EMULATOR_STATE to a file that can be written.`;
   return `The state or a fault has a value that can't be used (${text}). Start over with: culvert-emulator --emulate reset`;
+}
+
+interface Options extends Setting {
+  /** One object a line instead of the text of `status`. */
+  json: boolean;
+}
+
+/**
+ * Stays, and prints each change of the status immediately, without polling.
+ * @returns null: it goes on until the service does not
+ */
+function listen({ file, json, generationFor, faultsFor }: Options): null {
+  let reported: string | null = null;
+  let settings: string | null = null;
+  /** When the connection that was reported last was requested, and when its current phase ends. */
+  let since: number | null = null;
+  let due: number | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  const watcher = watch(dirname(file), (_, name) => {
+    if (name === basename(file)) report();
+  });
+  watcher.on('error', hangUp);
+  report();
+  return null;
+
+  /** Writes what differs from the last report. */
+  function report(): void {
+    const stored = load(file);
+    const faults = faultsFor(stored);
+    if (serviceProblem(stored, 'status', faults, file)) hangUp();
+    const now = Date.now();
+    const [state, generation] = [view(stored, faults), generationFor(stored)];
+    const lines: string[] = [];
+    if (json) {
+      const current = JSON.stringify([state.settings, state.policy]);
+      if (settings !== null && current !== settings) lines.push('{"update":"SettingsUpdated"}\n');
+      settings = current;
+    }
+    for (const status of statusesUntil(now, state, faults)) {
+      const shown = statusJson(status, generation);
+      const line = json ? `${JSON.stringify(shown)}\n` : statusText(shown);
+      if (line !== reported) lines.push(line);
+      reported = line;
+    }
+    clearTimeout(timer);
+    if (due !== null) timer = setTimeout(report, Math.max(due - now, 1));
+    if (lines.length > 0) write(1, garbled(lines.join(''), 'status', json, faults));
+    if (faults.strikes('cut', 'status') !== null) hangUp();
+    const exits = faults.has('listener-exits');
+    if (exits !== null) setTimeout(hangUp, Number(exits || 0));
+  }
+
+  /** The phases that have passed since the last time, then the present one: a busy machine wakes this process late. */
+  function statusesUntil(now: number, state: State, faults: Faults): Status[] {
+    const began = state.connection?.since ?? null;
+    let at = reported === null ? now : began !== null && began !== since ? began : (due ?? now);
+    since = began;
+    const statuses: Status[] = [];
+    for (;;) {
+      const { status, nextAt } = statusAt(state, Math.min(at, now), faults);
+      statuses.push(status);
+      due = nextAt;
+      if (nextAt === null || nextAt > now) return statuses;
+      at = nextAt;
+    }
+  }
+
+  function hangUp(): never {
+    write(2, 'IPC client reached EOF, daemon connection lost\n');
+    process.exit(1);
+  }
 }
 
 process.on('uncaughtException', fail);

@@ -1,8 +1,12 @@
-// Faults of the service and of the process: not reachable, slow, hanging, leaving a process behind.
+// Applies the faults of the service and of the process before a command acts, and asks for the terms of service.
+import { readFileSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isatty } from 'node:tty';
+import { errno } from '../system/errno.ts';
+import { makeDirectory } from '../system/files.ts';
 import { type Refusal, refuse } from './answer.ts';
-import type { State } from './client/state.ts';
-import { update } from './client/store.ts';
 import type { Faults } from './faults.ts';
+import { type State, update } from './state.ts';
 
 const DAEMON = 'Unable to connect to the CloudflareWARP daemon';
 
@@ -41,4 +45,83 @@ export async function injectFault(command: string, faults: Faults): Promise<void
   if (deaf) for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   setInterval(() => {}, 2 ** 30);
   await new Promise(() => {});
+}
+
+const NOTICE = `NOTICE:
+
+Cloudflare only collects limited DNS query and traffic data (excluding payload)
+that is sent to our network when you have the app enabled on your device. We
+will not sell, rent, share, or otherwise disclose your personal information to
+anyone, except as otherwise described in this Policy, without first providing
+you with notice and the opportunity to consent. All information is handled in
+accordance with our Privacy Policy.
+
+More information is available at:
+- https://www.cloudflare.com/application/terms/
+- https://www.cloudflare.com/application/privacypolicy/
+
+Accept Terms of Service and Privacy Policy? [y/N] `;
+const REFUSAL =
+  'Please accept the WARP Terms of Service by running this command in a TTY or by passing the --accept-tos flag.\n';
+
+/** Next to the state, never in the user's own home, where the real tool would take its word for accepted. */
+export function acceptedFile(stateFile: string): string {
+  return join(dirname(stateFile), 'home/.local/share/warp/accepted-tos.txt');
+}
+
+/**
+ * Refused without a terminal, asked on one, and remembered like the real tool does.
+ * @param flag whether `--accept-tos` was given
+ * @returns whether the command may run; the refusal is already on stderr
+ */
+export function termsAccepted(stateFile: string, flag: boolean): boolean {
+  const file = acceptedFile(stateFile);
+  if (isAccepted(file)) return true;
+  if (!flag) {
+    if (!isatty(0)) {
+      write(2, REFUSAL);
+      return false;
+    }
+    write(1, NOTICE);
+    if (!/^y(es)?$/i.test(readLine())) return false;
+    write(1, '\n');
+  }
+  makeDirectory(dirname(file));
+  writeFileSync(file, 'yes');
+  return true;
+}
+
+function isAccepted(file: string): boolean {
+  try {
+    return readFileSync(file, 'utf8').trim() === 'yes';
+  } catch {
+    return false;
+  }
+}
+
+function readLine(): string {
+  const byte = Buffer.alloc(1);
+  let line = '';
+  while (readSync(0, byte) === 1 && byte[0] !== 10) line += byte.toString('latin1');
+  return line.trim();
+}
+
+/**
+ * Writes all of a text synchronously, so that an exit right after loses nothing, and a listener's line leaves without
+ * delay. Waits where a full pipe does not block. Ends the process where the text can't be written.
+ */
+export function write(fd: 1 | 2, text: string): void {
+  let rest = Buffer.from(text);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (error) {
+      const code = errno(error);
+      if (code === 'EAGAIN') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+      else {
+        if (code !== 'EPIPE' && fd === 1) write(2, `culvert-emulator: The output can't be written (${code}).\n`);
+        process.exit(1);
+      }
+    }
+  }
 }

@@ -1,4 +1,4 @@
-// Knows which interface a version of the tunnel CLI has: every difference between generations is one row of this table.
+// Lists the differences between the generations of the tunnel CLI, and knows which of them a version has.
 import { FaultError } from './faults.ts';
 
 /** The newest release whose output was recorded. */
@@ -8,14 +8,8 @@ const OLDEST = '2024.9.346';
 /** Later than any build of its month. */
 const LAST = 9999;
 
-/** First release that shows a trait. Where releases are unrecorded, the comment says so. */
+/** First release that shows a trait. */
 const TRAITS = {
-  /** `Reason:` on its own line. Changed between 2024 and mid-2025, the release is not known. */
-  reasonLine: '2025.1',
-  /** Phases of connecting in `status`. A capture of early 2025 has `Reason:` lines, but none for `Connecting`. */
-  connectingReason: '2025.7.176',
-  /** `Unable` for `Unable to connect`. "Improved status message" in 2025.5.893 is the likeliest release. */
-  unableAlone: '2025.5.893',
   networkHealth: '2025.9.558',
   /** The reason after a `disconnect`: before, `Manual Disconnection`. */
   settingsChanged: '2026.1',
@@ -24,8 +18,6 @@ const TRAITS = {
   /** HTTP CONNECT and SOCKS4 as well as SOCKS5. */
   httpProxy: '2025.8.779',
   plainHttpProxy: '2025.10.186',
-  protocolInStats: '2025.2.600',
-  coloInStats: '2026.1',
   modernSettings: '2025.9.558',
   pkixLine: '2026.4.1350',
 };

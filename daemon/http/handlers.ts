@@ -10,7 +10,7 @@ import type { State } from '../state/store.ts';
 import { API_VERSION, COMMIT, VERSION } from '../system/build-info.ts';
 import { installFormat } from '../system/install-paths.ts';
 import { NOT_IN_DEMO } from '../view/states/proof.ts';
-import type { SignIn } from '../warp/sign-in.ts';
+import type { SignIn } from '../warp/consent.ts';
 import type { Tunnel } from '../warp/tunnel.ts';
 
 /** Dependencies of the handlers. */

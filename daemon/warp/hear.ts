@@ -4,7 +4,7 @@ import { redact } from '../state/redact.ts';
 import type { State } from '../state/store.ts';
 import type { CliTracker } from './cli/cli-info.ts';
 import { blockedBy } from './cli/failures.ts';
-import { LISTS } from './cli/read-commands.ts';
+import { LISTS } from './cli/version.ts';
 import type { Ended } from './listen/listener.ts';
 import { failureOf, isObject, jsonOf } from './parse/output.ts';
 import { parseStatusText, type StatusReading, UNKNOWN } from './parse/status.ts';

@@ -1,12 +1,18 @@
 // Merges listener messages and reads into the published tunnel state.
 import type { Blocked, CommandOutput, Device, Settings, SplitTunnel, Status } from '../api/schema.ts';
 import { NO_ACCOUNT, NO_OPTIONS, NO_TUNNEL, type State } from '../state/store.ts';
-import type { Extra } from './cli/read-commands.ts';
-import { optionsOf, parseLocalNetworkAccess, parseSsids, parseVirtualNetworks } from './parse/options.ts';
-import { parseDevices, parseRegistration, type RegistrationReading, UNREGISTERED } from './parse/registration.ts';
-import { parseSettings } from './parse/settings.ts';
-import { parseRoutes } from './parse/split.ts';
-import { parseStats } from './parse/stats.ts';
+import type { Extra } from './cli/version.ts';
+import {
+  parseDevices,
+  parseLocalNetworkAccess,
+  parseRegistration,
+  parseSsids,
+  parseStats,
+  parseVirtualNetworks,
+  type RegistrationReading,
+  UNREGISTERED,
+} from './parse/reads.ts';
+import { optionsOf, parseRoutes, parseSettings } from './parse/settings.ts';
 import { type StatusReading, UNKNOWN } from './parse/status.ts';
 import { createWish, type Wish } from './wish.ts';
 

@@ -1,6 +1,9 @@
 // Wires what the daemon knows about the tunnel: listening for changes, reading what is outdated, performing actions.
+
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ActionName, ActionRequest } from '../api/actions.ts';
-import type { Account, CommandOutput, StalePart, TunnelCli } from '../api/schema.ts';
+import type { Account, CommandOutput, Snapshot, StalePart, TunnelCli } from '../api/schema.ts';
+import { Problem } from '../problem.ts';
 import type { CommandLog } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
 import { readText } from '../system/files.ts';
@@ -9,18 +12,17 @@ import { isSupported } from './actions/commands.ts';
 import { createActionRunner } from './actions/run-action.ts';
 import { childEnv } from './cli/child.ts';
 import { createCliTracker } from './cli/cli-info.ts';
+import { blockedProblem } from './cli/failures.ts';
 import { installCommand, installSteps } from './cli/install-steps.ts';
 import { createRunner } from './cli/run.ts';
-import { createTerms } from './cli/terms.ts';
-import { NEWEST } from './cli/version.ts';
+import { NEWEST, READ_LIMIT_MS } from './cli/version.ts';
+import { createTerms } from './consent.ts';
 import { createHearing, type Hearing } from './hear.ts';
-import { createWatch } from './listen/watch.ts';
+import { createWatch, type Watch } from './listen/watch.ts';
 import { hasServiceToken } from './parse/policy-file.ts';
-import { readAccount } from './read/account.ts';
 import { createChangedParts } from './read/changed-parts.ts';
-import { createReader } from './read/reader.ts';
-import { createRefresh } from './read/refresh.ts';
-import { createTunnelStore } from './tunnel-store.ts';
+import { createReader, type Reader } from './read/reader.ts';
+import { createTunnelStore, type TunnelStore } from './tunnel-store.ts';
 import { createWish } from './wish.ts';
 
 export interface Tunnel {
@@ -178,7 +180,7 @@ export function createTunnel(options: Options): Tunnel {
     },
   };
 
-  /** Takes the executable that is there now, or none, in place of the one before. */
+  /** Replaces the executable in use by the present one, or by none. */
   function adopt(): Promise<void> {
     adopting = adopting.then(adoptPresent).catch(() => {
       // the runner is too busy even for --version
@@ -210,4 +212,60 @@ export function createTunnel(options: Options): Tunnel {
     watch.listen({ file: cli.path, form: cli.can.json ? 'json' : 'text', acceptTerms: terms.accepted() });
     void reader.readLatest('settings'); // the status file and the history name the mode
   }
+}
+
+const STALE_MS = 1000;
+const ALL_MS = READ_LIMIT_MS + 1000;
+/** Settings that were never read are waited for this much longer. */
+const FIRST_READ_MS = 2 * READ_LIMIT_MS;
+
+interface RefreshOptions {
+  reader: Reader;
+  watch: Pick<Watch, 'retry' | 'spoken'>;
+  /** Resolves when the present executable is in use. */
+  adopted(): Promise<void>;
+}
+
+/** @returns `Tunnel.refresh` */
+function createRefresh({ reader, watch, adopted }: RefreshOptions): (which: 'stale' | 'all') => Promise<void> {
+  return async which => {
+    if (which === 'stale' && reader.isFresh()) return;
+    const limit = new AbortController();
+    const within = (ms: number, work: Promise<void>) =>
+      Promise.race([work, delay(ms, undefined, { signal: limit.signal })]).catch(() => {});
+    if (which === 'all') {
+      watch.retry();
+      await within(ALL_MS, reader.readAll());
+    } else {
+      const limitMs = reader.hasUnreadChanges() ? ALL_MS : STALE_MS;
+      await within(
+        limitMs,
+        reader.readStale(() => adopted().then(watch.spoken)),
+      );
+    }
+    if (reader.stale(['settings']).some(({ ageSeconds }) => ageSeconds === null))
+      await within(FIRST_READ_MS, reader.readLatest('settings'));
+    limit.abort();
+  };
+}
+
+/** @returns `Tunnel.account` */
+async function readAccount(reader: Reader, store: TunnelStore, snapshot: () => Snapshot): Promise<Account> {
+  await reader.readLatest('registration');
+  if (store.account()?.registration.registered) await reader.readLatest('devices');
+  const shown = snapshot();
+  const { status, commands } = shown;
+  const account = store.account();
+  // an earlier answer is worthless once nothing can be read
+  if (status.blocked && status.blocked !== 'not-registered' && !(account && status.blocked === 'not-authorized'))
+    throw blockedProblem(status.blocked, shown);
+  if (account) {
+    const stale = account.registration.registered ? reader.stale(['registration', 'devices']) : [];
+    return { ok: true, ...account.registration, devices: account.devices, ...(stale.length ? { stale } : {}) };
+  }
+  const { exitCode = null, stderr = '' } = commands.registration ?? {};
+  throw new Problem('tunnel-cli-failed', 'The tunnel CLI did not report the registration of this device.', {
+    exitCode,
+    stderr,
+  });
 }

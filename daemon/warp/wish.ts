@@ -1,6 +1,8 @@
-// Keeps the last request to connect or to disconnect that the tunnel CLI accepted. After one to connect, until the tunnel is up or is
-// turned off, a status without a failure is reported as a connection that did not come: the tunnel CLI still says that the user
-// turned it off. After one to disconnect, until the tunnel moves again, a status without a cause is reported as the user's choice.
+// Keeps the last request to connect or to disconnect that the tunnel CLI accepted, and reports what became of it.
+//
+// After a request to connect, a status without a failure is reported as a connection that did not come, until the tunnel is up
+// or is turned off: the tunnel CLI still says that the user turned it off. After a request to disconnect, a status without a
+// cause is reported as the user's choice, until the tunnel moves again.
 import { rmSync } from 'node:fs';
 import type { Status } from '../api/schema.ts';
 import { makeDirectory, readText, replaceFile } from '../system/files.ts';

@@ -15,14 +15,16 @@ import type { World } from '../../daemon/doctor/world/world.ts';
 import { parseDocument, parseLine } from '../../daemon/routes/document.ts';
 import { printable } from '../../daemon/system/printable.ts';
 import { outputOf } from '../../daemon/view/log.ts';
-import { optionsOf, parseSsids, parseVirtualNetworks } from '../../daemon/warp/parse/options.ts';
 import { excerpt, failureOf, jsonOf, linesOf, propertyOf } from '../../daemon/warp/parse/output.ts';
-import { reasonOfJson, reasonOfText } from '../../daemon/warp/parse/reasons.ts';
-import { parseDevices, parseRegistration } from '../../daemon/warp/parse/registration.ts';
-import { parseSettings } from '../../daemon/warp/parse/settings.ts';
-import { parseRoutes } from '../../daemon/warp/parse/split.ts';
-import { parseStats } from '../../daemon/warp/parse/stats.ts';
-import { parseStatus } from '../../daemon/warp/parse/status.ts';
+import {
+  parseDevices,
+  parseRegistration,
+  parseSsids,
+  parseStats,
+  parseVirtualNetworks,
+} from '../../daemon/warp/parse/reads.ts';
+import { optionsOf, parseRoutes, parseSettings } from '../../daemon/warp/parse/settings.ts';
+import { parseStatus, reasonOfJson, reasonOfText } from '../../daemon/warp/parse/status.ts';
 import { loadCatalog } from '../../wrapper/catalog/catalog.ts';
 import { classify } from '../../wrapper/run/rules/classify.ts';
 import { envLines } from '../../wrapper/store/secrets.ts';

@@ -5,7 +5,7 @@ import { Problem } from '../../problem.ts';
 import { makeDirectory, replaceFile } from '../../system/files.ts';
 import { message, wordMessage } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
-import { probeProxy } from '../../warp/actions/probe.ts';
+import { probeProxy } from '../../warp/actions/ports.ts';
 import type { Launchable } from '../app-list.ts';
 import type { Described } from '../describe.ts';
 import { flag, text } from '../desktop-entry.ts';

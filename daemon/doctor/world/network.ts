@@ -47,7 +47,7 @@ export function createNetwork(env: NodeJS.ProcessEnv): Network {
       const { traceThrough } = await import('../../apps/launch/verify-tunnel.ts');
       return traceThrough(proxyPort, url, env, limitMs);
     },
-    proxy: async (port, limitMs) => (await import('../../warp/actions/probe.ts')).probeProxy(port, limitMs),
+    proxy: async (port, limitMs) => (await import('../../warp/actions/ports.ts')).probeProxy(port, limitMs),
   };
 }
 

@@ -263,7 +263,7 @@ function unstableText({ status }: Snapshot, tr: Translator): string {
   return fill(tr._('Slow connection: %s lost, %s'), formatLoss(figures.loss, tr), formatLatency(figures.latencyMs, tr));
 }
 
-/** Figures of an unstable network as `NetworkDegraded` in warp/parse/reasons.ts writes them; null for another state or reason. */
+/** Figures of an unstable network as `NetworkDegraded` in warp/parse/status.ts writes them; null for another state or reason. */
 function unstableFigures({ state, network, reason }: Snapshot['status']): { latencyMs: number; loss: number } | null {
   if (state !== 'connected' || network !== 'unstable') return null;
   const figure = (pattern: RegExp) => Number(pattern.exec(reason?.text ?? '')?.[1] ?? Number.NaN);

@@ -9,8 +9,7 @@ import { message } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 import { blockedProblem } from '../cli/failures.ts';
 import type { Capabilities } from '../cli/version.ts';
-import { type Listener, listeners, nameListener } from './port-owners.ts';
-import { type Answers, probeProxy } from './probe.ts';
+import { type Answers, type Listener, listeners, nameListener, probeProxy } from './ports.ts';
 
 export interface Parts {
   state: State;

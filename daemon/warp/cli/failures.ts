@@ -35,7 +35,7 @@ const REFUSALS: readonly Failure['kind'][] = [
   'argument',
 ];
 
-/** True for a failed command that may have done its work all the same. */
+/** True for a failed command that may still have done its work. */
 export const isUncertain = ({ kind }: Failure): boolean => !REFUSALS.includes(kind);
 
 /** The answer of a finished command, or the reason of its failure. */
@@ -137,7 +137,7 @@ export function blockedProblem(
   });
 }
 
-/** Hints for a program; null for those that are the commands that people type. */
+/** Hints for a program; null where the hint for people, a command to type, serves both. */
 const HINTS: Record<Blocked, string | null> = {
   'cli-missing': null,
   'service-stopped': null,

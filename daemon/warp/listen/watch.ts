@@ -1,8 +1,7 @@
 // Keeps one listening child of the tunnel CLI running, whose messages report every change as it happens.
 
 import { failureOf } from '../parse/output.ts';
-import { type Ended, type Listener, startListener } from './listener.ts';
-import type { Pace } from './pace.ts';
+import { type Ended, type Listener, type Pace, startListener } from './listener.ts';
 
 /** Ways to listen to a CLI, best first. `poll` is for a CLI without any: its status is read periodically. */
 export type Form = 'json' | 'text' | 'poll';

@@ -14,7 +14,7 @@ export interface Dictionary {
   repeated: string[];
   /** Keys with an element that is no value of a property list, each with its name. */
   strange: [key: string, element: string][];
-  /** The key in whose list it is; null for one that the file has itself. */
+  /** The key whose list holds the dictionary; null for the dictionary of the file itself. */
   inside: string | null;
 }
 

@@ -1,7 +1,8 @@
-// Reads `warp-cli settings` of any version into one stable shape, whether it came as JSON or as text.
-import type { Settings, SplitTunnel } from '../../api/schema.ts';
+// Reads the settings of any version, as JSON or as text, into one stable shape, and the lists of the split tunnel.
+import type { Options, Settings, SplitTunnel } from '../../api/schema.ts';
 import { isObject, type Json, jsonOf, linesOf, stringOf } from './output.ts';
-import { routeOf, splitOf } from './split.ts';
+
+type Route = SplitTunnel['ips'][number];
 
 export interface SettingsReading {
   settings: Settings;
@@ -19,6 +20,65 @@ export function parseSettings(text: string): SettingsReading | null {
     return 'operation_mode' in settings || 'always_on' in settings ? parseObject(settings) : null;
   }
   return parseText(linesOf(text));
+}
+
+interface ListReading {
+  mode: SplitTunnel['mode'];
+  routes: Route[];
+}
+
+/** The answer of `tunnel ip list` or `tunnel host list`, or null for anything else. */
+export function parseRoutes(text: string): ListReading | null {
+  const value = jsonOf(text);
+  if (value !== undefined) {
+    const list = Array.isArray(value) ? value : isObject(value) ? Object.values(value).find(Array.isArray) : undefined;
+    return list ? { mode: isObject(value) ? splitModeOf(value.mode) : null, routes: routesOf(list) } : null;
+  }
+  const lines = linesOf(text);
+  const at = lines.findIndex(line => /^(excluded|included) (routes|hosts|ips):$/i.test(line));
+  if (at < 0) return null;
+  const entries = lines.slice(at + 1).filter(line => /^\s*[0-9A-Za-z:*]/.test(line) && !/:$/.test(line));
+  return { mode: splitModeOf(/^(exclude|include)/i.exec(lines[at] ?? '')?.[1]), routes: entries.map(routeOf) };
+}
+
+/** The options that `settings` prints. The others have their own commands. */
+export function optionsOf(
+  settings: Settings,
+): Omit<Options, 'trustedSsids' | 'virtualNetworks' | 'localNetworkAccess'> {
+  const get = (...names: string[]) => {
+    const entry = Object.entries(settings).find(([key]) =>
+      names.some(name => name.toLowerCase() === key.toLowerCase()),
+    );
+    return entry?.[1];
+  };
+  const text = (...names: string[]) => {
+    const value = get(...names);
+    return typeof value === 'string' && !/^(not set|none)?$/i.test(value) ? value : null;
+  };
+  const truth = (name: string) => {
+    const value = get(name);
+    return typeof value === 'boolean' ? value : null;
+  };
+  const mayChangeMode = truth('Allow Mode Switch');
+  const masque = get('MASQUE Protocol Settings');
+  const fallback = get('Fallback domains');
+  return {
+    switchLocked: truth('Switch Locked'),
+    modeLocked: mayChangeMode === null ? null : !mayChangeMode,
+    organization: text('Organization'),
+    families: familiesOf(text('Cloudflare for Families', 'families'), get('Resolve via')),
+    gatewayId: text('Gateway ID', 'gateway_id') ?? gatewayOf(get('Resolve via')),
+    fallbackDomains: (Array.isArray(fallback) ? fallback.map(String) : []).map(line => {
+      const [, domain = line, note = ''] = /^(\S+)\s*(.*)$/.exec(line) ?? [];
+      return { domain, note: note.replace(/^\((.*)\)$/, '$1') || null };
+    }),
+    wifiTrusted: truth('Disabled for Wifi'),
+    ethernetTrusted: truth('Disabled for Ethernet'),
+    masque: isObject(masque) && 'HTTP Version' in masque ? String(masque['HTTP Version']) : null,
+    endpoint: text('Custom Endpoint', 'Override WARP endpoint', 'override_warp_endpoint'),
+    environment: text('Compliance Environment'),
+    localNetwork: text('LAN Access Settings'),
+  };
 }
 
 /** Default port of proxy mode (documented: "Local proxy mode"). */
@@ -117,7 +177,9 @@ function parseText(lines: string[]): SettingsReading | null {
 
     const split = /^(exclude|include) mode\b/i.exec(key)?.[1]?.toLowerCase() as 'exclude' | 'include' | undefined;
     if (split) {
-      splitTunnel = splitOf(split, block.map(routeOf).filter(isAddress), block.map(routeOf).filter(isName));
+      const routes = block.map(routeOf);
+      const hosts = routes.filter(route => !isAddress(route));
+      splitTunnel = splitOf(split, routes.filter(isAddress), hosts);
       settings[SPLIT_KEYS[split]] = block;
     } else if (key === 'Mode') {
       const mode = modeOf(value);
@@ -189,10 +251,52 @@ function printedRoutes(split: SplitTunnel): string[] {
   );
 }
 
-function isAddress(route: SplitTunnel['ips'][number]): boolean {
+function isAddress(route: Route): boolean {
   return route.value.includes('/') || /^[\d.]+$/.test(route.value) || route.value.includes(':');
 }
 
-function isName(route: SplitTunnel['ips'][number]): boolean {
-  return !isAddress(route);
+/** From the three values that JSON settings have; null if none of them is there. */
+export function splitOf(mode: unknown, ips: unknown, hosts: unknown): SplitTunnel | null {
+  if (!Array.isArray(ips) && !Array.isArray(hosts)) return null;
+  return { mode: splitModeOf(mode), ips: routesOf(ips), hosts: routesOf(hosts) };
+}
+
+/** `10.0.0.0/8 (DHCP Unspecified)`. */
+function routeOf(line: string): Route {
+  const [, value = line.trim(), description] = /^\s*(\S+)(?:\s+\((.*)\))?\s*$/.exec(line) ?? [];
+  return { value, description: description ?? null };
+}
+
+function routesOf(list: unknown): Route[] {
+  return (Array.isArray(list) ? list : []).flatMap(item => {
+    if (typeof item === 'string') return [routeOf(item)];
+    if (!isObject(item)) return [];
+    const value = stringOf(item.value ?? item.address ?? item.ip ?? item.host ?? item.domain);
+    return value ? [{ value, description: stringOf(item.description) }] : [];
+  });
+}
+
+function splitModeOf(value: unknown): SplitTunnel['mode'] {
+  const text = String(value ?? '').toLowerCase();
+  return text.startsWith('exclude') ? 'exclude' : text.startsWith('include') ? 'include' : null;
+}
+
+function familiesOf(named: string | null, resolver: unknown): Options['families'] {
+  const text = named?.toLowerCase() ?? '';
+  if (text === 'off' || text === 'malware' || text === 'full') return text;
+  const host = resolverHost(resolver);
+  if (host === 'family.cloudflare-dns.com') return 'full';
+  if (host === 'security.cloudflare-dns.com') return 'malware';
+  return host === 'cloudflare-dns.com' ? 'off' : null;
+}
+
+/** `1a2b3c.cloudflare-gateway.com` is the resolver of the location `1a2b3c`. */
+function gatewayOf(resolver: unknown): string | null {
+  return /^([^.]+)\.cloudflare-gateway\.com$/.exec(resolverHost(resolver))?.[1] ?? null;
+}
+
+/** The host in `security.cloudflare-dns.com @ [1.1.1.2]`, or in a URL. */
+function resolverHost(resolver: unknown): string {
+  const text = typeof resolver === 'string' ? resolver.toLowerCase() : '';
+  return text.split(/[^\w.-]+/).find(host => /(?:^|\.)cloudflare-(?:dns|gateway)\.com$/.test(host)) ?? '';
 }

@@ -1,7 +1,7 @@
 // Reads the parts with their own event again after each change: once, and not while an action runs.
 
 import type { Settings } from '../../api/schema.ts';
-import { EXTRAS, isExtra, type Read } from '../cli/read-commands.ts';
+import { EXTRAS, isExtra, type Read } from '../cli/version.ts';
 import type { Reader } from './reader.ts';
 
 /** Reads that fill a part with its own event, which no listener message carries; the others happen on demand. */

@@ -1,7 +1,7 @@
 // Decides which parts are worth reading, and which show older values than the tunnel CLI may have now.
 import type { StalePart } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
-import { EXTRAS, isExtra, LISTS, type Read } from '../cli/read-commands.ts';
+import { EXTRAS, isExtra, LISTS, type Read } from '../cli/version.ts';
 import type { Form } from '../listen/watch.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import { createFreshness, type Freshness } from './freshness.ts';

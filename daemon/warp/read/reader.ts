@@ -5,8 +5,8 @@ import type { Blocked, CommandOutput, SplitTunnel, StalePart } from '../../api/s
 import type { State } from '../../state/store.ts';
 import type { CliTracker } from '../cli/cli-info.ts';
 import { blockedBy, failureIn, outputText } from '../cli/failures.ts';
-import { isExtra, LISTS, READ_LIMIT_MS, type Read, readArgv } from '../cli/read-commands.ts';
 import type { Runner } from '../cli/run.ts';
+import { isExtra, LISTS, READ_LIMIT_MS, type Read, readArgv } from '../cli/version.ts';
 import type { Form } from '../listen/watch.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import { createParts, SNAPSHOT_READS, ttlOf } from './parts.ts';

@@ -1,10 +1,12 @@
-// Decides what a read of the status means. One that fails is no state: the last one counts until several have failed, and it is
-// asked for again, because a living listener stays silent while nothing changes.
+// Decides what a read of the status means.
+//
+// A read that fails is no state. The last status counts until several reads have failed. The status is asked for again, because
+// a living listener stays silent while nothing changes.
 import type { Blocked } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
 import { blockedBy, failureIn, outputText } from '../cli/failures.ts';
-import type { Read } from '../cli/read-commands.ts';
 import type { Finished } from '../cli/run.ts';
+import type { Read } from '../cli/version.ts';
 import type { Form } from '../listen/watch.ts';
 import { parseStatus, parseStatusText } from '../parse/status.ts';
 import type { TunnelStore } from '../tunnel-store.ts';

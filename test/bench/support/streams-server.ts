@@ -8,7 +8,7 @@ import { LIMITS } from '../../../daemon/http/guard.ts';
 import { createListeners } from '../../../daemon/http/listeners.ts';
 import { createLog } from '../../../daemon/state/command-log.ts';
 import { createState } from '../../../daemon/state/store.ts';
-import { createSignIn } from '../../../daemon/warp/sign-in.ts';
+import { createSignIn } from '../../../daemon/warp/consent.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 
 const state = createState({ available: true, path: '/usr/bin/warp-cli', version: '1', emulated: false });

@@ -176,12 +176,8 @@ const lines = (text: string) => text.split('\n').filter(line => line.trim() !== 
 const collapsed = (line: string) => line.replace(/\s+/g, ' ').trim();
 const labels = (text: string) => lines(text).map(line => line.split(':')[0]?.trim());
 
-/** Words without the lengths of rules in tables and without the mark of an omission. */
-const words = (text: string) =>
-  text
-    .replace(/─+/g, '─')
-    .split(/\s+/)
-    .filter(word => word !== '' && word !== '...');
+/** Words without the mark of an omission. */
+const words = (text: string) => text.split(/\s+/).filter(word => word !== '' && word !== '...');
 
 /** The keys and types of a value, deep. */
 function shape(value: unknown): unknown {

@@ -12,7 +12,6 @@ const CASES: [words: string[], env: NodeJS.ProcessEnv, argv: string[], exitCode:
   [['version=5'], {}, ['--version'], 1],
   [['policy=5', 'settings.mode=5'], {}, ['-j', 'settings'], 1],
   [['vnets=[null]'], {}, ['vnet'], 1],
-  [['targets=[7]'], {}, ['target', 'list'], 1],
   [['settings.ips=[null]'], {}, ['settings'], 1],
   [[], { CULVERT_EMULATOR_FAULTS: 'reason={x' }, ['status'], 1],
   [[], { CULVERT_EMULATOR_FAULTS: 'huge=1000000000000' }, ['status'], 1],

@@ -1,246 +1,101 @@
-// Commands change the emulated client, as its other commands then show.
+// The state file under concurrency, sudden death and damage.
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type Emulator, emulator } from '../../support/daemon/emulator.ts';
 
-describe('the emulated client', () => {
+describe('the state of the emulator', () => {
   let it_: Emulator;
-  before(async () => {
-    it_ = await emulator();
+  beforeEach(async () => {
+    it_ = await emulator({ program: true });
   });
-  after(() => it_.remove());
-  beforeEach(() => it_.control('reset', 'clear'));
+  afterEach(() => it_.remove());
 
-  const ok = async (...argv: string[]) => {
-    const { stdout, stderr, exitCode } = await it_.run(...argv);
-    assert.equal(exitCode, 0, `${argv.join(' ')}: ${stderr}`);
-    return stdout;
-  };
-  const refused = async (...argv: string[]) => {
-    const { stdout, stderr, exitCode } = await it_.run(...argv);
-    assert.deepEqual([stdout, exitCode], ['', 1], `${argv.join(' ')} was accepted`);
-    return stderr.trim();
-  };
-  const json = async (...argv: string[]) => JSON.parse(await ok('-j', ...argv));
-  const setting = async (key: string) => {
-    const line = (await ok('settings')).split('\n').find(each => each.includes(`\t${key}:`));
-    return line?.replace('\t', ' ');
-  };
+  const hosts = async () =>
+    (JSON.parse(await readFile(it_.stateFile, 'utf8')).settings.hosts as { value: string }[]).map(each => each.value);
+  const files = async () => (await readdir(dirname(it_.stateFile))).sort();
 
-  it('starts registered with a free account, disconnected, with the terms accepted', async () => {
-    assert.deepEqual(await json('status'), { status: 'Disconnected', reason: 'Manual' });
-    assert.equal((await json('registration', 'show')).account.type, 'free');
+  it('loses none of 20 concurrent changes, and leaves no lock behind', async () => {
+    const wanted = Array.from({ length: 20 }, (_, i) => `host-${i}.example`);
+    const results = await Promise.all(wanted.map(host => it_.run('tunnel', 'host', 'add', host)));
+    assert.deepEqual(new Set(results.map(each => each.exitCode)), new Set([0]));
+    assert.deepEqual((await hosts()).sort(), wanted.sort());
+    assert.deepEqual(await files(), ['emulator.json']);
   });
 
-  it('flips Always On with connect and disconnect, and says so in the status after', async () => {
-    assert.equal(await ok('connect'), 'Success\n');
-    assert.equal(await setting('Always On'), '(derived) Always On: true');
-    await ok('disconnect');
-    assert.equal(await setting('Always On'), '(derived) Always On: false');
-    const { status, reason } = await json('status');
-    assert.equal(status, 'Disconnected');
-    assert.equal(reason.SettingsChanged.current.always_on, false);
-    assert.equal(reason.SettingsChanged.previous.always_on, true);
-  });
-
-  it('leaves a connection alone when asked to connect again', async () => {
-    await ok('connect');
-    const before = JSON.parse(await it_.control('show')).connection;
-    await ok('connect');
-    assert.deepEqual(JSON.parse(await it_.control('show')).connection, before);
-  });
-
-  for (const [argument, text] of [
-    ['doh', 'DnsOverHttps'],
-    ['warp+doh', 'WarpWithDnsOverHttps'],
-    ['dot', 'DnsOverTls'],
-    ['warp+dot', 'WarpWithDnsOverTls'],
-    ['proxy', 'WarpProxy on port 40000'],
-    ['tunnel_only', 'TunnelOnly'],
-    ['warp', 'Warp'],
-  ] as const) {
-    it(`names the mode ${argument} as "${text}" in settings`, async () => {
-      await ok('mode', argument);
-      assert.equal(await setting('Mode'), `(user set) Mode: ${text}`);
-      assert.equal((await json('settings')).settings.operation_mode, argument);
-    });
-  }
-
-  it('connects again when the mode or the protocol changes', async () => {
-    await ok('connect');
-    const since = async () => JSON.parse(await it_.control('show')).connection.since as number;
-    for (const change of [
-      ['mode', 'warp+doh'],
-      ['tunnel', 'protocol', 'set', 'WireGuard'],
-      ['tunnel', 'endpoint', 'set', '162.159.192.1:500'],
-    ]) {
-      const before = await since();
-      await ok(...change);
-      assert.ok((await since()) > before, change.join(' '));
+  it('is whole at every moment, and after every kill the next command goes on', async () => {
+    await it_.run('status');
+    // Large, so that a write takes long enough to be seen, and to be killed, half done.
+    const state = JSON.parse(await readFile(it_.stateFile, 'utf8'));
+    state.settings.ssids = Array.from({ length: 100_000 }, (_, i) => `network-${i}`);
+    await writeFile(it_.stateFile, JSON.stringify(state));
+    const done: string[] = [];
+    for (let i = 0; i < 25; i++) {
+      const host = `host-${i}.example`;
+      const child = spawn(it_.bin, ['tunnel', 'host', 'add', host], { env: it_.env, stdio: 'ignore' });
+      const exit = once(child, 'exit');
+      // From before the lock to after the write, wherever that falls on this machine; the last ones live.
+      const timer = i < 20 ? setTimeout(() => child.kill('SIGKILL'), 1 + 10 * i) : undefined;
+      let running = true;
+      void exit.then(() => {
+        running = false;
+      });
+      while (running) await hosts();
+      clearTimeout(timer);
+      if ((await exit)[0] === 0) done.push(host);
+      const stored = await hosts();
+      for (const each of done) assert.ok(stored.includes(each), `${each} was reported and lost`);
     }
-    assert.equal((await json('tunnel', 'stats')).v4_endpoint, '162.159.192.1');
+    assert.ok(done.length >= 5 && done.length < 25, `${done.length} of 25 were not killed`);
+    assert.equal((await it_.run('tunnel', 'host', 'add', 'last.example')).exitCode, 0);
+    assert.ok((await hosts()).includes('last.example'));
   });
 
-  it('refuses proxy mode over WireGuard, and WireGuard in proxy mode, from 2025.8.779 on', async () => {
-    await ok('tunnel', 'protocol', 'set', 'WireGuard');
-    assert.match(await refused('mode', 'proxy'), /MASQUE/);
-    await ok('tunnel', 'protocol', 'reset');
-    await ok('mode', 'proxy');
-    assert.match(await refused('tunnel', 'protocol', 'set', 'WireGuard'), /MASQUE/);
-    const older = { CULVERT_EMULATOR_VERSION: '2025.7.176' };
-    assert.equal((await it_.runWith(older, 'tunnel', 'protocol', 'set', 'WireGuard')).exitCode, 0);
+  it('takes the lock of a dead process, not that of a living one', async () => {
+    await it_.run('status');
+    const lock = `${it_.stateFile}.lock`;
+    const dead = spawn('true');
+    await once(dead, 'exit');
+    await writeFile(lock, `${dead.pid} 12345`);
+    assert.equal((await it_.run('tunnel', 'host', 'add', 'a.example')).exitCode, 0);
+
+    const self = await readFile('/proc/self/stat', 'latin1');
+    const start = self.slice(self.lastIndexOf(')') + 2).split(' ')[19];
+    await writeFile(lock, `${process.pid} ${start}`);
+    const child = it_.start('tunnel', 'host', 'add', 'b.example');
+    const exit = once(child, 'exit');
+    // A change that needs no lock, and so takes at least as long as the other would have.
+    for (let i = 0; i < 4; i++) assert.equal((await it_.run('status')).exitCode, 0, 'reading needs no lock');
+    assert.equal(child.exitCode, null);
+    await writeFile(lock, `${dead.pid} 12345`);
+    assert.equal((await exit)[0], 0);
+    assert.deepEqual(await hosts(), ['a.example', 'b.example']);
   });
 
-  it('marks entries that the command line added to the split tunnel, and removes them', async () => {
-    await ok('tunnel', 'ip', 'add', '203.0.113.7');
-    await ok('tunnel', 'ip', 'add', '2001:db8::7');
-    await ok('tunnel', 'ip', 'add-range', '198.51.100.0/24');
-    await ok('tunnel', 'host', 'add', 'www.example.com');
-    const list = await ok('tunnel', 'ip', 'list');
-    assert.match(list, /^Excluded routes:\n {2}10\.0\.0\.0\/8\n/);
-    for (const value of ['203.0.113.7/32', '2001:db8::7/128', '198.51.100.0/24']) {
-      assert.ok(list.includes(`  ${value} (CLI exclude)\n`), value);
-      assert.ok((await ok('settings')).includes(`  ${value} (CLI exclude)\n`), value);
+  it('puts a damaged file aside and starts over', async () => {
+    await mkdir(dirname(it_.stateFile), { recursive: true });
+    for (const damage of ['', '{"format":1,', '[]', '{"format":99}']) {
+      await writeFile(it_.stateFile, damage);
+      assert.equal((await it_.run('-j', 'status')).exitCode, 0, damage);
+      assert.equal(await readFile(`${it_.stateFile}.broken`, 'utf8'), damage);
     }
-    assert.match(await ok('tunnel', 'dump'), /^Excluded:\n[\s\S]*\n {2}www\.example\.com\n/);
-    assert.match(await refused('tunnel', 'ip', 'add-range', '198.51.100.0/24'), /already exists/);
-    await ok('tunnel', 'ip', 'remove', '203.0.113.7');
-    assert.match(await refused('tunnel', 'ip', 'remove', '203.0.113.7'), /not found/);
-    await ok('tunnel', 'ip', 'reset');
-    assert.ok(!(await ok('tunnel', 'ip', 'list')).includes('CLI exclude'));
-    await ok('tunnel', 'host', 'reset');
-    assert.equal(await ok('tunnel', 'host', 'list'), 'Excluded hosts:\n');
   });
 
-  it('answers a duplicate under -j with its code', async () => {
-    await ok('tunnel', 'host', 'add', 'a.example');
-    assert.equal((await json('tunnel', 'host', 'add', 'a.example')).code, 'AlreadyExists');
+  it('says why when it cannot be written', async () => {
+    const { stderr, exitCode } = await it_.runWith({ CULVERT_EMULATOR_STATE: `${it_.bin}/emulator.json` }, 'status');
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^culvert-emulator: .*ENOTDIR.*bin\/warp-cli/);
   });
 
-  it('marks added fallback domains and resolves by family', async () => {
-    await ok('dns', 'fallback', 'add', 'corp.example');
-    assert.ok((await ok('dns', 'fallback', 'list')).endsWith('  corp.example (CLI add)\n'));
-    await ok('dns', 'fallback', 'remove', 'corp.example');
-    await ok('dns', 'families', 'malware');
-    assert.match((await setting('Resolve via')) ?? '', /security\.cloudflare-dns\.com @ \[1\.1\.1\.2\]/);
-    await ok('dns', 'families', 'full');
-    assert.match((await setting('Resolve via')) ?? '', /family\.cloudflare-dns\.com @ \[1\.1\.1\.3\]/);
-    await ok('dns', 'gateway-id', 'set', 'abc123');
-    assert.match((await setting('Resolve via')) ?? '', /abc123\.cloudflare-gateway\.com/);
-  });
-
-  it('changes the account type with a license, and refuses an invalid one', async () => {
-    assert.match(await refused('registration', 'license', 'nonsense'), /license/i);
-    await ok('registration', 'license', '11111111-22222222-33333333');
-    const { account } = await json('registration', 'show');
-    assert.deepEqual([account.type, account.license], ['unlimited', '11111111-22222222-33333333']);
-  });
-
-  it('needs a registration to connect, and gives each a new identity', async () => {
-    const { id } = await json('registration', 'show');
-    assert.match(await refused('registration', 'new'), /Old registration is still around/);
-    await ok('connect');
-    await ok('registration', 'delete');
-    assert.equal((await json('status')).status, 'Unable');
-    assert.match(await refused('connect'), /Missing registration\. Try running: "warp-cli registration new"/);
-    assert.match(await refused('registration', 'delete'), /Missing registration/);
-    await ok('registration', 'new');
-    assert.notEqual((await json('registration', 'show')).id, id);
-    assert.equal((await json('status')).status, 'Disconnected');
-  });
-
-  it('enrolls in an organization only when the token of the browser comes back', async () => {
-    await ok('registration', 'delete');
-    assert.match(await ok('registration', 'new', 'acme'), /https:\/\/acme\.cloudflareaccess\.com\/warp/);
-    assert.match(await refused('registration', 'show'), /Missing registration/);
-    const url = (team: string, token: string) =>
-      `com.cloudflare.warp://${team}.cloudflareaccess.com/auth?token=${token}`;
-    assert.equal(await refused('registration', 'token', url('acme', 'expired')), 'Error(401): Unauthorized');
-    assert.equal(await refused('registration', 'token', url('other', 'aaaa.bbbb.cccc')), 'Error(401): Unauthorized');
-    await ok('registration', 'token', url('acme', 'aaaa.bbbb.cccc'));
-    const show = await json('registration', 'show');
-    assert.deepEqual([show.managed, show.account.type, show.account.organization], [true, 'team', 'acme']);
-    assert.equal(await ok('registration', 'organization'), 'acme\n');
-    assert.equal(await setting('Organization'), '(user set) Organization: acme');
-    assert.match(await refused('tunnel', 'ip', 'add', '203.0.113.7'), /Operation not authorized in this context/);
-  });
-
-  it('keeps the switch locked for an organization until an override code is entered', async () => {
-    await it_.control('organization=acme', 'policy.switchLocked=true');
-    await ok('connect');
-    assert.match(await refused('disconnect'), /not authorized/);
-    await ok('override', 'unlock', 'A1B2C3D4');
-    assert.match(await ok('override', 'show'), /ends in/);
-    await ok('disconnect');
-  });
-
-  it('allows the local network where the organization does, and to no consumer', async () => {
-    assert.match(await refused('override', 'local-network', 'allow'), /not authorized/);
-    await it_.control('organization=acme');
-    await ok('override', 'local-network', 'allow');
-    assert.equal((await json('override', 'local-network', 'show')).allowed, true);
-    await ok('override', 'local-network', 'stop');
-    assert.equal(await ok('override', 'local-network', 'show'), 'No current access to local network\n');
-  });
-
-  it('moves between virtual networks that exist', async () => {
-    const network = (id: string) => ({ id, name: id, description: '', default: id === 'v-1' });
-    await it_.control(`vnets=${JSON.stringify([network('v-1'), network('v-2')])}`);
-    assert.equal((await json('vnet')).active_vnet_id, 'v-1');
-    await ok('vnet', 'v-2');
-    assert.equal((await json('vnet')).active_vnet_id, 'v-2');
-    assert.match(await refused('vnet', 'v-3'), /does not exist/);
-  });
-
-  it('resets its settings, but not its connection', async () => {
-    await ok('connect');
-    await ok('mode', 'proxy');
-    await ok('proxy', 'port', '41000');
-    assert.equal(await setting('Mode'), '(user set) Mode: WarpProxy on port 41000');
-    await ok('settings', 'reset');
-    assert.equal(await setting('Mode'), '(default) Mode: Warp');
-    assert.equal(await setting('Always On'), '(derived) Always On: true');
-  });
-
-  it('rotates the key and nothing else of the registration', async () => {
-    const before = await json('registration', 'show');
-    await ok('tunnel', 'rotate-keys');
-    const after_ = await json('registration', 'show');
-    assert.notEqual(after_.public_key, before.public_key);
-    assert.deepEqual({ ...after_, public_key: '' }, { ...before, public_key: '' });
-  });
-
-  it('has statistics only while connected, and they only grow', async () => {
-    assert.equal((await json('tunnel', 'stats')).code, 'WarpNotConnected');
-    await ok('connect');
-    const first = await json('tunnel', 'stats');
-    // The figures follow from the clock alone, so its passing is what is tested here.
-    await delay(1100);
-    const second = await json('tunnel', 'stats');
-    assert.ok(second.bytes_received > first.bytes_received && second.bytes_sent > first.bytes_sent);
-    assert.ok(second.secs_since_last_handshake > first.secs_since_last_handshake);
-    assert.ok(second.estimated_latency_ms > 0 && second.estimated_loss < 0.01);
-    assert.deepEqual(second.edge, first.edge);
-  });
-});
-
-describe('an emulated connection in time', () => {
-  it('passes through its phases, which follow from the clock and not from a process', async () => {
-    const it_ = await emulator({ connectMs: 60_000 });
-    try {
-      assert.equal((await it_.run('connect')).stdout, 'Success\n');
-      const at = async (msAgo: number) => {
-        await it_.control(`connection.since=${Date.now() - msAgo}`);
-        return JSON.parse((await it_.run('-j', 'status')).stdout);
-      };
-      const endpoints = ['162.159.198.2:443', '[2606:4700:103::2]:443'];
-      assert.deepEqual(await at(0), { status: 'Connecting', reason: { PerformingHappyEyeballs: endpoints } });
-      assert.deepEqual(await at(30_000), { status: 'Connecting', reason: { EstablishingConnection: endpoints[0] } });
-      assert.deepEqual(await at(50_000), { status: 'Connecting', reason: 'PerformingConnectivityChecks' });
-      assert.deepEqual(await at(60_001), { status: 'Connected', reason: 'NetworkHealthy' });
-    } finally {
-      await it_.remove();
-    }
+  it('is not rewritten by what changes nothing', async () => {
+    await it_.run('connect');
+    // A replaced file has another inode.
+    const { ino } = await stat(it_.stateFile);
+    for (const argv of [['connect'], ['dns', 'families', 'off'], ['vnet'], ['registration', 'new']])
+      await it_.run(...argv);
+    assert.equal((await stat(it_.stateFile)).ino, ino);
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ActionRequest } from '../../../daemon/api/actions.ts';
 import { Problem } from '../../../daemon/problem.ts';
-import { createSignIn } from '../../../daemon/warp/sign-in.ts';
+import { createSignIn } from '../../../daemon/warp/consent.ts';
 
 const addressOf = (team: string) => `com.cloudflare.warp://${team}.cloudflareaccess.com/auth?token=head.body.sign`;
 

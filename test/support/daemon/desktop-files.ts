@@ -9,7 +9,7 @@ import type { ActionRequest } from '../../../daemon/api/actions.ts';
 import type { LaunchRequest, ShortcutRequest } from '../../../daemon/api/schema.ts';
 import { openApps } from '../../../daemon/apps/index.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
-import { createProxy } from '../../../daemon/emulator/proxy/proxy.ts';
+import { createProxy } from '../../../daemon/emulator/proxy.ts';
 import { generationOf } from '../../../daemon/emulator/version.ts';
 import { Problem } from '../../../daemon/problem.ts';
 import { createState, NO_TUNNEL } from '../../../daemon/state/store.ts';

@@ -1,11 +1,11 @@
 // The emulator's answers from the process of the test. A start of Node takes ten times as long as a start of Perl, and the
 // tests of the daemon ask for thousands of answers. The program itself is held by test/daemon/emulator.
 import { createServer, type Server } from 'node:net';
-import { effectiveMode } from '../../../daemon/emulator/client/connection.ts';
-import { load } from '../../../daemon/emulator/client/store.ts';
+import { respond } from '../../../daemon/emulator/answer.ts';
 import { answer, type Command, settingOf, understand } from '../../../daemon/emulator/command.ts';
+import { effectiveMode } from '../../../daemon/emulator/connection.ts';
 import { control } from '../../../daemon/emulator/control.ts';
-import { respond } from '../../../daemon/emulator/respond.ts';
+import { load } from '../../../daemon/emulator/state.ts';
 
 /** Variable with the address of the service. The daemon passes on variables with this prefix. */
 export const SERVICE = 'CULVERT_EMULATOR_SERVICE';
@@ -67,7 +67,7 @@ function answered(argv: string[], env: Record<string, string>) {
     const command = understand(argv, env);
     if ('exitCode' in command) return command;
     if (takesProcess(command)) return null;
-    return respond(answer(command), command.words, command.globals, command.faults);
+    return respond(answer(command), command.words, command.globals.json, command.faults);
   } catch {
     return null; // the program says what is wrong
   }

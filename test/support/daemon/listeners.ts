@@ -24,7 +24,7 @@ import { openSettingsFile } from '../../../daemon/settings-file/index.ts';
 import { createLog } from '../../../daemon/state/command-log.ts';
 import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
-import { createSignIn } from '../../../daemon/warp/sign-in.ts';
+import { createSignIn } from '../../../daemon/warp/consent.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 import { freePort } from '../ports.ts';
 import { removeTree } from '../temporary.ts';

@@ -20,7 +20,7 @@ const OTHER_USES: Record<string, string> = {
   'daemon/history/day-files.ts': 'the time of the last entry',
   'daemon/system/files.ts': 'the one way in daemon and panel',
   'daemon/system/lock.ts': 'how long a turn has been taken',
-  'daemon/warp/cli/executable.ts': 'compared some time after the last change that the kernel reported',
+  'daemon/warp/cli/cli-info.ts': 'compared some time after the last change that the kernel reported',
   'manifest/artifact.ts': 'refuses a file that changes while it is read',
   'wrapper/shims/install.ts': 'kept, so that it can be set again',
   'wrapper/shims/move-file.ts': 'kept through a move',

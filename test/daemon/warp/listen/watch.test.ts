@@ -1,8 +1,7 @@
 // The listening child against scripted CLIs: its messages arrive without delay, and it is replaced however it ends.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Ended } from '../../../../daemon/warp/listen/listener.ts';
-import type { Pace } from '../../../../daemon/warp/listen/pace.ts';
+import type { Ended, Pace } from '../../../../daemon/warp/listen/listener.ts';
 import { createWatch, type Form } from '../../../../daemon/warp/listen/watch.ts';
 import { alive, folder } from '../../../support/daemon/fake-cli.ts';
 import { until } from '../../../support/until.ts';

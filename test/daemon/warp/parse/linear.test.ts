@@ -5,10 +5,8 @@ import { redact, SECRETS } from '../../../../daemon/state/redact.ts';
 import { parseVersion } from '../../../../daemon/warp/cli/version.ts';
 import { createSplitter } from '../../../../daemon/warp/listen/messages.ts';
 import { failureOf, jsonOf, linesOf } from '../../../../daemon/warp/parse/output.ts';
-import { parseDevices, parseRegistration } from '../../../../daemon/warp/parse/registration.ts';
-import { parseSettings } from '../../../../daemon/warp/parse/settings.ts';
-import { parseRoutes } from '../../../../daemon/warp/parse/split.ts';
-import { parseStats } from '../../../../daemon/warp/parse/stats.ts';
+import { parseDevices, parseRegistration, parseStats } from '../../../../daemon/warp/parse/reads.ts';
+import { parseRoutes, parseSettings } from '../../../../daemon/warp/parse/settings.ts';
 import { parseStatus, parseStatusText } from '../../../../daemon/warp/parse/status.ts';
 
 /** A quarter of what a run of the tunnel CLI keeps (see run.ts): enough to tell linear from quadratic time. */

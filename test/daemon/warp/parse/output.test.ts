@@ -3,10 +3,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { parseVersion } from '../../../../daemon/warp/cli/version.ts';
 import { failureOf, jsonOf } from '../../../../daemon/warp/parse/output.ts';
-import { parseDevices, parseRegistration } from '../../../../daemon/warp/parse/registration.ts';
-import { parseSettings } from '../../../../daemon/warp/parse/settings.ts';
-import { parseRoutes } from '../../../../daemon/warp/parse/split.ts';
-import { parseStats } from '../../../../daemon/warp/parse/stats.ts';
+import { parseDevices, parseRegistration, parseStats } from '../../../../daemon/warp/parse/reads.ts';
+import { parseRoutes, parseSettings } from '../../../../daemon/warp/parse/settings.ts';
 import { parseStatus, parseStatusText } from '../../../../daemon/warp/parse/status.ts';
 import { printed, recordings } from '../../../support/daemon/recordings.ts';
 

@@ -1,7 +1,7 @@
-// Holds the settings parser to every recorded listing: one shape, whatever the generation and the form.
+// Holds the parsers of settings, options and split-tunnel lists to the recorded answers of every generation.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { parseSettings } from '../../../../daemon/warp/parse/settings.ts';
+import { optionsOf, parseRoutes, parseSettings, splitOf } from '../../../../daemon/warp/parse/settings.ts';
 import { recorded } from '../../../support/daemon/recordings.ts';
 
 function find(version: string, excerpt: string) {
@@ -189,4 +189,130 @@ test('addresses and ranges of both families are distinguished from names', () =>
     [splitTunnel!.ips, splitTunnel!.hosts].map(part => part.map(({ value }) => value)),
     [list.slice(0, 4), list.slice(4)],
   );
+});
+
+test('a recorded list of addresses has their ranges and notes', () => {
+  const [excluded, included] = recorded('tunnel ip list');
+  assert.deepEqual(parseRoutes(excluded?.stdout ?? ''), {
+    mode: 'exclude',
+    routes: [
+      { value: '10.0.0.0/8', description: null },
+      { value: '0.0.0.0/0', description: 'CLI exclude' },
+      { value: '::/0', description: 'CLI exclude' },
+    ],
+  });
+  assert.deepEqual(parseRoutes(included?.stdout ?? ''), {
+    mode: 'include',
+    routes: [{ value: '0.0.0.0/0', description: null }],
+  });
+});
+
+test('a recorded list of hosts', () => {
+  assert.deepEqual(parseRoutes(recorded('tunnel host list')[0]?.stdout ?? ''), {
+    mode: 'exclude',
+    routes: [{ value: 'www.baidu.com', description: 'CLI exclude' }],
+  });
+});
+
+test('an empty list is a list, and other text is null', () => {
+  assert.deepEqual(parseRoutes('Excluded hosts:\r\n'), { mode: 'exclude', routes: [] });
+  for (const text of ['', 'Success\n', "error: unrecognized subcommand 'tunnel'", '{"code":"x","error":"y"}']) {
+    assert.equal(parseRoutes(text), null, text);
+  }
+});
+
+test('JSON lists of strings or objects', () => {
+  const routes = [{ value: '10.0.0.0/8', description: null }];
+  assert.deepEqual(parseRoutes('["10.0.0.0/8"]'), { mode: null, routes });
+  assert.deepEqual(parseRoutes('{"mode":"Exclude","routes":[{"value":"10.0.0.0/8","description":""}]}'), {
+    mode: 'exclude',
+    routes,
+  });
+});
+
+test('one of two lists makes a split tunnel', () => {
+  const entry = { value: 'a.example', description: null };
+  assert.deepEqual(splitOf('exclude', ['a.example'], undefined), { mode: 'exclude', ips: [entry], hosts: [] });
+  assert.deepEqual(splitOf('include', undefined, ['a.example']), { mode: 'include', ips: [], hosts: [entry] });
+  assert.equal(splitOf('include', undefined, undefined), null);
+});
+
+/** As `warp-cli settings` prints it since 2023.7: where a value comes from, a tab, key and value. */
+const printed = (...lines: string[]) =>
+  optionsOf(parseSettings(`Merged configuration:\n(default)\tMode: Warp\n${lines.join('\n')}\n`)!.settings);
+
+test('the filter of DNS and the location are read from the resolver, or from a name', () => {
+  const cases: [string, 'off' | 'malware' | 'full' | null, string | null][] = [
+    ['(not set)\tResolve via: cloudflare-dns.com @ [162.159.36.1, 2606:4700:4700::1111]', 'off', null],
+    ['(user set)\tResolve via: security.cloudflare-dns.com @ [1.1.1.2]', 'malware', null],
+    ['(user set)\tResolve via: family.cloudflare-dns.com @ [1.1.1.3]', 'full', null],
+    ['(user set)\tResolve via: https://FAMILY.cloudflare-dns.com/dns-query', 'full', null],
+    ['(user set)\tResolve via: abc123.cloudflare-gateway.com @ [162.159.36.1]', null, 'abc123'],
+    ['(user set)\tResolve via: dns.example.com @ [192.0.2.1]', null, null],
+    ['(not set)\tGateway ID: abc', null, 'abc'],
+    ['(not set)\tGateway ID: not set', null, null],
+    ['Cloudflare for Families: Off', 'off', null],
+    ['Cloudflare for Families: Malware', 'malware', null],
+    ['Cloudflare for Families: Full', 'full', null],
+    ['Cloudflare for Families: Something', null, null],
+  ];
+  for (const [line, families, gatewayId] of cases) {
+    const options = printed(line);
+    assert.deepEqual([options.families, options.gatewayId], [families, gatewayId], line);
+  }
+});
+
+test('a value that is not printed is not known', () => {
+  assert.deepEqual(optionsOf({}), {
+    switchLocked: null,
+    modeLocked: null,
+    organization: null,
+    families: null,
+    gatewayId: null,
+    fallbackDomains: [],
+    wifiTrusted: null,
+    ethernetTrusted: null,
+    masque: null,
+    endpoint: null,
+    environment: null,
+    localNetwork: null,
+  });
+});
+
+test('each option has its line', () => {
+  const options = printed(
+    '(override)\tSwitch Locked: true',
+    '(network policy)\tAllow Mode Switch: false',
+    '(user set)\tOrganization: example-org',
+    '(user set)\tDisabled for Wifi: true',
+    '(default)\tDisabled for Ethernet: false',
+    '(not set)\tMASQUE Protocol Settings: ',
+    '  HTTP Version: MASQUE (HTTP/2)',
+    '(not set)\tCustom Endpoint: 162.159.198.2:443',
+    '(not set)\tCompliance Environment: Normal',
+    '(network policy)\tLAN Access Settings: Allowed until reconnect on a /24 subnet',
+    '(user set)\tFallback domains:',
+    '  corp (added)',
+    '  example.org\t-> [10.0.0.53]',
+    '  lan',
+  );
+  assert.deepEqual(options, {
+    switchLocked: true,
+    modeLocked: true,
+    organization: 'example-org',
+    families: null,
+    gatewayId: null,
+    fallbackDomains: [
+      { domain: 'corp', note: 'added' },
+      { domain: 'example.org', note: '-> [10.0.0.53]' },
+      { domain: 'lan', note: null },
+    ],
+    wifiTrusted: true,
+    ethernetTrusted: false,
+    masque: 'MASQUE (HTTP/2)',
+    endpoint: '162.159.198.2:443',
+    environment: 'Normal',
+    localNetwork: 'Allowed until reconnect on a /24 subnet',
+  });
+  assert.equal(printed('(network policy)\tAllow Mode Switch: true').modeLocked, false);
 });

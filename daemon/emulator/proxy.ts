@@ -1,8 +1,8 @@
-// The proxy that proxy mode opens: SOCKS5, and HTTP and SOCKS4 where the release has them. TCP only, without a tunnel.
+// Implements the proxy of proxy mode for TCP, without a tunnel: SOCKS5, and HTTP and SOCKS4 where the release has them.
 import { connect, createServer, isIPv4, type Server, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { errno } from '../../system/errno.ts';
-import type { CliGeneration } from '../version.ts';
+import { errno } from '../system/errno.ts';
+import type { CliGeneration } from './version.ts';
 
 export interface ProxyOptions {
   generation: CliGeneration;

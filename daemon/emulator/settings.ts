@@ -1,9 +1,7 @@
-// `settings`: the merged configuration with the origin of every line, as text of each generation and as JSON.
-
-import type { Context } from '../answer.ts';
-import { effectiveMode, effectiveProtocol } from '../client/connection.ts';
-import { DEFAULT_FALLBACK, DEFAULT_ROUTES } from '../client/defaults.ts';
-import type { Fallback, Route } from '../client/state.ts';
+// Prints the settings: as text of each generation, with the origin of every line, and as JSON.
+import type { Context, Operation } from './answer.ts';
+import { effectiveMode, effectiveProtocol } from './connection.ts';
+import type { Fallback, Route } from './state.ts';
 
 interface Line {
   key: string;
@@ -15,7 +13,13 @@ interface Line {
   closed?: boolean;
 }
 
-export function settingsText(context: Context): string {
+export const settings: Operation = context => ({
+  kind: 'said',
+  text: settingsText(context),
+  json: settingsJson(context),
+});
+
+function settingsText(context: Context): string {
   const { state } = context;
   const lines = linesOf(context).map(({ key, source, value, block, closed }) => {
     return `(${state.sources[key] ?? source})\t${key}:${value}\n${(block ?? []).map(line => `  ${line}\n`).join('')}${closed ? '\n' : ''}`;
@@ -27,7 +31,7 @@ export const routesOf = ({ state }: Context): Route[] => state.settings.ips ?? D
 export const fallbackOf = ({ state }: Context): Fallback[] => state.settings.fallback ?? DEFAULT_FALLBACK;
 export const described = ({ value, description }: Route) => (description ? `${value} (${description})` : value);
 
-export function fallbackLine({ domain, description, servers }: Fallback): string {
+function fallbackLine({ domain, description, servers }: Fallback): string {
   return described({ value: domain, description }) + (servers.length ? `\t-> [${servers.join(', ')}]` : '');
 }
 
@@ -158,7 +162,7 @@ const modeText = (mode: string, port: number) =>
   mode === 'proxy' ? `WarpProxy on port ${port}` : (MODE_NAMES[mode] ?? mode);
 
 /** Keys in the order of 2026.7.1377; those below `enable_pmtud` are known from parsers only. */
-export function settingsJson(context: Context): { settings: Record<string, unknown> } {
+function settingsJson(context: Context): { settings: Record<string, unknown> } {
   const { state, generation } = context;
   const { settings, policy, registration } = state;
   const mode = effectiveMode(state);
@@ -182,7 +186,7 @@ export function settingsJson(context: Context): { settings: Record<string, unkno
       lan_subnet_size: 24,
       warp_tunnel_protocol: effectiveProtocol(state, generation).toLowerCase(),
       post_quantum_config: 'enabled_with_downgrades',
-      enable_pmtud: settings.pmtud ?? true,
+      enable_pmtud: true,
       ...(mode === 'proxy' && { proxy_port: settings.proxyPort }),
       ...(policy && {
         allow_mode_switch: policy.allowModeSwitch,
@@ -192,3 +196,18 @@ export function settingsJson(context: Context): { settings: Record<string, unkno
     },
   };
 }
+
+/** The lists that a client starts with, recorded from 2026.3. */
+const DEFAULT_ROUTES: Route[] = `
+  10.0.0.0/8 100.64.0.0/10 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16 224.0.0.0/24 240.0.0.0/4
+  239.255.255.250/32 255.255.255.255/32 fe80::/10 fd00::/8 ff01::/16 ff02::/16 ff03::/16 ff04::/16 ff05::/16
+  fc00::/7 17.249.0.0/16 17.252.0.0/16 17.57.144.0/22 17.188.128.0/18 17.188.20.0/23 2620:149:a44::/48
+  2403:300:a42::/48 2403:300:a51::/48 2a01:b740:a42::/48
+`
+  .trim()
+  .split(/\s+/)
+  .map(value => ({ value, description: '' }));
+const DEFAULT_FALLBACK: Fallback[] =
+  'corp domain home home.arpa host internal intranet invalid lan local localdomain localhost private test'
+    .split(' ')
+    .map(domain => ({ domain, description: '', servers: [] }));

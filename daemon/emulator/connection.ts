@@ -1,13 +1,19 @@
-// The connection as a pure function of the stored state and the time: its status now, and when that changes next.
-import type { Faults } from '../faults.ts';
-import type { CliGeneration } from '../version.ts';
+// Computes the status of the connection from the stored state and the time, and prints it as a release does.
+import type { Faults } from './faults.ts';
 import type { State } from './state.ts';
+import type { CliGeneration } from './version.ts';
 
 /** `NetworkHealthy`, or `{EstablishingConnection: '162.159.198.2:443'}`. */
 export type Reason = string | { [name: string]: unknown };
 export interface Status {
   status: 'Connected' | 'Connecting' | 'Disconnected' | 'Unable';
   reason: Reason | null;
+}
+
+/** A status as a release prints it. */
+interface Shown {
+  status: string;
+  reason?: Reason;
 }
 
 /** @returns `nextAt` in ms since the epoch: the next phase boundary, or null while nothing is under way */
@@ -119,4 +125,70 @@ export function beginConnection(state: State, now: number, generation: CliGenera
     phases: phaseDurations(state.connectMs),
     endpoints: endpointsFor(state, generation),
   };
+}
+
+/** @returns an object with its keys in the order in which they are printed */
+export function statusJson({ status, reason }: Status, generation: CliGeneration): Shown {
+  if (reason === null || (status === 'Connected' && !generation.has('networkHealth'))) return { status };
+  return { status, reason: changed(reason) && !generation.has('settingsChanged') ? 'Manual' : reason };
+}
+
+/** @param shown as `statusJson` has it */
+export function statusText({ status, reason }: Shown): string {
+  if (reason === undefined) return `Status update: ${status}\n`;
+  if (status === 'Connected')
+    return `Status update: ${status}\nNetwork: ${reason === 'NetworkHealthy' ? 'healthy' : 'unstable'}\n`;
+  return `Status update: ${status}\nReason: ${words(reason)}\n`;
+}
+
+const changed = (reason: Reason) => typeof reason === 'object' && 'SettingsChanged' in reason;
+
+function words(reason: Reason): string {
+  const name = typeof reason === 'string' ? reason : (Object.keys(reason)[0] ?? '');
+  const detail = typeof reason === 'string' ? null : reason[name];
+  switch (name) {
+    case 'Manual':
+      return 'Manual Disconnection';
+    case 'SettingsChanged':
+      return 'Settings Changed';
+    case 'RegistrationMissing':
+      return `Registration Missing due to: ${cause(detail)}`;
+    case 'PerformingHappyEyeballs':
+      return `Performing happy eyeballs to ${list(detail)}`;
+    case 'EstablishingConnection':
+      return `Establishing connection to ${list(detail)}`;
+    case 'CheckingForRouteToDnsEndpoint':
+      return 'Checking for a route to the DNS endpoint';
+    case 'ConnectivityCheckFailed':
+      return `Connectivity check failed due to ${CAUSES[String(detail)] ?? spaced(String(detail))}`;
+    case 'InsufficientSystemResource':
+      return 'Insufficient system resource: file descriptor';
+    // Its siblings are written in one case or the other; those below were not recorded.
+    default:
+      return /^(Performing|Initializing|Applying|Setting|Configuring|Validating|Ensuring|Checking)/.test(name)
+        ? sentence(name)
+        : spaced(name);
+  }
+}
+
+const CAUSES: Record<string, string> = {
+  DaemonStartup: 'Daemon Startup',
+  DoesNotExistInApi: 'Does not exist in API',
+  DNSLookupFailed: 'DNS Lookup Failed',
+};
+
+function cause(detail: unknown): string {
+  const inner = typeof detail === 'object' && detail !== null ? Object.values(detail)[0] : detail;
+  return CAUSES[String(inner)] ?? spaced(String(inner));
+}
+
+const list = (detail: unknown) => (Array.isArray(detail) ? detail.join(' and ') : String(detail));
+
+/** `HappyEyeballsFailed` -> `Happy Eyeballs Failed` */
+const spaced = (name: string) => name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z])([A-Z][a-z])/g, '$1 $2');
+
+/** `PerformingConnectivityChecks` -> `Performing connectivity checks` */
+function sentence(name: string): string {
+  const [first = '', ...rest] = spaced(name).split(' ');
+  return [first, ...rest.map(word => (/^[A-Z]{2,}$/.test(word) ? word : word.toLowerCase()))].join(' ');
 }

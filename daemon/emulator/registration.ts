@@ -1,21 +1,21 @@
-// registration …: the account, the browser enrollment of an organization, licenses and tokens.
-import { type Context, missingRegistration, notAuthorized, type Operation, refuse, say, success } from '../answer.ts';
-import { initialRegistration, initialSettings, organizationPolicy } from '../client/initial-state.ts';
-import { change } from './connection.ts';
+// Implements the account: registration, sign-in to an organization, license, keys, and exceptions from a policy.
+import {
+  type Context,
+  missingRegistration,
+  notAuthorized,
+  type Operation,
+  refuse,
+  sayJson,
+  sayText,
+  success,
+} from './answer.ts';
+import { initialRegistration, organizationPolicy } from './state.ts';
+import { change } from './tunnel.ts';
 
 export const show: Operation = ({ state }) => {
   const it = state.registration;
   if (it === null) return missingRegistration;
-  const lines = [
-    ['Account type', it.accountType[0]!.toUpperCase() + it.accountType.slice(1)],
-    ['ID', it.id],
-    ['Device ID', it.deviceId],
-    ['Public key', it.publicKey],
-    ['Account ID', it.accountId],
-    it.license !== null && ['License', it.license],
-    it.organization !== null && ['Organization', it.organization],
-  ].filter(line => line !== false);
-  return say(lines.map(([key, value]) => `${key}: ${value}\n`).join(''), {
+  return sayJson({
     id: it.id,
     device_id: it.deviceId,
     public_key: it.publicKey,
@@ -41,7 +41,7 @@ export const create: Operation = (context, [organization]) => {
     return success;
   }
   state.enrolling = organization;
-  return say(
+  return sayText(
     `A browser window should open at the following URL:\n\nhttps://${organization}.cloudflareaccess.com/warp\n\n` +
       'If the browser fails to open, please visit the URL above directly in your browser.\n\n',
   );
@@ -82,21 +82,11 @@ function forget({ state }: Context): void {
   state.settings.alwaysOn = false;
 }
 
-/** Without an organization there is no name to print. */
-export const organization: Operation = ({ state }) => {
-  if (state.registration === null) return missingRegistration;
-  return say(state.registration.organization ? `${state.registration.organization}\n` : '');
-};
-
-/** Keys of the JSON form are those that parsers read; of the text form nothing was recorded. */
+/** No answer was recorded: the keys are known from parsers. */
 export const devices: Operation = ({ state }) => {
   if (state.registration === null) return missingRegistration;
   const own = { device_id: state.registration.deviceId, name: 'culvert-demo', model: 'PC', active: true };
-  const all = [own, ...state.otherDevices];
-  const text = all.map(
-    each => `ID: ${each.device_id}\n  Name: ${each.name}\n  Model: ${each.model}\n  Active: ${each.active}\n`,
-  );
-  return say(text.join(''), all);
+  return sayJson([own, ...state.otherDevices]);
 };
 
 export const license: Operation = ({ state }, [key = '']) => {
@@ -110,7 +100,44 @@ export const license: Operation = ({ state }, [key = '']) => {
   return success;
 };
 
-export const resetSettings: Operation = context =>
-  change(context, settings => {
-    Object.assign(settings, initialSettings(), { alwaysOn: settings.alwaysOn });
-  });
+export const rotateKeys: Operation = ({ state, now }) => {
+  if (state.registration === null) return missingRegistration;
+  state.registration.publicKey = initialRegistration(state.seed ^ now).publicKey;
+  return success;
+};
+
+const HOUR = 3_600_000;
+
+export const unlock: Operation = ({ state, now }, [code = '']) => {
+  if (!/^[A-Za-z0-9-]{4,}$/.test(code)) return refuse('InvalidOverrideCode', 'Invalid override code.');
+  state.override = { code, until: now + HOUR };
+  return success;
+};
+
+/** Consumers have no policy that would permit it: refused there (2026.7.1377). */
+export const allowLocalNetwork: Operation = ({ state, now }) => {
+  if (!state.policy?.localNetwork) return notAuthorized;
+  state.localNetworkUntil = now + HOUR;
+  return success;
+};
+export const stopLocalNetwork: Operation = ({ state }) => {
+  state.localNetworkUntil = null;
+  return success;
+};
+export const showLocalNetwork: Operation = ({ state, now }) => {
+  const seconds = Math.max(Math.ceil(((state.localNetworkUntil ?? 0) - now) / 1000), 0);
+  return sayJson({ allowed: seconds > 0, ends_in_secs: seconds });
+};
+
+export const vnet: Operation = (context, [id]) => {
+  const { vnets, settings } = context.state;
+  const active = settings.activeVnet ?? vnets.find(each => each.default)?.id ?? null;
+  if (id !== undefined) {
+    if (!vnets.some(each => each.id === id))
+      return refuse('UnknownVirtualNetwork', `Virtual network ${id} does not exist.`);
+    return change(context, each => {
+      each.activeVnet = id;
+    });
+  }
+  return sayJson({ active_vnet_id: active, virtual_networks: vnets });
+};

@@ -1,16 +1,14 @@
-// The process behind proxy mode: listens while the connection is up, and ends with connection, state file and owner.
+// Hosts the proxy in a process of its own, which ends with the connection, the state file and its owner.
 import { spawn } from 'node:child_process';
 import { existsSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { startTime } from '../../system/process.ts';
-import { view } from '../answer-command.ts';
-import { effectiveMode, statusAt } from '../client/connection.ts';
-import type { State } from '../client/state.ts';
-import { load, update } from '../client/store.ts';
-import type { Setting } from '../command.ts';
-import type { Faults } from '../faults.ts';
-import { serviceProblem } from '../service.ts';
+import { startTime } from '../system/process.ts';
+import { type Setting, view } from './command.ts';
+import { effectiveMode, statusAt } from './connection.ts';
+import type { Faults } from './faults.ts';
 import { createProxy } from './proxy.ts';
+import { serviceProblem } from './service.ts';
+import { load, type State, update } from './state.ts';
 
 /** Interval of the checks that its owner is alive: the kernel notifies parents that a child ended, not the reverse. */
 const LOOK_MS = 500;

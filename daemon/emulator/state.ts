@@ -1,0 +1,340 @@
+// Defines the state that all processes of the emulator share, makes a new one, and keeps it in a file.
+import { readFileSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { errno } from '../system/errno.ts';
+import { makeDirectory, replaceFile } from '../system/files.ts';
+import { acquireLock } from '../system/lock.ts';
+
+/** `ms` since the epoch. */
+type Time = number;
+
+export interface Route {
+  value: string;
+  description: string;
+}
+export interface Fallback {
+  domain: string;
+  description: string;
+  servers: string[];
+}
+interface VirtualNetwork {
+  id: string;
+  name: string;
+  description: string;
+  default: boolean;
+}
+interface Device {
+  device_id: string;
+  name: string;
+  model: string;
+  active: boolean;
+}
+
+export interface Registration {
+  id: string;
+  deviceId: string;
+  publicKey: string;
+  accountType: 'free' | 'limited' | 'unlimited' | 'team';
+  accountId: string;
+  license: string | null;
+  organization: string | null;
+}
+
+/** Rules of an organization; consumers have no policy. */
+export interface Policy {
+  switchLocked: boolean;
+  mode: string | null;
+  protocol: 'MASQUE' | 'WireGuard' | null;
+  gateway: { id: string; servers: string[] };
+  captivePortal: number;
+  disableAutoFallback: boolean;
+  supportUrl: string;
+  appleCheckIps: string;
+  allowModeSwitch: boolean;
+  allowUpdates: boolean;
+  allowLeave: boolean;
+  localNetwork: boolean;
+  profileId: string;
+}
+
+export interface Settings {
+  alwaysOn: boolean;
+  /** null: never set by the user. */
+  mode: string | null;
+  proxyPort: number;
+  protocol: 'MASQUE' | 'WireGuard' | null;
+  masque: 'h3-only' | 'h2-only' | 'h3-with-h2-fallback' | null;
+  endpoint: string | null;
+  families: 'off' | 'malware' | 'full';
+  gatewayId: string | null;
+  dnsLog: boolean;
+  qlog: boolean;
+  environment: 'Normal' | 'FedRAMP-High' | null;
+  disableForWifi: boolean;
+  disableForEthernet: boolean;
+  ssids: string[];
+  splitMode: 'exclude' | 'include';
+  /** null: the default lists of the version that is asked. */
+  ips: Route[] | null;
+  hosts: Route[];
+  fallback: Fallback[] | null;
+  activeVnet: string | null;
+}
+
+/** The settings whose change the status reports (`SettingsChanged`). */
+export interface Summary {
+  always_on: boolean;
+  switch_locked: boolean;
+  auto_connect: null;
+  operation_mode: string;
+}
+
+export interface Stats {
+  v4: string;
+  v6: string;
+  handshakeAge: number;
+  sent: number;
+  received: number;
+  latency: number;
+  loss: number;
+  colo: string;
+  metal: string;
+  curve: string;
+}
+
+export interface State {
+  format: 1;
+  /** Everything that looks random follows from it. */
+  seed: number;
+  /** Version to speak where the environment names none. */
+  version: string | null;
+  /** Faults set by `--emulate fault=…`, in the notation of `faults.ts`. */
+  faults: string;
+  /** With the fault `socket-late`: when the service comes up. */
+  serviceUpAt: Time | null;
+  /** Duration of the next connections' phases, in `ms` in total. */
+  connectMs: number;
+  registration: Registration | null;
+  /** The reason for a missing registration. */
+  missing: 'DaemonStartup' | 'ManualDeletion';
+  /** Organization whose browser login is under way. */
+  enrolling: string | null;
+  policy: Policy | null;
+  /** Since when a connection is wanted, how long each of its phases takes, and which endpoints it tries. */
+  connection: { since: Time; phases: number[]; endpoints: string[] } | null;
+  /** The last change while disconnected. */
+  change: { current: Summary; previous: Summary } | null;
+  settings: Settings;
+  override: { code: string; until: Time } | null;
+  localNetworkUntil: Time | null;
+  vnets: VirtualNetwork[];
+  otherDevices: Device[];
+  ipv6: boolean;
+  /** The process that listens in proxy mode, and whose it is: each `PID START`. */
+  proxyHost: { process: string; owner: string } | null;
+  /** The port that proxy mode could not have. */
+  proxyRefused: number | null;
+  /** Source address of what the proxy connects to, by which a test recognizes them. */
+  proxyFrom: string | null;
+  /** Figures held still, for a test. */
+  stats: Partial<Stats>;
+  /** Origins of settings held still, for a test: `{"Mode": "network policy"}`. */
+  sources: Record<string, string>;
+}
+
+const DEFAULT_CONNECT_MS = 1200;
+
+/** A registered free account, terms accepted, disconnected: one `connect` away from a tunnel. */
+export function initialState(seed: number): State {
+  return {
+    format: 1,
+    seed,
+    version: null,
+    faults: '',
+    serviceUpAt: null,
+    connectMs: DEFAULT_CONNECT_MS,
+    registration: initialRegistration(seed),
+    missing: 'DaemonStartup',
+    enrolling: null,
+    policy: null,
+    connection: null,
+    change: null,
+    settings: initialSettings(),
+    override: null,
+    localNetworkUntil: null,
+    vnets: [],
+    otherDevices: [],
+    ipv6: true,
+    proxyHost: null,
+    proxyRefused: null,
+    proxyFrom: null,
+    stats: {},
+    sources: {},
+  };
+}
+
+export function initialSettings(): Settings {
+  return {
+    alwaysOn: false,
+    mode: null,
+    proxyPort: 40000,
+    protocol: null,
+    masque: null,
+    endpoint: null,
+    families: 'off',
+    gatewayId: null,
+    dnsLog: false,
+    qlog: false,
+    environment: null,
+    disableForWifi: false,
+    disableForEthernet: false,
+    ssids: [],
+    splitMode: 'exclude',
+    ips: null,
+    hosts: [],
+    fallback: null,
+    activeVnet: null,
+  };
+}
+
+export function initialRegistration(seed: number): Registration {
+  const hex = hexFrom(seed);
+  const id = uuid(hex);
+  const part = () => hex(8);
+  return {
+    id,
+    deviceId: id,
+    publicKey: `3059301306072a8648ce3d020106082a8648ce3d030107034200${hex(130)}`,
+    accountType: 'free',
+    accountId: hex(32),
+    license: `${part()}-${part()}-${part()}`,
+    organization: null,
+  };
+}
+
+export function organizationPolicy(seed: number): Policy {
+  const hex = hexFrom(seed + 1);
+  return {
+    switchLocked: false,
+    mode: null,
+    protocol: null,
+    gateway: { id: hex(32), servers: ['162.159.36.1', '2606:4700:4700::1111'] },
+    captivePortal: 180,
+    disableAutoFallback: false,
+    supportUrl: '',
+    appleCheckIps: '17.253.0.0/16',
+    allowModeSwitch: true,
+    allowUpdates: false,
+    allowLeave: true,
+    localNetwork: true,
+    profileId: uuid(hex),
+  };
+}
+
+/** A stream of hexadecimal digits that depends on the seed alone. */
+export function hexFrom(seed: number): (length: number) => string {
+  let word = seed >>> 0;
+  const next = () => {
+    word = (word + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(word ^ (word >>> 15), word | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0).toString(16).padStart(8, '0');
+  };
+  return length => {
+    let text = '';
+    while (text.length < length) text += next();
+    return text.slice(0, length);
+  };
+}
+
+function uuid(hex: (length: number) => string): string {
+  return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`;
+}
+
+const LOCK_WAIT_MS = 15_000;
+
+export class StoreError extends Error {
+  readonly code = 'ELOCKED';
+}
+
+/**
+ * The stored state; the first call makes it. A file that is not a state (an editor's accident, a full disk) is put
+ * aside as `….broken` and started over.
+ */
+export function load(file: string): State {
+  return read(file) ?? update(file, state => state);
+}
+
+/**
+ * Changes the state under the lock. `change` may alter its argument; what it returns is passed on.
+ * The file is only replaced when something changed, so listeners hear of changes only.
+ * @throws StoreError ELOCKED when the lock is held by a living process for 15 s
+ */
+export function update<T>(file: string, change: (state: State) => T): T {
+  makeDirectory(dirname(file));
+  const lock = acquireLock(`${file}.lock`, LOCK_WAIT_MS);
+  if ('heldBy' in lock)
+    throw new StoreError(`The state is locked by ${file}.lock (process ${lock.heldBy}). Wait for it, or end it.`);
+  try {
+    const stored = read(file);
+    if (stored === null) putAside(file);
+    const state = stored ?? initialState(Math.floor(Math.random() * 0xffffffff));
+    const before = stored === null ? '' : serialize(stored);
+    const result = change(state);
+    const after = serialize(state);
+    if (after !== before) replaceFile(file, after, { durable: false });
+    return result;
+  } finally {
+    lock.release();
+  }
+}
+
+const serialize = (state: State) => `${JSON.stringify(state, null, 1)}\n`;
+
+function read(file: string): State | null {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (errno(error) === 'ENOENT') return null;
+    throw error;
+  }
+  return parseState(text);
+}
+
+function putAside(file: string): void {
+  try {
+    renameSync(file, `${file}.broken`);
+  } catch (error) {
+    if (errno(error) !== 'ENOENT') throw error;
+  }
+}
+
+/** Parts that are null at other times. */
+const NULLABLE = ['registration', 'license'];
+
+/** null for anything but a state of this format: it has every part of an initial state, each of the same kind. */
+function parseState(text: string): State | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isState(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isState(value: unknown): value is State {
+  const model = initialState(0);
+  return fits(value, model) && (value as State).format === model.format;
+}
+
+function fits(value: unknown, model: unknown): boolean {
+  if (model === null) return value !== undefined;
+  if (Array.isArray(model)) return Array.isArray(value);
+  if (typeof model !== 'object') return typeof value === typeof model;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(model).every(([key, part]) => {
+    const field = Reflect.get(value, key);
+    return (field === null && NULLABLE.includes(key)) || fits(field, part);
+  });
+}

@@ -1,0 +1,145 @@
+// Reads the answers about the account, the statistics, and the networks that the client knows.
+import type { Account, Device, LocalNetworkAccess, Tunnel, VirtualNetworks } from '../../api/schema.ts';
+import { maskLicense } from '../../state/redact.ts';
+import { isObject, type Json, jsonOf, linesOf, stringOf } from './output.ts';
+
+export type RegistrationReading = Omit<Account, 'ok' | 'devices'>;
+
+/** The account of a device that is not registered. */
+export const UNREGISTERED: RegistrationReading = {
+  registered: false,
+  type: null,
+  organization: null,
+  deviceId: null,
+  accountId: null,
+  license: null,
+  managed: null,
+};
+
+/** The answer of `registration show` as JSON, or null for anything else. The license is masked. */
+export function parseRegistration(text: string): RegistrationReading | null {
+  const value = jsonOf(text);
+  if (!isObject(value) || !('device_id' in value || 'account' in value)) return null;
+  const account = isObject(value.account) ? value.account : {};
+  const license = stringOf(account.license);
+  const type = stringOf(account.type);
+  return {
+    registered: true,
+    type: type && type.charAt(0).toUpperCase() + type.slice(1),
+    organization: stringOf(account.organization) ?? stringOf(value.organization),
+    deviceId: stringOf(value.device_id) ?? stringOf(value.id),
+    accountId: stringOf(account.id),
+    license: license ? maskLicense(license) : null,
+    managed: typeof value.managed === 'boolean' ? value.managed : null,
+  };
+}
+
+/** The answer of `registration devices` as JSON; empty for anything else. */
+export function parseDevices(text: string): Device[] {
+  const value = jsonOf(text);
+  const list = isObject(value) ? value.devices : value;
+  return (Array.isArray(list) ? list : []).flatMap(item => (isObject(item) ? deviceOf(item) : []));
+}
+
+function deviceOf(item: Json): Device | [] {
+  const deviceId = stringOf(item.device_id) ?? stringOf(item.id);
+  if (!deviceId) return [];
+  return {
+    deviceId,
+    name: stringOf(item.name),
+    model: stringOf(item.model),
+    os: stringOf(item.os) ?? stringOf(item.type),
+    active: typeof item.active === 'boolean' ? item.active : null,
+  };
+}
+
+/** The figures of `tunnel stats`: seconds, bytes, milliseconds, and loss as a fraction. */
+export type StatsReading = Omit<Tunnel, 'proxyPort' | 'at'>;
+
+/** The answer of `tunnel stats` as JSON, or null for anything else. Never throws. */
+export function parseStats(text: string): StatsReading | null {
+  const value = jsonOf(text);
+  if (!isObject(value) || !('bytes_sent' in value || 'v4_endpoint' in value)) return null;
+  return {
+    protocol: stringOf(value.protocol),
+    endpoints: specified([value.v4_endpoint, value.v6_endpoint].flatMap(item => stringOf(item) ?? [])),
+    handshakeAgeSeconds: count(value.secs_since_last_handshake),
+    bytesSent: count(value.bytes_sent),
+    bytesReceived: count(value.bytes_received),
+    latencyMs: count(value.estimated_latency_ms),
+    loss: count(value.estimated_loss),
+    colo: isObject(value.edge) ? stringOf(value.edge.colo) : stringOf(value.colo),
+  };
+}
+
+/** An unspecified address means "none". */
+function specified(addresses: string[]): string[] {
+  return addresses.filter(address => address !== '' && address !== '::' && address !== '0.0.0.0');
+}
+
+function count(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+}
+
+/**
+ * The names of `trusted ssid list`: a JSON list, or a heading that ends with a colon and one indented name per line. No
+ * output of the real CLI is known.
+ * @returns null for any other text
+ */
+export function parseSsids(text: string): string[] | null {
+  const value = jsonOf(text);
+  const list = isObject(value) ? Object.values(value).find(Array.isArray) : value;
+  if (Array.isArray(list)) return list.every(name => typeof name === 'string') ? list : null;
+  const [heading, ...names] = linesOf(text);
+  if (heading === undefined || !/ssid|wi-?fi/i.test(heading)) return null;
+  return heading.endsWith(':') ? names.map(name => name.trim()).filter(Boolean) : [];
+}
+
+/** `vnet`: as JSON, or `Currently selected: <ID>` and a block of `ID`, `Name` and `Default` for each network. */
+export function parseVirtualNetworks(text: string): VirtualNetworks | null {
+  const value = jsonOf(text);
+  if (isObject(value) && Array.isArray(value.virtual_networks))
+    return {
+      active: stringOf(value.active_vnet_id) || null,
+      networks: value.virtual_networks.filter(isObject).map(each => ({
+        id: stringOf(each.id) ?? '',
+        name: stringOf(each.name) ?? '',
+        default: each.default === true,
+      })),
+    };
+  const selected = /^Currently selected:\s*(.*)$/m.exec(text)?.[1]?.trim();
+  if (selected === undefined) return null;
+  const networks: VirtualNetworks['networks'] = [];
+  for (const line of linesOf(text)) {
+    const [, key, value = ''] = /^\s+(ID|Name|Default):\s*(.*)$/.exec(line) ?? [];
+    if (key === 'ID') networks.push({ id: value, name: '', default: false });
+    const last = networks.at(-1);
+    if (last && key === 'Name') last.name = value;
+    if (last && key === 'Default') last.default = value === 'true';
+  }
+  return { active: selected === '' || selected === 'None' ? null : selected, networks };
+}
+
+/** Two readings of one end differ by this much, in ms: the seconds that are left are rounded. */
+const SAME_END_MS = 3000;
+
+/**
+ * `override local-network show`: `{"allowed":true,"ends_in_secs":900}`, where 0 seconds stand for no set time. The text form
+ * is not documented anywhere.
+ * @param at when it was printed, in ms
+ * @param before the reading before, whose end is kept where this one is the same
+ * @returns null for any other text
+ */
+export function parseLocalNetworkAccess(
+  text: string,
+  at: number,
+  before: LocalNetworkAccess | null,
+): LocalNetworkAccess | null {
+  const value = jsonOf(text);
+  if (!isObject(value) || typeof value.allowed !== 'boolean') return null;
+  const { allowed, ends_in_secs: seconds } = value;
+  if (!allowed || typeof seconds !== 'number' || seconds <= 0) return { allowed, endsAt: null };
+  const end = at + seconds * 1000;
+  if (before?.endsAt && Math.abs(Date.parse(before.endsAt) - end) < SAME_END_MS) return before;
+  return { allowed, endsAt: new Date(end).toISOString() };
+}
