@@ -1,7 +1,7 @@
 // Keeps what a gateway knows about the accounts of a provider in memory, and writes what its requests learn a few times a second.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Credentials } from '../context.ts';
-import { openCredentials } from '../run/accounts/credentials.ts';
+import { openCredentials } from '../run/accounts/ready.ts';
 import type { Book } from '../run/book.ts';
 import type { Change } from '../run/journal.ts';
 import { loadPlan } from '../run/load-plan.ts';

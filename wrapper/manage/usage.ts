@@ -2,8 +2,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Provider } from '../catalog/provider.ts';
-import { at, parseJson } from '../run/rules/classify.ts';
-import { isForeign } from '../run/rules/foreign.ts';
+import { at, isForeign, parseJson } from '../run/rules/classify.ts';
 import { type Seen, verdictOf } from '../run/rules/http-errors.ts';
 import { readMoment } from '../run/rules/moments.ts';
 import { causeOf, SHORT_CAUSES } from '../run/rules/refusal-causes.ts';

@@ -6,7 +6,7 @@ import { callerEnvironment } from '../../run/accounts/environment.ts';
 import { isOtherHost } from '../../run/accounts/own-choice.ts';
 import { rulingFor } from '../../run/accounts/select-account.ts';
 import { loadPlan } from '../../run/load-plan.ts';
-import { cannotStart, passThrough } from '../../run/pass-through.ts';
+import { cannotStart, passThrough } from '../../run/original.ts';
 import { writeAudit } from '../../store/audit.ts';
 import type { Plan } from '../../store/plan.ts';
 import { readGateway } from '../../store/tokens.ts';

@@ -9,7 +9,7 @@ import { EXIT, WrapError } from '../../system/errors.ts';
 import { expandHome, readText } from '../../system/files.ts';
 import { anotherPlace, type Choice, isBound } from '../choose/candidates.ts';
 import { isCommandIn } from '../rules/classify.ts';
-import { USER_PATTERN_MS, withTimeLimit } from '../rules/regex-limit.ts';
+import { USER_PATTERN_MS, withTimeLimit } from '../rules/patterns.ts';
 import { ownChoice, type Ruling, ruleOn } from './own-choice.ts';
 
 type Place = Pick<Context, 'env' | 'cwd' | 'paths' | 'load' | 'directoryFile'>;
