@@ -12,9 +12,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { HttpProvider } from '../catalog/provider.ts';
 import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
-import { countPassed } from '../system/buffers.ts';
 import { parseDuration } from '../system/duration.ts';
-import { oncePerTurn } from '../system/once-per-turn.ts';
 import { whyNot } from '../system/outside/connection-failure.ts';
 import { Connections, type Way } from '../system/outside/connections.ts';
 import { readStart } from '../system/outside/read-start.ts';
@@ -114,7 +112,6 @@ export class Body {
   }
 
   #keep(chunk: Buffer): void {
-    countPassed(chunk.length);
     this.#size += chunk.length;
     this.isKept = this.#size <= this.#limit;
     if (this.isKept) this.#chunks.push(chunk);
@@ -146,9 +143,6 @@ export function checkEncoding({ headers }: IncomingMessage): void {
 function failed(error: NodeJS.ErrnoException, wasSent: boolean): NoAnswer {
   return error.code?.startsWith('HPE_') ? new BrokenAnswer(error, true) : new NoAnswer(error, wasSent);
 }
-
-/** Requests that arrive together wait together. */
-const nextTurn = oncePerTurn(() => setImmediate());
 
 const idleSince = new WeakMap<Duplex, number>();
 
@@ -259,7 +253,7 @@ function wayTo(reach: Reach, base: string, isFresh: boolean) {
 export async function send(res: ServerResponse, body: Body, passing: Passing): Promise<IncomingMessage> {
   const isSafe = SAFE.test(res.req.method ?? '');
   // the end of a kept connection may have arrived together with this request, and is read first
-  if (!isSafe) await nextTurn();
+  if (!isSafe) await setImmediate();
   try {
     return await sendOnce(res, body, passing);
   } catch (error) {
