@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
+import { portOf, urlOf } from '../gateway/address.ts';
 import { httpOf } from '../gateway/gateway.ts';
-import { portOf, urlOf } from '../gateway/port.ts';
 import { applyChange, type FileChange, planChanges, shownDoor, type Wanted } from '../mcp/clients.ts';
 import {
   type Door,

@@ -11,7 +11,6 @@ import { type Plan, stampOf } from '../store/plan.ts';
 import type { Resolved } from '../store/secrets.ts';
 import { type CliState, readState, stateStamp, updateState } from '../store/state.ts';
 import { reason, say, WrapError } from '../system/errors.ts';
-import { oncePerTurn } from '../system/once-per-turn.ts';
 import type { Consumer } from './admit.ts';
 import type { Refused } from './messages.ts';
 
@@ -202,4 +201,17 @@ export class Ledger implements Book {
       return !isLocked;
     }
   }
+}
+
+/** Calls a function once in a turn of the event loop. A request that arrives later gets a new result. */
+export function oncePerTurn<T>(read: () => T): () => T {
+  let result: { value: T } | undefined;
+  return () => {
+    if (result) return result.value;
+    result = { value: read() };
+    setImmediate(() => {
+      result = undefined;
+    });
+    return result.value;
+  };
 }

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context, End } from '../context.ts';
-import { withoutGateway } from '../gateway/programs/variables.ts';
+import { withoutGateway } from '../gateway/address.ts';
 import { chooseAccount, rulingFor } from '../run/accounts/select-account.ts';
 import { invocationOfRequest } from '../run/invocation.ts';
 import { loadPlan } from '../run/load-plan.ts';

@@ -12,8 +12,8 @@ import type { Plan } from '../../store/plan.ts';
 import { readGateway } from '../../store/tokens.ts';
 import { preventCoreDumps } from '../../system/core-dumps.ts';
 import { say } from '../../system/errors.ts';
+import { variablesFor, withoutGateway } from '../address.ts';
 import { httpOf, newPlaceholder, startGateway } from '../gateway.ts';
-import { variablesFor, withoutGateway } from './variables.ts';
 
 /**
  * Runs a program with a gateway of its own, which ends with it; as it is where the user names another host.
