@@ -180,8 +180,6 @@ export interface Context {
   catalog: string;
   now(): number;
   signals: SignalForwarding;
-  /** The file by which the working directory chooses an account, for many requests; it is looked for otherwise. */
-  directoryFile?(): string | undefined;
   /** Loads what a wrapped command seldom needs. */
   load(): Promise<LazyModules>;
   /** Loads what only a configured pool needs. */

@@ -101,7 +101,7 @@ function refuse(
 
 /**
  * Sends a request with an account.
- * @returns the answer; `undefined` where the program has one that says that the account has too little
+ * @returns the answer; `undefined` after the gateway has told the program that the account has too little
  * @throws NoAnswer
  */
 async function sendWith(using: Using, work: Forwarding): Promise<Answered | undefined> {
@@ -145,7 +145,7 @@ async function passSuccess(answer: IncomingMessage, using: Using, work: Forwardi
   await passAnswer(answer, program, { turn, using, route, creator, lowered });
 }
 
-/** Passes a stream of events. One that begins with an error is a failure, whatever its status. */
+/** Passes a stream of events. A stream that begins with an error is a failure, whatever its status. */
 async function passEvents(answer: IncomingMessage, using: Using, work: Forwarding): Promise<void> {
   const { route, turn, program, started } = work;
   let begun: string | undefined = '';

@@ -199,7 +199,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   return { url, close };
 }
 
-/** Connections without a request under way, the one that has been idle for longest first. */
+/** Connections without a request under way, in the order in which they became idle. */
 class IdleSockets {
   readonly #sockets = new Set<Socket>();
 

@@ -6,7 +6,6 @@ import type { Book } from '../run/book.ts';
 import type { Change } from '../run/journal.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { type AuditEntry, writeAudit } from '../store/audit.ts';
-import { directoryFile } from '../store/paths.ts';
 import { type Plan, stampOf } from '../store/plan.ts';
 import type { Resolved } from '../store/secrets.ts';
 import { type CliState, readState, stateStamp, updateState } from '../store/state.ts';
@@ -86,14 +85,13 @@ export class Ledger implements Book {
       };
       return { ...lazy, refreshUsage };
     };
-    const findDirectory = oncePerTurn(() => directoryFile(context.cwd));
-    this.context = { ...context, load, directoryFile: findDirectory, staysAlive: true, sharesStore: true };
+    this.context = { ...context, load, staysAlive: true, sharesStore: true };
     this.#planStamp = oncePerTurn(() => stampOf(context));
     this.#stateStamp = oncePerTurn(() => stateStamp(context.paths, cli));
   }
 
   /**
-   * Accounts and catalog may change while the gateway runs. When they can't be read, those of before stay: an update may have brought
+   * Accounts and catalog may change while the gateway runs. When they can't be read, the last ones stay: an update may have brought
    * a catalog that this process does not understand.
    * @throws WrapError as `loadPlan`, the first time
    */

@@ -13,8 +13,8 @@ import type { HttpProvider } from '../catalog/provider.ts';
 import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
 import { parseDuration } from '../system/duration.ts';
-import { whyNot } from '../system/outside/connection-failure.ts';
 import { Connections, type Way } from '../system/outside/connections.ts';
+import { whyNot } from '../system/outside/proxy.ts';
 import { readStart } from '../system/outside/read-start.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
@@ -22,7 +22,7 @@ import { isForMcp, keyValue, mayHoldOtherKey, withKeyInAddress, withKeyInBody } 
 import type { Ledger } from './ledger.ts';
 import { baseOf, passedOn, without } from './messages.ts';
 
-/** Idle connections are closed before most providers close them, so that few requests use one that is closing. */
+/** Idle connections are closed before most providers close them, so that few requests use a closing connection. */
 const IDLE_MS = 4_000;
 /** Time for a body whose length is not said, before its start goes out: most are whole by then. */
 const PART_MS = 250;
@@ -215,7 +215,7 @@ export function hasOtherKey(req: IncomingMessage, passing: Passing, body?: Body)
 /**
  * Begins a request, with the key of an account and without the headers that are not the provider's.
  * @param more headers of this request only, names and values in turn
- * @param isFresh it gets a connection of its own
+ * @param isFresh it gets its own connection
  * @throws NoAnswer where no way leads to the provider
  */
 export function ask(req: IncomingMessage, passing: Passing, more: readonly string[], isFresh = false): ClientRequest {

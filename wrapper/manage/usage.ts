@@ -11,9 +11,8 @@ import { parseDuration } from '../system/duration.ts';
 import { errno, reason } from '../system/errors.ts';
 import { expandVariables } from '../system/files.ts';
 import { sha256 } from '../system/hash.ts';
-import { whyNot } from '../system/outside/connection-failure.ts';
 import { Connections } from '../system/outside/connections.ts';
-import { proxyFailure, refusal } from '../system/outside/proxy.ts';
+import { proxyFailure, refusal, whyNot } from '../system/outside/proxy.ts';
 import { failureOf, runHelper } from '../system/run-helper.ts';
 import { isTime } from '../system/shape.ts';
 

@@ -252,7 +252,7 @@ export class McpProxy {
   /** @returns the answer of the server, or `undefined` where it ended or gave none in time */
   #ask(request: Setup): Promise<Message | undefined> {
     const server = this.#server;
-    // one that does not answer is ended, and started again
+    // a server that does not answer is ended, and started again
     return this.#own.ask(server, request, () => {
       if (this.#state === 'starting') server.kill();
     });

@@ -52,7 +52,7 @@ export class Server {
     });
   }
 
-  /** @returns false if its input takes no more for now; the line is kept all the same */
+  /** @returns false if its input takes no more for now; the line is kept anyway */
   write(line: Buffer): boolean {
     return !this.#child.stdin.writable || this.#child.stdin.write(line);
   }

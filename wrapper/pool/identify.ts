@@ -91,7 +91,7 @@ export function identification({ plan: { cli }, context, credentials, local: bef
       for (const each of identified) identities.set(each.fp, each);
       return identified;
     },
-    /** Those of before with these fingerprints. */
+    /** The accounts that were identified earlier, by their fingerprints. */
     known: (fps: readonly string[]): Identified[] => fps.flatMap(fp => identities.get(fp) ?? []),
     /**
      * Reports whether a credential belongs to the account that was leased; if not, the next lease is for the new one.

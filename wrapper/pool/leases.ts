@@ -16,7 +16,7 @@ import type { Granted, Store, Unavailable } from './store/store.ts';
 
 export { closeShared } from './open.ts';
 
-/** Most rounds of questions. A store that was flushed asks for the same accounts again; one that asks more often is broken. */
+/** Most rounds of questions. A flushed store asks for the same accounts again; a store that asks more often is broken. */
 const QUESTIONS = 5;
 
 /**

@@ -161,7 +161,7 @@ function obstacleAfter(
   });
 }
 
-/** Reports whether a failure ends the command with an exit status of its own, because no other account may take over. */
+/** Reports whether a failure ends the command with the wrapper's exit status, because no other account may take over. */
 function isRefusal(verdict: Verdict, { plan, context }: Run): boolean {
   if (verdict.kind !== 'retry' || context.signals.received) return false;
   return verdict.class === 'auth'
@@ -188,11 +188,11 @@ function optionsFor(
   { env, last, isAlone }: { env: NodeJS.ProcessEnv; last: boolean; isAlone: boolean },
 ): Parameters<typeof attempt>[0] {
   const { provider } = plan;
-  // With one account of its own nothing is learned from a failure, and the upstream can have the caller's own descriptors. Of several,
-  // one is selected where the terms allow no other: people want to know what its failure means.
+  // Where no other account can follow, nothing is learned from a failure, so the upstream can have the caller's descriptors. But people
+  // want to know what a failure means where the provider's terms allow only the selected one of their accounts.
   const isOnly = isAlone && !holdLast;
   const unread = isOnly && !(isSelected(plan) && provider.rules.length > 0);
-  // a program for a terminal keeps its own
+  // a program for a terminal keeps that
   const unreadStdout = isOnly && (unread || isatty(1));
   return {
     program: original,

@@ -10,7 +10,7 @@ import { costOf } from './choose/candidates.ts';
 import type { Retry } from './choose/choose.ts';
 import type { Save } from './journal.ts';
 
-/** A figure that old says nothing about a refusal of now, where the provider gave none. */
+/** Older figures say nothing about a refusal. */
 const RECENT_MS = 600_000;
 
 /** Source of what is known, and the place for what turns learn. */
@@ -78,7 +78,7 @@ export function remainingIn({ remaining }: CliState, { held }: Book): CliState['
 }
 
 /**
- * Expected use of a request. A pool would refuse one that wants more than any account has, so that is not reserved there.
+ * Expected use of a request. A pool would refuse a request for more than any account has, so that much is not reserved there.
  * @param cost as the request says; `undefined` where it does not
  */
 export function costIn(

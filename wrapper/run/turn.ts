@@ -21,14 +21,12 @@ import {
   remainingIn,
 } from './book.ts';
 import {
-  byMost,
   type Candidate,
   type Choice,
+  candidatesForRequest,
   endsWhenRefused,
   isBound,
-  isLate,
   needsUsage,
-  orderCandidates,
   staysInPlace,
 } from './choose/candidates.ts';
 import {
@@ -39,6 +37,7 @@ import {
   describeTooLarge,
   earlierPause,
   type Failure,
+  firstToReturn,
   isLimitOfAddress,
   type Next,
   next,
@@ -102,7 +101,7 @@ export interface Refusal {
   /** The refusal for a person. */
   text: string;
   /** The first account that may be of use again, if one is known: in how many seconds, and whether the provider named that. */
-  first?: { seconds: number; class: Failure['class']; stated: boolean } | undefined;
+  first?: ReturnType<typeof firstToReturn>;
 }
 
 /** The accounts of one command or request, or of a server from its start to its end. */
@@ -170,13 +169,12 @@ export class Turn {
   /** Begins a command, or begins it again after it has waited. Other turns order their candidates for each account. */
   begin(candidates: readonly Candidate[], patient: boolean): void {
     this.#refusals = [];
-    this.skipped = [];
     this.#choose(candidates, patient);
   }
 
   /**
-   * The first account, whatever its state, because the provider has to say what is wrong; after a failure, one that is neither
-   * paused nor spent.
+   * The first account, whatever its state, because the provider has to say what is wrong. After a failure, an account that is
+   * neither paused nor spent.
    * @param obstacle why no account may make the request again
    * @throws WrapError those of the pool; from a request or a server only for the first account
    */
@@ -234,7 +232,9 @@ export class Turn {
       say(text);
       await this.settle(settled);
     }
-    return { verdict, more: this.#mayFollow, left, text, first: isTooLarge ? undefined : this.#firstAfter(name, now) };
+    const usable = plan.accounts.filter(each => (this.#mayFollow ? each.enabled : each.name === name));
+    const first = isTooLarge ? undefined : firstToReturn(usable, state, now);
+    return { verdict, more: this.#mayFollow, left, text, first };
   }
 
   /**
@@ -313,6 +313,7 @@ export class Turn {
     const failures = this.#refusals.filter(({ account, isTooLarge }) => isTooLarge || state.paused[account]);
     this.#choosing = { ...begin(candidates, options), failures };
     this.#patient = patient;
+    this.skipped = [];
     this.end = undefined;
   }
 
@@ -374,39 +375,17 @@ export class Turn {
     return undefined;
   }
 
-  /** The first account that may be of use again after the pause of one. */
-  #firstAfter(name: string, now: number): Refusal['first'] {
-    const { plan, state } = this.parts;
-    const usable = this.#mayFollow ? plan.accounts.filter(({ enabled }) => enabled).map(each => each.name) : [name];
-    const pauses = usable.flatMap(each => {
-      const { until = 0, class: kind, stated = false } = state.paused[each] ?? {};
-      const seconds = Math.ceil(((until ?? 0) - now) / 1_000);
-      return seconds > 0 ? [{ seconds, class: kind!, stated }] : [];
-    });
-    return pauses.sort((a, b) => a.seconds - b.seconds)[0];
-  }
-
+  /** The candidates of a request or a server. */
   #candidates(patient: boolean): Candidate[] {
-    const { plan, context, state, choice, cost, kind, wanted, careful, book } = this.parts;
-    const { capacity, provider, accounts, pool } = plan;
+    const { plan, context, state, choice, cost, kind, wanted = 0, careful = false, book } = this.parts;
     const isRequest = kind === 'request';
-    const remaining = pool && !careful ? {} : remainingIn(state, book);
-    const figures = { ...state, remaining, ...(pool && { paused: {} }) };
-    const ordered = orderCandidates(accounts, figures, choice, {
-      now: context.now(),
-      cost: Math.max(cost, wanted ?? 0),
-      capacity,
-      sharedQuota: provider.scope !== 'key',
-      onlyChosen: isBound(choice, plan),
-    });
-    const asMuch = careful && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, figures) : ordered;
-    // figures are estimates between two answers of the provider: what seems spent is asked, unless a reserve must stay
-    const leaves = ({ paused, spent }: Candidate) => paused || (spent && (!isRequest || capacity.reserve > 0));
     const tried = this.#refusals.filter(({ isTooLarge }) => isRequest || isTooLarge).map(({ account }) => account);
-    return asMuch.filter(candidate => !tried.includes(candidate.account.name) && !(patient && leaves(candidate)));
+    const known = { ...state, remaining: remainingIn(state, book) };
+    const options = { now: context.now(), cost: Math.max(cost, wanted), careful, isRequest, patient, tried };
+    return candidatesForRequest(plan, known, choice, options);
   }
 
-  /** Others learn as well. */
+  /** Reads what other requests and runs have learned. */
   #refresh(): void {
     Object.assign(this.parts.state, this.parts.book.state());
   }

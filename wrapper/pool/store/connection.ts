@@ -73,7 +73,7 @@ export function connect(options: ConnectOptions): Connection {
   };
   return {
     evaluate: async (keys, args) => {
-      // One that gave up is replaced with the next operation.
+      // The next operation replaces a client that gave up.
       if (!opened || opened.client.status === 'end') opened = open();
       const { client, login } = opened;
       last = undefined;

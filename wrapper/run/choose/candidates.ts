@@ -2,6 +2,7 @@
 import type { Provider } from '../../catalog/provider.ts';
 import type { Account, Capacity } from '../../store/config.ts';
 import { isBeingProbed, isPaused, PROBE_MS } from '../../store/pause.ts';
+import type { Plan } from '../../store/plan.ts';
 import { type CliState, chosenDefault } from '../../store/state.ts';
 import { isCommandIn } from '../rules/classify.ts';
 
@@ -124,13 +125,37 @@ export function orderCandidates(
   return usable.length > 0 ? usable : order.slice(0, 1);
 }
 
+/**
+ * The same for a request or a server. What is left is an estimate between two answers of the provider; a pool knows it better.
+ * @param careful what is left decides, with a pool as well
+ * @param isRequest one among many: what seems spent is asked, unless a reserve must stay
+ * @param patient leaves out accounts that are paused or spent
+ * @param tried names of accounts that can't do it
+ */
+export function candidatesForRequest(
+  plan: Pick<Plan, 'accounts' | 'capacity' | 'provider' | 'pool' | 'failover'>,
+  state: CliState,
+  choice: Choice,
+  given: Record<'now' | 'cost', number> & Record<'careful' | 'isRequest' | 'patient', boolean> & { tried: string[] },
+): Candidate[] {
+  const { now, cost, careful, isRequest, patient, tried } = given;
+  const { capacity, provider, accounts, pool } = plan;
+  const figures = { ...state, ...(pool && !careful && { remaining: {} }), ...(pool && { paused: {} }) };
+  const sharedQuota = provider.scope !== 'key';
+  const order = { now, cost, capacity, sharedQuota, onlyChosen: isBound(choice, plan) };
+  const ordered = orderCandidates(accounts, figures, choice, order);
+  const asMuch = careful && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, figures) : ordered;
+  const leaves = ({ paused, spent }: Candidate) => paused || (spent && (!isRequest || capacity.reserve > 0));
+  return asMuch.filter(candidate => !tried.includes(candidate.account.name) && !(patient && leaves(candidate)));
+}
+
 /** Reports whether an account comes after the others, because it is paused or has too little left. */
-export function isLate({ spent, paused }: Candidate): boolean {
+function isLate({ spent, paused }: Candidate): boolean {
   return spent || paused;
 }
 
 /** Candidates by the figures that are left: where none has enough for a job, the one with the most does the most of it. */
-export function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 'remaining'>): Candidate[] {
+function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 'remaining'>): Candidate[] {
   const left = ({ account, paused }: Candidate) =>
     paused ? -1 : (remaining[account.name]?.remaining ?? Number.POSITIVE_INFINITY);
   return candidates.toSorted((a, b) => left(b) - left(a) || 0);

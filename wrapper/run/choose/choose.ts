@@ -107,7 +107,7 @@ function sparedFor(
 /**
  * The remaining accounts once one of them is tried, or none can be leased.
  * @param accounts those that `next` gave
- * @param taken the one that is tried; the others that may follow; and whether some can be had later
+ * @param taken the account that is tried, the accounts that may follow, and whether more may come later
  */
 export function afterTaking(
   choosing: Choosing,
@@ -194,6 +194,20 @@ export function earlierPause(
 ): Pause | undefined {
   const earlier = paused[account];
   return earlier?.credential === fingerprint(salt, credentials) ? earlier : undefined;
+}
+
+/** The first of these accounts that may be of use again: in how many seconds, and whether the provider named that. */
+export function firstToReturn(
+  accounts: readonly Account[],
+  { paused }: Pick<CliState, 'paused'>,
+  now: number,
+): { seconds: number; class: Failure['class']; stated: boolean } | undefined {
+  const pauses = accounts.flatMap(({ name }) => {
+    const { until = 0, class: kind, stated = false } = paused[name] ?? {};
+    const seconds = Math.ceil(((until ?? 0) - now) / 1_000);
+    return seconds > 0 ? [{ seconds, class: kind!, stated }] : [];
+  });
+  return pauses.sort((a, b) => a.seconds - b.seconds)[0];
 }
 
 /** Reports whether another account would meet the same limit. */

@@ -181,7 +181,7 @@ function firstMatch(source: string, starts: string[]): RegExpExecArray | undefin
   return undefined;
 }
 
-/** The value of a text, or `undefined` for one that is no JSON. Some programs begin it with a byte order mark. */
+/** The value of a JSON text, or `undefined` for other text. Some programs begin it with a byte order mark. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));

@@ -92,7 +92,7 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
 
 /**
  * Writes all of `data`, also to a descriptor that another program made non-blocking.
- * @returns false after the last reader has gone
+ * @returns false once the pipe has no reader
  */
 export function writeAll(fd: number, data: Buffer): boolean {
   for (let at = 0; at < data.length; ) {
