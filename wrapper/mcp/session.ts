@@ -76,7 +76,7 @@ export class Session {
 }
 
 /** The request for a server's version, which clients of the stateless protocol need not make before a call. */
-export function versionRequest({ params = {} }: Pick<Message, 'params'>): Setup | undefined {
+function versionRequest({ params = {} }: Pick<Message, 'params'>): Setup | undefined {
   const { _meta: meta } = withoutToken(params);
   const isStateless = typeof meta === 'object' && meta !== null && 'io.modelcontextprotocol/protocolVersion' in meta;
   return isStateless ? { method: 'server/discover', params: { _meta: meta } } : undefined;

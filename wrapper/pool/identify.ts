@@ -110,18 +110,18 @@ export function identification({ plan: { cli }, context, credentials, local: bef
  * a reader of the store can test guesses, which does not help against keys made at random.
  * @param env the account's variables with their values
  */
-export function poolFingerprint(account: Pick<Account, 'cli' | 'name'>, env: Record<string, string>): string {
+function poolFingerprint(account: Pick<Account, 'cli' | 'name'>, env: Record<string, string>): string {
   const values = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
   return values.length > 0 ? digest([account.cli, values]) : nameFingerprint(account);
 }
 
 /** Fingerprint of an account by its name, for one without a credential or with a rotating one. */
-export function nameFingerprint({ cli, name }: Pick<Account, 'cli' | 'name'>): string {
+function nameFingerprint({ cli, name }: Pick<Account, 'cli' | 'name'>): string {
   return digest([cli, name]);
 }
 
 /** The same over the `identity` that the configuration declares. */
-export function identityFingerprint({ cli }: Pick<Account, 'cli'>, identity: string): string {
+function identityFingerprint({ cli }: Pick<Account, 'cli'>, identity: string): string {
   return digest([cli, { identity }]);
 }
 
@@ -130,6 +130,6 @@ function digest(value: unknown): string {
 }
 
 /** Changes with a credential, and with the sources that it comes from. Kept in a file of the user's own. */
-export function markOf(salt: string, { env }: Pick<Account, 'env'>, values: Record<string, string> = {}): string {
+function markOf(salt: string, { env }: Pick<Account, 'env'>, values: Record<string, string> = {}): string {
   return hmac(salt, JSON.stringify([env, values])).slice(0, 16);
 }

@@ -58,7 +58,7 @@ export function keepReport(done: Done, { plan, context }: Pick<LeaseOptions, 'pl
 }
 
 /** A report as it is after it could not be sent for a while. */
-export function aged(done: Done, ms: number): Done {
+function aged(done: Done, ms: number): Done {
   const { rest, seen, ...others } = done;
   const age = Math.max(0, ms);
   const over = rest?.kind === 'elapsed' && (rest.ms ?? 0) <= age;

@@ -104,7 +104,7 @@ export function checkInstalls(file: string): Finding[] {
 }
 
 /** Path of a file that a shim of another user starts and this user can't run or read: its original, or culvert-wrap's program. */
-export function unusableIn(shim: string): string | undefined {
+function unusableIn(shim: string): string | undefined {
   const record = recordIn(shim);
   const originals = record ? originalsOf(record) : [];
   if (record && !originals.some(isExecutable)) return originals.at(-1);

@@ -106,7 +106,7 @@ interface Options {
 }
 
 /** `list` of one CLI: which account is the default, and which are paused. */
-export function listOf(cli: string, options: Options, { paths, now }: Context): void {
+function listOf(cli: string, options: Options, { paths, now }: Context): void {
   const own = readConfig(paths.config).accounts.filter(account => account.cli === cli);
   const accounts = describeAccounts(own, readState(paths, cli), now());
   const rows = accounts.map(account => [
@@ -129,7 +129,7 @@ export function listOf(cli: string, options: Options, { paths, now }: Context): 
 }
 
 /** `accounts`: every account of every CLI. */
-export function listAll(options: Options, { paths, now }: Context): void {
+function listAll(options: Options, { paths, now }: Context): void {
   const clis = describeAllAccounts(paths, now());
   const rows = clis.flatMap(({ cli, accounts }) =>
     accounts.map(account => [
@@ -158,7 +158,7 @@ function sourceText(source: string, { secrets }: Context['paths']): string {
 }
 
 /** `accounts export [cli]`: a file for `accounts import`, with references only. */
-export function exportAccounts(cli: string | undefined, options: Options, { paths }: Context): void {
+function exportAccounts(cli: string | undefined, options: Options, { paths }: Context): void {
   const all = readConfig(paths.config).accounts.filter(account => cli === undefined || account.cli === cli);
   const accounts = all.map(({ enabled, ...account }) => ({ ...account, ...(!enabled && { enabled }) }));
   emit(options.json, { accounts }, accounts.map(toToml).join('\n\n'));
@@ -172,7 +172,7 @@ function toToml({ cli, name, enabled, env }: Omit<Account, 'enabled'> & { enable
 }
 
 /** `accounts purge`: removes stored secrets that no account refers to. */
-export function purge(options: Options, { paths }: Context): void {
+function purge(options: Options, { paths }: Context): void {
   const orphans = orphanedSecrets(readConfig(paths.config).accounts, paths);
   for (const orphan of orphans) removeOrphan(orphan);
   const lines = orphans.map(({ file, key }) => `removed ${key} from ${file}`);

@@ -222,7 +222,7 @@ async function probeProblems(account: ImportedAccount, catalog: Catalog, context
 }
 
 /** An account with the credential that its CLI has stored. */
-export interface StoredAccount {
+interface StoredAccount {
   cli: string;
   name: string;
   enabled: true;
@@ -235,7 +235,7 @@ export interface StoredAccount {
  * @param only this CLI; all of the catalog without it
  * @throws WrapError `nothing-stored` naming the files that were looked for
  */
-export async function findStored(
+async function findStored(
   { only, name }: { only: string | undefined; name: string },
   catalog: Catalog,
   context: Context,

@@ -70,7 +70,7 @@ function failureOf({ error }: Record<string, unknown>, result: Record<string, un
 }
 
 /** The words of a result, whether or not it says that it is an error. */
-export function saidIn(result: Record<string, unknown>): Said {
+function saidIn(result: Record<string, unknown>): Said {
   return said(at(result, 'content.0.text'), result.structuredContent);
 }
 

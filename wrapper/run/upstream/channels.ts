@@ -117,7 +117,7 @@ function plain(mode: Mode): 'inherit' | 'pipe' {
 const open = process.env.CULVERT_WRAP_FDS ?? '012';
 
 /** Reports whether the caller had closed a standard descriptor. */
-export function closedByCaller(fd: 0 | 1 | 2): boolean {
+function closedByCaller(fd: 0 | 1 | 2): boolean {
   return !open.includes(String(fd));
 }
 

@@ -184,4 +184,4 @@ export function whyNot(error: unknown): string {
   return WHY[code] ?? reason(error);
 }
 
-export const NO_TLS = 'it does not speak TLS';
+const NO_TLS = 'it does not speak TLS';
