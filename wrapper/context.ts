@@ -53,7 +53,7 @@ export type DirectoryChoice =
   | { kind: 'broken'; file: string; why: string }
   | { kind: 'chosen'; file: string; account: string };
 
-/** Credentials of the accounts of one run; see `run/accounts/credentials.ts`. */
+/** Credentials of the accounts of one run; see `run/accounts/ready.ts`. */
 export interface Credentials {
   /** The values that the sources of an account give; a program is asked for them once. */
   of(account: Account): Promise<Resolved>;
@@ -180,8 +180,6 @@ export interface Context {
   catalog: string;
   now(): number;
   signals: SignalForwarding;
-  /** The file by which the working directory chooses an account, for many requests; it is looked for otherwise. */
-  directoryFile?(): string | undefined;
   /** Loads what a wrapped command seldom needs. */
   load(): Promise<LazyModules>;
   /** Loads what only a configured pool needs. */

@@ -5,7 +5,7 @@ import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { checkGateways } from '../gateway/programs/check.ts';
 import { whoseAccount } from '../manage/compile.ts';
-import { probeAccount } from '../manage/probe-account.ts';
+import { probeAccount } from '../manage/confirm.ts';
 import { readQueue } from '../manage/queue.ts';
 import { poolStatus } from '../pool/status.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';

@@ -5,8 +5,15 @@ import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/store/address.ts';
 import { namesIn, ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
 import { type Chosen, chooseAccount, lostDefault } from '../run/accounts/select-account.ts';
-import { type Candidate, type Choice, isBound, orderCandidates, staysInPlace } from '../run/choose/candidates.ts';
-import { costOf, isAvailable } from '../run/choose/capacity.ts';
+import {
+  type Candidate,
+  type Choice,
+  costOf,
+  isAvailable,
+  isBound,
+  orderCandidates,
+  staysInPlace,
+} from '../run/choose/candidates.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { isCommandIn } from '../run/rules/classify.ts';

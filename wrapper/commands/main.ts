@@ -2,22 +2,19 @@
 import type { Command } from 'commander';
 import { loadCatalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
-import { reportReplacedShims } from '../run/replaced-shims.ts';
+import { reportReplacedShims } from '../run/original.ts';
 import { exitLike } from '../run/upstream/signals.ts';
 import type { Programs } from '../shims/shim.ts';
 import { EXIT } from '../system/errors.ts';
 import { addAccounts, addAuth } from './accounts/account-commands.ts';
-import { listCatalog, showCatalog, testCatalog } from './catalog/catalog.ts';
-import { newEntry } from './catalog/new.ts';
-import { HELP_AFTER, helpTexts, taskHelp } from './command-line/help.ts';
-import { add, parse, root } from './command-line/program.ts';
+import { listCatalog, newEntry, showCatalog, testCatalog } from './catalog/catalog.ts';
 import { complete, completionScript } from './completion.ts';
 import { doctor } from './doctor.ts';
-import { followEvents } from './events.ts';
 import { explain } from './explain.ts';
 import { joinPool, leavePool, resetAccount, showLeases, showPool } from './pool.ts';
+import { add, HELP_AFTER, helpTexts, parse, root, taskHelp } from './program.ts';
 import { dropQueued, runQueue, showQueue } from './queue.ts';
-import { setTrust, showAudit, showConfig } from './settings.ts';
+import { followEvents, setTrust, showAudit, showConfig } from './settings.ts';
 import { installShims, uninstallShims } from './shims.ts';
 import { status } from './status.ts';
 

@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { HttpProvider } from '../catalog/provider.ts';
-import type { Retry } from '../run/choose/failures.ts';
 import { at, parseJson } from '../run/rules/classify.ts';
 import { inHeaders } from '../run/rules/http-errors.ts';
 import { firstToCome, waitUntil } from '../run/rules/moments.ts';
@@ -115,9 +114,7 @@ export async function keepJobs(
 }
 
 /** Why the provider makes no request with any account. */
-interface Pause {
-  class: Retry['class'];
-  after: Refusal;
+interface Pause extends Refusal {
   isBilled: boolean;
 }
 
@@ -126,7 +123,7 @@ const SHORT_S = 60;
 
 /** Headers of an error after which no account is left. Of an account that is the only one, nothing is changed. */
 function headersAfter(headers: string[], answer: IncomingMessage, pause: Pause, now: number): string[] {
-  const { more, first } = pause.after;
+  const { more, first } = pause;
   if (!more) return headers;
   const isShort =
     first && (first.seconds < SHORT_S || (first.class === 'rate' && !first.stated && first.seconds <= SHORT_S));
@@ -168,20 +165,22 @@ export function refusedBy(
   const headers = headersOf(answer, { using, route });
   const body = hidden(error.bytes, { using, route });
   if (!pause) return { status, headers, body };
-  const { class: failure, after } = pause;
+  const { verdict, first } = pause;
   if (plan.pool && error.isWhole) {
     const type = answer.headers['content-type'];
-    const until = after.first && ledger.context.now() + after.first.seconds * 1_000;
+    const until = first && ledger.context.now() + first.seconds * 1_000;
     const own = type === undefined ? [] : ['content-type', type];
-    const isStated = after.first?.stated ?? false;
-    ledger.lastRefused = { status, headers: own, body, consumer, class: failure, until, isStated };
+    const isStated = first?.stated ?? false;
+    ledger.lastRefused = { status, headers: own, body, consumer, class: verdict.class, until, isStated };
   }
   return { status, headers: headersAfter(headers, answer, pause, ledger.context.now()), body };
 }
 
 /** The answer to a request for which there is no account: what the provider said last, where its accounts are all used up. */
-export function refusedByPool({ ledger, consumer }: Route, { refusal, usedUp }: Turn): Refused {
-  const { seconds = 0, classes = [] } = usedUp ?? {};
+export function refusedByPool({ ledger, consumer }: Route, turn: Turn): Refused {
+  const { refusal, usedUp } = turn.parts.leases;
+  const { ms = 0, classes = [] } = usedUp ?? {};
+  const seconds = Math.ceil(ms / 1_000);
   const { lastRefused } = ledger;
   const isOver = (lastRefused?.until ?? Number.POSITIVE_INFINITY) <= ledger.context.now();
   const last = lastRefused && !isOver && classes.includes(lastRefused.class) ? lastRefused : undefined;

@@ -10,8 +10,8 @@ import {
   type Token,
   updateGateway,
 } from '../store/tokens.ts';
-import { oncePerTurn } from '../system/once-per-turn.ts';
 import type { Consumer, TurnedAway } from './admit.ts';
+import { oncePerTurn } from './ledger.ts';
 
 const WRITE_EVERY_MS = 1_000;
 /** Another process may write as well; this one tries again later. */

@@ -21,12 +21,12 @@ import { PLACEHOLDER_ID } from '../store/tokens.ts';
 import { EXIT, errno, reason, say, WrapError } from '../system/errors.ts';
 import { digest } from '../system/hash.ts';
 import { createPeerLookup } from '../system/peer.ts';
+import { urlOf } from './address.ts';
 import { ACCEPTED, admit, type Consumer, type Refusal } from './admit.ts';
 import { deny } from './answer.ts';
 import { Consumers, type Log } from './consumers.ts';
 import { forward } from './forward.ts';
 import { Ledger } from './ledger.ts';
-import { urlOf } from './port.ts';
 import { Reach, type Route } from './upstream.ts';
 import { end, forwardUpgrade, isForWebsocket, withoutUpgrade } from './websocket.ts';
 
@@ -199,7 +199,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   return { url, close };
 }
 
-/** Connections without a request under way, the one that has been idle for longest first. */
+/** Connections without a request under way, in the order in which they became idle. */
 class IdleSockets {
   readonly #sockets = new Set<Socket>();
 

@@ -1,17 +1,15 @@
 // Keeps what a gateway knows about the accounts of a provider in memory, and writes what its requests learn a few times a second.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Credentials } from '../context.ts';
-import { openCredentials } from '../run/accounts/credentials.ts';
+import { openCredentials } from '../run/accounts/ready.ts';
 import type { Book } from '../run/book.ts';
 import type { Change } from '../run/journal.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { type AuditEntry, writeAudit } from '../store/audit.ts';
-import { directoryFile } from '../store/paths.ts';
 import { type Plan, stampOf } from '../store/plan.ts';
 import type { Resolved } from '../store/secrets.ts';
 import { type CliState, readState, stateStamp, updateState } from '../store/state.ts';
 import { reason, say, WrapError } from '../system/errors.ts';
-import { oncePerTurn } from '../system/once-per-turn.ts';
 import type { Consumer } from './admit.ts';
 import type { Refused } from './messages.ts';
 
@@ -87,14 +85,13 @@ export class Ledger implements Book {
       };
       return { ...lazy, refreshUsage };
     };
-    const findDirectory = oncePerTurn(() => directoryFile(context.cwd));
-    this.context = { ...context, load, directoryFile: findDirectory, staysAlive: true, sharesStore: true };
+    this.context = { ...context, load, staysAlive: true, sharesStore: true };
     this.#planStamp = oncePerTurn(() => stampOf(context));
     this.#stateStamp = oncePerTurn(() => stateStamp(context.paths, cli));
   }
 
   /**
-   * Accounts and catalog may change while the gateway runs. When they can't be read, those of before stay: an update may have brought
+   * Accounts and catalog may change while the gateway runs. When they can't be read, the last ones stay: an update may have brought
    * a catalog that this process does not understand.
    * @throws WrapError as `loadPlan`, the first time
    */
@@ -202,4 +199,17 @@ export class Ledger implements Book {
       return !isLocked;
     }
   }
+}
+
+/** Calls a function once in a turn of the event loop. A request that arrives later gets a new result. */
+export function oncePerTurn<T>(read: () => T): () => T {
+  let result: { value: T } | undefined;
+  return () => {
+    if (result) return result.value;
+    result = { value: read() };
+    setImmediate(() => {
+      result = undefined;
+    });
+    return result.value;
+  };
 }

@@ -1,6 +1,5 @@
 // Hides the key of an account in what goes to a program: a text of the same length stands in its place.
 import { Transform, type TransformCallback } from 'node:stream';
-import { countPassed } from '../system/buffers.ts';
 import { formsOf } from '../system/redact.ts';
 
 /** Time for which the start of what may be a key waits for the rest of it. */
@@ -24,7 +23,6 @@ export class Mask extends Transform {
 
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     clearTimeout(this.#timer);
-    countPassed(chunk.length);
     const whole = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk;
     const data = hideForms(whole, this.#forms, this.#placeholder);
     const end = data.length - Math.max(0, ...this.#forms.map(form => startOf(form, data)));

@@ -1,10 +1,9 @@
 // Passes the answer of a tool of an MCP server, and reads its start: for jobs, and for an error that says that the account can't be used.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { McpServer } from '../catalog/provider.ts';
-import type { Retry } from '../run/choose/failures.ts';
-import { verdictOf } from '../run/rules/mcp-errors.ts';
-import { readMessages } from '../run/rules/mcp-messages.ts';
-import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/regex-limit.ts';
+import type { Retry } from '../run/choose/choose.ts';
+import { readMessages, verdictOf } from '../run/rules/mcp-messages.ts';
+import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/patterns.ts';
 import type { Turn } from '../run/turn.ts';
 import { keepJobs, passAnswer } from './answer.ts';
 import type { Passing } from './upstream.ts';
@@ -50,7 +49,7 @@ export async function passCall(answer: IncomingMessage, res: ServerResponse, cal
     if (!verdict || !isOurs) return chunk;
     isRefused = true;
     if (verdict.class === 'auth') route.ledger.forgetCredentials();
-    await turn.refused(using, verdict, route.ledger.context.now() - started);
+    await turn.refused(using, verdict, { ms: route.ledger.context.now() - started });
     if (session !== undefined && verdict.class !== 'rate') await turn.job(session, ENDED);
     return chunk;
   };

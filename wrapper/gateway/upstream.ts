@@ -12,11 +12,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { HttpProvider } from '../catalog/provider.ts';
 import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
-import { countPassed } from '../system/buffers.ts';
 import { parseDuration } from '../system/duration.ts';
-import { oncePerTurn } from '../system/once-per-turn.ts';
-import { whyNot } from '../system/outside/connection-failure.ts';
 import { Connections, type Way } from '../system/outside/connections.ts';
+import { whyNot } from '../system/outside/proxy.ts';
 import { readStart } from '../system/outside/read-start.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
@@ -24,7 +22,7 @@ import { isForMcp, keyValue, mayHoldOtherKey, withKeyInAddress, withKeyInBody } 
 import type { Ledger } from './ledger.ts';
 import { baseOf, passedOn, without } from './messages.ts';
 
-/** Idle connections are closed before most providers close them, so that few requests use one that is closing. */
+/** Idle connections are closed before most providers close them, so that few requests use a closing connection. */
 const IDLE_MS = 4_000;
 /** Time for a body whose length is not said, before its start goes out: most are whole by then. */
 const PART_MS = 250;
@@ -114,7 +112,6 @@ export class Body {
   }
 
   #keep(chunk: Buffer): void {
-    countPassed(chunk.length);
     this.#size += chunk.length;
     this.isKept = this.#size <= this.#limit;
     if (this.isKept) this.#chunks.push(chunk);
@@ -146,9 +143,6 @@ export function checkEncoding({ headers }: IncomingMessage): void {
 function failed(error: NodeJS.ErrnoException, wasSent: boolean): NoAnswer {
   return error.code?.startsWith('HPE_') ? new BrokenAnswer(error, true) : new NoAnswer(error, wasSent);
 }
-
-/** Requests that arrive together wait together. */
-const nextTurn = oncePerTurn(() => setImmediate());
 
 const idleSince = new WeakMap<Duplex, number>();
 
@@ -221,7 +215,7 @@ export function hasOtherKey(req: IncomingMessage, passing: Passing, body?: Body)
 /**
  * Begins a request, with the key of an account and without the headers that are not the provider's.
  * @param more headers of this request only, names and values in turn
- * @param isFresh it gets a connection of its own
+ * @param isFresh it gets its own connection
  * @throws NoAnswer where no way leads to the provider
  */
 export function ask(req: IncomingMessage, passing: Passing, more: readonly string[], isFresh = false): ClientRequest {
@@ -259,7 +253,7 @@ function wayTo(reach: Reach, base: string, isFresh: boolean) {
 export async function send(res: ServerResponse, body: Body, passing: Passing): Promise<IncomingMessage> {
   const isSafe = SAFE.test(res.req.method ?? '');
   // the end of a kept connection may have arrived together with this request, and is read first
-  if (!isSafe) await nextTurn();
+  if (!isSafe) await setImmediate();
   try {
     return await sendOnce(res, body, passing);
   } catch (error) {

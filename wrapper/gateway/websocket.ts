@@ -2,17 +2,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { verdictOf } from '../run/rules/http-errors.ts';
-import { noteText } from '../run/rules/notes.ts';
-import { waitFor } from '../run/wait-for-account.ts';
+import { noteText } from '../run/rules/refusal-causes.ts';
+import type { Using } from '../run/turn.ts';
 import { parseDuration } from '../system/duration.ts';
 import { say } from '../system/errors.ts';
-import { headersOf, readError, refusedBy, refusedByPool } from './answer.ts';
-import { turnFor } from './forward.ts';
+import { headersOf, refusedBy, refusedByPool } from './answer.ts';
+import { turnFor } from './asked.ts';
+import { type Answered, askInTurn, readFailure, type Work } from './forward.ts';
 import { withKeyInProtocols } from './key-places.ts';
 import { Mask } from './mask.ts';
 import { type Refused, withLength, without } from './messages.ts';
-import { ask, checkEncoding, hasOtherKey, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
+import { ask, checkEncoding, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
 
 /** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
@@ -20,8 +20,7 @@ const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
 /** Programs send nothing before the answer, or little. */
 const EARLY_BYTES = 65_536;
 
-interface Connection {
-  answer: IncomingMessage;
+interface Connection extends Answered {
   /** `undefined` where the provider refuses. */
   socket?: Duplex;
   head?: Buffer;
@@ -40,7 +39,7 @@ export function withoutUpgrade({ method, url, httpVersion, rawHeaders }: Incomin
 
 /** Forwards an admitted request for a websocket, and ends with it. */
 export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head: Buffer, route: Route): Promise<void> {
-  const { http, ledger, plan, consumer, consumers } = route;
+  const { ledger, plan, consumer, consumers } = route;
   client.on('error', () => client.destroy());
   // read while the provider is asked: otherwise nothing says that the program has left
   const early = [head];
@@ -50,64 +49,59 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
   };
   client.on('data', keep);
   const turn = await turnFor(route, req);
-  const begun = ledger.context.now();
-  let started = 0;
-  let used = { spent: 0, account: undefined as string | undefined };
-  const hasBudget = consumers.begin(consumer, turn.cost);
+  const since = ledger.context.now();
+  const work: Work = { req, route, turn, program: client, since, started: 0, used: { spent: 0, account: undefined } };
+  const hasBudget = consumers.begin(consumer, turn.parts.cost);
   try {
     if (!hasBudget) {
       turn.denied('budget');
       return end(client, { status: 402 });
     }
-    let using = await turn.take();
-    for (;;) {
-      if (!using) return end(client, refusedByPool(route, turn));
-      started = ledger.context.now();
-      used = { spent: 0, account: using.name };
-      const connection = await connect(req, client, { using, route });
-      const { answer, socket } = connection;
-      if (client.destroyed) return void socket?.destroy();
-      if (socket || (answer.statusCode ?? 500) < 400) {
-        used.spent = turn.cost;
-        turn.answered(using.name, true, started);
-        if (!socket) return await passPlain(answer, client, { using, route });
-        client.write(handshake(answer, { using, route }));
-        client.off('data', keep);
-        return await join(client, Buffer.concat(early), connection, { using, route });
-      }
-      const error = await readError(answer);
-      answer.destroy();
-      const seen = {
-        status: answer.statusCode ?? 500,
-        body: error.bytes.toString(),
-        headers: answer.headers,
-        at: ledger.context.now(),
-      };
-      const verdict = verdictOf(seen, http, plan.ownPatterns);
-      if (verdict?.kind !== 'retry' || hasOtherKey(req, { using, route })) {
-        if (verdict?.kind === 'final' && verdict.note) say(noteText(plan.cli, verdict.note));
-        turn.answered(using.name, false, started);
-        return end(client, refusedBy(answer, error, { using, route }));
-      }
-      if (verdict.class === 'auth') ledger.forgetCredentials();
-      const after = await turn.refused(using, verdict, ledger.context.now() - started);
-      let following = after.more ? await turn.take() : undefined;
-      if (!following && (await waitFor(after, route, { since: begun, program: client }))) {
-        turn.waited();
-        following = await turn.take();
-      }
-      const pause = { class: verdict.class, after, isBilled: false };
-      if (!following) return end(client, refusedBy(answer, error, { using, route, pause }));
-      using = following;
+    const tried = await askInTurn(work, using => connectWith(using, work, client));
+    if (!tried) return end(client, refusedByPool(route, turn));
+    const { using, result: connection, refusal } = tried;
+    if (!connection) return;
+    const { answer, error, verdict, socket } = connection;
+    if (!error) {
+      work.used.spent = turn.parts.cost;
+      turn.answered(using.name, true, work.started);
+      if (!socket) return await passPlain(answer, client, { using, route });
+      client.write(handshake(answer, { using, route }));
+      client.off('data', keep);
+      return await join(client, Buffer.concat(early), connection, { using, route });
     }
+    if (!refusal) {
+      if (verdict?.kind === 'final' && verdict.note) say(noteText(plan.cli, verdict.note));
+      turn.answered(using.name, false, work.started);
+    }
+    end(client, refusedBy(answer, error, { using, route, pause: refusal && { ...refusal, isBilled: false } }));
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
-    if (used.account !== undefined) turn.answered(used.account, false, started);
+    const { account } = work.used;
+    if (account !== undefined) turn.answered(account, false, work.started);
     end(client, { status: 502 });
   } finally {
-    if (hasBudget) consumers.end(consumer, turn.cost, used);
+    if (hasBudget) consumers.end(consumer, turn.parts.cost, work.used);
     await turn.finish();
   }
+}
+
+/**
+ * Connects with an account.
+ * @returns `undefined` where the program has left
+ * @throws NoAnswer
+ */
+async function connectWith(using: Using, work: Work, client: Duplex): Promise<Connection | undefined> {
+  const { req, route } = work;
+  work.started = route.ledger.context.now();
+  work.used = { spent: 0, account: using.name };
+  const connection = await connect(req, client, { using, route });
+  const { answer, socket } = connection;
+  if (client.destroyed) return void socket?.destroy();
+  if (socket || (answer.statusCode ?? 500) < 400) return connection;
+  const failure = await readFailure(answer, route);
+  answer.destroy();
+  return failure;
 }
 
 /** Refuses a websocket. */

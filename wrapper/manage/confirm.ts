@@ -1,10 +1,14 @@
-// Asks the provider what a refusal means whose text says too little: the key, its quota, or something else.
-import type { Retry } from '../run/choose/failures.ts';
-import { parseJson, type Verdict } from '../run/rules/classify.ts';
-import { FOREIGN_NOTE, isForeign } from '../run/rules/foreign.ts';
+// Asks a provider whether a credential works, and what a refusal means whose text says too little.
+
+import type { Provider } from '../catalog/provider.ts';
+import type { Context } from '../context.ts';
+import { accountEnvironment, callerEnvironment } from '../run/accounts/environment.ts';
+import type { Retry } from '../run/choose/choose.ts';
+import { FOREIGN_NOTE, isForeign, parseJson, type Verdict } from '../run/rules/classify.ts';
 import { verdictOf } from '../run/rules/http-errors.ts';
+import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
-import { askEndpoint, readUsage } from './usage.ts';
+import { askEndpoint, type CheckAnswer, checkCredential, queryUsage, readUsage, type UsageAnswer } from './usage.ts';
 
 /**
  * The meaning of a refusal, by the answer of the provider's usage endpoint or `check`. Where neither says that the key is refused or
@@ -37,4 +41,22 @@ export async function confirmRefusal(
 
 function unknown(why: string): Verdict {
   return { kind: 'final', class: 'other', note: `${why}; no other account is tried` };
+}
+
+/** `ok: undefined`: the catalog knows no way to ask. */
+export type ProbeAnswer = UsageAnswer | (CheckAnswer & { remaining?: undefined }) | { ok: undefined };
+
+/** @param credentials the account's, resolved */
+export async function probeAccount(
+  provider: Provider,
+  account: Account,
+  credentials: Record<string, string>,
+  context: Pick<Context, 'env' | 'paths' | 'now'>,
+): Promise<ProbeAnswer> {
+  const caller = callerEnvironment(context.env);
+  const plan = { cli: account.cli, provider, accounts: [account] };
+  const env = accountEnvironment(plan, account, credentials, { caller, paths: context.paths });
+  return (
+    (await queryUsage(provider, env, context.now())) ?? (await checkCredential(provider, env)) ?? { ok: undefined }
+  );
 }

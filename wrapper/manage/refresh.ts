@@ -1,11 +1,14 @@
-// Updates the accounts' known capacity, and starts the warning command.
+// Updates the accounts' known capacity, tells the user about it, and waits for an account.
 import { spawn } from 'node:child_process';
+import { writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import type { Context, Credentials } from '../context.ts';
-import { openCredentials } from '../run/accounts/credentials.ts';
 import { accountEnvironment, callerEnvironment } from '../run/accounts/environment.ts';
+import { openCredentials } from '../run/accounts/ready.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
 import { type CliState, fingerprint, recordRemaining, updateState } from '../store/state.ts';
+import { formatDuration } from '../system/duration.ts';
 import { isFresh, queryUsage, type UsageProblem } from './usage.ts';
 
 /**
@@ -78,4 +81,57 @@ export function runWarning(plan: Plan, remaining: number, context: Pick<Context,
   const child = spawn('sh', ['-c', plan.capacity.warn_command ?? ':'], { env, stdio: 'ignore', detached: true });
   child.on('error', () => {});
   child.unref();
+}
+
+/**
+ * Notifies once for each threshold of `notify_at` that an account has passed since it was last below it.
+ * @param state as it is after the run
+ */
+export function reportCapacity(plan: Plan, state: CliState, context: Context): void {
+  const thresholds = [...plan.capacity.notify_at].sort((a, b) => a - b);
+  if (thresholds.length === 0) return;
+  const passed: Record<string, number> = {};
+  for (const { name, enabled } of plan.accounts) {
+    const figures = state.remaining[name];
+    if (!enabled || typeof figures?.remaining !== 'number' || !figures.limit) continue;
+    const percent = 100 - (100 * figures.remaining) / figures.limit;
+    passed[name] = thresholds.filter(threshold => percent >= threshold).at(-1) ?? 0;
+  }
+  const changed = Object.entries(passed).filter(([name, threshold]) => threshold !== (state.notified[name] ?? 0));
+  if (changed.length === 0) return;
+  updateState(context.paths, plan.cli, stored => {
+    for (const [name, threshold] of changed) stored.notified[name] = threshold;
+  });
+  for (const [name, threshold] of changed) {
+    if (threshold > (state.notified[name] ?? 0)) notify(`${plan.cli}: ${threshold} % of "${name}" used`, plan, context);
+  }
+}
+
+/** notify-send(1) belongs to libnotify, which every desktop has; without it nothing happens. */
+function notify(text: string, plan: Plan, context: Context): void {
+  const body = plan.accounts.length > 1 ? `See: culvert-wrap status ${plan.cli}` : '';
+  const child = spawn('notify-send', ['--app-name=Culvert', '--', text, body], {
+    env: callerEnvironment(context.env),
+    stdio: 'ignore',
+    detached: true,
+  });
+  child.on('error', () => {});
+  child.unref();
+}
+
+const STEP_MS = 1_000;
+
+/**
+ * Waits until a time in milliseconds since the epoch; at a terminal the time left is shown on stderr.
+ * @param isReady asked every second; ends the wait
+ */
+export async function sleepUntil(at: number, context: Pick<Context, 'now'>, isReady = () => false): Promise<void> {
+  const visible = isatty(2);
+  const show = (text: string) => visible && writeSync(2, `\r\x1b[K${text}`);
+  for (let left = at - context.now(); left > 0 && !isReady(); left = at - context.now()) {
+    show(`waiting ${formatDuration(left)} …`);
+    // In steps, because a timer does not run while the machine is suspended.
+    await new Promise(resolve => setTimeout(resolve, Math.min(left, STEP_MS)));
+  }
+  show('');
 }

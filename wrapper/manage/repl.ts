@@ -6,7 +6,7 @@ import { rulingFor } from '../run/accounts/select-account.ts';
 import { failover } from '../run/failover.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { loadPlan } from '../run/load-plan.ts';
-import { passThrough } from '../run/pass-through.ts';
+import { passThrough } from '../run/original.ts';
 import { noStdin } from '../run/upstream/stdin.ts';
 import { AUTH_WORDS } from '../shims/shim.ts';
 import type { Plan } from '../store/plan.ts';

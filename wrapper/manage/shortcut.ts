@@ -12,8 +12,10 @@ import {
   findConfiguration,
   HAS_DIRECTORY_FILE,
   isElsewhere,
-} from '../store/shell-conditions.ts';
-import { isStale, quote, type SourceStamp } from '../store/source-stamps.ts';
+  isStale,
+  quote,
+  type SourceStamp,
+} from '../store/source-stamps.ts';
 import type { CliState } from '../store/state.ts';
 
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;

@@ -2,8 +2,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Provider } from '../catalog/provider.ts';
-import { at, parseJson } from '../run/rules/classify.ts';
-import { isForeign } from '../run/rules/foreign.ts';
+import { at, isForeign, parseJson } from '../run/rules/classify.ts';
 import { type Seen, verdictOf } from '../run/rules/http-errors.ts';
 import { readMoment } from '../run/rules/moments.ts';
 import { causeOf, SHORT_CAUSES } from '../run/rules/refusal-causes.ts';
@@ -12,9 +11,8 @@ import { parseDuration } from '../system/duration.ts';
 import { errno, reason } from '../system/errors.ts';
 import { expandVariables } from '../system/files.ts';
 import { sha256 } from '../system/hash.ts';
-import { whyNot } from '../system/outside/connection-failure.ts';
 import { Connections } from '../system/outside/connections.ts';
-import { proxyFailure, refusal } from '../system/outside/proxy.ts';
+import { proxyFailure, refusal, whyNot } from '../system/outside/proxy.ts';
 import { failureOf, runHelper } from '../system/run-helper.ts';
 import { isTime } from '../system/shape.ts';
 

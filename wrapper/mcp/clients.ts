@@ -9,10 +9,29 @@ import { accountIn, isKey } from '../store/key-texts.ts';
 import { NAME } from '../store/paths.ts';
 import { expandHome, readText, writeAtomic } from '../system/files.ts';
 import { isRecord, isText } from '../system/shape.ts';
-import { behind, type CommandLine, isOurs, keyVariableIn, serverIn, shown, without } from './command-line.ts';
-import { type Entry, entryFor, entryNamedIn, packageAt } from './entry.ts';
-import { digestOf, type Original, type Originals } from './originals.ts';
-import { type AddressChange, type Door, PLACEHOLDER, putBehind, takeOut } from './remote.ts';
+import {
+  behind,
+  type CommandLine,
+  type Entry,
+  entryFor,
+  entryNamedIn,
+  isOurs,
+  keyVariableIn,
+  packageAt,
+  serverIn,
+  shown,
+  without,
+} from './entry.ts';
+import {
+  type AddressChange,
+  type Door,
+  digestOf,
+  type Original,
+  type Originals,
+  PLACEHOLDER,
+  putBehind,
+  takeOut,
+} from './remote.ts';
 import { refusalOf, withoutKeys } from './shared-entry.ts';
 
 /** Files of clients, and where in them the servers are; `*` stands for each key. */

@@ -1,7 +1,8 @@
-// Says which MCP server a command line starts, and which versions of it the catalog knows. Pure.
+// Says which MCP server a command line starts, puts `culvert-wrap mcp` in front of it, and shows it without keys. Pure.
 import { basename, isAbsolute, normalize } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { McpServer, Provider } from '../catalog/provider.ts';
+import { NAME } from '../store/paths.ts';
 
 export interface Entry {
   cli: string;
@@ -83,4 +84,57 @@ function compare(a: string, b: string): number {
     if (difference !== 0 || Number.isNaN(difference)) return Number.isNaN(difference) ? -1 : difference;
   }
   return 0;
+}
+
+/** A command line in a configuration. */
+export interface CommandLine {
+  command: string;
+  args: string[];
+}
+
+export function behind({ command, args }: CommandLine, program: string): CommandLine {
+  return { command: program, args: ['mcp', '--', command, ...args] };
+}
+
+/** A command line without what `behind` has put there. */
+export function without(line: CommandLine): CommandLine | undefined {
+  if (!isOurs(line) || line.args[1] !== '--') return undefined;
+  const [command, ...args] = line.args.slice(2);
+  return command === undefined ? undefined : { command, args };
+}
+
+export function isOurs({ command, args }: CommandLine): boolean {
+  return basename(command) === NAME && args[0] === 'mcp';
+}
+
+/** The command line of the server itself: without `culvert-wrap mcp --`, no matter which program put that there. */
+export function serverIn(line: CommandLine): string[] {
+  return words(line).slice(startOf(line));
+}
+
+/** A command line for people: what follows the package may be a key. */
+export function shown(line: CommandLine, packageName: string): CommandLine {
+  const end = startOf(line) + (packageAt(serverIn(line), packageName) ?? 0) + 1;
+  const all = words(line);
+  const [command, ...args] = end < all.length ? [...all.slice(0, end), '…'] : all;
+  return { command: command!, args };
+}
+
+function words({ command, args }: CommandLine): string[] {
+  return [command, ...args];
+}
+
+function startOf(line: CommandLine): number {
+  return isOurs(line) ? words(line).indexOf('--') + 1 : 0;
+}
+
+/** The variable of an MCP server's key that a command line sets itself: `env KEY=… npx`, `sh -c 'KEY=… npx'`, `docker run -e KEY=…`. */
+export function keyVariableIn(
+  { command, args }: CommandLine,
+  { providers }: Pick<Catalog, 'providers'>,
+): string | undefined {
+  const variables = Object.values(providers).flatMap(({ mcp, inject }) => (mcp.length > 0 ? inject : []));
+  return variables.find(name =>
+    [command, ...args].some(word => new RegExp(`(?<!\\w)${name}=["']?[^$"'\\s]`).test(word)),
+  );
 }

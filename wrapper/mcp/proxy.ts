@@ -5,11 +5,8 @@ import { type Id, idOf, lineOf, type Message, readFromServer, readMessages } fro
 import type { Turn, Using } from '../run/turn.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import type { Entry } from './entry.ts';
-import { type Call, type Held, InFlight } from './in-flight.ts';
-import { OwnRequests } from './own-requests.ts';
 import { Server } from './server.ts';
-import { ServerErrors } from './server-errors.ts';
-import { Session, type Setup } from './session.ts';
+import { type Call, type Held, InFlight, OwnRequests, ServerErrors, Session, type Setup } from './session.ts';
 
 /** A longer call is not kept for another account. */
 const KEPT_BYTES = 1024 * 1024;
@@ -19,10 +16,15 @@ const DRAIN_MS = 30_000;
 const MOST_ENDS = 5;
 const BACK_OFF_MS = 200;
 
+/** The accounts of a server. */
+export interface Accounts extends Pick<Turn, 'answered' | 'take'> {
+  refused(...given: Parameters<Turn['refused']>): Promise<unknown>;
+}
+
 interface Options {
   command: readonly string[];
   entry: Entry;
-  accounts: Pick<Turn, 'answered' | 'refused' | 'take'>;
+  accounts: Accounts;
   using: Using;
   context: Context;
   /** Lines for the client. */
@@ -169,8 +171,8 @@ export class McpProxy {
   /** Moves on to the next account, or answers with what the provider said. */
   async #change(verdict: Parameters<Turn['refused']>[1], ms: number): Promise<void> {
     const { accounts } = this.#options;
-    const { more } = await accounts.refused(this.#using, verdict, ms);
-    this.#next = more ? await accounts.take() : undefined;
+    await accounts.refused(this.#using, verdict, { ms });
+    this.#next = await accounts.take();
     if (this.#isOver()) return;
     if (!this.#next) {
       say('no other account is left; the answer is passed on');
@@ -250,7 +252,7 @@ export class McpProxy {
   /** @returns the answer of the server, or `undefined` where it ended or gave none in time */
   #ask(request: Setup): Promise<Message | undefined> {
     const server = this.#server;
-    // one that does not answer is ended, and started again
+    // a server that does not answer is ended, and started again
     return this.#own.ask(server, request, () => {
       if (this.#state === 'starting') server.kill();
     });

@@ -3,10 +3,11 @@ import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context, End } from '../context.ts';
-import { withoutGateway } from '../gateway/programs/variables.ts';
+import { withoutGateway } from '../gateway/address.ts';
 import { chooseAccount, rulingFor } from '../run/accounts/select-account.ts';
+import { invocationOfRequest } from '../run/invocation.ts';
 import { loadPlan } from '../run/load-plan.ts';
-import { passThrough } from '../run/pass-through.ts';
+import { passThrough } from '../run/original.ts';
 import { Turn } from '../run/turn.ts';
 import { type Why, writeAudit } from '../store/audit.ts';
 import { withoutReferences } from '../store/key-texts.ts';
@@ -15,8 +16,8 @@ import { readState } from '../store/state.ts';
 import { preventCoreDumps } from '../system/core-dumps.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { type Entry, entryFor } from './entry.ts';
-import { Lines } from './lines.ts';
-import { McpProxy } from './proxy.ts';
+import { type Accounts, McpProxy } from './proxy.ts';
+import { Lines } from './server.ts';
 
 /** Time for a client that has closed stdin to read the last answers. */
 const FLUSH_MS = 5_000;
@@ -92,11 +93,9 @@ function reportOriginal(
   if (audit) writeAudit(paths, [{ at: now(), ...entry }]);
 }
 
-type Accounts = Pick<Turn, 'answered' | 'refused' | 'take'>;
-
 /** A server that is started with the key of an account. */
 async function withAccount(plan: Plan, context: Context) {
-  const turn = await Turn.open(plan, context, { command: 'mcp' });
+  const turn = await Turn.open(plan, context, { kind: 'server', invocation: invocationOfRequest('mcp') });
   const using = await turn.take();
   if (!using) {
     throw new WrapError('nothing-left', EXIT.unavailable, `${plan.cli}: no account can be used`, {
@@ -116,7 +115,7 @@ async function behindGateway(entry: Entry, plan: Plan, context: Context) {
   const env = environmentBehind(plan, { url: gateway.url, placeholder }, context);
   const accounts: Accounts = {
     answered: () => {},
-    refused: async () => ({ more: false }),
+    refused: async () => {},
     take: async () => undefined,
   };
   return {

@@ -3,7 +3,6 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { End, SignalForwarding } from '../context.ts';
 import { killTree } from '../run/upstream/signals.ts';
-import { Lines } from './lines.ts';
 
 /** Time for a server to end after its input was closed, and again after SIGTERM. */
 const END_MS = 5_000;
@@ -53,7 +52,7 @@ export class Server {
     });
   }
 
-  /** @returns false if its input takes no more for now; the line is kept all the same */
+  /** @returns false if its input takes no more for now; the line is kept anyway */
   write(line: Buffer): boolean {
     return !this.#child.stdin.writable || this.#child.stdin.write(line);
   }
@@ -92,5 +91,45 @@ export class Server {
     if (pid !== undefined && exitCode === null && signalCode === null) killTree(pid, signal);
     // a process that it left behind may hold the pipe
     if (signal === 'SIGKILL') this.#child.stdout.destroy();
+  }
+}
+
+/** A longer line is a mistake of the program that wrote it, and would fill the memory. */
+const LONGEST_LINE = 64 * 1024 * 1024;
+
+/** Collects chunks and gives whole lines, each with its line feed. */
+export class Lines {
+  readonly #longest: number;
+  #parts: Buffer[] = [];
+  #length = 0;
+
+  constructor(longest = LONGEST_LINE) {
+    this.#longest = longest;
+  }
+
+  /** The lines that end in this chunk, or `undefined` when one is too long. */
+  add(chunk: Buffer): Buffer[] | undefined {
+    const lines: Buffer[] = [];
+    let start = 0;
+    for (;;) {
+      const end = chunk.indexOf(10, start);
+      const part = chunk.subarray(start, end < 0 ? chunk.length : end + 1);
+      if (this.#length + part.length > this.#longest) return undefined;
+      if (part.length > 0) {
+        this.#parts.push(part);
+        this.#length += part.length;
+      }
+      if (end < 0) return lines;
+      lines.push(this.rest());
+      start = end + 1;
+    }
+  }
+
+  /** The bytes behind the last line feed. */
+  rest(): Buffer {
+    const whole = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#length = 0;
+    return whole;
   }
 }

@@ -1,7 +1,11 @@
-// Remembers what a client has set up with a server, so that the next process of the server can be set up the same way. Pure.
+// Keeps what an MCP client and its server have said: the setup, open requests, the proxy's own, and what the server's errors mean.
 
-import { type Id, lineOf, type Message } from '../run/rules/mcp-messages.ts';
+import { randomUUID } from 'node:crypto';
+import type { McpServer } from '../catalog/provider.ts';
+import { type Id, lineOf, type Message, verdictOf, versionIn } from '../run/rules/mcp-messages.ts';
+import { say } from '../system/errors.ts';
 import { sha256 } from '../system/hash.ts';
+import { isTested } from './entry.ts';
 
 type Params = Record<string, unknown>;
 
@@ -72,7 +76,7 @@ export class Session {
 }
 
 /** The request for a server's version, which clients of the stateless protocol need not make before a call. */
-export function versionRequest({ params = {} }: Pick<Message, 'params'>): Setup | undefined {
+function versionRequest({ params = {} }: Pick<Message, 'params'>): Setup | undefined {
   const { _meta: meta } = withoutToken(params);
   const isStateless = typeof meta === 'object' && meta !== null && 'io.modelcontextprotocol/protocolVersion' in meta;
   return isStateless ? { method: 'server/discover', params: { _meta: meta } } : undefined;
@@ -87,4 +91,184 @@ function withoutToken(params: Params): Params {
   if (typeof meta !== 'object' || meta === null) return params;
   const { progressToken: _, ...kept } = meta as Params;
   return { ...others, _meta: kept };
+}
+
+/** Requests that cost nothing and change nothing: they are made again when a server ended before it answered. */
+const HARMLESS =
+  /^(?:initialize|ping|server\/discover|subscriptions\/listen|(?:tools|prompts|resources)\/(?:templates\/)?list)$/;
+
+/** Requests that wait for a server. The client is not read while there are more. */
+const HELD_BYTES = 8 * 1024 * 1024;
+
+/** A request of the client. */
+export interface Call {
+  message: Message;
+  /** The bytes that make it again, where that is possible. */
+  line: Buffer | undefined;
+  started: number;
+}
+
+/** A request that waits for the next server, and the answer if that does not start. */
+export interface Held {
+  id: Id;
+  line: Buffer;
+  refusal?: Buffer;
+}
+
+/** The open requests of one client, by their ids. */
+export class InFlight {
+  readonly calls = new Map<Id, Call>();
+  /** Requests of the server, and how many of their answers are for a process that is gone. */
+  readonly #asked = new Set<Id>();
+  readonly #stale = new Map<Id, number>();
+  #held: Held[] = [];
+
+  /** The server asks the client. */
+  asked(id: Id): void {
+    this.#asked.add(id);
+  }
+
+  /** The client answers the server. @returns whether the process that asked is still there */
+  answered(id: Id): boolean {
+    const stale = this.#stale.get(id) ?? 0;
+    if (stale > 0) this.#stale.set(id, stale - 1);
+    else this.#asked.delete(id);
+    return stale === 0;
+  }
+
+  /** Progress of a call that is not made anymore would be taken for that of a later one with the same token. */
+  isAwaited(token: Id | undefined): boolean {
+    return [...this.calls.values()].some(({ message }) => message.token === token);
+  }
+
+  /** @returns false if no more should be held */
+  hold(held: Held): boolean {
+    this.#held.push(held);
+    return this.#held.reduce((sum, { line }) => sum + line.length, 0) <= HELD_BYTES;
+  }
+
+  /** @returns whether the request was held */
+  release(id: Id): boolean {
+    const before = this.#held.length;
+    this.#held = this.#held.filter(held => held.id !== id);
+    return this.#held.length < before;
+  }
+
+  /** The lines that the next server gets, which are not held from now on. */
+  takeHeld(): Buffer[] {
+    const lines = this.#held.map(({ line }) => line);
+    this.#held = [];
+    return lines;
+  }
+
+  /** The answers of the held requests that have one, which are not held from now on. */
+  takeRefusals(): Buffer[] {
+    const refusals = this.#held.flatMap(({ refusal }) => refusal ?? []);
+    this.#held = this.#held.filter(({ refusal }) => !refusal);
+    return refusals;
+  }
+
+  /** The process of the server is gone: its calls wait for the next one if they cost nothing. @returns the others */
+  lose(listens: ReadonlyMap<Id, Buffer>): Id[] {
+    const lost: Id[] = [];
+    for (const [id, { message, line }] of this.calls) {
+      if (listens.has(id)) continue;
+      this.calls.delete(id);
+      if (HARMLESS.test(message.method ?? '') && line) this.#held.unshift({ id, line });
+      else lost.push(id);
+    }
+    for (const id of this.#asked) this.#stale.set(id, (this.#stale.get(id) ?? 0) + 1);
+    this.#asked.clear();
+    return lost;
+  }
+
+  /** All requests of the client. */
+  get ids(): Id[] {
+    return [...this.calls.keys(), ...this.#held.map(({ id }) => id)];
+  }
+}
+
+const ANSWER_MS = 30_000;
+
+/** The requests that a proxy has made itself. */
+export class OwnRequests {
+  readonly #prefix = `culvert-wrap-${randomUUID()}-`;
+  readonly #waiting = new Map<Id, (message: Message | undefined) => void>();
+  #count = 0;
+
+  /**
+   * Asks a server.
+   * @param late called when it gives no answer in time
+   * @returns its answer, or `undefined` where it ended or gave none
+   */
+  ask(
+    server: { write(line: Buffer): unknown },
+    { method, params }: Setup,
+    late?: () => void,
+  ): Promise<Message | undefined> {
+    const id = `${this.#prefix}${this.#count++}`;
+    return new Promise(resolve => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(id);
+        late?.();
+        resolve(undefined);
+      }, ANSWER_MS);
+      this.#waiting.set(id, message => {
+        clearTimeout(timer);
+        resolve(message);
+      });
+      server.write(lineOf(params ? { id, method, params } : { id, method }));
+    });
+  }
+
+  /** @returns whether the message answers a request of the proxy */
+  settle(id: Id, message: Message): boolean {
+    const settle = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    settle?.(message);
+    return settle !== undefined;
+  }
+
+  /** The process that was asked is gone. */
+  drop(): void {
+    for (const settle of this.#waiting.values()) settle(undefined);
+    this.#waiting.clear();
+  }
+}
+
+/** The errors of one server. Where it has no rules, they are not read: behind a gateway, that changes the account. */
+export class ServerErrors {
+  readonly #server: McpServer;
+  #version: string | undefined;
+  #hasAsked = false;
+  #hasWarned = false;
+
+  constructor(server: McpServer) {
+    this.#server = server;
+  }
+
+  /** The request for the version that has to precede a call, if it is not known. */
+  requestBefore(call: Message): Setup | undefined {
+    if (this.#server.rules.length === 0 || this.#version !== undefined || this.#hasAsked) return undefined;
+    const request = versionRequest(call);
+    this.#hasAsked = request !== undefined;
+    return request;
+  }
+
+  /** Learns the version from a result that names it. */
+  learn({ result }: Message): void {
+    this.#version = versionIn(result) ?? this.#version;
+  }
+
+  /** The verdict about an answer, or `undefined` where it says nothing about the account. */
+  verdict(answer: Message): ReturnType<typeof verdictOf> {
+    if (this.#server.rules.length === 0) return undefined;
+    const version = this.#version;
+    if (version !== undefined && isTested(this.#server, version)) return verdictOf(answer, this.#server);
+    if (answer.failure && !this.#hasWarned) {
+      say(`the errors of ${this.#server.package} ${version ?? ''} are not in the catalog; the account stays`);
+      this.#hasWarned = true;
+    }
+    return undefined;
+  }
 }

@@ -4,7 +4,7 @@ import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
 import { type Kept, type LocalPool, noteLocal } from '../store/pool-file.ts';
 import { mayMint, startsProgram } from '../store/secrets.ts';
-import { identityFingerprint, markOf, nameFingerprint, poolFingerprint } from './fingerprint.ts';
+import { hmac, sha256 } from '../system/hash.ts';
 
 /** An account of this machine with what identifies it in the store. */
 export interface Identified {
@@ -91,7 +91,7 @@ export function identification({ plan: { cli }, context, credentials, local: bef
       for (const each of identified) identities.set(each.fp, each);
       return identified;
     },
-    /** Those of before with these fingerprints. */
+    /** The accounts that were identified earlier, by their fingerprints. */
     known: (fps: readonly string[]): Identified[] => fps.flatMap(fp => identities.get(fp) ?? []),
     /**
      * Reports whether a credential belongs to the account that was leased; if not, the next lease is for the new one.
@@ -103,4 +103,33 @@ export function identification({ plan: { cli }, context, credentials, local: bef
       return false;
     },
   };
+}
+
+/**
+ * 48 bits of SHA-256 over the CLI and all values of a credential. It is the same on every machine, so it has no salt:
+ * a reader of the store can test guesses, which does not help against keys made at random.
+ * @param env the account's variables with their values
+ */
+function poolFingerprint(account: Pick<Account, 'cli' | 'name'>, env: Record<string, string>): string {
+  const values = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
+  return values.length > 0 ? digest([account.cli, values]) : nameFingerprint(account);
+}
+
+/** Fingerprint of an account by its name, for one without a credential or with a rotating one. */
+function nameFingerprint({ cli, name }: Pick<Account, 'cli' | 'name'>): string {
+  return digest([cli, name]);
+}
+
+/** The same over the `identity` that the configuration declares. */
+function identityFingerprint({ cli }: Pick<Account, 'cli'>, identity: string): string {
+  return digest([cli, { identity }]);
+}
+
+function digest(value: unknown): string {
+  return sha256('culvert pool 1\0', JSON.stringify(value)).slice(0, 12);
+}
+
+/** Changes with a credential, and with the sources that it comes from. Kept in a file of the user's own. */
+function markOf(salt: string, { env }: Pick<Account, 'env'>, values: Record<string, string> = {}): string {
+  return hmac(salt, JSON.stringify([env, values])).slice(0, 16);
 }

@@ -1,24 +1,22 @@
-// Leases accounts of a pool for one run: one before each attempt, renewed while it runs, and one report at the end.
-import type { Leased, LeaseEnd, LeaseOptions, Leases } from '../context.ts';
+// Leases accounts of a pool for one run: one before each attempt, renewed while it runs, and one report at the end; and shares jobs.
+import type { JobOptions, Leased, LeaseEnd, LeaseOptions, Leases } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import { type LocalPool, noteLocal, readLocal } from '../store/pool-file.ts';
+import { REQUEST, REQUEST_MS } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
 import { EXIT, reason, say, WrapError } from '../system/errors.ts';
+import { sha256 } from '../system/hash.ts';
 import { type Identified, identification } from './identify.ts';
-import { learnLease, learnRefusal } from './learn.ts';
 import { returnShare, takeShare } from './offline.ts';
-import { askProvider, type Held, keepReport, reportOf } from './report.ts';
-import { leaseRequest, noteDelivered } from './request.ts';
-import { useStore } from './shared.ts';
-import { describeAddress } from './store/address.ts';
-import { StoreUnreachable } from './store/errors.ts';
+import { useStore } from './open.ts';
+import { describeRefusal, learnLease, learnRefusal, Patience } from './refusals.ts';
+import { askProvider, type Held, keepReport, leaseRequest, noteDelivered, reportOf } from './report.ts';
+import { describeAddress, StoreUnreachable } from './store/address.ts';
 import type { Granted, Store, Unavailable } from './store/store.ts';
-import { describeRefusal, Patience } from './wait.ts';
 
-export { findJob, keepJob } from './jobs.ts';
-export { closeShared } from './shared.ts';
+export { closeShared } from './open.ts';
 
-/** Most rounds of questions. A store that was flushed asks for the same accounts again; one that asks more often is broken. */
+/** Most rounds of questions. A flushed store asks for the same accounts again; a store that asks more often is broken. */
 const QUESTIONS = 5;
 
 /**
@@ -231,4 +229,51 @@ class PoolLeases implements Leases {
     const { plan, state, context } = this.#options;
     return { cli: plan.cli, state, context };
   }
+}
+
+/** Stores which account created a job, for the other machines of the pool, or that none did. */
+export async function keepJob(id: string, account: Account | undefined, options: JobOptions): Promise<void> {
+  const [own] = account ? await identify([account], options) : [];
+  if (account && !own) return;
+  const seconds = id.startsWith(REQUEST) ? REQUEST_MS / 1_000 : undefined;
+  await withStore(options, (store, cli) => store.keepJob(cli, nameOf(id), own?.fp, seconds));
+}
+
+/** The first of these jobs whose account this machine has. */
+export async function findJob(
+  ids: readonly string[],
+  options: JobOptions,
+): Promise<{ id: string; account: string } | undefined> {
+  const owners = await withStore(options, async (store, cli) => {
+    const found = await Promise.all(ids.map(id => store.findJob(cli, nameOf(id))));
+    return ids.flatMap((id, index) => (found[index] === undefined ? [] : { id, fp: found[index] }));
+  });
+  if (owners.length === 0) return undefined;
+  const accounts = await identify(options.plan.accounts, options);
+  for (const { id, fp } of owners) {
+    const own = accounts.find(each => each.fp === fp);
+    if (own) return { id, account: own.account.name };
+  }
+  return undefined;
+}
+
+function identify(accounts: readonly Account[], { plan, context, credentials }: JobOptions) {
+  return identification({ plan, context, credentials, local: readLocal(context.paths) }).identify(accounts);
+}
+
+async function withStore<T>(
+  { plan, context }: JobOptions,
+  work: (store: Store, cli: string) => Promise<T>,
+): Promise<T> {
+  const store = await useStore(plan.pool!, context);
+  try {
+    return await work(store, plan.cli);
+  } finally {
+    store.close();
+  }
+}
+
+/** The store gets a hash, because an id may say what a job is about. */
+function nameOf(id: string): string {
+  return sha256(id).slice(0, 32);
 }

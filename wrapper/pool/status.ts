@@ -3,8 +3,7 @@ import type { Context } from '../context.ts';
 import { readConfig } from '../store/config.ts';
 import { readLocal } from '../store/pool-file.ts';
 import { openPool } from './open.ts';
-import { describeAddress } from './store/address.ts';
-import { StoreUnreachable } from './store/errors.ts';
+import { describeAddress, StoreUnreachable } from './store/address.ts';
 import type { AccountRow, LeaseRow, Store } from './store/store.ts';
 
 export interface PoolStatus {

@@ -1,57 +1,45 @@
-// Runs the upstream with one account after another until an attempt counts.
+// Runs the upstream of a wrapped command with one account after another until an attempt counts.
 import { isatty } from 'node:tty';
-import type { Context, Credentials, Invocation, LeaseEnd, Leases } from '../context.ts';
-import type { Account } from '../store/config.ts';
+import type { Context, Credentials, Invocation } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
-import type { CliState } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
 import { say } from '../system/errors.ts';
-import { makeReady, type Ready } from './accounts/ready.ts';
 import { anotherPlace, type Candidate, endsWhenRefused, staysInPlace } from './choose/candidates.ts';
-import { afterReturning, afterTaking, begin, type Failure, type Next, next } from './choose/choose.ts';
-import {
-  describeFailure,
-  describeSelected,
-  earlierPause,
-  isLimitOfAddress,
-  obstacleTo,
-  pauseFor,
-  type Retry,
-  withinReason,
-} from './choose/failures.ts';
-import type { Ended, Journal } from './journal.ts';
-import { cannotStart } from './pass-through.ts';
+import { describeSelected, isLimitOfAddress, obstacleTo, type Retry } from './choose/choose.ts';
+import type { Ended } from './journal.ts';
+import { cannotStart } from './original.ts';
 import type { Verdict } from './rules/classify.ts';
 import type { Patterns } from './rules/patterns.ts';
+import type { Refusal, Turn, Using } from './turn.ts';
 import { type Attempt, attempt } from './upstream/attempt.ts';
 import type { Stdin } from './upstream/stdin.ts';
-import { describeTooLarge, leftDespite } from './what-is-left.ts';
+import { type Refused, withAccounts } from './with-accounts.ts';
 
-/** One wrapped command on its way. */
-export interface Run {
+/** A wrapped command. */
+export interface Command {
   plan: Plan;
+  /** Absolute path of the command that was moved away. */
   original: string;
   invocation: Invocation;
   context: Context;
-  state: CliState;
+  /** Variables and options of the user that do not count for this command. */
+  ownChoice?: string | undefined;
+  /** Instead of descriptor 0. */
+  stdin?: Stdin | undefined;
+}
+
+/** A wrapped command on its way. */
+export interface Run extends Command {
+  turn: Turn;
   credentials: Credentials;
-  journal: Journal;
-  /** Decides which account comes next. */
-  leases: Leases;
   patterns: Patterns;
   stdin: Stdin;
   /** A second attempt is possible at all. */
   repeatable: boolean;
   /** The last attempt must not be shown before it is known how it ended. */
   holdLast: boolean;
-  /** Units that the command is expected to use. */
-  cost: number;
-  /** The account that was named, or created the job: it is tried whatever its state, and no other one before it. */
-  pinned: string | undefined;
   /** Whose session is not continued, until the account that runs in its place has been named. */
   lostSession: string | undefined;
-  /** The command can wait, or be kept, while other runs try accounts after their pause. */
-  patient?: boolean;
 }
 
 /** Result of the attempts. */
@@ -64,174 +52,124 @@ export interface Outcome {
   failure?: string;
   /** Reason for keeping a failed command in the queue; see `manage/queue.ts`. */
   kept?: 'limit' | 'other' | 'usage' | 'uncertain';
-  /** Accounts that could not be used, with the reason. */
-  skipped: string[];
   /** The provider refused the account or its quota is used up, and another one would be another set of things. */
   refused?: boolean;
 }
 
-/**
- * Tries the candidates in turn.
- * @throws WrapError `original-missing`, `original-unusable`
- */
-export async function runAttempts(candidates: readonly Candidate[], run: Run): Promise<Outcome> {
-  const { plan, leases, state, pinned, patient = false } = run;
-  const outcome: Outcome = { attempt: undefined, exhausted: false, skipped: [] };
-  const several = plan.accounts.filter(account => account.enabled).length > 1;
-  const isAlone = candidates.length === 1 && !leases.isShared && !(several && staysInPlace(plan));
-  let choosing = begin(candidates, {
-    patient,
-    pinned: pinned !== undefined,
-    sharesQuota: plan.provider.scope !== 'key',
-  });
-  let failure: Failure | undefined;
-  /** An account is paused, so that the one that takes over becomes the default. */
-  let hasPaused = false;
-  for (;;) {
-    const following = next(choosing, state, failure);
-    failure = undefined;
-    for (const { account, sameAs } of following.spared) {
-      say(`${plan.cli}: account "${account}" has the same quota as "${sameAs}" and is not tried`);
-    }
-    if (following.kind === 'end') return ended(outcome, following, plan);
-    // Other accounts take over from a named account, but never run in its place.
-    const mustUseFirst = pinned !== undefined && outcome.attempt === undefined;
-    const accounts = mustUseFirst ? following.accounts.slice(0, 1) : following.accounts;
-    const leased = await leases.next(accounts, patient);
-    choosing = afterTaking(following.choosing, accounts, leased);
-    const { account } = leased;
-    const ready = account && (await readyOrSkipped(account, outcome, run));
-    if (!ready && mustUseFirst) return outcome;
-    if (!ready) continue;
-    if (!(await leases.matches(ready.credentials))) {
-      choosing = afterReturning(choosing, account);
-      continue;
-    }
-    const last = choosing.left.length === 0 || !run.repeatable;
-    if (ready.digest) run.journal.prepared(ready.digest, state);
-    outcome.attempt?.output.dispose();
-    if (outcome.failure) say(`${outcome.failure}; trying "${account.name}"`);
-    delete outcome.failure;
-    if (run.lostSession) say(`${plan.cli}: ${run.lostSession}; running with "${account.name}"`);
-    run.lostSession = undefined;
-    const started = run.context.now();
-    const result = await attempt(optionsFor(run, account.name, { env: ready.environment(), last, isAlone }));
-    if (result.startError) throw cannotStart(run.original, result.startError);
-    outcome.attempt = result;
-    const end: Ended = {
-      account: account.name,
-      exit: result.exit,
-      signal: result.signal ?? undefined,
-      ms: run.context.now() - started,
-    };
-    const verdict = await meaningOf(run.patterns.verdictOf(result), ready, run);
-    recordJobs(result, account.name, run);
-    const left =
-      verdict.kind === 'retry'
-        ? await leftDespite(verdict, { name: account.name, own: ready.credentials }, run)
-        : undefined;
-    await leases.settle(left === undefined ? leaseEndOf(verdict, run) : { spent: 0 });
-    if (verdict.kind === 'success') run.journal.success(account.name, hasPaused, started, end);
-    if (verdict.kind === 'final') {
-      run.journal.add({ ...end, outcome: 'failed', class: verdict.class });
-      if (verdict.note) outcome.failure = (await run.context.load()).noteText(plan.cli, verdict.note, run.context.env);
-      outcome.kept = verdict.class === 'usage' ? 'usage' : mayHaveRun(result, run) ? 'uncertain' : 'other';
-    }
-    if (verdict.kind !== 'retry') return outcome;
-    failure = pauseAfter(account.name, verdict, { end, credentials: ready.credentials, outcome, result, run, left });
-    if (outcome.refused && verdict.class === 'auth') {
-      const { noteText } = await run.context.load();
-      if (verdict.note) outcome.failure = noteText(plan.cli, verdict.note, run.context.env);
-      return ended(outcome, { kind: 'end', spared: [], obstacle: undefined, exhausted: false }, plan);
-    }
-    if (isSelected(plan) && left === undefined)
-      outcome.failure = describeSelected(plan.cli, account.name, verdict.class, state.paused[account.name]);
-    hasPaused ||= left === undefined;
-  }
+/** An attempt, its start, and figures for the audit log. */
+interface Timed {
+  result: Attempt;
+  started: number;
+  end: Omit<Ended, 'account' | 'class'>;
 }
 
-type Usable = Ready & { ok: true };
+/**
+ * Tries the candidates in turn.
+ * @param patient the command can wait, or be kept, while other runs try accounts after their pause
+ * @throws WrapError `original-missing`, `original-unusable`
+ */
+export async function runAttempts(candidates: readonly Candidate[], run: Run, patient = false): Promise<Outcome> {
+  const { plan, turn } = run;
+  const outcome: Outcome = { attempt: undefined, exhausted: false };
+  const several = plan.accounts.filter(account => account.enabled).length > 1;
+  const isAlone = candidates.length === 1 && !turn.parts.leases.isShared && !(several && staysInPlace(plan));
+  turn.begin(candidates, patient);
+  await withAccounts<Timed>(turn, {
+    attempt: using => tryWith(using, isAlone, outcome, run),
+    judge: (timed, using) => meaningOf(timed, using, outcome, run),
+    obstacle: ({ result }, refusal, { name }) => obstacleAfter(result, name, refusal, { outcome, run }),
+  });
+  if (turn.end) return ended(outcome, turn.end, plan);
+  return outcome.refused ? ended(outcome, { obstacle: undefined, exhausted: false }, plan) : outcome;
+}
 
-/** The account made ready, or `undefined` with the reason in the outcome. */
-async function readyOrSkipped(account: Account, outcome: Outcome, run: Run): Promise<Usable | undefined> {
-  const { name } = account;
-  const ready = await makeReady(account, run);
-  if (ready.ok) return ready;
-  outcome.skipped.push(`${name}: ${ready.problem}`);
-  run.journal.add({ account: name, outcome: 'skipped' });
-  await run.leases.settle({ spent: 0 });
-  if ((run.pinned === undefined && !staysInPlace(run.plan)) || outcome.attempt)
-    say(`${run.plan.cli}: skipping account "${name}": ${ready.problem}`);
+async function tryWith(using: Using, isAlone: boolean, outcome: Outcome, run: Run): Promise<Timed> {
+  const { plan, turn, context } = run;
+  outcome.attempt?.output.dispose();
+  if (outcome.failure) say(`${outcome.failure}; trying "${using.name}"`);
+  delete outcome.failure;
+  if (run.lostSession) say(`${plan.cli}: ${run.lostSession}; running with "${using.name}"`);
+  run.lostSession = undefined;
+  const started = context.now();
+  const last = turn.isLast || !run.repeatable;
+  const result = await attempt(optionsFor(run, using.name, { env: using.environment(), last, isAlone }));
+  if (result.startError) throw cannotStart(run.original, result.startError);
+  outcome.attempt = result;
+  const { exit, signal } = result;
+  return { result, started, end: { exit, signal: signal ?? undefined, ms: context.now() - started } };
+}
+
+/** @returns the refusal of the account; `undefined` for an attempt that counts, which is settled */
+async function meaningOf(
+  { result, started, end }: Timed,
+  using: Using,
+  outcome: Outcome,
+  run: Run,
+): Promise<Refused | undefined> {
+  const { plan, turn, context, patterns } = run;
+  const verdict = await confirmed(patterns.verdictOf(result), using, run);
+  const session = patterns.sessionOf(result.output.stderr);
+  for (const id of session ? [...result.output.jobs, session] : result.output.jobs)
+    turn.parts.journal.job(id, using.name);
+  outcome.refused = isRefusal(verdict, run);
+  if (verdict.kind === 'retry' && !(outcome.refused && verdict.class === 'auth')) return { verdict, end };
+  const isFree = verdict.kind === 'retry' || (verdict.kind === 'final' && verdict.class === 'usage');
+  // a failed command may have been charged
+  await turn.settle({ spent: isFree ? 0 : turn.parts.cost });
+  if (verdict.kind === 'success') {
+    turn.answered(using.name, true, started, end);
+    return undefined;
+  }
+  // nothing is paused after a refusal: the next command asks with the same account
+  turn.answered(using.name, false, started, { ...end, class: verdict.class });
+  if (outcome.refused) outcome.failure = `${plan.cli}: account "${using.name}" was refused (auth)`;
+  else outcome.kept = verdict.class === 'usage' ? 'usage' : mayHaveRun(result, run) ? 'uncertain' : 'other';
+  if (verdict.note) outcome.failure = (await context.load()).noteText(plan.cli, verdict.note, context.env);
   return undefined;
 }
 
 /** The verdict, or what the provider says where the text of a refusal says too little. */
-async function meaningOf(verdict: Verdict, ready: Usable, { plan, context }: Run): Promise<Verdict> {
+async function confirmed(verdict: Verdict, using: Using, { plan, context }: Run): Promise<Verdict> {
   if (verdict.kind !== 'retry' || !verdict.check) return verdict;
   const { confirmRefusal } = await context.load();
-  return await confirmRefusal(plan, verdict, ready.environment(), context.now());
+  return await confirmRefusal(plan, verdict, using.environment(), context.now());
 }
 
-function recordJobs({ output }: Attempt, account: string, { patterns, journal }: Run): void {
-  const session = patterns.sessionOf(output.stderr);
-  for (const id of session ? [...output.jobs, session] : output.jobs) journal.job(id, account);
-}
-
-interface Failed {
-  end: Ended;
-  credentials: Record<string, string>;
-  outcome: Outcome;
-  result: Attempt;
-  run: Run;
-  /** Units that the account has left, where the command only wants more. */
-  left: number | undefined;
-}
-
-/** Pauses an account after a failure, unless the command is only too large for it, and says so in the outcome. */
-function pauseAfter(account: string, verdict: Retry, failed: Failed): Failure {
-  const { end, credentials, outcome, result, run, left } = failed;
-  const { plan, journal, state, context, invocation, stdin, repeatable } = run;
-  outcome.refused = isRefusal(verdict, plan) && !context.signals.received;
-  if (outcome.refused && verdict.class === 'auth') {
-    // nothing is paused: the next command asks with the same account
-    journal.add({ ...end, outcome: 'failed', class: 'auth' });
-    outcome.failure = `${plan.cli}: account "${account}" was refused (auth)`;
-    return { account, class: 'auth' };
-  }
-  const isOfAddress = isLimitOfAddress(verdict, plan.provider);
-  if (left === undefined) {
-    const earlier = earlierPause(state, account, credentials);
-    const pause = pauseFor(verdict, state.remaining[account]?.resets, context.now(), earlier);
-    journal.pause(account, pause, credentials, { ...end, class: verdict.class });
-    if (isOfAddress) journal.pauseOthers(account, pause);
-    outcome.failure = describeFailure(plan.cli, account, pause);
-  } else {
-    journal.add({ ...end, class: verdict.class, outcome: 'left', why: 'too-large' });
-    outcome.failure = describeTooLarge(plan.cli, account, left);
-  }
+/** Notes a refusal in the outcome. @returns why the command is not run again */
+function obstacleAfter(
+  result: Attempt,
+  account: string,
+  { verdict, left, text }: Refusal,
+  { outcome, run }: { outcome: Outcome; run: Run },
+): string | undefined {
+  const { plan, turn, context, invocation, stdin, repeatable } = run;
+  const { paused } = turn.parts.state;
+  outcome.refused = isRefusal(verdict, run);
   outcome.kept = mayHaveRun(result, run, verdict.class) ? 'uncertain' : 'limit';
-  if (outcome.refused) return { account, class: verdict.class };
-  const obstacle = obstacleTo(verdict.class, {
+  outcome.failure =
+    isSelected(plan) && left === undefined ? describeSelected(plan.cli, account, verdict.class, paused[account]) : text;
+  if (outcome.refused) return undefined;
+  return obstacleTo(verdict.class, {
     interrupted: context.signals.received,
     job: result.output.jobs[0],
     isShown: result.output.committed,
     isRepeatable: repeatable,
     silentJob: invocation.silentJob,
     showingOptions: plan.provider.silent_jobs.flatMap(job => job.unless),
-    isOfAddress,
+    isOfAddress: isLimitOfAddress(verdict, plan.provider),
     isInputKept: stdin.canRepeat(),
   });
-  return { account, class: verdict.class, obstacle };
 }
 
-/** Reports whether a failure ends the command with an exit status of its own, because no other account may take over. */
-function isRefusal(verdict: Retry, plan: Plan): boolean {
+/** Reports whether a failure ends the command with the wrapper's exit status, because no other account may take over. */
+function isRefusal(verdict: Verdict, { plan, context }: Run): boolean {
+  if (verdict.kind !== 'retry' || context.signals.received) return false;
   return verdict.class === 'auth'
     ? endsWhenRefused(plan, verdict.stays)
     : verdict.class === 'quota' && staysInPlace(plan);
 }
 
-function ended(outcome: Outcome, { obstacle, exhausted }: Next & { kind: 'end' }, plan: Plan): Outcome {
+function ended(outcome: Outcome, { obstacle, exhausted }: NonNullable<Turn['end']>, plan: Plan): Outcome {
   outcome.exhausted = exhausted;
   if (obstacle !== undefined) {
     outcome.failure += `; not repeated, because ${obstacle}`;
@@ -250,11 +188,11 @@ function optionsFor(
   { env, last, isAlone }: { env: NodeJS.ProcessEnv; last: boolean; isAlone: boolean },
 ): Parameters<typeof attempt>[0] {
   const { provider } = plan;
-  // With one account of its own nothing is learned from a failure, and the upstream can have the caller's own descriptors. Of several,
-  // one is selected where the terms allow no other: people want to know what its failure means.
+  // Where no other account can follow, nothing is learned from a failure, so the upstream can have the caller's descriptors. But people
+  // want to know what a failure means where the provider's terms allow only the selected one of their accounts.
   const isOnly = isAlone && !holdLast;
   const unread = isOnly && !(isSelected(plan) && provider.rules.length > 0);
-  // a program for a terminal keeps its own
+  // a program for a terminal keeps that
   const unreadStdout = isOnly && (unread || isatty(1));
   return {
     program: original,
@@ -284,17 +222,6 @@ function optionsFor(
 /** Reports whether an account is only ever selected, by the provider's terms. */
 function isSelected({ provider }: Pick<Plan, 'provider'>): boolean {
   return provider.accounts === 'one-per-person';
-}
-
-/** The part that a pool learns. A limit of this network address says nothing about the account on other machines. */
-function leaseEndOf(verdict: Verdict, { plan, cost, context }: Run): LeaseEnd {
-  if (verdict.kind === 'success') return { spent: cost };
-  // a failed command may have been charged
-  if (verdict.kind === 'final') return { spent: verdict.class === 'usage' ? 0 : cost };
-  const isPaused =
-    !isLimitOfAddress(verdict, plan.provider) && !(verdict.class === 'auth' && endsWhenRefused(plan, verdict.stays));
-  if (!isPaused) return { spent: 0 };
-  return { spent: 0, pause: { class: verdict.class, rest: withinReason(verdict, context.now()) } };
 }
 
 /**

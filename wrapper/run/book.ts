@@ -1,10 +1,17 @@
-// Holds state and credentials for turns, and the cost that requests under way set aside.
-import type { Context, Credentials } from '../context.ts';
+// Holds what turns know: state, credentials, units that are left or set aside, and whose job a request is about.
+
+import { setTimeout } from 'node:timers/promises';
+import type { Context, Credentials, JobOptions } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
-import { type CliState, readState } from '../store/state.ts';
-import { openCredentials } from './accounts/credentials.ts';
-import { costOf } from './choose/capacity.ts';
+import { type CliState, fingerprint, REQUEST, REQUEST_MS, readState } from '../store/state.ts';
+import { reason, say } from '../system/errors.ts';
+import { openCredentials } from './accounts/ready.ts';
+import { costOf } from './choose/candidates.ts';
+import type { Retry } from './choose/choose.ts';
 import type { Save } from './journal.ts';
+
+/** Older figures say nothing about a refusal. */
+const RECENT_MS = 600_000;
 
 /** Source of what is known, and the place for what turns learn. */
 export interface Book {
@@ -71,7 +78,7 @@ export function remainingIn({ remaining }: CliState, { held }: Book): CliState['
 }
 
 /**
- * Expected use of a request. A pool would refuse one that wants more than any account has, so that is not reserved there.
+ * Expected use of a request. A pool would refuse a request for more than any account has, so that much is not reserved there.
  * @param cost as the request says; `undefined` where it does not
  */
 export function costIn(
@@ -84,4 +91,99 @@ export function costIn(
   if (cost === undefined || cost === 0) return cost ?? usual;
   const most = Math.max(0, ...accounts.map(({ name, enabled }) => (enabled && remaining[name]?.remaining) || 0));
   return pool && most - capacity.reserve < cost ? usual : Math.max(usual, cost);
+}
+
+interface Asking {
+  plan: Plan;
+  state: CliState;
+  context: Pick<Context, 'load' | 'now'> & Context;
+  credentials: Credentials;
+}
+
+/**
+ * Units that an account has left although it was refused for its quota: as the refusal says, or else the provider's usage endpoint.
+ * @param own the account's credentials, resolved
+ * @returns `undefined` where nothing is left, or that is not known
+ */
+export async function leftDespite(
+  verdict: Retry,
+  account: { name: string; own: Record<string, string> },
+  { plan, state, context, credentials }: Asking,
+): Promise<number | undefined> {
+  if (verdict.class !== 'quota') return undefined;
+  if (verdict.left !== undefined) return verdict.left > 0 ? verdict.left : undefined;
+  const { usage, status_command } = plan.provider;
+  if (verdict.rest.until !== 'period' || !(usage ?? status_command)) return undefined;
+  const asked = { ...state };
+  await (await context.load()).refreshUsage(plan, asked, context, { credentials }).catch(() => {});
+  const figures = asked.remaining[account.name];
+  const age = context.now() - (figures?.at ?? 0);
+  if (!figures || age < 0 || age > RECENT_MS || figures.credential !== fingerprint(asked.salt, account.own))
+    return undefined;
+  Object.assign(state, { remaining: asked.remaining, history: asked.history, salt: asked.salt });
+  return figures.remaining !== null && figures.remaining > 0 ? figures.remaining : undefined;
+}
+
+/** A job that is used is stored again after this time, so that it is kept as long as it is used. */
+export const RENEW_MS = 86_400_000;
+/**
+ * Names of requests that are recognized by their body begin with this. To ask the pool for each body would delay each request, so it
+ * is asked only after one took too long.
+ */
+export const BODY = `${REQUEST}body:`;
+
+/** An answer in hand does not wait longer for a store that is gone. */
+const ANSWER_MS = 250;
+
+/** Names of jobs without those of requests that are over. */
+export function idsOf(ids: readonly string[], { jobs }: Pick<CliState, 'jobs'>, now: number): string[] {
+  const at = (id: string) => (Object.hasOwn(jobs, id) ? jobs[id]!.at : now);
+  return ids.filter(id => !id.startsWith(REQUEST) || now - at(id) < REQUEST_MS);
+}
+
+/** Asks the pool for the job that a request names, unless this machine has it, and puts it into `state`. */
+export async function jobInPool(
+  ids: readonly string[],
+  { plan, state, context, credentials }: { plan: Plan; state: CliState; context: Context; credentials: Credentials },
+): Promise<{ id: string; account: string } | undefined> {
+  // words of a path have no digit
+  const asked = ids.filter(id => /\d/.test(id) && !id.startsWith(BODY));
+  if (!plan.pool || asked.length === 0 || ids.some(id => Object.hasOwn(state.jobs, id))) return undefined;
+  try {
+    const job = await (await context.loadPool()).findJob(asked, { plan, context, credentials });
+    if (job) state.jobs = { ...state.jobs, [job.id]: { account: job.account, at: context.now() } };
+    return job;
+  } catch (error) {
+    say(`${plan.cli}: whose job this is could not be asked: ${reason(error)}`);
+    return undefined;
+  }
+}
+
+/** The account to which a machine of the pool sent this body first, as far as known. */
+export async function firstInPool(id: string, options: JobOptions): Promise<string | undefined> {
+  const { plan, context } = options;
+  if (!plan.pool) return undefined;
+  try {
+    const { findJob: find } = await context.loadPool();
+    return (await Promise.race([find([id], options), soon()]))?.account;
+  } catch (error) {
+    say(`${plan.cli}: whether another machine has sent this could not be asked: ${reason(error)}`);
+    return undefined;
+  }
+}
+
+/** Tells the other machines of a pool which account has a job, or that none has it. */
+export async function keepJob(id: string, account: string | undefined, options: JobOptions): Promise<void> {
+  const { plan, context } = options;
+  const owner = plan.accounts.find(({ name }) => name === account);
+  if (!plan.pool || (account !== undefined && !owner)) return;
+  const { keepJob: keep } = await context.loadPool();
+  const kept = keep(id, owner, options).catch(error => {
+    say(`${plan.cli}: other machines do not learn whose job this is: ${reason(error)}`);
+  });
+  await Promise.race([kept, soon()]);
+}
+
+async function soon(): Promise<undefined> {
+  await setTimeout(ANSWER_MS, undefined, { ref: false });
 }

@@ -1,42 +1,28 @@
-// Runs a command with accounts: chooses and orders them, waits or postpones when nothing is left, and stores what was learned.
+// Runs a command with its accounts, and waits or postpones it when nothing is left.
 import { writeFileSync } from 'node:fs';
-import type { Context, End, Invocation } from '../context.ts';
+import type { Context, End } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
-import { readState, setAside, updateState } from '../store/state.ts';
+import { type CliState, readState, setAside, updateState } from '../store/state.ts';
 import { formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
-import { openCredentials } from './accounts/credentials.ts';
-import { LocalLeases } from './accounts/local-leases.ts';
-import { clearChangedCredentials } from './accounts/ready.ts';
-import { chooseAccount, lostDefault } from './accounts/select-account.ts';
-import { type Outcome, type Run, runAttempts } from './attempts.ts';
+import { openCredentials } from './accounts/ready.ts';
+import { type Command, type Outcome, type Run, runAttempts } from './attempts.ts';
 import {
   anotherPlace,
   type Candidate,
-  type Choice,
   earliestAvailable,
+  isAvailable,
   isBound,
+  isWarningDue,
+  needsUsage,
   orderCandidates,
   staysInPlace,
+  totalRemaining,
 } from './choose/candidates.ts';
-import { costOf, isAvailable, isWarningDue, needsUsage, totalRemaining } from './choose/capacity.ts';
-import { startJournal } from './journal.ts';
-import { reportReplacedShims } from './replaced-shims.ts';
+import { reportReplacedShims } from './original.ts';
 import { compilePatterns } from './rules/patterns.ts';
-import { openStdin, type Stdin } from './upstream/stdin.ts';
-
-/** A wrapped command. */
-export interface Command {
-  plan: Plan;
-  /** Absolute path of the command that was moved away. */
-  original: string;
-  invocation: Invocation;
-  context: Context;
-  /** Variables and options of the user that do not count for this command. */
-  ownChoice?: string | undefined;
-  /** Instead of descriptor 0. */
-  stdin?: Stdin | undefined;
-}
+import { Turn } from './turn.ts';
+import { openStdin } from './upstream/stdin.ts';
 
 /**
  * Runs a command with the accounts of the plan.
@@ -44,73 +30,62 @@ export interface Command {
  * @throws WrapError `unknown-account`, `no-default`, `nothing-left`, `original-missing`
  */
 export async function failover(command: Command): Promise<End> {
-  const { plan, invocation, context } = command;
-  const { provider, capacity, cli } = plan;
-  const state = readState(context.paths, cli, file => {
-    setAside(context.paths, cli);
-    const isKept = plan.accounts.some(account => account.default !== undefined);
-    const what = `${isKept ? '' : 'the default, '}pauses and the accounts of some earlier jobs`;
-    say(`${cli}: ${file} was damaged, so ${what} are forgotten`);
-  });
-  const { choice, notice, lostSession } = await chooseAccount(plan, invocation, state, context);
-  const lost = lostDefault(plan, state, choice);
-  if (lost) throw lost;
-  if (notice) say(notice);
+  const { plan, invocation, context, ownChoice } = command;
   const credentials = openCredentials(plan, context);
-  await clearChangedCredentials(plan, state, credentials);
-  const cost = costOf(invocation.command, provider, capacity);
-  const pinned = choice.by === 'default' ? undefined : choice.name;
-  const options = { plan, state, context, credentials, cost, pinned };
-  const leases = plan.pool ? await (await context.loadPool()).openLeases(options) : new LocalLeases(options);
-  // One machine of a pool asks for all.
-  if (!plan.pool && needsUsage(plan)) await (await context.load()).refreshUsage(plan, state, context, { credentials });
-  const journal = startJournal({ ...command, runState: state, cost, choice, leases });
-  const repeatable = !invocation.once || provider.job_id !== undefined;
+  const book = { state: () => stateOf(plan, context), credentials: () => credentials };
+  const turn = await Turn.open(plan, context, { kind: 'command', invocation, ownChoice, book });
+  const { lostSession, journal } = turn.parts;
+  const repeatable = !invocation.once || plan.provider.job_id !== undefined;
   const several = plan.accounts.filter(account => account.enabled).length > 1;
   const run: Run = {
     ...command,
-    pinned,
+    turn,
     lostSession,
-    state,
     credentials,
-    journal,
-    leases,
-    cost,
     patterns: compilePatterns(plan, invocation),
     stdin: command.stdin ?? openStdin(repeatable && (several || postpones(plan)), invocation.readsStdin),
     repeatable,
     holdLast: postpones(plan) && repeatable,
   };
   try {
-    return await (plan.pool ? runPooled(run, choice) : runUntilDecided(run, choice));
+    return await (plan.pool ? runPooled(run) : runUntilDecided(run));
   } catch (error) {
     if (error instanceof WrapError && error.code.startsWith('pool-'))
       journal.add({ account: null, outcome: 'refused', why: error.code });
     throw error;
   } finally {
-    await leases.finish();
-    journal.store();
+    await turn.finish();
     reportReplacedShims(context);
     if (needsUsage(plan)) await warnWhenLow(plan, context);
   }
 }
 
+/** The stored state; a damaged one is set aside. */
+function stateOf({ cli, accounts }: Plan, { paths }: Context): CliState {
+  return readState(paths, cli, file => {
+    setAside(paths, cli);
+    const isKept = accounts.some(account => account.default !== undefined);
+    const what = `${isKept ? '' : 'the default, '}pauses and the accounts of some earlier jobs`;
+    say(`${cli}: ${file} was damaged, so ${what} are forgotten`);
+  });
+}
+
 /** Tries the accounts; again after waiting for one, if the user allows that. */
-async function runUntilDecided(run: Run, choice: Choice): Promise<End> {
+async function runUntilDecided(run: Run): Promise<End> {
   const { plan, context } = run;
   const { capacity } = plan;
   const deadline = context.now() + (capacity.wait ? parseDuration(capacity.wait) : 0);
   let mayWait = true;
   for (;;) {
-    const candidates = candidatesFor(run, choice);
+    const candidates = candidatesFor(run);
     if (!isAvailable(candidates)) {
-      if (await waitForAccount(run, choice, deadline)) continue;
+      if (await waitForAccount(run, deadline)) continue;
       if (capacity.policy !== 'execute') return postponed(capacity.policy, run);
     }
-    run.patient = capacity.policy !== 'execute' || (mayWait && context.now() < deadline);
-    const outcome = await runAttempts(candidates, run);
+    const patient = capacity.policy !== 'execute' || (mayWait && context.now() < deadline);
+    const outcome = await runAttempts(candidates, run, patient);
     if (!outcome.exhausted) return finish(outcome, run);
-    if (await waitForAccount(run, choice, deadline)) {
+    if (await waitForAccount(run, deadline)) {
       outcome.attempt?.output.dispose();
       continue;
     }
@@ -128,10 +103,11 @@ async function runUntilDecided(run: Run, choice: Choice): Promise<End> {
 }
 
 /** Tries the accounts that the pool leases. It knows which are paused and what is left, and waits if the user allows that. */
-async function runPooled(run: Run, choice: Choice): Promise<End> {
-  const { plan, context, journal, leases } = run;
+async function runPooled(run: Run): Promise<End> {
+  const { plan, context, turn } = run;
+  const { journal, leases, choice, state } = turn.parts;
   const onlyChosen = isBound(choice, plan);
-  const unknown = { ...run.state, paused: {}, remaining: {} };
+  const unknown = { ...state, paused: {}, remaining: {} };
   const candidates = orderCandidates(plan.accounts, unknown, choice, { now: context.now(), onlyChosen });
   const outcome = await runAttempts(candidates, run);
   const { policy } = plan.capacity;
@@ -143,13 +119,14 @@ async function runPooled(run: Run, choice: Choice): Promise<End> {
   }
   if (!outcome.attempt && leases.refusal !== '') {
     journal.add({ account: null, outcome: 'refused', why: 'nothing-left' });
-    outcome.skipped.push(leases.refusal);
+    turn.skipped.push(leases.refusal);
   }
   return finish(outcome, run);
 }
 
-function candidatesFor({ plan, state, context, cost }: Run, choice: Choice): Candidate[] {
+function candidatesFor({ plan, context, turn }: Run): Candidate[] {
   const { capacity, provider } = plan;
+  const { state, choice, cost } = turn.parts;
   const sharedQuota = provider.scope !== 'key';
   const onlyChosen = isBound(choice, plan);
   const options = { now: context.now(), cost, capacity, sharedQuota, onlyChosen };
@@ -160,23 +137,24 @@ function candidatesFor({ plan, state, context, cost }: Run, choice: Choice): Can
     : selected.filter(({ spent, account }) => !spent || (choice.by !== 'default' && account.name === choice.name));
 }
 
-async function postponed(decision: 'queue' | 'shed', { plan, invocation, context, journal, stdin }: Run): Promise<End> {
+async function postponed(decision: 'queue' | 'shed', { plan, invocation, context, turn, stdin }: Run): Promise<End> {
   const { postpone } = await context.load();
   const input = decision === 'queue' && invocation.readsStdin ? await stdin.all() : undefined;
-  return postpone(decision, { plan, invocation, context, stdin: input }, journal.add);
+  return postpone(decision, { plan, invocation, context, stdin: input }, turn.parts.journal.add);
 }
 
 /** Shows the output of the attempt that counts. */
-function finish({ attempt, failure, skipped, kept, refused }: Outcome, { plan, context, pinned }: Run): End {
+function finish({ attempt, failure, kept, refused }: Outcome, { plan, context, turn }: Run): End {
   const { CULVERT_WRAP_REPORT: report } = context.env;
   if (report && kept) writeFileSync(report, kept, { mode: 0o600 });
   if (!attempt) {
     const isPlace = staysInPlace(plan);
+    const { choice } = turn.parts;
     const what =
-      pinned === undefined
+      choice.by === 'default'
         ? `${isPlace ? 'the' : 'no'} account ${isPlace ? "can't" : 'can'} be used`
-        : `the account "${pinned}", which is named, can't be used`;
-    throw new WrapError('nothing-left', EXIT.unavailable, `${plan.cli}: ${what} (${skipped.join('; ')})`, {
+        : `the account "${choice.name}", which is named, can't be used`;
+    throw new WrapError('nothing-left', EXIT.unavailable, `${plan.cli}: ${what} (${turn.skipped.join('; ')})`, {
       hint: isPlace ? anotherPlace(plan) : `see \`${plan.provider.bin} ${plan.provider.auth_command} list\``,
     });
   }
@@ -193,10 +171,11 @@ function postpones({ capacity }: Plan): boolean {
 }
 
 /** Waits until a candidate may be available. Returns whether it is worth another look. */
-async function waitForAccount(run: Run, choice: Choice, deadline: number): Promise<boolean> {
-  const { context, plan, journal, state } = run;
+async function waitForAccount(run: Run, deadline: number): Promise<boolean> {
+  const { context, plan } = run;
+  const { journal, state } = run.turn.parts;
   const now = context.now();
-  const candidates = candidatesFor(run, choice);
+  const candidates = candidatesFor(run);
   const availableAt = earliestAvailable(candidates, now);
   const probed = candidates.some(({ beingProbed }) => beingProbed);
   if (availableAt === undefined || now >= deadline || (availableAt > deadline && !probed) || context.signals.received)
@@ -207,7 +186,7 @@ async function waitForAccount(run: Run, choice: Choice, deadline: number): Promi
   // The user may end a pause during the wait, and another run's try may succeed.
   const isReady = () => {
     Object.assign(state, readState(context.paths, plan.cli));
-    return isAvailable(candidatesFor(run, choice));
+    return isAvailable(candidatesFor(run));
   };
   await (await context.load()).sleepUntil(Math.min(availableAt, deadline), context, isReady);
   isReady();

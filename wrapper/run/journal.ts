@@ -66,16 +66,12 @@ export function startJournal(options: JournalOptions) {
   };
   return {
     add,
-    job: (id: string, account: string) => {
+    /** @param account `undefined` where the job is forgotten */
+    job: (id: string, account: string | undefined) => {
       changes.push(state => {
         // the newest is the last
         delete state.jobs[id];
-        state.jobs[id] = { account, at: context.now() };
-      });
-    },
-    forgetJob: (id: string) => {
-      changes.push(state => {
-        delete state.jobs[id];
+        if (account !== undefined) state.jobs[id] = { account, at: context.now() };
       });
     },
     /** Remembers a prepare command that has run, also for the rest of this run. */

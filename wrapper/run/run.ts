@@ -10,7 +10,7 @@ import { chooseAccount, isNested, namedAccount, rulingFor } from './accounts/sel
 import { failover } from './failover.ts';
 import { readInvocation } from './invocation.ts';
 import { loadPlan } from './load-plan.ts';
-import { passThrough } from './pass-through.ts';
+import { passThrough } from './original.ts';
 import { isCommandIn } from './rules/classify.ts';
 
 /** Codes of errors for what the user asked for and can't have. */

@@ -1,28 +1,51 @@
-// Gives requests an account, and the next one after a limit: with the chooser, pauses and audit of a wrapped command.
-import type { Context, Leases } from '../context.ts';
+// Gives a command, a request or a server an account, and the next one after a limit; stores what they learn.
+import type { Context, Invocation, LeaseEnd, Leases } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
 import type { CliState } from '../store/state.ts';
 import { reason, say } from '../system/errors.ts';
 import { LocalLeases } from './accounts/local-leases.ts';
-import { clearChangedCredentials, makeReady } from './accounts/ready.ts';
+import { clearChangedCredentials, makeReady, type Usable } from './accounts/ready.ts';
 import { chooseAccount, jobIn, lostDefault } from './accounts/select-account.ts';
-import { type Book, bookOnDisk, costIn, Holding, remainingIn } from './book.ts';
-import { byMost, type Candidate, type Choice, isBound, isLate, orderCandidates } from './choose/candidates.ts';
-import { needsUsage } from './choose/capacity.ts';
-import { afterReturning, afterTaking, begin, type Failure, next } from './choose/choose.ts';
 import {
+  type Book,
+  bookOnDisk,
+  costIn,
+  firstInPool,
+  Holding,
+  idsOf,
+  jobInPool,
+  keepJob,
+  leftDespite,
+  RENEW_MS,
+  remainingIn,
+} from './book.ts';
+import {
+  type Candidate,
+  type Choice,
+  candidatesForRequest,
+  endsWhenRefused,
+  isBound,
+  needsUsage,
+  staysInPlace,
+} from './choose/candidates.ts';
+import {
+  afterReturning,
+  afterTaking,
+  begin,
   describeFailure,
+  describeTooLarge,
   earlierPause,
+  type Failure,
+  firstToReturn,
   isLimitOfAddress,
+  type Next,
+  next,
   pauseFor,
   type Retry,
   withinReason,
-} from './choose/failures.ts';
-import { invocationOfRequest } from './invocation.ts';
-import { firstInPool, idsOf, jobInPool, keepJob, RENEW_MS } from './jobs.ts';
-import { type Journal, startJournal } from './journal.ts';
-import { describeTooLarge, leftDespite } from './what-is-left.ts';
+} from './choose/choose.ts';
+import { type Ended, type Journal, startJournal } from './journal.ts';
 
 /** An account in use. */
 export interface Using {
@@ -32,16 +55,21 @@ export interface Using {
   credentials: Record<string, string>;
 }
 
-interface Named {
-  /** Names the requests in audit log and costs; no part of it may be private. */
-  command: string;
+interface Asking {
+  /**
+   * `command`: a wrapped command, which orders its candidates itself and stores at its end what it learned. `request`: one among
+   * many, which tries no account twice and says nothing that all of them would say. `server`: a process that makes requests.
+   */
+  kind: 'command' | 'request' | 'server';
+  /** Its command is in audit log and costs; no part of that may be private. */
+  invocation: Invocation;
   /** Each may name a job, whose account is then the only one. */
   ids?: readonly string[];
-  /** One request among many: it tries no account twice, and nothing is said that all of them would say. */
-  isRequest?: boolean;
   book?: Book;
   /** The program that asks, for the audit log. */
   consumer?: string;
+  /** See `AuditEntry.choice`. */
+  ownChoice?: string | undefined;
   /** Expected use, where the request says so; otherwise the usual one of the command. */
   cost?: number | undefined;
   /** Units without which the provider would do less than the request wants. */
@@ -50,294 +78,316 @@ interface Named {
   careful?: boolean;
 }
 
-interface Parts {
+interface Parts extends Asking {
+  plan: Plan;
+  context: Context;
   state: CliState;
   choice: Choice;
+  lostSession: string | undefined;
   leases: Leases;
   journal: Journal;
-  cost: number;
   book: Book;
-  isRequest: boolean;
-  wanted: number | undefined;
-  careful: boolean;
+  /** Expected, in the provider's unit. */
+  cost: number;
 }
 
-/** Consequences of a refusal. */
+/** A refusal, and its consequences. */
 export interface Refusal {
+  verdict: Retry;
   /** Another account may help. */
   more: boolean;
+  /** Units that the account has left: it is not paused, and the request wants more. */
+  left?: number | undefined;
+  /** The refusal for a person. */
+  text: string;
   /** The first account that may be of use again, if one is known: in how many seconds, and whether the provider named that. */
-  first?: { seconds: number; class: Failure['class']; stated: boolean };
+  first?: ReturnType<typeof firstToReturn>;
 }
 
-/** The accounts of one request, or of a server from its start to its end. */
+/** The accounts of one command or request, or of a server from its start to its end. */
 export class Turn {
-  readonly #plan: Plan;
-  readonly #context: Context;
-  readonly #parts: Parts;
-  readonly #failures: Failure[] = [];
-  /** Accounts that are not paused, but have too little for this request. */
-  readonly #tooLarge: Failure[] = [];
+  readonly parts: Parts;
+  readonly #isCommand: boolean;
+  /** Those marked are not paused, but have too little for this request. */
+  #refusals: (Failure & { isTooLarge: boolean })[] = [];
+  #choosing = begin([], { patient: false, pinned: false, sharesQuota: false });
+  #patient = false;
+  /** The last refusal leaves other accounts. */
+  #mayFollow = true;
   #spent = 0;
   /** The account in use has been settled, with its pause. */
-  #isSettled = false;
+  #isSettled = true;
   readonly #holding: Holding;
+  /** Accounts that could not be used, with the reason. */
+  skipped: string[] = [];
+  /** Set when no account is left: why, and whether the request may succeed later. */
+  end: Pick<Next & { kind: 'end' }, 'obstacle' | 'exhausted'> | undefined;
 
-  private constructor(plan: Plan, context: Context, parts: Parts) {
-    this.#plan = plan;
-    this.#context = context;
-    this.#parts = parts;
+  private constructor(parts: Parts) {
+    this.parts = parts;
+    this.#isCommand = parts.kind === 'command';
     this.#holding = new Holding(parts.book, parts.cost);
   }
 
-  /** @throws WrapError `unknown-account` and those of the pool */
-  static async open(plan: Plan, context: Context, named: Named): Promise<Turn> {
-    const { command, isRequest = false, book = bookOnDisk(plan, context), consumer, wanted } = named;
-    const careful = named.careful === true || wanted !== undefined;
+  /** @throws WrapError `unknown-account`, `no-default` and those of the pool */
+  static async open(plan: Plan, context: Context, asking: Asking): Promise<Turn> {
+    const { kind, invocation, book = bookOnDisk(plan, context), wanted } = asking;
+    const isRequest = kind === 'request';
+    const careful = asking.careful === true || wanted !== undefined;
     const state = { ...book.state() };
     const credentials = book.credentials();
-    const ids = idsOf(named.ids ?? [], state, context.now());
+    const ids = idsOf(asking.ids ?? [], state, context.now());
     const shared = isRequest ? await jobInPool(ids, { plan, state, context, credentials }) : undefined;
     // no request continues what the tool opened last, so no command is named
-    const { choice, notice } = await chooseAccount(plan, { args: [...ids], command: '' }, state, context);
+    const words = kind === 'command' ? invocation : { args: [...ids], command: '' };
+    const { choice, notice, lostSession } = await chooseAccount(plan, words, state, context);
     const lost = lostDefault(plan, state, choice);
     if (lost) throw lost;
     if (notice && !isRequest) say(notice);
     await clearChangedCredentials(plan, state, credentials);
+    // one machine of a pool asks for all
     if (careful || (!plan.pool && needsUsage(plan)))
       await (await context.load()).refreshUsage(plan, state, context, { credentials });
-    const cost = costIn(remainingIn(state, book), command, named.cost, plan);
+    const cost = costIn(remainingIn(state, book), invocation.command, asking.cost, plan);
     const pinned = choice.by === 'default' ? undefined : choice.name;
     const options = { plan, state, context, credentials, cost, pinned };
     const leases = plan.pool ? await (await context.loadPool()).openLeases(options) : new LocalLeases(options);
-    const invocation = invocationOfRequest(command);
-    const { save } = book;
-    const runState = state;
-    const journal = startJournal({ plan, invocation, runState, context, cost, choice, leases, save, consumer });
+    const journal = startJournal({ ...asking, plan, runState: state, context, cost, choice, leases, save: book.save });
     if (shared) journal.job(shared.id, shared.account);
-    const turn = new Turn(plan, context, { state, choice, leases, journal, cost, book, isRequest, wanted, careful });
+    const known = { plan, context, state, choice, lostSession, leases, journal, book, cost };
+    const turn = new Turn({ ...asking, ...known, careful });
     const job = isRequest ? jobIn(ids, state) : undefined;
     if (job && context.now() - state.jobs[job.id]!.at > RENEW_MS) await turn.job(job.id, job.account);
     return turn;
   }
 
-  /** Expected cost, in the provider's unit. */
-  get cost(): number {
-    return this.#parts.cost;
+  /** No account follows the one in use. */
+  get isLast(): boolean {
+    return this.#choosing.left.length === 0;
+  }
+
+  /** Begins a command, or begins it again after it has waited. Other turns order their candidates for each account. */
+  begin(candidates: readonly Candidate[], patient: boolean): void {
+    this.#refusals = [];
+    this.#choose(candidates, patient);
   }
 
   /**
-   * The first account, whatever its state, because the provider has to say what is wrong; after a failure, one that is neither
-   * paused nor spent.
-   * @throws WrapError those of the pool, for the first account
+   * The first account, whatever its state, because the provider has to say what is wrong. After a failure, an account that is
+   * neither paused nor spent.
+   * @param obstacle why no account may make the request again
+   * @throws WrapError those of the pool; from a request or a server only for the first account
    */
-  async take(): Promise<Using | undefined> {
-    if (this.#failures.length + this.#tooLarge.length === 0) return await this.#take(false);
+  async take(obstacle?: string): Promise<Using | undefined> {
+    if (this.#isCommand) return await this.#take(obstacle);
+    if (!this.#mayFollow || obstacle !== undefined) return undefined;
+    const patient = this.#refusals.length > 0;
     try {
-      return await this.#take(true);
+      this.#refresh();
+      this.#choose(this.#candidates(patient), patient);
+      return await this.#take();
     } catch (error) {
-      say(`${this.#plan.cli}: ${reason(error)}`);
+      if (!patient) throw error;
+      say(`${this.parts.plan.cli}: ${reason(error)}`);
       return undefined;
     }
   }
 
   /** Pauses an account after a limit, unless the request only wants more than it has left. */
-  async refused({ name, credentials }: Using, verdict: Retry, ms: number): Promise<Refusal> {
-    const { provider, cli } = this.#plan;
-    const { state, journal, leases, choice, book } = this.#parts;
-    this.#refresh();
+  async refused({ name, credentials }: Using, verdict: Retry, end: Omit<Ended, 'account'>): Promise<Refusal> {
+    const { plan, context, state, journal, choice, book } = this.parts;
+    const { provider, cli } = plan;
+    if (!this.#isCommand) this.#refresh();
     this.#holding.end();
-    const asking = { plan: this.#plan, state, context: this.#context, credentials: book.credentials() };
+    const asking = { plan, state, context, credentials: book.credentials() };
     const left = await leftDespite(verdict, { name, own: credentials }, asking);
-    const ended = { account: name, class: verdict.class, ms };
-    const end = { spent: this.#spent };
-    this.#spent = 0;
-    this.#isSettled = true;
+    const isTooLarge = left !== undefined;
     const isOfAddress = isLimitOfAddress(verdict, provider);
-    const more = !isOfAddress && !isBound(choice, this.#plan);
-    if (left !== undefined) {
+    this.#mayFollow = !isOfAddress && !isBound(choice, plan);
+    const now = context.now();
+    const ended = { account: name, ...end, class: verdict.class };
+    // a pool learns no limit of this network address, which says nothing about the account on other machines
+    const isPaused =
+      !isTooLarge &&
+      !isOfAddress &&
+      !(this.#isCommand && verdict.class === 'auth' && endsWhenRefused(plan, verdict.stays));
+    const pause = { class: verdict.class, rest: withinReason(verdict, now) };
+    const settled = { spent: this.#spent, ...(isPaused && { pause }) };
+    this.#refusals.push({ account: name, class: verdict.class, isTooLarge });
+    // what the provider says about the quota of a command comes before its pause; other requests must know a pause sooner
+    if (this.#isCommand) await this.settle(settled);
+    let text: string;
+    if (isTooLarge) {
       journal.add({ ...ended, outcome: 'left', why: 'too-large' });
-      journal.store();
-      this.#tooLarge.push({ account: name, class: verdict.class });
-      say(describeTooLarge(cli, name, left));
-      await leases.settle(end);
-      return { more };
+      text = describeTooLarge(cli, name, left);
+    } else {
+      const earlier = earlierPause(state, name, credentials);
+      const own = pauseFor(verdict, state.remaining[name]?.resets, context.now(), earlier);
+      journal.pause(name, own, credentials, ended);
+      if (isOfAddress) journal.pauseOthers(name, own);
+      text = describeFailure(cli, name, own);
     }
-    const now = this.#context.now();
-    const earlier = earlierPause(state, name, credentials);
-    const pause = pauseFor(verdict, state.remaining[name]?.resets, now, earlier);
-    journal.pause(name, pause, credentials, ended);
-    if (isOfAddress) journal.pauseOthers(name, pause);
-    journal.store();
-    this.#failures.push({ account: name, class: verdict.class });
-    say(describeFailure(cli, name, pause));
-    const rest = { class: verdict.class, rest: withinReason(verdict, now) };
-    await leases.settle(isOfAddress ? end : { ...end, pause: rest });
-    const usable = more ? this.#plan.accounts.filter(({ enabled }) => enabled).map(account => account.name) : [name];
-    const pauses = usable.flatMap(each => {
-      const { until = 0, class: kind, stated = false } = state.paused[each] ?? {};
-      const seconds = Math.ceil(((until ?? 0) - now) / 1_000);
-      return seconds > 0 ? [{ seconds, class: kind!, stated }] : [];
-    });
-    const [first] = pauses.sort((a, b) => a.seconds - b.seconds);
-    return { more, ...(first && { first }) };
+    if (!this.#isCommand) {
+      journal.store();
+      say(text);
+      await this.settle(settled);
+    }
+    const usable = plan.accounts.filter(each => (this.#mayFollow ? each.enabled : each.name === name));
+    const first = isTooLarge ? undefined : firstToReturn(usable, state, now);
+    return { verdict, more: this.#mayFollow, left, text, first };
   }
 
   /**
    * Counts a request that was answered.
-   * @param note a word for the audit log
+   * @param end figures for the audit log, and a word
    */
-  answered(name: string, ok: boolean, started: number, note?: 'lowered'): void {
-    const { journal, cost } = this.#parts;
-    const ms = this.#context.now() - started;
+  answered(account: string, ok: boolean, started: number, end: Partial<Ended> = {}): void {
+    const { journal, cost, kind, context } = this.parts;
+    const ended = { account, ms: context.now() - started, ...end };
     this.#holding.end();
+    const tookOver = this.#refusals.some(({ isTooLarge }) => !isTooLarge);
     // a server makes further requests
-    if (!this.#parts.isRequest) this.#tooLarge.length = 0;
+    if (kind === 'server') this.#refusals = this.#refusals.filter(({ isTooLarge }) => !isTooLarge);
     if (ok) {
       this.#spent += cost;
-      journal.success(name, this.#failures.length > 0, started, {
-        account: name,
-        ms,
-        ...(note && { class: note }),
-      });
-    } else journal.add({ account: name, outcome: 'failed', class: 'other', ms });
-    journal.store();
+      journal.success(account, tookOver, started, ended);
+    } else journal.add({ class: 'other', ...ended, outcome: 'failed' });
+    if (!this.#isCommand) journal.store();
   }
 
-  /** Later requests that name this id go to the same account, with a pool those on other machines as well. */
-  async job(id: string, account: string): Promise<void> {
-    const { journal, book } = this.#parts;
+  /** Says what a pool learns from the account in use. */
+  async settle(end: LeaseEnd): Promise<void> {
+    this.#spent = 0;
+    this.#isSettled = true;
+    await this.parts.leases.settle(end);
+  }
+
+  /**
+   * Later requests that name this id go to the same account, with a pool those on other machines as well.
+   * @param account `undefined`: to any, because none has done the request
+   */
+  async job(id: string, account: string | undefined): Promise<void> {
+    const { journal, plan, context, book } = this.parts;
     journal.job(id, account);
     journal.store();
-    await keepJob(id, account, { plan: this.#plan, context: this.#context, credentials: book.credentials() });
+    await keepJob(id, account, { plan, context, credentials: book.credentials() });
   }
 
   /** An account may still work on a request that took too long: it goes to that one again, or to the first one of the pool. */
   async mayGoOn(id: string, account: string): Promise<void> {
-    const options = { plan: this.#plan, context: this.#context, credentials: this.#parts.book.credentials() };
-    await this.job(id, (await firstInPool(id, options)) ?? account);
-  }
-
-  /** Another account may take a request that none has done. */
-  async forgetJob(id: string): Promise<void> {
-    const { journal, book } = this.#parts;
-    journal.forgetJob(id);
-    journal.store();
-    await keepJob(id, undefined, { plan: this.#plan, context: this.#context, credentials: book.credentials() });
-  }
-
-  /** A job decides the account. */
-  get isOfJob(): boolean {
-    return this.#parts.choice.by === 'job';
-  }
-
-  /** Why there is no account, where a pool says so. */
-  get refusal(): string {
-    return this.#parts.leases.refusal;
-  }
-
-  /** Set when all accounts of a pool are used up: seconds until one is free, 0 if unknown, and classes of their failures. */
-  get usedUp(): { seconds: number; classes: readonly string[] } | undefined {
-    const { usedUp } = this.#parts.leases;
-    return usedUp && { seconds: Math.ceil((usedUp.ms ?? 0) / 1_000), classes: usedUp.classes };
+    const { plan, context, book } = this.parts;
+    await this.job(id, (await firstInPool(id, { plan, context, credentials: book.credentials() })) ?? account);
   }
 
   /** Units that an account is known to have for this request, its reserve included. */
   left(account: string): number | undefined {
-    const { state, book } = this.#parts;
+    const { state, book } = this.parts;
     const left = remainingIn(state, book)[account]?.remaining ?? undefined;
     return left === undefined ? undefined : left + this.#holding.on(account);
   }
 
   /** Notes that the request is not made. */
   denied(why: string): void {
-    const { journal } = this.#parts;
+    const { journal } = this.parts;
     journal.add({ account: null, outcome: 'refused', why });
     journal.store();
   }
 
   /** The request has waited for an account, and begins again. */
   waited(): void {
-    this.#failures.length = 0;
-    this.#tooLarge.length = 0;
+    this.#refusals = [];
   }
 
   /** Gives the account back. */
   async finish(): Promise<void> {
-    const { leases, journal } = this.#parts;
+    const { leases, journal } = this.parts;
     this.#holding.end();
     if (!this.#isSettled) await leases.settle({ spent: this.#spent });
     await leases.finish();
     journal.store();
   }
 
-  async #take(patient: boolean): Promise<Using | undefined> {
-    const { state, choice, leases, journal, book, isRequest } = this.#parts;
-    const plan = this.#plan;
-    const context = this.#context;
-    this.#refresh();
-    const usable = this.#candidates(patient);
-    const pinned = choice.by !== 'default' && !patient;
-    const failures = [...this.#failures.filter(({ account }) => state.paused[account]), ...this.#tooLarge];
-    const sharesQuota = plan.provider.scope !== 'key';
-    let choosing = { ...begin(usable, { patient, pinned, sharesQuota }), failures };
-    // a program that gives credentials may be asked again, because its values may be old by now
-    const credentials = book.credentials();
+  #choose(candidates: readonly Candidate[], patient: boolean): void {
+    const { plan, choice, state } = this.parts;
+    const options = { patient, pinned: choice.by !== 'default', sharesQuota: plan.provider.scope !== 'key' };
+    const failures = this.#refusals.filter(({ account, isTooLarge }) => isTooLarge || state.paused[account]);
+    this.#choosing = { ...begin(candidates, options), failures };
+    this.#patient = patient;
+    this.skipped = [];
+    this.end = undefined;
+  }
+
+  async #take(obstacle?: string): Promise<Using | undefined> {
+    const { plan, state, choice, leases, journal } = this.parts;
+    const last = this.#refusals.at(-1);
+    const mustUseFirst = choice.by !== 'default' && !last;
+    let failure = this.#isCommand && last ? { ...last, obstacle } : undefined;
     for (;;) {
-      const step = next(choosing, state);
+      const step = next(this.#choosing, state, failure);
+      failure = undefined;
+      if (this.#isCommand) {
+        for (const { account, sameAs } of step.spared)
+          say(`${plan.cli}: account "${account}" has the same quota as "${sameAs}" and is not tried`);
+      }
       if (step.kind === 'end') {
         this.#holding.end();
+        this.end = step;
         return undefined;
       }
+      // Other accounts take over from a named account, but never run in its place.
+      const accounts = this.#isCommand && mustUseFirst ? step.accounts.slice(0, 1) : step.accounts;
       // before the first await: another request must not choose the same units
-      this.#holding.move(step.accounts[0]?.name);
-      const leased = await leases.next(step.accounts, patient);
-      choosing = { ...afterTaking(step.choosing, step.accounts, leased), failures };
+      this.#holding.move(accounts[0]?.name);
+      const leased = await leases.next(accounts, this.#patient);
+      this.#choosing = afterTaking(step.choosing, accounts, leased);
       const { account } = leased;
       this.#holding.move(account?.name);
-      if (!account) continue;
-      const ready =
-        isRequest && bringsAddress(account, plan)
-          ? { ok: false as const, problem: 'it has an address of its own, which no gateway uses' }
-          : await makeReady(account, { plan, state, context, credentials });
-      if (!ready.ok) {
-        say(`${plan.cli}: skipping account "${account.name}": ${ready.problem}`);
-        journal.add({ account: account.name, outcome: 'skipped' });
-        await leases.settle({ spent: 0 });
-        if (pinned) return undefined;
-      } else if (!(await leases.matches(ready.credentials))) {
-        choosing = { ...afterReturning(choosing, account), failures };
-      } else {
+      const ready = account && (await this.#readyOrSkipped(account));
+      if (!ready && mustUseFirst) return undefined;
+      if (!ready) continue;
+      if (await leases.matches(ready.credentials)) {
         if (ready.digest) journal.prepared(ready.digest, state);
-        const { environment, credentials: own } = ready;
-        this.#isSettled = false;
-        return { name: account.name, environment, credentials: own };
+        // a command says itself how its attempt ended
+        this.#isSettled = this.#isCommand;
+        return { name: account.name, environment: ready.environment, credentials: ready.credentials };
       }
+      this.#choosing = afterReturning(this.#choosing, account);
     }
   }
 
-  #candidates(patient: boolean) {
-    const { state, choice, cost, isRequest, wanted, careful, book } = this.#parts;
-    const { capacity, provider, accounts, pool } = this.#plan;
-    const remaining = pool && !careful ? {} : remainingIn(state, book);
-    const figures = { ...state, remaining, ...(pool && { paused: {} }) };
-    const ordered = orderCandidates(accounts, figures, choice, {
-      now: this.#context.now(),
-      cost: Math.max(cost, wanted ?? 0),
-      capacity,
-      sharedQuota: provider.scope !== 'key',
-      onlyChosen: isBound(choice, this.#plan),
-    });
-    const asMuch = careful && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, figures) : ordered;
-    // figures are estimates between two answers of the provider: what seems spent is asked, unless a reserve must stay
-    const leaves = ({ paused, spent }: Candidate) => paused || (spent && (!isRequest || capacity.reserve > 0));
-    const failed = new Set([...(isRequest ? this.#failures : []), ...this.#tooLarge].map(({ account }) => account));
-    return asMuch.filter(candidate => !failed.has(candidate.account.name) && !(patient && leaves(candidate)));
+  /** The account made ready, or `undefined` with the reason in `skipped`. */
+  async #readyOrSkipped(account: Account): Promise<Usable | undefined> {
+    const { plan, context, state, choice, journal, leases, book, kind } = this.parts;
+    const { name } = account;
+    // a program that gives credentials may be asked again, because its values may be old by now
+    const credentials = book.credentials();
+    const ready =
+      kind === 'request' && bringsAddress(account, plan)
+        ? { ok: false as const, problem: 'it has an address of its own, which no gateway uses' }
+        : await makeReady(account, { plan, state, context, credentials });
+    if (ready.ok) return ready;
+    this.skipped.push(`${name}: ${ready.problem}`);
+    // the error of a command whose only account can't be used names the problem
+    const isOnly = this.#refusals.length === 0 && (choice.by !== 'default' || staysInPlace(plan));
+    if (!this.#isCommand || !isOnly) say(`${plan.cli}: skipping account "${name}": ${ready.problem}`);
+    journal.add({ account: name, outcome: 'skipped' });
+    await leases.settle({ spent: 0 });
+    return undefined;
   }
 
-  /** Others learn as well. */
+  /** The candidates of a request or a server. */
+  #candidates(patient: boolean): Candidate[] {
+    const { plan, context, state, choice, cost, kind, wanted = 0, careful = false, book } = this.parts;
+    const isRequest = kind === 'request';
+    const tried = this.#refusals.filter(({ isTooLarge }) => isRequest || isTooLarge).map(({ account }) => account);
+    const known = { ...state, remaining: remainingIn(state, book) };
+    const options = { now: context.now(), cost: Math.max(cost, wanted), careful, isRequest, patient, tried };
+    return candidatesForRequest(plan, known, choice, options);
+  }
+
+  /** Reads what other requests and runs have learned. */
   #refresh(): void {
-    Object.assign(this.#parts.state, this.#parts.book.state());
+    Object.assign(this.parts.state, this.parts.book.state());
   }
 }
 

@@ -16,8 +16,8 @@ import type { Paths } from '../store/paths.ts';
 import { planFile } from '../store/plan.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { assertPrivate, createDirectory, readText, syncDirectory, withLock, writeAtomic } from '../system/files.ts';
+import { isShared, originalsOf } from './check.ts';
 import { assertWritable, isSameFile, keepAt, place, readLink, removeIfEmpty } from './move-file.ts';
-import { isShared, originalsOf } from './other-users.ts';
 import { type Programs, recordIn, recoverRecord, shimText } from './shim.ts';
 
 /** In the directory of a command that other users run as well. */

@@ -11,8 +11,10 @@ import {
   findConfiguration,
   HAS_DIRECTORY_FILE,
   isElsewhere,
-} from '../store/shell-conditions.ts';
-import { isStale, quote, sourceStamps } from '../store/source-stamps.ts';
+  isStale,
+  quote,
+  sourceStamps,
+} from '../store/source-stamps.ts';
 
 /** The words under a CLI's auth command that are the wrapper's; every other use of it goes to the upstream. */
 export const AUTH_WORDS = ['list', 'default', 'use', 'add', 'enable', 'disable', 'remove', 'rename', 'wake'] as const;

@@ -1,7 +1,7 @@
 // The shipped providers through a gateway: their keys, their limits, and the accounts of their jobs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { variablesFor } from '../../../wrapper/gateway/programs/variables.ts';
+import { variablesFor } from '../../../wrapper/gateway/address.ts';
 import { json, openShipped } from '../../support/wrapper/gateway.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };

@@ -8,7 +8,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { Ledger } from '../../../wrapper/gateway/ledger.ts';
-import { useStore } from '../../../wrapper/pool/shared.ts';
+import { useStore } from '../../../wrapper/pool/open.ts';
 import { until } from '../../support/until.ts';
 import { contextOf, homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';

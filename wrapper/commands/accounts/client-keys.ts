@@ -6,9 +6,8 @@ import { type Account, readConfig, same } from '../../store/config.ts';
 import { accountIn, referenceTo } from '../../store/key-texts.ts';
 import { describeSource, isStored, resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
-import { type Planned, storeAccounts } from './import.ts';
+import { namesOf, type Planned, storeAccounts } from './import.ts';
 import type { ImportOptions } from './import-file.ts';
-import { namesOf } from './import-stored.ts';
 
 /**
  * Stores keys as accounts, unless an account has them. A key that an account reads from elsewhere, perhaps from the client, stays.

@@ -1,5 +1,6 @@
 // Finds what is wrong with gateways and programs that use them: a placeholder that is refused, a proxy in between, a key that was left.
 import { readdirSync } from 'node:fs';
+import { request } from 'node:http';
 import type { HttpProvider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { callerEnvironment } from '../../run/accounts/environment.ts';
@@ -11,10 +12,11 @@ import { type GatewayFile, gatewayClis, isValid, readGateway } from '../../store
 import { readText } from '../../system/files.ts';
 import { sha256 } from '../../system/hash.ts';
 import { listenerOf, readTable } from '../../system/peer.ts';
+import { urlOf } from '../address.ts';
+import { ACCEPTED } from '../admit.ts';
 import { isPlaceholder } from '../gateway.ts';
-import { urlOf } from '../port.ts';
+import { keyValue } from '../key-places.ts';
 import { missingInUnit } from '../unit.ts';
-import { accepts } from './probe.ts';
 
 /** A program that is started with variables. */
 interface Program {
@@ -155,4 +157,27 @@ function otherPrograms(): Program[] {
         return [];
       }
     });
+}
+
+/** systemd may have to start the gateway first. */
+const ANSWER_MS = 10_000;
+const MOST_BYTES = 1_024;
+
+/** Reports whether a gateway of this user accepts a placeholder. */
+export function accepts(port: number, placeholder: string, http: HttpProvider): Promise<boolean> {
+  return new Promise(resolve => {
+    const headers = { [http.key_header]: keyValue(http, placeholder) };
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const options = { host: '127.0.0.1', port, method: 'OPTIONS', path: '*', headers, agent: false, signal } as const;
+    const asked = request(options, answer => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', part => {
+        text += part;
+        if (text.length > MOST_BYTES) asked.destroy();
+      });
+      answer.on('error', () => resolve(false));
+      answer.once('close', () => resolve(answer.statusCode === ACCEPTED.status && text.includes(ACCEPTED.message)));
+    });
+    asked.on('error', () => resolve(false)).end();
+  });
 }

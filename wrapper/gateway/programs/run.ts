@@ -6,17 +6,17 @@ import { callerEnvironment } from '../../run/accounts/environment.ts';
 import { isOtherHost } from '../../run/accounts/own-choice.ts';
 import { rulingFor } from '../../run/accounts/select-account.ts';
 import { loadPlan } from '../../run/load-plan.ts';
-import { cannotStart, passThrough } from '../../run/pass-through.ts';
+import { cannotStart, passThrough } from '../../run/original.ts';
 import { writeAudit } from '../../store/audit.ts';
 import type { Plan } from '../../store/plan.ts';
 import { readGateway } from '../../store/tokens.ts';
 import { preventCoreDumps } from '../../system/core-dumps.ts';
 import { say } from '../../system/errors.ts';
+import { variablesFor, withoutGateway } from '../address.ts';
 import { httpOf, newPlaceholder, startGateway } from '../gateway.ts';
-import { variablesFor, withoutGateway } from './variables.ts';
 
 /**
- * Runs a program with a gateway of its own, which ends with it; as it is where the user names another host.
+ * Runs a program with its own gateway, which ends with it. Where the user names another host, the program runs without a gateway.
  * @throws WrapError `no-gateway`, `original-missing`, `original-unusable`, and those of `rulingFor`
  */
 export async function runBehindGateway(cli: string, command: readonly string[], given: Context): Promise<End> {
@@ -85,7 +85,7 @@ export function environmentBehind(
   return Object.assign(env, variablesFor(httpOf(plan), gateway, env));
 }
 
-/** A key may lie in the variable that an account is given, and in the one that it is read from. */
+/** A key may be in the variable that an account sets, and in the variable from which the account reads it. */
 function variablesOf([name, source]: [string, string]): string[] {
   return source.startsWith('env:') ? [name, source.slice('env:'.length)] : [name];
 }

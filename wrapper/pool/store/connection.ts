@@ -2,8 +2,7 @@
 import { Cluster, Redis, type RedisOptions } from 'iovalkey';
 import { errno, reason } from '../../system/errors.ts';
 import { redact } from '../../system/redact.ts';
-import { type Address, describeAddress, parseAddress } from './address.ts';
-import { StoreUnreachable, serverError, shortened } from './errors.ts';
+import { type Address, describeAddress, parseAddress, StoreUnreachable, serverError, shortened } from './address.ts';
 
 /** Runs the operations of the script. */
 export interface Connection {
@@ -74,7 +73,7 @@ export function connect(options: ConnectOptions): Connection {
   };
   return {
     evaluate: async (keys, args) => {
-      // One that gave up is replaced with the next operation.
+      // The next operation replaces a client that gave up.
       if (!opened || opened.client.status === 'end') opened = open();
       const { client, login } = opened;
       last = undefined;

@@ -5,9 +5,8 @@ import type { Done, Observation } from '../../store/pool-file.ts';
 import { sha1 } from '../../system/hash.ts';
 import { printable } from '../../system/redact.ts';
 import { isAmount, isNumber, isRecord, isText, listOf, oneOf, optional, shape } from '../../system/shape.ts';
-import { parseAddress } from './address.ts';
+import { parseAddress, StoreUnreachable } from './address.ts';
 import { type Connection, type ConnectOptions, connect, type Script } from './connection.ts';
-import { StoreUnreachable } from './errors.ts';
 
 /** An account that a command may use. The fingerprint identifies it in the store, the name is for people. */
 export interface PoolAccount {

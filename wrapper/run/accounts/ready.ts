@@ -1,9 +1,9 @@
-// Makes an account ready for an attempt: resolves its credentials, and runs the login step of a CLI that can't be switched by its
-// environment, which is remembered by digest.
+// Makes an account ready for an attempt: reads its credentials, and runs the login step of a CLI that its environment can't switch.
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context, Credentials } from '../../context.ts';
 import type { Account } from '../../store/config.ts';
 import type { Plan } from '../../store/plan.ts';
+import { type Resolved, resolveAccount, startsProgram } from '../../store/secrets.ts';
 import { type CliState, fingerprint } from '../../store/state.ts';
 import { parseDuration } from '../../system/duration.ts';
 import { sha256 } from '../../system/hash.ts';
@@ -12,12 +12,19 @@ import { failureOf, runHelper } from '../../system/run-helper.ts';
 import { stripAnsi } from '../rules/classify.ts';
 import { accountEnvironment, callerEnvironment } from './environment.ts';
 
+/** Most runs of a credential program in one run: the second shows whether its value rotates. */
+const MOST_READINGS = 2;
 /** Length of the line that is repeated from a prepare command, in characters. */
 const LONGEST = 200;
 
-export type Ready =
-  | { ok: true; environment(): NodeJS.ProcessEnv; credentials: Record<string, string>; digest?: string }
-  | { ok: false; problem: string };
+/** An account that is ready. */
+export interface Usable {
+  ok: true;
+  environment(): NodeJS.ProcessEnv;
+  credentials: Record<string, string>;
+  /** Of the prepare command that has run. */
+  digest?: string;
+}
 
 interface Needs {
   plan: Plan;
@@ -26,8 +33,37 @@ interface Needs {
   credentials: Credentials;
 }
 
+/** Opens the credentials of one run. A program that gives some is asked once, because it may mint a new value each time. */
+export function openCredentials(
+  { secretTimeoutMs }: Pick<Plan, 'secretTimeoutMs'>,
+  { env }: Pick<Context, 'env'>,
+): Credentials {
+  const caller = callerEnvironment(env);
+  const readings = new Map<string, { count: number; isOld: boolean; value: Promise<Resolved> }>();
+  const credentials: Credentials = {
+    of: account => {
+      const reading = readings.get(account.name);
+      return reading && !reading.isOld ? reading.value : credentials.again(account);
+    },
+    again: account => {
+      const reading = readings.get(account.name);
+      if (reading && reading.count >= MOST_READINGS) return reading.value;
+      const value = resolveAccount(account, caller, secretTimeoutMs);
+      if (startsProgram(account)) readings.set(account.name, { count: (reading?.count ?? 0) + 1, isOld: false, value });
+      return value;
+    },
+    forget: () => {
+      for (const reading of readings.values()) reading.isOld = true;
+    },
+  };
+  return credentials;
+}
+
 /** The credentials of an account, and the environment for a program that uses it, or why it can't be used. */
-export async function makeReady(account: Account, { plan, state, context, credentials }: Needs): Promise<Ready> {
+export async function makeReady(
+  account: Account,
+  { plan, state, context, credentials }: Needs,
+): Promise<Usable | { ok: false; problem: string }> {
   const { provider } = plan;
   const resolved = await credentials.of(account);
   if (!resolved.ok) return resolved;

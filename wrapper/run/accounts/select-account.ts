@@ -9,10 +9,10 @@ import { EXIT, WrapError } from '../../system/errors.ts';
 import { expandHome, readText } from '../../system/files.ts';
 import { anotherPlace, type Choice, isBound } from '../choose/candidates.ts';
 import { isCommandIn } from '../rules/classify.ts';
-import { USER_PATTERN_MS, withTimeLimit } from '../rules/regex-limit.ts';
+import { USER_PATTERN_MS, withTimeLimit } from '../rules/patterns.ts';
 import { ownChoice, type Ruling, ruleOn } from './own-choice.ts';
 
-type Place = Pick<Context, 'env' | 'cwd' | 'paths' | 'load' | 'directoryFile'>;
+type Place = Pick<Context, 'env' | 'cwd' | 'paths' | 'load'>;
 
 export interface Chosen {
   choice: Choice;
@@ -24,8 +24,8 @@ export interface Chosen {
 /**
  * In this order: `CULVERT_WRAP_ACCOUNT`, the account that created a job named in the arguments or kept by the CLI for this
  * command, a trusted directory file, the default.
- * The user has not named a session that the CLI keeps, so another account may run in place of its own.
- * @returns the choice, what the person should know about one that was not followed, and whose session is not continued
+ * The user has not named a session that the CLI keeps, so another account may run in place of the session's account.
+ * @returns the choice, a notice about a choice that was not followed, and the session that is not continued
  * @throws WrapError `unknown-account` for a named account that can't be used, `directory-broken` for a trusted file that
  *   can't be read: a person who named an account never runs as another one
  */
@@ -96,8 +96,7 @@ export function lostDefault(plan: Plan, state: Pick<CliState, 'default'>, choice
 /** The account of a trusted directory file, or the default. */
 async function chosenByDirectory(plan: Plan, context: Place): Promise<Chosen> {
   const choice: Choice = { by: 'default' };
-  const find = context.directoryFile ?? (() => directoryFile(context.cwd));
-  if (!find()) return { choice };
+  if (!directoryFile(context.cwd)) return { choice };
   const directory = (await context.load()).chooseByDirectory(plan.cli, context.cwd, context.paths);
   switch (directory.kind) {
     case 'none':

@@ -1,8 +1,10 @@
-// Orders the accounts that a command may use. Pure, so that `explain` and a run can't disagree.
+// Orders the accounts that a command may use, by what it costs and what they have left. Pure, so that `explain` and a run can't disagree.
 import type { Provider } from '../../catalog/provider.ts';
 import type { Account, Capacity } from '../../store/config.ts';
 import { isBeingProbed, isPaused, PROBE_MS } from '../../store/pause.ts';
+import type { Plan } from '../../store/plan.ts';
 import { type CliState, chosenDefault } from '../../store/state.ts';
+import { isCommandIn } from '../rules/classify.ts';
 
 export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } | { by: 'default' };
 
@@ -123,13 +125,37 @@ export function orderCandidates(
   return usable.length > 0 ? usable : order.slice(0, 1);
 }
 
+/**
+ * The same for a request or a server. What is left is an estimate between two answers of the provider; a pool knows it better.
+ * @param careful what is left decides, with a pool as well
+ * @param isRequest one among many: what seems spent is asked, unless a reserve must stay
+ * @param patient leaves out accounts that are paused or spent
+ * @param tried names of accounts that can't do it
+ */
+export function candidatesForRequest(
+  plan: Pick<Plan, 'accounts' | 'capacity' | 'provider' | 'pool' | 'failover'>,
+  state: CliState,
+  choice: Choice,
+  given: Record<'now' | 'cost', number> & Record<'careful' | 'isRequest' | 'patient', boolean> & { tried: string[] },
+): Candidate[] {
+  const { now, cost, careful, isRequest, patient, tried } = given;
+  const { capacity, provider, accounts, pool } = plan;
+  const figures = { ...state, ...(pool && !careful && { remaining: {} }), ...(pool && { paused: {} }) };
+  const sharedQuota = provider.scope !== 'key';
+  const order = { now, cost, capacity, sharedQuota, onlyChosen: isBound(choice, plan) };
+  const ordered = orderCandidates(accounts, figures, choice, order);
+  const asMuch = careful && choice.by === 'default' && ordered.every(isLate) ? byMost(ordered, figures) : ordered;
+  const leaves = ({ paused, spent }: Candidate) => paused || (spent && (!isRequest || capacity.reserve > 0));
+  return asMuch.filter(candidate => !tried.includes(candidate.account.name) && !(patient && leaves(candidate)));
+}
+
 /** Reports whether an account comes after the others, because it is paused or has too little left. */
-export function isLate({ spent, paused }: Candidate): boolean {
+function isLate({ spent, paused }: Candidate): boolean {
   return spent || paused;
 }
 
 /** Candidates by the figures that are left: where none has enough for a job, the one with the most does the most of it. */
-export function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 'remaining'>): Candidate[] {
+function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 'remaining'>): Candidate[] {
   const left = ({ account, paused }: Candidate) =>
     paused ? -1 : (remaining[account.name]?.remaining ?? Number.POSITIVE_INFINITY);
   return candidates.toSorted((a, b) => left(b) - left(a) || 0);
@@ -257,4 +283,55 @@ function compare(a: number | undefined, b: number | undefined): number {
 /** Exhausted accounts first, then those that are paused, by the end of their pause. */
 function lateness({ paused, availableAt }: Candidate): number {
   return paused ? (availableAt ?? Number.POSITIVE_INFINITY) : 0;
+}
+
+/** The expected cost of a command: the user's figure, else the catalog's, else 1. The longest matching name counts. */
+export function costOf(command: string, provider: Pick<Provider, 'costs'>, capacity: Pick<Capacity, 'costs'>): number {
+  const costs = { ...provider.costs, ...capacity.costs };
+  const name = Object.keys(costs)
+    .filter(key => isCommandIn(command, [key]))
+    .sort((a, b) => b.length - a.length)[0];
+  return name === undefined ? 1 : costs[name]!;
+}
+
+/** Reports whether the settings need to know what is left. */
+export function needsUsage({ capacity }: { capacity: Capacity }): boolean {
+  return (
+    capacity.policy !== 'execute' ||
+    capacity.reserve > 0 ||
+    capacity.warn_below !== undefined ||
+    capacity.switch_below !== undefined ||
+    capacity.notify_at.length > 0 ||
+    (capacity.strategy !== 'in-order' && capacity.strategy !== 'round-robin')
+  );
+}
+
+/** True while any account is neither paused nor spent. */
+export function isAvailable(candidates: readonly Candidate[]): boolean {
+  return candidates.some(({ paused, spent }) => !paused && !spent);
+}
+
+/**
+ * The known remaining capacity of all accounts, or `undefined` when some have no figure. A quota that several of
+ * them share counts once.
+ */
+export function totalRemaining(names: readonly string[], state: Pick<CliState, 'remaining'>): number | undefined {
+  let total = 0;
+  for (const [index, name] of names.entries()) {
+    const remaining = state.remaining[name]?.remaining;
+    if (typeof remaining !== 'number') return undefined;
+    if (!names.slice(0, index).some(other => shareQuota(other, name, state))) total += remaining;
+  }
+  return total;
+}
+
+/** Reports whether a warning is due: below the threshold, and not warned within the hour. */
+export function isWarningDue(
+  total: number | undefined,
+  capacity: Capacity,
+  state: Pick<CliState, 'warnedAt'>,
+  now: number,
+): boolean {
+  if (total === undefined || capacity.warn_below === undefined || total >= capacity.warn_below) return false;
+  return state.warnedAt === undefined || state.warnedAt > now || now - state.warnedAt > 3_600_000;
 }

@@ -1,6 +1,12 @@
-// Chooses which accounts may come next, and says when none may. Pure: it knows nothing of how a request is made.
+// Chooses which accounts may come next, and says what a failure means: a pause, and whether the request is made again. Pure.
+
+import type { Provider } from '../../catalog/provider.ts';
 import type { Account } from '../../store/config.ts';
-import type { CliState } from '../../store/state.ts';
+import type { NamedPause, Pause } from '../../store/pause.ts';
+import { type CliState, fingerprint } from '../../store/state.ts';
+import { formatDuration } from '../../system/duration.ts';
+import type { Verdict } from '../rules/classify.ts';
+import { waitUntil } from '../rules/moments.ts';
 import { type Candidate, shareQuota } from './candidates.ts';
 
 /** An account that met a limit or was refused. */
@@ -101,7 +107,7 @@ function sparedFor(
 /**
  * The remaining accounts once one of them is tried, or none can be leased.
  * @param accounts those that `next` gave
- * @param taken the one that is tried; the others that may follow; and whether some can be had later
+ * @param taken the account that is tried, the accounts that may follow, and whether more may come later
  */
 export function afterTaking(
   choosing: Choosing,
@@ -116,4 +122,152 @@ export function afterTaking(
 /** The same with an account that was taken and is to be tried again. */
 export function afterReturning(choosing: Choosing, account: Account): Choosing {
   return { ...choosing, left: [account, ...choosing.left] };
+}
+
+export type Retry = Verdict & { kind: 'retry' };
+
+const QUOTA_PAUSE_MS = 3_600_000;
+const RATE_PAUSE_MS = 60_000;
+/** A refused key is asked about again, because a network or an outage may have refused it. */
+const AUTH_PAUSE_MS = 3_600_000;
+/** A longer pause is a mistake of the program that named it. */
+const LONGEST_MS = { rate: 3_600_000, quota: 366 * 86_400_000, auth: 366 * 86_400_000 } as const;
+const CLASS_TEXT = { quota: 'has no quota left', rate: 'is rate limited', auth: 'was refused' } as const;
+
+/**
+ * The pause of an account after a failure.
+ * @param resets when its quota starts again, as the provider stated it
+ * @param now milliseconds since the epoch
+ * @param earlier the pause of the same credential before
+ */
+export function pauseFor(failure: Retry, resets: string | null | undefined, now: number, earlier?: Pause): Pause {
+  const { class: kind } = failure;
+  const rest = withinReason(failure, now);
+  // an hour after its first refusal, the credential is asked about again
+  const isFirst = kind === 'auth' && rest.until === 'credential' && !isRefusedAgain(earlier, now);
+  const until = isFirst ? now + AUTH_PAUSE_MS : endOf(rest, resets, now);
+  return { class: kind, until, since: now, ...(isAsStated(failure, now) && { stated: true }) };
+}
+
+/**
+ * A pause as it counts: a rate limit pauses for the time that the provider states, else for a minute, and never for more than an hour. A
+ * time that is over names no end.
+ */
+export function withinReason({ class: kind, rest }: Retry, now: number): NamedPause {
+  const longest = LONGEST_MS[kind];
+  if (rest.until === 'elapsed') return { ...rest, ms: Math.min(rest.ms, longest) };
+  if (rest.until === 'time' && rest.at > now) {
+    return kind === 'rate'
+      ? { until: 'elapsed', ms: Math.min(rest.at - now, longest) }
+      : { ...rest, at: Math.min(rest.at, now + longest) };
+  }
+  if (kind === 'rate') return { until: 'elapsed', ms: RATE_PAUSE_MS };
+  return rest.until === 'time' ? { until: 'period' } : rest;
+}
+
+/** Reports whether the provider named the time for which an account is paused: it was still to come, and was not cut. */
+function isAsStated({ class: kind, rest, stated }: Retry, now: number): boolean {
+  if (!stated || (rest.until !== 'elapsed' && rest.until !== 'time')) return false;
+  const wait = waitUntil(rest, now);
+  return wait !== undefined && wait <= LONGEST_MS[kind];
+}
+
+/** In milliseconds since the epoch, or `null` until the credential changes. */
+function endOf(rest: NamedPause, resets: string | null | undefined, now: number): number | null {
+  if (rest.until === 'credential') return null;
+  if (rest.until === 'elapsed') return now + rest.ms;
+  if (rest.until === 'time') return rest.at;
+  const end = resets ? Date.parse(resets) : Number.NaN;
+  return end > now ? Math.min(end, now + LONGEST_MS.quota) : now + QUOTA_PAUSE_MS;
+}
+
+/** Reports whether a credential was refused an hour ago or earlier, and has not worked since. */
+function isRefusedAgain(earlier: Pause | undefined, now: number): boolean {
+  return earlier?.class === 'auth' && earlier.since <= now && (earlier.until ?? 0) <= now;
+}
+
+/** The pause that an account has for this credential. */
+export function earlierPause(
+  { paused, salt }: Pick<CliState, 'paused' | 'salt'>,
+  account: string,
+  credentials: Record<string, string>,
+): Pause | undefined {
+  const earlier = paused[account];
+  return earlier?.credential === fingerprint(salt, credentials) ? earlier : undefined;
+}
+
+/** The first of these accounts that may be of use again: in how many seconds, and whether the provider named that. */
+export function firstToReturn(
+  accounts: readonly Account[],
+  { paused }: Pick<CliState, 'paused'>,
+  now: number,
+): { seconds: number; class: Failure['class']; stated: boolean } | undefined {
+  const pauses = accounts.flatMap(({ name }) => {
+    const { until = 0, class: kind, stated = false } = paused[name] ?? {};
+    const seconds = Math.ceil(((until ?? 0) - now) / 1_000);
+    return seconds > 0 ? [{ seconds, class: kind!, stated }] : [];
+  });
+  return pauses.sort((a, b) => a.seconds - b.seconds)[0];
+}
+
+/** Reports whether another account would meet the same limit. */
+export function isLimitOfAddress(failure: Retry, provider: Pick<Provider, 'scope'>): boolean {
+  return failure.class !== 'auth' && (failure.scope ?? provider.scope) === 'ip';
+}
+
+/** A failure with its pause, for a person. */
+export function describeFailure(cli: string, account: string, pause: Pause): string {
+  const rest =
+    pause.until === null
+      ? 'paused until its credential changes'
+      : `paused for ${formatDuration(pause.until - pause.since)}`;
+  return `${cli}: account "${account}" ${CLASS_TEXT[pause.class]} (${pause.class}, ${rest})`;
+}
+
+/** The refusal of a request that is larger than what its account has left, for a person. */
+export function describeTooLarge(cli: string, account: string, left: number): string {
+  return `${cli}: account "${account}" has ${left} left, and this wants more (quota, not paused)`;
+}
+
+/** A failure for a person, where no other account may take over. */
+export function describeSelected(cli: string, account: string, kind: Retry['class'], pause: Pause | undefined): string {
+  // a refused credential is not paused here, and may be paused for an earlier limit
+  const until = kind !== 'auth' && pause?.class === kind ? pause.until : null;
+  const end = until === null ? '' : ` until ${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  return `${cli}: account "${account}" ${CLASS_TEXT[kind]}${end} (${kind}); by the provider's terms no other account is used`;
+}
+
+/** Known facts about a failed request. */
+export interface Traces {
+  /** Signal that ended it from outside: `SIGTERM`. */
+  interrupted?: string | null | undefined;
+  /** The job that it created. */
+  job?: string | undefined;
+  /** Part of its answer has been passed on. */
+  isShown: boolean;
+  /** It may be made twice. */
+  isRepeatable: boolean;
+  /** Failures after which a job may exist whose id was not printed. */
+  silentJob: readonly Failure['class'][];
+  /** Options of the tool that print the id of such a job. */
+  showingOptions: readonly string[];
+  /** The limit is one of this network address. */
+  isOfAddress: boolean;
+  /** Its input was kept. */
+  isInputKept: boolean;
+}
+
+/** Why the request is not repeated, or `undefined` where it can be. */
+export function obstacleTo(failure: Failure['class'], traces: Traces): string | undefined {
+  const { interrupted, job, showingOptions } = traces;
+  if (interrupted) return `${interrupted} arrived`;
+  if (job !== undefined) return `the job ${job} already exists`;
+  if (traces.isShown) return 'part of its output has been passed on';
+  if (!traces.isRepeatable) return 'the command must run once only';
+  if (traces.silentJob.includes(failure)) {
+    const showing = showingOptions.length > 0 ? ` (${showingOptions.join(' or ')} shows it)` : '';
+    return `it may have created a job without printing its id${showing}`;
+  }
+  if (traces.isOfAddress) return 'the limit is one of this network address, not of the account';
+  return traces.isInputKept ? undefined : 'its standard input could not be kept';
 }

@@ -3,11 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpProvider } from '../../catalog/provider.ts';
 import type { Verdict } from '../../store/pause.ts';
 import { isRecord } from '../../system/shape.ts';
-import { at, leftIn, parseJson, pauseOf } from './classify.ts';
-import { isForeign, mayBeForeign } from './foreign.ts';
+import { at, isForeign, leftIn, mayBeForeign, parseJson, pauseOf } from './classify.ts';
 import { firstToCome, type Moment, momentInText, readMoment, waitUntil } from './moments.ts';
+import { USER_PATTERN_MS, withTimeLimit } from './patterns.ts';
 import { CAUSE_NOTES, causeOfFailure, isRefusedByName } from './refusal-causes.ts';
-import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
 type Retry = Verdict & { kind: 'retry' };
 

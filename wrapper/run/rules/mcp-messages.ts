@@ -1,5 +1,11 @@
-// Reads the few fields of an MCP message that the proxy acts on. Both eras of the protocol have them. Pure.
-import { at, parseJson } from './classify.ts';
+// Reads the messages of MCP, and says what an error in one means for the account. Pure.
+
+import type { McpServer } from '../../catalog/provider.ts';
+import { at, isForeignText, leftIn, parseJson, pauseOf, type Verdict } from './classify.ts';
+import { inBody } from './http-errors.ts';
+import { firstToCome, readMoment } from './moments.ts';
+import { USER_PATTERN_MS, withTimeLimit } from './patterns.ts';
+import { causeOfFailure } from './refusal-causes.ts';
 
 export type Id = string | number;
 
@@ -64,7 +70,7 @@ function failureOf({ error }: Record<string, unknown>, result: Record<string, un
 }
 
 /** The words of a result, whether or not it says that it is an error. */
-export function saidIn(result: Record<string, unknown>): Said {
+function saidIn(result: Record<string, unknown>): Said {
   return said(at(result, 'content.0.text'), result.structuredContent);
 }
 
@@ -92,4 +98,58 @@ export function idOf(value: unknown): Id | undefined {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+type Rule = McpServer['rules'][number];
+type Retry = Verdict & { kind: 'retry' };
+
+/** Length of a text's start that is read. What follows may quote a page. */
+const START = 4_000;
+
+/**
+ * The verdict about the answer to a call, or `undefined` where it says nothing about the account. Rules about structured fields come
+ * before those about words. A result without `isError` is read only where the catalog says that the server omits it.
+ */
+export function verdictOf(
+  { failure, result }: Pick<Message, 'failure' | 'result'>,
+  { rules }: Pick<McpServer, 'rules'>,
+  now = Date.now(),
+): Retry | undefined {
+  const own = failure ? rules : rules.filter(({ unflagged }) => unflagged);
+  const words = failure ?? (own.length > 0 && result ? saidIn(result) : undefined);
+  // without `isError`, a long text is content
+  if (!words || (!failure && words.text.length > START)) return undefined;
+  const ordered = [...own.filter(({ json }) => json), ...own.filter(({ json }) => !json)];
+  return withTimeLimit(
+    USER_PATTERN_MS,
+    () => {
+      for (const rule of ordered) {
+        const match = matchOf(rule, words);
+        if (!match) continue;
+        const start = words.text.slice(0, START);
+        // a page in between, the network or a missing right says nothing about the account
+        const isOther = isForeignText(start) || causeOfFailure(rule.class, words.fields, start) !== undefined;
+        return isOther ? undefined : verdictBy(rule, match, words, now);
+      }
+      return undefined;
+    },
+    undefined,
+  );
+}
+
+function matchOf({ json, text }: Rule, words: Said): RegExpExecArray | null {
+  const paths = json ? [json.path].flat() : [];
+  const found = paths.map(path => at(words.fields, path)).filter(value => /^(?:string|number)$/.test(typeof value));
+  const ofFields = json && found.map(value => new RegExp(json.matches).exec(String(value))).find(match => match);
+  if (json && !ofFields) return null;
+  return text === undefined ? (ofFields ?? null) : new RegExp(text).exec(words.text.slice(0, START));
+}
+
+function verdictBy(rule: Rule, match: RegExpExecArray, { text, fields }: Said, now: number): Retry {
+  const { class: kind, scope } = rule;
+  const start = text.slice(0, START);
+  const left = kind === 'quota' ? leftIn(start) : {};
+  const named = { kind: 'retry', class: kind, text: match[0].slice(0, 200), scope, ...left } as const;
+  const stated = firstToCome([readMoment(match.groups?.rest), ...inBody(start, fields)], now);
+  return { ...named, ...pauseOf(rule, kind, stated) };
 }

@@ -1,4 +1,6 @@
-// Distinguishes refusals for the network or a missing right from those of the credential itself, for all providers. Pure.
+// Distinguishes refusals for the network or a missing right from those of the credential itself, for all providers.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** Causes of a refusal that has the status of a refused credential. */
 export type Cause = 'address' | 'activity' | 'right';
@@ -312,4 +314,29 @@ function codesIn(text: string): string[] {
       .replace(/[.-]+/g, '_')
       .toLowerCase(),
   );
+}
+
+/** The daemon of Culvert writes the state of WARP here (daemon/view/client/status-file.ts), the third line. */
+const STATUS = 'culvert/status';
+
+/** @param note of the catalog; `{vpn}` stands for a sentence about WARP or another VPN */
+export function noteText(cli: string, note: string, env: NodeJS.ProcessEnv = process.env): string {
+  return `${cli}: ${note.replace('{vpn}', vpnSentence(env))}`;
+}
+
+function vpnSentence(env: NodeJS.ProcessEnv): string {
+  return isWarpConnected(env)
+    ? 'WARP is connected and changes the address that the provider sees, which may be the cause'
+    : 'a VPN or proxy such as WARP may be the cause';
+}
+
+function isWarpConnected({ XDG_RUNTIME_DIR: directory = '' }: NodeJS.ProcessEnv): boolean {
+  try {
+    const [process, , state] = readFileSync(join(directory, STATUS), 'utf8').split('\n');
+    const [pid = ''] = process!.split(' ');
+    // a daemon that is gone left its last state
+    return state === 'connected' && readFileSync(`/proc/${Number(pid)}/stat`, 'utf8') !== '';
+  } catch {
+    return false;
+  }
 }

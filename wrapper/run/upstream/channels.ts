@@ -3,11 +3,8 @@ import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
-import { closedByCaller, furtherDescriptors } from './descriptors.ts';
-import { passKeys } from './keyboard.ts';
-import { shimPipe } from './pipes.ts';
-import { pipeSource, type Source, streamSource } from './sources.ts';
-import { followWindowSize, type OutputTerminal, openTerminals } from './terminal.ts';
+import { pipeSource, type Source, shimPipe, streamSource } from './pipes.ts';
+import { followWindowSize, type OutputTerminal, openTerminals, passKeys } from './terminal.ts';
 
 export interface Channels {
   stdio: ('inherit' | 'ignore' | 'pipe' | number)[];
@@ -111,4 +108,28 @@ function terminalsFor(modes: Record<'stdout' | 'stderr', Mode>): Terminals | und
 
 function plain(mode: Mode): 'inherit' | 'pipe' {
   return mode === 'inherit' ? 'inherit' : 'pipe';
+}
+
+/**
+ * Open descriptors of the caller, as the shim names them: `0125`. Node opens /dev/null in place of closed ones when it starts, and
+ * closes those beyond stderr for its children.
+ */
+const open = process.env.CULVERT_WRAP_FDS ?? '012';
+
+/** Reports whether the caller had closed a standard descriptor. */
+function closedByCaller(fd: 0 | 1 | 2): boolean {
+  return !open.includes(String(fd));
+}
+
+/** Entries after stderr in the `stdio` of an upstream. Node leaves ignored descriptors beyond stderr closed. */
+export function furtherDescriptors(): ('inherit' | 'ignore')[] {
+  const last = Number(open.at(-1) ?? 2);
+  return Array.from({ length: Math.max(0, last - 2) }, (_, i) => (open.includes(String(i + 3)) ? 'inherit' : 'ignore'));
+}
+
+/** Program and arguments that run `program` without the standard descriptors that the caller had closed. */
+export function startable(program: string, args: readonly string[]): [string, readonly string[]] {
+  const closing = ([0, 1, 2] as const).filter(closedByCaller).map(fd => (fd === 0 ? '<&-' : `${fd}>&-`));
+  if (closing.length === 0) return [program, args];
+  return ['/bin/sh', ['-c', `exec "$@" ${closing.join(' ')}`, 'sh', program, ...args]];
 }

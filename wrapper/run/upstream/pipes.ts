@@ -1,6 +1,22 @@
-// Real pipes for the upstream's stdio. Node gives children sockets, on which opening /dev/stderr fails and which cat can't
-// reopen; the shim's empty here-documents are pipes, and /proc/self/fd opens either end of them again.
-import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
+// Reads, keeps and passes on the output of an upstream, through real pipes. Node gives children sockets, on which opening
+// /dev/stderr fails and which cat can't reopen; the shim's empty here-documents are pipes, and /proc/self/fd opens either end again.
+
+import { spawn } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 
@@ -76,7 +92,7 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
 
 /**
  * Writes all of `data`, also to a descriptor that another program made non-blocking.
- * @returns false after the last reader has gone
+ * @returns false once the pipe has no reader
  */
 export function writeAll(fd: number, data: Buffer): boolean {
   for (let at = 0; at < data.length; ) {
@@ -90,4 +106,174 @@ export function writeAll(fd: number, data: Buffer): boolean {
     }
   }
   return true;
+}
+
+const IN_MEMORY = 1024 * 1024;
+/** The longest result of a read. */
+export const PIECE = 65_536;
+
+/** A growing byte string that can be read from any offset. */
+export class KeptBytes {
+  #chunks: Buffer[] = [];
+  #file: number | undefined;
+  #total = 0;
+
+  /** Number of bytes appended. */
+  get length(): number {
+    return this.#total;
+  }
+
+  /**
+   * @param chunk is copied
+   * @throws the system's error when the bytes outgrow memory and the temporary directory is full
+   */
+  append(chunk: Buffer): void {
+    if (this.#file === undefined && this.#total + chunk.length <= IN_MEMORY) this.#chunks.push(Buffer.from(chunk));
+    else {
+      this.#file ??= this.#spill();
+      writeAt(this.#file, chunk, this.#total);
+    }
+    this.#total += chunk.length;
+  }
+
+  /**
+   * Up to 64 KiB from `offset` on; empty at the end.
+   * @param into a buffer of `PIECE` bytes to read a file into, for many reads whose results are used immediately: V8 collects
+   * buffers only when they sum up to 64 MiB
+   */
+  read(offset: number, into?: Buffer): Buffer {
+    if (offset >= this.#total) return Buffer.alloc(0);
+    if (this.#file !== undefined) {
+      const length = Math.min(PIECE, this.#total - offset);
+      const buffer = into ?? Buffer.alloc(length);
+      return buffer.subarray(0, readSync(this.#file, buffer, 0, length, offset));
+    }
+    const all = Buffer.concat(this.#chunks);
+    this.#chunks = [all];
+    return all.subarray(offset, offset + PIECE);
+  }
+
+  /** Gives the memory and the file back. */
+  clear(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+    this.#chunks = [];
+    this.#total = 0;
+  }
+
+  #spill(): number {
+    const dir = mkdtempSync(join(tmpdir(), 'culvert-wrap-'));
+    const file = join(dir, 'kept');
+    const fd = openSync(file, 'wx+', 0o600);
+    unlinkSync(file);
+    rmdirSync(dir);
+    writeAt(fd, Buffer.concat(this.#chunks), 0);
+    this.#chunks = [];
+    return fd;
+  }
+}
+
+function writeAt(fd: number, data: Buffer, position: number): void {
+  for (let at = 0; at < data.length; ) at += writeSync(fd, data, at, data.length - at, position + at);
+}
+
+/** One output of the upstream. */
+export interface Source {
+  /** Has each piece passed on to a listener, where it is valid until the next one. */
+  listen(listener: (chunk: Buffer) => void): void;
+  /** Resolves at the end of file, and when the source was closed. */
+  ended: Promise<void>;
+  /** Reports whether more data may come. */
+  isOpen(): boolean;
+  close(): void;
+  /** The pipe of the shim, if it is one. */
+  pipe?: AnonymousPipe;
+}
+
+/** A stream that Node reads: of a terminal, or of a child that was started without a shim. */
+export function streamSource(stream: Readable): Source {
+  return {
+    listen: listener => void stream.on('data', listener),
+    ended: new Promise(resolve => {
+      const end = () => resolve();
+      stream.on('end', end).on('close', end).on('error', end);
+    }),
+    isOpen: () => !stream.readableEnded && !stream.destroyed,
+    close: () => void stream.destroy(),
+  };
+}
+
+/** A pipe of the shim, read into one buffer again and again: V8 collects buffers only when they sum up to 64 MiB. */
+export function pipeSource(pipe: AnonymousPipe): Source {
+  const buffer = Buffer.allocUnsafeSlow(PIECE);
+  let pass = (_: Buffer) => {};
+  let open = true;
+  const options: SocketConstructorOpts & { onread: OnReadOpts } = {
+    fd: pipe.reader(),
+    readable: true,
+    writable: true,
+    // so that it is not destroyed at end of file: that makes the caller's stderr non-blocking
+    allowHalfOpen: true,
+    onread: {
+      buffer,
+      callback: length => {
+        pass(buffer.subarray(0, length));
+        return true;
+      },
+    },
+  };
+  const socket = new Socket(options);
+  const ended = new Promise<void>(resolve => {
+    const end = () => {
+      open = false;
+      resolve();
+    };
+    socket.on('end', end).on('close', end).on('error', end);
+  });
+  return {
+    listen: listener => {
+      pass = listener;
+    },
+    ended,
+    isOpen: () => open,
+    close: () => {
+      open = false;
+      socket.destroy();
+    },
+    pipe,
+  };
+}
+
+/** Has the pipe hold 1 MiB instead of 64 KiB (fcntl(2) F_SETPIPE_SZ), which takes fewer turns. Without Perl it stays as it is. */
+const WIDEN = "perl -e 'open F, q(<&=3) and fcntl F, 1031, 1 << 20' 2>/dev/null </dev/null";
+
+/**
+ * Streams the rest of `from` to descriptor `fd`, after `prefix`. Over a real pipe cat(1) takes the descriptor over and
+ * Node copies nothing; it ignores the terminal's signals, because the upstream may still have something to say.
+ */
+export function relay(fd: 1 | 2, from: Source, prefix: Buffer): Promise<void> {
+  const { pipe } = from;
+  if (!pipe) {
+    if (!writeAll(fd, prefix)) from.close();
+    from.listen(chunk => {
+      if (!writeAll(fd, chunk)) from.close();
+    });
+    return from.ended;
+  }
+  const cat = spawn('sh', ['-c', `trap '' INT QUIT HUP TERM; ${WIDEN}; exec cat - /dev/fd/3`], {
+    stdio: ['pipe', fd, 2, pipe.base],
+  });
+  cat.stdin!.on('error', () => {});
+  cat.stdin!.end(prefix);
+  // With no reader left here, an upstream whose reader is gone gets SIGPIPE as it would have without a wrapper.
+  from.close();
+  pipe.close();
+  return new Promise(resolve => {
+    cat.on('exit', () => resolve()).on('error', () => resolve());
+  });
+}
+
+/** Lets a process that the upstream left behind go on writing where the caller reads. */
+export function relayRest(fd: 1 | 2, from: Source | undefined): void {
+  if (from?.pipe && from.isOpen()) void relay(fd, from, Buffer.alloc(0));
 }

@@ -3,7 +3,7 @@ import { createReadStream, fstatSync, type Stats } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { readText } from '../../system/files.ts';
-import { KeptBytes } from './kept-bytes.ts';
+import { KeptBytes } from './pipes.ts';
 
 export interface Stdin {
   /** Stdin of the next attempt: descriptor 0 itself, nothing, or a pipe to be fed. */

@@ -1,5 +1,6 @@
-// Gives an upstream a terminal for its output that this process reads, so that it prints as it would without a wrapper.
-import { spawnSync } from 'node:child_process';
+// Gives an upstream a terminal of ours for its output, so that it prints as it would without a wrapper, and the keyboard.
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { ReadStream } from 'node:tty';
@@ -77,4 +78,85 @@ function readerOf(master: number): Readable {
   const stream = new ReadStream(master);
   stream.on('error', () => stream.destroy());
   return stream;
+}
+
+/**
+ * Descriptor 0 is the real terminal and 3 ends with the wrapper; `$count` pseudo-terminals follow. `$read` is the one behind
+ * stderr, which less and more read. Screen programs set the mode of stdout and read stdin, which is the real terminal.
+ * While a pseudo-terminal is not in canonical mode, the real one has its mode, and `$read` gets the keys. A key is left for
+ * 0.03 s first: `more FILE` waits for one at stdin and then reads stderr, other programs read stdin itself, and what is
+ * typed after the key that ends a pager is for the next program. So another process may take a key first, and the
+ * terminal is read through a descriptor that does not block. A real terminal is left alone if another program has set its
+ * mode, or its foreground is another job. For the numbers see `terminal.ts`; 2048 is O_NONBLOCK.
+ */
+const FORWARD = `my ($count, $read) = @ARGV;
+my %file = map { open(my $f, $_ == 3 ? "<&=" : "+<&=", $_) or exit 1; ($_ => $f) } 0, 3 .. 3 + $count;
+sysopen(my $keys, "/dev/tty", 2048) or exit 1;
+my ($saved, $changed);
+sub mode { my $t = "\\0" x 60; ioctl($file{$_[0]}, 0x5401, $t) or exit 1; [unpack("L4 a20", $t)] }
+sub set { ioctl($file{0}, 0x5402, pack("L4 a20", @_) . "\\0" x 24) }
+sub mine { my $group = pack("i", 0); ioctl($file{0}, 0x540F, $group) && unpack("i", $group) == getpgrp }
+sub asking { for my $n (4 .. 3 + $count) { return $n unless mode($n)->[3] & 2 } 0 }
+sub restore { set(@$saved) if $changed && mine(); $changed = 0 }
+sub ready { my $set = ""; vec($set, $_, 1) = 1 for @_[1 .. $#_]; select($set, undef, undef, $_[0]); $set }
+$SIG{INT} = $SIG{QUIT} = $SIG{TTOU} = "IGNORE";
+$SIG{HUP} = $SIG{TERM} = sub { restore(); exit };
+$SIG{TSTP} = sub { restore(); kill("STOP", $$) };
+while (my $n = asking()) {
+  if (!$changed && mine()) {
+    $saved = mode(0);
+    last unless $saved->[3] & 2;
+    my ($input, $control, $chars) = @{mode($n)}[0, 3, 4];
+    $changed = set($input, @{$saved}[1, 2], $n == $read ? $control & ~8 : $control, $chars);
+  }
+  my $set = ready(0.05, 3, $changed && $n == $read && mine() ? 0 : ());
+  last if vec($set, 3, 1);
+  next unless vec($set, 0, 1);
+  last if vec(ready(0.03, 3), 3, 1);
+  next unless asking() == $n && sysread($keys, my $key, 1);
+  sysread($keys, $key, 15, 1) if $key eq "\\e";
+  syswrite($file{$n}, $key);
+}
+restore();`;
+
+/** After half a line and a silence of this length, a program may be waiting for a key. */
+const SILENCE_MS = 200;
+
+/**
+ * Watches terminals of an upstream for a program that wants keys. Nothing is read from the keyboard before one does.
+ * @param like a descriptor of the real terminal
+ * @returns how to stop; the real terminal is as it was once that has resolved
+ */
+export function passKeys(terminals: { stdout?: OutputTerminal; stderr?: OutputTerminal }, like: number) {
+  const masters = Object.values(terminals).map(({ master }) => master);
+  const read = terminals.stderr ? 4 + masters.indexOf(terminals.stderr.master) : 0;
+  let timer: NodeJS.Timeout | undefined;
+  let helper: ReturnType<typeof start> | undefined;
+  let stopped = false;
+
+  function start() {
+    const child = spawn('perl', ['-e', FORWARD, String(masters.length), String(read)], {
+      stdio: [like, 'ignore', 'ignore', 'pipe', ...masters],
+    });
+    const ended = once(child, 'exit').catch(() => {});
+    void ended.then(() => {
+      helper = undefined;
+    });
+    return { ended, life: child.stdio[3]! };
+  }
+  for (const { stream } of Object.values(terminals)) {
+    stream.on('data', (chunk: Buffer) => {
+      clearTimeout(timer);
+      if (stopped || chunk.at(-1) === 10) return;
+      timer = setTimeout(() => {
+        helper ??= start();
+      }, SILENCE_MS);
+    });
+  }
+  return async () => {
+    stopped = true;
+    clearTimeout(timer);
+    helper?.life.destroy();
+    await helper?.ended;
+  };
 }

@@ -1,10 +1,10 @@
-// Reaches providers through the proxy that HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name, by curl's rules.
+// Reaches providers through the proxy that HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name, by the rules of curl, and says why one fails.
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import ipaddr from 'ipaddr.js';
-import { NO_TLS, whyNot } from './connection-failure.ts';
+import { errno, reason } from '../errors.ts';
 
 /** Authorities of a connection with TLS; without any, those of Node. */
 export interface Trust {
@@ -152,3 +152,36 @@ export function proxyFailure({ url, variable }: NamedProxy, cause: unknown): Err
 export function refusal(status: number): string {
   return status === 407 ? 'asks for another login (HTTP status 407)' : `answered with HTTP status ${status}`;
 }
+
+const WHY: Record<string, string> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'it closed the connection',
+  EPIPE: 'it closed the connection',
+  ENOTFOUND: 'its name was not found',
+  EAI_AGAIN: 'its name was not found, because DNS gave no answer',
+  EHOSTUNREACH: 'no route to host',
+  ENETUNREACH: 'network is unreachable',
+  ETIMEDOUT: 'connection timed out',
+};
+
+/** OpenSSL's words for bytes that are not TLS. */
+const NOT_TLS = /wrong version number|packet length too long|http request|unknown protocol|record layer failure/;
+
+/** Node's codes for an authority that is not trusted. */
+const UNTRUSTED = /^(?:UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT.*)|.*SELF_SIGNED_CERT.*)$/;
+
+/**
+ * Why a connection failed. OpenSSL's own line has a number of the thread and a path of its sources.
+ * @returns a clause such as "connection refused"
+ */
+export function whyNot(error: unknown): string {
+  const code = errno(error) ?? '';
+  if (code.startsWith('HPE_')) return 'it does not speak HTTP';
+  const [, tls] = /:SSL routines:[^:]*:([^:\n]+)/.exec(reason(error)) ?? [];
+  if (tls !== undefined) return NOT_TLS.test(tls) ? NO_TLS : `TLS failed: ${tls}`;
+  if (UNTRUSTED.test(code))
+    return `${reason(error)}; if a network inspects TLS, name the file of its authority in NODE_EXTRA_CA_CERTS`;
+  return WHY[code] ?? reason(error);
+}
+
+const NO_TLS = 'it does not speak TLS';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { variablesFor } from '../../../../wrapper/gateway/programs/variables.ts';
+import { variablesFor } from '../../../../wrapper/gateway/address.ts';
 import { json, openShippedAt, shippedHome, startProvider } from '../../../support/wrapper/gateway.ts';
 import { realPrograms } from '../../../support/wrapper/real-programs.ts';
 

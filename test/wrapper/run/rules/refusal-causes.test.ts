@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
 import { classify } from '../../../../wrapper/run/rules/classify.ts';
 import { verdictOf } from '../../../../wrapper/run/rules/http-errors.ts';
-import { verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-errors.ts';
+import { verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-messages.ts';
 import { CAUSE_NOTES, causeOf } from '../../../../wrapper/run/rules/refusal-causes.ts';
 
 type Meaning = 'address' | 'activity' | 'right' | 'key';

@@ -3,13 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
-import { pauseFor, type Retry } from '../../../../wrapper/run/choose/failures.ts';
-import { classify } from '../../../../wrapper/run/rules/classify.ts';
-import { isForeignText } from '../../../../wrapper/run/rules/foreign.ts';
+import { pauseFor, type Retry } from '../../../../wrapper/run/choose/choose.ts';
+import { classify, isForeignText } from '../../../../wrapper/run/rules/classify.ts';
 import { verdictOf } from '../../../../wrapper/run/rules/http-errors.ts';
-import { verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-errors.ts';
-import { readMessages } from '../../../../wrapper/run/rules/mcp-messages.ts';
-import { noteText } from '../../../../wrapper/run/rules/notes.ts';
+import { readMessages, verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-messages.ts';
+import { noteText } from '../../../../wrapper/run/rules/refusal-causes.ts';
 import type { Verdict } from '../../../../wrapper/store/pause.ts';
 import { REFUSALS, REFUSED_AT, type RefusalCase } from '../../../support/wrapper/refusals/refusals.ts';
 

@@ -1,9 +1,11 @@
-// Finds the port of a gateway, which stays the same.
+// Says where a program finds a gateway: its port, which stays the same, and the variables that lead there.
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import type { HttpProvider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
-import { readGateway, updateGateway } from '../store/tokens.ts';
+import type { Plan } from '../store/plan.ts';
+import { PLACEHOLDER_ID, readGateway, updateGateway } from '../store/tokens.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 
 /** Below the ports that Linux gives to outgoing connections, so that it is free at the next start as well. */
@@ -54,4 +56,35 @@ function portFrom(text: string): number {
 /** The address of a gateway. */
 export function urlOf(port: number): string {
   return `http://127.0.0.1:${port}`;
+}
+
+/**
+ * Variables for a program: the address, and the placeholder in place of a key.
+ * @param caller the environment that they are laid over
+ */
+export function variablesFor(
+  { base_variable, base_path, key_variable }: Pick<HttpProvider, 'base_variable' | 'base_path' | 'key_variable'>,
+  { url, placeholder }: { url: string; placeholder: string },
+  caller: NodeJS.ProcessEnv,
+): Record<string, string> {
+  const direct = directly(caller.NO_PROXY ?? caller.no_proxy);
+  const env: Record<string, string> = { [key_variable]: placeholder, NO_PROXY: direct, no_proxy: direct };
+  if (base_variable) env[base_variable] = `${url}${base_path}`;
+  return env;
+}
+
+/** An environment without a gateway's address and placeholder, which the user has not chosen: a program around this one has set them. */
+export function withoutGateway(
+  { provider: { http } }: Pick<Plan, 'provider'>,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  if (!http?.base_variable) return env;
+  const { [http.base_variable]: base, [http.key_variable]: key, ...others } = env;
+  const id = key?.startsWith(http.key_prefix) ? key.slice(http.key_prefix.length) : '';
+  return base?.startsWith('http://127.0.0.1:') && PLACEHOLDER_ID.test(id) ? others : env;
+}
+
+/** Programs send requests for this machine to a proxy as well, unless it is named here. */
+function directly(value = ''): string {
+  return [...new Set([...value.split(',').filter(name => name !== ''), '127.0.0.1', 'localhost'])].join(',');
 }

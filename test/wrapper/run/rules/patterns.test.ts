@@ -1,7 +1,7 @@
 // The time limit for patterns of the user's own.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withTimeLimit } from '../../../../wrapper/run/rules/regex-limit.ts';
+import { withTimeLimit } from '../../../../wrapper/run/rules/patterns.ts';
 
 test('stops a pattern that backtracks forever', () => {
   const endless = () => /^(a+)+$/.test(`${'a'.repeat(40)}!`);

@@ -1,7 +1,7 @@
 // The part of an output that is kept for its classification.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OutputText } from '../../../../wrapper/run/upstream/output-text.ts';
+import { OutputText } from '../../../../wrapper/run/upstream/output.ts';
 
 const KB = 1024;
 

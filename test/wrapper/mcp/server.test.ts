@@ -1,7 +1,7 @@
 // Lines out of chunks, byte for byte.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Lines } from '../../../wrapper/mcp/lines.ts';
+import { Lines } from '../../../wrapper/mcp/server.ts';
 
 test('lines keep their bytes however the stream is cut', () => {
   const whole = Buffer.from([...Buffer.from('a\r\n\n'), 0xff, 0xc3, 10, ...Buffer.from('end')]);

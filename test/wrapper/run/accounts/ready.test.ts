@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openCredentials } from '../../../../wrapper/run/accounts/credentials.ts';
+import { openCredentials } from '../../../../wrapper/run/accounts/ready.ts';
 import { temporary } from '../../../support/temporary.ts';
 
 const account = (source: string) => ({ cli: 'tool', name: source, enabled: true, env: { KEY: source } });

@@ -1,0 +1,140 @@
+// Reads what a request of a program asks for: its cost, its job, its session and the name by which it is known when it is made again.
+import type { IncomingMessage } from 'node:http';
+import type { HttpProvider } from '../catalog/provider.ts';
+import { BODY } from '../run/book.ts';
+import { invocationOfRequest } from '../run/invocation.ts';
+import { Turn } from '../run/turn.ts';
+import { REQUEST } from '../store/state.ts';
+import { sha256 } from '../system/hash.ts';
+import { isForMcp } from './key-places.ts';
+import {
+  amountIn,
+  briefly,
+  commandOf,
+  entryFor,
+  isAbout,
+  namedIn,
+  partsOf,
+  plainPath,
+  toolCallIn,
+  unclearIn,
+} from './messages.ts';
+import { ENDED } from './tool-call.ts';
+import { Body, type Route } from './upstream.ts';
+
+/** Names the session of an MCP client (protocol before 2026-07-28). */
+export const SESSION = 'mcp-session-id';
+
+/** Parts of a request that has begun. */
+export interface Asked {
+  body: Body;
+  /** A name for it, if a program may make it again and mean the same. */
+  again: string;
+  hasKey: boolean;
+  creator: HttpProvider['creators'][number] | undefined;
+  /** The tool of the MCP server that it calls, and what the catalog says about it. */
+  tool: string | undefined;
+  listed: NonNullable<HttpProvider['mcp']>['tools'][number] | undefined;
+  /** Field or argument with the amount that its job wants. */
+  wants: string | undefined;
+  /** Amount that its job wants, as it says or as the provider assumes. */
+  wanted: number | undefined;
+  /** Amount that it says. */
+  given: number | undefined;
+  /** Why the gateway can't read what it costs. */
+  unclear: string | undefined;
+  /** Jobs that its body or query names, and the session that it belongs to. */
+  named: string[];
+  /** The session of an MCP client with the server of one account. */
+  session: string | undefined;
+  hasEnded: boolean;
+}
+
+/** Reads what a request asks for, and as much of its body as can be kept. */
+export async function readAsked(req: IncomingMessage, { http, placeholder, ledger }: Route): Promise<Asked> {
+  const method = req.method ?? 'GET';
+  const path = plainPath(pathOf(req));
+  const creator = entryFor(http.creators, method, path);
+  const follower = entryFor(http.followers, method, path);
+  const isOfMcp = method === 'POST' && isForMcp(req.url ?? '', http, placeholder);
+  const isNeeded = isOfMcp || (creator ?? follower ?? http.key_field) !== undefined;
+  const body = await Body.read(req, http.replay_bytes, isNeeded);
+  const text = body.isWhole && (isOfMcp || (creator?.wants ?? follower)) ? body.bytes.toString() : '';
+  const call = isOfMcp ? toolCallIn(text) : undefined;
+  const listed = http.mcp?.tools.find(({ names }) => call !== undefined && names.includes(call.tool));
+  const job = listed ?? creator;
+  const place = listed ? `params.arguments.${listed.wants}` : job?.wants;
+  const given = job?.wants === undefined ? undefined : amountIn(text, place!);
+  const session = textIn(req, SESSION);
+  const hasEnded = session !== undefined && ledger.state().jobs[session]?.account === ENDED;
+  const named = follower ? namedIn(req.url ?? '', text, follower.id) : (call?.named ?? []);
+  return {
+    body,
+    again: nameOf(req, body),
+    hasKey: idempotencyKey(req) !== undefined,
+    creator,
+    tool: call?.tool,
+    listed,
+    wants: job?.wants,
+    wanted: given ?? job?.wants_default,
+    given,
+    unclear: unclearIn(req.headers, body, {
+      http,
+      creator,
+      isOfMcp,
+      isListed: call === undefined || listed !== undefined,
+    }),
+    named: session === undefined || hasEnded ? named : [...named, session],
+    session,
+    hasEnded,
+  };
+}
+
+/** The accounts of a request, by its path and what it names. */
+export function turnFor(
+  { plan, http, ledger, consumer, placeholder }: Route,
+  req: IncomingMessage,
+  { again = '', named = [], listed, wanted, given, careful = false }: Partial<Asked & { careful: boolean }> = {},
+): Promise<Turn> {
+  const path = plainPath(pathOf(req));
+  const isAboutJob = isAbout(http.creators, req.method ?? 'GET', path);
+  const jobs = [...named, ...partsOf(pathOf(req)).filter(part => part !== placeholder)];
+  const command = isAboutJob
+    ? 'http'
+    : (listed?.command ?? commandOf({ ...plan.provider.costs, ...plan.capacity.costs }, path));
+  return Turn.open(plan, ledger.context, {
+    kind: 'request',
+    invocation: invocationOfRequest(command),
+    ids: [...jobs, ...jobs.map(briefly), ...(again === '' ? [] : [again])],
+    book: ledger,
+    consumer: consumer.name,
+    cost: isAboutJob ? 0 : (listed?.cost ?? given),
+    wanted,
+    careful,
+  });
+}
+
+/** The path without its query. */
+function pathOf(req: IncomingMessage): string {
+  return (req.url ?? '/').split('?', 1)[0]!;
+}
+
+/**
+ * A name for what is asked, the same when a program asks again: by the key that it gives for this purpose, or by the body. What is
+ * asked again goes to the account that may still work on it.
+ */
+function nameOf(req: IncomingMessage, { bytes, isWhole }: Body): string {
+  const key = idempotencyKey(req);
+  if (key !== undefined) return `${REQUEST}${sha256('key ', key)}`;
+  return isWhole && bytes.length > 0 ? `${BODY}${sha256(`${req.method} ${pathOf(req)} `, bytes)}` : '';
+}
+
+function idempotencyKey(req: IncomingMessage): string | undefined {
+  return textIn(req, 'x-idempotency-key') ?? textIn(req, 'idempotency-key');
+}
+
+/** A header that has a value. */
+export function textIn({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
