@@ -138,6 +138,8 @@ export type Row = Common &
         check(text: string): string | null;
         command(text: string): Command;
       }
+    /** Text of many lines to edit, without a button; `type` gets it at each change. It can only be read while it is not sensitive. */
+    | { kind: 'area'; text: string; type(text: string): void }
     /** A choice that takes no page of its own. */
     | { kind: 'select'; options: { value: string; label: string }[]; value: string; command(value: string): Command }
     /** A command for a terminal, to copy; hidden until what is labeled `folded` is opened. */

@@ -5,7 +5,6 @@ import { tr } from '../i18n.ts';
 import type { History } from './history.ts';
 import type { PageWidget, WindowHost } from './host.ts';
 import { AppsPage } from './pages/apps/apps-page.ts';
-import { EditorPage } from './pages/editor-page.ts';
 import { HistoryPage } from './pages/history-page.ts';
 import { LogPage } from './pages/log-page.ts';
 import { RoutesPage } from './pages/routes/routes-page.ts';
@@ -22,8 +21,6 @@ export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost
       return new SettingsPage(host);
     case 'routes':
       return new RoutesPage(host);
-    case 'editor':
-      return new EditorPage(host);
     case 'history':
       return new HistoryPage(host, history);
     case 'log':

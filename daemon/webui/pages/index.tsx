@@ -11,7 +11,6 @@ import { FormView } from '../widgets/rows/form.tsx';
 import { AppsPage } from './apps.tsx';
 import { HistoryPage } from './history.tsx';
 import { LogPage } from './log.tsx';
-import { EditorPage } from './routes/editor.tsx';
 import { RoutesPage } from './routes/routes.tsx';
 import { WelcomePage } from './welcome.tsx';
 
@@ -29,8 +28,6 @@ export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> })
       return <SettingsPage />;
     case 'routes':
       return <RoutesPage />;
-    case 'editor':
-      return <EditorPage />;
     case 'history':
       return <HistoryPage />;
     case 'log':

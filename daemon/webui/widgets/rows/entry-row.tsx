@@ -1,4 +1,4 @@
-// Renders a row with a field, whose text is checked as it is typed.
+// Renders rows to type in: a field, whose text is checked as it is typed, and an area of many lines.
 import { useSignal } from '@preact/signals';
 import type { TargetedInputEvent } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
@@ -81,5 +81,21 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
         </p>
       )}
     </form>
+  );
+}
+
+export function AreaRow({ row }: { row: RowOf<'area'> }) {
+  return (
+    <textarea
+      autocapitalize="none"
+      autocomplete="off"
+      spellcheck={false}
+      rows={12}
+      aria-label={row.title}
+      aria-describedby={useContext(GroupDescription)}
+      readOnly={row.sensitive === false}
+      value={row.text}
+      onInput={event => row.type(event.currentTarget.value)}
+    />
   );
 }

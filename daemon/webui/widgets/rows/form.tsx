@@ -7,7 +7,7 @@ import { useApp } from '../../client/app.ts';
 import { rowInAddress } from '../../navigation.ts';
 import { ButtonRow, ItemRow, LinkRow } from './action-rows.tsx';
 import { RadioRow, SelectRow, SwitchRow } from './choice-rows.tsx';
-import { EntryRow } from './entry-row.tsx';
+import { AreaRow, EntryRow } from './entry-row.tsx';
 import { FactRow, NoteRow, ShellRow, TextRow } from './text-rows.tsx';
 import { GroupDescription } from './words.tsx';
 
@@ -96,6 +96,8 @@ function RowView({ row }: { row: Row }) {
       return <ItemRow row={row} />;
     case 'entry':
       return <EntryRow row={row} />;
+    case 'area':
+      return <AreaRow row={row} />;
     case 'select':
       return <SelectRow row={row} />;
     case 'shell':

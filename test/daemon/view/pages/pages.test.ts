@@ -73,22 +73,25 @@ function opened(page: Page, world: ReturnType<typeof client>) {
 
 const INSTALLED = clientState({ killSwitch: { ...KILL_SWITCH, enabled: true } });
 
-const READS: Partial<Record<keyof typeof FORM_PAGES, [line: string, againMs: number | null]>> = {
+/** Requests of a page, and the time after which it makes them again. */
+const READS: Partial<Record<keyof typeof FORM_PAGES, [lines: string, againMs: number | null]>> = {
   killswitch: ['GET /api/killswitch/blocked', 3_000],
   networks: ['GET /api/networks', 60_000],
   account: ['GET /api/account', null],
   tools: ['GET /api/accounts', 60_000],
   certificate: ['POST /api/trust', null],
+  editor: ['GET /api/routes, GET /api/routes/presets, GET /api/routes/history', null],
 };
 
 for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
   const [line, againMs] = READS[name as keyof typeof FORM_PAGES] ?? [null, null];
+  const lines = line?.split(', ') ?? [];
 
   test(`the page ${name} reads ${line ?? 'nothing'} once when it is turned to`, () => {
     const world = client(INSTALLED);
     const { form } = opened(page, world);
     form();
-    assert.deepEqual(world.asked, line === null ? [] : [line]);
+    assert.deepEqual(world.asked, lines);
   });
 
   test(`the page ${name} reads nothing without a daemon, and ${line ?? 'nothing'} when one answers`, () => {
@@ -97,7 +100,7 @@ for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
     assert.deepEqual(world.asked, []);
     world.set(INSTALLED);
     form();
-    assert.deepEqual(world.asked, line === null ? [] : [line]);
+    assert.deepEqual(world.asked, lines);
   });
 
   test(`the page ${name} removes its listeners when it is closed`, () => {
@@ -122,10 +125,10 @@ for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
     form();
     world.set(INSTALLED);
     form();
-    assert.equal(world.asked.length, 2);
+    assert.deepEqual(world.asked, [...lines, ...lines]);
     world.send('snapshot', INSTALLED.snapshot);
     form();
-    assert.equal(world.asked.length, 2);
+    assert.deepEqual(world.asked, [...lines, ...lines]);
   });
 
   test(`the page ${name} reads again from another daemon`, async () => {
@@ -137,7 +140,7 @@ for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
     world.send('snapshot', INSTALLED.snapshot);
     assert.ok(changes() > changed);
     form();
-    assert.deepEqual(world.asked, [line, line]);
+    assert.deepEqual(world.asked, [...lines, ...lines]);
   });
 
   test(`the page ${name} drops an answer that comes after it was closed`, async () => {
@@ -157,10 +160,10 @@ for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
     await settled();
     world.clock.now += (againMs ?? 86_400_000) - 1;
     form();
-    assert.deepEqual(world.asked, [line]);
+    assert.deepEqual(world.asked, lines);
     world.clock.now += 1;
     form();
-    assert.deepEqual(world.asked, againMs === null ? [line] : [line, line]);
+    assert.deepEqual(world.asked, againMs === null ? lines : [...lines, ...lines]);
     assert.equal(shown.ticks ?? false, againMs !== null);
   });
 }
@@ -328,4 +331,28 @@ test('one request for an update runs at a time, and the page shows it', async ()
   world.open[0]!.answer({});
   assert.equal(await first, true);
   assert.equal(updates.waiting(), null);
+});
+
+test('the text of the routes can be edited once it was read, and what is typed stays', async () => {
+  const world = client();
+  const { form, changes } = opened(FORM_PAGES.editor.open, world);
+  const field = () => {
+    const [row] = rowsOf(form());
+    assert.ok(row?.kind === 'area');
+    return row;
+  };
+  assert.deepEqual([field().text, field().sensitive], ['', false]);
+  const routes = { document: 'mode exclude\n', revision: 'a', readOnly: false };
+  const answers = [routes, { presets: [] }, { documents: [] }];
+  for (const [at, answer] of answers.entries()) world.open[at]!.answer(answer);
+  await settled();
+  assert.deepEqual([field().text, field().sensitive], ['mode exclude\n', true]);
+  const changed = changes();
+  field().type('192.0.2.1\n');
+  assert.equal(changes(), changed + 1);
+  world.send('snapshot', INSTALLED.snapshot);
+  form();
+  for (const [at, answer] of answers.entries()) world.open[3 + at]!.answer(answer);
+  await settled();
+  assert.equal(field().text, '192.0.2.1\n');
 });
