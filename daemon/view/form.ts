@@ -134,6 +134,8 @@ export type Row = Common &
         kind: 'entry';
         placeholder?: string;
         label: string;
+        /** Name of its button for assistive technology; by default both of the above. */
+        name?: string;
         secret?: boolean;
         check(text: string): string | null;
         command(text: string): Command;
@@ -165,11 +167,45 @@ export interface Group {
   description?: string;
   /** Shown only after “Advanced” at the end of the page is opened. Folded groups come last. */
   folded?: boolean;
+  /** Rows that come are read aloud. */
+  live?: boolean;
   rows: Row[];
+}
+
+export interface ListItem {
+  /** Unique in its list, and stable. */
+  id: string;
+  title: string;
+  /** Kind and origin in a few words. */
+  badge: string;
+  note: string | null;
+  removable: boolean;
+}
+
+/** A list of any length that is searched, of which clients draw only what is in sight. */
+export interface List {
+  /** Name for assistive technology. */
+  title: string;
+  /** Another array only where something has changed. */
+  items: readonly ListItem[];
+  /** Words on the field to search in, and its text. */
+  search: string;
+  query: string;
+  type(query: string): void;
+  sensitive: boolean;
+  /** Why it is not sensitive, as for a row. */
+  reason: string | null;
+  removal(item: ListItem): { label: string; command: Command };
+  /** Commands about the whole list. */
+  more: { name: string; entries: { label: string; command: Command }[] };
+  /** Icon and words in the place of a list without items. */
+  empty: { icon: string; title: string };
 }
 
 export interface Form {
   groups: Group[];
+  /** Below the groups. A form that has a list always has it. */
+  list?: List;
 }
 
 /** The action without its wrapping, for the many rows that perform one. */

@@ -7,7 +7,6 @@ import type { PageWidget, WindowHost } from './host.ts';
 import { AppsPage } from './pages/apps/apps-page.ts';
 import { HistoryPage } from './pages/history-page.ts';
 import { LogPage } from './pages/log-page.ts';
-import { RoutesPage } from './pages/routes/routes-page.ts';
 import { SettingsPage } from './pages/settings-page.ts';
 import { WelcomePage } from './pages/welcome-page.ts';
 import { FormPage } from './widgets/rows/form-page.ts';
@@ -19,8 +18,6 @@ export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost
       return new AppsPage(host);
     case 'settings':
       return new SettingsPage(host);
-    case 'routes':
-      return new RoutesPage(host);
     case 'history':
       return new HistoryPage(host, history);
     case 'log':

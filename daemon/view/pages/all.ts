@@ -20,7 +20,7 @@ import type { ChecksState } from '../states/findings.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { type Page, reading } from './page.ts';
-import { editorPage } from './routes.ts';
+import { editorPage, routesPage } from './routes.ts';
 
 interface PageDefinition {
   open: Page;
@@ -235,6 +235,7 @@ export const FORM_PAGES = {
     open: updatesPage,
     searched: ({ client, update }, tr) => updatesForm(update, { offline: client.offline !== null, waiting: null }, tr),
   },
+  routes: { open: routesPage },
   editor: { open: editorPage },
   tools: { open: toolAccountsPage },
   certificate: { open: certificatePage },

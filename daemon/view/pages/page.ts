@@ -13,6 +13,10 @@ export interface OpenPage {
   ticks?: boolean;
   /** Reads again what no event reports. Clients call it when the page is turned to, after its first form. */
   shown?(): void;
+  /** The row in which the keyboard begins; by default the first one. */
+  first?: string;
+  /** A row is wanted that may have to be searched for first. Clients ask for the form afterwards. */
+  reveal?(row: string): void;
   close?(): void;
 }
 

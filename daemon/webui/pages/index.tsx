@@ -11,7 +11,6 @@ import { FormView } from '../widgets/rows/form.tsx';
 import { AppsPage } from './apps.tsx';
 import { HistoryPage } from './history.tsx';
 import { LogPage } from './log.tsx';
-import { RoutesPage } from './routes/routes.tsx';
 import { WelcomePage } from './welcome.tsx';
 
 export { SETTINGS_TASKS } from '../../view/pages/settings-file.ts';
@@ -26,8 +25,6 @@ export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> })
       return <AppsPage />;
     case 'settings':
       return <SettingsPage />;
-    case 'routes':
-      return <RoutesPage />;
     case 'history':
       return <HistoryPage />;
     case 'log':

@@ -63,7 +63,7 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
         )}
         <button
           type="submit"
-          aria-label={`${row.title}: ${row.label}`}
+          aria-label={row.name ?? `${row.title}: ${row.label}`}
           aria-describedby={usable ? undefined : idList(problemId, here ? undefined : why)}
           aria-disabled={usable ? undefined : true}
         >

@@ -67,7 +67,7 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
       if (button.label !== row.label) button.label = row.label;
       if (entry instanceof Gtk.Entry) entry.placeholder_text = row.placeholder ?? '';
       setName(entry, row.title);
-      setName(button, `${row.title}: ${row.label}`);
+      setName(button, row.name ?? `${row.title}: ${row.label}`);
       entry.sensitive = row.sensitive ?? true;
       check();
     },

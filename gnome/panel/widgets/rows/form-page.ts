@@ -3,7 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form, Group, Row } from '../../../../daemon/view/form.ts';
+import type { Form, Group, List, Row } from '../../../../daemon/view/form.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/offline.ts';
 import { generalReason } from '../../../../daemon/view/forms/reasons.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
@@ -12,6 +12,7 @@ import type { View } from '../../../../daemon/view/view.ts';
 import { _, tr } from '../../../i18n.ts';
 import type { PageWidget } from '../../host.ts';
 import { setName, within } from '../a11y/accessible.ts';
+import { createSearchedList, LIST_WIDTH, type SearchedList } from '../lists/searched-list.ts';
 import { createFold, type Fold } from './fold.ts';
 import type { Radios } from './radio-row.ts';
 import type { AnyRowWidget } from './row-widget.ts';
@@ -77,10 +78,8 @@ export class FormGroups {
   /** Puts the keyboard onto a row, which scrolls to it, and marks it for a moment. */
   reveal(id: string): void {
     if (this.#form.groups.some(({ folded, rows }) => folded && rows.some(row => row.id === id))) this.#fold?.open();
-    const rows = [...this.#shown.values()].flatMap(group => [...group.rows]);
-    const [, row] = rows.find(([key]) => key.slice(key.indexOf(' ') + 1) === id) ?? [];
-    if (!row) return;
-    const { widget } = row;
+    const widget = this.find(id);
+    if (!widget) return;
     if (!widget.child_focus(Gtk.DirectionType.TAB_FORWARD)) {
       widget.focusable = true; // a fact has no control
       widget.grab_focus();
@@ -95,6 +94,12 @@ export class FormGroups {
       widget.remove_css_class('culvert-revealed');
       return GLib.SOURCE_REMOVE;
     });
+  }
+
+  /** The widget of a row, if it is shown. */
+  find(id: string): Gtk.Widget | undefined {
+    const rows = [...this.#shown.values()].flatMap(group => [...group.rows]);
+    return rows.find(([key]) => key.slice(key.indexOf(' ') + 1) === id)?.[1].widget;
   }
 
   #arrange(groups: Group[]): void {
@@ -154,7 +159,7 @@ function withReasons(form: Form, view: View): Form {
     row.sensitive === false && row.reason
       ? { ...row, subtitle: [row.subtitle, row.reason].filter(Boolean).join('\n') }
       : row;
-  return { groups: form.groups.map(group => ({ ...group, rows: group.rows.map(explained) })) };
+  return { ...form, groups: form.groups.map(group => ({ ...group, rows: group.rows.map(explained) })) };
 }
 
 /** Two entries of the same text have two rows. */
@@ -188,8 +193,12 @@ export class FormPage extends Adw.Bin implements PageWidget {
   readonly #open: OpenPage;
   readonly #groups: FormGroups;
   readonly #page = new Adw.PreferencesPage();
+  /** The groups above a list, in place of the page of groups, and the list. */
+  #top: Top | null = null;
+  #list: SearchedList | null = null;
   /** The page is turned to. */
   #seen = false;
+  focusSearch?: () => void;
 
   /** @param title of the page, for assistive technology */
   constructor(host: Host, page: Page, title: string) {
@@ -197,8 +206,8 @@ export class FormPage extends Adw.Bin implements PageWidget {
     this.#host = host;
     this.#groups = new FormGroups(
       host,
-      group => this.#page.add(group),
-      group => this.#page.remove(group),
+      group => (this.#top ? this.#top.box.append(group) : this.#page.add(group)),
+      group => (this.#top ? this.#top.box.remove(group) : this.#page.remove(group)),
     );
     this.#groups.name = title;
     this.#open = page(host, () => this.#changed());
@@ -209,9 +218,29 @@ export class FormPage extends Adw.Bin implements PageWidget {
     return this.#groups.inert;
   }
 
+  get first(): Gtk.Widget | undefined {
+    const row = this.#open.first === undefined ? undefined : this.#groups.find(this.#open.first);
+    return row && [...within(row)].find(child => child instanceof Gtk.Entry);
+  }
+
   refresh(view: View): void {
     this.#seen = true;
-    this.#groups.show(this.#open.form(view));
+    const form = this.#open.form(view);
+    if (form.list) this.#list ??= this.#withList(form.list);
+    this.#groups.show(form);
+    this.#top?.fit();
+    if (form.list) this.#list?.show(form.list);
+  }
+
+  #withList(first: List): SearchedList {
+    const [top, list] = [createTop(), createSearchedList(first, this.#host)];
+    this.#top = top;
+    this.focusSearch = list.focusSearch;
+    const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
+    box.append(top.widget);
+    box.append(list.widget);
+    this.child = box;
+    return list;
   }
 
   /** A page that is not seen is renewed when it is turned to. */
@@ -234,13 +263,51 @@ export class FormPage extends Adw.Bin implements PageWidget {
   close(): void {
     this.#seen = false;
     this.#open.close?.();
+    this.#list?.close();
   }
 
   reveal(row: string): void {
+    if (this.#open.reveal) {
+      this.#open.reveal(row);
+      this.#changed();
+      this.focusSearch?.();
+    }
     this.#groups.reveal(row);
   }
 
   tick(): void {
     if (this.#open.ticks) this.#changed();
   }
+}
+
+/** Greatest height of the groups above a list, in pixels, and as a part of the window: many rows must not push the list out. */
+const TOP_HEIGHT = 440;
+const TOP_PART = 0.5;
+
+interface Top {
+  widget: Gtk.Widget;
+  /** Holds the groups. */
+  box: Gtk.Box;
+  fit(): void;
+}
+
+/** The groups above a list, which scroll on their own where they have no room. */
+function createTop(): Top {
+  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 18 });
+  for (const side of ['margin_start', 'margin_end', 'margin_top'] as const) box[side] = 12;
+  // room for the shadow of a card, or its outline in high contrast, which what scrolls it would cut off
+  box.margin_bottom = 3;
+  const child = new Adw.Clamp({ maximum_size: LIST_WIDTH, child: box });
+  const widget = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child });
+  /** Shows all groups: on its own, the scroller would ask for the height of lines that are not broken. */
+  const fit = () => {
+    const [, height] = child.measure(Gtk.Orientation.VERTICAL, widget.hadjustment.page_size || -1);
+    const window = (widget.root as Gtk.Window | null)?.get_height() || Number.POSITIVE_INFINITY;
+    widget.min_content_height = Math.min(height, TOP_HEIGHT, Math.round(window * TOP_PART));
+  };
+  // not from within the layout, which must not be changed by what it finds
+  const later = () => void Promise.resolve().then(fit);
+  widget.hadjustment.connect('notify::page-size', later);
+  widget.vadjustment.connect('notify::upper', later);
+  return { widget, box, fit };
 }
