@@ -1,10 +1,10 @@
 // Makes the objects that the whole page shares: signals that follow the daemon's state, messages, and the host of the pages.
 import { computed, type Signal, signal } from '@preact/signals';
+import { gatherFigures, type Sample } from '../view/client/history.ts';
 import type { Model } from '../view/client/model.ts';
 import type { Translator } from '../view/translator.ts';
 import { describe } from '../view/view.ts';
 import type { App } from './client/app.ts';
-import { followFigures } from './client/figures.ts';
 import { followLog } from './client/log.ts';
 import { createMessages } from './client/messages.ts';
 import { createHost } from './create-host.ts';
@@ -15,6 +15,8 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
   const language = signal(tr);
   const staleSince = signal<number | null>(Date.now());
   const newer = signal<string | null>(null);
+  const figures = gatherFigures(model);
+  const samples = signal<readonly Sample[]>(figures.samples());
   model.subscribe(() => {
     const state = model.state();
     // the first daemon that answers is the one that served this page
@@ -22,6 +24,7 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
     if (!state.offline) staleSince.value = null;
     else staleSince.value ??= Date.now();
     client.value = state;
+    samples.value = figures.samples();
   });
   const shared: Omit<App, 'host'> = {
     client,
@@ -30,7 +33,7 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
     staleSince,
     newer,
     messages: createMessages(),
-    samples: followFigures(model),
+    samples,
     view: computed(() => describe(client.value, __VERSION__, language.value)),
     now: signal(Date.now()),
     choosingMode: signal(false),

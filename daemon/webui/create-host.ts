@@ -13,7 +13,7 @@ import { goTo } from './navigation.ts';
 import { chooseText, saveText } from './tasks/files.ts';
 
 /** State that the host shares with the rest of the page. */
-type Shared = Pick<App, 'view' | 'client' | 'tr' | 'now' | 'choosingMode' | 'messages'>;
+type Shared = Pick<App, 'view' | 'client' | 'tr' | 'now' | 'samples' | 'choosingMode' | 'messages'>;
 
 export function createHost(model: Model, shared: Shared): Host {
   const { view, tr, now, messages } = shared;
@@ -24,6 +24,7 @@ export function createHost(model: Model, shared: Shared): Host {
     now: () => now.peek(),
     checks: createChecks(model, () => tr.value, null),
     updates: createUpdates(model),
+    figures: () => shared.samples.value,
     desktop: null,
     run: command => runCommand(host, command),
     task: task => runTask(host, shared, task),

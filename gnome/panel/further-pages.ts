@@ -2,7 +2,6 @@
 import { type PageName, pageTitle } from '../../daemon/view/page-list.ts';
 import { FORM_PAGES } from '../../daemon/view/pages/all.ts';
 import { tr } from '../i18n.ts';
-import type { History } from './history.ts';
 import type { PageWidget, WindowHost } from './host.ts';
 import { AppsPage } from './pages/apps/apps-page.ts';
 import { HistoryPage } from './pages/history-page.ts';
@@ -12,14 +11,14 @@ import { WelcomePage } from './pages/welcome-page.ts';
 import { FormPage } from './widgets/rows/form-page.ts';
 
 /** Pages with widgets of their own have a line; all others are forms. */
-export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost, history: History): PageWidget {
+export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost): PageWidget {
   switch (name) {
     case 'apps':
       return new AppsPage(host);
     case 'settings':
       return new SettingsPage(host);
     case 'history':
-      return new HistoryPage(host, history);
+      return new HistoryPage(host);
     case 'log':
       return new LogPage(host);
     case 'welcome':

@@ -35,7 +35,7 @@ interface Answer<T> {
 interface ReadingOptions<T> {
   read(): Promise<T>;
   /** Time after which a page that is seen reads again. By default it does so for a new daemon only. */
-  everyMs?: number;
+  everyMs?: number | (() => number);
   /** False while nothing can be read. By default that is while the daemon does not answer. */
   when?(view: View): boolean;
   /** The page reads again when this changes. */
@@ -108,7 +108,8 @@ export function reading<T>(host: Host, changed: () => void, options: ReadingOpti
         return answer;
       }
       const key = of(view);
-      if (key !== readOf || host.now() - readAt >= everyMs) {
+      const pace = typeof everyMs === 'number' ? everyMs : everyMs();
+      if (key !== readOf || host.now() - readAt >= pace) {
         isFirst = readOf === null;
         void begin();
       }

@@ -20,11 +20,11 @@ import type { Toasts } from '../widgets/dialogs/toasts.ts';
 import { showUpdateCommand } from '../widgets/rows/command-box.ts';
 import { showReport } from './report.ts';
 
-interface WindowParts extends Pick<Host, 'model' | 'view' | 'goTo'> {
+interface WindowParts extends Pick<Host, 'model' | 'view' | 'figures' | 'goTo'> {
   toasts: Toasts;
 }
 
-export function createHost(window: Gtk.Window, { model, view, goTo, toasts }: WindowParts): WindowHost {
+export function createHost(window: Gtk.Window, { model, view, figures, goTo, toasts }: WindowParts): WindowHost {
   const { toast, showError } = toasts;
   const desktop = createDesktop(toast);
   const host: WindowHost = {
@@ -35,6 +35,7 @@ export function createHost(window: Gtk.Window, { model, view, goTo, toasts }: Wi
     now: Date.now,
     checks: createChecks(model, () => tr, desktop.runDoctor),
     updates: createUpdates(model),
+    figures,
     desktop,
     run(command) {
       const { ask } = command;

@@ -3,13 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client, Event } from '../../../../daemon/api/client.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
+import { gatherFigures } from '../../../../daemon/view/client/history.ts';
 import type { Model } from '../../../../daemon/view/client/model.ts';
 import type { Desktop, Host } from '../../../../daemon/view/host.ts';
 import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
+import { openHistory } from '../../../../daemon/view/pages/history.ts';
 import { type Page, reading } from '../../../../daemon/view/pages/page.ts';
 import { createChecks, createUpdates } from '../../../../daemon/view/pages/requests.ts';
 import { describe } from '../../../../daemon/view/view.ts';
-import { KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
+import { KILL_SWITCH, NOT_RECORDED, recorded, TRUST } from '../../../support/gnome/initial.ts';
 import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
@@ -418,4 +420,93 @@ test('an organization’s routes can’t be changed, and say why', () => {
   assert.deepEqual([list!.sensitive, list!.reason], [false, reason]);
   const add = named(rowsOf({ groups }), 'add');
   assert.deepEqual([add.sensitive, add.reason], [false, reason]);
+});
+
+test('the history of the chosen length of time is read, again as time goes on and after an event, and nothing for now', async () => {
+  const world = client(INSTALLED);
+  let changes = 0;
+  const page = openHistory(world.host, () => changes++);
+  const view = () => page.view(world.host.view());
+  const reads = () => world.asked.length;
+  view();
+  page.shown();
+  assert.equal(reads(), 1);
+  world.open[0]!.answer(recorded(60));
+  await settled();
+  const { recorded: shown } = view();
+  assert.deepEqual([shown!.timeline.length, shown!.hasMore, shown!.isEmpty], [50, true, false]);
+  assert.equal(view().recorded, shown, 'nothing has changed');
+  page.more();
+  assert.deepEqual([view().recorded!.timeline.length, view().recorded!.hasMore], [60, false]);
+  world.clock.now += 59_999;
+  view();
+  assert.equal(reads(), 1);
+  world.clock.now += 1;
+  view();
+  assert.equal(reads(), 2);
+  world.open[1]!.answer(NOT_RECORDED);
+  await settled();
+  assert.deepEqual([view().recorded!.isEmpty, view().recorded!.timeline], [true, []]);
+  world.send('history', { clearedAt: '' });
+  view();
+  assert.equal(reads(), 3);
+  page.choose('5m');
+  view();
+  assert.equal(reads(), 4);
+  world.clock.now += 5_000;
+  view();
+  assert.equal(reads(), 5);
+  page.choose('now');
+  page.shown();
+  world.clock.now += 86_400_000;
+  assert.equal(view().chosen, 'now');
+  assert.equal(reads(), 5);
+  const before = changes;
+  page.close();
+  world.open[4]!.answer(recorded());
+  world.send('history', { clearedAt: '' });
+  await settled();
+  assert.equal(changes, before);
+});
+
+test('only a failure of the length of time that is still chosen is said', async () => {
+  const world = client(INSTALLED);
+  const errors: unknown[] = [];
+  const page = openHistory({ ...world.host, showError: error => errors.push(error) }, () => {});
+  const view = () => page.view(world.host.view());
+  view();
+  page.choose('1h');
+  view();
+  world.open[0]!.fail(new Error('The disk is full.'));
+  await settled();
+  assert.deepEqual(errors, []);
+  world.open[1]!.fail(new Error('The disk is full.'));
+  await settled();
+  assert.equal(errors.length, 1);
+  assert.equal(view().recorded, null);
+  page.close();
+});
+
+test('figures are gathered while the tunnel is connected, and start over with each connection', () => {
+  const tunnel = (second: number) => ({ at: new Date(second * 1000).toISOString(), latencyMs: 12, bytesReceived: 0 });
+  const state = (status: 'connected' | 'connecting', second: number) =>
+    clientState({ status: { state: status }, tunnel: tunnel(second) });
+  let now = state('connected', 1);
+  let publish = () => {};
+  const subscribe = (listener: () => void) => {
+    publish = listener;
+    return () => {};
+  };
+  const { samples } = gatherFigures({ state: () => now, subscribe });
+  const next = (...given: Parameters<typeof state>) => {
+    now = state(...given);
+    publish();
+    return samples().map(({ at }) => at);
+  };
+  assert.deepEqual(next('connected', 6), [1_000, 6_000]);
+  assert.deepEqual(next('connecting', 7), []);
+  const none = samples();
+  next('connecting', 8);
+  assert.equal(samples(), none, 'nothing has changed');
+  assert.deepEqual(next('connected', 9), [9_000]);
 });
