@@ -4,9 +4,8 @@ import { gatherFigures, type Sample } from '../view/client/history.ts';
 import type { Model } from '../view/client/model.ts';
 import type { Translator } from '../view/translator.ts';
 import { describe } from '../view/view.ts';
-import type { App } from './client/app.ts';
+import type { App, DialogContent, Messages, OpenDialog, Toast } from './client/app.ts';
 import { followLog } from './client/log.ts';
-import { createMessages } from './client/messages.ts';
 import { createHost } from './create-host.ts';
 
 /** @param tr the first language; a change of the configuration may bring another. */
@@ -50,4 +49,33 @@ async function compareVersions(model: Model, newer: Signal<string | null>): Prom
   } catch {
     // the stream reports that the daemon is gone
   }
+}
+
+/** The page's toasts, and its one dialog. */
+function createMessages(): Messages {
+  const toasts = signal<readonly Toast[]>([]);
+  const dialog = signal<OpenDialog | null>(null);
+  let nextId = 1;
+  function askFor(content: DialogContent): Promise<string[] | null> {
+    dialog.value?.answer(null);
+    return new Promise(resolve => {
+      const answer = (secrets: string[] | null) => {
+        dialog.value = null;
+        resolve(secrets);
+      };
+      dialog.value = { content, answer };
+    });
+  }
+  return {
+    toasts,
+    dialog,
+    toast(text, { error = false, undo } = {}) {
+      toasts.value = [...toasts.value.slice(-2), { id: nextId++, text, error, undo: undo ?? null }];
+    },
+    dismiss(id) {
+      toasts.value = toasts.value.filter(toast => toast.id !== id);
+    },
+    ask: async content => (await askFor(content)) !== null,
+    askFor,
+  };
 }

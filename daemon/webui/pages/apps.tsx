@@ -19,9 +19,9 @@ import {
 } from '../../view/states/apps.ts';
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
-import { useGeneralReason } from '../client/reasons.ts';
 import { rowInAddress } from '../navigation.ts';
 import { CommandButton } from '../widgets/rows/command-button.tsx';
+import { useGeneralReason } from '../widgets/rows/words.tsx';
 import { SearchField } from '../widgets/search-field.tsx';
 
 /** Ids of the texts that say why an app can't be started now. */

@@ -8,9 +8,16 @@ import { SETTINGS_TASKS } from '../../../daemon/view/pages/settings-file.ts';
 import { _, tr } from '../../i18n.ts';
 import { signInToNetwork } from '../../network-sign-in.ts';
 import { startDaemon } from '../../start-daemon.ts';
-import { createDesktop, installKillSwitch, manageWarp, NotAllowed, openNetworkSettings } from '../desktop.ts';
+import {
+  claimFreeSignIn,
+  claimSignIn,
+  createDesktop,
+  installKillSwitch,
+  manageWarp,
+  NotAllowed,
+  openNetworkSettings,
+} from '../desktop.ts';
 import type { WindowHost } from '../host.ts';
-import { claimFreeSignIn, claimSignIn } from '../sign-in.ts';
 import { openUri } from '../widgets/compat.ts';
 import { copyText } from '../widgets/copy.ts';
 import { openText, saveText } from '../widgets/dialogs/files.ts';

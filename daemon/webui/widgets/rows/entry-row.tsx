@@ -3,8 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { TargetedInputEvent } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
 import { useApp } from '../../client/app.ts';
-import { idList, useGeneralReason } from '../../client/reasons.ts';
-import { GroupDescription, type RowOf, useOwnReason } from './words.tsx';
+import { GroupDescription, idList, type RowOf, useGeneralReason, useOwnReason } from './words.tsx';
 
 export function EntryRow({ row }: { row: RowOf<'entry'> }) {
   const id = useId();

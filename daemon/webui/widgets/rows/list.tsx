@@ -4,9 +4,9 @@ import type { List } from '../../../view/form.ts';
 import { formatCount } from '../../../view/format.ts';
 import { fill } from '../../../view/translator.ts';
 import { useApp } from '../../client/app.ts';
-import { useGeneralReason } from '../../client/reasons.ts';
 import { VirtualList } from '../virtual-list.tsx';
 import { CommandButton } from './command-button.tsx';
+import { useGeneralReason } from './words.tsx';
 
 const ROW_HEIGHT = 56;
 
