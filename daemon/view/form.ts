@@ -182,16 +182,12 @@ export interface ListItem {
   removable: boolean;
 }
 
-/** A list of any length that is searched, of which clients draw only what is in sight. */
+/** A list of any length, of which clients draw only what is in sight. */
 export interface List {
   /** Name for assistive technology. */
   title: string;
   /** Another array only where something has changed. */
   items: readonly ListItem[];
-  /** Words on the field to search in, and its text. */
-  search: string;
-  query: string;
-  type(query: string): void;
   sensitive: boolean;
   /** Why it is not sensitive, as for a row. */
   reason: string | null;
@@ -202,9 +198,24 @@ export interface List {
   empty: { icon: string; title: string };
 }
 
+/** A field to search in. */
+export interface Search {
+  label: string;
+  text: string;
+  type(text: string): void;
+  /** The keyboard came into the field. */
+  begin?(): void;
+  /** Follows the first of what is found. */
+  enter?(): void;
+  /** How much is found, read aloud as it changes. */
+  found?: string;
+}
+
 export interface Form {
   groups: Group[];
-  /** Below the groups. A form that has a list always has it. */
+  /** Of the list, or else of the groups; they come below it. A form that has a search or a list always has it. */
+  search?: Search;
+  /** Below the groups. */
   list?: List;
 }
 

@@ -1,12 +1,12 @@
 // Makes the pages of the window other than the first. page-loader.ts loads this file after the first frame.
 import { type PageName, pageTitle } from '../../daemon/view/page-list.ts';
 import { FORM_PAGES } from '../../daemon/view/pages/all.ts';
+import { settingsPage } from '../../daemon/view/pages/search.ts';
 import { tr } from '../i18n.ts';
 import type { PageWidget, WindowHost } from './host.ts';
 import { AppsPage } from './pages/apps/apps-page.ts';
 import { HistoryPage } from './pages/history-page.ts';
 import { LogPage } from './pages/log-page.ts';
-import { SettingsPage } from './pages/settings-page.ts';
 import { WelcomePage } from './pages/welcome-page.ts';
 import { FormPage } from './widgets/rows/form-page.ts';
 
@@ -16,7 +16,7 @@ export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost
     case 'apps':
       return new AppsPage(host);
     case 'settings':
-      return new SettingsPage(host);
+      return new FormPage(host, settingsPage, pageTitle(name, tr));
     case 'history':
       return new HistoryPage(host);
     case 'log':

@@ -73,8 +73,8 @@ export function openHistory(host: Host, changed: () => void, first = FIRST_CHOIC
       const wanted = span();
       if (!wanted) return null;
       try {
-        const call = (query: Span['query']) => model.call('GET /api/history', { query });
-        return { span: wanted, history: await readHistory(call, wanted.query) };
+        const answer = await readHistory(query => model.call('GET /api/history', { query }), wanted.query);
+        return { span: wanted, history: answer };
       } catch (error) {
         // the user may have chosen another length of time by now
         if (chosen === wanted.id && !host.view().client.offline) host.showError(error);

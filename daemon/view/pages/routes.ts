@@ -43,7 +43,12 @@ export const routesPage: Page = (host, changed) => {
       const isListed = (value: string) => entries.find(value) !== undefined;
       return {
         groups: [...whyForm(answer, ask, tr).groups, changeGroup(routes, isListed, tr)],
-        list: { ...listOf(routes, host), ...entries.shown(), type: query => entries.search(query) && changed() },
+        search: {
+          label: tr._('Search routes'),
+          text: entries.query(),
+          type: query => entries.search(query) && changed(),
+        },
+        list: { ...listOf(routes, host), ...entries.shown() },
       };
     },
     reveal(row) {
@@ -74,13 +79,13 @@ function createEntries(host: Host) {
       return routes;
     },
     find: (value: string) => entries.get(value),
-    shown(): Pick<List, 'items' | 'query' | 'removal' | 'empty'> {
+    query: () => query,
+    shown(): Pick<List, 'items' | 'removal' | 'empty'> {
       const tr = host.tr();
       const { _ } = tr;
       items ??= [...entries.values()].filter(entry => routeMatches(entry, query)).map(entry => itemOf(entry, tr));
       return {
         items,
-        query,
         removal: ({ id }) => ({
           // Translators: %s is an address or a host name
           label: fill(_('Remove %s'), id),
@@ -144,7 +149,6 @@ function listOf({ managed, sensitive }: RoutesView, host: Host) {
     : [_('Reset Addresses'), _('Reset Hosts')];
   return {
     title: pageTitle('routes', tr),
-    search: _('Search routes'),
     sensitive,
     reason: managed ? _('Your organization manages this list') : null,
     more: {

@@ -31,7 +31,7 @@ export function FormView({ form }: { form: Form }) {
           ),
         )}
       {folded.length > 0 && <Fold groups={folded} />}
-      {form.list && <ListView list={form.list} />}
+      {form.list && <ListView list={form.list} search={form.search} />}
     </>
   );
 }

@@ -1,6 +1,6 @@
 // Renders the list of a form: a field to search it, the rows in sight, and the commands about all of it.
 import { useId } from 'preact/hooks';
-import type { List } from '../../../view/form.ts';
+import type { List, Search } from '../../../view/form.ts';
 import { formatCount } from '../../../view/format.ts';
 import { fill } from '../../../view/translator.ts';
 import { useApp } from '../../client/app.ts';
@@ -10,7 +10,7 @@ import { useGeneralReason } from './words.tsx';
 
 const ROW_HEIGHT = 56;
 
-export function ListView({ list }: { list: List }) {
+export function ListView({ list, search }: { list: List; search: Search | undefined }) {
   const { tr } = useApp();
   const { _, ngettext } = tr.value;
   const { items, sensitive } = list;
@@ -20,13 +20,15 @@ export function ListView({ list }: { list: List }) {
   return (
     <>
       <div class="toolbar">
-        <input
-          type="search"
-          aria-label={list.search}
-          placeholder={list.search}
-          value={list.query}
-          onInput={event => list.type(event.currentTarget.value)}
-        />
+        {search && (
+          <input
+            type="search"
+            aria-label={search.label}
+            placeholder={search.label}
+            value={search.text}
+            onInput={event => search.type(event.currentTarget.value)}
+          />
+        )}
         <span class="count" role="status">
           {fill(ngettext('%d entry', '%d entries', items.length), formatCount(items.length, tr.value))}
         </span>

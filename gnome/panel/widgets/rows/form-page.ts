@@ -3,7 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form, Group, List, Row } from '../../../../daemon/view/form.ts';
+import type { Form, Group, Row } from '../../../../daemon/view/form.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/offline.ts';
 import { generalReason } from '../../../../daemon/view/forms/reasons.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
@@ -12,7 +12,7 @@ import type { View } from '../../../../daemon/view/view.ts';
 import { _, tr } from '../../../i18n.ts';
 import type { PageWidget } from '../../host.ts';
 import { setName, within } from '../a11y/accessible.ts';
-import { createSearchedList, LIST_WIDTH, type SearchedList } from '../lists/searched-list.ts';
+import { createLongList, createSearchBar, LIST_WIDTH, type LongList, type SearchBar } from '../lists/long-list.ts';
 import { createFold, type Fold } from './fold.ts';
 import type { Radios } from './radio-row.ts';
 import type { AnyRowWidget } from './row-widget.ts';
@@ -195,7 +195,8 @@ export class FormPage extends Adw.Bin implements PageWidget {
   readonly #page = new Adw.PreferencesPage();
   /** The groups above a list, in place of the page of groups, and the list. */
   #top: Top | null = null;
-  #list: SearchedList | null = null;
+  #list: LongList | null = null;
+  #search: SearchBar | null = null;
   /** The page is turned to. */
   #seen = false;
   focusSearch?: () => void;
@@ -211,7 +212,6 @@ export class FormPage extends Adw.Bin implements PageWidget {
     );
     this.#groups.name = title;
     this.#open = page(host, () => this.#changed());
-    this.child = this.#page;
   }
 
   get inert(): boolean {
@@ -226,21 +226,29 @@ export class FormPage extends Adw.Bin implements PageWidget {
   refresh(view: View): void {
     this.#seen = true;
     const form = this.#open.form(view);
-    if (form.list) this.#list ??= this.#withList(form.list);
+    if (!this.child) this.child = this.#build(form);
     this.#groups.show(form);
     this.#top?.fit();
-    if (form.list) this.#list?.show(form.list);
+    if (form.search) this.#search?.show(form.search);
+    if (form.list) this.#list?.show(form.list, form.search?.text ?? '');
   }
 
-  #withList(first: List): SearchedList {
-    const [top, list] = [createTop(), createSearchedList(first, this.#host)];
-    this.#top = top;
-    this.focusSearch = list.focusSearch;
+  /** The groups; with a search above them, or above a list below them. */
+  #build({ search, list }: Form): Gtk.Widget {
+    if (!search && !list) return this.#page;
+    if (list) {
+      this.#top = createTop();
+      this.#list = createLongList(list, this.#host);
+    }
+    if (search) {
+      this.#search = createSearchBar(search, list ? LIST_WIDTH : PAGE_WIDTH, this.#list);
+      this.focusSearch = this.#search.focus;
+    }
+    this.#page.vexpand = true;
+    const parts = list ? [this.#top, this.#search, this.#list] : [this.#search, { widget: this.#page }];
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
-    box.append(top.widget);
-    box.append(list.widget);
-    this.child = box;
-    return list;
+    for (const part of parts) if (part) box.append(part.widget);
+    return box;
   }
 
   /** A page that is not seen is renewed when it is turned to. */
@@ -258,6 +266,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
 
   leave(): void {
     this.#seen = false;
+    this.#open.left?.();
   }
 
   close(): void {
@@ -279,6 +288,9 @@ export class FormPage extends Adw.Bin implements PageWidget {
     if (this.#open.ticks) this.#changed();
   }
 }
+
+/** Width of a page of groups, which libadwaita sets, in pixels. */
+const PAGE_WIDTH = 600;
 
 /** Greatest height of the groups above a list, in pixels, and as a part of the window: many rows must not push the list out. */
 const TOP_HEIGHT = 440;

@@ -10,8 +10,9 @@ import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
 import { openHistory } from '../../../../daemon/view/pages/history.ts';
 import { type Page, reading } from '../../../../daemon/view/pages/page.ts';
 import { createChecks, createUpdates } from '../../../../daemon/view/pages/requests.ts';
+import { settingsPage } from '../../../../daemon/view/pages/search.ts';
 import { describe } from '../../../../daemon/view/view.ts';
-import { KILL_SWITCH, NOT_RECORDED, recorded, TRUST } from '../../../support/gnome/initial.ts';
+import { app, KILL_SWITCH, NOT_RECORDED, recorded, TRUST } from '../../../support/gnome/initial.ts';
 import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
@@ -367,12 +368,13 @@ test('the routes are searched, and their list is another one only where somethin
   const world = client(routes('192.0.2.0/24', '198.51.100.7/32'));
   const { shown, form, changes } = opened(FORM_PAGES.routes.open, world);
   const list = () => form().list!;
+  const type = (text: string) => form().search!.type(text);
   const values = () => list().items.map(({ title, badge }) => `${title}: ${badge}`);
   assert.deepEqual(values(), ['192.0.2.0/24: Range · Added', '198.51.100.7: Address · Added']);
   assert.equal(list().items, list().items);
-  list().type('192.');
+  type('192.');
   assert.equal(changes(), 1);
-  list().type('192.');
+  type('192.');
   assert.equal(changes(), 1, 'nothing else is searched for');
   assert.deepEqual(values(), ['192.0.2.0/24: Range · Added']);
   const { label, command } = list().removal(list().items[0]!);
@@ -381,9 +383,9 @@ test('the routes are searched, and their list is another one only where somethin
   world.set(routes('198.51.100.7/32'));
   assert.deepEqual([values(), list().empty.title], [[], 'Nothing found']);
   shown.reveal?.('=198.51');
-  assert.deepEqual([list().query, values()], ['198.51', ['198.51.100.7: Address · Added']]);
+  assert.deepEqual([form().search!.text, values()], ['198.51', ['198.51.100.7: Address · Added']]);
   shown.reveal?.('add');
-  assert.equal(list().query, '198.51', 'a row that is always there');
+  assert.equal(form().search!.text, '198.51', 'a row that is always there');
   world.set(routes());
   assert.equal(list().empty.title, 'No routes');
 });
@@ -509,4 +511,36 @@ test('figures are gathered while the tunnel is connected, and start over with ea
   next('connecting', 8);
   assert.equal(samples(), none, 'nothing has changed');
   assert.deepEqual(next('connected', 9), [9_000]);
+});
+
+test('a window searches all pages above its settings, reads what only a search shows, and forgets the search when it leaves', async () => {
+  const places: unknown[] = [];
+  const world = client(INSTALLED, {});
+  const host: Host = { ...world.host, goTo: (...place) => places.push(place) };
+  const page = settingsPage(host, () => {});
+  const search = () => page.form(host.view()).search!;
+  const titles = () => rowsOf(page.form(host.view())).map(({ title }) => title);
+  const settings = titles();
+  assert.ok(settings.includes('Kill Switch') && !settings.includes('First Steps'));
+  assert.equal(search().found, undefined);
+  search().begin?.();
+  assert.deepEqual(world.asked, ['GET /api/apps', 'GET /api/logs']);
+  world.open[0]!.answer({ apps: [app('mail', 'Needle')] });
+  world.open[1]!.answer({ entries: [] });
+  await settled();
+  search().type('needle');
+  assert.deepEqual([search().text, search().found, titles()], ['needle', '1 result', ['Needle']]);
+  search().enter?.();
+  assert.deepEqual(places, [['apps', '=Needle']]);
+  search().type('xyzzy');
+  assert.deepEqual([search().found, titles()], ['Nothing found', ['Nothing found']]);
+  page.left?.();
+  assert.deepEqual(titles(), settings);
+  page.close?.();
+});
+
+test('a browser lists the settings without a search of their own, and the first steps, which it has no menu for', () => {
+  const { form } = opened(settingsPage, client(INSTALLED));
+  assert.equal(form().search, undefined);
+  assert.equal(rowsOf(form()).at(-1)!.title, 'First Steps');
 });

@@ -1,14 +1,14 @@
-// Provides the list of a form: a field to search it with a menu, and below it rows that exist only near what is in sight.
+// Provides the search of a form and its long list, whose rows exist only near what is in sight.
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { List, ListItem } from '../../../../daemon/view/form.ts';
+import type { List, ListItem, Search } from '../../../../daemon/view/form.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { collectWhenQuiet } from '../../../gc.ts';
 import { _ } from '../../../i18n.ts';
 import { nameMenuButton, setDescription, setName } from '../a11y/accessible.ts';
-import { nameListItem } from '../compat.ts';
+import { announce, nameListItem } from '../compat.ts';
 import { withoutHyphens } from '../rows/row-widget.ts';
 import { turnTo } from '../stack.ts';
 import { stepwise } from './fill.ts';
@@ -17,21 +17,71 @@ import { dropRows, rowFactory } from './row-factory.ts';
 /** Width of a page with a list, in pixels. */
 export const LIST_WIDTH = 720;
 
-export interface SearchedList {
+export interface SearchBar {
   widget: Gtk.Widget;
-  show(list: List): void;
-  focusSearch(): void;
+  show(search: Search): void;
+  focus(): void;
+}
+
+/**
+ * A field to search in.
+ * @param width of the page below it, in pixels
+ * @param list it searches a list, which takes less time than a key; the rest is searched once the keys rest
+ */
+export function createSearchBar(first: Search, width: number, list: { menu: Gtk.Widget } | null): SearchBar {
+  let now = first;
+  const entry = new Gtk.SearchEntry({ placeholder_text: first.label, hexpand: true });
+  setName(entry, first.label);
+  /** The text that the page knows. */
+  let known = '';
+  const tell = () => {
+    known = entry.text;
+    now.type(known);
+  };
+  entry.connect(list ? 'changed' : 'search-changed', tell);
+  entry.connect('activate', () => {
+    if (!now.enter) return;
+    tell();
+    now.enter();
+  });
+  const focus = new Gtk.EventControllerFocus();
+  focus.connect('enter', () => now.begin?.());
+  entry.add_controller(focus);
+  // inside of the clamp, as the margins of what is below it are
+  const bar = new Gtk.Box({ spacing: 6, css_classes: ['culvert-toolbar'] });
+  bar.append(entry);
+  if (list) bar.append(list.menu);
+  return {
+    widget: new Adw.Clamp({ maximum_size: width, child: bar }),
+    show(search) {
+      const { found } = now;
+      now = search;
+      if (search.found !== undefined && search.found !== found) announce(entry, search.found);
+      // what is typed stays until the page was told
+      if (search.text === known) return;
+      known = search.text;
+      entry.text = known;
+    },
+    focus: () => void entry.grab_focus(),
+  };
+}
+
+export interface LongList {
+  widget: Gtk.Widget;
+  /** A menu of the commands about all of it. */
+  menu: Gtk.Widget;
+  /** @param query what it was searched for: another one shows its beginning */
+  show(list: List, query: string): void;
   /** Drops the rows, before the window closes. */
   close(): void;
 }
 
-export function createSearchedList(first: List, host: Host): SearchedList {
+/** The list of a form. */
+export function createLongList(first: List, host: Host): LongList {
   let now = first;
+  let shownQuery = '';
   let listed: List['items'] | null = null;
   let items: ReadonlyMap<string, ListItem> = new Map();
-  const search = new Gtk.SearchEntry({ placeholder_text: first.search, hexpand: true });
-  setName(search, first.search);
-  search.connect('changed', () => now.type(search.text));
   const { factory, renew } = listRows({
     item: id => items.get(id),
     list: () => now,
@@ -43,33 +93,26 @@ export function createSearchedList(first: List, host: Host): SearchedList {
   setName(view, first.title);
   const fill = stepwise(view, shown);
   const none = new Adw.StatusPage({ icon_name: first.empty.icon });
-  const stack = new Gtk.Stack({ vexpand: true });
+  const widget = new Gtk.Stack({ vexpand: true });
   const clamp = new Adw.ClampScrollable({ maximum_size: LIST_WIDTH, child: view });
-  stack.add_named(new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp }), 'some');
-  stack.add_named(none, 'none');
-  const widget = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
-  const bar = new Gtk.Box({ spacing: 6, css_classes: ['culvert-toolbar'] });
-  bar.append(search);
-  bar.append(createMenu(() => now.more, host));
-  widget.append(new Adw.Clamp({ maximum_size: LIST_WIDTH, child: bar }));
-  widget.append(stack);
+  widget.add_named(new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp }), 'some');
+  widget.add_named(none, 'none');
   return {
     widget,
-    show(list) {
-      const before = now;
+    menu: createMenu(() => now.more, host),
+    show(list, query) {
       now = list;
-      if (search.text !== list.query) search.text = list.query;
       if (list.items === listed) return;
       listed = list.items;
       items = new Map(list.items.map(item => [item.id, item]));
       const ids = [...items.keys()];
-      if (list.query !== before.query) fill.show(ids);
+      if (query !== shownQuery) fill.show(ids);
       else if (fill.update(ids)) renew();
+      shownQuery = query;
       collectWhenQuiet();
       none.title = list.empty.title;
-      turnTo(stack, ids.length ? 'some' : 'none', list.title);
+      turnTo(widget, ids.length ? 'some' : 'none', list.title);
     },
-    focusSearch: () => void search.grab_focus(),
     close: () => dropRows(view),
   };
 }
