@@ -108,21 +108,16 @@ function itemOf({ value, kind, origin, note, removable }: RouteEntry, tr: Transl
   return { id: value, title: value, badge: `${routeKindName(kind, tr)} · ${origin}`, note, removable };
 }
 
-/** The meaning of the list, which leads to it as text, and the field that adds to it. */
+/** The meaning of the list, the way to it as text, and the field that adds to it. */
 function changeGroup(routes: RoutesView, isListed: (value: string) => boolean, tr: Translator): Group {
   const { _ } = tr;
   const { sentence, managed, sensitive } = routes;
   const reason = managed ? _('Your organization manages this list') : null;
   return {
     id: 'change',
+    description: reason ? `${sentence} ${reason}.` : sentence,
     rows: [
-      {
-        kind: 'link',
-        id: 'edit',
-        title: pageTitle('editor', tr),
-        subtitle: reason ? `${sentence} ${reason}.` : sentence,
-        page: 'editor',
-      },
+      { kind: 'link', id: 'edit', title: pageTitle('editor', tr), page: 'editor' },
       {
         kind: 'entry',
         id: 'add',
