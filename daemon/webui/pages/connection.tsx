@@ -15,11 +15,11 @@ import { figuresOf } from '../../view/states/words.ts';
 import type { Translator } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
 import { LatencyChart } from '../widgets/chart.tsx';
-import { CommandBox } from '../widgets/command-box.tsx';
 import { CountdownButtons, CountdownWords, Ringed } from '../widgets/countdown.tsx';
 import { Icon } from '../widgets/icon.tsx';
 import { CommandButton } from '../widgets/rows/command-button.tsx';
 import { FormView } from '../widgets/rows/form.tsx';
+import { CommandBox } from '../widgets/rows/text-rows.tsx';
 
 export function ConnectionPage() {
   const app = useApp();

@@ -24,7 +24,6 @@ import { createHost } from './create-host.ts';
 import { createHeader, type Header } from './header.ts';
 import { createReason } from './reason.ts';
 import { createSidebar, isListed, SIDEBAR_FROM, type Sidebar } from './sidebar.ts';
-import { createTimer } from './timer.ts';
 import { addWindowActions } from './window-actions.ts';
 
 declare const __VERSION__: string;
@@ -297,4 +296,18 @@ export class Window extends Adw.ApplicationWindow {
     this.#confirmBar.tick();
     this.#current.tick?.();
   }
+}
+
+/** A timer that is started and stopped as often as needed. */
+function createTimer(everyMs: number, work: () => void): { run(wanted: boolean): void } {
+  let timer: ReturnType<typeof setInterval> | null = null;
+  return {
+    run(wanted) {
+      if (wanted) timer ??= setInterval(work, everyMs);
+      else if (timer) {
+        clearInterval(timer);
+        timer = null;
+      }
+    },
+  };
 }
