@@ -7,6 +7,7 @@ import { gatherFigures } from '../../../../daemon/view/client/history.ts';
 import type { Model } from '../../../../daemon/view/client/model.ts';
 import type { Desktop, Host } from '../../../../daemon/view/host.ts';
 import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
+import { openApps } from '../../../../daemon/view/pages/apps.ts';
 import { openHistory } from '../../../../daemon/view/pages/history.ts';
 import { type Page, reading } from '../../../../daemon/view/pages/page.ts';
 import { createChecks, createUpdates } from '../../../../daemon/view/pages/requests.ts';
@@ -543,4 +544,81 @@ test('a browser lists the settings without a search of their own, and the first 
   const { form } = opened(settingsPage, client(INSTALLED));
   assert.equal(form().search, undefined);
   assert.equal(rowsOf(form()).at(-1)!.title, 'First Steps');
+});
+
+/** The page of the apps, and the ids of those that it lists. */
+async function openedApps(world = client(clientState({ settings: { Mode: 'proxy' } })), host = world.host) {
+  let changes = 0;
+  const page = openApps(host, () => changes++);
+  const view = () => page.view(host.view());
+  const ids = () => [...view().listed.keys()].map(id => id.replace('.desktop', ''));
+  view();
+  world.open[0]!.answer({
+    apps: [app('mail', 'Mail'), app('calc', 'Calculator', { method: 'none' }), app('web', 'Web')],
+  });
+  await settled();
+  return { page, view, ids, world, changes: () => changes };
+}
+
+test('apps are listed once they were read, without those that few look for, which a search covers', async () => {
+  const { page, view, ids, world, changes } = await openedApps();
+  assert.deepEqual([ids(), view().hasApps, view().failed], [['mail', 'web'], true, null]);
+  assert.equal(view().listed, view().listed, 'nothing has changed');
+  page.narrow({ all: true });
+  assert.deepEqual(ids(), ['calc', 'mail', 'web']);
+  page.narrow({ all: false, query: 'calc' });
+  assert.deepEqual(ids(), ['calc']);
+  const changed = changes();
+  page.narrow({ query: 'calc' });
+  assert.equal(changes(), changed);
+  page.narrow({ query: 'Web', all: true });
+  assert.deepEqual([view().by, ids()], [{ query: 'Web', all: true }, ['web']]);
+  assert.deepEqual(world.asked, ['GET /api/apps']);
+});
+
+test('a list that can’t be read says why, also without a daemon, until it is read again', async () => {
+  const world = client();
+  const page = openApps(world.host, () => {});
+  const failed = () => page.view(world.host.view()).failed;
+  assert.equal(failed(), null);
+  world.open[0]!.fail(new Error('The disk is full.'));
+  await settled();
+  assert.equal(failed(), 'The disk is full.');
+  page.shown();
+  assert.equal(failed(), null, 'it is being read');
+  const without = client({ ...clientState(), offline: OFFLINE });
+  const view = openApps(without.host, () => {}).view(without.host.view());
+  assert.deepEqual([view.failed, view.hasApps], [without.host.view().tunnel.sentence, null]);
+  assert.deepEqual(without.asked, []);
+});
+
+test('one request about an app runs at a time, and a new shortcut leaves the app in its place', async () => {
+  const { page, view, ids, world } = await openedApps();
+  const done = page.toggleShortcut('web.desktop');
+  void page.launch('web.desktop');
+  assert.deepEqual([[...view().busy], world.asked.slice(1)], [['web.desktop'], ['POST /api/apps/shortcut']]);
+  world.open[1]!.answer({ shortcut: '/home/menu/web.desktop' });
+  await done;
+  assert.deepEqual([view().busy.size, ids()], [0, ['mail', 'web']]);
+  assert.equal(view().listed.get('web.desktop')!.shortcut, '/home/menu/web.desktop');
+  const ran = page.run('web.desktop', { ask: { kind: 'copy', text: '' } });
+  await settled();
+  assert.deepEqual(world.asked.slice(2), ['GET /api/apps'], 'the list may be another one');
+  world.open[2]!.answer({ apps: [] });
+  await ran;
+  assert.deepEqual([ids(), view().hasApps], [[], false]);
+});
+
+test('an app is started once the proxy is on, which the user may decline', async () => {
+  const world = client(clientState({ settings: { Mode: 'warp' } }));
+  let agrees = false;
+  const { page } = await openedApps(world, { ...world.host, run: async () => agrees });
+  assert.equal(await page.launch('mail.desktop'), null);
+  assert.deepEqual(world.asked.slice(1), []);
+  agrees = true;
+  const launched = page.launch('mail.desktop', true);
+  await settled();
+  assert.deepEqual(world.asked.slice(1), ['POST /api/apps/proxy-launcher']);
+  world.open[1]!.answer({});
+  assert.equal((await launched)?.name, 'Mail');
 });
