@@ -188,7 +188,7 @@ function unique(hits: Hit[]): Hit[] {
 }
 
 /** The number of hits, to be read out as it changes. */
-export function hitCount(hits: readonly Hit[], tr: Translator): string {
+function hitCount(hits: readonly Hit[], tr: Translator): string {
   if (!hits.length) return tr._('Nothing found');
   return fill(tr.ngettext('%d result', '%d results', hits.length), formatCount(hits.length, tr));
 }
