@@ -17,7 +17,7 @@ export interface OpenPage {
   first?: string;
   /** A row is wanted that may have to be searched for first. Clients ask for the form afterwards. */
   reveal?(row: string): void;
-  /** Another page is turned to. Clients that make a page each time call `close` only. */
+  /** Another page is turned to, and a search begins empty again. Clients that make a page each time call `close` only. */
   left?(): void;
   close?(): void;
 }

@@ -2,7 +2,7 @@
 import type { PageName } from '../../view/page-list.ts';
 import { FORM_PAGES } from '../../view/pages/all.ts';
 import { settingsPage } from '../../view/pages/search.ts';
-import { PageView } from '../widgets/rows/form.tsx';
+import { PageView } from '../widgets/page-view.tsx';
 import { AppsPage } from './apps.tsx';
 import { HistoryPage } from './history.tsx';
 import { LogPage } from './log.tsx';

@@ -1,36 +1,15 @@
-// Renders pages that are forms as HTML. A row shows what is confirmed; using it asks, and it moves with the event.
+// Renders a form as HTML. A row shows what is confirmed; using it asks, and it moves with the event.
 import { useSignal } from '@preact/signals';
-import { useId, useLayoutEffect, useMemo } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 import type { Form, Group, Row } from '../../../view/form.ts';
 import { withoutDaemon } from '../../../view/forms/offline.ts';
-import type { Page } from '../../../view/pages/page.ts';
 import { useApp } from '../../client/app.ts';
 import { rowInAddress } from '../../navigation.ts';
 import { ButtonRow, ItemRow, LinkRow } from './action-rows.tsx';
 import { RadioRow, SelectRow, SwitchRow } from './choice-rows.tsx';
 import { AreaRow, EntryRow } from './entry-row.tsx';
-import { ListView } from './list.tsx';
 import { FactRow, NoteRow, ShellRow, TextRow } from './text-rows.tsx';
 import { GroupDescription } from './words.tsx';
-
-/** Any page that is a form. */
-export function PageView({ page }: { page: Page }) {
-  const { host, view, now } = useApp();
-  const changes = useSignal(0);
-  const open = useMemo(() => {
-    const made = page(host, () => changes.value++);
-    made.reveal?.(rowInAddress());
-    return made;
-  }, [page, host]);
-  // the form is made again after each change, and each second where it moves with time
-  void changes.value;
-  if (open.ticks) void now.value;
-  useLayoutEffect(() => {
-    open.shown?.();
-    return () => open.close?.();
-  }, [open]);
-  return <FormView form={open.form(view.value)} />;
-}
 
 export function FormView({ form }: { form: Form }) {
   const client = useApp().client.value;
@@ -51,7 +30,6 @@ export function FormView({ form }: { form: Form }) {
           ),
         )}
       {folded.length > 0 && <Fold groups={folded} />}
-      {form.list && <ListView list={form.list} search={form.search} />}
     </>
   );
 }

@@ -22,7 +22,7 @@ import { setName } from '../../widgets/a11y/accessible.ts';
 import { Graph } from '../../widgets/charts/graph.ts';
 import { Columns, vertical } from '../../widgets/columns.ts';
 import { announce } from '../../widgets/compat.ts';
-import { FormGroups } from '../../widgets/rows/form-page.ts';
+import { FormGroups } from '../../widgets/rows/form-groups.ts';
 import { turnTo } from '../../widgets/stack.ts';
 import { SetupPage } from '../setup-page.ts';
 import { createHero } from './hero.ts';

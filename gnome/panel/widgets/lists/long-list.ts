@@ -20,6 +20,8 @@ export const LIST_WIDTH = 720;
 export interface SearchBar {
   widget: Gtk.Widget;
   show(search: Search): void;
+  /** Drops also what was typed and not told yet. */
+  clear(): void;
   focus(): void;
 }
 
@@ -51,6 +53,10 @@ export function createSearchBar(first: Search, width: number, list: { menu: Gtk.
   const bar = new Gtk.Box({ spacing: 6, css_classes: ['culvert-toolbar'] });
   bar.append(entry);
   if (list) bar.append(list.menu);
+  const setText = (text: string) => {
+    known = text;
+    entry.text = text;
+  };
   return {
     widget: new Adw.Clamp({ maximum_size: width, child: bar }),
     show(search) {
@@ -58,10 +64,9 @@ export function createSearchBar(first: Search, width: number, list: { menu: Gtk.
       now = search;
       if (search.found !== undefined && search.found !== found) announce(entry, search.found);
       // what is typed stays until the page was told
-      if (search.text === known) return;
-      known = search.text;
-      entry.text = known;
+      if (search.text !== known) setText(search.text);
     },
+    clear: () => setText(''),
     focus: () => void entry.grab_focus(),
   };
 }

@@ -1,16 +1,44 @@
-// Renders the list of a form: a field to search it, the rows in sight, and the commands about all of it.
-import { useId } from 'preact/hooks';
-import type { List, Search } from '../../../view/form.ts';
-import { formatCount } from '../../../view/format.ts';
-import { fill } from '../../../view/translator.ts';
-import { useApp } from '../../client/app.ts';
-import { VirtualList } from '../virtual-list.tsx';
-import { CommandButton } from './command-button.tsx';
-import { useGeneralReason } from './words.tsx';
+// Renders any page that is a form, and its list: a field to search it, the rows in sight, and the commands about all of it.
+import { useSignal } from '@preact/signals';
+import { useId, useLayoutEffect, useMemo } from 'preact/hooks';
+import type { List, Search } from '../../view/form.ts';
+import { formatCount } from '../../view/format.ts';
+import type { Page } from '../../view/pages/page.ts';
+import { fill } from '../../view/translator.ts';
+import { useApp } from '../client/app.ts';
+import { rowInAddress } from '../navigation.ts';
+import { CommandButton } from './rows/command-button.tsx';
+import { FormView } from './rows/form.tsx';
+import { useGeneralReason } from './rows/words.tsx';
+import { VirtualList } from './virtual-list.tsx';
+
+export function PageView({ page }: { page: Page }) {
+  const { host, view, now } = useApp();
+  const changes = useSignal(0);
+  const open = useMemo(() => {
+    const made = page(host, () => changes.value++);
+    made.reveal?.(rowInAddress());
+    return made;
+  }, [page, host]);
+  // the form is made again after each change, and each second where it moves with time
+  void changes.value;
+  if (open.ticks) void now.value;
+  useLayoutEffect(() => {
+    open.shown?.();
+    return () => open.close?.();
+  }, [open]);
+  const form = open.form(view.value);
+  return (
+    <>
+      <FormView form={form} />
+      {form.list && <ListView list={form.list} search={form.search} />}
+    </>
+  );
+}
 
 const ROW_HEIGHT = 56;
 
-export function ListView({ list, search }: { list: List; search: Search | undefined }) {
+function ListView({ list, search }: { list: List; search: Search | undefined }) {
   const { tr } = useApp();
   const { _, ngettext } = tr.value;
   const { items, sensitive } = list;
