@@ -207,7 +207,7 @@ const updatesPage: Page = (host, changed) => {
   };
 };
 
-/** Pages that are forms. Each client has its own widgets for the others. */
+/** Pages that are forms, except for the settings, which search these (`search.ts`). Each client has its own widgets for the others. */
 export const FORM_PAGES = {
   mode: ofState(({ client, tunnel }, tr) => modeForm(client, tunnel.settable, tr)),
   killswitch: {

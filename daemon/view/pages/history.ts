@@ -42,26 +42,8 @@ export function historyChoices(tr: Translator): { id: string; title: string }[] 
 /** The choice at first. */
 export const FIRST_CHOICE = '1d';
 
-interface HistoryView {
-  chosen: string;
-  /** Null until it is read. */
-  recorded: Recorded | null;
-  /** Deletes all of it, after a question. */
-  clear: Command;
-}
-
-interface HistoryPage {
-  view(view: View): HistoryView;
-  choose(id: string): void;
-  /** Lists more changes. */
-  more(): void;
-  /** Reads again. */
-  shown(): void;
-  close(): void;
-}
-
 /** @param changed is called when the view has changed. Clients ask for it each second as well, which reads what is due */
-export function openHistory(host: Host, changed: () => void, first = FIRST_CHOICE): HistoryPage {
+export function openHistory(host: Host, changed: () => void, first = FIRST_CHOICE) {
   const { model } = host;
   let chosen = first;
   let limit = LISTED;
@@ -91,24 +73,26 @@ export function openHistory(host: Host, changed: () => void, first = FIRST_CHOIC
     changed();
   });
   return {
-    view(view) {
+    /** What is chosen and, once it is read, what was recorded; and the command that deletes all of it. */
+    view(view: View) {
       const tr = host.tr();
       const { value } = history.now(view);
       if (value && !(made?.of === value && made.limit === limit && made.tr === tr))
         made = { of: value, limit, tr, recorded: recordedOf(value, limit, tr) };
       return { chosen, recorded: made?.recorded ?? null, clear: clearCommand(host) };
     },
-    choose(id) {
+    choose(id: string): void {
       if (id === chosen) return;
       [chosen, limit] = [id, LISTED];
       changed();
     },
-    more() {
+    /** Lists more changes. */
+    more(): void {
       limit += LISTED;
       changed();
     },
     shown: history.shown,
-    close() {
+    close(): void {
       unsubscribe();
       history.close();
     },
