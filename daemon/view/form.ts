@@ -134,10 +134,14 @@ export type Row = Common &
         kind: 'entry';
         placeholder?: string;
         label: string;
+        /** Name of its button for assistive technology; by default both of the above. */
+        name?: string;
         secret?: boolean;
         check(text: string): string | null;
         command(text: string): Command;
       }
+    /** Text of many lines to edit, without a button; `type` gets it at each change. It can only be read while it is not sensitive. */
+    | { kind: 'area'; text: string; type(text: string): void }
     /** A choice that takes no page of its own. */
     | { kind: 'select'; options: { value: string; label: string }[]; value: string; command(value: string): Command }
     /** A command for a terminal, to copy; hidden until what is labeled `folded` is opened. */
@@ -163,11 +167,56 @@ export interface Group {
   description?: string;
   /** Shown only after “Advanced” at the end of the page is opened. Folded groups come last. */
   folded?: boolean;
+  /** Rows that come are read aloud. */
+  live?: boolean;
   rows: Row[];
+}
+
+export interface ListItem {
+  /** Unique in its list, and stable. */
+  id: string;
+  title: string;
+  /** Kind and origin in a few words. */
+  badge: string;
+  note: string | null;
+  removable: boolean;
+}
+
+/** A list of any length, of which clients draw only what is in sight. */
+export interface List {
+  /** Name for assistive technology. */
+  title: string;
+  /** Another array only where something has changed. */
+  items: readonly ListItem[];
+  sensitive: boolean;
+  /** Why it is not sensitive, as for a row. */
+  reason: string | null;
+  removal(item: ListItem): { label: string; command: Command };
+  /** Commands about the whole list. */
+  more: { name: string; entries: { label: string; command: Command }[] };
+  /** Icon and words in the place of a list without items. */
+  empty: { icon: string; title: string };
+}
+
+/** A field to search in. */
+export interface Search {
+  label: string;
+  text: string;
+  type(text: string): void;
+  /** The keyboard came into the field. */
+  begin?(): void;
+  /** Follows the first of what is found. */
+  enter?(): void;
+  /** How much is found, read aloud as it changes. */
+  found?: string;
 }
 
 export interface Form {
   groups: Group[];
+  /** Of the list, or else of the groups; they come below it. A form that has a search or a list always has it. */
+  search?: Search;
+  /** Below the groups. */
+  list?: List;
 }
 
 /** The action without its wrapping, for the many rows that perform one. */

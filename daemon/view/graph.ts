@@ -1,5 +1,7 @@
 // Describes the graphs of the history: lengths of time to choose from, and one value for each slot of them.
 import type { HistoryQuery, HistorySample } from '../api/schema.ts';
+import { FINEST } from './client/history.ts';
+import { formatLatency, formatLoss, formatRate } from './format.ts';
 import type { Translator } from './translator.ts';
 
 /** A length of time that graphs show, in slots of one value each. */
@@ -43,6 +45,32 @@ export interface Slot {
   loss: number | null;
   received: number | null;
   sent: number | null;
+}
+
+/** A figure over time. */
+export interface Curve {
+  title: string;
+  value(slot: Slot): number | null;
+  text(value: number): string;
+  /** The smallest difference that `text` shows. */
+  finest: number;
+}
+
+/** The curves of a graph: latency, packet loss, and the bytes received and sent each second. */
+export function curves(tr: Translator): [latency: Curve, loss: Curve, received: Curve, sent: Curve] {
+  const { _ } = tr;
+  const rate = { text: (value: number) => formatRate(value, tr), finest: FINEST.rate };
+  return [
+    {
+      title: _('Latency'),
+      value: ({ latencyMs }) => latencyMs,
+      text: value => formatLatency(value, tr),
+      finest: FINEST.latencyMs,
+    },
+    { title: _('Packet loss'), value: ({ loss }) => loss, text: value => formatLoss(value, tr), finest: FINEST.loss },
+    { title: _('Received'), value: ({ received }) => received, ...rate },
+    { title: _('Sent'), value: ({ sent }) => sent, ...rate },
+  ];
 }
 
 /** Without a client, the tunnel is read every five minutes: until the next read, and a bit longer, the figures hold. */

@@ -1,6 +1,7 @@
 // Defines what a client does for pages, commands and tasks, beyond the daemon's answers. Each client makes one host.
 import type { DoctorReport } from '../api/doctor.ts';
 
+import type { Sample } from './client/history.ts';
 import type { Model } from './client/model.ts';
 import type { ClientTask, Command, Question } from './form.ts';
 import type { PageName } from './page-list.ts';
@@ -18,6 +19,8 @@ export interface Host {
   now(): number;
   checks: Checks;
   updates: Updates;
+  /** The figures of the last minutes of this connection. */
+  figures(): readonly Sample[];
   /** Abilities of a program of the desktop; null in a browser. */
   desktop: Desktop | null;
   /** Asks what must be asked, does it, and reports the result. Resolves with whether it was done; never rejects. */

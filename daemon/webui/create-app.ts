@@ -1,12 +1,11 @@
 // Makes the objects that the whole page shares: signals that follow the daemon's state, messages, and the host of the pages.
 import { computed, type Signal, signal } from '@preact/signals';
+import { gatherFigures, type Sample } from '../view/client/history.ts';
 import type { Model } from '../view/client/model.ts';
 import type { Translator } from '../view/translator.ts';
 import { describe } from '../view/view.ts';
-import type { App } from './client/app.ts';
-import { followFigures } from './client/figures.ts';
+import type { App, DialogContent, Messages, OpenDialog, Toast } from './client/app.ts';
 import { followLog } from './client/log.ts';
-import { createMessages } from './client/messages.ts';
 import { createHost } from './create-host.ts';
 
 /** @param tr the first language; a change of the configuration may bring another. */
@@ -15,6 +14,8 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
   const language = signal(tr);
   const staleSince = signal<number | null>(Date.now());
   const newer = signal<string | null>(null);
+  const figures = gatherFigures(model);
+  const samples = signal<readonly Sample[]>(figures.samples());
   model.subscribe(() => {
     const state = model.state();
     // the first daemon that answers is the one that served this page
@@ -22,6 +23,7 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
     if (!state.offline) staleSince.value = null;
     else staleSince.value ??= Date.now();
     client.value = state;
+    samples.value = figures.samples();
   });
   const shared: Omit<App, 'host'> = {
     client,
@@ -30,7 +32,7 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
     staleSince,
     newer,
     messages: createMessages(),
-    samples: followFigures(model),
+    samples,
     view: computed(() => describe(client.value, __VERSION__, language.value)),
     now: signal(Date.now()),
     choosingMode: signal(false),
@@ -47,4 +49,33 @@ async function compareVersions(model: Model, newer: Signal<string | null>): Prom
   } catch {
     // the stream reports that the daemon is gone
   }
+}
+
+/** The page's toasts, and its one dialog. */
+function createMessages(): Messages {
+  const toasts = signal<readonly Toast[]>([]);
+  const dialog = signal<OpenDialog | null>(null);
+  let nextId = 1;
+  function askFor(content: DialogContent): Promise<string[] | null> {
+    dialog.value?.answer(null);
+    return new Promise(resolve => {
+      const answer = (secrets: string[] | null) => {
+        dialog.value = null;
+        resolve(secrets);
+      };
+      dialog.value = { content, answer };
+    });
+  }
+  return {
+    toasts,
+    dialog,
+    toast(text, { error = false, undo } = {}) {
+      toasts.value = [...toasts.value.slice(-2), { id: nextId++, text, error, undo: undo ?? null }];
+    },
+    dismiss(id) {
+      toasts.value = toasts.value.filter(toast => toast.id !== id);
+    },
+    ask: async content => (await askFor(content)) !== null,
+    askFor,
+  };
 }

@@ -1,5 +1,7 @@
-// Makes the abilities of the page in the browser: what its pages and the commands behind rows and buttons ask of it.
+// Makes the abilities of the page in the browser, which its pages and the commands behind rows and buttons ask for, and loads
+// the script of the pages other than the first when one of them is opened.
 
+import { signal } from '@preact/signals';
 import { serviceCommand } from '../view/client/labels.ts';
 import type { Model } from '../view/client/model.ts';
 import type { ClientTask } from '../view/form.ts';
@@ -8,12 +10,11 @@ import { createChecks, createUpdates } from '../view/pages/requests.ts';
 import { runCommand } from '../view/pages/run-command.ts';
 import { errorWithDetail } from '../view/states/problems.ts';
 import type { App } from './client/app.ts';
-import { loadScript } from './further-pages.ts';
 import { goTo } from './navigation.ts';
 import { chooseText, saveText } from './tasks/files.ts';
 
 /** State that the host shares with the rest of the page. */
-type Shared = Pick<App, 'view' | 'client' | 'tr' | 'now' | 'choosingMode' | 'messages'>;
+type Shared = Pick<App, 'view' | 'client' | 'tr' | 'now' | 'samples' | 'choosingMode' | 'messages'>;
 
 export function createHost(model: Model, shared: Shared): Host {
   const { view, tr, now, messages } = shared;
@@ -24,6 +25,7 @@ export function createHost(model: Model, shared: Shared): Host {
     now: () => now.peek(),
     checks: createChecks(model, () => tr.value, null),
     updates: createUpdates(model),
+    figures: () => shared.samples.value,
     desktop: null,
     run: command => runCommand(host, command),
     task: task => runTask(host, shared, task),
@@ -121,5 +123,32 @@ async function runTask(host: Host, shared: Shared, name: ClientTask): Promise<bo
       void messages.ask({ heading: _('In a terminal'), ...content, accept: _('Close'), notice: true });
       return false;
     }
+  }
+}
+
+type FurtherPages = typeof import('./pages/index.tsx');
+
+/** Null until they are loaded. */
+export const furtherPages = signal<FurtherPages | null>(null);
+let loading: Promise<FurtherPages> | null = null;
+
+/** Loads the script once. @throws Error when the daemon is away, or was updated and has other files now */
+function loadScript(): Promise<FurtherPages> {
+  loading ??= import('./pages/index.tsx');
+  return loading;
+}
+
+/** Loads the script; `furtherPages` has the pages then. @throws as `loadScript` */
+export async function loadFurtherPages(): Promise<void> {
+  furtherPages.value = await loadScript();
+}
+
+/** Loads them, or loads the whole page again when they are gone, as soon as a daemon answers: nothing is open in them yet. */
+export async function openFurtherPages(app: App): Promise<void> {
+  try {
+    await loadFurtherPages();
+  } catch {
+    const reload = () => app.host.model.state().offline === null && location.reload();
+    if (!reload()) app.host.model.subscribe(reload);
   }
 }

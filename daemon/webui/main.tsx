@@ -6,7 +6,7 @@ import { type App, AppContext } from './client/app.ts';
 import { shareStream } from './client/shared-stream.ts';
 import { createTransport } from './client/transport.ts';
 import { createApp } from './create-app.ts';
-import { loadFurtherPages } from './further-pages.ts';
+import { loadFurtherPages } from './create-host.ts';
 import { ENGLISH, loadTranslator, wantedLanguage } from './language/locale.ts';
 import { followAddress } from './navigation.ts';
 import { Shell } from './shell.tsx';

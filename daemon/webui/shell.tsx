@@ -9,8 +9,7 @@ import { BANNERS, isSaidByState } from '../view/states/banners.ts';
 import { UNENCRYPTED } from '../view/states/remote-access.ts';
 import { fill } from '../view/translator.ts';
 import { useApp } from './client/app.ts';
-import { WHY } from './client/reasons.ts';
-import { furtherPages, openFurtherPages } from './further-pages.ts';
+import { furtherPages, openFurtherPages } from './create-host.ts';
 import { addressOfPage, goTo, revealRow } from './navigation.ts';
 import { ConnectionPage } from './pages/connection.tsx';
 import { ConfirmBar } from './widgets/confirm-bar.tsx';
@@ -18,6 +17,7 @@ import { Dialog } from './widgets/dialog.tsx';
 import { Icon } from './widgets/icon.tsx';
 import { ModeDialog } from './widgets/mode-dialog.tsx';
 import { CommandButton } from './widgets/rows/command-button.tsx';
+import { WHY } from './widgets/rows/words.tsx';
 import { SearchField } from './widgets/search-field.tsx';
 import { Toasts } from './widgets/toasts.tsx';
 

@@ -1,4 +1,5 @@
-// Asks the system for the panel: starts a service through polkit, opens network settings, reads the present network.
+// Asks the system for the panel: starts a service through polkit, opens network settings, reads the present network, and
+// makes Culvert the program that finishes a sign-in with an organization.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { REPAIR_PROGRAMS } from '../../daemon/view/fix.ts';
@@ -6,7 +7,6 @@ import { parseReport } from '../../daemon/view/forms/parse-report.ts';
 import type { CurrentNetwork, Desktop } from '../../daemon/view/host.ts';
 import { _ } from '../i18n.ts';
 import { APP_ID, culvertProgram, ownRepairProgram } from '../install-paths.ts';
-import { signInProgram } from './sign-in.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 Gio._promisify(Gio.Subprocess.prototype, 'communicate_utf8_async', 'communicate_utf8_finish');
@@ -313,4 +313,30 @@ function startsWithSession(path: string): boolean {
     }
   };
   return !is('Hidden', false) && is('X-GNOME-Autostart-enabled', true);
+}
+
+/** Scheme of the address at which the vendor's page ends. */
+const SIGN_IN = 'x-scheme-handler/com.cloudflare.warp';
+const ENTRY = `${APP_ID}.desktop`;
+
+/** The program that the desktop starts: null for none, `culvert` for this one. */
+export function signInProgram(): string | null {
+  const program = Gio.AppInfo.get_default_for_type(SIGN_IN, false);
+  return program && (program.get_id() === ENTRY ? 'culvert' : program.get_name());
+}
+
+/** Makes it Culvert. @throws Error where the app menu has no Culvert */
+export function claimSignIn(): void {
+  const entry = Gio.AppInfo.get_all().find(app => app.get_id() === ENTRY);
+  if (!entry) throw new Error(_('Culvert is not in the app menu. Install it, then try again.'));
+  entry.set_as_default_for_type(SIGN_IN);
+}
+
+/** Makes it Culvert where no program does it yet, for a sign-in that begins. */
+export function claimFreeSignIn(): void {
+  try {
+    if (signInProgram() === null) claimSignIn();
+  } catch {
+    // the address can be pasted
+  }
 }

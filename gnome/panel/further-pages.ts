@@ -1,31 +1,24 @@
 // Makes the pages of the window other than the first. page-loader.ts loads this file after the first frame.
 import { type PageName, pageTitle } from '../../daemon/view/page-list.ts';
 import { FORM_PAGES } from '../../daemon/view/pages/all.ts';
+import { settingsPage } from '../../daemon/view/pages/search.ts';
 import { tr } from '../i18n.ts';
-import type { History } from './history.ts';
 import type { PageWidget, WindowHost } from './host.ts';
 import { AppsPage } from './pages/apps/apps-page.ts';
-import { EditorPage } from './pages/editor-page.ts';
 import { HistoryPage } from './pages/history-page.ts';
 import { LogPage } from './pages/log-page.ts';
-import { RoutesPage } from './pages/routes/routes-page.ts';
-import { SettingsPage } from './pages/settings-page.ts';
 import { WelcomePage } from './pages/welcome-page.ts';
 import { FormPage } from './widgets/rows/form-page.ts';
 
 /** Pages with widgets of their own have a line; all others are forms. */
-export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost, history: History): PageWidget {
+export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost): PageWidget {
   switch (name) {
     case 'apps':
       return new AppsPage(host);
     case 'settings':
-      return new SettingsPage(host);
-    case 'routes':
-      return new RoutesPage(host);
-    case 'editor':
-      return new EditorPage(host);
+      return new FormPage(host, settingsPage, pageTitle(name, tr));
     case 'history':
-      return new HistoryPage(host, history);
+      return new HistoryPage(host);
     case 'log':
       return new LogPage(host);
     case 'welcome':

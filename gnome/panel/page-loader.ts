@@ -3,7 +3,6 @@
 import GLib from 'gi://GLib?version=2.0';
 import { type PageName, pageTitle } from '../../daemon/view/page-list.ts';
 import { tr } from '../i18n.ts';
-import type { History } from './history.ts';
 import type { PageWidget, WindowHost } from './host.ts';
 import { ConnectionPage } from './pages/connection/connection-page.ts';
 
@@ -40,7 +39,7 @@ export interface Pages {
   made(): PageWidget[];
 }
 
-export function createPages(host: WindowHost, history: History): Pages {
+export function createPages(host: WindowHost): Pages {
   const made = new Map<PageName, PageWidget>();
   const title = (page: PageName) => pageTitle(page, tr);
   return {
@@ -48,7 +47,7 @@ export function createPages(host: WindowHost, history: History): Pages {
     get(name) {
       const ready = made.get(name);
       if (ready) return ready;
-      const page = name === 'connection' ? new ConnectionPage(host, history) : code?.makePage(name, host, history);
+      const page = name === 'connection' ? new ConnectionPage(host) : code?.makePage(name, host);
       if (page) made.set(name, page);
       return page ?? null;
     },

@@ -91,7 +91,7 @@ test('a development build has source maps that name the files of the tree, and i
       `${script}: ${sourcesOf(script).join(' ')}`,
     );
   const ofPage = scripts.flatMap(name => sourcesOf(`webui/${name}`));
-  for (const source of ['daemon/webui/shell.tsx', 'daemon/webui/pages/routes/routes.tsx'])
+  for (const source of ['daemon/webui/shell.tsx', 'daemon/webui/pages/log.tsx'])
     assert.ok(
       ofPage.some(each => each.endsWith(source)),
       ofPage.join(' '),

@@ -1,5 +1,6 @@
 // Collects the figures of the last minutes from the events.
 import type { Tunnel } from '../../api/schema.ts';
+import type { Model } from './model.ts';
 
 /** At one figure every 5 s, ten minutes. */
 const CAPACITY = 120;
@@ -33,9 +34,21 @@ export function createHistory(capacity = CAPACITY) {
     },
     /** A new connection counts from zero. */
     clear(): void {
-      [samples, last] = [[], null];
+      if (last) [samples, last] = [[], null];
     },
   };
+}
+
+/** Gathers what the model brings, until closed: the daemon sends the present figures only. Made before what shows it subscribes. */
+export function gatherFigures(model: Pick<Model, 'state' | 'subscribe'>): { samples(): Sample[]; close(): void } {
+  const history = createHistory();
+  const gather = () => {
+    const { snapshot } = model.state();
+    if (snapshot?.status.state === 'connected') history.add(snapshot.tunnel);
+    else history.clear();
+  };
+  gather();
+  return { samples: history.samples, close: model.subscribe(gather) };
 }
 
 /** Least, mean and greatest of the values that are known; null of none. */

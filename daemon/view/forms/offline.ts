@@ -23,12 +23,12 @@ function needsDaemon(ask: Ask): boolean {
 }
 
 /** The form without a daemon. A switch whose position was never read is a row without one. */
-export function withoutDaemon({ groups }: Form, { snapshot }: ClientState): Form {
+export function withoutDaemon(form: Form, { snapshot }: ClientState): Form {
   const inert = (row: Row): Row => {
     if (!commandsOf({ groups: [{ id: '', rows: [row] }] }).some(({ ask }) => needsDaemon(ask))) return row;
     const { id, title, subtitle } = row;
     if (snapshot === null && row.kind === 'switch') return { kind: 'note', id, title, subtitle };
     return { ...row, sensitive: false };
   };
-  return { groups: groups.map(group => ({ ...group, rows: group.rows.map(inert) })) };
+  return { ...form, groups: form.groups.map(group => ({ ...group, rows: group.rows.map(inert) })) };
 }

@@ -20,6 +20,7 @@ import type { ChecksState } from '../states/findings.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { type Page, reading } from './page.ts';
+import { editorPage, routesPage } from './routes.ts';
 
 interface PageDefinition {
   open: Page;
@@ -206,7 +207,7 @@ const updatesPage: Page = (host, changed) => {
   };
 };
 
-/** Pages that are forms. Each client has its own widgets for the others. */
+/** Pages that are forms, except for the settings, which search these (`search.ts`). Each client has its own widgets for the others. */
 export const FORM_PAGES = {
   mode: ofState(({ client, tunnel }, tr) => modeForm(client, tunnel.settable, tr)),
   killswitch: {
@@ -234,6 +235,8 @@ export const FORM_PAGES = {
     open: updatesPage,
     searched: ({ client, update }, tr) => updatesForm(update, { offline: client.offline !== null, waiting: null }, tr),
   },
+  routes: { open: routesPage },
+  editor: { open: editorPage },
   tools: { open: toolAccountsPage },
   certificate: { open: certificatePage },
 } satisfies { [P in PageName]?: PageDefinition };

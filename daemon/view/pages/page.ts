@@ -13,6 +13,12 @@ export interface OpenPage {
   ticks?: boolean;
   /** Reads again what no event reports. Clients call it when the page is turned to, after its first form. */
   shown?(): void;
+  /** The row in which the keyboard begins; by default the first one. */
+  first?: string;
+  /** A row is wanted that may have to be searched for first. Clients ask for the form afterwards. */
+  reveal?(row: string): void;
+  /** Another page is turned to, and a search begins empty again. Clients that make a page each time call `close` only. */
+  left?(): void;
   close?(): void;
 }
 
@@ -31,7 +37,7 @@ interface Answer<T> {
 interface ReadingOptions<T> {
   read(): Promise<T>;
   /** Time after which a page that is seen reads again. By default it does so for a new daemon only. */
-  everyMs?: number;
+  everyMs?: number | (() => number);
   /** False while nothing can be read. By default that is while the daemon does not answer. */
   when?(view: View): boolean;
   /** The page reads again when this changes. */
@@ -104,7 +110,8 @@ export function reading<T>(host: Host, changed: () => void, options: ReadingOpti
         return answer;
       }
       const key = of(view);
-      if (key !== readOf || host.now() - readAt >= everyMs) {
+      const pace = typeof everyMs === 'number' ? everyMs : everyMs();
+      if (key !== readOf || host.now() - readAt >= pace) {
         isFirst = readOf === null;
         void begin();
       }

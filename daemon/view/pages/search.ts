@@ -1,22 +1,27 @@
-// Finds settings by words: every row of every page, by its title, values and keywords, with the page that holds it.
+// Finds settings by words: every row of every page, by its title, values and keywords, with the page that holds it. Defines the
+// page that leads to all settings, which has the search in a window.
 
 import type { ClientTask, Form, Group, Row } from '../form.ts';
 import { formatCount } from '../format.ts';
 import { rowKeywords } from '../forms/search/keywords.ts';
+import { createLookup } from '../forms/search/lookup.ts';
 import { rankRows } from '../forms/search/match.ts';
 import {
   appRows,
   type Gathered,
+  gatherForSearch,
   historyRows,
   logRows,
   NOTHING_GATHERED,
   routeRows,
 } from '../forms/search/searched-rows.ts';
 import { overviewForm } from '../forms/settings.ts';
+import type { Host } from '../host.ts';
 import { PAGE_NAMES, type PageName, pageTitle } from '../page-list.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { searchedForms } from './all.ts';
+import type { Page } from './page.ts';
 
 export interface Hit {
   page: PageName;
@@ -28,6 +33,72 @@ export interface Hit {
   subtitle: string;
   /** Opens a dialog instead of the page. */
   task?: ClientTask;
+}
+
+/** All settings; a window has a search over every page above them. */
+export const settingsPage: Page = (host, changed) => {
+  const search = createSearch(host, changed);
+  let query = '';
+  return {
+    form(view) {
+      const tr = host.tr();
+      // a browser has its search next to every page, and no main menu that leads to the first steps
+      const toWelcome: Row = { kind: 'link', id: 'to-welcome', page: 'welcome', title: pageTitle('welcome', tr) };
+      if (!host.desktop) return { groups: [...overviewForm(view, tr).groups, { id: 'welcome', rows: [toWelcome] }] };
+      const { answer, hits, count } = search.find(query, view);
+      const isSearched = query.trim() !== '';
+      const title = hits.length ? { title: count } : {};
+      const groups = isSearched
+        ? hitsForm(hits, tr).groups.map(group => ({ ...group, ...title }))
+        : overviewForm(view, tr).groups;
+      return {
+        groups: answer ? [answer, ...groups] : groups,
+        search: {
+          label: tr._('Search settings'),
+          text: query,
+          type(text) {
+            if (text === query) return;
+            query = text;
+            changed();
+          },
+          begin: () => void search.begin(),
+          enter() {
+            const [first] = search.find(query, host.view()).hits;
+            if (first) host.goTo(first.page, first.row);
+          },
+          ...(isSearched && { found: count }),
+        },
+      };
+    },
+    // the next search begins empty
+    left() {
+      query = '';
+    },
+    close: search.close,
+  };
+};
+
+/** Searches all pages. @param changed is called when something else may be found */
+export function createSearch(host: Host, changed: () => void) {
+  const { model, checks } = host;
+  const lookup = createLookup(model, changed);
+  let gathered: Pick<Gathered, 'apps' | 'log'> = NOTHING_GATHERED;
+  return {
+    /** Reads the lists that only a search shows. */
+    async begin(): Promise<void> {
+      gathered = await gatherForSearch(model);
+      changed();
+    },
+    /** The way of an address, the rows that are found, the best first, and their number in words. */
+    find(query: string, view: View): { answer: Group | null; hits: Hit[]; count: string } {
+      const tr = host.tr();
+      lookup.follow(query, view);
+      const pages = () => searchedPages(view, tr, { ...gathered, checks: checks.state() });
+      const hits = query.trim() ? searchPages(pages(), query, tr) : [];
+      return { answer: lookup.group(view, tr), hits, count: hitCount(hits, tr) };
+    },
+    close: checks.subscribe(changed),
+  };
 }
 
 type SearchedPage = readonly [page: PageName, title: string, form: Form];
@@ -117,7 +188,7 @@ function unique(hits: Hit[]): Hit[] {
 }
 
 /** The number of hits, to be read out as it changes. */
-export function hitCount(hits: readonly Hit[], tr: Translator): string {
+function hitCount(hits: readonly Hit[], tr: Translator): string {
   if (!hits.length) return tr._('Nothing found');
   return fill(tr.ngettext('%d result', '%d results', hits.length), formatCount(hits.length, tr));
 }

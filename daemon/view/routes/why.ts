@@ -75,7 +75,7 @@ export function whyForm(answer: Why | null, ask: (target: string) => Promise<unk
   return {
     groups: [
       { id: 'ask', rows: [field] },
-      { id: 'answer', rows: answer ? answerRows(answer, tr) : [] },
+      { id: 'answer', live: true, rows: answer ? answerRows(answer, tr) : [] },
     ],
   };
 }

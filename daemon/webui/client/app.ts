@@ -57,7 +57,7 @@ export interface App {
   now: Signal<number>;
   /** Since when the state is not current, in ms since the epoch; null while it is. */
   staleSince: ReadonlySignal<number | null>;
-  samples: ReadonlySignal<Sample[]>;
+  samples: ReadonlySignal<readonly Sample[]>;
   log: ReadonlySignal<readonly LogEntry[]>;
   /** Reads the log, and follows it from now on. */
   loadLog(): void;

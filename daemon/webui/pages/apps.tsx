@@ -1,28 +1,15 @@
 // Apps of the computer's desktop, started through the local proxy there.
 import { useSignal } from '@preact/signals';
-import { useEffect, useId } from 'preact/hooks';
+import { useEffect, useId, useMemo } from 'preact/hooks';
 import type { App as DesktopApp } from '../../api/schema.ts';
 import { searchedText } from '../../view/forms/search/searched-rows.ts';
-import {
-  type AppEntry,
-  appBadge,
-  appDetails,
-  appMatches,
-  appMenuName,
-  furtherWays,
-  isFarFetched,
-  launchable,
-  launchedText,
-  noAppsText,
-  shortcutText,
-  sortApps,
-} from '../../view/states/apps.ts';
+import { openApps } from '../../view/pages/apps.ts';
+import { appBadge, appDetails, appMenuName, launchable, noAppsText } from '../../view/states/apps.ts';
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
-import { useGeneralReason } from '../client/reasons.ts';
 import { rowInAddress } from '../navigation.ts';
 import { CommandButton } from '../widgets/rows/command-button.tsx';
-import { SearchField } from '../widgets/search-field.tsx';
+import { useGeneralReason } from '../widgets/rows/words.tsx';
 
 /** Ids of the texts that say why an app can't be started now. */
 const WHY_LOCKED = 'why-apps';
@@ -61,87 +48,38 @@ export function AppsPage() {
   );
 }
 
-/** The apps of the desktop, null until they were read, and what can be done with each. */
-function useApps() {
-  const app = useApp();
-  const { model } = app.host;
-  const apps = useSignal<DesktopApp[] | null>(null);
-  /** Id of the app that is being started or changed. */
-  const busy = useSignal<string | null>(null);
-  const read = () =>
-    model.call('GET /api/apps').then(({ apps: list }) => {
-      apps.value = sortApps(list, app.tr.value.locale);
-    }, app.host.showError);
-  const online = app.client.value.offline === null;
-  useEffect(() => {
-    if (online) void read();
-  }, [online]);
-  /** @param what resolves with what to say, or with whether it was done */
-  const attempt = async (appId: string, what: () => Promise<string | boolean>) => {
-    if (busy.value !== null) return;
-    busy.value = appId;
-    try {
-      const done = await what();
-      if (done === false) return;
-      if (done !== true) app.host.toast(done);
-      await read();
-    } catch (error) {
-      app.host.showError(error);
-    } finally {
-      busy.value = null;
-    }
-  };
-  const launch = ({ id, name }: DesktopApp) =>
-    attempt(id, async () => {
-      const { look, enable } = app.view.value.proxy;
-      if (look !== 'on' && !(await app.host.run(enable.command))) return false;
-      await model.call('POST /api/apps/proxy-launcher', { body: { appId: id } });
-      return launchedText(name, app.tr.value);
-    });
-  const setShortcut = ({ id, name, shortcut }: DesktopApp) =>
-    attempt(id, async () => {
-      const present = shortcut === null;
-      await model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
-      return shortcutText(name, present, app.tr.value);
-    });
-  const runEntry = ({ id }: DesktopApp, { command }: AppEntry) => attempt(id, () => app.host.run(command));
-  return {
-    apps: apps.value,
-    busy: busy.value,
-    mayChange: online,
-    launch,
-    setShortcut,
-    runEntry,
-  };
-}
-
 function AppList() {
   const app = useApp();
   const { proxy } = app.view.value;
   const { _ } = app.tr.value;
-  const { apps, busy, mayChange, launch, setShortcut, runEntry } = useApps();
-  const query = useSignal(searchedText(rowInAddress()));
-  const all = useSignal(false);
+  const changes = useSignal(0);
+  const page = useMemo(
+    () => openApps(app.host, () => changes.value++, { query: searchedText(rowInAddress()) }),
+    [app.host],
+  );
+  void changes.value; // drawn again after each
+  useEffect(() => page.close, [page]);
+  const { by, listed, hasApps, failed, busy } = page.view(app.view.value);
   const general = useGeneralReason();
-  const isFree = busy === null;
-  const startable = mayChange && isFree && (proxy.look === 'on' || proxy.sensitive);
+  const isFree = busy.size === 0;
+  const mayChange = app.client.value.offline === null && isFree;
+  const startable = mayChange && (proxy.look === 'on' || proxy.sensitive);
   const reason = isFree || general ? null : _('An app is being started.');
-  const searched = query.value.trim();
-  // a search covers all apps
-  const shown =
-    apps?.filter(each => appMatches(each, searched) && (searched !== '' || all.value || !isFarFetched(each))) ?? [];
-  const none = noAppsText((apps?.length ?? 0) > 0, app.tr.value).description;
   return (
     <>
       <div class="toolbar">
-        <SearchField query={query} label={_('Search apps')} />
+        <input
+          type="search"
+          aria-label={_('Search apps')}
+          placeholder={_('Search apps')}
+          value={by.query}
+          onInput={event => page.narrow({ query: event.currentTarget.value })}
+        />
         <label>
           <input
             type="checkbox"
-            checked={all}
-            onChange={event => {
-              all.value = event.currentTarget.checked;
-            }}
+            checked={by.all}
+            onChange={event => page.narrow({ all: event.currentTarget.checked })}
           />
           {_('Show all')}
         </label>
@@ -151,19 +89,21 @@ function AppList() {
           {reason}
         </p>
       )}
-      {shown.length === 0 ? (
-        <p class="empty">{apps === null ? _('Reading…') : none}</p>
+      {listed.size === 0 ? (
+        <p class="empty">
+          {failed ?? (hasApps === null ? _('Reading…') : noAppsText(hasApps, app.tr.value).description)}
+        </p>
       ) : (
         <ul class="card apps">
-          {shown.map(each => (
+          {[...listed.values()].map(each => (
             <AppRow
               key={each.id}
               app={each}
-              busy={busy === each.id}
+              page={page}
+              busy={busy.has(each.id)}
               why={general ?? (isFree ? WHY_LOCKED : WHY_BUSY)}
-              launch={startable ? launch : null}
-              setShortcut={mayChange && isFree ? setShortcut : null}
-              runEntry={mayChange && isFree ? runEntry : null}
+              startable={startable}
+              mayChange={mayChange}
             />
           ))}
         </ul>
@@ -177,21 +117,19 @@ interface AppRowProps {
   busy: boolean;
   /** Id of the text that says why a button can't be used. */
   why: string;
-  /** null while it can't be started. */
-  launch: ((app: DesktopApp) => Promise<void>) | null;
-  /** null while it can't be changed. */
-  setShortcut: ((app: DesktopApp) => Promise<void>) | null;
-  /** null while none can be used. */
-  runEntry: ((app: DesktopApp, entry: AppEntry) => Promise<void>) | null;
+  /** It can be started through the proxy now; its menu and shortcut can be used. */
+  startable: boolean;
+  mayChange: boolean;
+  page: ReturnType<typeof openApps>;
 }
 
-function AppRow({ app, busy, why, launch, setShortcut, runEntry }: AppRowProps) {
-  const { tr: language, host, view } = useApp();
-  const tr = language.value;
+function AppRow({ app, busy, why, startable, mayChange, page }: AppRowProps) {
+  const tr = useApp().tr.value;
   const open = useSignal(false);
   const id = useId();
   const { _ } = tr;
-  const { name, shortcut } = app;
+  const { id: appId, name, shortcut } = app;
+  const able = (now: boolean) => (now ? {} : { 'aria-disabled': true, 'aria-describedby': why });
   const word = shortcut === null ? _('Add to Menu') : _('Remove from Menu');
   return (
     <li class="row">
@@ -208,18 +146,16 @@ function AppRow({ app, busy, why, launch, setShortcut, runEntry }: AppRowProps) 
             // Translators: %s is the name of an app
             aria-label={fill(_('Start %s'), name)}
             aria-busy={busy}
-            aria-disabled={launch ? undefined : true}
-            aria-describedby={launch ? undefined : why}
-            onClick={() => void launch?.(app)}
+            {...able(startable)}
+            onClick={() => startable && void page.launch(appId)}
           >
             {_('Start')}
           </button>
           <button
             type="button"
             aria-label={`${name}: ${word}`}
-            aria-disabled={setShortcut ? undefined : true}
-            aria-describedby={setShortcut ? undefined : why}
-            onClick={() => void setShortcut?.(app)}
+            {...able(mayChange)}
+            onClick={() => mayChange && void page.toggleShortcut(appId)}
           >
             <span class="word">{word}</span>
             <span class="sign" aria-hidden="true">
@@ -242,14 +178,13 @@ function AppRow({ app, busy, why, launch, setShortcut, runEntry }: AppRowProps) 
       </button>
       <div class="further-ways" id={id} hidden={!open.value}>
         {open.value &&
-          furtherWays(app, { call: host.model.call, helper: view.value.killSwitch.look }, tr).map(entry => (
+          page.entries(appId).map(entry => (
             <button
               key={entry.label}
               type="button"
               aria-label={`${name}: ${entry.label}`}
-              aria-disabled={runEntry ? undefined : true}
-              aria-describedby={runEntry ? undefined : why}
-              onClick={() => void runEntry?.(app, entry)}
+              {...able(mayChange)}
+              onClick={() => mayChange && void page.run(appId, entry.command)}
             >
               {entry.label}
             </button>

@@ -14,12 +14,12 @@ import { durationText } from '../../view/states/tunnel.ts';
 import { figuresOf } from '../../view/states/words.ts';
 import type { Translator } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
-import { CommandBox } from '../widgets/command-box.tsx';
+import { LatencyChart } from '../widgets/chart.tsx';
 import { CountdownButtons, CountdownWords, Ringed } from '../widgets/countdown.tsx';
 import { Icon } from '../widgets/icon.tsx';
 import { CommandButton } from '../widgets/rows/command-button.tsx';
 import { FormView } from '../widgets/rows/form.tsx';
-import { LatencyChart } from './graph.tsx';
+import { CommandBox } from '../widgets/rows/text-rows.tsx';
 
 export function ConnectionPage() {
   const app = useApp();
@@ -43,7 +43,7 @@ export function ConnectionPage() {
       />
       {more && snapshot && (
         <>
-          <LatencyChart />
+          <LatencyChart figures={app.samples.value} />
           <FormView
             form={{
               groups: [

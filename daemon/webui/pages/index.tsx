@@ -1,18 +1,11 @@
 // Shows every page but the first. Loaded when one of them is opened.
-import type { Form, Row } from '../../view/form.ts';
-import { overviewForm } from '../../view/forms/settings.ts';
-import { type PageName, pageTitle } from '../../view/page-list.ts';
+import type { PageName } from '../../view/page-list.ts';
 import { FORM_PAGES } from '../../view/pages/all.ts';
-import type { Translator } from '../../view/translator.ts';
-import type { View } from '../../view/view.ts';
-import { useApp } from '../client/app.ts';
+import { settingsPage } from '../../view/pages/search.ts';
 import { PageView } from '../widgets/page-view.tsx';
-import { FormView } from '../widgets/rows/form.tsx';
 import { AppsPage } from './apps.tsx';
 import { HistoryPage } from './history.tsx';
 import { LogPage } from './log.tsx';
-import { EditorPage } from './routes/editor.tsx';
-import { RoutesPage } from './routes/routes.tsx';
 import { WelcomePage } from './welcome.tsx';
 
 export { SETTINGS_TASKS } from '../../view/pages/settings-file.ts';
@@ -26,11 +19,7 @@ export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> })
     case 'apps':
       return <AppsPage />;
     case 'settings':
-      return <SettingsPage />;
-    case 'routes':
-      return <RoutesPage />;
-    case 'editor':
-      return <EditorPage />;
+      return <PageView page={settingsPage} />;
     case 'history':
       return <HistoryPage />;
     case 'log':
@@ -40,16 +29,4 @@ export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> })
     default:
       return <PageView page={FORM_PAGES[page].open} />;
   }
-}
-
-function SettingsPage() {
-  const { view, tr } = useApp();
-  return <FormView form={settingsForm(view.value, tr.value)} />;
-}
-
-/** A page has no main menu, which leads to the first steps in the window. */
-function settingsForm(view: View, tr: Translator): Form {
-  const { groups } = overviewForm(view, tr);
-  const row: Row = { kind: 'link', id: 'to-welcome', page: 'welcome', title: pageTitle('welcome', tr) };
-  return { groups: [...groups, { id: 'welcome', rows: [row] }] };
 }

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { failure } from '../../api/client.ts';
 import { useApp } from '../client/app.ts';
-import { CommandBox } from '../widgets/command-box.tsx';
+import { CommandBox } from '../widgets/rows/text-rows.tsx';
 
 export function SignInPage() {
   const app = useApp();

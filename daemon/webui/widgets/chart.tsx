@@ -1,8 +1,40 @@
-// Renders a curve over time with axes, and the same figures as a table.
+// Renders curves over time with axes, and the same figures as a table.
 import { useEffect, useId, useState } from 'preact/hooks';
 import { axisEnd } from '../../view/client/history.ts';
 import { formatTime } from '../../view/format.ts';
+import { type Curve, curves, type Slot } from '../../view/graph.ts';
 import { useApp } from '../client/app.ts';
+
+interface ChartsProps {
+  /** Figures in the order of time. */
+  figures: readonly Slot[];
+  /** A moment on the axis and in the table; default: the time of day. */
+  formatAt?: (at: number) => string;
+}
+
+/** Latency, packet loss and throughput, one below the other. */
+export function Charts(props: ChartsProps) {
+  const { tr } = useApp();
+  const [, loss, received, sent] = curves(tr.value);
+  return (
+    <>
+      <LatencyChart {...props} />
+      <CurveChart {...props} title={loss.title} of={[loss]} />
+      <CurveChart {...props} title={tr.value._('Speed: received (solid), sent (dashed)')} of={[received, sent]} />
+    </>
+  );
+}
+
+export function LatencyChart(props: ChartsProps) {
+  const [latency] = curves(useApp().tr.value);
+  return <CurveChart {...props} title={latency.title} of={[latency]} />;
+}
+
+function CurveChart({ figures, of, ...others }: ChartsProps & { title: string; of: readonly [Curve, Curve?] }) {
+  const [{ text, finest }] = of;
+  const lines = of.flatMap(curve => (curve ? [{ name: curve.title, values: figures.map(curve.value) }] : []));
+  return <Chart {...others} times={figures.map(({ at }) => at)} format={text} finest={finest} lines={lines} />;
+}
 
 interface Line {
   name: string;
@@ -36,7 +68,7 @@ function useWidth(): number {
   return narrow ? NARROW : WIDE;
 }
 
-export function Chart({ title, times, lines, format, finest, formatAt }: ChartProps) {
+function Chart({ title, times, lines, format, finest, formatAt }: ChartProps) {
   const { tr } = useApp();
   const { _ } = tr.value;
   const timeText = formatAt ?? ((at: number) => formatTime(at, tr.value));

@@ -2,7 +2,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type OpenDialog, useApp } from '../client/app.ts';
-import { CommandBox } from './command-box.tsx';
+import { CommandBox } from './rows/text-rows.tsx';
 
 export function Dialog() {
   const { dialog } = useApp().messages;

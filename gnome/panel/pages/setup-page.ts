@@ -8,7 +8,7 @@ import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
 import { labelButton } from '../widgets/button-label.ts';
-import { linkBox } from '../widgets/dialogs/links.ts';
+import { linkBox } from '../widgets/dialogs/questions.ts';
 import { commandBox } from '../widgets/rows/command-box.ts';
 
 export class SetupPage extends Adw.Bin implements PageWidget {

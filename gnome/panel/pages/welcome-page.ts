@@ -14,7 +14,7 @@ import type { PageWidget, WindowHost } from '../host.ts';
 import { labelButton } from '../widgets/button-label.ts';
 import { vertical } from '../widgets/columns.ts';
 import { announce } from '../widgets/compat.ts';
-import { FormGroups } from '../widgets/rows/form-page.ts';
+import { FormGroups } from '../widgets/rows/form-groups.ts';
 import { SetupPage } from './setup-page.ts';
 
 export class WelcomePage extends Adw.Bin implements PageWidget {

@@ -8,9 +8,16 @@ import { SETTINGS_TASKS } from '../../../daemon/view/pages/settings-file.ts';
 import { _, tr } from '../../i18n.ts';
 import { signInToNetwork } from '../../network-sign-in.ts';
 import { startDaemon } from '../../start-daemon.ts';
-import { createDesktop, installKillSwitch, manageWarp, NotAllowed, openNetworkSettings } from '../desktop.ts';
+import {
+  claimFreeSignIn,
+  claimSignIn,
+  createDesktop,
+  installKillSwitch,
+  manageWarp,
+  NotAllowed,
+  openNetworkSettings,
+} from '../desktop.ts';
 import type { WindowHost } from '../host.ts';
-import { claimFreeSignIn, claimSignIn } from '../sign-in.ts';
 import { openUri } from '../widgets/compat.ts';
 import { copyText } from '../widgets/copy.ts';
 import { openText, saveText } from '../widgets/dialogs/files.ts';
@@ -20,11 +27,11 @@ import type { Toasts } from '../widgets/dialogs/toasts.ts';
 import { showUpdateCommand } from '../widgets/rows/command-box.ts';
 import { showReport } from './report.ts';
 
-interface WindowParts extends Pick<Host, 'model' | 'view' | 'goTo'> {
+interface WindowParts extends Pick<Host, 'model' | 'view' | 'figures' | 'goTo'> {
   toasts: Toasts;
 }
 
-export function createHost(window: Gtk.Window, { model, view, goTo, toasts }: WindowParts): WindowHost {
+export function createHost(window: Gtk.Window, { model, view, figures, goTo, toasts }: WindowParts): WindowHost {
   const { toast, showError } = toasts;
   const desktop = createDesktop(toast);
   const host: WindowHost = {
@@ -35,6 +42,7 @@ export function createHost(window: Gtk.Window, { model, view, goTo, toasts }: Wi
     now: Date.now,
     checks: createChecks(model, () => tr, desktop.runDoctor),
     updates: createUpdates(model),
+    figures,
     desktop,
     run(command) {
       const { ask } = command;

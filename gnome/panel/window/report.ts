@@ -8,7 +8,7 @@ import type { WindowHost } from '../host.ts';
 import { setName } from '../widgets/a11y/accessible.ts';
 import { ask } from '../widgets/compat.ts';
 import { saveBytes } from '../widgets/dialogs/files.ts';
-import { preformatted } from '../widgets/dialogs/preformatted.ts';
+import { preformatted } from '../widgets/dialogs/questions.ts';
 
 /** A long text takes seconds to lay out; the file has all of it. */
 const SHOWN = 20_000;

@@ -3,6 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import type Gio from 'gi://Gio?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import { gatherFigures } from '../../../daemon/view/client/history.ts';
 import type { Look } from '../../../daemon/view/client/labels.ts';
 import type { Model } from '../../../daemon/view/client/model.ts';
 import { generalReason } from '../../../daemon/view/forms/reasons.ts';
@@ -11,7 +12,6 @@ import { BANNERS, isSaidByState } from '../../../daemon/view/states/banners.ts';
 import { describe, type View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import { DEVELOPMENT } from '../../install-paths.ts';
-import { gatherHistory, type History } from '../history.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
 import { createPages, loadFurtherPages, type Pages } from '../page-loader.ts';
 import { mendTree } from '../widgets/a11y/accessible.ts';
@@ -24,7 +24,6 @@ import { createHost } from './create-host.ts';
 import { createHeader, type Header } from './header.ts';
 import { createReason } from './reason.ts';
 import { createSidebar, isListed, SIDEBAR_FROM, type Sidebar } from './sidebar.ts';
-import { createTimer } from './timer.ts';
 import { addWindowActions } from './window-actions.ts';
 
 declare const __VERSION__: string;
@@ -51,7 +50,7 @@ export class Window extends Adw.ApplicationWindow {
   /** Null until the window is wide for the first time. */
   #sidebar: Sidebar | null = null;
   readonly #pages: Pages;
-  readonly #history: History;
+  readonly #figures: ReturnType<typeof gatherFigures>;
   readonly #header: Header;
   readonly #confirmBar = createConfirmBar(command => this.#host.run(command));
   readonly #reason = createReason(this.#stack);
@@ -87,15 +86,16 @@ export class Window extends Adw.ApplicationWindow {
     if (DEVELOPMENT) this.add_css_class('devel'); // libadwaita's stripes on the header bar
     this.#model = model;
     this.#view = describe(model.state(), __VERSION__, tr);
-    this.#history = gatherHistory(model);
+    this.#figures = gatherFigures(model);
     const toasts = createToasts(this);
     this.#host = createHost(this, {
       model,
       toasts,
+      figures: this.#figures.samples,
       view: () => this.#view,
       goTo: (page, row = null) => this.goToPlace({ page, row }),
     });
-    this.#pages = createPages(this.#host, this.#history);
+    this.#pages = createPages(this.#host);
     toasts.overlay.set_child(this.#reason.over);
     this.#header = createHeader({ goTo: name => this.goTo(name), back: () => this.#back() });
     const bars = [
@@ -126,7 +126,7 @@ export class Window extends Adw.ApplicationWindow {
     // not 'destroy', which GTK sends with the last reference: what is subscribed here holds one
     this.connect('unrealize', () => {
       unsubscribe();
-      this.#history.close();
+      this.#figures.close();
       this.#host.checks.close();
       for (const built of this.#pages.made()) built.close?.();
       this.#tick.run(false);
@@ -296,4 +296,18 @@ export class Window extends Adw.ApplicationWindow {
     this.#confirmBar.tick();
     this.#current.tick?.();
   }
+}
+
+/** A timer that is started and stopped as often as needed. */
+function createTimer(everyMs: number, work: () => void): { run(wanted: boolean): void } {
+  let timer: ReturnType<typeof setInterval> | null = null;
+  return {
+    run(wanted) {
+      if (wanted) timer ??= setInterval(work, everyMs);
+      else if (timer) {
+        clearInterval(timer);
+        timer = null;
+      }
+    },
+  };
 }

@@ -2,9 +2,8 @@
 import type { TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 import { useApp } from '../../client/app.ts';
-import { idList, useGeneralReason } from '../../client/reasons.ts';
 import { CommandButton } from './command-button.tsx';
-import { type RowOf, useDescription, Words } from './words.tsx';
+import { idList, type RowOf, useDescription, useGeneralReason, Words } from './words.tsx';
 
 export function SwitchRow({ row }: { row: RowOf<'switch'> }) {
   const id = useId();

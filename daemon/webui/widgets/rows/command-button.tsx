@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import type { Command } from '../../../view/form.ts';
 import { useApp } from '../../client/app.ts';
-import { idList, useGeneralReason } from '../../client/reasons.ts';
+import { idList, useGeneralReason } from './words.tsx';
 
 /**
  * A button that keeps the keyboard's focus while it can't be used: what it asked for is under way, and a disabled

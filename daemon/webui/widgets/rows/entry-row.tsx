@@ -1,10 +1,9 @@
-// Renders a row with a field, whose text is checked as it is typed.
+// Renders rows to type in: a field, whose text is checked as it is typed, and an area of many lines.
 import { useSignal } from '@preact/signals';
 import type { TargetedInputEvent } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
 import { useApp } from '../../client/app.ts';
-import { idList, useGeneralReason } from '../../client/reasons.ts';
-import { GroupDescription, type RowOf, useOwnReason } from './words.tsx';
+import { GroupDescription, idList, type RowOf, useGeneralReason, useOwnReason } from './words.tsx';
 
 export function EntryRow({ row }: { row: RowOf<'entry'> }) {
   const id = useId();
@@ -63,7 +62,7 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
         )}
         <button
           type="submit"
-          aria-label={`${row.title}: ${row.label}`}
+          aria-label={row.name ?? `${row.title}: ${row.label}`}
           aria-describedby={usable ? undefined : idList(problemId, here ? undefined : why)}
           aria-disabled={usable ? undefined : true}
         >
@@ -81,5 +80,21 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
         </p>
       )}
     </form>
+  );
+}
+
+export function AreaRow({ row }: { row: RowOf<'area'> }) {
+  return (
+    <textarea
+      autocapitalize="none"
+      autocomplete="off"
+      spellcheck={false}
+      rows={12}
+      aria-label={row.title}
+      aria-describedby={useContext(GroupDescription)}
+      readOnly={row.sensitive === false}
+      value={row.text}
+      onInput={event => row.type(event.currentTarget.value)}
+    />
   );
 }

@@ -7,22 +7,28 @@ import { useApp } from '../../client/app.ts';
 import { rowInAddress } from '../../navigation.ts';
 import { ButtonRow, ItemRow, LinkRow } from './action-rows.tsx';
 import { RadioRow, SelectRow, SwitchRow } from './choice-rows.tsx';
-import { EntryRow } from './entry-row.tsx';
+import { AreaRow, EntryRow } from './entry-row.tsx';
 import { FactRow, NoteRow, ShellRow, TextRow } from './text-rows.tsx';
 import { GroupDescription } from './words.tsx';
 
 export function FormView({ form }: { form: Form }) {
   const client = useApp().client.value;
   const { groups } = client.offline ? withoutDaemon(form, client) : form;
-  const filled = groups.filter(({ rows }) => rows.length > 0);
+  const filled = groups.filter(({ rows, live }) => rows.length > 0 || live);
   const folded = filled.filter(group => group.folded);
   return (
     <>
       {filled
         .filter(group => !group.folded)
-        .map(group => (
-          <GroupView key={group.id} group={group} />
-        ))}
+        .map(group =>
+          group.live ? (
+            <div key={group.id} role="status">
+              {group.rows.length > 0 && <GroupView group={group} />}
+            </div>
+          ) : (
+            <GroupView key={group.id} group={group} />
+          ),
+        )}
       {folded.length > 0 && <Fold groups={folded} />}
     </>
   );
@@ -96,6 +102,8 @@ function RowView({ row }: { row: Row }) {
       return <ItemRow row={row} />;
     case 'entry':
       return <EntryRow row={row} />;
+    case 'area':
+      return <AreaRow row={row} />;
     case 'select':
       return <SelectRow row={row} />;
     case 'shell':

@@ -2,7 +2,6 @@
 import type { ComponentChildren } from 'preact';
 import { isLong } from '../../../view/form.ts';
 import { useApp } from '../../client/app.ts';
-import { CommandBox } from '../command-box.tsx';
 import { type RowOf, Words } from './words.tsx';
 
 export function FactRow({ row }: { row: RowOf<'fact'> }) {
@@ -85,5 +84,22 @@ function Folded({ row, children }: { row: RowOf<'shell' | 'text'>; children: Com
       <summary aria-label={`${row.title}: ${row.folded}`}>{row.folded}</summary>
       {children}
     </details>
+  );
+}
+
+/** A command for a terminal, with a button that copies it. */
+export function CommandBox({ title, command }: { title: string; command: string }) {
+  const app = useApp();
+  const { _ } = app.tr.value;
+  return (
+    <div class="command-box">
+      <p>{title}</p>
+      <div class="line">
+        <code>{command}</code>
+        <button type="button" onClick={() => void app.host.copy(command)}>
+          {_('Copy')}
+        </button>
+      </div>
+    </div>
   );
 }

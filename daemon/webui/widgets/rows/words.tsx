@@ -1,8 +1,9 @@
-// Renders the text of a row, and links its control to its descriptions.
+// Renders the text of a row, and links its control to its descriptions and the reason why it can't be used.
 import { createContext, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Row, RowKind } from '../../../view/form.ts';
-import { idList, useGeneralReason } from '../../client/reasons.ts';
+import { generalReason } from '../../../view/forms/reasons.ts';
+import { useApp } from '../../client/app.ts';
 
 /** Id of the description of the group around a row. */
 export const GroupDescription = createContext<string | undefined>(undefined);
@@ -59,4 +60,19 @@ export function useDescription(row: Row, id: string): string | undefined {
   const group = useContext(GroupDescription);
   const ids = [row.subtitle ? `${id}-more` : undefined, reason ? `${id}-why` : undefined];
   return idList(...ids, row.sensitive === false && !reason ? group : undefined);
+}
+
+/** Ids of the texts that the shell shows: the banners, and the reason above the page. */
+export const WHY = { offline: 'why-offline', here: 'why' } as const;
+
+/** Id of the text that says why nothing like this control can be used now; undefined if nothing of the kind holds. */
+export function useGeneralReason(): string | undefined {
+  const { view, tr } = useApp();
+  if (view.value.banners.offline) return WHY.offline;
+  return generalReason(view.value, tr.value) ? WHY.here : undefined;
+}
+
+/** Ids as an attribute has them. */
+export function idList(...ids: (string | undefined)[]): string | undefined {
+  return ids.filter(Boolean).join(' ') || undefined;
 }

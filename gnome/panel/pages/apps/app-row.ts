@@ -13,7 +13,7 @@ import { nameListItem } from '../../widgets/compat.ts';
 import { rowFactory } from '../../widgets/lists/row-factory.ts';
 
 /** An app as the list shows it. */
-export interface ListedApp {
+interface ListedApp {
   app: App;
   /** A request about it is under way. */
   busy: boolean;

@@ -3,22 +3,12 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Command } from '../../../../daemon/view/form.ts';
+import type { App } from '../../../../daemon/api/schema.ts';
 import { searchedText } from '../../../../daemon/view/forms/search/searched-rows.ts';
 import { pageTitle } from '../../../../daemon/view/page-list.ts';
+import { openApps } from '../../../../daemon/view/pages/apps.ts';
 import type { ProxyView } from '../../../../daemon/view/states/apps.ts';
-import {
-  type AppEntry,
-  appMatches,
-  furtherWays,
-  isFarFetched,
-  launchable,
-  launchedText,
-  noAppsText,
-  shortcutText,
-  sortApps,
-} from '../../../../daemon/view/states/apps.ts';
-import { errorText } from '../../../../daemon/view/states/problems.ts';
+import { launchable, noAppsText } from '../../../../daemon/view/states/apps.ts';
 import { stateIcon } from '../../../../daemon/view/states/summary/table.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../../gc.ts';
@@ -31,7 +21,7 @@ import { copyButton } from '../../widgets/copy.ts';
 import { type Fill, stepwise } from '../../widgets/lists/fill.ts';
 import { dropRows } from '../../widgets/lists/row-factory.ts';
 import { turnTo } from '../../widgets/stack.ts';
-import { type AppRows, appRows, type ListedApp } from './app-row.ts';
+import { type AppRows, appRows } from './app-row.ts';
 import { offerShortcuts } from './shortcut-offer.ts';
 
 export class AppsPage extends Adw.Bin implements PageWidget {
@@ -56,24 +46,36 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   readonly #again = new Gtk.Button({ label: _('Try Again'), halign: Gtk.Align.CENTER, css_classes: ['pill'] });
   readonly #none = new Adw.StatusPage({ icon_name: 'culvert-apps-symbolic' });
   readonly #list = new Gtk.ListView({ css_classes: ['culvert-list', 'card'], show_separators: true });
-  /** By id, in the order of the list. */
-  #apps = new Map<string, ListedApp>();
-  /** Ids of the apps that the search finds. */
+  readonly #page: ReturnType<typeof openApps>;
+  /** Ids of the apps that are listed. */
   readonly #shown = new Gtk.StringList();
   #fill: Fill | null = null;
   readonly #rows: AppRows;
   #proxy: ProxyView | null = null;
-  #loaded: 'no' | 'loading' | 'yes' | { failed: string } = 'no';
+  #listed: ReadonlyMap<string, App> = new Map();
+  #busy: ReadonlySet<string> = new Set();
+  /** What the list was narrowed by. */
+  #by: object | null = null;
+  /** The page is turned to. */
+  #seen = false;
 
   constructor(host: WindowHost) {
     super();
     this.#host = host;
+    const changed = () => {
+      if (this.#seen) this.refresh(host.view());
+    };
+    const page = openApps(host, changed);
+    this.#page = page;
     this.#rows = appRows({
-      find: id => this.#apps.get(id),
+      find: id => {
+        const app = this.#listed.get(id);
+        return app && { app, busy: this.#busy.has(id) };
+      },
       launch: id => void this.#launch(id),
-      shortcut: id => void this.#toggleShortcut(id),
-      entries: id => this.#entries(id),
-      run: (id, { command }) => void this.#run(id, command),
+      shortcut: id => void page.toggleShortcut(id),
+      entries: page.entries,
+      run: (id, { command }) => void page.run(id, command),
     });
     this.#copy = copyButton(
       _('Copy the proxy’s address'),
@@ -81,17 +83,19 @@ export class AppsPage extends Adw.Bin implements PageWidget {
       () => host.toast(_('Copied')),
     );
     this.child = this.#build();
-    this.#search.connect('changed', () => this.#showFound());
+    this.#search.connect('changed', () => page.narrow({ query: this.#search.text }));
     this.#reload.connect('clicked', () => this.reload());
-    this.#all.connect('toggled', () => this.#showFound());
+    this.#all.connect('toggled', () => page.narrow({ all: this.#all.active }));
     this.#remedy.connect('clicked', () => {
       const remedy = this.#proxy?.failure?.remedy;
       if (remedy) void host.run(remedy.command);
     });
-    this.#enable.connect('clicked', () => void this.#enableProxy(true));
+    this.#enable.connect('clicked', () => void this.#enableProxy());
   }
 
-  refresh({ proxy, client, tunnel }: View): void {
+  refresh(view: View): void {
+    this.#seen = true;
+    const { proxy, client } = view;
     this.#proxy = proxy;
     this.#enable.visible = proxy.look !== 'on';
     labelButton(this.#enable, proxy.enable.label);
@@ -104,13 +108,8 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     setDescription(this.#enable, this.#enable.sensitive ? '' : (warning ?? ''));
     this.#remedy.visible = Boolean(proxy.failure?.remedy);
     labelButton(this.#remedy, proxy.failure?.remedy?.label ?? '');
-    if (!client.offline && this.#loaded === 'no') void this.#load();
-    const listed = this.#loaded === 'yes';
-    const failed =
-      typeof this.#loaded === 'object' ? this.#loaded.failed : client.offline && !listed ? tunnel.sentence : null;
     for (const widget of [this.#list, this.#reload, this.#again]) widget.sensitive = !client.offline;
-    this.#failed.description = GLib.markup_escape_text(failed ?? '', -1);
-    turnTo(this.#states, failed !== null ? 'failed' : !listed ? 'loading' : this.#found(), pageTitle('apps', tr));
+    this.#showList(view);
   }
 
   get inert(): boolean {
@@ -122,22 +121,24 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   }
 
   reveal(row: string): void {
-    const text = searchedText(row);
-    if (!text) return;
-    this.#all.active = true; // it may be one of those behind it
-    this.#search.text = text;
+    const query = searchedText(row);
+    if (!query) return;
+    this.#page.narrow({ query, all: true }); // it may be one of those that few people look for
     this.focusSearch();
   }
 
+  leave(): void {
+    this.#seen = false;
+  }
+
   close(): void {
+    this.#seen = false;
+    this.#page.close();
     dropRows(this.#list);
   }
 
   reload(): void {
-    if (this.#loaded === 'loading' || this.#host.view().client.offline) return;
-    // the old list stays until the reply is there
-    this.#loaded = 'no';
-    this.refresh(this.#host.view());
+    this.#page.shown();
   }
 
   #build(): Gtk.Widget {
@@ -192,95 +193,38 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   /** Starts the app at that place of the list. */
   #activate(position: number): void {
     const id = this.#shown.get_string(position);
-    const listed = id === null ? undefined : this.#apps.get(id);
-    if (listed && launchable(listed.app)) void this.#launch(listed.app.id);
-  }
-
-  async #load(): Promise<void> {
-    this.#loaded = 'loading';
-    try {
-      const { apps } = await this.#host.model.call('GET /api/apps');
-      this.#apps = new Map(sortApps(apps, tr.locale).map(app => [app.id, { app, busy: false }]));
-      this.#loaded = 'yes';
-    } catch (error) {
-      this.#loaded = { failed: errorText(error, tr) };
-    }
-    this.#showFound(true);
-    this.refresh(this.#host.view());
-  }
-
-  #found(): 'some' | 'none' {
-    return this.#shown.get_n_items() ? 'some' : 'none';
-  }
-
-  /** @param again the same apps as before, as a rule. */
-  #showFound(again = false): void {
-    collectWhenQuiet();
-    const query = this.#search.text;
-    const searched = query.trim() !== '';
-    const ids = [...this.#apps.values()]
-      // a search covers all apps
-      .filter(({ app }) => appMatches(app, query) && (searched || this.#all.active || !isFarFetched(app)))
-      .map(({ app }) => app.id);
-    if (!again) this.#fill?.show(ids);
-    else if (this.#fill?.update(ids)) this.#rows.update();
-    Object.assign(this.#none, noAppsText(this.#apps.size > 0, tr));
-    if (this.#loaded === 'yes') turnTo(this.#states, this.#found(), pageTitle('apps', tr));
+    const app = id === null ? undefined : this.#listed.get(id);
+    if (app && launchable(app)) void this.#launch(app.id);
   }
 
   async #launch(id: string): Promise<void> {
-    if (this.#proxy?.look !== 'on' && !(await this.#enableProxy(false))) return;
-    await this.#during(id, async ({ app }) => {
-      const verify = this.#verify.active;
-      const body = { appId: id, ...(verify ? { verify } : {}) };
-      await this.#host.model.call('POST /api/apps/proxy-launcher', { body });
-      rememberApp({ id, name: app.name });
-      this.#host.toast(launchedText(app.name, tr));
-    });
+    const app = await this.#page.launch(id, this.#verify.active);
+    if (app) rememberApp({ id, name: app.name });
   }
 
-  async #toggleShortcut(id: string): Promise<void> {
-    await this.#during(id, async listed => {
-      const present = listed.app.shortcut === null;
-      const made = await this.#host.model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
-      listed.app = { ...listed.app, shortcut: made.shortcut };
-      this.#host.toast(shortcutText(listed.app.name, present, tr));
-    });
-  }
-
-  #entries(id: string): AppEntry[] {
-    const listed = this.#apps.get(id);
-    const { model } = this.#host;
-    const helper = this.#host.view().killSwitch.look;
-    return listed ? furtherWays(listed.app, { call: model.call, helper }, tr) : [];
-  }
-
-  async #run(id: string, command: Command): Promise<void> {
-    await this.#during(id, async () => {
-      if (await this.#host.run(command)) this.reload();
-    });
-  }
-
-  /** One request about an app at a time; its buttons show it. */
-  async #during(id: string, work: (listed: ListedApp) => Promise<void>): Promise<void> {
-    const listed = this.#apps.get(id);
-    if (!listed || listed.busy) return;
-    listed.busy = true;
-    this.#rows.update(id);
-    try {
-      await work(listed);
-    } catch (error) {
-      this.#host.showError(error);
-    } finally {
-      listed.busy = false;
-      this.#rows.update(id);
+  #showList(view: View): void {
+    const { by, listed, hasApps, failed, busy } = this.#page.view(view);
+    if (this.#search.text !== by.query) this.#search.text = by.query;
+    this.#all.active = by.all;
+    const changing = [...this.#busy, ...busy].filter(id => this.#busy.has(id) !== busy.has(id));
+    this.#busy = busy;
+    if (listed !== this.#listed) {
+      this.#listed = listed;
+      collectWhenQuiet();
+      const ids = [...listed.keys()];
+      if (by !== this.#by) this.#fill?.show(ids);
+      else if (this.#fill?.update(ids)) this.#rows.update();
+      this.#by = by;
     }
+    for (const id of changing) this.#rows.update(id);
+    Object.assign(this.#none, noAppsText(hasApps ?? false, tr));
+    this.#failed.description = GLib.markup_escape_text(failed ?? '', -1);
+    const state = failed !== null ? 'failed' : hasApps === null ? 'loading' : listed.size ? 'some' : 'none';
+    turnTo(this.#states, state, pageTitle('apps', tr));
   }
 
-  /** Explains what it changes, in one dialog. Resolves with whether the proxy is on. */
-  async #enableProxy(offer: boolean): Promise<boolean> {
-    const enabled = await this.#host.run(this.#host.view().proxy.enable.command);
-    if (enabled && offer) await offerShortcuts(this.#host);
-    return enabled;
+  /** Explains what it changes, in one dialog. */
+  async #enableProxy(): Promise<void> {
+    if (await this.#host.run(this.#host.view().proxy.enable.command)) await offerShortcuts(this.#host);
   }
 }

@@ -17,13 +17,12 @@ import { figuresOf } from '../../../../daemon/view/states/words.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { _, tr } from '../../../i18n.ts';
-import type { History } from '../../history.ts';
 import type { PageWidget, WindowHost } from '../../host.ts';
 import { setName } from '../../widgets/a11y/accessible.ts';
 import { Graph } from '../../widgets/charts/graph.ts';
 import { Columns, vertical } from '../../widgets/columns.ts';
 import { announce } from '../../widgets/compat.ts';
-import { FormGroups } from '../../widgets/rows/form-page.ts';
+import { FormGroups } from '../../widgets/rows/form-groups.ts';
 import { turnTo } from '../../widgets/stack.ts';
 import { SetupPage } from '../setup-page.ts';
 import { createHero } from './hero.ts';
@@ -33,7 +32,6 @@ export class ConnectionPage extends Adw.Bin implements PageWidget {
     GObject.registerClass({ GTypeName: 'CulvertConnectionPage' }, ConnectionPage);
   }
   readonly #host: WindowHost;
-  readonly #history: History;
   readonly #hero = createHero(command => void this.#host.run(command));
   readonly #graph = new Graph();
   readonly #figures: ReturnType<typeof createFigures>;
@@ -45,9 +43,9 @@ export class ConnectionPage extends Adw.Bin implements PageWidget {
   #setup: SetupPage | null = null;
   #view: View | null = null;
 
-  constructor(host: WindowHost, history: History) {
+  constructor(host: WindowHost) {
     super();
-    [this.#host, this.#history] = [host, history];
+    this.#host = host;
     const settings = vertical(18);
     const off = vertical(18);
     const folded = vertical(18);
@@ -158,7 +156,7 @@ export class ConnectionPage extends Adw.Bin implements PageWidget {
       this.#graph.plot([]);
       setName(this.#graph, _('No statistics yet.'));
     } else {
-      const samples = this.#history.samples();
+      const samples = this.#host.figures();
       this.#graph.plot(samples.map(({ latencyMs }) => latencyMs));
       const range = rangeOf(samples.map(({ latencyMs }) => latencyMs));
       this.#figures.latency.label = formatLatency(latency, tr);

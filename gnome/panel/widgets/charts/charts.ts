@@ -1,8 +1,7 @@
 // Latency, packet loss and throughput as four curves with axes, and the same figures as a table.
 import Gtk from 'gi://Gtk?version=4.0';
-import { axisEnd, FINEST, rangeOf } from '../../../../daemon/view/client/history.ts';
-import { formatLatency, formatLoss, formatRate } from '../../../../daemon/view/format.ts';
-import type { Slot } from '../../../../daemon/view/graph.ts';
+import { axisEnd, rangeOf } from '../../../../daemon/view/client/history.ts';
+import { curves, type Slot } from '../../../../daemon/view/graph.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import { _, tr } from '../../../i18n.ts';
 import { setName } from '../a11y/accessible.ts';
@@ -29,7 +28,7 @@ export interface Charts {
 const LISTED = 24;
 
 export function createCharts(): Charts {
-  const charts = curves().map(curve => ({ curve, ...createChart(curve.title) }));
+  const charts = curves(tr).map(curve => ({ curve, ...createChart(curve.title) }));
   const table = new Gtk.Grid({ column_spacing: 18, row_spacing: 6, margin_top: 12 });
   const expander = new Gtk.Expander({ label: _('As a table'), child: table });
   setName(expander, _('As a table'));
@@ -87,33 +86,6 @@ export function fillGrid(grid: Gtk.Grid, rows: readonly (readonly string[])[]): 
       grid.attach(new Gtk.Label({ label, xalign: 0, css_classes }), column, row, 1, 1);
     });
   });
-}
-
-interface Curve {
-  title: string;
-  value(figures: Slot): number | null;
-  text(value: number): string;
-  /** The smallest difference that `text` shows. */
-  finest: number;
-}
-
-function curves(): Curve[] {
-  return [
-    {
-      title: _('Latency'),
-      value: ({ latencyMs }) => latencyMs,
-      text: value => formatLatency(value, tr),
-      finest: FINEST.latencyMs,
-    },
-    { title: _('Packet loss'), value: ({ loss }) => loss, text: value => formatLoss(value, tr), finest: FINEST.loss },
-    {
-      title: _('Received'),
-      value: ({ received }) => received,
-      text: value => formatRate(value, tr),
-      finest: FINEST.rate,
-    },
-    { title: _('Sent'), value: ({ sent }) => sent, text: value => formatRate(value, tr), finest: FINEST.rate },
-  ];
 }
 
 function createChart(title: string) {

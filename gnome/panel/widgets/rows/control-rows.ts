@@ -4,8 +4,6 @@ import Gtk from 'gi://Gtk?version=4.0';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { mendTree, setDescription, setName, within } from '../a11y/accessible.ts';
-import { Choice } from './confirmed-combo-row.ts';
-import { confirmSwitch } from './confirmed-switch.ts';
 import { actionRow, type RowOf, type RowWidget, showWords, showWordsOf } from './row-widget.ts';
 
 export function switchRow(first: RowOf<'switch'>, host: Host): RowWidget<'switch'> {
@@ -70,4 +68,99 @@ export function selectRow(first: RowOf<'select'>, host: Host): RowWidget<'select
       setDescription(widget, [labelOf(row.value), row.subtitle].filter(Boolean).join('. '));
     },
   };
+}
+
+interface ConfirmedSwitch {
+  show(on: boolean, sensitive: boolean): void;
+}
+
+/** A switch that shows only what the daemon confirmed: flipping it asks, and it moves when the event says so. @param asked is called with the position that the user wants. */
+function confirmSwitch(widget: Gtk.Switch, asked: (on: boolean) => void): ConfirmedSwitch {
+  let confirmed = false;
+  let setting = false;
+  const set = (on: boolean) => {
+    setting = true;
+    widget.active = on;
+    widget.state = on;
+    setting = false;
+  };
+  // A click moves a GtkSwitch before it asks. It returns immediately to the confirmed state, and the event will move it;
+  // not from within the signal, after which GtkSwitch would still report to screen readers where it had been moved.
+  widget.connect('state-set', () => {
+    if (setting) return false;
+    void Promise.resolve().then(() => {
+      set(confirmed);
+      if (widget.sensitive) asked(!confirmed);
+    });
+    return true;
+  });
+  return {
+    show(on, sensitive) {
+      confirmed = on;
+      set(on);
+      widget.sensitive = sensitive;
+    },
+  };
+}
+
+/** A combo row that shows only what the daemon confirmed: choosing asks, and the row moves when the event says so. */
+class Choice {
+  readonly #row: Adw.ComboRow;
+  #values: string[] = [];
+  #known = 0;
+  #offered = '';
+  readonly #labels = Gtk.StringList.new([]);
+  #confirmed: string | null = null;
+  #setting = false;
+
+  /**
+   * @param values what can be chosen.
+   * @param label what a value is called.
+   * @param choose is called with the value that the user picked.
+   */
+  constructor(row: Adw.ComboRow, values: string[], label: (value: string) => string, choose: (value: string) => void) {
+    this.#row = row;
+    row.model = this.#labels;
+    this.offer(values, label);
+    row.connect('notify::selected', () => {
+      const value = this.#values[row.selected];
+      if (this.#setting || value === undefined || value === this.#confirmed) return;
+      this.#select();
+      choose(value);
+    });
+  }
+
+  /** Replaces what can be chosen, where that has changed. */
+  offer(values: string[], label: (value: string) => string): void {
+    const labels = values.map(label);
+    const offered = JSON.stringify([values, labels]);
+    if (offered === this.#offered) return;
+    this.#offered = offered;
+    this.#setting = true;
+    this.#labels.splice(0, this.#labels.get_n_items(), labels);
+    this.#row.selected = Gtk.INVALID_LIST_POSITION;
+    this.#setting = false;
+    this.#values = [...values];
+    this.#known = values.length;
+  }
+
+  /** @param value null while it is not known; one that is not among the choices is added. */
+  show(value: string | null, sensitive: boolean): void {
+    this.#confirmed = value;
+    this.#row.sensitive = sensitive;
+    if (value !== null && !this.#values.includes(value)) {
+      this.#setting = true;
+      this.#labels.splice(this.#known, this.#values.length - this.#known, [value]);
+      this.#values.splice(this.#known, Infinity, value);
+      this.#setting = false;
+    }
+    this.#select();
+  }
+
+  #select(): void {
+    const index = this.#confirmed === null ? -1 : this.#values.indexOf(this.#confirmed);
+    this.#setting = true;
+    this.#row.selected = index < 0 ? Gtk.INVALID_LIST_POSITION : index;
+    this.#setting = false;
+  }
 }

@@ -1,4 +1,4 @@
-// Provides the row of a text field with its button, which checks the text while it is typed.
+// Provides rows to type in: a field with its button, which checks the text while it is typed, and an area of many lines.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Host } from '../../../../daemon/view/host.ts';
@@ -67,9 +67,54 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
       if (button.label !== row.label) button.label = row.label;
       if (entry instanceof Gtk.Entry) entry.placeholder_text = row.placeholder ?? '';
       setName(entry, row.title);
-      setName(button, `${row.title}: ${row.label}`);
+      setName(button, row.name ?? `${row.title}: ${row.label}`);
       entry.sensitive = row.sensitive ?? true;
       check();
+    },
+  };
+}
+
+export function areaRow(first: RowOf<'area'>): RowWidget<'area'> {
+  const field = new Gtk.TextView({
+    monospace: true,
+    wrap_mode: Gtk.WrapMode.WORD_CHAR,
+    // else the Tab key would not leave the field
+    accepts_tab: false,
+    top_margin: 9,
+    bottom_margin: 9,
+    left_margin: 12,
+    right_margin: 12,
+  });
+  const { buffer } = field;
+  const child = new Gtk.ScrolledWindow({
+    child: field,
+    height_request: 220,
+    css_classes: ['culvert-text'],
+    hscrollbar_policy: Gtk.PolicyType.NEVER,
+  });
+  const widget = new Adw.PreferencesRow({ child, activatable: false, focusable: false });
+  widget.use_markup = false;
+  let now = first;
+  // reading 5,000 lines from the buffer takes milliseconds
+  let text = '';
+  let isReplaced = false;
+  buffer.connect('changed', () => {
+    if (isReplaced) return;
+    text = buffer.text;
+    now.type(text);
+  });
+  return {
+    widget,
+    show(row) {
+      now = row;
+      widget.title = row.title;
+      for (const each of [widget, child, field]) setName(each, row.title);
+      field.editable = row.sensitive ?? true;
+      if (text === row.text) return;
+      text = row.text;
+      isReplaced = true;
+      buffer.text = text;
+      isReplaced = false;
     },
   };
 }

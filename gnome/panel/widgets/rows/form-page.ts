@@ -1,185 +1,16 @@
-// Provides a page that shows a form: groups of rows, renewed in place.
+// Provides any page that is a form: its groups of rows, with its search and its list.
 import Adw from 'gi://Adw?version=1';
-import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form, Group, Row } from '../../../../daemon/view/form.ts';
-import { withoutDaemon } from '../../../../daemon/view/forms/offline.ts';
-import { generalReason } from '../../../../daemon/view/forms/reasons.ts';
+import type { Form } from '../../../../daemon/view/form.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import type { OpenPage, Page } from '../../../../daemon/view/pages/page.ts';
 import type { View } from '../../../../daemon/view/view.ts';
-import { _, tr } from '../../../i18n.ts';
 import type { PageWidget } from '../../host.ts';
-import { setName, within } from '../a11y/accessible.ts';
-import { createFold, type Fold } from './fold.ts';
-import type { Radios } from './radio-row.ts';
-import type { AnyRowWidget } from './row-widget.ts';
-import { createRow } from './rows.ts';
+import { within } from '../a11y/accessible.ts';
+import { createLongList, createSearchBar, LIST_WIDTH, type LongList, type SearchBar } from '../lists/long-list.ts';
+import { FormGroups } from './form-groups.ts';
 
-/** Time for which a row that was searched for is marked, in ms. */
-const REVEALED_MS = 2000;
-
-interface ShownGroup {
-  widget: Adw.PreferencesGroup;
-  /** The rows' list. */
-  list: Gtk.ListBox;
-  rows: Map<string, AnyRowWidget>;
-  radios: Radios;
-}
-
-/**
- * A form inside any container of groups. Groups and rows that stay are neither made again nor taken out, whatever comes
- * or goes around them: they hold the focus, and what is typed.
- */
-export class FormGroups {
-  readonly #host: Host;
-  /** Accessible name of a group without a title: the page's title. */
-  name = '';
-  /** A row can't be used. */
-  inert = false;
-  readonly #add: (group: Adw.PreferencesGroup) => void;
-  readonly #remove: (group: Adw.PreferencesGroup) => void;
-  #shown = new Map<string, ShownGroup>();
-  #fold: Fold | null = null;
-  #form: Form = { groups: [] };
-
-  /** @param add puts a group at the end of its box. */
-  constructor(host: Host, add: (group: Adw.PreferencesGroup) => void, remove: (group: Adw.PreferencesGroup) => void) {
-    [this.#host, this.#add, this.#remove] = [host, add, remove];
-  }
-
-  /** Without a daemon, rows that need it can't be used. */
-  show(form: Form): void {
-    const view = this.#host.view();
-    const { client } = view;
-    const { groups } = client.offline ? withoutDaemon(form, client) : withReasons(form, view);
-    this.#form = form;
-    const folded = groups.filter(group => group.folded && group.rows.length > 0);
-    if (folded.length && !this.#fold) this.#fold = createFold(_('Advanced'), () => this.show(this.#form));
-    const filled = groups.filter(group => group.rows.length > 0 && (!group.folded || this.#fold!.opened()));
-    if ([...this.#shown.keys()].join('\n') !== filled.map(({ id }) => id).join('\n')) this.#arrange(filled);
-    for (const group of filled) this.#showGroup(group);
-    this.inert = filled.some(({ rows }) => rows.some(({ sensitive }) => sensitive === false));
-    this.#placeFold(filled.filter(group => !group.folded).at(-1) ?? null, folded.length > 0);
-  }
-
-  /** Puts the row that opens the folded groups after the last group that is not folded. */
-  #placeFold(before: Group | null, isNeeded: boolean): void {
-    const fold = this.#fold?.widget;
-    if (!fold) return;
-    fold.visible = isNeeded;
-    if (!fold.parent) this.#add(fold);
-    const previous = before && this.#shown.get(before.id)!.widget;
-    if (fold.get_prev_sibling() !== previous) (fold.parent as Gtk.Box).reorder_child_after(fold, previous);
-  }
-
-  /** Puts the keyboard onto a row, which scrolls to it, and marks it for a moment. */
-  reveal(id: string): void {
-    if (this.#form.groups.some(({ folded, rows }) => folded && rows.some(row => row.id === id))) this.#fold?.open();
-    const rows = [...this.#shown.values()].flatMap(group => [...group.rows]);
-    const [, row] = rows.find(([key]) => key.slice(key.indexOf(' ') + 1) === id) ?? [];
-    if (!row) return;
-    const { widget } = row;
-    if (!widget.child_focus(Gtk.DirectionType.TAB_FORWARD)) {
-      widget.focusable = true; // a fact has no control
-      widget.grab_focus();
-    }
-    widget.add_css_class('culvert-revealed');
-    // a page that is new has its sizes after the next layout; a row that can't be used takes no keyboard, and no scrolling by it
-    GLib.idle_add(GLib.PRIORITY_DEFAULT_IDLE, () => {
-      scrollTo(widget);
-      return GLib.SOURCE_REMOVE;
-    });
-    GLib.timeout_add(GLib.PRIORITY_DEFAULT, REVEALED_MS, () => {
-      widget.remove_css_class('culvert-revealed');
-      return GLib.SOURCE_REMOVE;
-    });
-  }
-
-  #arrange(groups: Group[]): void {
-    const before = this.#shown;
-    this.#shown = new Map(groups.map(({ id }) => [id, before.get(id) ?? createGroup()]));
-    for (const [id, { widget }] of before) if (!this.#shown.has(id)) this.#remove(widget);
-    const [, first] = [...before].find(([id]) => this.#shown.has(id)) ?? [];
-    // other widgets may come before the groups
-    let previous = first?.widget.get_prev_sibling();
-    for (const { widget } of this.#shown.values()) {
-      if (!widget.parent) this.#add(widget);
-      if (previous !== undefined && widget.get_prev_sibling() !== previous)
-        (widget.parent as Gtk.Box).reorder_child_after(widget, previous);
-      previous = widget;
-    }
-  }
-
-  #showGroup({ id, title, description, rows }: Group): void {
-    const { widget, list, rows: shown, radios } = this.#shown.get(id)!;
-    // both are Pango markup
-    widget.title = title ? GLib.markup_escape_text(title, -1) : '';
-    setName(list, title || this.name);
-    widget.description = description ? GLib.markup_escape_text(description, -1) : '';
-    const keyed = byKey(rows);
-    for (const [key, gone] of shown) {
-      if (keyed.has(key)) continue;
-      shown.delete(key);
-      widget.remove(gone.widget);
-    }
-    let place = 0;
-    for (const [key, row] of keyed) {
-      const made = shown.get(key) ?? createRow(row, this.#host, radios);
-      if (shown.has(key)) made.show(row);
-      shown.set(key, made);
-      if (list.get_row_at_index(place) !== made.widget) {
-        if (made.widget.parent) widget.remove(made.widget);
-        list.insert(made.widget, place);
-      }
-      place++;
-    }
-  }
-}
-
-/** Brings a row into the middle of what scrolls it. */
-function scrollTo(widget: Gtk.Widget): void {
-  const scrolled = widget.get_ancestor(Gtk.ScrolledWindow.$gtype) as Gtk.ScrolledWindow | null;
-  if (!scrolled) return;
-  const [placed, bounds] = widget.compute_bounds(scrolled);
-  const { vadjustment } = scrolled;
-  if (placed) vadjustment.value += bounds.get_y() + bounds.get_height() / 2 - vadjustment.page_size / 2;
-}
-
-/** Each row that can't be used says why, unless that holds for all of them. */
-function withReasons(form: Form, view: View): Form {
-  if (generalReason(view, tr)) return form;
-  const explained = (row: Row): Row =>
-    row.sensitive === false && row.reason
-      ? { ...row, subtitle: [row.subtitle, row.reason].filter(Boolean).join('\n') }
-      : row;
-  return { groups: form.groups.map(group => ({ ...group, rows: group.rows.map(explained) })) };
-}
-
-/** Two entries of the same text have two rows. */
-function byKey(rows: Row[]): Map<string, Row> {
-  const keyed = new Map<string, Row>();
-  for (const row of rows) {
-    let key = `${row.kind} ${row.id}`;
-    while (keyed.has(key)) key += ' again';
-    keyed.set(key, row);
-  }
-  return keyed;
-}
-
-function createGroup(): ShownGroup {
-  const widget = new Adw.PreferencesGroup();
-  const list = [...within(widget)].find((child): child is Gtk.ListBox => child instanceof Gtk.ListBox)!;
-  // In a box across, GTK 4.8 gave an Arabic description the width of one line, 431 pixels of 326; down, it wraps.
-  const header = [...within(widget)].find(
-    (child): child is Gtk.Box => child instanceof Gtk.Box && child.has_css_class('header'),
-  );
-  if (header) header.orientation = Gtk.Orientation.VERTICAL;
-  return { widget, list, rows: new Map(), radios: { members: [], setting: false } };
-}
-
-/** Any page that is a form. */
 export class FormPage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass({ GTypeName: 'CulvertFormPage' }, FormPage);
@@ -188,8 +19,13 @@ export class FormPage extends Adw.Bin implements PageWidget {
   readonly #open: OpenPage;
   readonly #groups: FormGroups;
   readonly #page = new Adw.PreferencesPage();
+  /** The groups above a list, in place of the page of groups, and the list. */
+  #top: Top | null = null;
+  #list: LongList | null = null;
+  #search: SearchBar | null = null;
   /** The page is turned to. */
   #seen = false;
+  focusSearch?: () => void;
 
   /** @param title of the page, for assistive technology */
   constructor(host: Host, page: Page, title: string) {
@@ -197,21 +33,48 @@ export class FormPage extends Adw.Bin implements PageWidget {
     this.#host = host;
     this.#groups = new FormGroups(
       host,
-      group => this.#page.add(group),
-      group => this.#page.remove(group),
+      group => (this.#top ? this.#top.box.append(group) : this.#page.add(group)),
+      group => (this.#top ? this.#top.box.remove(group) : this.#page.remove(group)),
     );
     this.#groups.name = title;
     this.#open = page(host, () => this.#changed());
-    this.child = this.#page;
   }
 
   get inert(): boolean {
     return this.#groups.inert;
   }
 
+  get first(): Gtk.Widget | undefined {
+    const row = this.#open.first === undefined ? undefined : this.#groups.find(this.#open.first);
+    return row && [...within(row)].find(child => child instanceof Gtk.Entry);
+  }
+
   refresh(view: View): void {
     this.#seen = true;
-    this.#groups.show(this.#open.form(view));
+    const form = this.#open.form(view);
+    if (!this.child) this.child = this.#build(form);
+    this.#groups.show(form);
+    this.#top?.fit();
+    if (form.search) this.#search?.show(form.search);
+    if (form.list) this.#list?.show(form.list, form.search?.text ?? '');
+  }
+
+  /** The groups; with a search above them, or above a list below them. */
+  #build({ search, list }: Form): Gtk.Widget {
+    if (!search && !list) return this.#page;
+    if (list) {
+      this.#top = createTop();
+      this.#list = createLongList(list, this.#host);
+    }
+    if (search) {
+      this.#search = createSearchBar(search, list ? LIST_WIDTH : PAGE_WIDTH, this.#list);
+      this.focusSearch = this.#search.focus;
+    }
+    this.#page.vexpand = true;
+    const parts = list ? [this.#top, this.#search, this.#list] : [this.#search, { widget: this.#page }];
+    const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
+    for (const part of parts) if (part) box.append(part.widget);
+    return box;
   }
 
   /** A page that is not seen is renewed when it is turned to. */
@@ -229,18 +92,62 @@ export class FormPage extends Adw.Bin implements PageWidget {
 
   leave(): void {
     this.#seen = false;
+    if (!this.#open.left) return;
+    this.#open.left();
+    this.#search?.clear();
   }
 
   close(): void {
     this.#seen = false;
     this.#open.close?.();
+    this.#list?.close();
   }
 
   reveal(row: string): void {
+    if (this.#open.reveal) {
+      this.#open.reveal(row);
+      this.#changed();
+      this.focusSearch?.();
+    }
     this.#groups.reveal(row);
   }
 
   tick(): void {
     if (this.#open.ticks) this.#changed();
   }
+}
+
+/** Width of a page of groups, which libadwaita sets, in pixels. */
+const PAGE_WIDTH = 600;
+
+/** Greatest height of the groups above a list, in pixels, and as a part of the window: many rows must not push the list out. */
+const TOP_HEIGHT = 440;
+const TOP_PART = 0.5;
+
+interface Top {
+  widget: Gtk.Widget;
+  /** Holds the groups. */
+  box: Gtk.Box;
+  fit(): void;
+}
+
+/** The groups above a list, which scroll on their own where they have no room. */
+function createTop(): Top {
+  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 18 });
+  for (const side of ['margin_start', 'margin_end', 'margin_top'] as const) box[side] = 12;
+  // room for the shadow of a card, or its outline in high contrast, which what scrolls it would cut off
+  box.margin_bottom = 3;
+  const child = new Adw.Clamp({ maximum_size: LIST_WIDTH, child: box });
+  const widget = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child });
+  /** Shows all groups: on its own, the scroller would ask for the height of lines that are not broken. */
+  const fit = () => {
+    const [, height] = child.measure(Gtk.Orientation.VERTICAL, widget.hadjustment.page_size || -1);
+    const window = (widget.root as Gtk.Window | null)?.get_height() || Number.POSITIVE_INFINITY;
+    widget.min_content_height = Math.min(height, TOP_HEIGHT, Math.round(window * TOP_PART));
+  };
+  // not from within the layout, which must not be changed by what it finds
+  const later = () => void Promise.resolve().then(fit);
+  widget.hadjustment.connect('notify::page-size', later);
+  widget.vadjustment.connect('notify::upper', later);
+  return { widget, box, fit };
 }

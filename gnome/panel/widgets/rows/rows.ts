@@ -2,7 +2,7 @@
 import type { Row } from '../../../../daemon/view/form.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { buttonRow, selectRow, switchRow } from './control-rows.ts';
-import { entryRow } from './entry-row.ts';
+import { areaRow, entryRow } from './entry-row.ts';
 import { type Radios, radioRow } from './radio-row.ts';
 import type { AnyRowWidget } from './row-widget.ts';
 import { factRow, itemRow, linkRow, noteRow, shellRow, textRow } from './text-rows.ts';
@@ -30,6 +30,8 @@ function createWidget(row: Row, host: Host, radios: Radios): unknown {
       return itemRow(row, host);
     case 'entry':
       return entryRow(row, host);
+    case 'area':
+      return areaRow(row);
     case 'select':
       return selectRow(row, host);
     case 'shell':

@@ -7,7 +7,7 @@ import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { setDescription, setName, within } from '../a11y/accessible.ts';
 import { copyButton } from '../copy.ts';
-import { preformatted } from '../dialogs/preformatted.ts';
+import { preformatted } from '../dialogs/questions.ts';
 import { commandBox } from './command-box.ts';
 import { actionRow, type RowOf, type RowWidget, showWords, withoutHyphens } from './row-widget.ts';
 

@@ -3,13 +3,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client, Event } from '../../../../daemon/api/client.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
+import { gatherFigures } from '../../../../daemon/view/client/history.ts';
 import type { Model } from '../../../../daemon/view/client/model.ts';
 import type { Desktop, Host } from '../../../../daemon/view/host.ts';
 import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
+import { openApps } from '../../../../daemon/view/pages/apps.ts';
+import { openHistory } from '../../../../daemon/view/pages/history.ts';
 import { type Page, reading } from '../../../../daemon/view/pages/page.ts';
 import { createChecks, createUpdates } from '../../../../daemon/view/pages/requests.ts';
+import { settingsPage } from '../../../../daemon/view/pages/search.ts';
 import { describe } from '../../../../daemon/view/view.ts';
-import { KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
+import { app, KILL_SWITCH, NOT_RECORDED, recorded, TRUST } from '../../../support/gnome/initial.ts';
 import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
@@ -73,22 +77,25 @@ function opened(page: Page, world: ReturnType<typeof client>) {
 
 const INSTALLED = clientState({ killSwitch: { ...KILL_SWITCH, enabled: true } });
 
-const READS: Partial<Record<keyof typeof FORM_PAGES, [line: string, againMs: number | null]>> = {
+/** Requests of a page, and the time after which it makes them again. */
+const READS: Partial<Record<keyof typeof FORM_PAGES, [lines: string, againMs: number | null]>> = {
   killswitch: ['GET /api/killswitch/blocked', 3_000],
   networks: ['GET /api/networks', 60_000],
   account: ['GET /api/account', null],
   tools: ['GET /api/accounts', 60_000],
   certificate: ['POST /api/trust', null],
+  editor: ['GET /api/routes, GET /api/routes/presets, GET /api/routes/history', null],
 };
 
 for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
   const [line, againMs] = READS[name as keyof typeof FORM_PAGES] ?? [null, null];
+  const lines = line?.split(', ') ?? [];
 
   test(`the page ${name} reads ${line ?? 'nothing'} once when it is turned to`, () => {
     const world = client(INSTALLED);
     const { form } = opened(page, world);
     form();
-    assert.deepEqual(world.asked, line === null ? [] : [line]);
+    assert.deepEqual(world.asked, lines);
   });
 
   test(`the page ${name} reads nothing without a daemon, and ${line ?? 'nothing'} when one answers`, () => {
@@ -97,7 +104,7 @@ for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
     assert.deepEqual(world.asked, []);
     world.set(INSTALLED);
     form();
-    assert.deepEqual(world.asked, line === null ? [] : [line]);
+    assert.deepEqual(world.asked, lines);
   });
 
   test(`the page ${name} removes its listeners when it is closed`, () => {
@@ -122,10 +129,10 @@ for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
     form();
     world.set(INSTALLED);
     form();
-    assert.equal(world.asked.length, 2);
+    assert.deepEqual(world.asked, [...lines, ...lines]);
     world.send('snapshot', INSTALLED.snapshot);
     form();
-    assert.equal(world.asked.length, 2);
+    assert.deepEqual(world.asked, [...lines, ...lines]);
   });
 
   test(`the page ${name} reads again from another daemon`, async () => {
@@ -137,7 +144,7 @@ for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
     world.send('snapshot', INSTALLED.snapshot);
     assert.ok(changes() > changed);
     form();
-    assert.deepEqual(world.asked, [line, line]);
+    assert.deepEqual(world.asked, [...lines, ...lines]);
   });
 
   test(`the page ${name} drops an answer that comes after it was closed`, async () => {
@@ -157,10 +164,10 @@ for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
     await settled();
     world.clock.now += (againMs ?? 86_400_000) - 1;
     form();
-    assert.deepEqual(world.asked, [line]);
+    assert.deepEqual(world.asked, lines);
     world.clock.now += 1;
     form();
-    assert.deepEqual(world.asked, againMs === null ? [line] : [line, line]);
+    assert.deepEqual(world.asked, againMs === null ? lines : [...lines, ...lines]);
     assert.equal(shown.ticks ?? false, againMs !== null);
   });
 }
@@ -328,4 +335,290 @@ test('one request for an update runs at a time, and the page shows it', async ()
   world.open[0]!.answer({});
   assert.equal(await first, true);
   assert.equal(updates.waiting(), null);
+});
+
+test('the text of the routes can be edited once it was read, and what is typed stays', async () => {
+  const world = client();
+  const { form, changes } = opened(FORM_PAGES.editor.open, world);
+  const field = () => {
+    const [row] = rowsOf(form());
+    assert.ok(row?.kind === 'area');
+    return row;
+  };
+  assert.deepEqual([field().text, field().sensitive], ['', false]);
+  const routes = { document: 'mode exclude\n', revision: 'a', readOnly: false };
+  const answers = [routes, { presets: [] }, { documents: [] }];
+  for (const [at, answer] of answers.entries()) world.open[at]!.answer(answer);
+  await settled();
+  assert.deepEqual([field().text, field().sensitive], ['mode exclude\n', true]);
+  const changed = changes();
+  field().type('192.0.2.1\n');
+  assert.equal(changes(), changed + 1);
+  world.send('snapshot', INSTALLED.snapshot);
+  form();
+  for (const [at, answer] of answers.entries()) world.open[3 + at]!.answer(answer);
+  await settled();
+  assert.equal(field().text, '192.0.2.1\n');
+});
+
+test('the routes are searched, and their list is another one only where something changed', () => {
+  const routes = (...values: string[]) =>
+    clientState({
+      splitTunnel: { mode: 'exclude', ips: values.map(value => ({ value, description: null })), hosts: [] },
+    });
+  const world = client(routes('192.0.2.0/24', '198.51.100.7/32'));
+  const { shown, form, changes } = opened(FORM_PAGES.routes.open, world);
+  const list = () => form().list!;
+  const type = (text: string) => form().search!.type(text);
+  const values = () => list().items.map(({ title, badge }) => `${title}: ${badge}`);
+  assert.deepEqual(values(), ['192.0.2.0/24: Range · Added', '198.51.100.7: Address · Added']);
+  assert.equal(list().items, list().items);
+  type('192.');
+  assert.equal(changes(), 1);
+  type('192.');
+  assert.equal(changes(), 1, 'nothing else is searched for');
+  assert.deepEqual(values(), ['192.0.2.0/24: Range · Added']);
+  const { label, command } = list().removal(list().items[0]!);
+  assert.equal(label, 'Remove 192.0.2.0/24');
+  assert.deepEqual(command.ask, { kind: 'action', request: { action: 'removeSplitRange', value: '192.0.2.0/24' } });
+  world.set(routes('198.51.100.7/32'));
+  assert.deepEqual([values(), list().empty.title], [[], 'Nothing found']);
+  shown.reveal?.('=198.51');
+  assert.deepEqual([form().search!.text, values()], ['198.51', ['198.51.100.7: Address · Added']]);
+  shown.reveal?.('add');
+  assert.equal(form().search!.text, '198.51', 'a row that is always there');
+  world.set(routes());
+  assert.equal(list().empty.title, 'No routes');
+});
+
+test('a field adds a route that is not listed yet, and another asks for the way of a target', async () => {
+  const world = client(
+    clientState({
+      splitTunnel: { mode: 'exclude', ips: [{ value: '192.0.2.7/32', description: null }], hosts: [] },
+    }),
+  );
+  const { form } = opened(FORM_PAGES.routes.open, world);
+  const entry = (id: string) => {
+    const row = named(rowsOf(form()), id);
+    assert.ok(row.kind === 'entry');
+    return row;
+  };
+  assert.equal(entry('add').check('192.0.2.7'), 'It is already on the list');
+  assert.equal(entry('add').check('192.0.2.8'), null);
+  assert.equal(entry('add').command('192.0.2.8').done, '192.0.2.8 added');
+  const { ask } = entry('target').command('example.com');
+  assert.ok(ask.kind === 'work');
+  const asked = ask.work();
+  assert.deepEqual(world.asked, ['POST /api/why']);
+  const target = { kind: 'address', value: '192.0.2.1' };
+  world.open[0]!.answer({ target, addresses: [], fallback: null, resolveProblem: null, list: 'exclude' });
+  await asked;
+  assert.equal(named(rowsOf(form()), 'problem').title, '192.0.2.1');
+});
+
+test('an organization’s routes can’t be changed, and say why', () => {
+  const world = client(clientState({ account: { managed: true } }));
+  const { list, groups } = opened(FORM_PAGES.routes.open, world).form();
+  const reason = 'Your organization manages this list';
+  assert.deepEqual([list!.sensitive, list!.reason], [false, reason]);
+  const add = named(rowsOf({ groups }), 'add');
+  assert.deepEqual([add.sensitive, add.reason], [false, reason]);
+});
+
+test('the history of the chosen length of time is read, again as time goes on and after an event, and nothing for now', async () => {
+  const world = client(INSTALLED);
+  let changes = 0;
+  const page = openHistory(world.host, () => changes++);
+  const view = () => page.view(world.host.view());
+  const reads = () => world.asked.length;
+  view();
+  page.shown();
+  assert.equal(reads(), 1);
+  world.open[0]!.answer(recorded(60));
+  await settled();
+  const { recorded: shown } = view();
+  assert.deepEqual([shown!.timeline.length, shown!.hasMore, shown!.isEmpty], [50, true, false]);
+  assert.equal(view().recorded, shown, 'nothing has changed');
+  page.more();
+  assert.deepEqual([view().recorded!.timeline.length, view().recorded!.hasMore], [60, false]);
+  world.clock.now += 59_999;
+  view();
+  assert.equal(reads(), 1);
+  world.clock.now += 1;
+  view();
+  assert.equal(reads(), 2);
+  world.open[1]!.answer(NOT_RECORDED);
+  await settled();
+  assert.deepEqual([view().recorded!.isEmpty, view().recorded!.timeline], [true, []]);
+  world.send('history', { clearedAt: '' });
+  view();
+  assert.equal(reads(), 3);
+  page.choose('5m');
+  view();
+  assert.equal(reads(), 4);
+  world.clock.now += 5_000;
+  view();
+  assert.equal(reads(), 5);
+  page.choose('now');
+  page.shown();
+  world.clock.now += 86_400_000;
+  assert.equal(view().chosen, 'now');
+  assert.equal(reads(), 5);
+  const before = changes;
+  page.close();
+  world.open[4]!.answer(recorded());
+  world.send('history', { clearedAt: '' });
+  await settled();
+  assert.equal(changes, before);
+});
+
+test('only a failure of the length of time that is still chosen is said', async () => {
+  const world = client(INSTALLED);
+  const errors: unknown[] = [];
+  const page = openHistory({ ...world.host, showError: error => errors.push(error) }, () => {});
+  const view = () => page.view(world.host.view());
+  view();
+  page.choose('1h');
+  view();
+  world.open[0]!.fail(new Error('The disk is full.'));
+  await settled();
+  assert.deepEqual(errors, []);
+  world.open[1]!.fail(new Error('The disk is full.'));
+  await settled();
+  assert.equal(errors.length, 1);
+  assert.equal(view().recorded, null);
+  page.close();
+});
+
+test('figures are gathered while the tunnel is connected, and start over with each connection', () => {
+  const tunnel = (second: number) => ({ at: new Date(second * 1000).toISOString(), latencyMs: 12, bytesReceived: 0 });
+  const state = (status: 'connected' | 'connecting', second: number) =>
+    clientState({ status: { state: status }, tunnel: tunnel(second) });
+  let now = state('connected', 1);
+  let publish = () => {};
+  const subscribe = (listener: () => void) => {
+    publish = listener;
+    return () => {};
+  };
+  const { samples } = gatherFigures({ state: () => now, subscribe });
+  const next = (...given: Parameters<typeof state>) => {
+    now = state(...given);
+    publish();
+    return samples().map(({ at }) => at);
+  };
+  assert.deepEqual(next('connected', 6), [1_000, 6_000]);
+  assert.deepEqual(next('connecting', 7), []);
+  const none = samples();
+  next('connecting', 8);
+  assert.equal(samples(), none, 'nothing has changed');
+  assert.deepEqual(next('connected', 9), [9_000]);
+});
+
+test('a window searches all pages above its settings, reads what only a search shows, and forgets the search when it leaves', async () => {
+  const places: unknown[] = [];
+  const world = client(INSTALLED, {});
+  const host: Host = { ...world.host, goTo: (...place) => places.push(place) };
+  const page = settingsPage(host, () => {});
+  const search = () => page.form(host.view()).search!;
+  const titles = () => rowsOf(page.form(host.view())).map(({ title }) => title);
+  const settings = titles();
+  assert.ok(settings.includes('Kill Switch') && !settings.includes('First Steps'));
+  assert.equal(search().found, undefined);
+  search().begin?.();
+  assert.deepEqual(world.asked, ['GET /api/apps', 'GET /api/logs']);
+  world.open[0]!.answer({ apps: [app('mail', 'Needle')] });
+  world.open[1]!.answer({ entries: [] });
+  await settled();
+  search().type('needle');
+  assert.deepEqual([search().text, search().found, titles()], ['needle', '1 result', ['Needle']]);
+  search().enter?.();
+  assert.deepEqual(places, [['apps', '=Needle']]);
+  search().type('xyzzy');
+  assert.deepEqual([search().found, titles()], ['Nothing found', ['Nothing found']]);
+  page.left?.();
+  assert.deepEqual(titles(), settings);
+  page.close?.();
+});
+
+test('a browser lists the settings without a search of their own, and the first steps, which it has no menu for', () => {
+  const { form } = opened(settingsPage, client(INSTALLED));
+  assert.equal(form().search, undefined);
+  assert.equal(rowsOf(form()).at(-1)!.title, 'First Steps');
+});
+
+/** The page of the apps, and the ids of those that it lists. */
+async function openedApps(world = client(clientState({ settings: { Mode: 'proxy' } })), host = world.host) {
+  let changes = 0;
+  const page = openApps(host, () => changes++);
+  const view = () => page.view(host.view());
+  const ids = () => [...view().listed.keys()].map(id => id.replace('.desktop', ''));
+  view();
+  world.open[0]!.answer({
+    apps: [app('mail', 'Mail'), app('calc', 'Calculator', { method: 'none' }), app('web', 'Web')],
+  });
+  await settled();
+  return { page, view, ids, world, changes: () => changes };
+}
+
+test('apps are listed once they were read, without those that few look for, which a search covers', async () => {
+  const { page, view, ids, world, changes } = await openedApps();
+  assert.deepEqual([ids(), view().hasApps, view().failed], [['mail', 'web'], true, null]);
+  assert.equal(view().listed, view().listed, 'nothing has changed');
+  page.narrow({ all: true });
+  assert.deepEqual(ids(), ['calc', 'mail', 'web']);
+  page.narrow({ all: false, query: 'calc' });
+  assert.deepEqual(ids(), ['calc']);
+  const changed = changes();
+  page.narrow({ query: 'calc' });
+  assert.equal(changes(), changed);
+  page.narrow({ query: 'Web', all: true });
+  assert.deepEqual([view().by, ids()], [{ query: 'Web', all: true }, ['web']]);
+  assert.deepEqual(world.asked, ['GET /api/apps']);
+});
+
+test('a list that can’t be read says why, also without a daemon, until it is read again', async () => {
+  const world = client();
+  const page = openApps(world.host, () => {});
+  const failed = () => page.view(world.host.view()).failed;
+  assert.equal(failed(), null);
+  world.open[0]!.fail(new Error('The disk is full.'));
+  await settled();
+  assert.equal(failed(), 'The disk is full.');
+  page.shown();
+  assert.equal(failed(), null, 'it is being read');
+  const without = client({ ...clientState(), offline: OFFLINE });
+  const view = openApps(without.host, () => {}).view(without.host.view());
+  assert.deepEqual([view.failed, view.hasApps], [without.host.view().tunnel.sentence, null]);
+  assert.deepEqual(without.asked, []);
+});
+
+test('one request about an app runs at a time, and a new shortcut leaves the app in its place', async () => {
+  const { page, view, ids, world } = await openedApps();
+  const done = page.toggleShortcut('web.desktop');
+  void page.launch('web.desktop');
+  assert.deepEqual([[...view().busy], world.asked.slice(1)], [['web.desktop'], ['POST /api/apps/shortcut']]);
+  world.open[1]!.answer({ shortcut: '/home/menu/web.desktop' });
+  await done;
+  assert.deepEqual([view().busy.size, ids()], [0, ['mail', 'web']]);
+  assert.equal(view().listed.get('web.desktop')!.shortcut, '/home/menu/web.desktop');
+  const ran = page.run('web.desktop', { ask: { kind: 'copy', text: '' } });
+  await settled();
+  assert.deepEqual(world.asked.slice(2), ['GET /api/apps'], 'the list may be another one');
+  world.open[2]!.answer({ apps: [] });
+  await ran;
+  assert.deepEqual([ids(), view().hasApps], [[], false]);
+});
+
+test('an app is started once the proxy is on, which the user may decline', async () => {
+  const world = client(clientState({ settings: { Mode: 'warp' } }));
+  let agrees = false;
+  const { page } = await openedApps(world, { ...world.host, run: async () => agrees });
+  assert.equal(await page.launch('mail.desktop'), null);
+  assert.deepEqual(world.asked.slice(1), []);
+  agrees = true;
+  const launched = page.launch('mail.desktop', true);
+  await settled();
+  assert.deepEqual(world.asked.slice(1), ['POST /api/apps/proxy-launcher']);
+  world.open[1]!.answer({});
+  assert.equal((await launched)?.name, 'Mail');
 });

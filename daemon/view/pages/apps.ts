@@ -1,0 +1,108 @@
+// Defines the page of the apps: which of them are listed, and what is asked for each.
+import type { App } from '../../api/schema.ts';
+import type { Command } from '../form.ts';
+import type { Host } from '../host.ts';
+import { appMatches, furtherWays, isFarFetched, launchedText, shortcutText, sortApps } from '../states/apps.ts';
+import type { View } from '../view.ts';
+import { reading } from './page.ts';
+
+/** What narrows the list: the text that is searched for, and whether apps are listed that few people look for here. */
+interface Narrowed {
+  query: string;
+  all: boolean;
+}
+
+/** @param changed is called when the view has changed */
+export function openApps(host: Host, changed: () => void, first: Partial<Narrowed> = {}) {
+  const { model } = host;
+  let apps: readonly App[] = [];
+  let by: Narrowed = { query: '', all: false, ...first };
+  let listed: ReadonlyMap<string, App> | null = null;
+  let busy: ReadonlySet<string> = new Set();
+  const setApps = (next: readonly App[]) => {
+    apps = next;
+    listed = null;
+  };
+  const list = reading(host, changed, {
+    async read() {
+      setApps(sortApps((await model.call('GET /api/apps')).apps, host.tr().locale));
+      return true;
+    },
+  });
+  const find = (id: string) => apps.find(app => app.id === id);
+  const passes = (app: App) =>
+    // a search covers all apps
+    appMatches(app, by.query) && (by.query.trim() !== '' || by.all || !isFarFetched(app));
+  const setBusy = (ids: Iterable<string>) => {
+    busy = new Set(ids);
+    changed();
+  };
+  /** One request about an app at a time; its buttons show it. */
+  const during = async (id: string, work: (app: App) => Promise<void>) => {
+    const app = find(id);
+    if (!app || busy.has(id)) return;
+    setBusy([...busy, id]);
+    try {
+      await work(app);
+    } catch (error) {
+      host.showError(error);
+    } finally {
+      setBusy([...busy].filter(each => each !== id));
+    }
+  };
+  return {
+    /**
+     * The apps that are listed, by id, as another map only where something has changed, and the ids of those about which a
+     * request is under way; why there is no list; and whether there are apps, listed or not, which is null until it is known.
+     */
+    view(view: View) {
+      const { value, failed, running } = list.now(view);
+      listed ??= new Map(apps.filter(passes).map(app => [app.id, app]));
+      const offline = view.client.offline && !value ? view.tunnel.sentence : null;
+      const why = failed !== null && !running ? failed : offline;
+      return { by, listed, busy, failed: why, hasApps: value && apps.length > 0 };
+    },
+    narrow(change: Partial<Narrowed>): void {
+      const next = { ...by, ...change };
+      if (next.query === by.query && next.all === by.all) return;
+      by = next;
+      listed = null;
+      changed();
+    },
+    /**
+     * Starts an app through the proxy, which it turns on first, after a question. Resolves with the app once it is started.
+     * @param verify whether the tunnel is tried before
+     */
+    async launch(id: string, verify = false): Promise<App | null> {
+      const { look, enable } = host.view().proxy;
+      if (look !== 'on' && !(await host.run(enable.command))) return null;
+      let launched: App | null = null;
+      await during(id, async app => {
+        await model.call('POST /api/apps/proxy-launcher', { body: { appId: id, ...(verify ? { verify } : {}) } });
+        launched = app;
+        host.toast(launchedText(app.name, host.tr()));
+      });
+      return launched;
+    },
+    /** Adds an app to the menu, or takes it out. It stays in its place, which the order of a new list would change. */
+    toggleShortcut: (id: string) =>
+      during(id, async ({ name, shortcut: before }) => {
+        const present = before === null;
+        const { shortcut } = await model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
+        setApps(apps.map(app => (app.id === id ? { ...app, shortcut } : app)));
+        host.toast(shortcutText(name, present, host.tr()));
+      }),
+    /** Further ways to start an app. */
+    entries(id: string) {
+      const app = find(id);
+      return app ? furtherWays(app, { call: model.call, helper: host.view().killSwitch.look }, host.tr()) : [];
+    },
+    /** Runs the command of one of them. */
+    run: (id: string, command: Command) =>
+      during(id, async () => {
+        if (await host.run(command)) await list.again();
+      }),
+    shown: list.shown,
+    close: list.close,
+  };
+}

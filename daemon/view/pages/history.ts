@@ -1,0 +1,136 @@
+// Defines the page of the history: the length of time that is chosen, what is read of it and when, and its words.
+import type { History } from '../../api/schema.ts';
+import type { Command } from '../form.ts';
+import { formatDate, formatDuration, formatTime } from '../format.ts';
+import { NOW, type Slot, type Span, slotsOf, spans } from '../graph.ts';
+import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../history/records.ts';
+import type { Host } from '../host.ts';
+import type { Translator } from '../translator.ts';
+import type { View } from '../view.ts';
+import { reading } from './page.ts';
+
+/** Changes that are listed at first, and that "Show More" adds. */
+const LISTED = 50;
+/** Time by which the page may lag behind the records. */
+const RENEW_MS = 60_000;
+const RENEW_SHORT_MS = 5_000;
+const DAY_SECONDS = 86_400;
+
+/** A length of time as it was recorded. Another object only where something has changed. */
+export interface Recorded {
+  figures: Slot[];
+  /** A moment on the axis of time, and its left end. */
+  formatAt(at: number): string;
+  start: string;
+  /** The history is turned on. */
+  enabled: boolean;
+  /** Nothing was recorded in this time. */
+  isEmpty: boolean;
+  totals: { titles: string[]; rows: string[][] } | null;
+  drops: string[];
+  /** The newest changes, the last one first. */
+  timeline: { at: string; date: string; title: string; details: string; time: string }[];
+  /** There are more changes than those. */
+  hasMore: boolean;
+}
+
+/** Now, and the lengths of time to choose from. */
+export function historyChoices(tr: Translator): { id: string; title: string }[] {
+  return [{ id: NOW, title: tr._('Now') }, ...spans(tr)];
+}
+
+/** The choice at first. */
+export const FIRST_CHOICE = '1d';
+
+/** @param changed is called when the view has changed. Clients ask for it each second as well, which reads what is due */
+export function openHistory(host: Host, changed: () => void, first = FIRST_CHOICE) {
+  const { model } = host;
+  let chosen = first;
+  let limit = LISTED;
+  let events = 0;
+  let made: { of: object; limit: number; tr: Translator; recorded: Recorded } | null = null;
+  const span = () => spans(host.tr()).find(({ id }) => id === chosen) ?? null;
+  const history = reading(host, changed, {
+    async read() {
+      const wanted = span();
+      if (!wanted) return null;
+      try {
+        const answer = await readHistory(query => model.call('GET /api/history', { query }), wanted.query);
+        return { span: wanted, history: answer };
+      } catch (error) {
+        // the user may have chosen another length of time by now
+        if (chosen === wanted.id && !host.view().client.offline) host.showError(error);
+        throw error;
+      }
+    },
+    everyMs: () => ((span()?.seconds ?? 0) < DAY_SECONDS ? RENEW_SHORT_MS : RENEW_MS),
+    when: ({ client }) => chosen !== NOW && !client.offline,
+    of: ({ tunnel }) => `${chosen} ${tunnel.look} ${events}`,
+  });
+  const unsubscribe = model.onEvent(({ event }) => {
+    if (event !== 'history') return;
+    events++;
+    changed();
+  });
+  return {
+    /** What is chosen and, once it is read, what was recorded; and the command that deletes all of it. */
+    view(view: View) {
+      const tr = host.tr();
+      const { value } = history.now(view);
+      if (value && !(made?.of === value && made.limit === limit && made.tr === tr))
+        made = { of: value, limit, tr, recorded: recordedOf(value, limit, tr) };
+      return { chosen, recorded: made?.recorded ?? null, clear: clearCommand(host) };
+    },
+    choose(id: string): void {
+      if (id === chosen) return;
+      [chosen, limit] = [id, LISTED];
+      changed();
+    },
+    /** Lists more changes. */
+    more(): void {
+      limit += LISTED;
+      changed();
+    },
+    shown: history.shown,
+    close(): void {
+      unsubscribe();
+      history.close();
+    },
+  };
+}
+
+function recordedOf({ span, history }: { span: Span; history: History }, limit: number, tr: Translator): Recorded {
+  const { samples, changes, totals, since, until, enabled } = history;
+  const formatAt = (at: number) => (span.seconds < DAY_SECONDS ? formatTime(at, tr) : formatDate(at, tr));
+  const timeline = changes.map((change, i) => ({
+    at: change.at,
+    date: formatDate(change.at, tr),
+    ...changeWords(change, tr),
+    time: change.kind === 'stop' ? '' : formatDuration(lasted(history, i) / 1000, tr),
+  }));
+  return {
+    figures: slotsOf(samples, span, Date.parse(until)),
+    formatAt,
+    start: formatAt(Date.parse(since)),
+    enabled,
+    isEmpty: samples.length === 0 && changes.length === 0,
+    totals: totals && totalsTable(totals, tr),
+    drops: totals ? dropLines(totals, tr) : [],
+    timeline: timeline.slice(-limit).reverse(),
+    hasMore: timeline.length > limit,
+  };
+}
+
+function clearCommand({ model, tr }: Host): Command {
+  const { _ } = tr();
+  return {
+    ask: { kind: 'work', work: () => model.call('POST /api/history/clear', { body: {} }) },
+    confirm: {
+      heading: _('Delete the history?'),
+      body: _('Everything that was recorded is deleted, on this computer and for every window.'),
+      accept: _('Delete'),
+      destructive: true,
+    },
+    done: _('The history is deleted'),
+  };
+}

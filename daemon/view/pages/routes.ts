@@ -1,0 +1,193 @@
+// Defines the pages of the split tunnel: the list, and the list as text.
+import type { Why } from '../../api/schema.ts';
+import { createRoutesEditor } from '../client/routes-editor.ts';
+import { actionCommand, type Form, type Group, type List, type ListItem } from '../form.ts';
+import { searchedText } from '../forms/search/searched-rows.ts';
+import { editorForm } from '../forms/tunnel/routes-editor.ts';
+import {
+  addRoute,
+  describeRoutes,
+  type RouteEntry,
+  type RoutesView,
+  removal,
+  resetRoutes,
+  routeKindName,
+  routeMatches,
+} from '../forms/tunnel/split-tunnel.ts';
+import { checks } from '../forms/validate.ts';
+import type { Host } from '../host.ts';
+import { pageTitle } from '../page-list.ts';
+import { whyForm } from '../routes/why.ts';
+import { fill, type Translator } from '../translator.ts';
+import type { View } from '../view.ts';
+import { type Page, reading } from './page.ts';
+
+/** The list: a question about a target, a field to add to it, and the entries to search and remove. */
+export const routesPage: Page = (host, changed) => {
+  let answer: Why | null = null;
+  const show = (next: Why | null) => {
+    answer = next;
+    changed();
+  };
+  const ask = async (target: string) => {
+    show(null);
+    show(await host.model.call('POST /api/why', { body: { target } }));
+  };
+  const entries = createEntries(host);
+  return {
+    // the form that changes the list; the question above it is about the present list
+    first: 'add',
+    form(view) {
+      const tr = host.tr();
+      const routes = entries.follow(view);
+      const isListed = (value: string) => entries.find(value) !== undefined;
+      return {
+        groups: [...whyForm(answer, ask, tr).groups, changeGroup(routes, isListed, tr)],
+        search: {
+          label: tr._('Search routes'),
+          text: entries.query(),
+          type: query => entries.search(query) && changed(),
+        },
+        list: { ...listOf(routes, host), ...entries.shown() },
+      };
+    },
+    reveal(row) {
+      const text = searchedText(row);
+      if (text) entries.search(text);
+    },
+  };
+};
+
+/** The entries that a search finds, described again only where the state or the search is another one. */
+function createEntries(host: Host) {
+  let described: { view: View; routes: RoutesView } | null = null;
+  let key = '';
+  let entries: ReadonlyMap<string, RouteEntry> = new Map();
+  let query = '';
+  let items: readonly ListItem[] | null = null;
+  return {
+    follow(view: View): RoutesView {
+      if (described?.view === view) return described.routes;
+      const routes = describeRoutes(view.client, view.tunnel.settable, host.tr());
+      described = { view, routes };
+      const now = JSON.stringify([routes.entries, routes.sensitive]);
+      if (now !== key) {
+        key = now;
+        entries = new Map(routes.entries.map(entry => [entry.value, entry]));
+        items = null;
+      }
+      return routes;
+    },
+    find: (value: string) => entries.get(value),
+    query: () => query,
+    shown(): Pick<List, 'items' | 'removal' | 'empty'> {
+      const tr = host.tr();
+      const { _ } = tr;
+      items ??= [...entries.values()].filter(entry => routeMatches(entry, query)).map(entry => itemOf(entry, tr));
+      return {
+        items,
+        removal: ({ id }) => ({
+          // Translators: %s is an address or a host name
+          label: fill(_('Remove %s'), id),
+          command: removal(entries.get(id)!, tr),
+        }),
+        empty: { icon: 'culvert-routes-symbolic', title: entries.size ? _('Nothing found') : _('No routes') },
+      };
+    },
+    /** @returns false where it is the present search */
+    search(text: string): boolean {
+      if (text === query) return false;
+      query = text;
+      items = null;
+      return true;
+    },
+  };
+}
+
+function itemOf({ value, kind, origin, note, removable }: RouteEntry, tr: Translator): ListItem {
+  return { id: value, title: value, badge: `${routeKindName(kind, tr)} · ${origin}`, note, removable };
+}
+
+/** The meaning of the list, the way to it as text, and the field that adds to it. */
+function changeGroup(routes: RoutesView, isListed: (value: string) => boolean, tr: Translator): Group {
+  const { _ } = tr;
+  const { sentence, managed, sensitive } = routes;
+  const reason = managed ? _('Your organization manages this list') : null;
+  return {
+    id: 'change',
+    description: reason ? `${sentence} ${reason}.` : sentence,
+    rows: [
+      { kind: 'link', id: 'edit', title: pageTitle('editor', tr), page: 'editor' },
+      {
+        kind: 'entry',
+        id: 'add',
+        title: _('Address, range or host to add'),
+        label: _('Add'),
+        name: _('Add a route'),
+        placeholder: '192.0.2.0/24',
+        check: text => checks(tr).route(text) ?? (isListed(text) ? _('It is already on the list') : null),
+        sensitive,
+        reason,
+        // Translators: %s is an address or a host name
+        command: value => actionCommand(addRoute(value), { done: fill(_('%s added'), value) }),
+      },
+    ],
+  };
+}
+
+/** The list apart from its entries. A window has a menu about the whole list, a browser has buttons. */
+function listOf({ managed, sensitive }: RoutesView, host: Host) {
+  const tr = host.tr();
+  const { _ } = tr;
+  const [addresses, hosts] = host.desktop
+    ? [_('Default Addresses…'), _('Remove All Hosts…')]
+    : [_('Reset Addresses'), _('Reset Hosts')];
+  return {
+    title: pageTitle('routes', tr),
+    sensitive,
+    reason: managed ? _('Your organization manages this list') : null,
+    more: {
+      name: _('More for routes'),
+      entries: [
+        { label: addresses, command: resetRoutes('addresses', tr) },
+        { label: hosts, command: resetRoutes('hosts', tr) },
+      ],
+    },
+  };
+}
+
+/** The list as text: the field, and below it what the text would change, presets and earlier lists. */
+export const editorPage: Page = (host, changed) => {
+  const editor = createRoutesEditor(host.model, changed);
+  const lists = reading(host, changed, { read: () => editor.read().catch(host.showError) });
+  return {
+    form(view): Form {
+      lists.now(view);
+      const tr = host.tr();
+      const { text, routes, busy } = editor.state();
+      const field: Group = {
+        id: 'text',
+        description: tr._(
+          'One address, range, host or difference such as 10.0.0.0/8 - 10.1.2.0/24 a line; # begins a comment.',
+        ),
+        rows: [
+          {
+            kind: 'area',
+            id: 'text',
+            title: pageTitle('editor', tr),
+            text,
+            sensitive: routes !== null && !routes.readOnly && busy !== 'setting',
+            type: editor.type,
+          },
+        ],
+      };
+      const { groups } = editorForm(editor, { settable: view.tunnel.settable, files: host }, tr);
+      return { groups: [field, ...groups] };
+    },
+    shown: lists.shown,
+    close() {
+      lists.close();
+      editor.close();
+    },
+  };
+};
