@@ -1,24 +1,32 @@
 // Installs, switches and removes versions of a user installation; a process killed at any point leaves a whole version.
-import { chmodSync, cpSync, existsSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, renameSync, rmdirSync, rmSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { reason } from '../../system/errno.ts';
-import { makeDirectory, replaceFile, syncDirectory, temporaryName } from '../../system/files.ts';
-import { replaceLink } from '../links.ts';
+import { reason } from '../system/errno.ts';
+import { makeDirectory, replaceFile, syncDirectory, temporaryName } from '../system/files.ts';
+import { acquireLock, sweepLock } from '../system/lock.ts';
 import { InstallError } from './errors.ts';
-import { type Entry, plan } from './integration.ts';
-import { type UserLayout, versionOf } from './layout.ts';
 import {
   EMPTY_RECORD,
+  type Entry,
   type InstallRecord,
   isForeign,
   missingDirectories,
+  plan,
   readRecord,
   stateOf,
   toRecorded,
   withPrevious,
   writeRecord,
 } from './record.ts';
-import { currentOf, freeName, makeStaging, previousOf } from './trees.ts';
+import {
+  currentOf,
+  freeName,
+  makeStaging,
+  previousOf,
+  replaceLink,
+  type UserLayout,
+  versionOf,
+} from './user-layout.ts';
 
 /**
  * Installs a copy of a tree. To be called under the lock.
@@ -161,4 +169,46 @@ function guessRecord(layout: UserLayout): InstallRecord {
 function touchIconCache({ data }: UserLayout): void {
   const directory = join(data, 'icons/hicolor');
   if (existsSync(join(directory, 'icon-theme.cache'))) utimesSync(directory, new Date(), new Date());
+}
+
+/**
+ * Runs `work` while no other process changes this installation.
+ * @throws InstallError `locked`
+ */
+export async function withInstallLock<T>(layout: UserLayout, work: () => T | Promise<T>): Promise<T> {
+  // includes the directories of configuration and state, which the programs make later
+  const directories = missingDirectories([layout.record, ...layout.own]);
+  makeDirectory(layout.root);
+  const file = join(layout.root, 'lock');
+  const lock = acquireLock(file);
+  if ('heldBy' in lock)
+    throw new InstallError('locked', `Process ${lock.heldBy} is changing this installation. Wait for it.`);
+  let unused: string[] = [];
+  try {
+    sweepLock(file);
+    if (readRecord(layout) === null && currentOf(layout) === null)
+      writeRecord(layout, { ...EMPTY_RECORD, directories });
+    return await work();
+  } finally {
+    unused = removeLeftovers(layout);
+    lock.release();
+    for (const directory of unused.toReversed()) removeIfEmpty(directory);
+  }
+}
+
+/** @returns the directories that were made for this installation, when nothing is installed anymore */
+function removeLeftovers(layout: UserLayout): string[] {
+  const record = readRecord(layout);
+  if (currentOf(layout) !== null || record?.entries.length) return [];
+  for (const path of [layout.versions, layout.record, temporaryName(layout.record)])
+    rmSync(path, { recursive: true, force: true });
+  return record?.directories ?? [];
+}
+
+function removeIfEmpty(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch {
+    // another program uses it by now
+  }
 }

@@ -1,7 +1,7 @@
 // Fetches the newest release of a channel and its artifacts; everything that it returns is verified.
 import { closeSync, fsyncSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Artifact, MANIFEST_NAME, SIDECAR_NAME } from '../../../manifest/schema.ts';
+import { type Artifact, MANIFEST_NAME, SIDECAR_NAME } from '../../manifest/schema.ts';
 import {
   type Channel,
   checkArtifact,
@@ -11,10 +11,10 @@ import {
   SIDECAR_LIMIT,
   type Verified,
   verifySidecar,
-} from '../../../manifest/verify.ts';
-import { errno, reason } from '../../system/errno.ts';
-import { createExclusive } from '../../system/files.ts';
-import { UpdateRefused } from '../errors.ts';
+} from '../../manifest/verify.ts';
+import { errno, reason } from '../system/errno.ts';
+import { createExclusive } from '../system/files.ts';
+import { UpdateRefused } from './errors.ts';
 import { type Fetching, fetchArtifact, fetchSmall } from './fetch.ts';
 
 /** In bytes. The largest artifact of Culvert is a tenth of it. */
@@ -79,7 +79,7 @@ export function artifactIn({ manifest, version }: Verified, name: string): Artif
 }
 
 /** An artifact to fetch, with callbacks for its progress. */
-export interface ArtifactDownload {
+interface ArtifactDownload {
   url: URL;
   artifact: Artifact;
   /** Called with the bytes so far. */

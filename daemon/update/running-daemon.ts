@@ -4,18 +4,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { readText } from '../../system/files.ts';
-import { running } from '../../system/instance.ts';
-import type { Paths } from '../../system/paths.ts';
-import { isRunning, startTime } from '../../system/process.ts';
-import { mentionsInstall, type UserLayout } from './layout.ts';
+import { readText } from '../system/files.ts';
+import { running } from '../system/instance.ts';
+import type { Paths } from '../system/paths.ts';
+import { isRunning, startTime } from '../system/process.ts';
+import { mentionsInstall, type UserLayout } from './user-layout.ts';
 
 const run = promisify(execFile);
 /** A daemon ends within 2 s, and answers faster than that; a busy machine takes longer. */
 const TIMEOUT_MS = 15_000;
 const UNIT = 'culvert.service';
 
-export interface RunningDaemon {
+interface RunningDaemon {
   pid: number;
   /** Its command line, without the program. */
   flags: string[];
