@@ -1,8 +1,8 @@
 // The machine as probes see it. Tests replace any part: a directory for `/`, a bus, a namespace, a daemon.
 import type { NetworkLink } from '../../api/networks.ts';
 import type { Snapshot } from '../../api/schema.ts';
-import { askBus } from '../../networks/links/bus.ts';
-import { readLinks } from '../../networks/links/read-links.ts';
+import { askBus } from '../../networks/bus.ts';
+import { readLinks } from '../../networks/links.ts';
 import { runsSystemd } from '../../system/process.ts';
 import type { Knowledge } from '../knowledge.ts';
 import { type Bus, createBus } from './bus.ts';

@@ -1,7 +1,7 @@
 // Gateways in the tables of the kernel.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gatewaysOf } from '../../../../daemon/networks/links/gateways.ts';
+import { gatewaysOf } from '../../../../daemon/networks/links.ts';
 
 const ROUTES = `Iface	Destination	Gateway 	Flags	RefCnt	Use	Metric	Mask		MTU	Window	IRTT
 wlan0	00000000	0102000A	0003	0	0	600	00000000	0	0	0

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { monitorNetworks } from '../../../../daemon/networks/links/monitor.ts';
+import { monitorNetworks } from '../../../../daemon/networks/bus.ts';
 import { readText } from '../../../../daemon/system/files.ts';
 import { signal } from '../../../support/signal.ts';
 import { temporary } from '../../../support/temporary.ts';

@@ -1,8 +1,8 @@
 // The links of NetworkManager, from objects as busctl prints them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { objectsOf } from '../../../../daemon/networks/links/bus.ts';
-import { linksOfNetworkManager, NM } from '../../../../daemon/networks/links/network-manager.ts';
+import { NM, objectsOf } from '../../../../daemon/networks/bus.ts';
+import { linksOfNetworkManager } from '../../../../daemon/networks/links.ts';
 
 const ROOT = '/org/freedesktop/NetworkManager';
 

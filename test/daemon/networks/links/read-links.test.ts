@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { askBus } from '../../../../daemon/networks/links/bus.ts';
-import { readLinks } from '../../../../daemon/networks/links/read-links.ts';
+import { askBus } from '../../../../daemon/networks/bus.ts';
+import { readLinks } from '../../../../daemon/networks/links.ts';
 import { temporary } from '../../../support/temporary.ts';
 
 const NM = 'org.freedesktop.NetworkManager';

@@ -1,10 +1,9 @@
 // The networks that are read once all is quiet are the same, whatever the order of events.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import type { Objects } from '../../../../daemon/networks/links/bus.ts';
-import { normalize } from '../../../../daemon/networks/links/links.ts';
-import { linksOfNetworkManager } from '../../../../daemon/networks/links/network-manager.ts';
-import { createSettler } from '../../../../daemon/networks/links/settle.ts';
+import type { Objects } from '../../../../daemon/networks/bus.ts';
+import { linksOfNetworkManager, normalize } from '../../../../daemon/networks/links.ts';
+import { createSettler } from '../../../../daemon/networks/networks.ts';
 import { LAPTOP, type NetworkEvent, randomOf, shuffled } from '../../../support/networks/events.ts';
 
 const SETTLE_MS = 2_000;
