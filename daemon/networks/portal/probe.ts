@@ -16,7 +16,7 @@ import {
   UNREACHABLE,
   type Verdict,
 } from '../../killswitch/sign-in/verdict.ts';
-import { addressesOf } from '../../routes/kernel.ts';
+import { addressesOf } from '../../routes/explain.ts';
 
 const LIMIT_MS = 5_000;
 const HTTP_PORT = 80;

@@ -1,8 +1,8 @@
 // The fewest runs of the tunnel CLI that turn one list into another.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callsFor } from '../../../daemon/routes/calls.ts';
 import { canonical } from '../../../daemon/routes/document.ts';
+import { callsFor } from '../../../daemon/routes/split-list.ts';
 
 const nets = Array.from({ length: 100 }, (_, at) => `20.0.${at}.0/24`);
 const hosts = ['a.example', 'b.example', 'c.example'];

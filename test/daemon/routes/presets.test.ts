@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { readPresets } from '../../../daemon/routes/presets.ts';
+import { readPresets } from '../../../daemon/routes/surroundings.ts';
 import { temporary } from '../../support/temporary.ts';
 
 const FILES: Record<string, string> = {
