@@ -88,7 +88,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
     },
     /** @throws Problem invalid-query */
     async read(query: HistoryQuery, enabled: boolean): Promise<History> {
-      const { readPage } = await import('./read-page.ts');
+      const { readPage } = await import('./page.ts');
       // include the current millisecond
       const until = Math.min(now(), momentOf(query.until, now(), now())) + 1;
       const since = Math.max(now() - KEPT_MS, momentOf(query.since, now(), now() - DAY_MS));
