@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { followReminder } from '../../../daemon/changes/reminder.ts';
+import { followReminder } from '../../../daemon/changes/reminders.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import { createState } from '../../../daemon/state/store.ts';
 import { temporary } from '../../support/temporary.ts';

@@ -1,4 +1,4 @@
-// Remembers the length of the user's last pause, which every client offers first. Without zod, which the start does not load.
+// Remembers the length of the user’s last pause, and reminds of a tunnel that stays off. Without zod, which the start does not load.
 import { readFileSync } from 'node:fs';
 import type { ActionRequest } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/changes.ts';
@@ -43,4 +43,39 @@ export function rememberPause(
 function pauseOf(seconds: unknown): Snapshot['lastPause'] {
   const isLength = typeof seconds === 'number' && seconds % 60 === 0 && seconds >= 60 && seconds <= LONGEST;
   return isLength ? { seconds } : null;
+}
+
+/** @returns a function that stops it */
+export function followReminder({ state, settings }: Pick<FeatureContext, 'state' | 'settings'>): () => void {
+  let offSince: string | null = null;
+  let wasUp = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Shows or withdraws the reminder, or sets the timer until it is due. */
+  function update(): void {
+    clearTimeout(timer);
+    const { status, changes, reminder } = state.snapshot();
+    if (status.state === 'connected') wasUp = true;
+    const isOff = status.state === 'disconnected' && wasUp;
+    offSince = isOff ? (offSince ?? status.since) : null;
+    if (!isOff && status.state !== 'connected') return; // connecting or disconnecting: wait for the outcome
+    const minutes = settings.config.reminders.offMinutes;
+    const willReturn = changes.some(({ subject, value }) => subject === 'connection' && value === 'off');
+    if (!offSince || minutes === 0 || willReturn) {
+      if (reminder) state.set('reminder', null);
+      return;
+    }
+    const leftMs = Date.parse(offSince) + minutes * 60_000 - Date.now();
+    if (leftMs <= 0) state.set('reminder', { offSince });
+    else timer = setTimeout(update, leftMs).unref();
+  }
+
+  const unsubscribe = state.subscribe(({ event }) => {
+    if (event === 'status' || event === 'config' || event === 'changes') update();
+  });
+  update();
+  return () => {
+    clearTimeout(timer);
+    unsubscribe();
+  };
 }
