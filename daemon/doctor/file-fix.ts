@@ -1,7 +1,7 @@
 // Describes a fix that replaces a file, with the difference that a person is shown.
 import type { CheckResult, Fix } from '../api/doctor.ts';
 import type { Message } from '../api/values.ts';
-import { differenceOf, withoutRemoved } from '../whole-file/patch.ts';
+import { differenceOf, withoutRemoved } from '../patch.ts';
 import { labeled } from './labeled.ts';
 
 type FileFix = Extract<Fix, { kind: 'file' }>;

@@ -1,6 +1,7 @@
 // Installs, switches and removes versions of a user installation; a process killed at any point leaves a whole version.
 import { chmodSync, cpSync, existsSync, renameSync, rmdirSync, rmSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { replaceLink } from '../core/undo.ts';
 import { reason } from '../system/errno.ts';
 import { makeDirectory, replaceFile, syncDirectory, temporaryName } from '../system/files.ts';
 import { acquireLock, sweepLock } from '../system/lock.ts';
@@ -18,15 +19,7 @@ import {
   withPrevious,
   writeRecord,
 } from './record.ts';
-import {
-  currentOf,
-  freeName,
-  makeStaging,
-  previousOf,
-  replaceLink,
-  type UserLayout,
-  versionOf,
-} from './user-layout.ts';
+import { currentOf, freeName, makeStaging, previousOf, type UserLayout, versionOf } from './user-layout.ts';
 
 /**
  * Installs a copy of a tree. To be called under the lock.

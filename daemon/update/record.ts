@@ -1,13 +1,13 @@
 // Plans the files that a user installation needs outside of its tree, and records them, so that exactly those are replaced and
 // removed.
-import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import * as z from 'zod/mini';
+import { digest, linkAt } from '../core/undo.ts';
 import { errno } from '../system/errno.ts';
 import { readText, replaceFile } from '../system/files.ts';
 import { quote } from '../view/fix.ts';
-import { linkAt, type UserLayout } from './user-layout.ts';
+import type { UserLayout } from './user-layout.ts';
 
 /** A file by the digests of the contents that it may have, or a link by its target. */
 const RecordedEntry = z.union([
@@ -83,10 +83,6 @@ function statOf(path: string): Stats | 'blocked' | undefined {
     if (errno(error) === 'ENOTDIR') return 'blocked'; // there is a file where a directory should be
     throw error;
   }
-}
-
-function digest(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
 }
 
 /** A symbolic link or a file to be written. */

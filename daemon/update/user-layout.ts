@@ -1,7 +1,8 @@
 // Finds the paths and trees of a user installation (XDG base directories): one tree in use, and one to roll back to.
-import { existsSync, lstatSync, readlinkSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join } from 'node:path';
-import { makeDirectory, namesIn, syncDirectory, temporaryName } from '../system/files.ts';
+import { existsSync, realpathSync, rmSync } from 'node:fs';
+import { basename, isAbsolute, join } from 'node:path';
+import { linkAt } from '../core/undo.ts';
+import { makeDirectory, namesIn } from '../system/files.ts';
 
 export interface UserLayout {
   /** `$XDG_DATA_HOME/culvert`. */
@@ -119,23 +120,4 @@ function treeAt(link: string, versions: string): string | null {
   const target = linkAt(link);
   const name = target === null ? null : basename(target);
   return name !== null && target === join('versions', name) && existsSync(join(versions, name)) ? name : null;
-}
-
-/** Replaces a link as a whole: a process killed in between leaves the old one or the new one. @throws NodeJS.ErrnoException */
-export function replaceLink(path: string, target: string): void {
-  const temporary = temporaryName(path);
-  try {
-    rmSync(temporary, { force: true });
-    symlinkSync(target, temporary);
-    renameSync(temporary, path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
-  syncDirectory(dirname(path));
-}
-
-/** The target of a symbolic link, unresolved; null for anything else. */
-export function linkAt(path: string): string | null {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : null;
 }

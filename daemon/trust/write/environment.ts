@@ -1,8 +1,7 @@
 // Sets variables for everything that the user starts: login shells, services and the desktop, now and after the next login.
 import { basename, join } from 'node:path';
-import { rewriteFile } from '../../whole-file/copy.ts';
-import { digestOf } from '../../whole-file/digest.ts';
-import { patchOf } from '../../whole-file/patch.ts';
+import { digestOf, rewriteFile } from '../../core/undo.ts';
+import { patchOf } from '../../patch.ts';
 import { TrustError } from '../errors.ts';
 import { ask, type Command } from '../probe.ts';
 import { changeFile, diffOf, type FileChange, textOf, undoFile } from './files.ts';

@@ -2,10 +2,9 @@
 import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { applyPatch } from 'diff';
+import { digest, digestOf, restoreFile, rewriteFile } from '../../core/undo.ts';
+import { addedLines, differenceOf, patchOf, withoutRemoved } from '../../patch.ts';
 import { makeDirectory, replaceFile } from '../../system/files.ts';
-import { restoreFile, rewriteFile } from '../../whole-file/copy.ts';
-import { digestOf, textDigest } from '../../whole-file/digest.ts';
-import { addedLines, differenceOf, patchOf, withoutRemoved } from '../../whole-file/patch.ts';
 import { TrustError } from '../errors.ts';
 import type { FileStep, OpenJournal } from './journal.ts';
 
@@ -41,7 +40,7 @@ export function changeFile({ path, content }: FileChange, open: OpenJournal, rem
     kind: 'file',
     path: target,
     copy: before === null ? null : open.keep(target),
-    after: textDigest(content),
+    after: digest(content),
     undo: patchOf(target, content, before ?? ''),
     made,
   });

@@ -1,12 +1,10 @@
 // Keeps what was changed for each tool, with copies of the files from before. It is written before each change.
-import { randomBytes } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
+import { keepCopy, removeCopies } from '../../core/undo.ts';
 import { makeDirectory, readText, replaceFile } from '../../system/files.ts';
 import { acquireLock } from '../../system/lock.ts';
 import { assertOwn } from '../../system/own-home.ts';
-import { copyWhole } from '../../whole-file/copy.ts';
 import { TrustError } from '../errors.ts';
 
 const FileStep = z.object({
@@ -63,7 +61,6 @@ const Journal = z.object({
 export type Journal = z.infer<typeof Journal>;
 
 const LOCK_WAIT_MS = 5_000;
-const COPY = 'before-';
 
 export const journalFile = (directory: string) => join(directory, 'trust.json');
 
@@ -97,32 +94,24 @@ export async function withJournal<T>(directory: string, work: (open: OpenJournal
   if ('heldBy' in lock) throw new TrustError('busy', `Process ${lock.heldBy} is changing what tools trust. Try again.`);
   try {
     const journal = readJournal(directory);
-    const copyOf = (name: string) => join(directory, name);
+    const copies = { directory, prefix: 'before-' };
     const result = await work({
       journal,
-      copyOf,
+      copyOf: name => join(directory, name),
       save: () => replaceFile(journalFile(directory), `${JSON.stringify(journal, null, 2)}\n`),
-      keep(path) {
-        const name = `${COPY}${randomBytes(8).toString('hex')}`;
-        copyWhole(path, copyOf(name));
-        return name;
-      },
+      keep: path => keepCopy(copies, path),
     });
-    removeCopies(directory, journal);
+    removeCopies(copies, copiesIn(journal));
     return result;
   } finally {
     lock.release();
   }
 }
 
-/** Deletes copies that no change needs. */
-function removeCopies(directory: string, { tools, environment }: Journal): void {
-  const steps = [...Object.values(tools).flat(), ...environment];
-  const copies = steps.flatMap(step => {
+/** The copies that undoing needs. */
+function copiesIn({ tools, environment }: Journal): (string | null)[] {
+  return [...Object.values(tools).flat(), ...environment].flatMap(step => {
     if (step.kind === 'nss') return step.files.map(({ copy }) => copy);
     return step.kind === 'file' ? [step.copy] : [];
   });
-  const needed = new Set(copies);
-  for (const name of readdirSync(directory))
-    if (name.startsWith(COPY) && !needed.has(name)) rmSync(join(directory, name), { force: true });
 }

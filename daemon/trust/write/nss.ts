@@ -2,11 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { digestOf, restoreFile } from '../../core/undo.ts';
 import { reason } from '../../system/errno.ts';
 import { makeDirectory } from '../../system/files.ts';
 import { quote } from '../../view/fix.ts';
-import { restoreFile } from '../../whole-file/copy.ts';
-import { digestOf } from '../../whole-file/digest.ts';
 import { TrustError } from '../errors.ts';
 import { firstMissing, removeWithDirectories } from './files.ts';
 import type { NssStep, OpenJournal } from './journal.ts';
