@@ -5,7 +5,7 @@ import type { World } from './world/world.ts';
 
 export { inEnglish, message, quoted } from '../view/message.ts';
 export { NotApplicable, Unknown } from './errors.ts';
-export { labeled } from './labeled.ts';
+export { labeled } from './file-fix.ts';
 
 /** Versions of the tunnel CLI: from `since` on, and before `before`. */
 export interface VersionRange {

@@ -1,8 +1,9 @@
-// Describes a fix that replaces a file, with the difference that a person is shown.
+// Describes a fix that replaces a file, with the difference that a person is shown, and words the buttons of fixes.
 import type { CheckResult, Fix } from '../api/doctor.ts';
 import type { Message } from '../api/values.ts';
 import { differenceOf, withoutRemoved } from '../patch.ts';
-import { labeled } from './labeled.ts';
+import { wordMessage } from '../view/message.ts';
+import { english } from '../view/translator.ts';
 
 type FileFix = Extract<Fix, { kind: 'file' }>;
 
@@ -37,4 +38,8 @@ export function withoutText(fix: Fix): Fix {
 /** The result as it leaves this process. */
 export function shownResult(result: CheckResult): CheckResult {
   return result.fix ? { ...result, fix: withoutText(result.fix) } : result;
+}
+
+export function labeled(wording: Message): Pick<Fix, 'label' | 'wording'> {
+  return { label: wordMessage(wording, english), wording };
 }

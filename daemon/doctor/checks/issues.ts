@@ -1,13 +1,12 @@
 // Checks the installed version against the vendor's own list of bugs, and checks the knowledge files themselves.
-import type { Snapshot } from '../../../api/schema.ts';
-import { isMember } from '../../../trust/organization.ts';
-import { N_ } from '../../../view/translator.ts';
-import { type Check, inEnglish, message, notApplicable, notice, ok, problem, Unknown } from '../../check.ts';
-import { affects, type Condition, type Issue } from '../../knowledge.ts';
-import { connectivity } from '../../world/connectivity.ts';
-import { fallbackDomains, protocolOf, releaseNotes, tunnelOf } from '../../world/facts.ts';
-import { links, routes, uplink } from '../../world/ip.ts';
-import type { World } from '../../world/world.ts';
+import type { Snapshot } from '../../api/schema.ts';
+import { isMember } from '../../trust/organization.ts';
+import { N_ } from '../../view/translator.ts';
+import { type Check, inEnglish, message, notApplicable, notice, ok, problem, Unknown } from '../check.ts';
+import { affects, type Condition, type Issue } from '../knowledge.ts';
+import { connectivity, fallbackDomains, protocolOf, releaseNotes, tunnelOf } from '../world/facts.ts';
+import { links, routes, uplink } from '../world/ip.ts';
+import type { World } from '../world/world.ts';
 import { restartsOf } from './registration.ts';
 
 export const knownIssues: Check = {

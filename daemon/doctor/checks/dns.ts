@@ -1,13 +1,13 @@
 // Checks name lookup: which program writes the configuration, what is left over, and names that go to the wrong server.
 import * as z from 'zod/mini';
-import type { Fix } from '../../../api/doctor.ts';
-import type { Message } from '../../../api/values.ts';
-import { N_ } from '../../../view/translator.ts';
-import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../../check.ts';
-import { fileFix } from '../../file-fix.ts';
-import { limitValues } from '../../knowledge.ts';
-import { RESOLVED_STUB } from '../../repair/remedies.ts';
-import { as } from '../../world/bus.ts';
+import type { Fix } from '../../api/doctor.ts';
+import type { Message } from '../../api/values.ts';
+import { N_ } from '../../view/translator.ts';
+import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import { fileFix } from '../file-fix.ts';
+import { limitValues } from '../knowledge.ts';
+import { RESOLVED_STUB } from '../repair/remedies.ts';
+import { as } from '../world/bus.ts';
 import {
   adminCommands,
   covers,
@@ -24,9 +24,9 @@ import {
   routesTraffic,
   tunnelOf,
   vendorPage,
-} from '../../world/facts.ts';
-import { LOCAL_PROXY, parseResolvConf, type ResolvConf, withoutInvalidWords } from '../../world/resolv-conf.ts';
-import type { World } from '../../world/world.ts';
+} from '../world/facts.ts';
+import { LOCAL_PROXY, parseResolvConf, type ResolvConf, withoutInvalidWords } from '../world/resolv-conf.ts';
+import type { World } from '../world/world.ts';
 
 const RESOLV_CONF = '/etc/resolv.conf';
 const MISSING = message('There is no %s.', RESOLV_CONF);
@@ -157,7 +157,7 @@ export const search: Check = {
     if (file.invalid.length === 0) return ok(message('servers: %d; every line is understood', file.nameservers.length));
     const evidence = file.invalid.map(({ line, word, why }) => message(why, String(line), word));
     const version = world.tunnel?.tunnelCli.version ?? null;
-    const fixed = version !== null && !(await import('../../engine.ts')).inRange(version, { before: '2026.7.1343.0' });
+    const fixed = version !== null && !(await import('../engine.ts')).inRange(version, { before: '2026.7.1343.0' });
     const explanation = [message('WARP before version 2026.7.1343.0 does not connect with such a line.')];
     const fix = file.link ? null : removeWords(file);
     const owner = file.writer ?? file.link;

@@ -1,16 +1,16 @@
 // Checks the tunnel client: installed, running, registered, and the session of an organization.
 import * as z from 'zod/mini';
-import type { ActionName } from '../../../api/actions.ts';
-import type { Fix } from '../../../api/doctor.ts';
-import type { Snapshot } from '../../../api/schema.ts';
-import type { Message } from '../../../api/values.ts';
-import { isMember } from '../../../trust/organization.ts';
-import { DEMO_RESET, OLDEST_CLIENT } from '../../../view/client/labels.ts';
-import { isProgramFailure } from '../../../view/states/causes/causes.ts';
-import { isOld } from '../../../view/states/summary/last-known.ts';
-import { N_ } from '../../../view/translator.ts';
-import { installSteps } from '../../../warp/cli/install-steps.ts';
-import { KEY_CHARACTERS, linesOf, propertyOf } from '../../../warp/parse/output.ts';
+import type { ActionName } from '../../api/actions.ts';
+import type { Fix } from '../../api/doctor.ts';
+import type { Snapshot } from '../../api/schema.ts';
+import type { Message } from '../../api/values.ts';
+import { isMember } from '../../trust/organization.ts';
+import { DEMO_RESET, OLDEST_CLIENT } from '../../view/client/labels.ts';
+import { isProgramFailure } from '../../view/states/causes/causes.ts';
+import { isOld } from '../../view/states/summary/last-known.ts';
+import { N_ } from '../../view/translator.ts';
+import { installSteps } from '../../warp/cli/install-steps.ts';
+import { KEY_CHARACTERS, linesOf, propertyOf } from '../../warp/parse/output.ts';
 import {
   type Check,
   type Finding,
@@ -22,10 +22,10 @@ import {
   ok,
   problem,
   quoted,
-} from '../../check.ts';
-import { as } from '../../world/bus.ts';
-import { adminCommands, RESTART_WARP, releaseNotes, tunnelOf, vendorPage } from '../../world/facts.ts';
-import type { World } from '../../world/world.ts';
+} from '../check.ts';
+import { as } from '../world/bus.ts';
+import { adminCommands, RESTART_WARP, releaseNotes, tunnelOf, vendorPage } from '../world/facts.ts';
+import type { World } from '../world/world.ts';
 
 export const tunnelCli: Check = {
   id: 'tunnel-cli',

@@ -1,12 +1,12 @@
 // Checks packet sizes: bridges that promise more than the tunnel takes, and paths that take less than it needs.
-import type { Message } from '../../../api/values.ts';
-import { N_ } from '../../../view/translator.ts';
-import { type Check, type Finding, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
-import { fileFix } from '../../file-fix.ts';
-import { modeOf, modeWord, protocolOf, routesTraffic, tunnelOf, vendorPage } from '../../world/facts.ts';
-import { bridges, ingress, type Link, learnedMtu, tunnelLink, uplink } from '../../world/ip.ts';
-import { quicProbe } from '../../world/quic.ts';
-import type { World } from '../../world/world.ts';
+import type { Message } from '../../api/values.ts';
+import { N_ } from '../../view/translator.ts';
+import { type Check, type Finding, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
+import { fileFix } from '../file-fix.ts';
+import { modeOf, modeWord, protocolOf, routesTraffic, tunnelOf, vendorPage } from '../world/facts.ts';
+import { bridges, ingress, type Link, learnedMtu, tunnelLink, uplink } from '../world/ip.ts';
+import { quicProbe } from '../world/network.ts';
+import type { World } from '../world/world.ts';
 
 const DOCKER_CONFIG = '/etc/docker/daemon.json';
 /** Bridges that Docker makes. */

@@ -1,16 +1,24 @@
 // Checks what gets through: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
-import type { Fix } from '../../../api/doctor.ts';
-import type { Message } from '../../../api/values.ts';
-import { programs } from '../../../system/install-paths.ts';
-import { networkFailure } from '../../../view/network-errors.ts';
-import { N_ } from '../../../view/translator.ts';
-import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
-import { connectivity, linkWithLogin } from '../../world/connectivity.ts';
-import { isConnected, modeOf, modeWord, RECONNECT, routesTraffic, tunnelOf, vendorPage } from '../../world/facts.ts';
-import { TUNNEL_LINK, uplink } from '../../world/ip.ts';
-import type { Reached } from '../../world/network.ts';
-import { quicProbe } from '../../world/quic.ts';
-import type { World } from '../../world/world.ts';
+import type { Fix } from '../../api/doctor.ts';
+import type { Message } from '../../api/values.ts';
+import { programs } from '../../system/install-paths.ts';
+import { networkFailure } from '../../view/network-errors.ts';
+import { N_ } from '../../view/translator.ts';
+import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
+import {
+  connectivity,
+  isConnected,
+  linkWithLogin,
+  modeOf,
+  modeWord,
+  RECONNECT,
+  routesTraffic,
+  tunnelOf,
+  vendorPage,
+} from '../world/facts.ts';
+import { TUNNEL_LINK, uplink } from '../world/ip.ts';
+import { quicProbe, type Reached } from '../world/network.ts';
+import type { World } from '../world/world.ts';
 
 const PROBE_MS = 2_500;
 /** A second server, so that one that does not answer strangers is not taken for a blocked port. */
