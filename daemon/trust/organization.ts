@@ -2,10 +2,9 @@
 
 import type { Snapshot } from '../api/schema.ts';
 import type { TrustCertificate } from '../api/trust.ts';
-import type { Installed } from './certificates.ts';
+import type { Installed, SystemList } from './certificates.ts';
+import type { Journal } from './journal.ts';
 import type { Organization } from './judge.ts';
-import type { SystemList } from './lists.ts';
-import type { Journal } from './write/journal.ts';
 
 /** Reports whether the device belongs to an organization; null before the registration was read. */
 export function isMember({ account: { registered, managed, organization, type } }: Snapshot): boolean | null {

@@ -2,13 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { digestOf, restoreFile } from '../../core/undo.ts';
-import { reason } from '../../system/errno.ts';
-import { makeDirectory } from '../../system/files.ts';
-import { quote } from '../../view/fix.ts';
-import { TrustError } from '../errors.ts';
-import { firstMissing, removeWithDirectories } from './files.ts';
-import type { NssStep, OpenJournal } from './journal.ts';
+import { digestOf, restoreFile } from '../core/undo.ts';
+import { reason } from '../system/errno.ts';
+import { makeDirectory } from '../system/files.ts';
+import { quote } from '../view/fix.ts';
+import { firstMissing, type NssStep, type OpenJournal, removeWithDirectories, TrustError } from './journal.ts';
 
 const FILES = ['cert9.db', 'key4.db', 'pkcs11.txt'] as const;
 const CERTUTIL_MS = 30_000;

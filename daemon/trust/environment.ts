@@ -1,11 +1,19 @@
 // Sets variables for everything that the user starts: login shells, services and the desktop, now and after the next login.
 import { basename, join } from 'node:path';
-import { digestOf, rewriteFile } from '../../core/undo.ts';
-import { patchOf } from '../../patch.ts';
-import { TrustError } from '../errors.ts';
-import { ask, type Command } from '../probe.ts';
-import { changeFile, diffOf, type FileChange, textOf, undoFile } from './files.ts';
-import type { FileStep, Journal, OpenJournal } from './journal.ts';
+import { digestOf, rewriteFile } from '../core/undo.ts';
+import { patchOf } from '../patch.ts';
+import {
+  changeFile,
+  diffOf,
+  type FileChange,
+  type FileStep,
+  type Journal,
+  type OpenJournal,
+  TrustError,
+  textOf,
+  undoFile,
+} from './journal.ts';
+import { ask, type Command } from './probe.ts';
 
 export interface Session {
   env: NodeJS.ProcessEnv;
@@ -15,7 +23,7 @@ export interface Session {
   signal: AbortSignal;
 }
 
-export type Variables = Readonly<Record<string, string>>;
+type Variables = Readonly<Record<string, string>>;
 
 /** The variables that the applied changes set. */
 export function variablesOf({ tools }: Journal): Record<string, string> {
