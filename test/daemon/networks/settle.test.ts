@@ -1,10 +1,10 @@
 // The networks that are read once all is quiet are the same, whatever the order of events.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import type { Objects } from '../../../../daemon/networks/bus.ts';
-import { linksOfNetworkManager, normalize } from '../../../../daemon/networks/links.ts';
-import { createSettler } from '../../../../daemon/networks/networks.ts';
-import { LAPTOP, type NetworkEvent, randomOf, shuffled } from '../../../support/networks/events.ts';
+import type { Objects } from '../../../daemon/networks/bus.ts';
+import { linksOfNetworkManager, normalize } from '../../../daemon/networks/links.ts';
+import { createSettler } from '../../../daemon/networks/networks.ts';
+import { LAPTOP, type NetworkEvent, randomOf, shuffled } from '../../support/networks/events.ts';
 
 const SETTLE_MS = 2_000;
 /** Performs the events, each after a pause shorter than the settling time, and returns everything that was published. */

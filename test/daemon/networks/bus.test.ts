@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { monitorNetworks } from '../../../../daemon/networks/bus.ts';
-import { readText } from '../../../../daemon/system/files.ts';
-import { signal } from '../../../support/signal.ts';
-import { temporary } from '../../../support/temporary.ts';
-import { until } from '../../../support/until.ts';
+import { monitorNetworks } from '../../../daemon/networks/bus.ts';
+import { readText } from '../../../daemon/system/files.ts';
+import { signal } from '../../support/signal.ts';
+import { temporary } from '../../support/temporary.ts';
+import { until } from '../../support/until.ts';
 
 test('says once that gdbus is missing', async t => {
   const reasons: string[] = [];
