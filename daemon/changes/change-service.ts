@@ -179,7 +179,7 @@ async function readValue(subject: Subject, context: Options['context']): Promise
   await tunnel.refresh('stale');
   const value = currentValue(subject, knownNow(context));
   if (value || tunnel.stale().length === 0) return value;
-  // on a busy machine, that gives up early
+  // a read of stale parts gives up early on a busy machine
   await tunnel.refresh('all');
   return currentValue(subject, knownNow(context));
 }
@@ -214,7 +214,7 @@ const UNCERTAIN: readonly Problem['code'][] = ['tunnel-cli-timeout', 'service-ha
 
 function createMaker(store: ChangeStore, clock: () => Clock) {
   return {
-    /** Makes a change that stays. It replaces one of the same subject that would revert. */
+    /** Makes a change that stays. It replaces a pending change of the same subject. */
     async keep<T>(subject: Subject, work: () => Promise<T>): Promise<T> {
       const result = await work();
       store.note(subject, null);

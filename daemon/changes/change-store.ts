@@ -1,4 +1,4 @@
-// Keeps the pending changes: on disk, in the published state, and with a timer for the next one that is due.
+// Keeps the pending changes on disk and in the published state, and sets a timer for the next change that is due.
 import type { TunnelSubject as Subject } from '../api/actions.ts';
 import { NotRestored, Problem } from '../problem.ts';
 import { type State, setPart } from '../state/store.ts';
@@ -35,7 +35,7 @@ export interface ChangeStore {
   entries(): [Subject, Pending][];
   /** @throws Problem state-not-writable; the entry is then as it was before */
   set(subject: Subject, entry: Pending | null): void;
-  /** As `set`, for what has happened already and can't be refused anymore. */
+  /** As `set`, for a change that has already happened and can no longer be refused. */
   note(subject: Subject, entry: Pending | null): void;
   /** The change could not be reverted. @param now tries again immediately, instead of after a pause that doubles */
   fail(subject: Subject, error: unknown, now?: 'now'): void;

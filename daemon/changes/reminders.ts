@@ -1,4 +1,5 @@
-// Remembers the length of the user’s last pause, and reminds of a tunnel that stays off. Without zod, which the start does not load.
+// Remembers the length of the user's last pause, and reminds the user of a tunnel that stays off. Avoids zod, which the start does
+// not load.
 import { readFileSync } from 'node:fs';
 import type { ActionRequest } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/changes.ts';

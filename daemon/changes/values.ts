@@ -1,4 +1,4 @@
-// Values of the tunnel that can be read and set again when a change reverts. Pure, but for knownNow.
+// Reads and sets the values of the tunnel that a change can revert to. Pure, but for knownNow.
 import * as z from 'zod/mini';
 import {
   type ActionRequest,

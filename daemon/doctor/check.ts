@@ -1,4 +1,4 @@
-// Defines a check, and what its probe returns.
+// Defines a check and the finding that its probe returns.
 import type { CheckGroup, Fix, Verdict } from '../api/doctor.ts';
 import type { Message } from '../api/values.ts';
 import type { World } from './world/world.ts';

@@ -1,4 +1,4 @@
-// The doctor inside the daemon: runs checks for the API, publishes results as they come, and applies fixes.
+// Runs checks for the API, publishes their results as they arrive, and applies fixes.
 import { buffer } from 'node:stream/consumers';
 import { type ActionName, actionRequest } from '../api/actions.ts';
 import type {

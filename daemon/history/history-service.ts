@@ -1,4 +1,4 @@
-// Writes what is observed to the files of the history, and answers questions about them.
+// Writes observations to the files of the history, and answers queries about them.
 import { parseDuration } from '../api/duration.ts';
 import type { History, HistoryQuery } from '../api/history.ts';
 import { Problem } from '../problem.ts';

@@ -1,4 +1,4 @@
-// Answers the requests for the history, and follows the state for it: what is published is kept until it is written.
+// Answers the requests for the history, and keeps published states until they are written to it.
 import type { History, HistoryQuery } from '../api/history.ts';
 import type { Snapshot } from '../api/schema.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';

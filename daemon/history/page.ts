@@ -22,7 +22,7 @@ interface Question {
   /** ms since the epoch. */
   since: number;
   until: number;
-  /** The last known state lasts until then; null if it is not recorded anymore. */
+  /** The last known state lasts until then; null if recording has ended. */
   now: number | null;
 }
 
@@ -108,7 +108,7 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
   const [firstSecond, lastSecond] = [from / 1000, until / 1000];
   let nextSecond = lastSecond;
 
-  /** Drops what belongs to later pages. Records of one moment stay together. */
+  /** Cuts the page. Never splits records with the same timestamp. */
   function cut(): void {
     if (changes.length + samples.size <= limit) return;
     const moments = [...changes.map(({ at }) => at), ...[...samples.keys()].map(at => at * 1000)].sort((a, b) => a - b);

@@ -111,7 +111,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
 
   return {
     change(change: Change): void {
-      // a clock that was set back repeats a time, and one that ran ahead is not believed
+      // a clock that was set back repeats a time; a change after the end is ignored
       if (change.at >= range.until) return;
       follow(change);
       rows.add(change);
@@ -122,7 +122,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
       day.received += received;
       day.sent += sent;
     },
-    /** @param now the state lasts until then, in ms; null if nothing is recorded anymore */
+    /** @param now the state lasts until then, in ms; null if recording has ended */
     end(now: number | null): { total: HistoryTotal; days: HistoryDay[] } {
       if (upSince !== null && now !== null) days.count(upSince, now);
       drop();

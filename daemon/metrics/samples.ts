@@ -1,4 +1,4 @@
-// Turns what the daemon knows into samples. Pure.
+// Counts changes, connected time and bytes of the tunnel, and turns them and the snapshot into samples. Pure.
 import type { Sample, Samples } from '../../wrapper/store/metrics/exposition.ts';
 import type { Verdict } from '../api/doctor.ts';
 import type { Snapshot, Tunnel } from '../api/schema.ts';

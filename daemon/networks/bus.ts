@@ -89,7 +89,7 @@ const TELLING =
 
 /** Exit status of setpriv(1) where the program is missing. */
 const NOT_FOUND = 127;
-/** Longest time until a gdbus that ended is started again; one that ran longer had not failed. */
+/** Longest time until a gdbus that ended is started again. A gdbus that ran longer counts as healthy. */
 const LONGEST_MS = 60_000;
 const REPORTED_FAILURES = 3;
 

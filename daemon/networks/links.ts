@@ -40,7 +40,7 @@ type Link = Omit<NetworkLink, 'gateway' | 'gatewayHardware'>;
 /** One reading of all links. */
 export type Reading = Pick<NetworksState, 'service' | 'links'>;
 
-/** The tunnel's own device, whatever a service takes it for. */
+/** Devices that are no network, whatever type a service reports: the tunnel and the loopback. */
 const OWN = /^(CloudflareWARP|lo)$/;
 const MAX_LINKS = 16;
 
@@ -146,7 +146,7 @@ export function linksOfNetworkManager(objects: Objects): Link[] {
 
 function securityOf({ Flags = 0, WpaFlags = 0, RsnFlags = 0 }: z.infer<typeof AccessPoint>): NetworkLink['security'] {
   const keys = WpaFlags | RsnFlags;
-  if (keys & (PSK | SAE)) return 'psk'; // one that takes both is as strong as the shared password
+  if (keys & (PSK | SAE)) return 'psk'; // a network that takes both is as strong as the shared password
   if (keys & (ENTERPRISE | SUITE_B)) return 'enterprise';
   return keys === 0 && Flags & PRIVACY ? 'wep' : 'open';
 }
@@ -167,7 +167,11 @@ const Interface = z.object({
 });
 const Described = z.object({ Interfaces: z.array(z.unknown()) });
 
-const NETWORKD_KINDS: Readonly<Record<string, NetworkLink['kind']>> = { ether: 'ethernet', wlan: 'wifi', wwan: 'mobile' };
+const NETWORKD_KINDS: Readonly<Record<string, NetworkLink['kind']>> = {
+  ether: 'ethernet',
+  wlan: 'wifi',
+  wwan: 'mobile',
+};
 const UP = ['degraded', 'routable'];
 
 /** @param json the text that `Describe` returned */

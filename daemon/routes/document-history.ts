@@ -1,5 +1,4 @@
-// Keeps the last documents of routes, and which one is set: what undo goes back to. Pure, but for reading and writing the
-// file.
+// Keeps the last documents of routes for undo, and which of them is set. Pure, but for reading and writing the file.
 import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';

@@ -1,4 +1,4 @@
-// Answers `POST /api/why`: forecast and fact for one target, by the kernel’s routes and the system’s resolver.
+// Answers `POST /api/why` for one target: a forecast, the kernel's routes and the answers of the system's resolver.
 
 import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
@@ -85,7 +85,7 @@ export function parseRouteGet(text: string): KernelAnswer {
   }
 }
 
-/** Codes of getaddrinfo(3) in words; what else goes wrong says so itself. */
+/** Codes of getaddrinfo(3) in words; other errors have words already. */
 function lookupProblem(error: unknown): Message {
   if (errno(error) === 'ENOTFOUND') return message('the name does not exist');
   if (errno(error) === 'EAI_AGAIN') return message('no name server answered');

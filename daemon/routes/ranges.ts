@@ -1,4 +1,4 @@
-// Arithmetic on sets of IP addresses: union, difference, and the fewest CIDR prefixes that cover a set exactly.
+// Computes with sets of IP addresses: union, difference, and the fewest CIDR prefixes that cover a set exactly.
 import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Message } from '../api/values.ts';

@@ -1,4 +1,4 @@
-// Reads the split tunnel as a document, previews and applies new documents, and keeps those before for undo.
+// Reads the split tunnel as a document, previews and applies new documents, and keeps previous documents for undo.
 
 import { createHash } from 'node:crypto';
 import type { RoutesCause, RoutesResponse } from '../api/routes.ts';

@@ -21,12 +21,11 @@ export interface SplitList {
   supported(): Promise<(action: ActionName) => boolean>;
   /** Sets the list, reads it back, and repeats what is missing. @throws Problem */
   set(wanted: readonly Entry[], phase: Phase): Promise<void>;
-  /** Sets the list, or leaves the one before. @throws Problem; NotRestored where that failed too */
+  /** Sets the list, or restores the previous list. @throws Problem; NotRestored where that failed too */
   setOrRollBack(wanted: readonly Entry[], before: readonly Entry[]): Promise<void>;
 }
 
 export function createSplitList({ state, tunnel }: Context): SplitList {
-  /** @throws Problem routes-failed where the list can't be read now */
   async function current(): Promise<SplitTunnel> {
     await tunnel.refresh('stale');
     // on a busy machine, and right after the start of the daemon, that gives up early
@@ -50,7 +49,6 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
     return action => names.some((name, at) => name === action && answers[at]!);
   }
 
-  /** Sets the list, reads it back, and repeats what is missing. @throws Problem */
   async function set(entries: readonly Entry[], phase: Phase): Promise<void> {
     const supports = await supported();
     let done = 0;
@@ -87,7 +85,6 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
     return callsFor({ mode: split.mode, before: entriesOf(split), after, supports });
   }
 
-  /** Sets the list, or leaves the one before. @throws NotRestored where that failed too */
   async function setOrRollBack(entries: readonly Entry[], before: readonly Entry[]): Promise<void> {
     try {
       await set(entries, 'applying');
@@ -120,8 +117,8 @@ function withHint(problem: Problem, sentence: string): Problem {
 
 interface Calls {
   /**
-   * Resets come first. After them the list has to be read and `callsFor` asked again, because each release has default
-   * entries of its own.
+   * Resets come first. After them the list has to be read and `callsFor` asked again, because each release has other
+   * default entries.
    */
   resets: ActionRequest[];
   rest: ActionRequest[];

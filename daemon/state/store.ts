@@ -1,4 +1,4 @@
-// Holds the one snapshot that every client shows: parts are set here, and whatever changed is published once.
+// Holds the one snapshot that every client shows, and publishes each changed part once.
 import { isDeepStrictEqual } from 'node:util';
 import type { Part } from '../api/apply-event.ts';
 import type { Change } from '../api/changes.ts';

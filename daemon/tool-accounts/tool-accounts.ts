@@ -1,4 +1,4 @@
-// Shows the accounts that culvert-wrap holds for command-line tools, and has culvert-wrap change them.
+// Publishes the accounts that culvert-wrap holds for command-line tools, and runs culvert-wrap to change them.
 import { join } from 'node:path';
 import { pathsFor } from '../../wrapper/store/paths.ts';
 import type { ToolAccounts, ToolAccountsChange } from '../api/accounts.ts';
@@ -102,7 +102,7 @@ interface Wanted {
   renew(): void;
   /** Watches until the returned function is called. */
   hold(): () => void;
-  /** Stops watching, whatever still needs it. */
+  /** Stops watching, even for holders. */
   stop(): void;
 }
 

@@ -103,7 +103,7 @@ function readSmall(path: string): string {
 
 const PEM = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END (?:TRUSTED )?CERTIFICATE-----/g;
 
-/** The authorities in a text, in their order. What is not one is left out. */
+/** The authorities in a text, in their order. Other certificates are left out. */
 export function parseCertificates(text: string): Certificate[] {
   return (text.match(PEM) ?? []).flatMap(block => {
     try {

@@ -122,7 +122,7 @@ function since(
   return { ...step, copy, made, undo: patchOf(step.path, content, original) };
 }
 
-/** A profile that was edited since loses the block, whatever else is in it. */
+/** An edited profile loses the block only. */
 function undoBlock(path: string, undo: () => string | null): string | null {
   try {
     return undo();

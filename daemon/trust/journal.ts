@@ -125,7 +125,7 @@ export interface FileChange {
   content: string;
 }
 
-/** The text of a file; null if it does not exist. @throws TrustError for one that can't be read, or is not UTF-8 */
+/** The text of a file; null if it does not exist. @throws TrustError for a file that can't be read, or is not UTF-8 */
 export function textOf(path: string): string | null {
   if (!existsSync(path)) return null;
   try {
@@ -164,7 +164,7 @@ export function changeFile({ path, content }: FileChange, open: OpenJournal, rem
   }
 }
 
-/** The first directory on the way to one that is not there. */
+/** The topmost missing directory on the way to a directory; null if none is missing. */
 export function firstMissing(directory: string): string | null {
   let missing: string | null = null;
   for (let at = directory; !existsSync(at); at = dirname(at)) missing = at;

@@ -1,4 +1,4 @@
-// Puts together the certificates of the organization: those that are there, and those that tools trust but are gone.
+// Lists the certificates of the organization: installed certificates, and removed certificates that tools still trust.
 
 import type { Snapshot } from '../api/schema.ts';
 import type { TrustCertificate } from '../api/trust.ts';

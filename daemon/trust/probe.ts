@@ -196,7 +196,7 @@ export async function openSite(
     async judge(make, directory) {
       const command = make({ url: `https://${address}`, host, port, path: '/', directory });
       const { code, output: raw } = await runAndRead(command, signal);
-      // before a line is taken out: a secret may have several, and one that is cut would no longer be found
+      // redact first: a secret may span several lines, and a part of it would not be recognized
       const output = withoutSecrets(raw, command.env);
       const refusal = output.split('\n').find(line => REFUSALS.test(line));
       if (refusal !== undefined)
@@ -265,7 +265,7 @@ function runAndRead(
 }
 
 /**
- * Output of a program, which may repeat the address of a proxy with its password, in a form of its own.
+ * Output of a program, which may repeat the address of a proxy with its password in another form.
  * @param env of the program
  */
 function withoutSecrets(output: string, env: NodeJS.ProcessEnv = {}): string {

@@ -1,4 +1,4 @@
-// Updates an AppImage: writes the new file next to the old one and gives it the name; the old one is kept under a hidden name.
+// Updates an AppImage: writes the new file next to the old one and gives it the name; the old file stays under a hidden name.
 import {
   accessSync,
   chmodSync,

@@ -228,7 +228,7 @@ async function requestOnce(url: URL, signal: AbortSignal, { env, agent }: Client
   return responseTo(request(url, options), url);
 }
 
-/** `localhost` is this machine, whatever a resolver says. */
+/** Resolves `localhost` to this machine without a resolver. */
 const loopback: RequestOptions['lookup'] = (_host, options, done) => {
   const ipv4 = { address: '127.0.0.1', family: 4 };
   if (options.all) (done as unknown as (e: null, all: object[]) => void)(null, [ipv4, { address: '::1', family: 6 }]);

@@ -189,7 +189,7 @@ export async function withInstallLock<T>(layout: UserLayout, work: () => T | Pro
   }
 }
 
-/** @returns the directories that were made for this installation, when nothing is installed anymore */
+/** @returns the directories that were made for this installation, once nothing is installed */
 function removeLeftovers(layout: UserLayout): string[] {
   const record = readRecord(layout);
   if (currentOf(layout) !== null || record?.entries.length) return [];

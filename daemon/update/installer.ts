@@ -147,9 +147,9 @@ interface Publisher {
   progress(): Progress;
   /** Takes a step of the operation under way; a step soon after the last one of the same phase is not published. */
   advance(next: NonNullable<Progress>): void;
-  /** Resolves when it is published that no operation is under way anymore. */
+  /** Resolves when the end of the operation is published. */
   end(): Promise<void>;
-  /** Resolves when the state of this moment is published. */
+  /** Resolves when the present state is published. */
   publish(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// Defines an installation that the updater can replace, and checks that each kind makes first: free space, and a start of the new version.
+// Defines an installation that the updater can replace, and the checks before it does: free space, and a start of the new version.
 
 import { execFile } from 'node:child_process';
 import { statfsSync } from 'node:fs';

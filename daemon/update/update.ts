@@ -48,7 +48,7 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
   const installer = createInstaller({ build: options, context, checker, publisher, signal: ending.signal });
   let schedule: Schedule | undefined;
 
-  /** Records since when checks have failed, until the source answers again. */
+  /** Remembers when checks began to fail, until the source answers again. */
   async function checkAutomatically(): Promise<void> {
     const { problem } = await checker.checkLatest();
     if (ending.signal.aborted) return;
@@ -187,7 +187,7 @@ export function startSchedule(
   };
   const startup = setTimeout(() => {
     checkNow();
-    // a clock that was set back by more than a day would delay the check; then it is made now
+    // check now if the clock was set back by more than a day, which would delay the check
     interval = setInterval(() => (now() >= due || due - now() > 2 * INTERVAL_MS) && checkNow(), tickMs);
     interval.unref();
   }, startupMs);

@@ -1,4 +1,4 @@
-// Lists all checks, in the order in which they are listed.
+// Lists all checks in the order of their display.
 import type { Check } from '../check.ts';
 import {
   configuration,

@@ -79,7 +79,7 @@ function renewKey(path: string) {
   );
 }
 
-/** Why a keyring is of no use anymore, or null. */
+/** Why a keyring can no longer verify packages, or null. */
 async function keyProblem(world: World, path: string): Promise<Message | null> {
   const info = await world.files.stat(path);
   if (!info) return message('%s is missing', path);
@@ -229,7 +229,7 @@ const encode = (character: string) => `%${character.charCodeAt(0).toString(16)}`
 
 const SIGNATURE = 2;
 const PRIMARY_KEY = 6;
-/** Kinds of signatures by which a key says how long it is valid, and that it is not anymore. */
+/** Kinds of signatures by which a key announces its lifetime or its revocation. */
 const OWN = new Set([0x10, 0x11, 0x12, 0x13, 0x1f]);
 const REVOCATION = 0x20;
 /** Kinds of subpackets: when a signature was made, and the lifetime of the key in seconds. */
@@ -237,7 +237,8 @@ const MADE = 2;
 const LIFETIME = 9;
 
 /**
- * The time at which each primary key expires, in milliseconds since 1970: Infinity for one that does not, 0 for one that was revoked.
+ * The time at which each primary key expires, in milliseconds since 1970: Infinity without an
+ * expiry, 0 for a revoked key.
  * @param keyring packets, or text with them
  * @throws RangeError for anything else
  */

@@ -21,7 +21,7 @@ import { quicProbe, type Reached } from '../world/network.ts';
 import type { World } from '../world/world.ts';
 
 const PROBE_MS = 2_500;
-/** A second server, so that one that does not answer strangers is not taken for a blocked port. */
+/** A second server: a server that ignores strangers must not look like a blocked port. */
 const CONTROL = '1.1.1.1';
 
 export const reachability: Check = {

@@ -143,7 +143,7 @@ function describeAccount({ type, organization }: Snapshot['account']): Message {
   return account ? quoted(account) : message('the service answers');
 }
 
-/** Never registered, registered in a way that the server does not know anymore, or removed by the organization. */
+/** Never registered, forgotten by the server, or removed by the organization. */
 function unregistered({ reason, raw, serviceToken }: Snapshot['status']): Finding {
   const text = `${reason?.code ?? ''} ${reason?.text ?? raw ?? ''}`;
   const evidence = [reason?.text ? inEnglish(reason.text) : message('warp-cli reports a missing registration')];

@@ -1,4 +1,4 @@
-// Reads what an archive of the vendor's warp-diag says: versions, a timeline, codes, and causes that checks recognize.
+// Analyzes an archive of the vendor's warp-diag: versions, a timeline, codes, and causes that checks recognize.
 import type { CheckResult } from '../../api/doctor.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { createState } from '../../state/store.ts';
@@ -61,7 +61,7 @@ export async function analyze({ files }: Archive, knowledge: Knowledge): Promise
   });
   const copies = filesOf(files);
   const lookup = await copies.readText('/etc/resolv.conf');
-  // a file that was not collected may have been there all the same
+  // warp-diag does not collect every file
   const checks = CHECKS.filter(check => lookup !== null || (check !== resolvConf && check !== search));
   const results = await runChecks(checks, {
     ...world,

@@ -1,4 +1,4 @@
-// Finds root's side, which packages install, and what it did.
+// Finds the repair program that packages install for root, and lists its changes.
 import { lstatSync } from 'node:fs';
 import type { Undoable } from '../../api/doctor.ts';
 import { REPAIR_PROGRAMS } from '../../view/fix.ts';

@@ -1,4 +1,4 @@
-// Root's side of a repair: started by pkexec or sudo, for one change of a fixed list.
+// Makes one change of a fixed list as root; pkexec or sudo starts it.
 
 import { reason } from '../../system/errno.ts';
 import { FixError } from '../fixes.ts';

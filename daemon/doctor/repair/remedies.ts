@@ -1,4 +1,4 @@
-// Values of the changes that a check describes and root's side makes.
+// Defines the values that a check describes and root's side sets.
 
 /** Further settings of dnsmasq, which keep it off the client's addresses. */
 export const DNSMASQ = {

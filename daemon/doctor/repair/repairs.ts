@@ -1,4 +1,5 @@
-// The changes that root's side makes. A caller gives a name and parameters; everything else is read here from the machine.
+// Defines the changes that root's side makes, and verifies each file first. A caller gives a name and parameters; everything else is
+// read from the machine.
 import { existsSync, lstatSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Message } from '../../api/values.ts';

@@ -46,7 +46,7 @@ function parse(argv: readonly string[]): Request | 'undo' {
   return { repair, parameters };
 }
 
-/** A change that fails after its first step is undone. One that was killed is undone before it is made again. */
+/** Undoes a change that fails after its first step, and an earlier change that was killed. */
 async function repair(machine: Machine, { repair: { check, label, plan }, parameters }: Request): Promise<string[]> {
   const { journal } = machine;
   const [newest] = entriesOf(journal);

@@ -69,7 +69,7 @@ function rangeOf(text: string): { address: string; prefix: number; family: 'ipv4
   return length <= bits ? { address, prefix: length, family } : null;
 }
 
-/** Reports whether one of `ranges` contains the whole of `inner` (an address or a range). Text that is neither never matches. */
+/** Reports whether one of `ranges` contains all of `inner` (an address or a range). Other text never matches. */
 export function covers(ranges: readonly string[], inner: string): boolean {
   const innerRange = rangeOf(inner);
   if (!innerRange) return false;
@@ -153,7 +153,7 @@ export function connectivity(world: World): Promise<(typeof CONNECTIVITY)[number
  * without one. A network names its page also after the login.
  */
 export async function linkWithLogin(world: World): Promise<{ service: string; device: string } | null> {
-  const links = await world.networkLinks().catch(() => []); // the state of NetworkManager counts all the same
+  const links = await world.networkLinks().catch(() => []); // the state of NetworkManager still counts
   const link = links.find(each => each.connectivity === 'portal');
   // only connections of NetworkManager have a UUID
   return link ? { service: link.uuid === null ? 'systemd-networkd' : 'NetworkManager', device: link.device } : null;

@@ -1,4 +1,4 @@
-// Measurements of the tunnel service over time, kept between runs, so that growth can be seen.
+// Keeps measurements of the tunnel service between runs, so that growth can be seen.
 import * as z from 'zod/mini';
 import { readText, replaceFile } from '../../system/files.ts';
 
@@ -33,7 +33,7 @@ export function saveSample(path: string, samples: readonly Sample[], sample: Sam
   try {
     replaceFile(path, JSON.stringify([...samples, sample].slice(-KEPT)));
   } catch {
-    // a run of the doctor does not fail because it can't remember
+    // a full disk must not fail a run of the doctor
   }
 }
 

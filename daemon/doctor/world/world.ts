@@ -1,4 +1,4 @@
-// The machine as probes see it. Tests replace any part: a directory for `/`, a bus, a namespace, a daemon.
+// Defines the machine as probes see it. Tests replace any part: a directory for `/`, a bus, a namespace, a daemon.
 import type { NetworkLink } from '../../api/networks.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { askBus } from '../../networks/bus.ts';
@@ -75,7 +75,7 @@ export interface WorldOptions
   root?: string;
   /** Words before every command. */
   prefix?: readonly string[];
-  /** Time for a program that names no limit of its own, in ms. */
+  /** Default time limit of a program, in ms. */
   toolMs?: number;
   /** Address of a bus other than the system's. */
   bus?: string;

@@ -1,4 +1,4 @@
-// Sets what was decided, and restores values whose rule no longer applies.
+// Sets the values that rules decided, remembers them across restarts, and restores values whose rule no longer applies.
 
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -55,7 +55,7 @@ export function createHolder(
       });
   }
 
-  /** Restores the routes that another preset added than the one that holds. */
+  /** Removes the routes of every preset but the present one. */
   async function endOtherRoutes(preset: string): Promise<void> {
     for (const entry of memory.made) {
       const { change } = entry;
@@ -93,7 +93,7 @@ export function createHolder(
     const trial = `${rule && keyOf(rule)} ${effect.subject} ${effect.value}`;
     const isTried = CUT_OFF.includes(effect.subject) && !memory.kept.includes(trial);
     const name = `${effect.subject} ${effect.value}`;
-    if (memory.followed.includes(name)) return; // a change by hand since then holds
+    if (memory.followed.includes(name)) return; // the user changed it since, so leave it
     // before it is changed: a change that fails, or that the daemon does not outlive, may have taken effect
     const intend = (made: Made) => void (returnsAfter(made) && record(effect, made));
     const change = await applier.set(effect, limit ?? (isTried ? { confirmWithin: TRIAL_SECONDS } : {}), intend);
@@ -136,7 +136,7 @@ function joined(first: Made | undefined, second: Made): Made {
   return first && 'before' in first && 'before' in second ? ({ ...second, before: first.before } as Made) : second;
 }
 
-/** True for a change of the protocol, and for one that lowered the protection: it reverts when the network is left. Others stay. */
+/** True for a change that reverts when the network is left: of the protocol, or one that lowered the protection. */
 function returnsAfter(made: Made): boolean {
   if (made.subject === 'connection') return !made.set;
   if (made.subject === 'killSwitch') return false;
@@ -267,7 +267,7 @@ export function createApplier(
   };
 }
 
-/** A value that a rule set, and the one before. */
+/** A value that a rule set, and the previous value. */
 const Made = z.discriminatedUnion('subject', [
   z.object({ subject: z.literal('connection'), before: z.boolean(), set: z.boolean() }),
   z.object({ subject: z.literal('mode'), before: z.enum(MODES), set: z.enum(MODES) }),
@@ -288,7 +288,7 @@ const Memory = z.object({
   acted: z.nullable(z.object({ rule: z.string(), at: Time })),
   /** Effects that were set there, as `subject value`: what the user does afterwards holds. */
   followed: z.array(z.string()),
-  /** Changes by rules. Only one that `returns` does so when its network is left. */
+  /** Changes by rules. A change with `returns` reverts when its network is left. */
   made: z.array(z.object({ change: Made, returns: z.boolean(), effect: z.optional(RuleEffect) })),
   /** Effects that can cut off, as `key subject value` with the key of the rule, and were set since they were last kept or reverted. */
   tried: z._default(z.array(z.string()), []),
@@ -309,7 +309,7 @@ const EMPTY: Memory = z.parse(Memory, {
   answers: {},
 });
 
-/** A missing file, or one that is not understood, means that no rule was followed yet. */
+/** A missing or damaged file means that no rule was followed yet. */
 function loadMemory(path: string, say: (line: string) => void): Memory {
   try {
     return z.parse(Memory, JSON.parse(readFileSync(path, 'utf8')));
@@ -322,7 +322,7 @@ function loadMemory(path: string, say: (line: string) => void): Memory {
 
 interface Keeper {
   readonly memory: Memory;
-  /** Changes it, and writes the file. A failure is only reported: the rules hold all the same. */
+  /** Changes it, and writes the file. A failure is only reported: the rules hold anyway. */
   save(change: Partial<Memory>): void;
 }
 

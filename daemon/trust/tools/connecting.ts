@@ -1,4 +1,4 @@
-// THE table of tools that connect: where each looks for authorities, what adds to its list or replaces it, and a command to try.
+// Defines THE table of tools that connect: where each looks for authorities, what adds to its list or replaces it, and a command to try.
 import { join } from 'node:path';
 import { message } from '../../view/message.ts';
 import {
@@ -268,7 +268,7 @@ const cargo: Tool = {
   offHint: null,
 };
 
-/** Programs that are written in Go have its client; the toolchain itself is one that can be tried. */
+/** Programs that are written in Go share Go's client, which the toolchain has as well. */
 const go: Tool = {
   id: 'go',
   title: 'Go',
