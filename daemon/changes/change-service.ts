@@ -212,6 +212,7 @@ interface LimitedChange extends ChangeOptions {
 /** A command that ended so may have done its work before. */
 const UNCERTAIN: readonly Problem['code'][] = ['tunnel-cli-timeout', 'service-hangs', 'service-stopped'];
 
+/** Makes single changes, and stores their previous values for as long as they may return. */
 function createMaker(store: ChangeStore, clock: () => Clock) {
   return {
     /** Makes a change that stays. It replaces a pending change of the same subject. */

@@ -110,7 +110,7 @@ export function describeChange(entry: Pending, now: Clock, failure: Failure = { 
   };
 }
 
-/** A clock that all processes share: the time since boot goes on while the machine sleeps. */
+/** A clock that survives a restart of the daemon, a suspended machine, a reboot and a corrected time. */
 export interface Clock {
   /** Content of /proc/sys/kernel/random/boot_id. */
   bootId: string;

@@ -20,7 +20,7 @@ import { FileError } from '../system/errno.ts';
 import { syncDirectory, temporaryName } from '../system/files.ts';
 
 /** Node copies neither owner nor extended attributes. @throws Error with the output of cp */
-export function copyWhole(from: string, to: string): void {
+function copyWhole(from: string, to: string): void {
   execFileSync('cp', ['-a', '--', from, to], { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 

@@ -40,6 +40,7 @@ export function shownResult(result: CheckResult): CheckResult {
   return result.fix ? { ...result, fix: withoutText(result.fix) } : result;
 }
 
+/** The label of a fix, in English and for translation. */
 export function labeled(wording: Message): Pick<Fix, 'label' | 'wording'> {
   return { label: wordMessage(wording, english), wording };
 }

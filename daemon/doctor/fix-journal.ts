@@ -11,7 +11,7 @@ import { acquireLock } from '../system/lock.ts';
 import { assertOwn } from '../system/own-home.ts';
 
 /** `privileged`: only an administrator can do it. `changed`: the file was changed after the fix. */
-export type FixErrorCode = 'privileged' | 'failed' | 'changed' | 'nothing' | 'busy';
+type FixErrorCode = 'privileged' | 'failed' | 'changed' | 'nothing' | 'busy';
 export class FixError extends Error {
   readonly code: FixErrorCode;
   readonly hint: string | undefined;

@@ -12,13 +12,13 @@ import { loadSamples, saveSample } from './world/samples.ts';
 import { type CulvertFacts, createWorld, type World } from './world/world.ts';
 
 /** Answers of a running daemon. */
-export interface Reported {
+interface Reported {
   health: Pick<Health, 'version' | 'pid' | 'port'>;
   snapshot: Snapshot;
   config: ConfigResponse;
 }
 
-export interface GatherOptions {
+interface GatherOptions {
   env: NodeJS.ProcessEnv;
   paths: Paths;
   signal?: AbortSignal;

@@ -130,7 +130,7 @@ let readInto: Buffer | undefined;
 /** Gets a line as the bytes from `start` to `end`, without its line end. The bytes are valid during the call only. */
 export type OnLine = (bytes: Buffer, start: number, end: number) => void;
 
-/** Appends, in the place of half a line that a killed write left behind. */
+/** Appends, and overwrites half a line that a killed write left behind. */
 function appendLines(path: string, text: string): void {
   const fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
   try {

@@ -136,6 +136,7 @@ type Changing = 'now' | 'lately' | null;
 /** Something that happened in a state. */
 type Occurrence = Pick<Seen, 'signIn' | 'effect'>;
 
+/** Rows until they are written, each with the mode at its time. */
 function createUnwritten() {
   let rows: (Seen & { isModeOld: boolean })[] = [];
 

@@ -1,5 +1,6 @@
 // Answers a query of the history: walks through the files of its time, and collects a page and the totals. Objects are not spread
-// here: V8 takes 10 µs for each that holds a fraction, and there are thousands.
+// here: V8 takes 10 µs for each that holds a fraction, and there are thousands. Writing the history does not load this file, which
+// needs zod.
 
 import * as z from 'zod/mini';
 import {

@@ -153,7 +153,10 @@ interface Settler {
   stop(): void;
 }
 
-/** @param settled called with each read that no change came after */
+/**
+ * Reads once changes have settled: address, name servers and default route of a network arrive one after the other.
+ * @param settled called with each read that no change came after
+ */
 export function createSettler<T>(settleMs: number, read: () => Promise<T>, settled: (value: T) => void): Settler {
   let timer: NodeJS.Timeout | undefined;
   let turn = 0;

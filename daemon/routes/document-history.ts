@@ -19,7 +19,7 @@ const Item = z.object({
   entries: z.int(),
   document: z.string(),
 });
-export type Item = z.infer<typeof Item>;
+type Item = z.infer<typeof Item>;
 const History = z.object({ version: z.literal(1), current: z.nullable(z.int()), items: z.array(Item) });
 export type History = z.infer<typeof History>;
 

@@ -5,7 +5,7 @@ import type { Message } from '../api/values.ts';
 import { message } from '../view/message.ts';
 import { N_ } from '../view/translator.ts';
 
-export type Family = 4 | 6;
+type Family = 4 | 6;
 
 /** The addresses from `first` to `last`, both included, as integers. */
 export interface Range {

@@ -131,7 +131,10 @@ interface Lists {
   supports(action: ActionName): boolean;
 }
 
-/** warp-cli takes one entry per run in every release, and has no other batch than its resets. */
+/**
+ * The fewest runs that turn one list into another and remove no entry that stays. Every release of warp-cli takes one entry per run,
+ * and has no other batch than its resets.
+ */
 export function callsFor({ mode, before, after, supports }: Lists): Calls {
   const [had, wanted] = [valuesOf(before), valuesOf(after)];
   const add = after.filter(({ value }) => !had.has(value));

@@ -8,7 +8,7 @@ import { english } from '../view/translator.ts';
 import { canonical, type Entry, parseLine } from './document.ts';
 import { contains, parseRange } from './ranges.ts';
 
-export interface Target {
+interface Target {
   kind: 'ip' | 'host';
   value: string;
 }

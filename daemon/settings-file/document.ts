@@ -35,7 +35,7 @@ const KINDS: { [K in TunnelKey]: z.ZodMiniType } = {
   'dns.fallback': z.array(z.string().check(z.maxLength(253))).check(z.maxLength(1000)),
 };
 
-export interface SettingsFile {
+interface SettingsFile {
   tunnel: { key: TunnelKey; wanted: TunnelValue }[];
   /** Document of routes; null if the file contains no routes. */
   routes: string | null;

@@ -12,9 +12,9 @@ export function isMember({ account: { registered, managed, organization, type } 
   return managed === true || Boolean(organization) || /^teams?$/i.test(type ?? '');
 }
 
-export type Listed = TrustCertificate & { pem: string };
+type Listed = TrustCertificate & { pem: string };
 
-export interface Reading {
+interface Reading {
   certificates: readonly Installed[];
   journal: Journal;
   system: SystemList | null;

@@ -22,7 +22,7 @@ import { InstallError, UpdateRefused } from './errors.ts';
 import { requireSpace, smokeTest, type Target } from './target.ts';
 import { loadUpdateState, saveUpdateState } from './update-state.ts';
 
-export interface AppImage {
+interface AppImage {
   /** `$APPIMAGE`, which its runtime sets; without it, the file to replace is unknown. */
   file: string | undefined;
   /** The version that runs. */

@@ -61,6 +61,7 @@ export async function smokeTest(program: string, version: string, env: NodeJS.Pr
 const MARGIN = 16 << 20;
 
 /**
+ * Checks the free space before a download.
  * @param bytes how much is going to be written
  * @throws UpdateRefused `disk-full`
  */

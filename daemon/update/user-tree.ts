@@ -136,7 +136,7 @@ export async function listArchive(file: string, signal: AbortSignal): Promise<Me
 
 /**
  * Refuses members that could be written outside of the top directory, or that no installed tree has: strange names,
- * duplicates, and files below a symbolic link. Pure.
+ * duplicates, and files below a symbolic link. The signature of the archive is verified before that. Pure.
  * @param top the one directory that every member has to be in
  * @throws UpdateRefused `archive-unsafe`, `archive-broken`
  */

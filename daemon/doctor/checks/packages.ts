@@ -237,8 +237,8 @@ const MADE = 2;
 const LIFETIME = 9;
 
 /**
- * The time at which each primary key expires, in milliseconds since 1970: Infinity without an
- * expiry, 0 for a revoked key.
+ * The time at which each primary key expires (RFC 9580, whose packets RFC 4880 has as well), in milliseconds since 1970: Infinity
+ * without an expiry, 0 for a revoked key.
  * @param keyring packets, or text with them
  * @throws RangeError for anything else
  */

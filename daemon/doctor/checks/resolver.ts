@@ -52,7 +52,7 @@ export const port53: Check = {
     const [first] = rivals;
     const setting = settingFor(first?.owner ?? null);
     const explanation = [message('WARP needs port 53 on 127.0.2.2 for its DNS proxy.'), ...(setting ? [setting] : [])];
-    // a connected client has found another port
+    // a connected client works anyway
     return (isConnected(world) ? notice : problem)(evidence, explanation, fixFor(first?.owner ?? null));
   },
 };

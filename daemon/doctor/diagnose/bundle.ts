@@ -132,7 +132,7 @@ export interface Timeline extends Pick<History, 'since' | 'until' | 'totals'> {
   changes: HistoryChange[];
 }
 
-/** @param read a page of the history */
+/** Reads the tunnel's changes and totals of the last week. @param read a page of the history */
 export async function readTimeline(read: (query: HistoryQuery) => Promise<History>): Promise<Timeline> {
   const query = { since: '7d', resolution: 'hour' } as const;
   let page = await read(query);

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { redact as blankSecrets } from '../../state/redact.ts';
 import { covers } from '../world/facts.ts';
 
-export interface Redactor {
+interface Redactor {
   /** The text without anything that identifies. */
   text(text: string): string;
   /** Every string in a JSON value, also in names of properties. */

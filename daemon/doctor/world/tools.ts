@@ -32,7 +32,7 @@ export interface Tools {
   started(): number;
 }
 
-export interface ToolsOptions {
+interface ToolsOptions {
   env: NodeJS.ProcessEnv;
   signal: AbortSignal;
   /** Words before every command, such as `nsenter …` for another network namespace. */
