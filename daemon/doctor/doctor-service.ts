@@ -23,9 +23,9 @@ import { CHECKS } from './checks/all.ts';
 import { createBundle, packBundle, readTimeline } from './diagnose/bundle.ts';
 import { runChecks, WORST_FIRST } from './engine.ts';
 import { shownResult } from './file-fix.ts';
+import { undoableByAnyone } from './fix-journal.ts';
 import { applyFix, type FixContext, FixError, undoable, undoLast } from './fixes.ts';
 import { undoJournal, worldWithDaemon } from './gather.ts';
-import { undoableByAnyone } from './repair/installed.ts';
 import type { World } from './world/world.ts';
 
 interface DoctorService {

@@ -1,14 +1,16 @@
-// Keeps the journal of fixes that can be undone, and copies of the files that they replaced. Both are written before each
-// change, so that a kill in between loses nothing.
-import { statSync } from 'node:fs';
+// Keeps the journal of fixes that can be undone, and copies of the files that they replaced. Both are written before each change, so
+// that a kill in between loses nothing. Finds the repair program that packages install for root, and reads its journal.
+import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
 import { ACTION_NAMES } from '../api/actions.ts';
+import type { Undoable } from '../api/doctor.ts';
 import { Message } from '../api/values.ts';
 import { type Copies, contentOf, digestOf, keepCopy as keepCopyIn, removeCopies } from '../core/undo.ts';
 import { makeDirectory, readText, replaceFile } from '../system/files.ts';
 import { acquireLock } from '../system/lock.ts';
 import { assertOwn } from '../system/own-home.ts';
+import { REPAIR_PROGRAMS } from '../view/fix.ts';
 
 /** `privileged`: only an administrator can do it. `changed`: the file was changed after the fix. */
 type FixErrorCode = 'privileged' | 'failed' | 'changed' | 'nothing' | 'busy';
@@ -185,4 +187,30 @@ function update<T>(
 function modeBelow(directory: string): number {
   const { uid, mode } = statSync(directory);
   return uid === 0 ? mode & 0o644 : 0o600;
+}
+
+/** Journal of root's changes that can be undone, readable by every user. */
+export const REPAIR_JOURNAL = '/var/lib/culvert-repair/undo.json';
+
+/** Exit code of root's side where it says why; sudo and pkexec end with others. */
+export const REPAIR_FAILED = 3;
+
+/** The program that root runs for a repair, or null if no package installed it. */
+export function repairProgram(): string | null {
+  return REPAIR_PROGRAMS.find(isRoots) ?? null;
+}
+
+function isRoots(path: string): boolean {
+  const info = lstatSync(path, { throwIfNoEntry: false });
+  return info?.isFile() === true && info.uid === 0 && (info.mode & 0o022) === 0;
+}
+
+/** Fixes that can be undone, of a user and of root's side, newest first. */
+export function undoableByAnyone(own: readonly Undoable[], repairs: readonly Undoable[] = repairsDone()): Undoable[] {
+  return [...own, ...repairs].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+}
+
+/** Changes of root's side, newest first. @param journal another file in a test */
+export function repairsDone(journal: string = REPAIR_JOURNAL): Undoable[] {
+  return entriesOf(journal).map(({ steps: _, ...entry }) => ({ ...entry, administrator: true as const }));
 }

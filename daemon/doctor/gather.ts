@@ -8,8 +8,7 @@ import { dataDirectory } from '../system/install-paths.ts';
 import { foreignOwner } from '../system/own-home.ts';
 import type { Paths } from '../system/paths.ts';
 import { knowledgeDirectories, loadKnowledge } from './knowledge.ts';
-import { loadSamples, saveSample } from './world/samples.ts';
-import { type CulvertFacts, createWorld, type World } from './world/world.ts';
+import { type CulvertFacts, createWorld, loadSamples, saveSample, type World } from './world/world.ts';
 
 /** Answers of a running daemon. */
 interface Reported {

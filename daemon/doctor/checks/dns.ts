@@ -4,9 +4,8 @@ import type { Fix } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
-import { fileFix } from '../file-fix.ts';
+import { fileFix, RESOLVED_STUB } from '../file-fix.ts';
 import { limitValues } from '../knowledge.ts';
-import { RESOLVED_STUB } from '../repair/remedies.ts';
 import { as } from '../world/bus.ts';
 import {
   adminCommands,

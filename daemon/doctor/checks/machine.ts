@@ -4,9 +4,8 @@ import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
 import { causeInJournal, readServiceJournal } from '../world/journal.ts';
-import { growthPerHour, type Sample } from '../world/samples.ts';
 import { processesNamed } from '../world/sockets.ts';
-import type { World } from '../world/world.ts';
+import { growthPerHour, type Sample, type World } from '../world/world.ts';
 
 const LOG_DIRECTORIES = ['/var/log/cloudflare-warp', '/var/lib/cloudflare-warp'];
 const MIB = 1024 * 1024;

@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 import type { Message } from '../../api/values.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
-import { setIpv6Disabled } from '../repair/remedies.ts';
+import { setIpv6Disabled } from '../file-fix.ts';
 import {
   adminCommands,
   excludeFix,

@@ -4,11 +4,11 @@ import { existsSync, lstatSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Message } from '../../api/values.ts';
 import { message } from '../../view/message.ts';
+import { DNSMASQ, RESOLVED_STUB, STOPPABLE, setIpv6Disabled } from '../file-fix.ts';
 import { FixError } from '../fix-journal.ts';
 import { command, linkInstead, type Operation, replacement } from '../fixes.ts';
 import { LOCAL_PROXY, parseResolvConf, withoutInvalidWords } from '../world/resolv-conf.ts';
 import type { Tools } from '../world/tools.ts';
-import { DNSMASQ, RESOLVED_STUB, STOPPABLE, setIpv6Disabled } from './remedies.ts';
 
 /** The system that is changed. */
 export interface Machine {

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { makeDirectory } from '../../system/files.ts';
 import { acquireLock } from '../../system/lock.ts';
 import { labeled } from '../file-fix.ts';
+import { REPAIR_JOURNAL } from '../fix-journal.ts';
 import { applyOperations, entriesOf, type FixContext, FixError, undoLast } from '../fixes.ts';
 import type { Tools } from '../world/tools.ts';
-import { REPAIR_JOURNAL } from './installed.ts';
 import { type Machine, type Repair, repairOf, requireOwnDirectories } from './repairs.ts';
 
 const MOST_WORDS = 32;
