@@ -3,12 +3,10 @@ import { type ActionRequest, type TunnelSubject as Subject, subjectOf } from '..
 import type { ChangeOptions } from '../api/changes.ts';
 import type { CommandOutput, Snapshot } from '../api/schema.ts';
 import type { FeatureContext, RoutesChange, RoutesControl, RoutesPlan } from '../controls.ts';
-import { Problem } from '../problem.ts';
+import { NotRestored, Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';
-import { createChangeStore } from './change-store.ts';
-import type { Pending } from './changes-file.ts';
-import { type Clock, deadlineIn, readClock } from './deadline.ts';
-import { createMaker, isLimited, limitsOf } from './make-change.ts';
+import { type ChangeStore, createChangeStore } from './change-store.ts';
+import { type Clock, deadlineIn, type Pending, readClock } from './changes-file.ts';
 import { actionsTo, currentValue, knownNow, settingOf, textOf, type Value, valueNotRead } from './values.ts';
 
 interface Options {
@@ -181,7 +179,7 @@ async function readValue(subject: Subject, context: Options['context']): Promise
   await tunnel.refresh('stale');
   const value = currentValue(subject, knownNow(context));
   if (value || tunnel.stale().length === 0) return value;
-  // on a busy machine, that gives up early
+  // a read of stale parts gives up early on a busy machine
   await tunnel.refresh('all');
   return currentValue(subject, knownNow(context));
 }
@@ -203,4 +201,68 @@ async function readPrevious(subject: Subject, context: Options['context']): Prom
 function requireSome(subjects: Subject[]): Subject[] {
   if (subjects.length) return subjects;
   throw new Problem('nothing-pending', 'There is no such change, or it was already reverted.');
+}
+
+interface LimitedChange extends ChangeOptions {
+  previous: Value;
+  /** The new value in readable form; null for lists. */
+  value: string | null;
+}
+
+/** A command that ended so may have done its work before. */
+const UNCERTAIN: readonly Problem['code'][] = ['tunnel-cli-timeout', 'service-hangs', 'service-stopped'];
+
+/** Makes single changes, and stores their previous values for as long as they may return. */
+function createMaker(store: ChangeStore, clock: () => Clock) {
+  return {
+    /** Makes a change that stays. It replaces a pending change of the same subject. */
+    async keep<T>(subject: Subject, work: () => Promise<T>): Promise<T> {
+      const result = await work();
+      store.note(subject, null);
+      store.acknowledgeLost();
+      return result;
+    },
+
+    /** Makes a change whose previous value is on disk before: it returns after a kill, and when a limit is over. */
+    async makeReturning<T>(change: LimitedChange, work: () => Promise<T>): Promise<T> {
+      const { subject } = change.previous;
+      const before = store.get(subject) ?? null;
+      const limited = isLimited(change) ? () => entryOf(change, clock()) : () => null;
+      store.set(subject, { ...entryOf(change, clock()), making: true });
+      let result: T;
+      try {
+        result = await work();
+      } catch (error) {
+        if (error instanceof NotRestored) {
+          store.fail(subject, error, 'now');
+          throw error.problem;
+        }
+        const isUncertain = error instanceof Problem && UNCERTAIN.includes(error.code);
+        store.note(subject, (isUncertain && limited()) || before);
+        throw error;
+      }
+      store.note(subject, limited());
+      store.acknowledgeLost();
+      return result;
+    },
+  };
+}
+
+const limitsOf = ({ confirmWithin, forSeconds }: ChangeOptions): ChangeOptions => ({
+  confirmWithin,
+  forSeconds,
+});
+
+const isLimited = ({ confirmWithin, forSeconds }: ChangeOptions) =>
+  confirmWithin !== undefined || forSeconds !== undefined;
+
+function entryOf({ previous, value, confirmWithin, forSeconds }: LimitedChange, now: Clock): Pending {
+  return {
+    previous,
+    value,
+    setAt: new Date(now.wallMs).toISOString(),
+    making: false,
+    confirmBy: confirmWithin === undefined ? null : deadlineIn(confirmWithin, now),
+    endsAt: forSeconds === undefined ? null : deadlineIn(forSeconds, now),
+  };
 }

@@ -1,13 +1,20 @@
-// Keeps the pending changes: on disk, in the published state, and with a timer for the next one that is due.
+// Keeps the pending changes on disk and in the published state, and sets a timer for the next change that is due.
 import type { TunnelSubject as Subject } from '../api/actions.ts';
 import { NotRestored, Problem } from '../problem.ts';
-import { setPart } from '../state/pending-changes.ts';
-import type { State } from '../state/store.ts';
+import { type State, setPart } from '../state/store.ts';
 import { reason } from '../system/errno.ts';
 import type { Paths } from '../system/paths.ts';
-import { acknowledgeBroken, openChanges, type Pending, saveChanges } from './changes-file.ts';
-import { type Clock, remainingMs } from './deadline.ts';
-import { describeChange, type Failure, SOON_MS } from './describe-change.ts';
+import {
+  acknowledgeBroken,
+  type Clock,
+  describeChange,
+  type Failure,
+  openChanges,
+  type Pending,
+  remainingMs,
+  SOON_MS,
+  saveChanges,
+} from './changes-file.ts';
 
 /** A sleeping machine stops timers, so deadlines are checked at least this often. */
 const CHECK_MS = 10_000;
@@ -28,7 +35,7 @@ export interface ChangeStore {
   entries(): [Subject, Pending][];
   /** @throws Problem state-not-writable; the entry is then as it was before */
   set(subject: Subject, entry: Pending | null): void;
-  /** As `set`, for what has happened already and can't be refused anymore. */
+  /** As `set`, for a change that has already happened and can no longer be refused. */
   note(subject: Subject, entry: Pending | null): void;
   /** The change could not be reverted. @param now tries again immediately, instead of after a pause that doubles */
   fail(subject: Subject, error: unknown, now?: 'now'): void;

@@ -2,12 +2,20 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
+import type { Change } from '../api/changes.ts';
 import { errno, reason } from '../system/errno.ts';
-import { makeDirectory, replaceFile } from '../system/files.ts';
+import { makeDirectory, readText, replaceFile } from '../system/files.ts';
 import type { Paths } from '../system/paths.ts';
-import { Value } from './values.ts';
+import { textOf, Value } from './values.ts';
 
-const Deadline = z.object({ bootId: z.string(), uptimeMs: z.number(), at: z.iso.datetime() });
+const Deadline = z.object({
+  bootId: z.string(),
+  /** Uptime in that boot. */
+  uptimeMs: z.number(),
+  /** The same moment for people, and after a reboot. */
+  at: z.iso.datetime(),
+});
+type Deadline = z.infer<typeof Deadline>;
 
 const Pending = z.object({
   /** The value to restore. */
@@ -80,4 +88,55 @@ export function saveChanges(path: string, pending: readonly Pending[]): void {
   }
   makeDirectory(dirname(path));
   replaceFile(path, `${JSON.stringify({ version: 1, pending })}\n`);
+}
+
+/** Time before the end of a change from which people are reminded of it, in milliseconds. */
+export const SOON_MS = 60_000;
+
+/** Why a value could not be set again, as a change has it. */
+export type Failure = Pick<Change, 'problem' | 'problemCode' | 'wording'>;
+
+export function describeChange(entry: Pending, now: Clock, failure: Failure = { problem: null }): Change {
+  const { previous, value, setAt, confirmBy, endsAt } = entry;
+  return {
+    subject: previous.subject,
+    value,
+    previous: textOf(previous),
+    setAt,
+    confirmBy: confirmBy?.at ?? null,
+    endsAt: endsAt?.at ?? null,
+    endingSoon: endsAt !== null && remainingMs(endsAt, now) <= SOON_MS,
+    ...failure,
+  };
+}
+
+/** A clock that survives a restart of the daemon, a suspended machine, a reboot and a corrected time. */
+export interface Clock {
+  /** Content of /proc/sys/kernel/random/boot_id. */
+  bootId: string;
+  /** Since boot, including suspended time (CLOCK_BOOTTIME). */
+  uptimeMs: number;
+  /** Since the epoch. */
+  wallMs: number;
+}
+
+export function readClock(): Clock {
+  const uptime = Number(readText('/proc/uptime')?.split(' ')[0]);
+  return {
+    bootId: readText('/proc/sys/kernel/random/boot_id')?.trim() ?? '',
+    // without /proc the process's own clock serves, which stands still while the machine sleeps
+    uptimeMs: Number.isFinite(uptime) ? uptime * 1000 : performance.timeOrigin + performance.now(),
+    wallMs: Date.now(),
+  };
+}
+
+export function deadlineIn(seconds: number, { bootId, uptimeMs, wallMs }: Clock): Deadline {
+  return { bootId, uptimeMs: uptimeMs + seconds * 1000, at: new Date(wallMs + seconds * 1000).toISOString() };
+}
+
+/**
+ * Milliseconds until a deadline, negative once it has passed. A corrected wall clock moves it only after a reboot.
+ */
+export function remainingMs({ bootId, uptimeMs, at }: Deadline, clock: Clock): number {
+  return bootId === clock.bootId ? uptimeMs - clock.uptimeMs : Date.parse(at) - clock.wallMs;
 }

@@ -5,8 +5,7 @@ import type { Subject } from '../api/changes.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../controls.ts';
 import { type Feature, lazy } from '../feature.ts';
 import { Problem } from '../problem.ts';
-import { readLastPause, rememberPause } from './last-pause.ts';
-import { followReminder } from './reminder.ts';
+import { followReminder, readLastPause, rememberPause } from './reminders.ts';
 
 /** True for actions that change the split tunnel lists. */
 const changesRoutes = (action: ActionName) => subjectOf(action) === 'routes' || action === 'resetSettings';

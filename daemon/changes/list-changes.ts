@@ -6,11 +6,7 @@ import type { Paths } from '../system/paths.ts';
 /** Pending changes of the file, if it exists; those of a file that can't be read are left to the next daemon's report. */
 export async function listChanges({ changes }: Pick<Paths, 'changes'>): Promise<Change[]> {
   if (!existsSync(changes)) return [];
-  const [{ readChanges }, { describeChange }, { readClock }] = await Promise.all([
-    import('./changes-file.ts'),
-    import('./describe-change.ts'),
-    import('./deadline.ts'),
-  ]);
+  const { readChanges, describeChange, readClock } = await import('./changes-file.ts');
   const now = readClock();
   return readChanges(changes).pending.map(entry => describeChange(entry, now));
 }

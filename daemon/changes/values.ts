@@ -1,4 +1,4 @@
-// Values of the tunnel that can be read and set again when a change reverts. Pure, but for knownNow.
+// Reads and sets the values of the tunnel that a change can revert to. Pure, but for knownNow.
 import * as z from 'zod/mini';
 import {
   type ActionRequest,
@@ -93,7 +93,7 @@ export function currentValue(subject: Subject, snapshot: Known): Value | null {
 }
 
 /**
- * The actions that set a value; empty if it is set already. Routes have their own way (daemon/routes/apply.ts).
+ * The actions that set a value; empty if it is set already. Routes have their own way (daemon/routes/routes-service.ts).
  * @param now the value that is set; null sets the wanted one in any case, which a list can't be
  */
 export function actionsTo(wanted: Exclude<Value, { subject: 'routes' }>, now: Value | null): ActionRequest[] {

@@ -1,11 +1,11 @@
-// Defines a check, and what its probe returns.
+// Defines a check and the finding that its probe returns.
 import type { CheckGroup, Fix, Verdict } from '../api/doctor.ts';
 import type { Message } from '../api/values.ts';
 import type { World } from './world/world.ts';
 
 export { inEnglish, message, quoted } from '../view/message.ts';
 export { NotApplicable, Unknown } from './errors.ts';
-export { labeled } from './labeled.ts';
+export { labeled } from './file-fix.ts';
 
 /** Versions of the tunnel CLI: from `since` on, and before `before`. */
 export interface VersionRange {

@@ -1,4 +1,4 @@
-// The doctor inside the daemon: runs checks for the API, publishes results as they come, and applies fixes.
+// Runs checks for the API, publishes their results as they arrive, and applies fixes.
 import { buffer } from 'node:stream/consumers';
 import { type ActionName, actionRequest } from '../api/actions.ts';
 import type {
@@ -20,13 +20,12 @@ import { canBeCause } from '../view/states/causes/diagnosis.ts';
 import { english } from '../view/translator.ts';
 import type { Check } from './check.ts';
 import { CHECKS } from './checks/all.ts';
-import { createBundle, packBundle } from './diagnose/bundle.ts';
-import { readTimeline } from './diagnose/timeline.ts';
+import { createBundle, packBundle, readTimeline } from './diagnose/bundle.ts';
 import { runChecks, WORST_FIRST } from './engine.ts';
 import { shownResult } from './file-fix.ts';
+import { undoableByAnyone } from './fix-journal.ts';
 import { applyFix, type FixContext, FixError, undoable, undoLast } from './fixes.ts';
 import { undoJournal, worldWithDaemon } from './gather.ts';
-import { undoableByAnyone } from './repair/installed.ts';
 import type { World } from './world/world.ts';
 
 interface DoctorService {

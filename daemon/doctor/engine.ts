@@ -1,4 +1,4 @@
-// Runs checks side by side, each within its time limit, and turns whatever happens into a result.
+// Runs checks in parallel, each within its time limit, and turns every outcome into a result.
 import { createHash } from 'node:crypto';
 import type { CheckResult, Fix, Verdict } from '../api/doctor.ts';
 import type { Message } from '../api/values.ts';

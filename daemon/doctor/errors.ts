@@ -1,4 +1,4 @@
-// Defines what a probe throws when it has no verdict.
+// Defines the errors that a probe throws when it has no verdict.
 import type { Message } from '../api/values.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';

@@ -1,8 +1,10 @@
-// Describes a fix that replaces a file, with the difference that a person is shown.
+// Describes a fix that replaces a file, with the difference that a person is shown, words the buttons of fixes, and defines the values
+// that a check describes and root's side sets.
 import type { CheckResult, Fix } from '../api/doctor.ts';
 import type { Message } from '../api/values.ts';
-import { differenceOf, withoutRemoved } from '../whole-file/patch.ts';
-import { labeled } from './labeled.ts';
+import { differenceOf, withoutRemoved } from '../patch.ts';
+import { wordMessage } from '../view/message.ts';
+import { english } from '../view/translator.ts';
 
 type FileFix = Extract<Fix, { kind: 'file' }>;
 
@@ -37,4 +39,29 @@ export function withoutText(fix: Fix): Fix {
 /** The result as it leaves this process. */
 export function shownResult(result: CheckResult): CheckResult {
   return result.fix ? { ...result, fix: withoutText(result.fix) } : result;
+}
+
+/** The label of a fix, in English and for translation. */
+export function labeled(wording: Message): Pick<Fix, 'label' | 'wording'> {
+  return { label: wordMessage(wording, english), wording };
+}
+
+/** Further settings of dnsmasq, which keep it off the client's addresses. */
+export const DNSMASQ = {
+  path: '/etc/dnsmasq.d/culvert.conf',
+  content: 'bind-dynamic\nexcept-interface=lo\n',
+  unit: 'dnsmasq.service',
+} as const;
+
+/** DNS servers that root's side may stop: nothing but names depends on them. Others are for a person to decide about. */
+export const STOPPABLE: readonly string[] = ['unbound', 'named', 'bind9', 'AdGuardHome', 'pihole-FTL', 'coredns'].map(
+  name => `${name}.service`,
+);
+
+/** Target of /etc/resolv.conf where systemd-resolved answers. */
+export const RESOLVED_STUB = '../run/systemd/resolve/stub-resolv.conf';
+
+/** sysctl(8) takes a slash for a dot in the name of an interface. */
+export function setIpv6Disabled(ifname: string, value: string): string[] {
+  return ['sysctl', '-w', `net.ipv6.conf.${ifname.replaceAll('.', '/')}.disable_ipv6=${value}`];
 }

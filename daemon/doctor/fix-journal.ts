@@ -1,19 +1,19 @@
-// Keeps the journal of fixes that can be undone, and copies of the files that they replaced. Both are written before each
-// change, so that a kill in between loses nothing.
-import { randomBytes } from 'node:crypto';
-import { readdirSync, rmSync, statSync } from 'node:fs';
+// Keeps the journal of fixes that can be undone, and copies of the files that they replaced. Both are written before each change, so
+// that a kill in between loses nothing. Finds the repair program that packages install for root, and reads its journal.
+import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
 import { ACTION_NAMES } from '../api/actions.ts';
+import type { Undoable } from '../api/doctor.ts';
 import { Message } from '../api/values.ts';
+import { type Copies, contentOf, digestOf, keepCopy as keepCopyIn, removeCopies } from '../core/undo.ts';
 import { makeDirectory, readText, replaceFile } from '../system/files.ts';
 import { acquireLock } from '../system/lock.ts';
 import { assertOwn } from '../system/own-home.ts';
-import { copyWhole } from '../whole-file/copy.ts';
-import { contentOf, digestOf } from '../whole-file/digest.ts';
+import { REPAIR_PROGRAMS } from '../view/fix.ts';
 
 /** `privileged`: only an administrator can do it. `changed`: the file was changed after the fix. */
-export type FixErrorCode = 'privileged' | 'failed' | 'changed' | 'nothing' | 'busy';
+type FixErrorCode = 'privileged' | 'failed' | 'changed' | 'nothing' | 'busy';
 export class FixError extends Error {
   readonly code: FixErrorCode;
   readonly hint: string | undefined;
@@ -70,18 +70,16 @@ function happened(journal: string, step: Step): boolean {
   return contentOf(step.path) !== (step.copy && digestOf(join(dirname(journal), step.copy)));
 }
 
-const COPY = 'before-fix-';
+const copiesOf = (journal: string): Copies => ({ directory: dirname(journal), prefix: 'before-fix-' });
 
 /**
  * Copies a file with owner, mode and extended attributes to the directory of the journal. To be called by an undo of `begin`.
  * @returns the name of the copy @throws Error
  */
 export function keepCopy(journal: string, path: string): string {
-  const name = `${COPY}${randomBytes(8).toString('hex')}`;
   assertOwn(dirname(journal));
   makeDirectory(dirname(journal));
-  copyWhole(path, join(dirname(journal), name));
-  return name;
+  return keepCopyIn(copiesOf(journal), path);
 }
 
 /** Commands that an administrator may have run, newest first; without those that a file shows were never run. */
@@ -117,20 +115,21 @@ export function settle(journal: string, entry: Entry): void {
 export function abandon(journal: string, entry: Entry): void {
   entry.steps.shift();
   const change = (all: Entry[]) => withEntry(journal, entry, all);
-  quietly(() => update(journal, Entry, change, remaining => removeCopies(journal, remaining)));
+  quietly(() => update(journal, Entry, change, remaining => keepNeeded(journal, remaining)));
 }
 
 /** Removes a fix that was undone. */
 export function forget(journal: string, entry: Entry): void {
   const change = (all: Entry[]) => all.filter(other => !isSame(other, entry));
-  update(journal, Entry, change, remaining => quietly(() => removeCopies(journal, remaining)));
+  update(journal, Entry, change, remaining => quietly(() => keepNeeded(journal, remaining)));
 }
 
-/** Deletes copies that no fix needs. */
-function removeCopies(journal: string, entries: readonly Entry[]): void {
-  const needed = entries.flatMap(({ steps }) => steps.map(step => step.kind === 'file' && step.copy));
-  for (const name of readdirSync(dirname(journal)))
-    if (name.startsWith(COPY) && !needed.includes(name)) rmSync(join(dirname(journal), name));
+function keepNeeded(journal: string, entries: readonly Entry[]): void {
+  const steps = entries.flatMap(entry => entry.steps);
+  removeCopies(
+    copiesOf(journal),
+    steps.flatMap(step => (step.kind === 'file' ? [step.copy] : [])),
+  );
 }
 
 /** The entries with this one in front. Others whose changes were never made go: this one could make them look made. */
@@ -188,4 +187,30 @@ function update<T>(
 function modeBelow(directory: string): number {
   const { uid, mode } = statSync(directory);
   return uid === 0 ? mode & 0o644 : 0o600;
+}
+
+/** Journal of root's changes that can be undone, readable by every user. */
+export const REPAIR_JOURNAL = '/var/lib/culvert-repair/undo.json';
+
+/** Exit code of root's side where it says why; sudo and pkexec end with others. */
+export const REPAIR_FAILED = 3;
+
+/** The program that root runs for a repair, or null if no package installed it. */
+export function repairProgram(): string | null {
+  return REPAIR_PROGRAMS.find(isRoots) ?? null;
+}
+
+function isRoots(path: string): boolean {
+  const info = lstatSync(path, { throwIfNoEntry: false });
+  return info?.isFile() === true && info.uid === 0 && (info.mode & 0o022) === 0;
+}
+
+/** Fixes that can be undone, of a user and of root's side, newest first. */
+export function undoableByAnyone(own: readonly Undoable[], repairs: readonly Undoable[] = repairsDone()): Undoable[] {
+  return [...own, ...repairs].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+}
+
+/** Changes of root's side, newest first. @param journal another file in a test */
+export function repairsDone(journal: string = REPAIR_JOURNAL): Undoable[] {
+  return entriesOf(journal).map(({ steps: _, ...entry }) => ({ ...entry, administrator: true as const }));
 }

@@ -1,13 +1,12 @@
 // Applies a fix that the user has seen, remembers how to undo it, and undoes it.
-import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { lstatSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ActionName } from '../api/actions.ts';
 import type { CheckResult, Fix, Undoable } from '../api/doctor.ts';
+import { contentOf, digest, digestOf, linkTo, replaceLink, restoreFile, rewriteFile } from '../core/undo.ts';
 import { reason } from '../system/errno.ts';
-import { replaceFile, syncDirectory, temporaryName } from '../system/files.ts';
+import { replaceFile, temporaryName } from '../system/files.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
-import { restoreFile, rewriteFile } from '../whole-file/copy.ts';
-import { contentOf, digestOf, linkTo, textDigest } from '../whole-file/digest.ts';
 import { withoutText } from './file-fix.ts';
 import {
   abandon,
@@ -131,13 +130,7 @@ export function linkInstead(path: string, target: string, journal: string): Oper
   return {
     does: `linked ${path} to ${target}`,
     undo: () => ({ kind: 'file', path, copy: keepCopy(journal, path), after: linkTo(target) }),
-    run() {
-      const temporary = temporaryName(path);
-      rmSync(temporary, { force: true });
-      symlinkSync(target, temporary);
-      renameSync(temporary, path);
-      syncDirectory(dirname(path));
-    },
+    run: () => replaceLink(path, target),
   };
 }
 
@@ -154,7 +147,7 @@ export function replacement(path: string, content: string, journal: string): Ope
       kind: 'file',
       path: target,
       copy: info ? keepCopy(journal, target) : null,
-      after: textDigest(content),
+      after: digest(content),
     }),
     run: () => (info ? rewriteFile(target, content) : replaceFile(target, content, { mode: 0o644 })),
   };

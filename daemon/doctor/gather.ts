@@ -8,17 +8,16 @@ import { dataDirectory } from '../system/install-paths.ts';
 import { foreignOwner } from '../system/own-home.ts';
 import type { Paths } from '../system/paths.ts';
 import { knowledgeDirectories, loadKnowledge } from './knowledge.ts';
-import { loadSamples, saveSample } from './world/samples.ts';
-import { type CulvertFacts, createWorld, type World } from './world/world.ts';
+import { type CulvertFacts, createWorld, loadSamples, saveSample, type World } from './world/world.ts';
 
 /** Answers of a running daemon. */
-export interface Reported {
+interface Reported {
   health: Pick<Health, 'version' | 'pid' | 'port'>;
   snapshot: Snapshot;
   config: ConfigResponse;
 }
 
-export interface GatherOptions {
+interface GatherOptions {
   env: NodeJS.ProcessEnv;
   paths: Paths;
   signal?: AbortSignal;

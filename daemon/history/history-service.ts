@@ -1,4 +1,4 @@
-// Writes what is observed to the files of the history, and answers questions about them.
+// Writes observations to the files of the history, and answers queries about them.
 import { parseDuration } from '../api/duration.ts';
 import type { History, HistoryQuery } from '../api/history.ts';
 import { Problem } from '../problem.ts';
@@ -88,7 +88,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
     },
     /** @throws Problem invalid-query */
     async read(query: HistoryQuery, enabled: boolean): Promise<History> {
-      const { readPage } = await import('./read-page.ts');
+      const { readPage } = await import('./page.ts');
       // include the current millisecond
       const until = Math.min(now(), momentOf(query.until, now(), now())) + 1;
       const since = Math.max(now() - KEPT_MS, momentOf(query.since, now(), now() - DAY_MS));

@@ -57,7 +57,7 @@ export const formatChange = (change: Change): string => `${JSON.stringify(change
 export const formatCounters = ({ at, received, sent }: Counters): string => `= ${at} ${received} ${sent}\n`;
 
 /**
- * The figures of the line that is being read; null for one that is not known. One for all lines: there are 17,000 a day.
+ * The figures of the line that is being read; null for an unknown figure. All lines share one object: there are 17,000 lines a day.
  * Not a typed array, because V8 makes an object of each number that it reads from one until the loop is compiled.
  */
 const figures: (number | null)[] = new Array(9).fill(null);

@@ -5,7 +5,7 @@ const DAY_MS = 86_400_000;
 /** Maximum size of the whole history, in bytes. */
 export const MAX_BYTES = 10_000_000;
 
-export interface Tier {
+interface Tier {
   /** In the first line of a file that was summed up; null for a file as it was written. */
   name: string | null;
   /** Seconds that become one sample. */

@@ -15,8 +15,7 @@ import type { FeatureContext } from '../controls.ts';
 import { COMMIT, VERSION } from '../system/build-info.ts';
 import { installFormat } from '../system/install-paths.ts';
 import { CLI_DURATION, FAMILIES } from './families.ts';
-import { type DaemonSamples, samplesOf, value } from './samples.ts';
-import { createTunnelCounters } from './tunnel-counters.ts';
+import { createTunnelCounters, type DaemonSamples, samplesOf, value } from './samples.ts';
 
 export interface Collector {
   /** Counts the request of a response, once that is sent. */

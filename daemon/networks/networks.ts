@@ -1,15 +1,11 @@
 // Watches the networks of this machine while there are rules for them, or a client reads them.
 import type { Networks, NetworksAnswer, NetworksRequest, NetworksTried, NetworksWhatIf } from '../api/networks.ts';
 import { reason } from '../system/errno.ts';
-import { askBus } from './links/bus.ts';
-import { greetGateway } from './links/gateways.ts';
-import type { Reading } from './links/links.ts';
-import { type Monitor, monitorNetworks } from './links/monitor.ts';
-import { readLinks } from './links/read-links.ts';
-import { createSettler } from './links/settle.ts';
-import type { Parts } from './rules/apply.ts';
+import { askBus, type Monitor, monitorNetworks } from './bus.ts';
+import { greetGateway, type Reading, readLinks } from './links.ts';
 import { isProven } from './rules/beacon.ts';
 import { type Context, createFollower, documentOf, type Following, isReported } from './rules/follow.ts';
+import type { Parts } from './rules/hold.ts';
 import { parseRules, revisionOf } from './rules/rules.ts';
 
 /** Time for which changes are published after a client has read. */
@@ -146,6 +142,41 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
     async revert(): Promise<Networks> {
       await follower.revert();
       return respond();
+    },
+  };
+}
+
+interface Settler {
+  /** Something changed: a read follows when nothing has changed for the settling time. */
+  changed(): void;
+  /** Ends it; a read under way publishes nothing. */
+  stop(): void;
+}
+
+/**
+ * Reads once changes have settled: address, name servers and default route of a network arrive one after the other.
+ * @param settled called with each read that no change came after
+ */
+export function createSettler<T>(settleMs: number, read: () => Promise<T>, settled: (value: T) => void): Settler {
+  let timer: NodeJS.Timeout | undefined;
+  let turn = 0;
+
+  async function readOnce(): Promise<void> {
+    const mine = turn;
+    const value = await read();
+    if (mine === turn) settled(value);
+  }
+
+  return {
+    changed() {
+      turn += 1;
+      clearTimeout(timer);
+      timer = setTimeout(() => void readOnce(), settleMs);
+      timer.unref();
+    },
+    stop() {
+      turn += 1;
+      clearTimeout(timer);
     },
   };
 }

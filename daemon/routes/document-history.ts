@@ -1,5 +1,4 @@
-// Keeps the last documents of routes, and which one is set: what undo goes back to. Pure, but for reading and writing the
-// file.
+// Keeps the last documents of routes for undo, and which of them is set. Pure, but for reading and writing the file.
 import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
@@ -20,7 +19,7 @@ const Item = z.object({
   entries: z.int(),
   document: z.string(),
 });
-export type Item = z.infer<typeof Item>;
+type Item = z.infer<typeof Item>;
 const History = z.object({ version: z.literal(1), current: z.nullable(z.int()), items: z.array(Item) });
 export type History = z.infer<typeof History>;
 

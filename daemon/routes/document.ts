@@ -17,7 +17,7 @@ export interface Entry {
   range: Range | null;
 }
 
-/** The action that adds an entry, and the one that removes it. */
+/** The actions that add and remove an entry. */
 export const ADD = { ip: 'addSplitIp', range: 'addSplitRange', host: 'addSplitHost' } as const;
 export const REMOVE = { ip: 'removeSplitIp', range: 'removeSplitRange', host: 'removeSplitHost' } as const;
 
@@ -164,7 +164,7 @@ export function addedTo(document: string, added: readonly { value: string; comme
   return (document === '' || document.endsWith('\n') ? document : `${document}\n`) + lines.join('');
 }
 
-/** A document without some entries: their lines go, and what else a line meant stays. @param values canonical */
+/** A document without some entries; other entries of their lines stay. @param values canonical */
 export function removedFrom(document: string, values: ReadonlySet<string>): string {
   const texts = document.split(/\r\n|\n|\r/);
   for (const { number, entries, comment } of parseDocument(document).lines.toReversed()) {

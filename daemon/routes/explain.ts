@@ -1,10 +1,16 @@
-// Answers `POST /api/why`: forecast and fact for one target.
+// Answers `POST /api/why` for one target: a forecast, the kernel's routes and the answers of the system's resolver.
+
+import { lookup } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
+import { execa } from 'execa';
+import * as z from 'zod/mini';
 import type { Snapshot, Why } from '../api/schema.ts';
+import type { Message } from '../api/values.ts';
 import { Problem } from '../problem.ts';
-import { message, wordMessage } from '../view/message.ts';
+import { errno, reason } from '../system/errno.ts';
+import { message, quoted, WordedError, wordingOf, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
-import { addressesOf, isOwn, routeOf } from './kernel.ts';
-import { forecast, parseTarget } from './why.ts';
+import { forecast, type KernelAnswer, parseTarget } from './why.ts';
 
 /** Maximum addresses of a host; each costs one process. */
 const MAX_ADDRESSES = 8;
@@ -29,4 +35,78 @@ export async function explain(text: string, snapshot: Snapshot, env: NodeJS.Proc
   const why = forecast(target, answers, snapshot);
   if (!problem) return { ok: true, ...why, resolveProblem: null };
   return { ok: true, ...why, resolveProblem: wordMessage(problem, english), wording: [problem] };
+}
+
+/** The name of the vendor's device. */
+const TUNNEL_DEVICE = 'CloudflareWARP';
+const LIMIT_MS = 2_000;
+
+const RouteGet = z.array(
+  z.object({
+    dev: z.optional(z.string()),
+    gateway: z.optional(z.string()),
+    /** A gateway of the other family. */
+    via: z.optional(z.object({ host: z.string() })),
+    prefsrc: z.optional(z.string()),
+  }),
+);
+
+/** The answer of `ip -j route get ADDRESS` (iproute2), which needs no rights. Never rejects. */
+export async function routeOf(address: string, env: NodeJS.ProcessEnv): Promise<KernelAnswer> {
+  const { failed, code, timedOut, stdout, stderr, shortMessage } = await execa('ip', ['-j', 'route', 'get', address], {
+    env: { PATH: `${env.PATH ?? ''}:/usr/sbin:/sbin`, LC_ALL: 'C' },
+    extendEnv: false,
+    stdin: 'ignore',
+    timeout: LIMIT_MS,
+    killSignal: 'SIGKILL',
+    reject: false,
+  });
+  if (!failed) return parseRouteGet(stdout);
+  if (code === 'ENOENT') return { problem: message('ip is not installed (package iproute2)') };
+  if (timedOut) return { problem: message('ip gave no answer within %s s', String(LIMIT_MS / 1000)) };
+  return { problem: quoted(stderr.trim().split('\n')[0] || shortMessage || 'ip failed') };
+}
+
+/** True for an address of this machine, whatever its routes are. */
+export function isOwn(address: string): boolean {
+  if (/^127\.|^::1$/.test(address)) return true;
+  return Object.values(networkInterfaces()).some(list => list?.some(each => each.address === address));
+}
+
+/** Reads the JSON of `ip -j route get`. */
+export function parseRouteGet(text: string): KernelAnswer {
+  try {
+    const [route] = z.parse(RouteGet, JSON.parse(text));
+    if (!route) return { problem: message('ip printed no route') };
+    const { dev = null, via, gateway = via?.host ?? null, prefsrc = null } = route;
+    return { route: { device: dev, gateway, source: prefsrc, tunnel: dev === TUNNEL_DEVICE } };
+  } catch (error) {
+    return { problem: message('the answer of ip is not understood: %s', reason(error)) };
+  }
+}
+
+/** Codes of getaddrinfo(3) in words; other errors have words already. */
+function lookupProblem(error: unknown): Message {
+  if (errno(error) === 'ENOTFOUND') return message('the name does not exist');
+  if (errno(error) === 'EAI_AGAIN') return message('no name server answered');
+  return wordingOf(error)[0]!;
+}
+
+/** The addresses of a host, as programs on this machine get them. */
+export async function addressesOf(host: string): Promise<{ addresses: string[]; problem: Message | null }> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new WordedError(message('no answer within %s s', String(LIMIT_MS / 1000)))),
+      LIMIT_MS,
+    );
+  });
+  try {
+    const addresses = await Promise.race([lookup(host, { all: true }), limit]);
+    return { addresses: [...new Set(addresses.map(({ address }) => address))], problem: null };
+  } catch (error) {
+    return { addresses: [], problem: lookupProblem(error) };
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,11 +1,11 @@
-// Arithmetic on sets of IP addresses: union, difference, and the fewest CIDR prefixes that cover a set exactly.
+// Computes with sets of IP addresses: union, difference, and the fewest CIDR prefixes that cover a set exactly.
 import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Message } from '../api/values.ts';
 import { message } from '../view/message.ts';
 import { N_ } from '../view/translator.ts';
 
-export type Family = 4 | 6;
+type Family = 4 | 6;
 
 /** The addresses from `first` to `last`, both included, as integers. */
 export interface Range {

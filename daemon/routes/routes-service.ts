@@ -1,16 +1,17 @@
-// Reads the split tunnel as a document, previews and applies new documents, and keeps those before for undo.
+// Reads the split tunnel as a document, previews and applies new documents, and keeps previous documents for undo.
+
+import { createHash } from 'node:crypto';
 import type { RoutesCause, RoutesResponse } from '../api/routes.ts';
 import type { Snapshot, SplitTunnel } from '../api/schema.ts';
 import type { ChangesControl, FeatureContext, RoutesControl, RoutesPlan } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';
 import { message } from '../view/message.ts';
-import { canonical, type Entry, parseDocument } from './document.ts';
+import { canonical, type Entry, formatDocument, parseDocument } from './document.ts';
 import { currentOf, type History, loadHistory, record, saveHistory, undoTarget } from './document-history.ts';
-import { readPresets } from './presets.ts';
 import { preview } from './preview.ts';
-import { previewRoutes, readRoutes, revisionOf, textOf, without } from './read-routes.ts';
-import { createSplitList, entriesOf } from './split-list.ts';
+import { callsFor, createSplitList, entriesOf, originOf, type SplitList } from './split-list.ts';
+import { readPresets, readSurroundings } from './surroundings.ts';
 
 /** @param changes sets a list so that the previous one returns after a kill, or without a confirmation */
 export function createRoutes(
@@ -172,4 +173,69 @@ function invalidDocument(invalid: readonly { line: number; reason: string }[]): 
   return new Problem('document-invalid', `Line ${line}: ${why}.${more} Nothing was changed.`, {
     errors: invalid.slice(0, 100).map(each => ({ path: `line ${each.line}`, message: each.reason })),
   });
+}
+
+type Context = Pick<FeatureContext, 'paths' | 'state' | 'say'>;
+
+async function readRoutes(list: SplitList, { paths, state, say }: Context): ReturnType<RoutesControl['read']> {
+  const split = await list.current();
+  const { managed } = state.snapshot().account;
+  const item = currentOf(loadHistory(paths.routes, say));
+  const revision = revisionOf(split);
+  const document = item?.revision === revision ? item.document : textOf(split);
+  const comments = commentsOf(document);
+  const entries = [...split.ips, ...split.hosts].map(({ value: listed, description }) => {
+    const { kind, value } = canonical(listed);
+    return { kind, value, origin: originOf(value, managed, comments.get(value)), description };
+  });
+  return { ok: true, revision, mode: split.mode, readOnly: managed === true, entries, document };
+}
+
+async function previewRoutes(
+  { document, sshPeer }: Parameters<RoutesControl['preview']>[0],
+  list: SplitList,
+  { state }: Context,
+): ReturnType<RoutesControl['preview']> {
+  const split = await list.current();
+  const { tunnel: facts, settings } = state.snapshot();
+  const env = sshPeer === undefined ? {} : { SSH_CONNECTION: sshPeer };
+  const surroundings = readSurroundings(env, { endpoints: facts.endpoints, clientMode: settings.Mode ?? null });
+  const difference = preview(parseDocument(document), split, surroundings);
+  const before = entriesOf(split);
+  const after = without(before, difference.remove).concat(difference.add);
+  const { resets, rest } = callsFor({ mode: split.mode, before, after, supports: await list.supported() });
+  const plain = (entries: readonly Entry[]) => entries.map(({ kind, value }) => ({ kind, value }));
+  return {
+    ok: true,
+    revision: revisionOf(split),
+    ...difference,
+    add: plain(difference.add),
+    remove: plain(difference.remove),
+    calls: resets.length + rest.length,
+  };
+}
+
+/** Identifies a list: the same for every order of its entries and every form in which the tunnel CLI prints them. */
+function revisionOf(split: SplitTunnel): string {
+  const values = entriesOf(split)
+    .map(({ value }) => value)
+    .sort();
+  return createHash('sha256')
+    .update([split.mode ?? '', ...values].join('\n'))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+export function without(entries: readonly Entry[], removed: readonly Entry[]): Entry[] {
+  const values = new Set(removed.map(({ value }) => value));
+  return entries.filter(({ value }) => !values.has(value));
+}
+
+function commentsOf(document: string): Map<string, string | null> {
+  const { lines } = parseDocument(document);
+  return new Map(lines.flatMap(({ entries, comment }) => entries.map(({ value }) => [value, comment] as const)));
+}
+
+function textOf(split: SplitTunnel): string {
+  return formatDocument(split, () => null);
 }

@@ -1,11 +1,12 @@
-// Reads and sets the list of the split tunnel: repeats what is missing, and leaves the list before where setting fails.
+// Reads and sets the list of the split tunnel by the fewest runs of the tunnel CLI, and restores the previous list where that fails.
 import type { ActionName, ActionRequest } from '../api/actions.ts';
+import { type RouteOrigin, RoutePreset } from '../api/routes.ts';
 import type { SplitTunnel } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { NotRestored, Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';
-import { callsFor } from './calls.ts';
-import { canonical, type Entry } from './document.ts';
+import { DEFAULT_ROUTES } from '../view/routes/default-routes.ts';
+import { ADD, canonical, type Entry, type Mode, REMOVE } from './document.ts';
 
 type Context = Pick<FeatureContext, 'state' | 'tunnel'>;
 type Phase = 'applying' | 'rolling-back';
@@ -20,12 +21,11 @@ export interface SplitList {
   supported(): Promise<(action: ActionName) => boolean>;
   /** Sets the list, reads it back, and repeats what is missing. @throws Problem */
   set(wanted: readonly Entry[], phase: Phase): Promise<void>;
-  /** Sets the list, or leaves the one before. @throws Problem; NotRestored where that failed too */
+  /** Sets the list, or restores the previous list. @throws Problem; NotRestored where that failed too */
   setOrRollBack(wanted: readonly Entry[], before: readonly Entry[]): Promise<void>;
 }
 
 export function createSplitList({ state, tunnel }: Context): SplitList {
-  /** @throws Problem routes-failed where the list can't be read now */
   async function current(): Promise<SplitTunnel> {
     await tunnel.refresh('stale');
     // on a busy machine, and right after the start of the daemon, that gives up early
@@ -49,7 +49,6 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
     return action => names.some((name, at) => name === action && answers[at]!);
   }
 
-  /** Sets the list, reads it back, and repeats what is missing. @throws Problem */
   async function set(entries: readonly Entry[], phase: Phase): Promise<void> {
     const supports = await supported();
     let done = 0;
@@ -86,7 +85,6 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
     return callsFor({ mode: split.mode, before: entriesOf(split), after, supports });
   }
 
-  /** Sets the list, or leaves the one before. @throws NotRestored where that failed too */
   async function setOrRollBack(entries: readonly Entry[], before: readonly Entry[]): Promise<void> {
     try {
       await set(entries, 'applying');
@@ -115,4 +113,83 @@ export function entriesOf({ ips, hosts }: SplitTunnel): Entry[] {
 function withHint(problem: Problem, sentence: string): Problem {
   const hint = [sentence, problem.extras.hint].filter(Boolean).join(' ');
   return new Problem(problem.code, problem.said, { ...problem.extras, hint }, problem.cause);
+}
+
+interface Calls {
+  /**
+   * Resets come first. After them the list has to be read and `callsFor` asked again, because each release has other
+   * default entries.
+   */
+  resets: ActionRequest[];
+  rest: ActionRequest[];
+}
+
+interface Lists {
+  mode: Mode | null;
+  before: readonly Entry[];
+  after: readonly Entry[];
+  supports(action: ActionName): boolean;
+}
+
+/**
+ * The fewest runs that turn one list into another and remove no entry that stays. Every release of warp-cli takes one entry per run,
+ * and has no other batch than its resets.
+ */
+export function callsFor({ mode, before, after, supports }: Lists): Calls {
+  const [had, wanted] = [valuesOf(before), valuesOf(after)];
+  const add = after.filter(({ value }) => !had.has(value));
+  const remove = before.filter(({ value }) => !wanted.has(value));
+  const resets: ActionRequest[] = [];
+  const isHost = ({ kind }: Entry) => kind === 'host';
+  const isDefault = ({ value }: Entry) => originOf(value, false) === 'default';
+  const common = before.filter(({ value }) => wanted.has(value));
+  // in include mode the vendor's default is not known
+  if (mode === 'exclude') {
+    const direct = count(add, e => !isHost(e)) + count(remove, e => !isHost(e));
+    const afterwards = count(after, e => !isHost(e) && !isDefault(e)) + DEFAULT_ENTRIES;
+    if (direct > 1 + afterwards && common.every(e => isHost(e) || isDefault(e)) && supports('resetSplitIps'))
+      resets.push({ action: 'resetSplitIps' });
+  }
+  if (count(remove, isHost) > 1 && !common.some(isHost) && supports('resetSplitHosts'))
+    resets.push({ action: 'resetSplitHosts' });
+  const done = (entry: Entry) =>
+    resets.some(({ action }) => action === (isHost(entry) ? 'resetSplitHosts' : 'resetSplitIps'));
+  return {
+    resets,
+    // additions first: what a wider entry covered stays covered by the narrower ones that replace it
+    rest: [
+      ...add.map(({ kind, value }): ActionRequest => ({ action: ADD[kind], value })),
+      ...remove
+        .filter(entry => !done(entry))
+        .map(({ kind, value }): ActionRequest => ({ action: REMOVE[kind], value })),
+    ],
+  };
+}
+
+/** Entries that a reset can bring back and that then have to be removed: those of the vendor's list, about. */
+const DEFAULT_ENTRIES = 30;
+
+function valuesOf(entries: readonly Entry[]): Set<string> {
+  return new Set(entries.map(({ value }) => value));
+}
+
+function count(entries: readonly Entry[], counts: (entry: Entry) => boolean): number {
+  return entries.filter(counts).length;
+}
+
+const DEFAULTS = new Set(DEFAULT_ROUTES);
+
+/** Start of the comment of an entry that a preset added: `docker, docker0`. */
+const OF_PRESET = new RegExp(`^(${RoutePreset.options.join('|')})(,|$)`);
+
+/**
+ * Origin of an entry of the list.
+ * @param value canonical, as `canonical` makes it
+ * @param managed an organization manages this device, and with it the list
+ * @param comment of the entry in the document that was set
+ */
+export function originOf(value: string, managed: boolean | null, comment: string | null = null): RouteOrigin {
+  if (managed) return 'policy';
+  if (DEFAULTS.has(value)) return 'default';
+  return comment !== null && OF_PRESET.test(comment) ? 'preset' : 'user';
 }

@@ -1,8 +1,11 @@
-// Reads what this machine is connected to, for warnings about a change of routes: from files, without rights or processes.
+// Reads the networks of this machine from /proc and configuration files, without rights or processes: for warnings and presets.
 
-import { readText } from '../system/files.ts';
+import { join } from 'node:path';
+import * as z from 'zod/mini';
+import type { RoutesPresets } from '../api/routes.ts';
+import { namesIn, readText } from '../system/files.ts';
 import type { Surroundings } from './preview.ts';
-import { formatAddress } from './ranges.ts';
+import { formatAddress, parseRange, prefixes } from './ranges.ts';
 
 /**
  * @param env SSH_CONNECTION of an SSH session: client address and port, server address and port (ssh(1)).
@@ -76,4 +79,107 @@ function resolvers(text: string): string[] {
 /** `162.159.198.2:443` and `[2606:4700:103::2]:443` without the port. */
 function withoutPort(endpoint: string): string {
   return endpoint.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
+}
+
+type Preset = RoutesPresets['presets'][number];
+type Found = Preset['entries'][number];
+
+/** Names that container and virtual machine software gives its bridges. */
+const DEVICES: readonly [Preset['id'], RegExp][] = [
+  ['docker', /^(docker\d+|docker_gwbridge|br-[\da-f]{12})$/],
+  ['podman', /^(podman\d+|cni-podman\d+)$/],
+  ['libvirt', /^virbr\d+$/],
+  ['kubernetes', /^(cni0|flannel\.\d+|cilium_\w+|cali\w+|kube-bridge|vxlan\.calico|tunl\d+|weave)$/],
+  ['tailscale', /^tailscale\d+$/],
+];
+/** Tunnels, whose networks are not the local network. */
+const NOT_LAN = /^(lo|CloudflareWARP|tun\d*|tap\d*|wg\d*|veth\w+|ppp\d+|nebula\d*|zt\w+)$/;
+/** Tailscale's addresses (tailscale.com/kb/1015/100.x-addresses, kb/1033/ip-and-dns-addresses). */
+const TAILSCALE = ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'];
+
+/** @param root where /proc, /etc and /var are looked for */
+export function readPresets(root = ''): Preset[] {
+  const networks = [
+    ...networks4(readText(`${root}/proc/net/route`) ?? ''),
+    ...networks6(readText(`${root}/proc/net/ipv6_route`) ?? ''),
+  ];
+  const presetOf = (device: string) => DEVICES.find(([, name]) => name.test(device))?.[0] ?? null;
+  const of = (id: Preset['id']) => networks.filter(({ source }) => presetOf(source) === id);
+  const present = of('tailscale').length > 0 || readText(`${root}/proc/net/dev`)?.includes('tailscale0:');
+  return [
+    { id: 'lan', entries: unique(networks.filter(({ source }) => !presetOf(source) && !NOT_LAN.test(source))) },
+    { id: 'docker', entries: unique([...of('docker'), ...dockerPools(root)]) },
+    { id: 'podman', entries: unique([...of('podman'), ...subnetsIn(join(root, '/etc/containers/networks'))]) },
+    { id: 'libvirt', entries: unique(of('libvirt')) },
+    { id: 'kubernetes', entries: unique([...of('kubernetes'), ...subnetsIn(join(root, '/etc/cni/net.d'))]) },
+    { id: 'tailscale', entries: present ? TAILSCALE.map(value => ({ value, source: 'tailscale0' })) : [] },
+  ];
+}
+
+/** Networks that are reached without a gateway, of /proc/net/route: numbers are hexadecimal, in the machine's byte order. */
+function networks4(text: string): Found[] {
+  return text.split('\n').flatMap(line => {
+    const [source = '', destination = '', gateway = '', , , , , mask = ''] = line.split(/\s+/);
+    if (gateway !== '00000000' || !/^[\da-f]{8}$/i.test(destination) || !/^[\da-f]{8}$/i.test(mask)) return [];
+    const bits = Buffer.from(mask, 'hex').reduce((sum, byte) => sum + byte.toString(2).replaceAll('0', '').length, 0);
+    if (bits === 0) return [];
+    return entry(`${Buffer.from(destination, 'hex').reverse().join('.')}/${bits}`, source);
+  });
+}
+
+/** The same of /proc/net/ipv6_route: destination, prefix length, …, next hop, four numbers, device. */
+function networks6(text: string): Found[] {
+  return text.split('\n').flatMap(line => {
+    const [destination = '', prefix = '', , , gateway = '', , , , , source = ''] = line.trim().split(/\s+/);
+    const bits = Number.parseInt(prefix, 16);
+    // single addresses, multicast and what every link has (fe80::/64) are not networks of this machine
+    if (!/^[\da-f]{32}$/.test(destination) || !/^0+$/.test(gateway) || bits === 0 || bits > 126) return [];
+    if (/^(ff|fe[89ab])/.test(destination)) return [];
+    return entry(`${formatAddress(6, BigInt(`0x${destination}`))}/${bits}`, source);
+  });
+}
+
+/** Addresses that Docker takes networks from (dockerd(8), `default-address-pools` and `bip`). */
+function dockerPools(root: string): Found[] {
+  const config = z.safeParse(DockerDaemon, parsed(readText(`${root}/etc/docker/daemon.json`)));
+  if (!config.success) return [];
+  const { bip, 'default-address-pools': pools = [] } = config.data;
+  return [...(bip ? [bip] : []), ...pools.map(({ base }) => base)].flatMap(value => entry(value, 'daemon.json'));
+}
+const DockerDaemon = z.object({
+  bip: z.optional(z.string()),
+  'default-address-pools': z.optional(z.array(z.object({ base: z.string() }))),
+});
+
+/** Every value of a key `subnet` or `cidr` in the JSON files of a directory: podman's networks, and CNI's. */
+function subnetsIn(directory: string): Found[] {
+  const names = namesIn(directory).filter(name => /\.(json|conf|conflist)$/.test(name));
+  return names.flatMap(name => {
+    const ranges: Found[] = [];
+    const walk = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return;
+      for (const [key, inner] of Object.entries(value))
+        if ((key === 'subnet' || key === 'cidr') && typeof inner === 'string') ranges.push(...entry(inner, name));
+        else walk(inner);
+    };
+    walk(parsed(readText(join(directory, name))));
+    return ranges;
+  });
+}
+
+function parsed(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? 'null');
+  } catch {
+    return null;
+  }
+}
+
+function entry(text: string, source: string): Found[] {
+  const range = parseRange(text);
+  return typeof range === 'string' ? [] : prefixes(range).map(value => ({ value, source }));
+}
+
+function unique(ranges: readonly Found[]): Found[] {
+  return [...new Map(ranges.map(each => [each.value, each])).values()];
 }

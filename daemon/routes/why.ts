@@ -8,7 +8,7 @@ import { english } from '../view/translator.ts';
 import { canonical, type Entry, parseLine } from './document.ts';
 import { contains, parseRange } from './ranges.ts';
 
-export interface Target {
+interface Target {
   kind: 'ip' | 'host';
   value: string;
 }
@@ -45,7 +45,7 @@ export type KernelAnswer = { route: NonNullable<WhyAddress['kernel']> } | { prob
 
 type Known = Pick<Snapshot, 'status' | 'settings' | 'splitTunnel' | 'tunnel' | 'killSwitch' | 'tunnelCli'>;
 
-/** Without a tunnel of its own, the demo changes no routes. */
+/** The demo has no tunnel, so it changes no routes. */
 const NOT_ROUTED: KernelAnswer = { problem: message('The demo routes nothing, so the kernel is not asked.') };
 
 /** Modes without a tunnel: DNS alone is encrypted. */

@@ -1,4 +1,4 @@
-// Settings as TOML: writing what is set, and reading a file that may be from another machine or version. Pure.
+// Writes settings as TOML, and reads a file that may be from another machine or version. Pure.
 import { parse, stringify, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
 import { ARGUMENTS, MODES, PROTOCOLS } from '../api/actions.ts';
@@ -35,7 +35,7 @@ const KINDS: { [K in TunnelKey]: z.ZodMiniType } = {
   'dns.fallback': z.array(z.string().check(z.maxLength(253))).check(z.maxLength(1000)),
 };
 
-export interface SettingsFile {
+interface SettingsFile {
   tunnel: { key: TunnelKey; wanted: TunnelValue }[];
   /** Document of routes; null if the file contains no routes. */
   routes: string | null;
@@ -91,7 +91,7 @@ export function reasonFor(key: string, wording: Message): SettingsDiff['invalid'
   return { key, reason: wordMessage(wording, english), wording };
 }
 
-/** Reads a file. What can't be read is in `invalid`, and the rest is read all the same. */
+/** Reads a file, and lists its invalid entries in `invalid`. */
 export function readSettings(toml: string): SettingsFile {
   const file: SettingsFile = { tunnel: [], routes: null, culvert: [], demo: false, unknown: [], invalid: [] };
   let root: Record<string, unknown>;

@@ -1,10 +1,15 @@
-// Writes the one line that describes the tunnel: printed by `culvert status`, and kept in the daemon's status file.
+// Writes the line that describes the tunnel: printed by `culvert status`, and kept in a small file, so that prompts and bars can ask
+// every second without starting Node (data/bin/culvert.in).
+
+import { existsSync, rmSync } from 'node:fs';
 import type { Snapshot } from '../api/schema.ts';
+import { replaceFile } from '../system/files.ts';
 import { printable } from '../system/printable.ts';
-import { runsSystemd } from '../system/process.ts';
-import { plain, type Style } from '../system/terminal.ts';
-import { untilLong } from '../view/client/client-state.ts';
+import { runsSystemd, startTime } from '../system/process.ts';
+import { createStyle, plain, type Style } from '../system/terminal.ts';
+import { createLongTimer, untilLong } from '../view/client/client-state.ts';
 import { modeName } from '../view/client/labels.ts';
+import { formatStatusFile } from '../view/client/status-file.ts';
 import type { Tone } from '../view/form.ts';
 import { blockedWords, isProgramFailure, reasonText } from '../view/states/causes/causes.ts';
 import { changeText } from '../view/states/changes.ts';
@@ -15,6 +20,7 @@ import { isOffline, stateIn } from '../view/states/summary/state.ts';
 import { stateName, stateSign, stateTone, unavailableText } from '../view/states/summary/table.ts';
 import { sourceWarning } from '../view/states/updates.ts';
 import { english } from '../view/translator.ts';
+import type { State } from './store.ts';
 
 /** The parts of a snapshot that the line shows. */
 export type Shown = Pick<
@@ -120,4 +126,71 @@ export function protocolOf({ settings, tunnel }: Pick<Snapshot, 'settings' | 'tu
 function firstLine(text: string): string {
   const line = printable(text.split('\n').find(l => l.trim()) ?? '');
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}
+
+/**
+ * Keeps the file current.
+ * @param now the clock, in ms since the epoch
+ * @param isModeKnown whether the settings are those of now; until they are read again, mode and protocol are left out
+ * @returns writes the file again, if it would read differently or is gone
+ */
+export function keepStatusFile(
+  path: string,
+  state: State,
+  { port, isModeKnown, now = Date.now }: { port(): number | null; isModeKnown(): boolean; now?(): number },
+): () => void {
+  const owner = `${process.pid} ${startTime(process.pid)}`;
+  let before = '';
+  const write = () => {
+    const current = state.snapshot();
+    long.follow(current.status)?.unref();
+    const isKnown = isModeKnown();
+    const snapshot = isKnown ? current : { ...current, settings: {}, tunnel: { ...current.tunnel, protocol: null } };
+    const text = formatStatusFile({
+      owner,
+      port: port(),
+      state: isKnown || snapshot.status.state !== 'connected' ? snapshot.status.state : 'reading',
+      line: statusLine(snapshot, plain, now()),
+      coloredLine: statusLine(snapshot, createStyle(true), now()),
+      json: statusJson(snapshot, port()),
+      warning: statusWarning(snapshot),
+    });
+    if (text === before && existsSync(path)) return;
+    try {
+      replaceFile(path, text, { durable: false });
+      before = text;
+    } catch (error) {
+      // without the file, "culvert status" asks the daemon: a state from before is not shown as the present one
+      before = '';
+      removeFile(path);
+      console.error(`culvert: ${path} could not be written, so "culvert status" takes longer: ${error}`);
+    }
+  };
+  const long = createLongTimer(write, now);
+  write();
+  state.subscribe(({ event }) => {
+    if (event !== 'log' && event !== 'routes') write();
+  });
+  return write;
+}
+
+/** Reports whether the settings are those of now: old ones are, but not those that were never read or are being changed. */
+export function areSettingsKnown({
+  stale,
+  changing,
+}: {
+  stale(): readonly { part: string; ageSeconds: number | null }[];
+  changing(): 'now' | 'lately' | null;
+}): boolean {
+  const settings = stale().find(({ part }) => part === 'settings');
+  return !settings || (settings.ageSeconds !== null && changing() !== 'now');
+}
+
+/** Also on a full disk, which still lets files be removed. */
+function removeFile(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // the log says that it is old
+  }
 }

@@ -1,6 +1,7 @@
-// Holds the one snapshot that every client shows: parts are set here, and whatever changed is published once.
+// Holds the one snapshot that every client shows, and publishes each changed part once.
 import { isDeepStrictEqual } from 'node:util';
 import type { Part } from '../api/apply-event.ts';
+import type { Change } from '../api/changes.ts';
 import type { EventData, EventName } from '../api/contract.ts';
 import type { CommandName, CommandOutput, KillSwitch, Snapshot, TunnelCli } from '../api/schema.ts';
 
@@ -160,3 +161,9 @@ export const NO_TUNNEL: Snapshot['tunnel'] = {
   colo: null,
   at: null,
 };
+
+/** Publishes the changes of one maker together with those of the other. */
+export function setPart(state: State, maker: 'tunnel' | 'kill-switch', changes: readonly Change[]): void {
+  const others = state.snapshot().changes.filter(({ subject }) => (subject === 'killSwitch') === (maker === 'tunnel'));
+  state.set('changes', maker === 'tunnel' ? [...changes, ...others] : [...others, ...changes]);
+}

@@ -1,16 +1,15 @@
-// Shows the accounts that culvert-wrap holds for command-line tools, and has culvert-wrap change them.
+// Publishes the accounts that culvert-wrap holds for command-line tools, and runs culvert-wrap to change them.
 import { join } from 'node:path';
 import { pathsFor } from '../../wrapper/store/paths.ts';
 import type { ToolAccounts, ToolAccountsChange } from '../api/accounts.ts';
 import { TOOL_CHANGES_WAITING } from '../api/limits.ts';
+import { watchFile } from '../config/watch-file.ts';
 import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { programs } from '../system/install-paths.ts';
 import { message } from '../view/message.ts';
 import { CATALOG, createToolOffer } from './offer.ts';
-import { createReader } from './read.ts';
-import { parseRefresh, runWrapper } from './run-wrapper.ts';
-import { watchWhileWanted } from './watch-while-wanted.ts';
+import { createReader, parseRefresh, runWrapper } from './wrapper.ts';
 
 /** Time for which changes are published after a client has read. Clients read again before, while someone looks. */
 const LEASE_MS = 120_000;
@@ -92,5 +91,70 @@ export function createToolAccounts(
       return watching.hold();
     },
     stop: () => watching.stop(),
+  };
+}
+
+/** Several files are written one after the other. */
+const SETTLE_MS = 250;
+
+interface Wanted {
+  /** Watches for `leaseMs` from now on. */
+  renew(): void;
+  /** Watches until the returned function is called. */
+  hold(): () => void;
+  /** Stops watching, even for holders. */
+  stop(): void;
+}
+
+/**
+ * @param files each stands for everything in its directory
+ * @param changed called a moment after a change
+ */
+function watchWhileWanted(files: readonly string[], changed: () => void, leaseMs: number): Wanted {
+  const holders = new Set<object>();
+  let lease: NodeJS.Timeout | undefined;
+  let settling: NodeJS.Timeout | undefined;
+  let closers: (() => void)[] = [];
+
+  function noticed(): void {
+    settling ??= setTimeout(() => {
+      settling = undefined;
+      changed();
+    }, SETTLE_MS).unref();
+  }
+  function watch(): void {
+    if (closers.length === 0) closers = files.map(file => watchFile(file, noticed));
+  }
+  function closeUnlessWanted(): void {
+    if (holders.size > 0 || lease) return;
+    clearTimeout(settling);
+    settling = undefined;
+    for (const close of closers.splice(0)) close();
+  }
+
+  return {
+    renew() {
+      clearTimeout(lease);
+      lease = setTimeout(() => {
+        lease = undefined;
+        closeUnlessWanted();
+      }, leaseMs).unref();
+      watch();
+    },
+    hold() {
+      const holder = {};
+      holders.add(holder);
+      watch();
+      return () => {
+        holders.delete(holder);
+        closeUnlessWanted();
+      };
+    },
+    stop() {
+      clearTimeout(lease);
+      lease = undefined;
+      holders.clear();
+      closeUnlessWanted();
+    },
   };
 }

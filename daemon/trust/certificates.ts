@@ -1,9 +1,12 @@
-// Reads the certificates that WARP installed: from paths that only root can write, and identified by fingerprint.
+// Reads the organization's certificates that WARP has installed, and writes lists that contain them.
 import { X509Certificate } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import type { Message } from '../api/values.ts';
+import { BUNDLES } from '../system/ca-certificates.ts';
 import { errno } from '../system/errno.ts';
+import { makeDirectory, readText, replaceFile } from '../system/files.ts';
 import { printable } from '../system/printable.ts';
 import { message } from '../view/message.ts';
 import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
@@ -22,7 +25,7 @@ export interface Installed extends Certificate {
   source: string;
 }
 
-export interface Refused {
+interface Refused {
   path: string;
   reason: Message;
 }
@@ -100,7 +103,7 @@ function readSmall(path: string): string {
 
 const PEM = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END (?:TRUSTED )?CERTIFICATE-----/g;
 
-/** The authorities in a text, in their order. What is not one is left out. */
+/** The authorities in a text, in their order. Other certificates are left out. */
 export function parseCertificates(text: string): Certificate[] {
   return (text.match(PEM) ?? []).flatMap(block => {
     try {
@@ -138,4 +141,58 @@ export function fingerprintsIn(path: string): Set<string> {
   } catch {
     return new Set();
   }
+}
+
+export interface SystemList {
+  path: string;
+  text: string;
+  fingerprints: ReadonlySet<string>;
+}
+
+/** The system's list of authorities, or null if no known file exists. */
+export function systemList(root: string): SystemList | null {
+  for (const path of BUNDLES) {
+    const text = readText(root + path);
+    if (text === null) continue;
+    return {
+      path: root + path,
+      text,
+      fingerprints: new Set(parseCertificates(text).map(({ fingerprint }) => fingerprint)),
+    };
+  }
+  return null;
+}
+
+/** For tools that add a file to their own list. */
+export const extraFile = (directory: string) => join(directory, 'extra.pem');
+/** For tools whose list a file replaces. */
+export const bundleFile = (directory: string) => join(directory, 'bundle.pem');
+
+const HEADER = '# Written by Culvert, and again whenever a certificate changes. See: culvert trust\n';
+
+/** @returns whether a file was written */
+export function writeLists(
+  directory: string,
+  certificates: readonly Certificate[],
+  system: SystemList | null,
+): boolean {
+  const own = certificates.map(({ pem }) => `${pem}\n`).join('');
+  const missing = certificates.filter(({ fingerprint }) => !system?.fingerprints.has(fingerprint));
+  const base = system?.text ?? rootCertificates.map(pem => `${pem}\n`).join('');
+  // Node warns at every start about a file without certificates; one that it has anyway changes nothing
+  const extra = own || `${rootCertificates[0]}\n`;
+  makeDirectory(directory);
+  const wasWritten = [
+    write(extraFile(directory), HEADER + extra),
+    write(bundleFile(directory), `${HEADER}${ended(base)}${missing.map(({ pem }) => `${pem}\n`).join('')}`),
+  ];
+  return wasWritten.some(Boolean);
+}
+
+const ended = (text: string) => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
+
+function write(path: string, text: string): boolean {
+  if (readText(path) === text) return false;
+  replaceFile(path, text, { mode: 0o644 });
+  return true;
 }

@@ -3,13 +3,11 @@ import type { TrustChange } from '../api/trust.ts';
 import type { Message } from '../api/values.ts';
 import { BUNDLES } from '../system/ca-certificates.ts';
 import { message } from '../view/message.ts';
-import { bundleFile, extraFile, type SystemList } from './lists.ts';
-import type { List, ListName, Wanted } from './tools/tool.ts';
-import { shownPath, valueIn, withLine } from './write/edit-text.ts';
-import { environmentDiffs, type Session, variablesOf } from './write/environment.ts';
-import { changeFile, diffOf, type FileChange, textOf, undoFile } from './write/files.ts';
-import type { Journal, OpenJournal } from './write/journal.ts';
-import { changeNss, nssDiff, renewNss, undoNss } from './write/nss.ts';
+import { bundleFile, extraFile, type SystemList } from './certificates.ts';
+import { environmentDiffs, type Session, variablesOf } from './environment.ts';
+import { changeFile, diffOf, type FileChange, type Journal, type OpenJournal, textOf, undoFile } from './journal.ts';
+import { changeNss, nssDiff, renewNss, undoNss } from './nss.ts';
+import { type List, type ListName, shownPath, valueIn, type Wanted, withLine } from './tools/tool.ts';
 
 export interface Planning {
   /** The organization's valid certificates. */

@@ -1,11 +1,16 @@
-// Answers the requests for the organization's certificate, and keeps the lists that tools are pointed to.
+// Answers the requests for the organization's certificate, and writes Culvert's lists again when a certificate changes.
+import { existsSync, type FSWatcher, watch } from 'node:fs';
 import type { FeatureContext } from '../controls.ts';
 import { type Feature, lazy } from '../feature.ts';
-import { keepTrustLists } from './keep-lists.ts';
+import { reason } from '../system/errno.ts';
+import { makeDirectory } from '../system/files.ts';
+import type { Place } from './certificates.ts';
+import { isMember } from './organization.ts';
+import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
 
 export function openTrust(context: FeatureContext): Feature<'trust'> {
   const lists = keepTrustLists(context);
-  const trust = lazy(async () => (await import('./trust-service.ts')).createTrustService(context, lists.refresh));
+  const trust = lazy(async () => (await import('./trust.ts')).createTrustService(context, lists.refresh));
   return {
     handlers: {
       'POST /api/trust': async ({ body }) => (await trust()).report(body),
@@ -15,6 +20,96 @@ export function openTrust(context: FeatureContext): Feature<'trust'> {
     start: lists.start,
     async stop() {
       await Promise.all([lists.stop(), trust.loaded().then(loaded => loaded?.stop())]);
+    },
+  };
+}
+
+type Context = Pick<FeatureContext, 'env' | 'paths' | 'state' | 'say'>;
+
+const JOURNAL = 'trust.json';
+const PLACES = [...SYSTEM_PLACES, DIRECTORY, OLD_PLACE];
+/** Several files change together. */
+const SETTLE_MS = 1_000;
+/** A suspended computer stops timers, so that a long one would end late. */
+const LONGEST_MS = 6 * 3_600_000;
+
+/**
+ * Looks when the daemon starts, when WARP connects or the account changes, when a file changes, and when a certificate expires.
+ * Loads and watches nothing on a machine without such a certificate.
+ * @param place stands for the machine, in tests
+ */
+export function keepTrustLists({ env, paths, state, say }: Context, place?: Place) {
+  const root = place?.root ?? '';
+  const ended = new AbortController();
+  let unsubscribe = () => {};
+  let last: Promise<void> = Promise.resolve();
+  let watches: FSWatcher[] = [];
+  let timer: NodeJS.Timeout | undefined;
+
+  async function look(): Promise<void> {
+    const isChanged = existsSync(`${paths.trust}/${JOURNAL}`);
+    if (ended.signal.aborted) return;
+    if (!isChanged && !PLACES.some(path => existsSync(root + path))) {
+      state.set('trust', { offered: false, removalDue: false });
+      return;
+    }
+    try {
+      const { createTrust } = await import('./trust.ts');
+      const trust = createTrust({ env, paths, signal: ended.signal, isMember: isMember(state.snapshot()), place });
+      if (isChanged) await trust.refresh();
+      const { certificates, removalDue, applied } = trust.summary();
+      state.set('trust', { offered: certificates.length + applied.length > 0, removalDue });
+      const ends = certificates.flatMap(each => (each.state === 'valid' ? [Date.parse(each.until)] : []));
+      follow(ends, trust.directories());
+    } catch (error) {
+      say(`The certificates for tools could not be renewed: ${reason(error)}`);
+    }
+  }
+
+  const next = () => {
+    last = last.then(look);
+    return last;
+  };
+
+  /** @param ends of certificates, in milliseconds since 1970 */
+  function follow(ends: readonly number[], directories: readonly string[]): void {
+    for (const each of watches) each.close();
+    watches = [];
+    if (ended.signal.aborted) return;
+    const later = (ms: number) => {
+      clearTimeout(timer);
+      timer = setTimeout(next, ms).unref();
+    };
+    if (ends.length > 0) later(Math.min(LONGEST_MS, Math.max(SETTLE_MS, Math.min(...ends) - Date.now())));
+    const soon = (directory: string, isOf: (name: string) => boolean) => {
+      try {
+        const onChange = (_: string, name: string | null) => (name === null || isOf(name)) && later(SETTLE_MS);
+        watches.push(watch(directory, { persistent: false }, onChange).on('error', () => {}));
+      } catch {
+        // it is not there, or the system watches enough already
+      }
+    };
+    for (const each of directories) soon(each, () => true);
+    // files that this process writes there itself are not news
+    makeDirectory(paths.trust);
+    soon(paths.trust, name => name.startsWith(JOURNAL));
+  }
+
+  return {
+    start() {
+      unsubscribe = state.subscribe(({ event }) => {
+        if (event === 'account' || event === 'status') void next();
+      });
+      void next();
+    },
+    /** Looks now. Never rejects. */
+    refresh: next,
+    async stop() {
+      unsubscribe();
+      ended.abort();
+      clearTimeout(timer);
+      for (const each of watches) each.close();
+      await last;
     },
   };
 }

@@ -1,19 +1,83 @@
-// Judges a tool by its connections: to a server that no tool should trust, and with a list that adds its authority.
+// Judges the installed tools, a few in parallel: by their connections to a server that no tool should trust, and with a list that
+// adds its authority.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TrustVerdict } from '../api/trust.ts';
+import type { TrustTool, TrustVerdict } from '../api/trust.ts';
 import type { Message } from '../api/values.ts';
 import { makeDirectory, readText } from '../system/files.ts';
-import { message } from '../view/message.ts';
-import { type Certificate, fingerprintsIn, parseCertificates } from './certificates.ts';
-import { bundleFile, extraFile } from './lists.ts';
-import { withoutSettings } from './no-settings.ts';
-import type { Site } from './online.ts';
-import type { Probe, Target } from './probe.ts';
-import type { Instead, List, Look, Tool } from './tools/tool.ts';
-import { shownPath } from './write/edit-text.ts';
+import { message, wordMessage } from '../view/message.ts';
+import { english } from '../view/translator.ts';
+import { bundleFile, type Certificate, extraFile, fingerprintsIn, parseCertificates } from './certificates.ts';
+import { type Plan, type Planning, planChange } from './changes.ts';
+import type { Probe, Site, Target } from './probe.ts';
+import { CONNECTING } from './tools/connecting.ts';
+import { BROWSERS, STORES, unreached } from './tools/places.ts';
+import { findProgram, type Instead, type List, type Look, shownPath, type Tool } from './tools/tool.ts';
 
-export interface Judgment {
+/** More would only compete for two cores. */
+const AT_ONCE = 3;
+
+export const TOOLS: readonly Tool[] = [...CONNECTING, ...BROWSERS, ...STORES];
+
+interface JudgingAll extends Omit<Planning, 'system'> {
+  look: Look;
+  probe: Probe;
+  organization: Organization;
+  site: Site | null;
+  /** Only these tools; all without it. */
+  ids: readonly string[] | undefined;
+}
+
+/** Verdicts on the tools that are here, in the order of the table. */
+export async function judgeTools(judging: JudgingAll): Promise<TrustTool[]> {
+  const { look, ids } = judging;
+  const waiting = [...TOOLS.filter(({ id }) => ids?.includes(id) ?? true).entries()];
+  const results: (TrustTool | null)[] = [];
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [at, tool] = next;
+      const program = findProgram(tool.programs, look.env);
+      const isHere = program !== null || tool.programs.length === 0;
+      const judgment = isHere ? await judge(tool, program ?? '', judging) : null;
+      results[at] = judgment ? describe(tool, { program, judgment, judging }) : null;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return [...results.flatMap(result => result ?? []), ...unreached(look, ids)];
+}
+
+interface Judged {
+  program: string | null;
+  judgment: Judgment;
+  judging: JudgingAll;
+}
+
+function describe(tool: Tool, { program, judgment: { verdict, reasons, lacks }, judging }: Judged): TrustTool {
+  const { look, session, journal, directory, organization } = judging;
+  const wanted = lacks ? tool.wanted?.(look, lacks) : undefined;
+  const plan: Plan = lacks && wanted ? planChange(wanted, lacks, { ...judging, system: look.system }) : { changes: [] };
+  const wording = 'occupied' in plan ? [...reasons, plan.occupied] : reasons;
+  const steps = journal.tools[tool.id];
+  return {
+    id: tool.id,
+    title: tool.title,
+    program,
+    verdict,
+    reasons: wording.map(each => wordMessage(each, english)),
+    wording,
+    applied: steps !== undefined,
+    newSessions: steps?.some(step => step.kind === 'variable' && session.env[step.name] !== step.value) ?? false,
+    changes: 'changes' in plan ? plan.changes : [],
+    administrator: lacks
+      ? organization.valid.flatMap(({ source, fingerprint }) => {
+          const name = `organization-${fingerprint.replaceAll(':', '').slice(0, 8).toLowerCase()}`;
+          return tool.administrator?.(source ?? extraFile(directory), name, look) ?? [];
+        })
+      : [],
+  };
+}
+
+interface Judgment {
   verdict: TrustVerdict;
   reasons: Message[];
   /** Its list where that lacks certificates, so that a change would help; otherwise null. */
@@ -154,5 +218,46 @@ function commandOf(connect: NonNullable<Tool['connect']>, program: string, { loo
     args: [...(extra.args ?? []), ...args],
     env: { ...look.env, ...env, ...extra.env },
     ...(input === undefined ? {} : { input }),
+  };
+}
+
+/** Variables that lead to programs, their libraries and a proxy; nothing of them is sent to a host. */
+const KEPT = [
+  'PATH',
+  'LD_LIBRARY_PATH',
+  'PYTHONPATH',
+  'TMPDIR',
+  'SSL_CERT_DIR',
+  ...['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'].flatMap(name => [name, name.toUpperCase()]),
+];
+
+/** Files and stores that tools find without HOME: those of an administrator, and keyrings. */
+const NONE = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GOAUTH: 'off',
+  GOENV: 'off',
+  NETRC: '/dev/null',
+  NPM_CONFIG_GLOBALCONFIG: '/dev/null',
+  PIP_CONFIG_FILE: '/dev/null',
+  PIP_NO_INPUT: '1',
+  SYSTEM_WGETRC: '/dev/null',
+  UV_NO_CONFIG: '1',
+};
+
+/**
+ * The environment of a tool that connects to a host that someone else named: `.curlrc`, `.netrc`, `.gitconfig` and the
+ * like may hold credentials for every host, and so may variables.
+ * @param home an empty directory in the place of the user's
+ */
+export function withoutSettings({ env, home: own }: Pick<Look, 'env' | 'home'>, home: string): NodeJS.ProcessEnv {
+  const kept = Object.fromEntries(KEPT.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])));
+  return {
+    ...kept,
+    ...NONE,
+    HOME: home,
+    // a toolchain and packages of the user, which hold no credentials
+    RUSTUP_HOME: env.RUSTUP_HOME || join(own, '.rustup'),
+    PYTHONUSERBASE: env.PYTHONUSERBASE || join(own, '.local'),
   };
 }

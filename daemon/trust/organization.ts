@@ -1,11 +1,10 @@
-// Puts together the certificates of the organization: those that are there, and those that tools trust but are gone.
+// Lists the certificates of the organization: installed certificates, and removed certificates that tools still trust.
 
 import type { Snapshot } from '../api/schema.ts';
 import type { TrustCertificate } from '../api/trust.ts';
-import type { Installed } from './certificates.ts';
+import type { Installed, SystemList } from './certificates.ts';
+import type { Journal } from './journal.ts';
 import type { Organization } from './judge.ts';
-import type { SystemList } from './lists.ts';
-import type { Journal } from './write/journal.ts';
 
 /** Reports whether the device belongs to an organization; null before the registration was read. */
 export function isMember({ account: { registered, managed, organization, type } }: Snapshot): boolean | null {
@@ -13,9 +12,9 @@ export function isMember({ account: { registered, managed, organization, type } 
   return managed === true || Boolean(organization) || /^teams?$/i.test(type ?? '');
 }
 
-export type Listed = TrustCertificate & { pem: string };
+type Listed = TrustCertificate & { pem: string };
 
-export interface Reading {
+interface Reading {
   certificates: readonly Installed[];
   journal: Journal;
   system: SystemList | null;

@@ -1,25 +1,24 @@
-// Reports which tools of this user trust the organization's certificate, and applies and undoes changes.
+// Reports which tools of this user trust the organization's certificate, and applies and undoes changes, for the command line and for
+// the API.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { TrustReport, TrustTool } from '../api/trust.ts';
+import type { TrustReport, TrustReportRequest, TrustRequest, TrustResponse, TrustTool } from '../api/trust.ts';
+import type { FeatureContext } from '../controls.ts';
+import { Problem } from '../problem.ts';
 import { BUNDLES } from '../system/ca-certificates.ts';
 import { readText } from '../system/files.ts';
 import type { Paths } from '../system/paths.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
-import { type Place, parseCertificates } from './certificates.ts';
+import { installedCertificates, type Place, parseCertificates, systemList, writeLists } from './certificates.ts';
 import { makeChange, planChange, renewStores, undoChange } from './changes.ts';
-import { TrustError } from './errors.ts';
-import { judgeTools, TOOLS } from './judge-tools.ts';
-import { systemList, writeLists } from './lists.ts';
-import { hasValid, isRemovalDue, lookOf, type Machine, readMachine, type Setting } from './machine.ts';
-import { openSite } from './online.ts';
-import { organizationOf } from './organization.ts';
-import { openProbe } from './probe.ts';
-import { findProgram } from './tools/tool.ts';
+import { applyEnvironment, type Session, variablesOf } from './environment.ts';
+import { type Journal, journalFile, readJournal, TrustError, withJournal } from './journal.ts';
+import { judgeTools, TOOLS } from './judge.ts';
+import { isMember, listCertificates, organizationOf } from './organization.ts';
+import { ask, openProbe, openSite } from './probe.ts';
+import { findProgram, type Look } from './tools/tool.ts';
 import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
-import { applyEnvironment } from './write/environment.ts';
-import { type Journal, journalFile, withJournal } from './write/journal.ts';
 
 export interface TrustOptions {
   env: NodeJS.ProcessEnv;
@@ -225,4 +224,97 @@ function choose(tools: readonly TrustTool[], ids: readonly string[] | undefined)
     if (tool.changes.length > 0) return tool;
     throw new TrustError('nothing', `There is nothing to change for ${id}. ${tool.reasons.join(' ')}`.trim());
   });
+}
+
+interface Setting {
+  session: Session;
+  /** Place of the journal and the lists. */
+  directory: string;
+  isMember: boolean | null;
+  place: Place;
+}
+
+type Machine = ReturnType<typeof readMachine>;
+
+function readMachine({ directory, isMember, place }: Setting) {
+  const journal = readJournal(directory);
+  const { certificates, refused } = installedCertificates(place);
+  const system = systemList(place.root);
+  return { journal, refused, system, certificates: listCertificates({ certificates, journal, system, isMember }) };
+}
+
+function hasValid({ certificates }: Machine): boolean {
+  return certificates.some(({ state }) => state === 'valid');
+}
+
+/** True where tools still trust the organization, but no certificate of it is valid. */
+function isRemovalDue(machine: Machine): boolean {
+  return !hasValid(machine) && Object.keys(machine.journal.tools).length > 0;
+}
+
+/** Surroundings of tools in the next session. */
+function lookOf({ session, place }: Setting, { journal, system }: Machine): Look {
+  const { home, config, signal } = session;
+  const env = { ...session.env, ...variablesOf(journal) };
+  return {
+    env,
+    home,
+    config,
+    root: place.root,
+    system,
+    ask: async (program, ...args) => {
+      const printed = await ask({ program, args, env }, signal);
+      return printed?.code === 0 ? printed.stdout : null;
+    },
+  };
+}
+
+/**
+ * Each method throws Problem trust-refused and busy.
+ * @param changed called after a change, so that the state shows it
+ * @param place stands for the machine, in tests
+ */
+export function createTrustService(
+  { env, paths, state }: Pick<FeatureContext, 'env' | 'paths' | 'state'>,
+  changed: () => Promise<void>,
+  place?: Place,
+) {
+  const ended = new AbortController();
+  /** Reports under way, by their tools: a second client waits for the same one. */
+  const reports = new Map<string, Promise<TrustReport>>();
+  const open = () => createTrust({ env, paths, signal: ended.signal, isMember: isMember(state.snapshot()), place });
+
+  const change = async (
+    { tools }: TrustRequest,
+    act: (tools?: readonly string[]) => Promise<string[]>,
+  ): Promise<TrustResponse> => {
+    try {
+      return { ok: true, done: await asProblem(() => act(tools)) };
+    } finally {
+      await changed();
+    }
+  };
+
+  return {
+    /** @param request `host` is one that the tools connect to as well */
+    report({ tools, host }: TrustReportRequest): Promise<TrustReport> {
+      const key = JSON.stringify([tools, host]);
+      const report = reports.get(key) ?? asProblem(() => open().report(tools, host)).finally(() => reports.delete(key));
+      reports.set(key, report);
+      return report;
+    },
+    apply: (request: TrustRequest) => change(request, tools => open().apply(tools)),
+    undo: (request: TrustRequest) => change(request, tools => open().undo(tools)),
+    stop: () => ended.abort(),
+  };
+}
+
+async function asProblem<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof TrustError)) throw error;
+    const hint = error.hint === undefined ? {} : { hint: error.hint };
+    throw new Problem(error.code === 'busy' ? 'busy' : 'trust-refused', error.message, hint, error);
+  }
 }

@@ -1,4 +1,4 @@
-// Updates an AppImage: writes the new file next to the old one and gives it the name; the old one is kept under a hidden name.
+// Updates an AppImage: writes the new file next to the old one and gives it the name; the old file stays under a hidden name.
 import {
   accessSync,
   chmodSync,
@@ -18,14 +18,11 @@ import { basename, dirname, join } from 'node:path';
 import { makeDirectory, syncDirectory, temporaryName } from '../system/files.ts';
 import { acquireLock, sweepLock } from '../system/lock.ts';
 import type { Paths } from '../system/paths.ts';
-import { requireSpace } from './disk-space.ts';
-import { UpdateRefused } from './errors.ts';
-import { smokeTest } from './smoke-test.ts';
-import type { Target } from './target.ts';
+import { InstallError, UpdateRefused } from './errors.ts';
+import { requireSpace, smokeTest, type Target } from './target.ts';
 import { loadUpdateState, saveUpdateState } from './update-state.ts';
-import { InstallError } from './user/errors.ts';
 
-export interface AppImage {
+interface AppImage {
   /** `$APPIMAGE`, which its runtime sets; without it, the file to replace is unknown. */
   file: string | undefined;
   /** The version that runs. */

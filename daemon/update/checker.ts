@@ -5,9 +5,9 @@ import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { message } from '../view/message.ts';
 import { UpdateRefused } from './errors.ts';
+import { LIMITS, type Limits } from './fetch.ts';
+import { fetchRelease, type ReleaseSource } from './release.ts';
 import { describeFailure } from './report.ts';
-import { LIMITS, type Limits } from './source/fetch.ts';
-import { fetchRelease, type ReleaseSource } from './source/release.ts';
 import { loadUpdateState, recordRelease, saveUpdateState } from './update-state.ts';
 
 /** Result of a check: a release or a problem. */

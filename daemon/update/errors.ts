@@ -1,4 +1,5 @@
-// Defines the refusals of the updater. Faults of a release itself have the codes of manifest/errors.ts.
+// Defines the refusals of the updater and the failures of an installation. Faults of a release itself have the codes of
+// manifest/errors.ts.
 
 /** Each code, and what usually helps. */
 const UPDATE_REFUSED = {
@@ -25,7 +26,7 @@ const UPDATE_REFUSED = {
   'state-broken': 'Remove the file to start again; versions older than the installed one are refused anyway.',
   stopped: 'Nothing was changed. Try again.',
 } as const;
-export type UpdateRefusedCode = keyof typeof UPDATE_REFUSED;
+type UpdateRefusedCode = keyof typeof UPDATE_REFUSED;
 
 /** The updater refuses: `code` is stable, `message` says what failed and why, `hint` what to do. */
 export class UpdateRefused extends Error {
@@ -37,5 +38,15 @@ export class UpdateRefused extends Error {
     this.name = 'UpdateRefused';
     this.code = code;
     this.hint = UPDATE_REFUSED[code];
+  }
+}
+
+/** A failure of installing or uninstalling; the message says what to do. */
+export class InstallError extends Error {
+  readonly code: 'foreign-files' | 'locked' | 'nothing-previous';
+  constructor(code: InstallError['code'], message: string) {
+    super(message);
+    this.name = 'InstallError';
+    this.code = code;
   }
 }

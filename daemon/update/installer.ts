@@ -1,16 +1,15 @@
-// Replaces this installation by the newest release, or by the version before, one operation at a time.
+// Replaces this installation by the newest release or the previous version, one operation at a time, and publishes the progress.
 import gt from 'semver/functions/gt.js';
-import type { UpdateResponse, Version } from '../api/schema.ts';
+import type { UpdateCheck, UpdateResponse, Version } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { message } from '../view/message.ts';
 import type { Checker } from './checker.ts';
-import { commandFor } from './command.ts';
-import type { Publisher } from './publisher.ts';
-import { toProblem } from './report.ts';
+import { addressOf, artifactIn, fetchVerified } from './release.ts';
+import { commandFor, toProblem } from './report.ts';
 import type { Target } from './target.ts';
 import { attempt, recordRelease, saveUpdateState } from './update-state.ts';
-import { userLayout } from './user/layout.ts';
+import { userLayout } from './user-layout.ts';
 
 /** The running build. */
 export interface Build {
@@ -28,7 +27,7 @@ interface Parts {
   signal: AbortSignal;
 }
 
-export interface Installer {
+interface Installer {
   /** The installation that can be replaced; null when something else updates it. */
   target(): Promise<Target | null>;
   /** @throws Problem `update-refused`, `update-not-applicable`, `update-failed`, `busy` */
@@ -89,7 +88,6 @@ async function update(target: Target, { build, context, checker, publisher, sign
   const { version } = release;
   if (!gt(version, build.version))
     throw new Problem('update-not-applicable', `Culvert ${build.version} is the newest.`, { reason: 'up-to-date' });
-  const { addressOf, artifactIn, fetchVerified } = await import('./source/release.ts');
   const artifact = artifactIn(release, target.artifactName(version));
   const total = artifact.size;
   publisher.advance({ phase: 'downloading', received: 0, total });
@@ -135,10 +133,64 @@ const NOT_APPLICABLE: Record<Version['installFormat'], string> = {
 /** @returns null when something else updates this installation */
 async function targetFor(build: Build, { env, paths, say }: FeatureContext): Promise<Target | null> {
   if (build.format === 'user') {
-    const { userTree } = await import('./user/user-tree.ts');
+    const { userTree } = await import('./user-tree.ts');
     return userTree({ layout: userLayout(env), prefix: build.prefix, env, say });
   }
   if (build.format !== 'appimage') return null;
   const [{ appImage }, { machine }] = await Promise.all([import('./appimage.ts'), import('node:os')]);
   return appImage({ file: env.APPIMAGE, version: build.version, machine: machine(), env, paths });
+}
+
+type Progress = UpdateCheck['progress'];
+
+interface Publisher {
+  progress(): Progress;
+  /** Takes a step of the operation under way; a step soon after the last one of the same phase is not published. */
+  advance(next: NonNullable<Progress>): void;
+  /** Resolves when the end of the operation is published. */
+  end(): Promise<void>;
+  /** Resolves when the present state is published. */
+  publish(): Promise<void>;
+}
+
+const PROGRESS_MS = 250;
+
+/**
+ * @param describe the state of updates with this progress; null before the first check
+ * @param set publishes it
+ * @param now milliseconds since 1970
+ */
+export function createPublisher(
+  describe: (progress: Progress) => Promise<UpdateCheck | null>,
+  set: (update: UpdateCheck) => void,
+  now: () => number,
+): Publisher {
+  let queue = Promise.resolve();
+  let progress: Progress = null;
+  let publishedAt = 0;
+
+  function publish(): Promise<void> {
+    const current = progress;
+    queue = queue.then(async () => {
+      const update = await describe(current);
+      if (update) set(update);
+    });
+    return queue;
+  }
+
+  return {
+    progress: () => progress,
+    advance(next) {
+      const samePhase = progress?.phase === next.phase;
+      progress = next;
+      if (samePhase && now() - publishedAt < PROGRESS_MS) return;
+      publishedAt = now();
+      void publish();
+    },
+    end() {
+      progress = null;
+      return publish();
+    },
+    publish,
+  };
 }

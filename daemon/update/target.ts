@@ -1,5 +1,12 @@
-// Defines what the updater needs of an installation that it can replace: a user installation, or an AppImage.
+// Defines an installation that the updater can replace, and the checks before it does: free space, and a start of the new version.
+
+import { execFile } from 'node:child_process';
+import { statfsSync } from 'node:fs';
+import { promisify } from 'node:util';
 import type { Artifact } from '../../manifest/schema.ts';
+import { formatBytes } from '../view/format.ts';
+import { english } from '../view/translator.ts';
+import { UpdateRefused } from './errors.ts';
 
 export interface Download {
   version: string;
@@ -25,4 +32,44 @@ export interface Target {
   replace(download: Download): Promise<void>;
   /** @returns the version that is installed now. @throws InstallError `nothing-previous` */
   rollBack(): Promise<string>;
+}
+
+const run = promisify(execFile);
+const TIMEOUT_MS = 60_000;
+
+/**
+ * Runs `culvert --version`, which prints the version, and `culvert help`, which needs Node and the bundles.
+ * @throws UpdateRefused `program-broken`, `stopped`
+ */
+export async function smokeTest(program: string, version: string, env: NodeJS.ProcessEnv, signal: AbortSignal) {
+  const options = { env, signal, timeout: TIMEOUT_MS };
+  try {
+    const { stdout } = await run(program, ['--version'], options);
+    if (stdout.trim() !== `culvert ${version}`)
+      throw new UpdateRefused('program-broken', `Culvert ${version} calls itself "${stdout.trim().slice(0, 100)}".`);
+    await run(program, ['help'], options);
+  } catch (error) {
+    if (error instanceof UpdateRefused) throw error;
+    if (signal.aborted) throw new UpdateRefused('stopped', 'The daemon is stopping.', error);
+    const { stderr, message } = error as Error & { stderr?: string };
+    const why = (stderr || message).trim().split('\n').at(-1)!.slice(0, 300);
+    throw new UpdateRefused('program-broken', `Culvert ${version} does not run here: ${why}`, error);
+  }
+}
+
+/** Space that other programs on the disk keep. */
+const MARGIN = 16 << 20;
+
+/**
+ * Checks the free space before a download.
+ * @param bytes how much is going to be written
+ * @throws UpdateRefused `disk-full`
+ */
+export function requireSpace(directory: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(directory);
+  const free = bavail * bsize;
+  const need = bytes + MARGIN;
+  const amount = (size: number) => formatBytes(size, english);
+  if (free < need)
+    throw new UpdateRefused('disk-full', `${directory} has ${amount(free)} free; the update needs ${amount(need)}.`);
 }

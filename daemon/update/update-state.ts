@@ -1,4 +1,4 @@
-// Keeps what the updater has to know across runs: which releases were seen, which keys were revoked, what was rolled back.
+// Keeps the state of the updater across runs: releases that were seen, revoked keys, and the version that was rolled back.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
@@ -73,7 +73,7 @@ export function recordRelease(paths: Pick<Paths, 'state'>, release: Verified): v
   else if ((serials[channel] ?? 0) < serial) saveUpdateState(paths, { serials: { ...serials, [channel]: serial } });
 }
 
-/** Records something, or says that it could not be recorded: what was done before is not undone for that. */
+/** Records something, or says that it could not be recorded. A failure undoes nothing. */
 export function attempt({ say }: { say(line: string): void }, failure: string, work: () => void): void {
   try {
     work();

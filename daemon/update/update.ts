@@ -1,4 +1,4 @@
-// Checks for newer releases, and replaces this installation by one or by the version before.
+// Checks for newer releases on request and once a day, and replaces this installation by one or by the previous version.
 import { existsSync, readFileSync } from 'node:fs';
 import gt from 'semver/functions/gt.js';
 import project from '../../data/project.json' with { type: 'json' };
@@ -9,14 +9,11 @@ import { VERSION } from '../system/build-info.ts';
 import { reason } from '../system/errno.ts';
 import { installFormat, prefix } from '../system/install-paths.ts';
 import { type Answer, type CheckerOptions, createChecker } from './checker.ts';
-import { commandFor } from './command.ts';
-import { type Build, createInstaller } from './installer.ts';
-import { createPublisher } from './publisher.ts';
-import { describeManifest, describeSource } from './report.ts';
-import { type Schedule, startSchedule } from './schedule.ts';
+import { type Build, createInstaller, createPublisher } from './installer.ts';
+import { commandFor, describeManifest, describeSource } from './report.ts';
 import type { Target } from './target.ts';
 import { attempt, loadUpdateState, saveUpdateState, type UpdateState } from './update-state.ts';
-import { userLayout } from './user/layout.ts';
+import { userLayout } from './user-layout.ts';
 
 /** This build, and values that tests replace. */
 export interface UpdaterOptions extends CheckerOptions, Build {
@@ -51,7 +48,7 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
   const installer = createInstaller({ build: options, context, checker, publisher, signal: ending.signal });
   let schedule: Schedule | undefined;
 
-  /** Records since when checks have failed, until the source answers again. */
+  /** Remembers when checks began to fail, until the source answers again. */
   async function checkAutomatically(): Promise<void> {
     const { problem } = await checker.checkLatest();
     if (ending.signal.aborted) return;
@@ -151,8 +148,54 @@ async function completeInterruptedUpdate({ env, say }: FeatureContext): Promise<
   try {
     const layout = userLayout(env);
     if (!existsSync(layout.record) || !readFileSync(layout.record, 'utf8').includes('"pending": true')) return;
-    await (await import('./user/user-tree.ts')).completeInterrupted(layout);
+    await (await import('./user-tree.ts')).completeInterrupted(layout);
   } catch (error) {
     say(`An interrupted update could not be completed: ${reason(error)}`);
   }
+}
+
+/** Interval of checks, give or take an eighth, so that installations do not ask at the same time. */
+const INTERVAL_MS = 24 * 3_600_000;
+/** Interval of reading the clock: timers do not advance while a machine sleeps. */
+const TICK_MS = 15 * 60_000;
+
+interface Schedule {
+  stop(): void;
+}
+
+interface ScheduleOptions {
+  /** From the start to the first check, in milliseconds. */
+  startupMs: number;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Interval of reading the clock. Default: 15 minutes, in milliseconds. */
+  tickMs?: number;
+  /** From 0 to 1, chooses the time of the next check. Default: Math.random. */
+  random?(): number;
+}
+
+/** @param check never rejects */
+export function startSchedule(
+  { startupMs, now, tickMs = TICK_MS, random = Math.random }: ScheduleOptions,
+  check: () => Promise<void>,
+): Schedule {
+  let due = 0;
+  let interval: NodeJS.Timeout | undefined;
+  const checkNow = () => {
+    due = now() + INTERVAL_MS * (0.875 + random() / 4);
+    void check();
+  };
+  const startup = setTimeout(() => {
+    checkNow();
+    // check now if the clock was set back by more than a day, which would delay the check
+    interval = setInterval(() => (now() >= due || due - now() > 2 * INTERVAL_MS) && checkNow(), tickMs);
+    interval.unref();
+  }, startupMs);
+  startup.unref();
+  return {
+    stop() {
+      clearTimeout(startup);
+      clearInterval(interval);
+    },
+  };
 }

@@ -6,7 +6,7 @@ import { existsSync, lstatSync, mkdirSync, rmdirSync, rmSync, watch, writeFileSy
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { keepRuntime } from '../../daemon/keep-runtime.ts';
+import { keepRuntime } from '../../daemon/runtime-files.ts';
 import { paths as pathsOf } from '../../daemon/system/paths.ts';
 import { bundledOnce } from '../support/built.ts';
 import { createHome, culvert, type Home } from '../support/daemon/command.ts';

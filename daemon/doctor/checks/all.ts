@@ -1,33 +1,28 @@
-// Lists all checks, in the order in which they are listed.
+// Lists all checks in the order of their display.
 import type { Check } from '../check.ts';
 import {
   configuration,
   daemon,
+  display,
   killSwitch,
+  panel,
   pendingChanges,
   port,
   remoteAccess,
   socketDirectory,
   storage,
-} from './culvert/culvert.ts';
-import { display, panel, tray } from './culvert/desktop.ts';
-import { culvertPackages } from './culvert/packages.ts';
-import { fallbackOnly, providerResolvers, resolvConf, search } from './dns/dns.ts';
-import { port53 } from './dns/port53.ts';
-import { systemdVersion } from './dns/systemd.ts';
-import { containerDns } from './network/containers.ts';
-import { bridgeMtu, pathMtu } from './network/mtu.ts';
-import { captivePortal, noTraffic, proxyDead, reachability } from './network/reach.ts';
-import { containerRanges, duplicateRules, ipv6Beside, routeOwners } from './network/routes.ts';
-import { clock } from './service/clock.ts';
-import { knowledgeFiles, knownIssues } from './service/issues.ts';
-import { serviceJournal } from './service/journal.ts';
-import { mdmFile } from './service/mdm.ts';
-import { nftFeatures } from './service/nft.ts';
-import { packageRepository } from './service/packages.ts';
-import { registrationStuck, service, sessionExpiry, tunnelCli } from './service/registration.ts';
-import { resources } from './service/resources.ts';
-import { organizationCertificate } from './service/trust.ts';
+  tray,
+} from './culvert.ts';
+import { fallbackOnly, providerResolvers, resolvConf, search } from './dns.ts';
+import { knowledgeFiles, knownIssues } from './issues.ts';
+import { clock, nftFeatures, resources, serviceJournal } from './machine.ts';
+import { bridgeMtu, pathMtu } from './mtu.ts';
+import { mdmFile, organizationCertificate } from './organization.ts';
+import { culvertPackages, packageRepository } from './packages.ts';
+import { captivePortal, noTraffic, proxyDead, reachability } from './reach.ts';
+import { registrationStuck, service, sessionExpiry, tunnelCli } from './registration.ts';
+import { port53, systemdVersion } from './resolver.ts';
+import { containerDns, containerRanges, duplicateRules, ipv6Beside, routeOwners } from './routes.ts';
 
 /** The first problem in this order is the most likely cause of a tunnel that fails. */
 export const CHECKS: readonly Check[] = [

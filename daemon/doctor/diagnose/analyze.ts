@@ -1,14 +1,14 @@
-// Reads what an archive of the vendor's warp-diag says: versions, a timeline, codes, and causes that checks recognize.
+// Analyzes an archive of the vendor's warp-diag: versions, a timeline, codes, and causes that checks recognize.
 import type { CheckResult } from '../../api/doctor.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { createState } from '../../state/store.ts';
 import { parseSettings } from '../../warp/parse/settings.ts';
 import { parseStatus } from '../../warp/parse/status.ts';
 import type { Check } from '../check.ts';
-import { fallbackOnly, providerResolvers, resolvConf, search } from '../checks/dns/dns.ts';
-import { knownIssues } from '../checks/service/issues.ts';
-import { mdmFile } from '../checks/service/mdm.ts';
-import { registrationStuck, service, sessionExpiry } from '../checks/service/registration.ts';
+import { fallbackOnly, providerResolvers, resolvConf, search } from '../checks/dns.ts';
+import { knownIssues } from '../checks/issues.ts';
+import { mdmFile } from '../checks/organization.ts';
+import { registrationStuck, service, sessionExpiry } from '../checks/registration.ts';
 import { oneLine, runChecks } from '../engine.ts';
 import type { Code, Knowledge } from '../knowledge.ts';
 import type { Files } from '../world/files.ts';
@@ -61,7 +61,7 @@ export async function analyze({ files }: Archive, knowledge: Knowledge): Promise
   });
   const copies = filesOf(files);
   const lookup = await copies.readText('/etc/resolv.conf');
-  // a file that was not collected may have been there all the same
+  // warp-diag does not collect every file
   const checks = CHECKS.filter(check => lookup !== null || (check !== resolvConf && check !== search));
   const results = await runChecks(checks, {
     ...world,

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { redact as blankSecrets } from '../../state/redact.ts';
 import { covers } from '../world/facts.ts';
 
-export interface Redactor {
+interface Redactor {
   /** The text without anything that identifies. */
   text(text: string): string;
   /** Every string in a JSON value, also in names of properties. */
@@ -33,7 +33,7 @@ export type Kind =
   | 'key'
   | 'value';
 
-/** Properties whose text is a secret, whatever it looks like. */
+/** Properties whose text is always a secret. */
 const SECRET = /(?:token|secret|password|passphrase|cookie|authorization|(?:private|api)[_-]?key)$/i;
 const MAC_NAME = /(?:mac|ether|bssid|(?:mac|hw|ll)[ _-]?addr(?:ess)?)$/i;
 /** Words in which an address encodes letters, and words in base64 or hexadecimal; encodings within encodings end somewhere. */
@@ -119,7 +119,7 @@ const PATTERNS: readonly [Kind, RegExp][] = [
 ];
 
 export function createRedactor(vocabulary: Known): Redactor {
-  // the documented list of the split tunnel has private ranges, of which the addresses are a person's all the same
+  // the documented list of the split tunnel has private ranges; addresses in them still identify a person
   const ranges = vocabulary.public.filter(range => !covers(LAN, range) && !LAN.some(lan => covers([range], lan)));
   const bases = new Set(vocabulary.public.map(range => range.split('/')[0]));
   const placeholders = new Map<string, string>();

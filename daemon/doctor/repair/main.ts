@@ -1,9 +1,9 @@
-// Root's side of a repair: started by pkexec or sudo, for one change of a fixed list.
+// Makes one change of a fixed list as root; pkexec or sudo starts it.
 
 import { reason } from '../../system/errno.ts';
+import { REPAIR_FAILED } from '../fix-journal.ts';
 import { FixError } from '../fixes.ts';
 import { createTools } from '../world/tools.ts';
-import { REPAIR_FAILED } from './installed.ts';
 import { runRepair } from './run.ts';
 
 /** Nothing of the caller's environment reaches what root starts. */

@@ -1,13 +1,14 @@
-// The changes that root's side makes. A caller gives a name and parameters; everything else is read here from the machine.
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Defines the changes that root's side makes, and verifies each file first. A caller gives a name and parameters; everything else is
+// read from the machine.
+import { existsSync, lstatSync, readFileSync, type Stats } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Message } from '../../api/values.ts';
 import { message } from '../../view/message.ts';
+import { DNSMASQ, RESOLVED_STUB, STOPPABLE, setIpv6Disabled } from '../file-fix.ts';
+import { FixError } from '../fix-journal.ts';
 import { command, linkInstead, type Operation, replacement } from '../fixes.ts';
 import { LOCAL_PROXY, parseResolvConf, withoutInvalidWords } from '../world/resolv-conf.ts';
 import type { Tools } from '../world/tools.ts';
-import { readOwnFile, refused } from './guarded-files.ts';
-import { DNSMASQ, RESOLVED_STUB, STOPPABLE, setIpv6Disabled } from './remedies.ts';
 
 /** The system that is changed. */
 export interface Machine {
@@ -174,4 +175,48 @@ function readResolvConf(root: string): string {
   const text = readOwnFile(root, join(root, RESOLV_CONF));
   if (text === null) throw refused(`There is no ${RESOLV_CONF}.`);
   return text;
+}
+
+/** No configuration that is repaired here needs more. */
+const MOST_BYTES = 64 * 1024;
+const OTHERS_MAY_WRITE = 0o022;
+
+/**
+ * Requires that each directory on the way to a path is a real one that only root can write: another user could replace
+ * it between this check and the change.
+ * @param root the directory that stands for `/`
+ * @throws FixError
+ */
+export function requireOwnDirectories(root: string, path: string): void {
+  const directories: string[] = [];
+  for (let each = dirname(path); ; each = dirname(each)) {
+    directories.push(each);
+    if (each === root || each === dirname(each)) break;
+  }
+  for (const directory of directories) {
+    const info = lstatSync(directory, { throwIfNoEntry: false });
+    if (!info) throw refused(`There is no directory ${directory}.`);
+    if (!info.isDirectory()) throw refused(`${directory} is not a directory, or it is a link.`);
+    requireOwn(directory, info);
+  }
+}
+
+/** The text of a regular file owned by root, or null if it does not exist. @throws FixError */
+function readOwnFile(root: string, path: string): string | null {
+  requireOwnDirectories(root, path);
+  const info = lstatSync(path, { throwIfNoEntry: false });
+  if (!info) return null;
+  if (!info.isFile() || info.nlink !== 1) throw refused(`${path} is a link, or not a regular file.`);
+  requireOwn(path, info);
+  if (info.size > MOST_BYTES) throw refused(`${path} has more than ${MOST_BYTES} bytes.`);
+  return readFileSync(path, 'utf8');
+}
+
+function requireOwn(path: string, { uid, mode }: Stats): void {
+  if (uid !== process.geteuid?.() || (mode & OTHERS_MAY_WRITE) !== 0)
+    throw refused(`Others than root may change ${path}.`);
+}
+
+function refused(why: string): FixError {
+  return new FixError('failed', `${why} Nothing was changed.`);
 }

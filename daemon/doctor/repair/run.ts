@@ -2,12 +2,11 @@
 import { dirname, join } from 'node:path';
 import { makeDirectory } from '../../system/files.ts';
 import { acquireLock } from '../../system/lock.ts';
+import { labeled } from '../file-fix.ts';
+import { REPAIR_JOURNAL } from '../fix-journal.ts';
 import { applyOperations, entriesOf, type FixContext, FixError, undoLast } from '../fixes.ts';
-import { labeled } from '../labeled.ts';
 import type { Tools } from '../world/tools.ts';
-import { requireOwnDirectories } from './guarded-files.ts';
-import { REPAIR_JOURNAL } from './installed.ts';
-import { type Machine, type Repair, repairOf } from './repairs.ts';
+import { type Machine, type Repair, repairOf, requireOwnDirectories } from './repairs.ts';
 
 const MOST_WORDS = 32;
 const MOST_CHARACTERS = 64;
@@ -47,7 +46,7 @@ function parse(argv: readonly string[]): Request | 'undo' {
   return { repair, parameters };
 }
 
-/** A change that fails after its first step is undone. One that was killed is undone before it is made again. */
+/** Undoes a change that fails after its first step, and an earlier change that was killed. */
 async function repair(machine: Machine, { repair: { check, label, plan }, parameters }: Request): Promise<string[]> {
   const { journal } = machine;
   const [newest] = entriesOf(journal);

@@ -1,5 +1,6 @@
-// Answers small questions about the tunnel's snapshot that several checks ask.
+// Answers small questions about the tunnel's snapshot and the network that several checks ask.
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import * as z from 'zod/mini';
 import type { Fix } from '../../api/doctor.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
@@ -7,7 +8,8 @@ import { modeName } from '../../view/client/labels.ts';
 import { message } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 import { NotApplicable, Unknown } from '../errors.ts';
-import { labeled } from '../labeled.ts';
+import { labeled } from '../file-fix.ts';
+import { as } from './bus.ts';
 import type { World } from './world.ts';
 
 /** State of the tunnel. @throws Unknown without one */
@@ -67,7 +69,7 @@ function rangeOf(text: string): { address: string; prefix: number; family: 'ipv4
   return length <= bits ? { address, prefix: length, family } : null;
 }
 
-/** Reports whether one of `ranges` contains the whole of `inner` (an address or a range). Text that is neither never matches. */
+/** Reports whether one of `ranges` contains all of `inner` (an address or a range). Other text never matches. */
 export function covers(ranges: readonly string[], inner: string): boolean {
   const innerRange = rangeOf(inner);
   if (!innerRange) return false;
@@ -127,3 +129,32 @@ const DOCS = 'https://developers.cloudflare.com/cloudflare-one/team-and-resource
 /** A page of the vendor's documentation. */
 export const vendorPage = (path: string) => `${DOCS}${path}`;
 export const releaseNotes = 'https://developers.cloudflare.com/changelog/product/cloudflare-one-client/';
+
+/** NMConnectivityState. */
+const Connectivity = z.int().check(z.gte(0), z.lte(4));
+const CONNECTIVITY = ['unknown', 'none', 'portal', 'limited', 'full'] as const;
+
+/** NetworkManager's view of the network, or null if it does not run. @throws Unknown */
+export function connectivity(world: World): Promise<(typeof CONNECTIVITY)[number] | null> {
+  return world.once('connectivity', async () => {
+    const target = {
+      service: 'org.freedesktop.NetworkManager',
+      path: '/org/freedesktop/NetworkManager',
+      interface: 'org.freedesktop.NetworkManager',
+    };
+    const [value] = (await world.bus.properties(target, ['Connectivity'])) ?? [];
+    const state = as(Connectivity, value);
+    return state === null ? null : (CONNECTIVITY[state] ?? null);
+  });
+}
+
+/**
+ * The service and the device of a link with a login page, which the network may have named itself (DHCP option 114); null
+ * without one. A network names its page also after the login.
+ */
+export async function linkWithLogin(world: World): Promise<{ service: string; device: string } | null> {
+  const links = await world.networkLinks().catch(() => []); // the state of NetworkManager still counts
+  const link = links.find(each => each.connectivity === 'portal');
+  // only connections of NetworkManager have a UUID
+  return link ? { service: link.uuid === null ? 'systemd-networkd' : 'NetworkManager', device: link.device } : null;
+}

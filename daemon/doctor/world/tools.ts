@@ -32,12 +32,12 @@ export interface Tools {
   started(): number;
 }
 
-export interface ToolsOptions {
+interface ToolsOptions {
   env: NodeJS.ProcessEnv;
   signal: AbortSignal;
   /** Words before every command, such as `nsenter …` for another network namespace. */
   prefix?: readonly string[];
-  /** Time for a program that names no limit of its own, in ms. */
+  /** Default time limit of a program, in ms. */
   usualMs?: number;
 }
 

@@ -1,8 +1,7 @@
 // Publishes the kill switch to the daemon's clients: what the root service reports, or why its state is unknown.
 import type { Change, KillSwitch } from '../../api/schema.ts';
 import type { FeatureContext } from '../../controls.ts';
-import { setPart } from '../../state/pending-changes.ts';
-import { NO_KILL_SWITCH } from '../../state/store.ts';
+import { NO_KILL_SWITCH, setPart } from '../../state/store.ts';
 import type { Report } from '../report.ts';
 import { explained, type Message, message } from '../wording.ts';
 import { absent, type Places } from './published-state.ts';

@@ -16,7 +16,7 @@ import {
   UNREACHABLE,
   type Verdict,
 } from '../../killswitch/sign-in/verdict.ts';
-import { addressesOf } from '../../routes/kernel.ts';
+import { addressesOf } from '../../routes/explain.ts';
 
 const LIMIT_MS = 5_000;
 const HTTP_PORT = 80;
@@ -33,7 +33,7 @@ export async function probeNetwork(
   return judge(await Promise.all(targets.map(target => askPage(target, limitMs, connect))));
 }
 
-/** As `probeNetwork`; where nothing answers plain HTTP, a network that shows a certificate of its own has a login page as well. */
+/** As `probeNetwork`; where nothing answers plain HTTP, a network that shows another certificate has a login page as well. */
 export async function findLogin(connect?: Connect): Promise<Verdict> {
   const verdict = await probeNetwork(TARGETS, LIMIT_MS, connect);
   return verdict.network === 'unreachable' ? askSecurely(SECURE.host, SECURE.port, connect) : verdict;

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { connect as connectTcp, type TcpNetConnectOpts } from 'node:net';
 import { connect } from 'node:tls';
 import type { Beacon } from '../../api/networks.ts';
-import { addressesOf, routeOf } from '../../routes/kernel.ts';
+import { addressesOf, routeOf } from '../../routes/explain.ts';
 import type { KernelAnswer } from '../../routes/why.ts';
 
 const LIMIT_MS = 5_000;

@@ -1,4 +1,4 @@
-// Decides what holds on the networks of this machine, by the rules. Pure.
+// Decides which settings hold on the networks of this machine, by the rules. Pure.
 import type { DecidedEffect, NetworkDecision, NetworkEffects, NetworkLink, NetworkRule } from '../../api/networks.ts';
 import type { Mode } from '../../api/schema.ts';
 import { ruleValues } from '../../view/networks/rule-values.ts';
@@ -31,7 +31,7 @@ const STRENGTH: Record<Mode, number> = {
 };
 const FULL = 3;
 
-/** A mode of a later version counts as one that protects everything. */
+/** A mode of a later version counts as full protection. */
 export function strengthOfMode(mode: string | null): number {
   return STRENGTH[mode as Mode] ?? FULL;
 }

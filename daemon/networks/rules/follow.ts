@@ -12,12 +12,10 @@ import type { FeatureContext } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
 import { errno, reason } from '../../system/errno.ts';
 import { makeDirectory, replaceFile } from '../../system/files.ts';
-import type { Reading } from '../links/links.ts';
-import { createApplier, type Limit, type Parts } from './apply.ts';
+import type { Reading } from '../links.ts';
 import type { isProven } from './beacon.ts';
 import { decide, describe, isFor, type Placed, placeKey, type Situation } from './decide.ts';
-import { createHolder } from './hold.ts';
-import { keepMemory } from './memory.ts';
+import { createApplier, createHolder, keepMemory, type Limit, type Parts } from './hold.ts';
 import { EMPTY_DOCUMENT, keyOf, parseRules, type Rule, revisionOf } from './rules.ts';
 
 export type Context = Pick<FeatureContext, 'env' | 'paths' | 'state' | 'tunnel' | 'say'>;

@@ -1,9 +1,17 @@
-// Sets what was decided, and restores values whose rule no longer applies.
-import type { DecidedEffect, NetworkDecision } from '../../api/networks.ts';
-import { reason } from '../../system/errno.ts';
-import type { createApplier, Limit, Parts } from './apply.ts';
+// Sets the values that rules decided, remembers them across restarts, and restores values whose rule no longer applies.
+
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import * as z from 'zod/mini';
+import { MODES, PROTOCOLS, type TunnelSubject } from '../../api/actions.ts';
+import { type DecidedEffect, type NetworkDecision, RuleEffect, type RuleRecord } from '../../api/networks.ts';
+import { Time } from '../../api/values.ts';
+import { actionsTo, currentValue, knownNow, valueNotRead } from '../../changes/values.ts';
+import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../../controls.ts';
+import { addedTo, canonical, parseDocument, removedFrom } from '../../routes/document.ts';
+import { errno, reason } from '../../system/errno.ts';
+import { makeDirectory, replaceFile } from '../../system/files.ts';
 import { strengthOfMode } from './decide.ts';
-import type { Keeper, Made } from './memory.ts';
 import { keyOf, type Rule } from './rules.ts';
 
 /** Seconds in which the user can keep what a rule changed when the network changed. It takes time to notice. */
@@ -47,7 +55,7 @@ export function createHolder(
       });
   }
 
-  /** Restores the routes that another preset added than the one that holds. */
+  /** Removes the routes of every preset but the present one. */
   async function endOtherRoutes(preset: string): Promise<void> {
     for (const entry of memory.made) {
       const { change } = entry;
@@ -85,7 +93,7 @@ export function createHolder(
     const trial = `${rule && keyOf(rule)} ${effect.subject} ${effect.value}`;
     const isTried = CUT_OFF.includes(effect.subject) && !memory.kept.includes(trial);
     const name = `${effect.subject} ${effect.value}`;
-    if (memory.followed.includes(name)) return; // a change by hand since then holds
+    if (memory.followed.includes(name)) return; // the user changed it since, so leave it
     // before it is changed: a change that fails, or that the daemon does not outlive, may have taken effect
     const intend = (made: Made) => void (returnsAfter(made) && record(effect, made));
     const change = await applier.set(effect, limit ?? (isTried ? { confirmWithin: TRIAL_SECONDS } : {}), intend);
@@ -128,9 +136,208 @@ function joined(first: Made | undefined, second: Made): Made {
   return first && 'before' in first && 'before' in second ? ({ ...second, before: first.before } as Made) : second;
 }
 
-/** True for a change of the protocol, and for one that lowered the protection: it reverts when the network is left. Others stay. */
+/** True for a change that reverts when the network is left: of the protocol, or one that lowered the protection. */
 function returnsAfter(made: Made): boolean {
   if (made.subject === 'connection') return !made.set;
   if (made.subject === 'killSwitch') return false;
   return made.subject !== 'mode' || strengthOfMode(made.set) < strengthOfMode(made.before);
+}
+
+/** `confirmWithin`: reverts unless the user confirms it. */
+export type Limit = { confirmWithin?: number };
+type Intend = (made: Made) => void;
+type Settable = Parameters<typeof actionsTo>[0];
+
+/** The parts that rules change. */
+export interface Parts {
+  changes: Pick<ChangesControl, 'runWithLimit'>;
+  routes(): Promise<RoutesControl>;
+  killSwitch(): Promise<Pick<KillSwitchControl, 'set' | 'decide'>>;
+  /** Called with what a rule has set, and with what ended. */
+  ruled(effect: RuleRecord): void;
+}
+
+export function createApplier(
+  context: Pick<FeatureContext, 'state' | 'tunnel'>,
+  { changes, routes, killSwitch }: Parts,
+) {
+  const { state, tunnel } = context;
+  const valueNow = (subject: TunnelSubject) => currentValue(subject, knownNow(context));
+
+  /**
+   * The value that is set; null where the tunnel client reports none.
+   * @throws Problem tunnel-cli-failed where it can't be read; the rule is then followed later
+   */
+  async function readValue(subject: TunnelSubject) {
+    await tunnel.refresh('stale');
+    const now = valueNow(subject);
+    if (!now && tunnel.stale().length > 0) throw valueNotRead();
+    return now?.value ?? null;
+  }
+
+  async function setValue(wanted: Settable, limit: Limit): Promise<void> {
+    for (const action of actionsTo(wanted, null)) await changes.runWithLimit({ ...action, ...limit });
+  }
+
+  /** The entries of a preset; empty where there is no such preset. */
+  async function preset(id: string): Promise<{ value: string; comment: string }[]> {
+    const { entries } = (await routes()).presets().presets.find(each => each.id === id) ?? { entries: [] };
+    return entries.map(({ value, source }) => ({ value: canonical(value).value, comment: `${id}, ${source}` }));
+  }
+
+  /** Adds the entries of a preset, and returns those that were not there. */
+  async function addPreset(id: string, limit: Limit, intend: Intend): Promise<Made | null> {
+    const control = await routes();
+    const { document, entries: present } = await control.read();
+    const listed = new Set(present.map(({ value }) => canonical(value).value));
+    const missing = (await preset(id)).filter(({ value }) => !listed.has(value));
+    const set = missing.map(({ value }) => value);
+    if (!set.length) return null;
+    intend({ subject: 'routes', set });
+    await control.apply({ document: addedTo(document, missing), cause: 'preset', ...limit });
+    return { subject: 'routes', set };
+  }
+
+  return {
+    /**
+     * @param intend called before it changes a value of the tunnel or the routes
+     * @returns what it changed; null where nothing was to change
+     * @throws Problem as the tunnel and the kill switch
+     */
+    async set({ subject, value }: DecidedEffect, limit: Limit, intend: Intend): Promise<Made | null> {
+      if (subject === 'killSwitch') {
+        const { enabled, allowLan, confirmable } = state.snapshot().killSwitch;
+        if (enabled) return null;
+        await (await killSwitch()).set({ enabled: true, allowLan, ...(confirmable ? limit : {}) });
+        return { subject };
+      }
+      if (subject === 'routes') return addPreset(value, limit, intend);
+      const before = await readValue(subject);
+      const set = subject === 'connection' ? value === 'on' : value;
+      if (before === set || (before === null && subject !== 'protocol')) return null;
+      const made = { subject, before, set } as Made;
+      intend(made);
+      await setValue({ subject, value: set } as Settable, limit);
+      return made;
+    },
+
+    /** Splits a change of the routes into entries of a preset, and others. */
+    async split(
+      { set }: Extract<Made, { subject: 'routes' }>,
+      id: string,
+    ): Promise<{ kept: string[]; others: string[] }> {
+      const values = new Set((await preset(id)).map(({ value }) => value));
+      return { kept: set.filter(value => values.has(value)), others: set.filter(value => !values.has(value)) };
+    },
+
+    /** True where the value of an effect is set, and nothing waits to be confirmed. Null while something does, or it is not known. */
+    isKept({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>): boolean | null {
+      const { changes, killSwitch } = state.snapshot();
+      if (changes.some(change => change.subject === subject && change.confirmBy !== null)) return null;
+      if (subject === 'killSwitch') return killSwitch.enabled;
+      const now = valueNow(subject as TunnelSubject);
+      return now && now.value === value;
+    },
+
+    /**
+     * Sets the previous value, unless it was changed since.
+     * @returns whether it did
+     * @throws Problem as `set`
+     */
+    async restore(made: Made): Promise<boolean> {
+      if (made.subject === 'killSwitch') {
+        const { enabled, allowLan, unconfirmed } = state.snapshot().killSwitch;
+        if (!enabled) return false;
+        const control = await killSwitch();
+        await (unconfirmed ? control.decide('revert') : control.set({ enabled: false, allowLan }));
+        return true;
+      }
+      if (made.subject === 'routes') {
+        const control = await routes();
+        const { document } = await control.read();
+        const left = removedFrom(document, new Set(made.set));
+        const isChanged = parseDocument(left).lines.length < parseDocument(document).lines.length;
+        if (isChanged) await control.apply({ document: left, cause: 'preset' });
+        return isChanged;
+      }
+      if ((await readValue(made.subject)) !== made.set) return false;
+      await setValue({ subject: made.subject, value: made.before } as Settable, {});
+      return true;
+    },
+  };
+}
+
+/** A value that a rule set, and the previous value. */
+const Made = z.discriminatedUnion('subject', [
+  z.object({ subject: z.literal('connection'), before: z.boolean(), set: z.boolean() }),
+  z.object({ subject: z.literal('mode'), before: z.enum(MODES), set: z.enum(MODES) }),
+  z.object({ subject: z.literal('protocol'), before: z.nullable(z.enum(PROTOCOLS)), set: z.enum(PROTOCOLS) }),
+  /** Canonical entries that were added. */
+  z.object({ subject: z.literal('routes'), set: z.array(z.string()) }),
+  /** It was turned on. */
+  z.object({ subject: z.literal('killSwitch') }),
+]);
+type Made = z.infer<typeof Made>;
+
+const Memory = z.object({
+  version: z.literal(1),
+  /** The place that the rules were followed at last; null before. */
+  place: z.nullable(z.string()),
+  /** The user reverted what the rules did at that place. */
+  reverted: z.boolean(),
+  acted: z.nullable(z.object({ rule: z.string(), at: Time })),
+  /** Effects that were set there, as `subject value`: what the user does afterwards holds. */
+  followed: z.array(z.string()),
+  /** Changes by rules. A change with `returns` reverts when its network is left. */
+  made: z.array(z.object({ change: Made, returns: z.boolean(), effect: z.optional(RuleEffect) })),
+  /** Effects that can cut off, as `key subject value` with the key of the rule, and were set since they were last kept or reverted. */
+  tried: z._default(z.array(z.string()), []),
+  /** Those of them that were kept once, which are set without a limit. */
+  kept: z._default(z.array(z.string()), []),
+  /** Answers about rules that lower the protection, by the keys of the rules. */
+  answers: z.record(z.string(), z.boolean()),
+});
+type Memory = z.infer<typeof Memory>;
+
+const EMPTY: Memory = z.parse(Memory, {
+  version: 1,
+  place: null,
+  reverted: false,
+  acted: null,
+  followed: [],
+  made: [],
+  answers: {},
+});
+
+/** A missing or damaged file means that no rule was followed yet. */
+function loadMemory(path: string, say: (line: string) => void): Memory {
+  try {
+    return z.parse(Memory, JSON.parse(readFileSync(path, 'utf8')));
+  } catch (error) {
+    if (errno(error) !== 'ENOENT')
+      say(`${path} can't be read, so answers about networks are asked again: ${reason(error)}`);
+    return structuredClone(EMPTY);
+  }
+}
+
+interface Keeper {
+  readonly memory: Memory;
+  /** Changes it, and writes the file. A failure is only reported: the rules hold anyway. */
+  save(change: Partial<Memory>): void;
+}
+
+export function keepMemory(path: string, say: (line: string) => void): Keeper {
+  const memory = loadMemory(path, say);
+  return {
+    memory,
+    save(change) {
+      Object.assign(memory, change);
+      try {
+        makeDirectory(dirname(path));
+        replaceFile(path, `${JSON.stringify(memory)}\n`);
+      } catch (error) {
+        say(`Networks: ${reason(error)}`);
+      }
+    },
+  };
 }

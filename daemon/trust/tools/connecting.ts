@@ -1,8 +1,18 @@
-// THE table of tools that connect: where each looks for authorities, what adds to its list or replaces it, and a command to try.
+// Defines THE table of tools that connect: where each looks for authorities, what adds to its list or replaces it, and a command to try.
 import { join } from 'node:path';
 import { message } from '../../view/message.ts';
-import { firstThere, named, nodeList, opensslList, setIn, setting, variable } from './settings-of.ts';
-import { findProgram, type Look, type Tool } from './tool.ts';
+import {
+  findProgram,
+  firstThere,
+  type Look,
+  named,
+  nodeList,
+  opensslList,
+  setIn,
+  setting,
+  type Tool,
+  variable,
+} from './tool.ts';
 
 const NODE = ['node', 'nodejs'];
 
@@ -258,7 +268,7 @@ const cargo: Tool = {
   offHint: null,
 };
 
-/** Programs that are written in Go have its client; the toolchain itself is one that can be tried. */
+/** Programs that are written in Go share Go's client, which the toolchain has as well. */
 const go: Tool = {
   id: 'go',
   title: 'Go',

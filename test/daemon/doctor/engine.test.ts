@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { type Check, labeled, message, ok, problem, quoted } from '../../../daemon/doctor/check.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
-import { resolvConf, search } from '../../../daemon/doctor/checks/dns/dns.ts';
+import { resolvConf, search } from '../../../daemon/doctor/checks/dns.ts';
 import { runChecks } from '../../../daemon/doctor/engine.ts';
 import { ownerOf } from '../../../daemon/doctor/world/sockets.ts';
 import { ENV, examine, onlyPrograms, snapshot, startBus, tree, world } from '../../support/doctor/world.ts';

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
-import { knownIssues } from '../../../daemon/doctor/checks/service/issues.ts';
-import { explain } from '../../../daemon/doctor/explain.ts';
-import { affects, type Issue, loadKnowledge, sourceLink } from '../../../daemon/doctor/knowledge.ts';
+import { knownIssues } from '../../../daemon/doctor/checks/issues.ts';
+import { affects, explain, type Issue, loadKnowledge, sourceLink } from '../../../daemon/doctor/knowledge.ts';
 import { examine, KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts';
 import { missing } from '../../support/temporary.ts';
 

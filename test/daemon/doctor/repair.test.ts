@@ -18,8 +18,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
+import { REPAIR_JOURNAL, repairsDone, undoableByAnyone } from '../../../daemon/doctor/fix-journal.ts';
 import type { FixError } from '../../../daemon/doctor/fixes.ts';
-import { REPAIR_JOURNAL, repairsDone, undoableByAnyone } from '../../../daemon/doctor/repair/installed.ts';
 import { runRepair } from '../../../daemon/doctor/repair/run.ts';
 import { noting, repairIn } from '../../support/doctor/repair.ts';
 import { moments } from '../../support/moments.ts';

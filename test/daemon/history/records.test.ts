@@ -1,7 +1,7 @@
 // Lines of the history's files are read as they were written, and no other line is.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createChangeParser } from '../../../daemon/history/parse-change.ts';
+import { createChangeParser } from '../../../daemon/history/page.ts';
 import {
   addTo,
   type Change,

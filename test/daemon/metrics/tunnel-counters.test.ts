@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConnectionState, Tunnel } from '../../../daemon/api/schema.ts';
-import { createTunnelCounters } from '../../../daemon/metrics/tunnel-counters.ts';
+import { createTunnelCounters } from '../../../daemon/metrics/samples.ts';
 import { NO_TUNNEL } from '../../../daemon/state/store.ts';
 
 function figures(second: number, bytesReceived: number | null, bytesSent: number | null = 0): Tunnel {

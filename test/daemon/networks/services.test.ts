@@ -1,8 +1,8 @@
 // The networks as NetworkManager, systemd-networkd and iwd report them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { askBus } from '../../../daemon/networks/links/bus.ts';
-import { readLinks } from '../../../daemon/networks/links/read-links.ts';
+import { askBus } from '../../../daemon/networks/bus.ts';
+import { readLinks } from '../../../daemon/networks/links.ts';
 import { createNetworks } from '../../../daemon/networks/networks.ts';
 import { paths } from '../../../daemon/system/paths.ts';
 import { memoryTunnel } from '../../support/daemon/memory-tunnel.ts';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import type { Snapshot } from '../../../daemon/api/schema.ts';
 import { parseDocument } from '../../../daemon/routes/document.ts';
-import { parseRouteGet } from '../../../daemon/routes/kernel.ts';
+import { parseRouteGet } from '../../../daemon/routes/explain.ts';
 import { tunneled } from '../../../daemon/routes/preview.ts';
 import { forecast } from '../../../daemon/routes/why.ts';
 import { createState } from '../../../daemon/state/store.ts';

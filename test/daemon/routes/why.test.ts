@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
 import type { Snapshot } from '../../../daemon/api/schema.ts';
-import { isOwn, parseRouteGet, routeOf } from '../../../daemon/routes/kernel.ts';
+import { isOwn, parseRouteGet, routeOf } from '../../../daemon/routes/explain.ts';
 import { forecast, parseTarget } from '../../../daemon/routes/why.ts';
 import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { wordMessage } from '../../../daemon/view/message.ts';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { areSettingsKnown, keepStatusFile } from '../../../daemon/state/status-file.ts';
+import { areSettingsKnown, keepStatusFile } from '../../../daemon/state/status-line.ts';
 import { createState } from '../../../daemon/state/store.ts';
 import { startTunnel } from '../../support/daemon/tunnel.ts';
 import { temporary } from '../../support/temporary.ts';

@@ -10,7 +10,7 @@ import { writeBundle } from '../../../daemon/doctor/diagnose/bundle.ts';
 import { keepCopy } from '../../../daemon/doctor/fix-journal.ts';
 import { worldAlone } from '../../../daemon/doctor/gather.ts';
 import { paths } from '../../../daemon/system/paths.ts';
-import { withJournal } from '../../../daemon/trust/write/journal.ts';
+import { withJournal } from '../../../daemon/trust/journal.ts';
 import { bundledOnce } from '../../support/built.ts';
 import { program } from '../../support/daemon/command.ts';
 import { temporary } from '../../support/temporary.ts';

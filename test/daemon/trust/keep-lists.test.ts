@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createState } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
-import { keepTrustLists } from '../../../daemon/trust/keep-lists.ts';
+import { keepTrustLists } from '../../../daemon/trust/index.ts';
 import { authority, machine, ROOTS, read } from '../../support/trust/organization.ts';
 import { until } from '../../support/until.ts';
 

@@ -7,9 +7,8 @@ import { createServer as createTcpServer } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import type { UpdateRefused } from '../../../daemon/update/errors.ts';
-import { type Fetching, fetchArtifact, fetchSmall, LIMITS } from '../../../daemon/update/source/fetch.ts';
-import { addressOf } from '../../../daemon/update/source/release.ts';
-import { tlsContext } from '../../../daemon/update/source/tls-context.ts';
+import { type Fetching, fetchArtifact, fetchSmall, LIMITS, tlsContext } from '../../../daemon/update/fetch.ts';
+import { addressOf } from '../../../daemon/update/release.ts';
 import { listen } from '../../support/listen.ts';
 import { createSource, type Ends, temporary } from '../../support/update/source.ts';
 

@@ -8,7 +8,7 @@ import * as path from 'node:path';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Problem } from '../../../daemon/problem.ts';
-import type { Limits } from '../../../daemon/update/source/fetch.ts';
+import type { Limits } from '../../../daemon/update/fetch.ts';
 import { day, key, otherKey, seal, snapshot } from '../../support/manifest/release.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import {

@@ -5,12 +5,17 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { stablePrefix } from '../../../daemon/system/install-paths.ts';
-import type { InstallError } from '../../../daemon/update/user/errors.ts';
-import { install, isPending, repair, rollBack, uninstall } from '../../../daemon/update/user/installation.ts';
-import { render } from '../../../daemon/update/user/integration.ts';
-import { type UserLayout, userLayout } from '../../../daemon/update/user/layout.ts';
-import { withInstallLock } from '../../../daemon/update/user/lock.ts';
-import { currentOf, previousOf, prune } from '../../../daemon/update/user/trees.ts';
+import type { InstallError } from '../../../daemon/update/errors.ts';
+import {
+  install,
+  isPending,
+  repair,
+  rollBack,
+  uninstall,
+  withInstallLock,
+} from '../../../daemon/update/installation.ts';
+import { render } from '../../../daemon/update/record.ts';
+import { currentOf, previousOf, prune, type UserLayout, userLayout } from '../../../daemon/update/user-layout.ts';
 import { snapshot } from '../../support/manifest/release.ts';
 import { missing } from '../../support/temporary.ts';
 import { smallTree } from '../../support/update/small-tree.ts';

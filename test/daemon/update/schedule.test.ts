@@ -1,7 +1,7 @@
 // Automatic checks: after the start of the daemon, and then once a day at varying times.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { startSchedule } from '../../../daemon/update/schedule.ts';
+import { startSchedule } from '../../../daemon/update/update.ts';
 import { until } from '../../support/until.ts';
 
 const HOUR = 3_600_000;

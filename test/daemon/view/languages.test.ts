@@ -13,7 +13,7 @@ import {
   type Why,
   type WhyAddress,
 } from '../../../daemon/api/schema.ts';
-import { labeled } from '../../../daemon/doctor/labeled.ts';
+import { labeled } from '../../../daemon/doctor/file-fix.ts';
 import { formatCount, formatDate, formatDuration, formatList, isRightToLeft } from '../../../daemon/view/format.ts';
 import { message, quoted } from '../../../daemon/view/message.ts';
 import { settingsLines } from '../../../daemon/view/pages/settings-file.ts';

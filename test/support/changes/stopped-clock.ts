@@ -1,7 +1,7 @@
 // A machine whose clock stands still until a test moves it: a daemon's parts that change and revert, over a tunnel in memory.
 import type { TestContext } from 'node:test';
 import { createChangeService } from '../../../daemon/changes/change-service.ts';
-import type { Clock } from '../../../daemon/changes/deadline.ts';
+import type { Clock } from '../../../daemon/changes/changes-file.ts';
 import type { RoutesControl } from '../../../daemon/controls.ts';
 import { createRoutes } from '../../../daemon/routes/routes-service.ts';
 import { paths as pathsOf } from '../../../daemon/system/paths.ts';

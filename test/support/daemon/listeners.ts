@@ -18,7 +18,7 @@ import { type RemoteAccess, tokenCheck } from '../../../daemon/http/token.ts';
 import { answerWith } from '../../../daemon/killswitch/client/index.ts';
 import { type MetricsFeature, openMetrics } from '../../../daemon/metrics/index.ts';
 import { openNetworks } from '../../../daemon/networks/index.ts';
-import type { Reading } from '../../../daemon/networks/links/links.ts';
+import type { Reading } from '../../../daemon/networks/links.ts';
 import { openRoutes } from '../../../daemon/routes/index.ts';
 import { openSettingsFile } from '../../../daemon/settings-file/index.ts';
 import { createLog } from '../../../daemon/state/command-log.ts';

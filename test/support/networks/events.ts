@@ -1,5 +1,5 @@
 // Events of network services, and random orders of them.
-import { NM } from '../../../daemon/networks/links/network-manager.ts';
+import { NM } from '../../../daemon/networks/bus.ts';
 
 const ROOT = '/org/freedesktop/NetworkManager';
 

@@ -6,8 +6,7 @@ import type { KillSwitch, KillSwitchRequest } from '../../../daemon/api/schema.t
 import { openChanges } from '../../../daemon/changes/index.ts';
 import { createNetworks } from '../../../daemon/networks/networks.ts';
 import { createRoutes } from '../../../daemon/routes/routes-service.ts';
-import { setPart } from '../../../daemon/state/pending-changes.ts';
-import { NO_KILL_SWITCH, type State } from '../../../daemon/state/store.ts';
+import { NO_KILL_SWITCH, type State, setPart } from '../../../daemon/state/store.ts';
 import { paths as pathsOf } from '../../../daemon/system/paths.ts';
 import { memoryTunnel, type Values } from '../daemon/memory-tunnel.ts';
 import { temporary } from '../temporary.ts';

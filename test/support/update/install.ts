@@ -1,7 +1,6 @@
 // Installs and removes in a separate process, so that it can be killed: node install.js install TREE VERSION | uninstall
-import { install, uninstall } from '../../../daemon/update/user/installation.ts';
-import { userLayout } from '../../../daemon/update/user/layout.ts';
-import { withInstallLock } from '../../../daemon/update/user/lock.ts';
+import { install, uninstall, withInstallLock } from '../../../daemon/update/installation.ts';
+import { userLayout } from '../../../daemon/update/user-layout.ts';
 
 const [what, tree, version] = process.argv.slice(2) as [string, string, string];
 const layout = userLayout(process.env);

@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts';
 
 /** Uses of a file's time that are no cache, by file, and what they are. */
 const OTHER_USES: Record<string, string> = {
-  'daemon/doctor/checks/service/packages.ts': 'says how old a key is',
+  'daemon/doctor/checks/packages.ts': 'says how old a key is',
   'daemon/doctor/diagnose/analyze.ts': 'stands for a file of a report',
   'daemon/doctor/world/files.ts': 'passes it to a check',
   'daemon/history/day-files.ts': 'the time of the last entry',

@@ -2,18 +2,16 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { linkAt } from '../../../core/undo.ts';
 import { setAutostart } from '../../../system/autostart.ts';
 import { readText, removeIfEmpty } from '../../../system/files.ts';
 import { prefix } from '../../../system/install-paths.ts';
 import { assertOwn } from '../../../system/own-home.ts';
 import { type Paths, paths as pathsOf } from '../../../system/paths.ts';
-import { linkAt } from '../../../update/links.ts';
-import { InstallError } from '../../../update/user/errors.ts';
-import { install, repair, uninstall } from '../../../update/user/installation.ts';
-import { mentionsInstall, type UserLayout, userLayout } from '../../../update/user/layout.ts';
-import { withInstallLock } from '../../../update/user/lock.ts';
-import { findDaemon, restartDaemon, stopDaemon, systemctl } from '../../../update/user/running-daemon.ts';
-import { currentOf, prune } from '../../../update/user/trees.ts';
+import { InstallError } from '../../../update/errors.ts';
+import { install, repair, uninstall, withInstallLock } from '../../../update/installation.ts';
+import { findDaemon, restartDaemon, stopDaemon, systemctl } from '../../../update/running-daemon.ts';
+import { currentOf, mentionsInstall, prune, type UserLayout, userLayout } from '../../../update/user-layout.ts';
 import { quote } from '../../../view/fix.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 

@@ -1,8 +1,8 @@
 // Results of the doctor as text: problems first, grouped, a line for each piece of evidence, and the fix.
 import type { CheckGroup, CheckResult, Fix, Verdict } from '../../../api/doctor.ts';
 import { withoutText } from '../../../doctor/file-fix.ts';
+import { repairProgram } from '../../../doctor/fix-journal.ts';
 import { canApply } from '../../../doctor/fixes.ts';
-import { repairProgram } from '../../../doctor/repair/installed.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
 import { adminLines, adminUndoLines, fixText, repairWords } from '../../../view/fix.ts';

@@ -7,6 +7,7 @@ import type { Check } from '../../../doctor/check.ts';
 import { CHECKS } from '../../../doctor/checks/all.ts';
 import { runChecks, WORST_FIRST } from '../../../doctor/engine.ts';
 import { shownResult } from '../../../doctor/file-fix.ts';
+import { repairProgram, undoableByAnyone } from '../../../doctor/fix-journal.ts';
 import {
   applyFix,
   canApply,
@@ -18,7 +19,6 @@ import {
   undoLast,
 } from '../../../doctor/fixes.ts';
 import { undoJournal, worldAlone, worldWithDaemon } from '../../../doctor/gather.ts';
-import { repairProgram, undoableByAnyone } from '../../../doctor/repair/installed.ts';
 import type { World } from '../../../doctor/world/world.ts';
 import { repairWords } from '../../../view/fix.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';

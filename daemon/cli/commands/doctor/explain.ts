@@ -1,6 +1,5 @@
 // `culvert explain`: what a code or a reason of the tunnel client means, its causes, and what to try; without a network.
-import { explain } from '../../../doctor/explain.ts';
-import { type Code, knowledgeDirectories, loadKnowledge, sourceLink } from '../../../doctor/knowledge.ts';
+import { type Code, explain, knowledgeDirectories, loadKnowledge, sourceLink } from '../../../doctor/knowledge.ts';
 import { dataDirectory } from '../../../system/install-paths.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';

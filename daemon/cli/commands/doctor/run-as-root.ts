@@ -1,7 +1,7 @@
 // Starts root's side of a repair from a terminal: sudo asks for the password there, or pkexec where there is no sudo.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { REPAIR_FAILED, repairProgram } from '../../../doctor/repair/installed.ts';
+import { REPAIR_FAILED, repairProgram } from '../../../doctor/fix-journal.ts';
 import type { Tools } from '../../../doctor/world/tools.ts';
 import { quote } from '../../../view/fix.ts';
 import { Failure } from '../../errors.ts';

@@ -11,7 +11,7 @@ import {
 import { assertOwn } from '../../../system/own-home.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
-import { TrustError } from '../../../trust/errors.ts';
+import { TrustError } from '../../../trust/journal.ts';
 import { isMember } from '../../../trust/organization.ts';
 import { createTrust, type Trust } from '../../../trust/trust.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';

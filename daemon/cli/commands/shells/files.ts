@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { dirname, join } from 'node:path';
 import { makeDirectory, removeIfEmpty } from '../../../system/files.ts';
 import { assertOwn } from '../../../system/own-home.ts';
-import { writeEntry } from '../../../update/user/installation.ts';
-import type { Entry } from '../../../update/user/integration.ts';
+import { writeEntry } from '../../../update/installation.ts';
 import {
   EMPTY_RECORD,
+  type Entry,
   isForeign,
   missingDirectories,
   readRecord,
@@ -14,7 +14,7 @@ import {
   toRecorded,
   withPrevious,
   writeRecord,
-} from '../../../update/user/record.ts';
+} from '../../../update/record.ts';
 import { Failure } from '../../errors.ts';
 
 /**

@@ -6,7 +6,7 @@ import { userData } from '../../../apps/data-home.ts';
 import { INSTALL_FORMAT } from '../../../system/build-info.ts';
 import { prefix, programs, stablePrefix } from '../../../system/install-paths.ts';
 import { paths } from '../../../system/paths.ts';
-import type { Entry } from '../../../update/user/integration.ts';
+import type { Entry } from '../../../update/record.ts';
 import { quote } from '../../../view/fix.ts';
 import { Failure } from '../../errors.ts';
 import { copies, putFiles, removeFiles } from './files.ts';

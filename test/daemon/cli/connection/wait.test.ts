@@ -5,7 +5,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createSocketServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { explain } from '../../../../daemon/doctor/explain.ts';
+import { explain } from '../../../../daemon/doctor/knowledge.ts';
 import {
   createHome,
   culvert,

@@ -6,15 +6,17 @@ import type { KillSwitch } from '../../../../daemon/api/schema.ts';
 import {
   configuration,
   daemon,
+  display,
   killSwitch,
+  panel,
   pendingChanges,
   port,
   remoteAccess,
   socketDirectory,
   storage,
-} from '../../../../daemon/doctor/checks/culvert/culvert.ts';
-import { display, panel, tray } from '../../../../daemon/doctor/checks/culvert/desktop.ts';
-import { culvertPackages } from '../../../../daemon/doctor/checks/culvert/packages.ts';
+  tray,
+} from '../../../../daemon/doctor/checks/culvert.ts';
+import { culvertPackages } from '../../../../daemon/doctor/checks/packages.ts';
 import type { CulvertFacts } from '../../../../daemon/doctor/world/world.ts';
 import { rawKey } from '../../../../data/repository/keys.mjs';
 import { armored, certificate, signerOf } from '../../../../data/repository/openpgp.mjs';

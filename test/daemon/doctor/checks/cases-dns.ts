@@ -1,7 +1,6 @@
 // Proofs of the checks of name lookup.
-import { fallbackOnly, providerResolvers, resolvConf, search } from '../../../../daemon/doctor/checks/dns/dns.ts';
-import { port53 } from '../../../../daemon/doctor/checks/dns/port53.ts';
-import { systemdVersion } from '../../../../daemon/doctor/checks/dns/systemd.ts';
+import { fallbackOnly, providerResolvers, resolvConf, search } from '../../../../daemon/doctor/checks/dns.ts';
+import { port53, systemdVersion } from '../../../../daemon/doctor/checks/resolver.ts';
 import {
   ENV,
   namespace,

@@ -1,15 +1,15 @@
 // Proofs of the checks of routes, packet sizes and reachability: real namespaces, loopback servers and a private bus.
 import type { RequestListener } from 'node:http';
 import { createServer, type Socket } from 'node:net';
-import { containerDns } from '../../../../daemon/doctor/checks/network/containers.ts';
-import { bridgeMtu, pathMtu } from '../../../../daemon/doctor/checks/network/mtu.ts';
-import { captivePortal, noTraffic, proxyDead, reachability } from '../../../../daemon/doctor/checks/network/reach.ts';
+import { bridgeMtu, pathMtu } from '../../../../daemon/doctor/checks/mtu.ts';
+import { captivePortal, noTraffic, proxyDead, reachability } from '../../../../daemon/doctor/checks/reach.ts';
 import {
+  containerDns,
   containerRanges,
   duplicateRules,
   ipv6Beside,
   routeOwners,
-} from '../../../../daemon/doctor/checks/network/routes.ts';
+} from '../../../../daemon/doctor/checks/routes.ts';
 import type { World } from '../../../../daemon/doctor/world/world.ts';
 import { SERVER, twoHosts } from '../../../support/doctor/two-hosts.ts';
 import {

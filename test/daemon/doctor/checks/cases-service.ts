@@ -2,19 +2,11 @@
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
-import { clock } from '../../../../daemon/doctor/checks/service/clock.ts';
-import { knowledgeFiles, knownIssues } from '../../../../daemon/doctor/checks/service/issues.ts';
-import { serviceJournal } from '../../../../daemon/doctor/checks/service/journal.ts';
-import { mdmFile } from '../../../../daemon/doctor/checks/service/mdm.ts';
-import { nftFeatures } from '../../../../daemon/doctor/checks/service/nft.ts';
-import { packageRepository } from '../../../../daemon/doctor/checks/service/packages.ts';
-import {
-  registrationStuck,
-  service,
-  sessionExpiry,
-  tunnelCli,
-} from '../../../../daemon/doctor/checks/service/registration.ts';
-import { resources } from '../../../../daemon/doctor/checks/service/resources.ts';
+import { knowledgeFiles, knownIssues } from '../../../../daemon/doctor/checks/issues.ts';
+import { clock, nftFeatures, resources, serviceJournal } from '../../../../daemon/doctor/checks/machine.ts';
+import { mdmFile } from '../../../../daemon/doctor/checks/organization.ts';
+import { packageRepository } from '../../../../daemon/doctor/checks/packages.ts';
+import { registrationStuck, service, sessionExpiry, tunnelCli } from '../../../../daemon/doctor/checks/registration.ts';
 import {
   ENV,
   type Fixture,

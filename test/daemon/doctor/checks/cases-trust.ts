@@ -1,7 +1,7 @@
 // Proofs of the check of the organization's certificate, with curl as the only tool of the machine.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { organizationCertificate } from '../../../../daemon/doctor/checks/service/trust.ts';
+import { organizationCertificate } from '../../../../daemon/doctor/checks/organization.ts';
 import { onlyPrograms, snapshot, world } from '../../../support/doctor/world.ts';
 import type { Ends } from '../../../support/temporary.ts';
 import { authority, MANAGED, machine, ROOTS } from '../../../support/trust/organization.ts';

@@ -6,7 +6,7 @@ import { po } from 'gettext-parser';
 import type { CheckResult } from '../../../../daemon/api/doctor.ts';
 import type { Message } from '../../../../daemon/api/values.ts';
 import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
-import { knownIssues } from '../../../../daemon/doctor/checks/service/issues.ts';
+import { knownIssues } from '../../../../daemon/doctor/checks/issues.ts';
 import { repairOf } from '../../../../daemon/doctor/repair/repairs.ts';
 import { repairWords } from '../../../../daemon/view/fix.ts';
 import { quoted, wordMessage } from '../../../../daemon/view/message.ts';

@@ -8,10 +8,14 @@ import type { History, HistoryQuery } from '../../../../daemon/api/history.ts';
 import type { LogEntry } from '../../../../daemon/api/schema.ts';
 import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
 import { readArchive } from '../../../../daemon/doctor/diagnose/archive.ts';
-import { createBundle, describeBundle, writeBundle } from '../../../../daemon/doctor/diagnose/bundle.ts';
-import { namesOf } from '../../../../daemon/doctor/diagnose/names.ts';
+import {
+  createBundle,
+  describeBundle,
+  namesOf,
+  readTimeline,
+  writeBundle,
+} from '../../../../daemon/doctor/diagnose/bundle.ts';
 import { createRedactor } from '../../../../daemon/doctor/diagnose/redact.ts';
-import { readTimeline } from '../../../../daemon/doctor/diagnose/timeline.ts';
 import { runChecks } from '../../../../daemon/doctor/engine.ts';
 import { createHome, culvert, ended, start, startDaemon, status } from '../../../support/daemon/command.ts';
 import { memoryTunnel } from '../../../support/daemon/memory-tunnel.ts';

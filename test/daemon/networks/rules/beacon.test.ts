@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcp, type Server } from 'node:n
 import { type TestContext, test } from 'node:test';
 import { createServer } from 'node:tls';
 import { directSource, fingerprintOf, isProven } from '../../../../daemon/networks/rules/beacon.ts';
-import { parseRouteGet } from '../../../../daemon/routes/kernel.ts';
+import { parseRouteGet } from '../../../../daemon/routes/explain.ts';
 import { makeCertificate } from '../../../support/networks/certificate.ts';
 
 async function listen(t: TestContext, server: Server, host = '127.0.0.1'): Promise<string> {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { blockedFailure, toExitReport } from '../../../../daemon/cli/errors.ts';
-import { service } from '../../../../daemon/doctor/checks/service/registration.ts';
+import { service } from '../../../../daemon/doctor/checks/registration.ts';
 import { statusLine } from '../../../../daemon/state/status-line.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';

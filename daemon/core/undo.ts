@@ -1,0 +1,117 @@
+// Replaces files and links whole, keeps copies of them with owner, mode and extended attributes, and restores the copies.
+import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { FileError } from '../system/errno.ts';
+import { syncDirectory, temporaryName } from '../system/files.ts';
+
+/** Node copies neither owner nor extended attributes. @throws Error with the output of cp */
+function copyWhole(from: string, to: string): void {
+  execFileSync('cp', ['-a', '--', from, to], { stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+/** Replaces the content of a file, and keeps its owner, mode and extended attributes. @throws FileError */
+export function rewriteFile(path: string, content: string): void {
+  const copy = temporaryName(path);
+  rmSync(copy, { force: true });
+  try {
+    copyWhole(path, copy);
+    const fd = openSync(copy, constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW);
+    try {
+      writeFileSync(fd, content);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(copy, path);
+  } catch (error) {
+    rmSync(copy, { force: true });
+    throw new FileError(path, error);
+  }
+  syncDirectory(dirname(path));
+}
+
+/** Puts a copy in the place of a file, with owner, mode and extended attributes. */
+export function restoreFile(copy: string, path: string): void {
+  const temporary = temporaryName(path);
+  rmSync(temporary, { force: true });
+  copyWhole(copy, temporary);
+  renameSync(temporary, path);
+  syncDirectory(dirname(path));
+}
+
+/** Where a journal keeps its copies: names begin with the prefix. */
+export interface Copies {
+  directory: string;
+  prefix: string;
+}
+
+/** Copies a file whole. @returns the name of the copy @throws Error */
+export function keepCopy({ directory, prefix }: Copies, path: string): string {
+  const name = `${prefix}${randomBytes(8).toString('hex')}`;
+  copyWhole(path, join(directory, name));
+  return name;
+}
+
+/** Deletes the copies that no entry of the journal needs. */
+export function removeCopies({ directory, prefix }: Copies, needed: readonly (string | null)[]): void {
+  for (const name of readdirSync(directory))
+    if (name.startsWith(prefix) && !needed.includes(name)) rmSync(join(directory, name), { force: true });
+}
+
+/** Replaces a link as a whole: a process killed in between leaves the old one or the new one. @throws NodeJS.ErrnoException */
+export function replaceLink(path: string, target: string): void {
+  const temporary = temporaryName(path);
+  try {
+    rmSync(temporary, { force: true });
+    symlinkSync(target, temporary);
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  syncDirectory(dirname(path));
+}
+
+/** The target of a symbolic link, unresolved; null for anything else. */
+export function linkAt(path: string): string | null {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : null;
+}
+
+/** The SHA-256 digest of a file's bytes, or null when it can't be read for any reason. */
+export function digestOf(path: string): string | null {
+  try {
+    return digest(readFileSync(path));
+  } catch {
+    return null;
+  }
+}
+
+/** The digest of a regular file, the target of a symbolic link (`linkTo`), or null for a path that can't be read. */
+export function contentOf(path: string): string | null {
+  const target = linkAt(path);
+  return target === null ? digestOf(path) : linkTo(target);
+}
+
+export function linkTo(target: string): string {
+  return `link to ${target}`;
+}
+
+/** The digest that `digestOf` has for a file with this content. */
+export function digest(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}

@@ -1,0 +1,121 @@
+// Checks the installed version against the vendor's own list of bugs, and checks the knowledge files themselves.
+import type { Snapshot } from '../../api/schema.ts';
+import { isMember } from '../../trust/organization.ts';
+import { N_ } from '../../view/translator.ts';
+import { type Check, inEnglish, message, notApplicable, notice, ok, problem, Unknown } from '../check.ts';
+import { affects, type Condition, type Issue } from '../knowledge.ts';
+import { connectivity, fallbackDomains, protocolOf, releaseNotes, tunnelOf } from '../world/facts.ts';
+import { links, routes, uplink } from '../world/ip.ts';
+import type { World } from '../world/world.ts';
+import { restartsOf } from './registration.ts';
+
+export const knownIssues: Check = {
+  id: 'known-issues',
+  title: N_('Known bugs of the installed version'),
+  group: 'service',
+  source: releaseNotes,
+  async probe(world) {
+    const { tunnelCli } = tunnelOf(world);
+    if (!tunnelCli.available) return notApplicable(message('The tunnel CLI is not installed.'));
+    if (tunnelCli.version === null) throw new Unknown(message('The version of the tunnel CLI is not known.'));
+    const { issues } = world.knowledge;
+    const version = tunnelCli.version;
+    const hits: { issue: Issue; certain: boolean }[] = [];
+    for (const issue of issues) {
+      const affected = affects(issue, version);
+      if (affected === 'no' || issue.checked_by) continue;
+      if (issue.when ? await holds(issue.when, world) : issue.severity !== 'low')
+        hits.push({ issue, certain: affected === 'yes' });
+    }
+    const serious = hits.filter(({ issue }) => issue.severity !== 'low');
+    if (serious.length === 0) return ok(message('version %s: no known bug that matches your settings', version));
+    const rank = { high: 0, medium: 1, low: 2 };
+    serious.sort((a, b) => rank[a.issue.severity] - rank[b.issue.severity]);
+    // titles and advice are quoted from the files, which users extend
+    const quotes = (sure: boolean) =>
+      serious
+        .filter(({ certain }) => certain === sure)
+        .map(({ issue: { title, advice } }) => inEnglish(`${title}. ${advice}`));
+    const possible = quotes(false);
+    const evidence = [
+      ...quotes(true),
+      ...(possible.length ? [message('This version may be affected by:'), ...possible] : []),
+    ];
+    const newest = newestFix(serious.map(({ issue }) => issue));
+    const high = serious.some(({ issue }) => issue.severity === 'high' && issue.when);
+    return (high ? problem : notice)(evidence, [
+      message('Known bugs of version %s that may affect you: %d.', version, serious.length),
+      ...(newest ? [message('Version %s fixes them.', newest)] : []),
+    ]);
+  },
+};
+
+function newestFix(issues: readonly Issue[]): string | null {
+  const versions = issues.flatMap(({ fixed }) => (fixed ? [fixed] : []));
+  return versions.length < issues.length
+    ? null
+    : (versions.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1) ?? null);
+}
+
+/** Reports whether a condition holds. A part that can't be determined does not hold. */
+async function holds(when: Condition, world: World): Promise<boolean> {
+  const snapshot = tunnelOf(world);
+  if (!matchesSettings(when, snapshot) || !matchesStatus(when, snapshot)) return false;
+  if (when.distribution && !(await distributionOf(world)).some(id => when.distribution?.includes(id))) return false;
+  if (when.restarts && !((await restartsOf(world)) ?? 0)) return false;
+  if (when.portal && (await connectivity(world).catch(() => null)) !== 'portal') return false;
+  if (when.uplink_mtu_below) {
+    const link = await uplink(world).catch(() => undefined);
+    if (!link || link.mtu >= when.uplink_mtu_below) return false;
+  }
+  return !when.ipv6_only || (await isIpv6Only(world));
+}
+
+function matchesSettings(when: Condition, snapshot: Snapshot): boolean {
+  const { settings, splitTunnel } = snapshot;
+  const fallback = fallbackDomains(snapshot);
+  return (
+    (!when.mode || when.mode.includes(settings.Mode ?? '')) &&
+    (!when.protocol || protocolOf(snapshot) === when.protocol) &&
+    (!when.split || splitTunnel.mode === when.split) &&
+    (when.zero_trust === undefined || isMember(snapshot) === when.zero_trust) &&
+    (!when.fallback ||
+      fallback.some(entry => when.fallback === 'any' || entry.includes('->') === (when.fallback === 'with-server'))) &&
+    Object.entries(when.setting ?? {}).every(([key, value]) =>
+      typeof value === 'string' ? String(settings[key] ?? '').startsWith(value) : settings[key] === value,
+    )
+  );
+}
+
+function matchesStatus({ state, reason }: Condition, { status }: Snapshot): boolean {
+  return (!state || state.includes(status.state)) && (!reason || reason.includes(status.reason?.code ?? ''));
+}
+
+async function distributionOf({ files }: World): Promise<string[]> {
+  const text = (await files.readText('/etc/os-release').catch(() => null)) ?? '';
+  return [...text.matchAll(/^ID(?:_LIKE)?="?([^"\n]*)"?$/gm)].flatMap(([, ids = '']) => ids.split(' '));
+}
+
+async function isIpv6Only(world: World): Promise<boolean> {
+  const all = await Promise.all([links(world), routes(world)]).catch(() => null);
+  return all !== null && !all[1].some(({ dst, gateway }) => dst === 'default' && gateway && !gateway.includes(':'));
+}
+
+export const knowledgeFiles: Check = {
+  id: 'knowledge-files',
+  title: N_('Files with known bugs and codes'),
+  group: 'culvert',
+  source: null,
+  async probe({ knowledge }) {
+    const { issues, codes, limits, problems } = knowledge;
+    const count = message('%d known bugs, %d codes, %d limits', issues.length, codes.length, limits.length);
+    if (problems.length > 0)
+      return notice(
+        [count, ...problems.map(inEnglish)],
+        message('These entries are not used until they are corrected.'),
+      );
+    if (issues.length === 0 && codes.length === 0)
+      return notice([count], message('The files of the installation are missing. Install Culvert again.'));
+    return ok(count);
+  },
+};

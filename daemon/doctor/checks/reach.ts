@@ -1,0 +1,298 @@
+// Checks what gets through: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
+import type { Fix } from '../../api/doctor.ts';
+import type { Message } from '../../api/values.ts';
+import { programs } from '../../system/install-paths.ts';
+import { networkFailure } from '../../view/network-errors.ts';
+import { N_ } from '../../view/translator.ts';
+import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
+import {
+  connectivity,
+  isConnected,
+  linkWithLogin,
+  modeOf,
+  modeWord,
+  RECONNECT,
+  routesTraffic,
+  tunnelOf,
+  vendorPage,
+} from '../world/facts.ts';
+import { TUNNEL_LINK, uplink } from '../world/ip.ts';
+import { quicProbe, type Reached } from '../world/network.ts';
+import type { World } from '../world/world.ts';
+
+const PROBE_MS = 2_500;
+/** A second server: a server that ignores strangers must not look like a blocked port. */
+const CONTROL = '1.1.1.1';
+
+export const reachability: Check = {
+  id: 'reachability',
+  title: N_('Ports to Cloudflare'),
+  group: 'network',
+  source: vendorPage('deployment/firewall/'),
+  async probe(world, signal) {
+    if (!world.online) return notApplicable(message('This check contacts Cloudflare, so it runs with --online only.'));
+    const { tunnel } = world.targets;
+    const datagram = (host: string, port: number) =>
+      world.network.datagram({ host, port }, quicProbe(), PROBE_MS, signal);
+    const [quic, control, tcp, wireguard, fallback] = await Promise.all([
+      datagram(tunnel, 443),
+      datagram(CONTROL, 443),
+      world.network.connection({ host: tunnel, port: 443 }, PROBE_MS, signal),
+      datagram(tunnel, 2408),
+      datagram(tunnel, 500),
+    ]);
+    const udp = quic === 'answered' || control === 'answered';
+    const evidence = [
+      word('UDP 443', udp ? 'answered' : quic),
+      word('TCP 443', tcp),
+      wordOfWireGuard('UDP 2408', wireguard),
+      wordOfWireGuard('UDP 500', fallback),
+    ];
+    if (udp) return ok(...evidence);
+    if (tcp === 'answered')
+      return problem(
+        evidence,
+        message('This network blocks UDP, which the tunnel uses. Use HTTP/2 over TCP instead, or the local proxy.'),
+        USE_TCP,
+      );
+    return problem(
+      evidence,
+      message(
+        'Cloudflare cannot be reached at %s, neither over UDP nor over TCP. Check the network itself, its firewall and its login page.',
+        tunnel,
+      ),
+    );
+  },
+};
+
+const USE_TCP: Fix = {
+  kind: 'action',
+  ...labeled(message('Use HTTP/2 over TCP')),
+  actions: [{ action: 'setMasqueOptions', value: 'h3-with-h2-fallback' }],
+  undo: [{ action: 'resetMasqueOptions' }],
+};
+
+const WORDS = {
+  answered: N_('%s: open'),
+  refused: N_('%s: rejected'),
+  silent: N_('%s: no answer'),
+  unreachable: N_('%s: no route'),
+};
+
+function word(port: string, reached: Reached): Message {
+  return message(WORDS[reached], port);
+}
+
+/** A WireGuard server answers known peers only, so silence proves nothing. */
+function wordOfWireGuard(port: string, reached: Reached): Message {
+  return reached === 'silent'
+    ? message('%s: not rejected (WireGuard does not answer strangers)', port)
+    : word(port, reached);
+}
+
+export const captivePortal: Check = {
+  id: 'captive-portal',
+  title: N_('Login page of this network'),
+  group: 'network',
+  source: vendorPage('configure/settings/captive-portals/'),
+  cheap: true,
+  limitMs: 30_000,
+  async probe(world, signal) {
+    const isHidden = isBlocking(world) && !isConnected(world);
+    // a request to a page shows as much as NetworkManager does
+    const state = await connectivity(world).catch(error => {
+      if (world.online) return null;
+      throw error;
+    });
+    if (state === 'portal') return portal(world, message('NetworkManager reports a login page.'));
+    if (world.online) return isHidden ? askService(world) : askPage(world, signal);
+    if (state === 'none')
+      return problem([message('NetworkManager reports no connection.')], message('This machine has no network.'));
+    const isOpen = isConnected(world) || (state === 'full' && !isBlocking(world));
+    const link = isOpen ? null : await linkWithLogin(world);
+    if (link) return notice([quoted(`${link.service}: ${link.device} portal`)], explanation(world), SIGN_IN);
+    if (state === null)
+      return notApplicable(message('NetworkManager does not run; with --online a page is asked instead.'));
+    // also a full connection, which NetworkManager may have seen before the kill switch was turned on
+    if (isBlocking(world) && (isHidden || state !== 'full'))
+      return unseen(message('NetworkManager reports: %s', state));
+    return ok(message('NetworkManager reports: %s', state));
+  },
+};
+
+/** The root service can test the network outside the tunnel while the kill switch blocks. */
+async function askService(world: World) {
+  const verdict = await world.network.detectLogin().catch((error: Error) => error);
+  if (verdict instanceof Error) return unseen(quoted(verdict.message));
+  const { network, loginPage } = verdict;
+  const evidence = quoted(`DetectLogin: ${network} ${loginPage ?? ''}`.trim());
+  if (network === 'open') return ok(evidence);
+  if (network === 'login') return portal(world, evidence);
+  return notice([evidence], message('The page that detects login pages cannot be read.'), SIGN_IN);
+}
+
+async function askPage(world: World, signal: AbortSignal) {
+  const link = await uplink(world).catch(() => undefined);
+  const localAddress = link?.addr_info.find(({ family, scope }) => family === 'inet' && scope === 'global')?.local;
+  const url = world.targets.portal;
+  const page = await world.network
+    .page(url, { signal, ...(localAddress ? { localAddress } : {}) })
+    .catch((error: Error) => error);
+  const failure = page instanceof Error ? (networkFailure(page, url) ?? quoted(`${url}: ${page.message}`)) : null;
+  if (failure && isBlocking(world)) return unseen(failure);
+  if (page instanceof Error) return notice([failure!], message('The page that detects login pages cannot be read.'));
+  if (page.status === 204) return ok(message('%s answered as expected', url));
+  return portal(
+    world,
+    page.location
+      ? message('%s answered %s and redirects to %s', url, String(page.status), page.location)
+      : message('%s answered %s', url, String(page.status)),
+  );
+}
+
+const isBlocking = ({ tunnel }: World) => tunnel?.killSwitch.active === true;
+
+/** The kill switch rejects the requests that would meet the login page, NetworkManager's as well. */
+function unseen(evidence: Message) {
+  return notice(
+    [evidence],
+    message(
+      'The kill switch blocks the test for a login page. If WARP does not connect here, sign in with a browser that the kill switch lets out.',
+    ),
+    SIGN_IN,
+  );
+}
+
+/** Started by the user's systemd, because a sign-in takes minutes. */
+const SIGN_IN: Fix = {
+  kind: 'commands',
+  ...labeled(message('Sign in to this network')),
+  commands: [['systemd-run', '--user', '--collect', '--quiet', programs.culvert, 'portal']],
+  undo: [],
+  privileged: false,
+};
+
+function portal(world: World, evidence: Message) {
+  return problem([evidence], explanation(world), SIGN_IN);
+}
+
+function explanation(world: World): Message {
+  return isBlocking(world)
+    ? message(
+        'This network asks for a login before it lets you through. Sign in with a browser that the kill switch lets out.',
+      )
+    : message(
+        'This network asks for a login before it lets you through. Disconnect, log in with a browser, and connect again.',
+      );
+}
+
+const STATISTICS = `/sys/class/net/${TUNNEL_LINK}/statistics`;
+const APART_MS = 1_000;
+/** A handshake and a few lost packets are not proof. */
+const ENOUGH_BYTES = 2_000;
+
+export const noTraffic: Check = {
+  id: 'no-traffic',
+  title: N_('Traffic through the connected tunnel'),
+  group: 'tunnel',
+  source: vendorPage('troubleshooting/client-errors/'),
+  cheap: true,
+  limitMs: 15_000,
+  async probe(world, signal) {
+    if (!isConnected(world)) return notApplicable(message('The tunnel is not connected.'));
+    const mode = modeOf(world);
+    const { tunnel, status } = tunnelOf(world);
+    if (world.online && (routesTraffic(mode) || mode === 'proxy')) return proveOnline(world, tunnel.proxyPort);
+    if (!routesTraffic(mode)) return notApplicable(message('The mode is “%s”.', modeWord(mode)));
+    const first = await counters(world);
+    if (!first)
+      return problem(
+        [message('There is no interface %s.', TUNNEL_LINK)],
+        message('WARP says that it is connected, but its interface is missing.'),
+        RECONNECT,
+      );
+    await pause(APART_MS, signal);
+    const second = (await counters(world)) ?? first;
+    const [sent, received] = [second.sent - first.sent, second.received - first.received];
+    const evidence = [
+      message(
+        'in total %d bytes sent and %d received; within 1 s %d and %d',
+        second.sent,
+        second.received,
+        sent,
+        received,
+      ),
+    ];
+    const never = second.received === 0 && second.sent > ENOUGH_BYTES;
+    const stalled = received === 0 && sent > ENOUGH_BYTES;
+    if (never || stalled)
+      return problem(
+        evidence,
+        message('WARP says that it is connected, but nothing comes back through the tunnel.'),
+        RECONNECT,
+      );
+    if (status.network === 'unstable')
+      return notice(
+        [...evidence, message('WARP reports an unstable network')],
+        message('Packets are lost on the way to Cloudflare.'),
+      );
+    return ok(...evidence);
+  },
+};
+
+async function proveOnline(world: World, proxyPort: number | null) {
+  const { through, seen } = await world.network.trace(world.targets.trace, proxyPort, 8_000);
+  if (through) return ok(seen);
+  return problem(
+    [seen],
+    message('WARP says that it is connected, but a request did not come through the tunnel.'),
+    RECONNECT,
+  );
+}
+
+async function counters({ files }: World): Promise<{ sent: number; received: number } | null> {
+  const [sent, received] = await Promise.all(
+    ['tx_bytes', 'rx_bytes'].map(name => files.readText(`${STATISTICS}/${name}`)),
+  );
+  return sent == null || received == null ? null : { sent: Number(sent), received: Number(received) };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const end = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+export const proxyDead: Check = {
+  id: 'proxy-dead',
+  title: N_('Local proxy'),
+  group: 'tunnel',
+  source: vendorPage('configure/modes/#local-proxy-mode'),
+  cheap: true,
+  async probe(world) {
+    const { tunnel, settings } = tunnelOf(world);
+    if (settings.Mode !== 'proxy' || tunnel.proxyPort === null)
+      return notApplicable(message('The local proxy is not in use.'));
+    if (!isConnected(world)) return notApplicable(message('The tunnel is not connected.'));
+    const [port, address] = [tunnel.proxyPort, `127.0.0.1:${tunnel.proxyPort}`];
+    const { open, socks5, http } = await world.network.proxy(port, 1_500);
+    if (socks5) return ok(http ? message('%s speaks SOCKS5 and HTTP', address) : message('%s speaks SOCKS5', address));
+    const seen = open
+      ? http
+        ? message('%s speaks HTTP, but not SOCKS5', address)
+        : message('%s accepts connections, but does not answer', address)
+      : message('nothing listens on %s', address);
+    return problem(
+      [seen],
+      message(
+        'WARP says that it is connected, but its local proxy does not answer. A registration older than MASQUE can cause this as well: delete it and register again.',
+      ),
+      RECONNECT,
+    );
+  },
+};

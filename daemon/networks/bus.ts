@@ -1,0 +1,168 @@
+// Asks the network services on the system bus, by busctl processes that start no service, and notices their changes by `gdbus
+// monitor`.
+import { type ChildProcess, execFile } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import * as z from 'zod/mini';
+import { signalGroup, startChild } from '../warp/cli/child.ts';
+
+export const NM = 'org.freedesktop.NetworkManager';
+export const NETWORKD = 'org.freedesktop.network1';
+export const IWD = 'net.connman.iwd';
+
+const LIMIT_MS = 5_000;
+/** busctl's words about a service that runs, and does not answer. */
+const SILENT = /timed out|disconnected|did not receive a reply/i;
+const MAX_BYTES = 16_000_000;
+
+/** A value as `busctl --json=short` prints it. */
+const Variant = z.object({ data: z.unknown() });
+const Reply = z.object({ data: z.array(z.unknown()) });
+const ManagedObjects = z.record(z.string(), z.record(z.string(), z.record(z.string(), Variant)));
+
+/** Properties by object path and interface. */
+export type Objects = ReadonlyMap<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>;
+
+/** Address of a method: service, object path, interface and name. */
+type Call = readonly [service: string, path: string, interfaceName: string, method: string];
+
+/** The first value that a method returns; null where the service does not run. Rejects where it does not answer. */
+export type Ask = (call: Call) => Promise<unknown>;
+
+/** @param env names the bus, in tests (DBUS_SYSTEM_BUS_ADDRESS) */
+export function askBus(env: NodeJS.ProcessEnv): Ask {
+  const argv = ['--system', '--json=short', '--auto-start=no', '--timeout=4', 'call'];
+  return call =>
+    new Promise((resolve, reject) => {
+      const options = {
+        env: busEnvironment(env),
+        timeout: LIMIT_MS,
+        killSignal: 'SIGKILL',
+        maxBuffer: MAX_BYTES,
+      } as const;
+      execFile('busctl', [...argv, ...call], options, (error, stdout, stderr) => {
+        if (error && (error.killed || SILENT.test(stderr))) reject(new Error(`${call[0]} does not answer`));
+        else resolve(error ? null : firstOf(stdout));
+      });
+    });
+}
+
+/** Only what a program of the bus needs. */
+function busEnvironment({ PATH, DBUS_SYSTEM_BUS_ADDRESS }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const address = DBUS_SYSTEM_BUS_ADDRESS ? { DBUS_SYSTEM_BUS_ADDRESS } : null;
+  return { PATH, LC_ALL: 'C', ...address };
+}
+
+function firstOf(stdout: string): unknown {
+  try {
+    return z.parse(Reply, JSON.parse(stdout)).data[0] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Reads what `GetManagedObjects` returned; null for anything else. */
+export function objectsOf(reply: unknown): Objects | null {
+  const parsed = z.safeParse(ManagedObjects, reply);
+  if (!parsed.success) return null;
+  const plain = Object.entries(parsed.data).map(([path, interfaces]) => {
+    const values = Object.entries(interfaces).map(([name, properties]) => [
+      name,
+      Object.fromEntries(Object.entries(properties).map(([key, { data }]) => [key, data])),
+    ]);
+    return [path, Object.fromEntries(values)] as const;
+  });
+  return new Map(plain);
+}
+
+/** The properties of a type that an object has on an interface, or null. */
+export function propertiesOf<T>(objects: Objects, path: unknown, name: string, schema: z.ZodMiniType<T>): T | null {
+  const parsed = z.safeParse(schema, typeof path === 'string' ? objects.get(path)?.[name] : undefined);
+  return parsed.success ? parsed.data : null;
+}
+
+/**
+ * Words in signals after which a network may be another one. Signal strengths, scans and counters of bytes come all the time,
+ * without these words.
+ */
+const TELLING =
+  /State|ActiveConnection|PrimaryConnection|ActiveAccessPoint|Connectivity|Metered|Gateway|ConnectedNetwork|ConnectedAccessPoint|is owned by|does not have an owner/;
+
+/** Exit status of setpriv(1) where the program is missing. */
+const NOT_FOUND = 127;
+/** Longest time until a gdbus that ended is started again. A gdbus that ran longer counts as healthy. */
+const LONGEST_MS = 60_000;
+const REPORTED_FAILURES = 3;
+
+export interface Monitor {
+  stop(): void;
+}
+
+/**
+ * Calls `changed` after each change, when a service comes or goes, and after a gdbus that ended was started again.
+ * @param failed called once, where gdbus can't be started, or ended three times in a row
+ * @param firstMs time until a gdbus that ended is started again; doubles up to a minute
+ */
+export function monitorNetworks(
+  env: NodeJS.ProcessEnv,
+  changed: () => void,
+  failed: (reason: string) => void,
+  firstMs = 1_000,
+): Monitor {
+  let isReported = false;
+  let isStopped = false;
+  const report = (reason: string) => {
+    if (isReported || isStopped) return;
+    isReported = true;
+    failed(reason);
+  };
+  const stops = [NM, NETWORKD, IWD].map(service => follow(service, { env, changed, report, firstMs }));
+  return {
+    stop() {
+      isStopped = true;
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+interface Following {
+  env: NodeJS.ProcessEnv;
+  changed(): void;
+  report(reason: string): void;
+  firstMs: number;
+}
+
+/** Follows one service. @returns ends it */
+function follow(service: string, { env, changed, report, firstMs }: Following): () => void {
+  let failures = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let child = start();
+
+  function start(): ChildProcess {
+    const startedAt = performance.now();
+    const started = startChild('gdbus', ['monitor', '--system', '--dest', service], busEnvironment(env));
+    started.on('error', error => report(error.message));
+    started.on('exit', code => {
+      if (code === NOT_FOUND) return report('gdbus is not installed (package libglib2.0-bin)');
+      failures = performance.now() - startedAt > LONGEST_MS ? 1 : failures + 1;
+      if (failures === REPORTED_FAILURES) report('gdbus ends each time that it is started');
+      timer = setTimeout(again, Math.min(firstMs * 2 ** (failures - 1), LONGEST_MS));
+      timer.unref();
+    });
+    started.stderr?.resume();
+    createInterface(started.stdout!).on('line', line => {
+      if (TELLING.test(line)) changed();
+    });
+    return started;
+  }
+
+  function again(): void {
+    child = start();
+    changed(); // it may have missed a change
+  }
+
+  return () => {
+    clearTimeout(timer);
+    child.removeAllListeners('exit');
+    signalGroup(child, 'SIGTERM');
+  };
+}

@@ -1,0 +1,235 @@
+// Reads the accounts that culvert-wrap has stored, and runs culvert-wrap as a child for one change. Credentials go to its standard
+// input, never onto its command line.
+
+import * as z from 'zod/mini';
+import { type Catalog, loadCatalog } from '../../wrapper/catalog/catalog.ts';
+import type { Provider } from '../../wrapper/catalog/provider.ts';
+import { type AuditEntry, readAudit } from '../../wrapper/store/audit.ts';
+import { type Account, readConfig } from '../../wrapper/store/config.ts';
+import { type AccountReport, describeAccounts, sharedWith, totalOf } from '../../wrapper/store/describe.ts';
+import { findOnPath, type Installs, readInstalls, shimOf } from '../../wrapper/store/installs.ts';
+import { type Sources, stampOf } from '../../wrapper/store/plan.ts';
+import { readState } from '../../wrapper/store/state.ts';
+import { describeConsumers, readGateway } from '../../wrapper/store/tokens.ts';
+import { runHelper } from '../../wrapper/system/run-helper.ts';
+import type { Tool, ToolAccount, ToolAccountsChange, ToolRun } from '../api/accounts.ts';
+import { TOOL_CHANGE_MS } from '../api/limits.ts';
+import { Problem } from '../problem.ts';
+import { reason } from '../system/errno.ts';
+
+/** Entries of the log of runs that are looked through. */
+const LOGGED = 500;
+const RUNS = 5;
+type SourceKind = ToolAccount['sources'][number];
+const SOURCE_KINDS: readonly string[] = ['env', 'keyring', 'pass', 'command', 'file'] satisfies SourceKind[];
+
+interface Files {
+  accounts: Account[];
+  catalog: Catalog;
+  stamp: string;
+}
+
+/**
+ * @param sources the wrapper's files, and the shipped catalog
+ * @param search `PATH`, where commands are looked for
+ * @returns a function that reads the tools at a time in ms since the epoch; `problem` says why the list is empty
+ */
+export function createReader(
+  sources: Sources,
+  search: string,
+): (now: number) => { tools: Tool[]; problem: string | null } {
+  const { paths } = sources;
+  let cache: Files | undefined;
+
+  /** The catalog has a thousand lines, and it and the configuration seldom change. */
+  function files(): Files {
+    const stamp = stampOf(sources);
+    if (cache?.stamp === stamp) return cache;
+    const { accounts } = readConfig(paths.config);
+    cache = { accounts, catalog: loadCatalog(sources.catalog, paths.userCatalog), stamp };
+    return cache;
+  }
+
+  return now => {
+    try {
+      const { accounts, catalog } = files();
+      const installs = readInstalls(paths);
+      const log = readAudit(paths, LOGGED);
+      const clis = [
+        ...new Set([...accounts.map(({ cli }) => cli), ...Object.keys(installs), ...Object.keys(catalog.providers)]),
+      ];
+      const tools = clis.flatMap(cli => {
+        const provider = Object.hasOwn(catalog.providers, cli) ? catalog.providers[cli] : undefined;
+        const own = accounts.filter(account => account.cli === cli);
+        const command = commandOf(cli, installs, provider, search);
+        if (own.length === 0 && command.path === null) return [];
+        const reports = describeAccounts(own, readState(paths, cli), now);
+        const gateway = readGateway(paths, cli);
+        return [
+          {
+            cli,
+            ...command,
+            ...describeProvider(provider),
+            accounts: reports.map(report => describeAccount(report, reports)),
+            total: totalOf(reports),
+            runs: runsOf(cli, log),
+            consumers: describeConsumers(gateway),
+            turnedAway: gateway.turnedAway,
+          },
+        ];
+      });
+      return { tools, problem: null };
+    } catch (error) {
+      return { tools: [], problem: `${reason(error)}${hintOf(error)}` };
+    }
+  };
+}
+
+function commandOf(
+  cli: string,
+  installs: Installs,
+  provider: Provider | undefined,
+  search: string,
+): Pick<Tool, 'shim' | 'path'> {
+  const installed = Object.hasOwn(installs, cli) ? installs[cli] : undefined;
+  if (installed) return { shim: shimOf(installed.bin) === cli ? 'installed' : 'replaced', path: installed.bin };
+  return { shim: 'none', path: findOnPath(provider?.bin ?? cli, search) ?? null };
+}
+
+function describeProvider(provider: Provider | undefined): Pick<Tool, 'variables' | 'scope' | 'terms'> {
+  return {
+    variables: provider?.inject ?? [],
+    scope: provider?.scope ?? 'key',
+    terms: {
+      accounts: provider?.accounts ?? 'allowed',
+      note: provider?.terms_note ?? null,
+      url: provider?.terms_url ?? null,
+      read: provider?.terms_read ?? null,
+    },
+  };
+}
+
+function describeAccount(report: AccountReport, all: readonly AccountReport[]): ToolAccount {
+  const { sources, identity: _, ...rest } = report;
+  const kinds = Object.values(sources).map(source => source.slice(0, source.indexOf(':')));
+  return {
+    ...rest,
+    sources: [...new Set(kinds)].filter((kind): kind is SourceKind => SOURCE_KINDS.includes(kind)),
+    sharedWith: sharedWith(report, all),
+    problem: null,
+  };
+}
+
+function runsOf(cli: string, log: readonly AuditEntry[]): ToolRun[] {
+  return log
+    .filter(entry => entry.cli === cli && entry.count === undefined)
+    .slice(-RUNS)
+    .reverse()
+    .map(({ at, command, account, outcome, class: failure }) => ({
+      at: new Date(at).toISOString(),
+      command,
+      account,
+      outcome,
+      class: failure ?? null,
+    }));
+}
+
+/** Hints from the wrapper's own errors. */
+function hintOf(error: unknown): string {
+  return error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? `; ${error.hint}` : '';
+}
+
+const Refused = z.object({
+  ok: z.literal(false),
+  error: z.object({ code: z.string(), message: z.string(), hint: z.optional(z.string()) }),
+});
+const Refreshed = z.object({
+  clis: z.array(
+    z.object({
+      cli: z.string(),
+      accounts: z.array(z.object({ name: z.string(), problem: z.nullable(z.string()) })),
+    }),
+  ),
+});
+
+/**
+ * Runs culvert-wrap to its end.
+ * @param program absolute path of culvert-wrap
+ * @returns what it printed, a JSON document
+ * @throws Problem wrapper-refused with its own words, wrapper-failed where it could not be run
+ */
+export async function runWrapper(
+  program: string,
+  change: ToolAccountsChange,
+  env: NodeJS.ProcessEnv,
+): Promise<unknown> {
+  const input = change.change === 'add' ? change.credentials.map(line => `${line}\n`).join('') : '';
+  const argv: [string, ...string[]] = [program, ...wordsFor(change)];
+  const { exit, stdout, timedOut, error } = await runHelper(argv, {
+    env: childEnv(env),
+    input,
+    timeoutMs: TOOL_CHANGE_MS,
+  });
+  if (error)
+    throw new Problem('wrapper-failed', `culvert-wrap could not be started: ${error.message}.`, {
+      hint: 'Install Culvert again.',
+    });
+  if (timedOut)
+    throw new Problem('wrapper-failed', `culvert-wrap did not end within ${TOOL_CHANGE_MS / 1000} s, and was ended.`, {
+      hint: 'Try it in a terminal: culvert-wrap doctor',
+    });
+  const printed = parse(stdout);
+  const refused = Refused.safeParse(printed);
+  if (refused.success) {
+    const { code, message, hint } = refused.data.error;
+    throw new Problem('wrapper-refused', `${message}.`, { reason: code, ...(hint ? { hint: `${hint}.` } : {}) });
+  }
+  if (exit !== 0)
+    throw new Problem('wrapper-failed', `culvert-wrap failed with exit status ${exit ?? 'unknown'}.`, {
+      hint: 'Try it in a terminal: culvert-wrap doctor',
+    });
+  return printed;
+}
+
+/** The words of the command line for a change; pure. */
+export function wordsFor(change: ToolAccountsChange): string[] {
+  switch (change.change) {
+    case 'refresh':
+      return ['status', '--json'];
+    case 'add':
+      return ['accounts', 'add', change.cli, change.name, '--json', ...(change.store === 'file' ? ['--file'] : [])];
+    case 'install':
+    case 'uninstall':
+      return [change.change, change.cli, '--json'];
+    default:
+      return ['accounts', change.change, change.cli, change.name, '--json'];
+  }
+}
+
+/** By CLI and account, separated by a space: why the provider could not be asked. Anything else in it is left out. */
+export function parseRefresh(printed: unknown): Map<string, string> {
+  const parsed = Refreshed.safeParse(printed);
+  const clis = parsed.success ? parsed.data.clis : [];
+  return new Map(
+    clis.flatMap(({ cli, accounts }) =>
+      accounts.flatMap(({ name, problem }) =>
+        problem === null ? [] : [[`${cli} ${name}`, problem] as [string, string]],
+      ),
+    ),
+  );
+}
+
+/** The daemon's, without what is about the daemon's own Node or about one wrapped command. */
+function childEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => name !== 'NODE_OPTIONS' && !name.startsWith('CULVERT_WRAP_')),
+  );
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

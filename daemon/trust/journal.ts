@@ -1,0 +1,220 @@
+// Keeps what was changed for each tool, with copies of the files from before, and changes files so that they come back byte for
+// byte. The journal is written before each change.
+
+import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { applyPatch } from 'diff';
+import * as z from 'zod/mini';
+import { digest, digestOf, keepCopy, removeCopies, restoreFile, rewriteFile } from '../core/undo.ts';
+import { addedLines, differenceOf, patchOf, withoutRemoved } from '../patch.ts';
+import { makeDirectory, readText, replaceFile } from '../system/files.ts';
+import { acquireLock } from '../system/lock.ts';
+import { assertOwn } from '../system/own-home.ts';
+
+const FileStep = z.object({
+  kind: z.literal('file'),
+  path: z.string(),
+  /** Name of the copy from before; null if there was no file. */
+  copy: z.nullable(z.string()),
+  /** Digest of the file afterwards. */
+  after: z.string(),
+  /** Patch that undoes the change where the file was changed since. */
+  undo: z.string(),
+  /** The first directory that was made for it; null without one. */
+  made: z.nullable(z.string()),
+});
+export type FileStep = z.infer<typeof FileStep>;
+
+const VariableStep = z.object({ kind: z.literal('variable'), name: z.string(), value: z.string() });
+
+const NssStep = z.object({
+  kind: z.literal('nss'),
+  directory: z.string(),
+  /** The first directory that was made for it; null without one. */
+  made: z.nullable(z.string()),
+  /** Names of the certificates in it that Culvert added. */
+  names: z.array(z.string()),
+  /** Its files: the copy from before, and the digest afterwards, each null if there is no file. */
+  files: z.array(z.object({ name: z.string(), copy: z.nullable(z.string()), after: z.nullable(z.string()) })),
+});
+export type NssStep = z.infer<typeof NssStep>;
+
+/** One change, with what its undo needs. */
+const Step = z.discriminatedUnion('kind', [FileStep, VariableStep, NssStep]);
+
+const Known = z.object({
+  fingerprint: z.string(),
+  pem: z.string(),
+  name: z.string(),
+  from: z.number(),
+  until: z.number(),
+});
+
+const Journal = z.object({
+  /** Changes by tool. */
+  tools: z.record(z.string(), z.array(Step)),
+  /** Files that hold the variables of all tools. */
+  environment: z.array(FileStep),
+  /** Variables that were set in the user's service manager, with their values from before. */
+  session: z.array(z.object({ name: z.string(), before: z.nullable(z.string()) })),
+  /** Certificates that tools were made to trust. */
+  known: z.array(Known),
+  /** Certificates that the user confirmed by their fingerprint. */
+  confirmed: z.array(Known),
+});
+export type Journal = z.infer<typeof Journal>;
+
+const LOCK_WAIT_MS = 5_000;
+
+export const journalFile = (directory: string) => join(directory, 'trust.json');
+
+/** @throws TrustError for a damaged file, which is never replaced: it says what to undo */
+export function readJournal(directory: string): Journal {
+  const text = readText(journalFile(directory));
+  if (text === null) return { tools: {}, environment: [], session: [], known: [], confirmed: [] };
+  try {
+    return z.parse(Journal, JSON.parse(text));
+  } catch (error) {
+    throw new TrustError('failed', `${journalFile(directory)} is damaged.`, 'Restore it from a backup.', error);
+  }
+}
+
+/** The journal while this process alone may change it. */
+export interface OpenJournal {
+  readonly journal: Journal;
+  /** Writes it. */
+  save(): void;
+  /** Copies a file. @returns the name of the copy */
+  keep(path: string): string;
+  /** Path of a copy. */
+  copyOf(name: string): string;
+}
+
+/** @throws TrustError busy, failed */
+export async function withJournal<T>(directory: string, work: (open: OpenJournal) => Promise<T>): Promise<T> {
+  assertOwn(directory);
+  makeDirectory(directory);
+  const lock = acquireLock(join(directory, 'lock'), LOCK_WAIT_MS);
+  if ('heldBy' in lock) throw new TrustError('busy', `Process ${lock.heldBy} is changing what tools trust. Try again.`);
+  try {
+    const journal = readJournal(directory);
+    const copies = { directory, prefix: 'before-' };
+    const result = await work({
+      journal,
+      copyOf: name => join(directory, name),
+      save: () => replaceFile(journalFile(directory), `${JSON.stringify(journal, null, 2)}\n`),
+      keep: path => keepCopy(copies, path),
+    });
+    removeCopies(copies, copiesIn(journal));
+    return result;
+  } finally {
+    lock.release();
+  }
+}
+
+/** The copies that undoing needs. */
+function copiesIn({ tools, environment }: Journal): (string | null)[] {
+  return [...Object.values(tools).flat(), ...environment].flatMap(step => {
+    if (step.kind === 'nss') return step.files.map(({ copy }) => copy);
+    return step.kind === 'file' ? [step.copy] : [];
+  });
+}
+
+export interface FileChange {
+  path: string;
+  content: string;
+}
+
+/** The text of a file; null if it does not exist. @throws TrustError for a file that can't be read, or is not UTF-8 */
+export function textOf(path: string): string | null {
+  if (!existsSync(path)) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
+  } catch (error) {
+    const why = error instanceof TypeError ? 'is not UTF-8 text' : 'can’t be read';
+    throw new TrustError('failed', `${path} ${why}, so it was left as it is.`, undefined, error);
+  }
+}
+
+/** The difference that a person is shown first: what Culvert adds, and no text of the file. */
+export function diffOf({ path, content }: FileChange): string {
+  return withoutRemoved(differenceOf(path, textOf(path), content));
+}
+
+/** Writes a file. @param remember puts the step into the journal, which is saved before the write */
+export function changeFile({ path, content }: FileChange, open: OpenJournal, remember: (step: FileStep) => void): void {
+  const info = lstatSync(path, { throwIfNoEntry: false });
+  // a file behind a link stays behind it
+  const target = info?.isSymbolicLink() ? realpathSync(path) : path;
+  const before = textOf(target);
+  const made = info ? null : firstMissing(dirname(target));
+  remember({
+    kind: 'file',
+    path: target,
+    copy: before === null ? null : open.keep(target),
+    after: digest(content),
+    undo: patchOf(target, content, before ?? ''),
+    made,
+  });
+  open.save();
+  if (before !== null) rewriteFile(target, content);
+  else {
+    makeDirectory(dirname(target), 0o755);
+    replaceFile(target, content, { mode: 0o644 });
+  }
+}
+
+/** The topmost missing directory on the way to a directory; null if none is missing. */
+export function firstMissing(directory: string): string | null {
+  let missing: string | null = null;
+  for (let at = directory; !existsSync(at); at = dirname(at)) missing = at;
+  return missing;
+}
+
+/** @returns a line that says what was done; null if there was nothing to do @throws TrustError changed */
+export function undoFile(step: FileStep, open: OpenJournal): string | null {
+  const { path, copy } = step;
+  const original = copy === null ? null : open.copyOf(copy);
+  const now = digestOf(path);
+  if (now === (original && digestOf(original))) return null;
+  if (now === step.after) {
+    if (original) restoreFile(original, path);
+    else removeWithDirectories(path, step.made);
+    return original ? `restored ${path}` : `removed ${path}`;
+  }
+  if (now === null) return null; // the user removed it
+  const text = applyPatch(textOf(path) ?? '', step.undo, { fuzzFactor: 0 });
+  if (text === false)
+    throw new TrustError(
+      'changed',
+      `${path} was changed since, so it was left as it is.`,
+      `Undo it by hand. Culvert added:\n${addedLines(step.undo).join('\n')}`,
+    );
+  rewriteFile(path, text);
+  return `undid the change of ${path}`;
+}
+
+/** @param made the first directory that was made for the file; null without one */
+export function removeWithDirectories(path: string, made: string | null): void {
+  rmSync(path, { force: true });
+  if (made === null) return;
+  try {
+    for (let at = dirname(path); at.startsWith(made); at = dirname(at)) rmdirSync(at);
+  } catch {
+    // something else is in it now
+  }
+}
+
+/** `nothing`: there is nothing to do. `changed`: a file is not what Culvert left. `busy`: another process is at it. */
+type TrustErrorCode = 'nothing' | 'changed' | 'busy' | 'refused' | 'failed';
+
+export class TrustError extends Error {
+  readonly code: TrustErrorCode;
+  readonly hint: string | undefined;
+  constructor(code: TrustErrorCode, message: string, hint?: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'TrustError';
+    this.code = code;
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,297 @@
+// Fetches files from a source that may be hostile: named hosts only, no encodings, and limits on bytes and time.
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { authorities } from '../system/ca-certificates.ts';
+import { errno } from '../system/errno.ts';
+import { printable } from '../system/printable.ts';
+import { wordMessage } from '../view/message.ts';
+import { networkFailure } from '../view/network-errors.ts';
+import { english } from '../view/translator.ts';
+import { UpdateRefused } from './errors.ts';
+
+export interface Limits {
+  /** Gives up after so long without a byte, in milliseconds. */
+  stallMs: number;
+  /** For the whole of a small file; for an artifact the window in which its speed is measured. In milliseconds. */
+  metadataMs: number;
+  /** The slowest speed of an artifact in each window, in bytes per second. */
+  bytesPerSecond: number;
+}
+/** An AppImage of 80 MB takes at most 85 minutes. */
+export const LIMITS: Limits = { stallMs: 15_000, metadataMs: 20_000, bytesPerSecond: 16_384 };
+
+/** Options of a fetch. */
+export interface Fetching extends Client {
+  limits: Limits;
+  signal: AbortSignal;
+}
+
+/**
+ * Fetches a small file whole.
+ * @param most the size in bytes beyond which it is refused
+ * @returns undefined when the source has no such file (404, 410)
+ * @throws UpdateRefused
+ */
+export async function fetchSmall(url: URL, most: number, by: Fetching): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = [];
+  const exists = await receive({ url, most, take: piece => void pieces.push(piece) }, by);
+  return exists ? Buffer.concat(pieces) : undefined;
+}
+
+/**
+ * Fetches a file of a known size, piece by piece.
+ * @param take called with each piece; what it throws ends the fetch
+ * @throws UpdateRefused, also when the source has no such file, or one of another size
+ */
+export async function fetchArtifact(
+  url: URL,
+  size: number,
+  take: (piece: Buffer) => void,
+  by: Fetching,
+): Promise<void> {
+  if (!(await receive({ url, most: size, exact: size, take }, by)))
+    throw new UpdateRefused('release-missing', `${url.href} is in the manifest, but the source does not have it.`);
+}
+
+interface Wanted {
+  url: URL;
+  most: number;
+  /** The exact size, when it is known. */
+  exact?: number;
+  take(piece: Buffer): void;
+}
+
+/** @returns whether there was such a file; false leaves `take` uncalled. */
+async function receive(wanted: Wanted, by: Fetching): Promise<boolean> {
+  const watch = startWatch(wanted, by);
+  const taker = { failed: false };
+  let response: IncomingMessage | undefined;
+  try {
+    response = await open(wanted.url, watch.signal, by);
+    if (!checkHead(wanted, response)) return false;
+    await readBody(wanted, response, watch, taker);
+    return true;
+  } catch (error) {
+    if (watch.signal.aborted) throw watch.signal.reason;
+    if (error instanceof UpdateRefused || taker.failed) throw error; // a failing taker is not the source's fault
+    if (response && isNetwork(error) && !isNotHttp(error)) throw truncated(wanted, watch.received(), error);
+    throw isNetwork(error) ? unreachable(wanted.url, error as NodeJS.ErrnoException) : error;
+  } finally {
+    watch.end();
+    response?.destroy();
+  }
+}
+
+async function readBody(wanted: Wanted, response: IncomingMessage, watch: Watch, taker: { failed: boolean }) {
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    watch.arrived(piece.length);
+    if (watch.received() > wanted.most) throw tooLarge(wanted);
+    taker.failed = true;
+    wanted.take(piece);
+    taker.failed = false;
+  }
+  // a body that ends with the connection shows no truncation, so its size has to
+  if (!response.complete || (wanted.exact !== undefined && watch.received() < wanted.exact))
+    throw truncated(wanted, watch.received());
+}
+
+interface Watch {
+  /** Aborted with the reason to give up, an UpdateRefused. */
+  signal: AbortSignal;
+  arrived(bytes: number): void;
+  received(): number;
+  end(): void;
+}
+
+/** Gives up when the daemon stops, when nothing arrives, and when too little arrives in a window of time. */
+function startWatch({ url, exact }: Wanted, { limits, signal }: Fetching): Watch {
+  const ending = new AbortController();
+  const { stallMs, metadataMs, bytesPerSecond } = limits;
+  const seconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
+  const stopped = () => ending.abort(new UpdateRefused('stopped', 'The daemon is stopping.'));
+  if (signal.aborted) stopped();
+  signal.addEventListener('abort', stopped, { once: true });
+  let received = 0;
+  let before = 0;
+  const perWindow = exact === undefined ? Number.POSITIVE_INFINITY : (bytesPerSecond * metadataMs) / 1_000;
+  const window = setInterval(() => {
+    if (received - before < perWindow) {
+      const why =
+        exact === undefined
+          ? `did not arrive within ${seconds(metadataMs)}`
+          : `arrives with less than ${bytesPerSecond} bytes per second`;
+      ending.abort(new UpdateRefused('timeout', `${url.href} ${why}.`));
+    }
+    before = received;
+  }, metadataMs);
+  const stall = setTimeout(
+    () => ending.abort(new UpdateRefused('stalled', `${url.origin} sent nothing for ${seconds(stallMs)}.`)),
+    stallMs,
+  );
+  return {
+    signal: ending.signal,
+    arrived(bytes) {
+      received += bytes;
+      stall.refresh();
+    },
+    received: () => received,
+    end() {
+      clearInterval(window);
+      clearTimeout(stall);
+      signal.removeEventListener('abort', stopped);
+    },
+  };
+}
+
+/** @returns whether the body is what was asked for; false when there is no such file. */
+function checkHead(wanted: Wanted, { statusCode, headers }: IncomingMessage): boolean {
+  const { url, most, exact } = wanted;
+  if (statusCode === 404 || statusCode === 410) return false;
+  if (statusCode !== 200) throw new UpdateRefused('http-status', `${url.href} was answered with status ${statusCode}.`);
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new UpdateRefused(
+      'encoded',
+      `${url.origin} responded with an unsupported Content-Encoding (${shown(encoding)}).`,
+    );
+  if (headers['content-length'] === undefined) return true;
+  const length = Number(headers['content-length']);
+  if (length > most) throw tooLarge(wanted);
+  if (exact !== undefined && length < exact) throw truncated(wanted, length);
+  return true;
+}
+
+function tooLarge({ url, most }: Wanted): UpdateRefused {
+  return new UpdateRefused('too-large', `${url.href} is larger than ${most} bytes.`);
+}
+
+function truncated({ url, exact }: Wanted, received: number, cause?: unknown): UpdateRefused {
+  const of = exact === undefined ? '' : ` of ${exact}`;
+  return new UpdateRefused('truncated', `${url.href} ended after ${received}${of} bytes.`, cause);
+}
+
+/** Dependencies of requests. */
+interface Client {
+  env: NodeJS.ProcessEnv;
+  /** The `User-Agent`. */
+  agent: string;
+  /** Hosts (`name` or `name:port`) that the source may redirect to; without them, no redirect is followed. */
+  redirectHosts?: readonly string[];
+}
+
+/** GitHub takes two redirects to an asset, GitLab up to three. */
+const MOST_REDIRECTS = 5;
+
+/** Follows redirects to hosts that are named in advance; the signature decides about what comes from there. */
+async function open(first: URL, signal: AbortSignal, by: Client): Promise<IncomingMessage> {
+  let url = first;
+  for (let redirects = 0; ; redirects++) {
+    const response = await requestOnce(url, signal, by);
+    const next = redirectOf(url, response);
+    if (next === null) return response;
+    response.destroy();
+    const allowed =
+      next.url !== null &&
+      by.redirectHosts?.includes(next.url.host) &&
+      (next.url.protocol === 'https:' || url.protocol === 'http:');
+    if (!allowed || redirects === MOST_REDIRECTS)
+      throw new UpdateRefused('redirected', `${url.origin} redirects to another address (${next.shown}).`);
+    url = next.url!;
+  }
+}
+
+function redirectOf(url: URL, { statusCode = 0, headers }: IncomingMessage) {
+  if (statusCode < 300 || statusCode >= 400) return null;
+  const { location } = headers;
+  if (location === undefined) return { url: null, shown: 'which it does not name' };
+  return { url: URL.canParse(location, url.href) ? new URL(location, url) : null, shown: shown(location) };
+}
+
+const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+type Request = (url: URL, options: RequestOptions) => ClientRequest;
+
+async function requestOnce(url: URL, signal: AbortSignal, { env, agent }: Client): Promise<IncomingMessage> {
+  const secure = url.protocol === 'https:';
+  if (!secure && !(url.protocol === 'http:' && LOOPBACK.has(url.hostname)))
+    throw new UpdateRefused('source-insecure', `${url.origin} is neither https nor this machine.`);
+  const { request } = (secure ? await import('node:https') : await import('node:http')) as { request: Request };
+  const options = {
+    agent: false, // its own connection, and none of the proxies that variables name
+    headers: { 'accept-encoding': 'identity', 'user-agent': agent, connection: 'close' },
+    maxHeaderSize: 16_384,
+    signal,
+    // explicit, so that NODE_TLS_REJECT_UNAUTHORIZED does not count
+    ...(secure ? { secureContext: tlsContext(env), rejectUnauthorized: true } : {}),
+    ...(url.hostname === 'localhost' ? { lookup: loopback } : {}),
+  } as RequestOptions;
+  return responseTo(request(url, options), url);
+}
+
+/** Resolves `localhost` to this machine without a resolver. */
+const loopback: RequestOptions['lookup'] = (_host, options, done) => {
+  const ipv4 = { address: '127.0.0.1', family: 4 };
+  if (options.all) (done as unknown as (e: null, all: object[]) => void)(null, [ipv4, { address: '::1', family: 6 }]);
+  else done(null, ipv4.address, ipv4.family);
+};
+
+function responseTo(call: ClientRequest, url: URL): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    let response: IncomingMessage | undefined;
+    call.on('response', incoming => {
+      response = incoming;
+      resolve(incoming);
+    });
+    call.on('upgrade', (_, socket) => {
+      socket.destroy();
+      reject(new UpdateRefused('response-malformed', `${url.origin} answered in another protocol.`));
+    });
+    // an error of the protocol within a body is reported here only; the body just ends
+    call.on('error', error => (response ? response.destroy(error) : reject(error)));
+    call.end();
+  });
+}
+
+/** Reports whether an error is one of the network or of the protocol. */
+function isNetwork(error: unknown): boolean {
+  return typeof errno(error) === 'string';
+}
+
+/** Codes of Node's HTTP parser. */
+function isNotHttp(error: unknown): boolean {
+  return errno(error)?.startsWith('HPE_') === true;
+}
+
+/** The refusal for an error of the network. */
+export function unreachable(url: URL, error: NodeJS.ErrnoException): UpdateRefused {
+  const { code = '', message } = error;
+  const why = shown(message || code); // an AggregateError of several addresses has only a code
+  if (isNotHttp(error))
+    return new UpdateRefused('response-malformed', `${url.origin} does not answer in HTTP: ${why}.`, error);
+  if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(code))
+    return new UpdateRefused('certificate-invalid', `The certificate of ${url.origin} is not trusted: ${why}.`, error);
+  if (/^(EPROTO|ERR_SSL|ERR_TLS)/.test(code))
+    return new UpdateRefused('tls-failed', `No secure connection to ${url.origin}: ${why}.`, error);
+  const failure = networkFailure(error, url.hostname);
+  const what = failure ? `${wordMessage(failure, english)} (${code})` : why;
+  return new UpdateRefused('network-failed', `${url.origin} can't be reached: ${what}.`, error);
+}
+
+/** Text from a source, on one line and at most 200 characters. */
+export function shown(text: string): string {
+  return printable(text).slice(0, 200);
+}
+
+let cached: { list: string; context: SecureContext } | undefined;
+
+/**
+ * A context that trusts the authorities of this machine. Separate contexts for the connections would take 0.7 MB each,
+ * which OpenSSL's allocator does not return; a new one is made when the machine's list changes.
+ * @param env SSL_CERT_FILE names another list
+ */
+export function tlsContext(env: NodeJS.ProcessEnv): SecureContext {
+  const ca = authorities(env);
+  const list = ca.join('\n');
+  if (cached?.list !== list) cached = { list, context: createSecureContext({ ca }) };
+  return cached.context;
+}
