@@ -2,10 +2,11 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { MAX_LEASE_SECONDS, type Recorder } from '../blocked/recorder.ts';
-import type { OutsidePrograms } from '../outside/outside.ts';
 import { type Action, ALL_ACTIONS } from '../permission.ts';
-import type { Programs } from '../programs.ts';
+import type { OutsidePrograms } from '../programs/outside.ts';
+import type { Programs } from '../programs/tunnel-only.ts';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../report.ts';
+import type { Endpoint } from '../rules/endpoints.ts';
 import {
   checkConfirmSeconds,
   checkEndpoints,
@@ -15,15 +16,12 @@ import {
   MAX_ENDPOINTS,
   tooManyEndpoints,
   type Wanted,
-} from '../rules/request.ts';
-import type { Endpoint } from '../rules/rules.ts';
-import type { Detection } from '../sign-in/detection.ts';
-import type { SignInWindow } from '../sign-in/window.ts';
+} from '../rules/wanted.ts';
+import type { Detection, SignInWindow } from '../sign-in/window.ts';
 import type { Caller, Switch } from '../switch.ts';
-import { SwitchError } from '../switch-error.ts';
-import { N_ } from '../wording.ts';
-import { mayCall, processOf } from './authorization.ts';
+import { N_, SwitchError } from '../wording.ts';
 import type { Gate } from './gate.ts';
+import { mayCall, processOf } from './system-bus.ts';
 
 const XML = `<node><interface name="${BUS_NAME}">
   <method name="Enable">

@@ -1,12 +1,11 @@
 // The state machine of the kill switch with a machine in memory, killed at each of its steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createLimit } from '../../../daemon/killswitch/pacing.ts';
 import { ALL_ACTIONS } from '../../../daemon/killswitch/permission.ts';
-import { createLimit } from '../../../daemon/killswitch/rate-limit.ts';
 import { parsePublished, type Report } from '../../../daemon/killswitch/report.ts';
-import { formatRules, parseRules } from '../../../daemon/killswitch/rules/persisted-rules.ts';
-import { checkEndpoints, checkSeconds } from '../../../daemon/killswitch/rules/request.ts';
 import { render } from '../../../daemon/killswitch/rules/rules.ts';
+import { checkEndpoints, checkSeconds, formatRules, parseRules } from '../../../daemon/killswitch/rules/wanted.ts';
 import type { Switch } from '../../../daemon/killswitch/switch.ts';
 import { message } from '../../../daemon/killswitch/wording.ts';
 import { createMachine, Death, FALLBACK, NARROW, WIDE } from '../../support/killswitch/machine.ts';

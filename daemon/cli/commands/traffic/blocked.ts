@@ -57,13 +57,13 @@ async function read(context: Context): Promise<BlockedResponse> {
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
   }
-  const [{ readBlocked }, { places }, { Problem }] = await Promise.all([
-    import('../../../killswitch/client/blocked.ts'),
+  const [{ readBlocked }, { SERVICE_PATHS }, { Problem }] = await Promise.all([
+    import('../../../killswitch/client/records.ts'),
     import('../../../killswitch/client/published-state.ts'),
     import('../../../problem.ts'),
   ]);
   try {
-    return { ok: true, ...(await readBlocked(places)) };
+    return { ok: true, ...(await readBlocked(SERVICE_PATHS)) };
   } catch (error) {
     throw error instanceof Problem ? new ApiError(error.toJSON()) : error;
   }

@@ -1,7 +1,7 @@
 // `culvert killswitch`: blocks traffic outside the tunnel, lets it through for a while, or prints its state.
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { KillSwitch, KillSwitchRequest } from '../../../api/schema.ts';
-import type { Call } from '../../../killswitch/client/busctl.ts';
+import type { Call } from '../../../killswitch/client/service-link.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
 import { timeOfDay } from '../../../view/format.ts';
@@ -102,7 +102,7 @@ async function ask(call: Call): Promise<KillSwitch & { ok: true }> {
 /** Prints the script that installs the root service; needs no daemon. */
 export const killSwitchInstaller: Run = async context => {
   const [{ installerScript }, { programs }, { dirname }] = await Promise.all([
-    import('../../../killswitch/client/installer.ts'),
+    import('../../../killswitch/client/without-daemon.ts'),
     import('../../../system/install-paths.ts'),
     import('node:path'),
   ]);

@@ -3,14 +3,24 @@
 // network for a login page.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { createPassed } from '../../sign-in/passed.ts';
-import { SIGN_IN_SOCKET } from '../../sign-in/window.ts';
-import type { HelperWork } from '../../sign-in/window-edges.ts';
+import { SIGN_IN_SOCKET } from '../../report.ts';
+import { createPassed } from '../../sign-in/reports.ts';
+import type { HelperWork } from '../../sign-in/window.ts';
 import { READY, RELEASED } from './helper-link.ts';
-import { addressesOf } from './names.ts';
 import { probe } from './probe.ts';
-import { close, connectToAny, isLocal } from './remote.ts';
-import { createLineWriter, lines, listenAt, read, readExactly, within, write } from './streams.ts';
+import {
+  addressesOf,
+  close,
+  connectToAny,
+  createLineWriter,
+  isLocal,
+  lines,
+  listenAt,
+  read,
+  readExactly,
+  within,
+  write,
+} from './streams.ts';
 
 const BEAT_MS = 1_000;
 /** Time for the root service to hear the last totals, and to close the window. */

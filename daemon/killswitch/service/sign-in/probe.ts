@@ -15,9 +15,7 @@ import {
   UNREACHABLE,
   type Verdict,
 } from '../../sign-in/verdict.ts';
-import { addressesOf } from './names.ts';
-import { close, connectToAny } from './remote.ts';
-import { read, write } from './streams.ts';
+import { addressesOf, close, connectToAny, read, write } from './streams.ts';
 
 const HTTP_PORT = 80;
 const CONNECT_SECONDS = 5;
