@@ -200,10 +200,10 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
   };
 
   async function scan(): Promise<ReadonlyMap<string, Found<T>>> {
-    const places = directories.flatMap(root => listDirectories(root));
+    const folders = directories.flatMap(root => listDirectories(root));
     // before the first file is read, so that no change falls between
     unwatch();
-    watchers = places.flatMap(({ directory }) => {
+    watchers = folders.flatMap(({ directory }) => {
       try {
         return [watch(directory, { persistent: false }, stale).on('error', stale)];
       } catch {
@@ -216,7 +216,7 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
     const next = new Map<string, { version: string; value: T }>();
     const entries = new Map<string, Found<T>>();
     let count = 0;
-    for (const { directory, prefix } of places)
+    for (const { directory, prefix } of folders)
       for (const name of namesIn(directory).filter(each => each.endsWith('.desktop'))) {
         const id = prefix + name;
         if (entries.has(id)) continue;
@@ -254,7 +254,7 @@ function signatureOf(roots: readonly string[]): string {
 
 /** A root and the directories below it; links that lead out of it, or in a circle, are not followed. */
 function listDirectories(root: string): { directory: string; prefix: string }[] {
-  const places: { directory: string; prefix: string }[] = [];
+  const folders: { directory: string; prefix: string }[] = [];
   const seen = new Set<string>();
   let top: string;
   try {
@@ -268,7 +268,7 @@ function listDirectories(root: string): { directory: string; prefix: string }[] 
       real = realpathSync(directory);
       if (seen.has(real) || (real !== top && !real.startsWith(`${top}/`))) return;
       seen.add(real);
-      places.push({ directory, prefix });
+      folders.push({ directory, prefix });
       if (depth === DEPTH) return;
       for (const item of readdirSync(directory, { withFileTypes: true })) {
         if (item.name.endsWith('.desktop')) continue;
@@ -281,7 +281,7 @@ function listDirectories(root: string): { directory: string; prefix: string }[] 
     }
   };
   visit(root, '', 0);
-  return places;
+  return folders;
 }
 
 /**

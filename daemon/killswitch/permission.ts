@@ -54,6 +54,8 @@ function isCovered(endpoint: Endpoint, others: readonly Endpoint[]): boolean {
   );
 }
 
+export type Permissions = ReturnType<typeof createPermissions>;
+
 /** @param fallback what is in force where what is wanted can't be known */
 export function createPermissions(modeNow: () => Mode, fallback: Wanted) {
   const toEnable = (wanted: Wanted): Action => permissionToEnable(modeNow(), fallback, wanted);

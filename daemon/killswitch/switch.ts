@@ -3,7 +3,7 @@
 import { createKeeper, type Edges } from './keeper.ts';
 import { type Event, inForce } from './machine.ts';
 import { createQueue, createShared } from './pacing.ts';
-import { type Action, createPermissions, unconfirmedOf } from './permission.ts';
+import { type Action, createPermissions, type Permissions, unconfirmedOf } from './permission.ts';
 import type { Report } from './report.ts';
 import type { Endpoint } from './rules/endpoints.ts';
 import { isPause, type Wanted } from './rules/wanted.ts';
@@ -41,14 +41,8 @@ export interface Switch {
   pause(seconds: number): Promise<Report>;
   /** Measures, repairs what another program changed, and publishes. */
   check(): Promise<Report>;
-  /** Permission that enabling needs. */
-  permissionFor(wanted: Wanted): Action;
-  /** Permission needed to start a trial. @param wanted null: off */
-  permissionToTry(wanted: Wanted | null, uid: number): Action;
-  /** Permission that confirming or reverting needs; null for the user who made the change, and without a change. */
-  permissionToDecide(uid: number): Action | null;
-  /** Permission that replacing the endpoints needs. */
-  permissionForEndpoints(endpoints: readonly Endpoint[]): Action;
+  /** Permission that each call needs now. */
+  permissions: Permissions;
   /** Rules are in force, or have to be. */
   isBlocking(): boolean;
   /** Nothing to guard, so that the process may end. */
@@ -142,10 +136,7 @@ export function createSwitch(edges: Edges): Switch {
     setEndpoints: (endpoints, granted) => inTurn(() => setEndpoints(endpoints, granted)),
     pause: seconds => inTurn(() => pause(seconds)),
     check,
-    permissionFor: permissions.toEnable,
-    permissionToTry: permissions.toTry,
-    permissionToDecide: permissions.toDecide,
-    permissionForEndpoints: permissions.toSetEndpoints,
+    permissions,
     isBlocking: () => keeper.mode().kind === 'fail-closed' || inForce(keeper.mode()) !== null,
     idle: () => keeper.mode().kind === 'off',
   };

@@ -96,7 +96,7 @@ interface Rule {
 type Json = Readonly<Record<string, unknown>>;
 
 /** Every rule but that of the local table, in the order in which the kernel asks them. @throws Error where it is no such list */
-export function parseRules(text: string): Rule[] {
+export function parseRoutingRules(text: string): Rule[] {
   return list(text).flatMap((item): Rule[] => {
     const { priority, iif, dst, dstlen, table, fwmark } = item;
     if (typeof priority !== 'number') throw new Error('a rule has no priority');

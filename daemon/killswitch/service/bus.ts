@@ -95,7 +95,7 @@ interface Call {
 const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Variant, uid: number) => Call>> = {
   Enable({ control }, parameters) {
     const wanted = wantedIn(parameters);
-    return { action: control.permissionFor(wanted), run: ({ granted }) => control.enable(wanted, granted) };
+    return { action: control.permissions.toEnable(wanted), run: ({ granted }) => control.enable(wanted, granted) };
   },
   TryEnable({ control }, parameters, uid) {
     const wanted = wantedIn(parameters);
@@ -103,11 +103,11 @@ const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Var
   },
   Disable: ({ control }) => ({ action: 'org.culvert.killswitch.disable', run: control.disable }),
   TryDisable: ({ control }, parameters, uid) => tryCall(control, null, numberIn(parameters), uid),
-  Confirm: ({ control }, _, uid) => ({ action: control.permissionToDecide(uid), run: control.confirm }),
-  Revert: ({ control }, _, uid) => ({ action: control.permissionToDecide(uid), run: control.revert }),
+  Confirm: ({ control }, _, uid) => ({ action: control.permissions.toDecide(uid), run: control.confirm }),
+  Revert: ({ control }, _, uid) => ({ action: control.permissions.toDecide(uid), run: control.revert }),
   SetEndpoints({ control }, parameters) {
     const endpoints = endpointsIn(parameters, 0);
-    const action = control.permissionForEndpoints(endpoints);
+    const action = control.permissions.toSetEndpoints(endpoints);
     return { action, run: ({ granted }) => control.setEndpoints(endpoints, granted) };
   },
   Pause({ control }, parameters) {
@@ -212,7 +212,7 @@ export function serve({ bus, userOf }: Gate, services: Services, touched: (under
 /** @param wanted null: off. @throws SwitchError InvalidArgument */
 function tryCall(control: Switch, wanted: Wanted | null, seconds: number, uid: number): Call {
   valid(checkConfirmSeconds(seconds));
-  return { action: control.permissionToTry(wanted, uid), run: caller => control.try(wanted, seconds, caller) };
+  return { action: control.permissions.toTry(wanted, uid), run: caller => control.try(wanted, seconds, caller) };
 }
 
 function wantedIn(parameters: GLib.Variant): Wanted {

@@ -3,7 +3,7 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { createAlarm } from '../pacing.ts';
 import type { OutsideEdges } from '../programs/outside.ts';
-import { type Owner, parseDefaultRoute, parseRules } from '../programs/passage.ts';
+import { type Owner, parseDefaultRoute, parseRoutingRules } from '../programs/passage.ts';
 import { addressesOf, INNER_DEVICE, numberOf, PREFIX, PREFIX_6, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { createAllowlist } from './allowlist.ts';
 import { type Child, createBackOff, output, runCommand, startChild } from './child.ts';
@@ -89,7 +89,7 @@ export function createOutsideEdges(
       await output([ip, 'link', 'set', 'dev', device, 'up']);
     },
     isStarted: number => (Number(readText(`/sys/class/net/${addressesOf(number).device}/flags`)) & IFF_UP) !== 0,
-    rules: async of => parseRules(await output([ip, '-j', family(of), 'rule', 'show'])),
+    rules: async of => parseRoutingRules(await output([ip, '-j', family(of), 'rule', 'show'])),
     async addRule(of, words, priority) {
       await output([ip, family(of), 'rule', 'add', ...words, 'priority', String(priority), 'lookup', 'main']);
     },

@@ -10,28 +10,20 @@ import { readText } from './files.ts';
 import { call, property } from './system-bus.ts';
 
 const NM = 'org.freedesktop.NetworkManager';
+const RESOLVED = 'org.freedesktop.resolve1';
 const LOGIN = 'org.freedesktop.login1';
 /** ARPHRD_ETHER, which Wi-Fi has as well. */
 const ETHERNET = '1';
 /** A logind that twice does not answer closes the window. */
 const ANSWER_MS = 2_000;
 
+/** @param bus the system bus */
 export function createUplink(bus: Gio.DBusConnection) {
-  const ask = (name: string, path: string, method: string, body: GLib.Variant): Promise<unknown[]> =>
-    call(bus, { name, path, method, body, reply: null, ms: ANSWER_MS, starts: false }) as Promise<unknown[]>;
-
-  const get = (name: string, path: string, of: string, key: string) =>
-    property(bus, { name, path, of, key, ms: ANSWER_MS });
+  const { ask, get } = askerOf(bus);
 
   /** Name servers in the lease of NetworkManager. @throws GLib.Error without NetworkManager, or where it has another one */
   async function serversOfManager(device: string): Promise<string[]> {
-    const [path] = await ask(
-      NM,
-      '/org/freedesktop/NetworkManager',
-      `${NM}.GetDeviceByIpIface`,
-      new GLib.Variant('(s)', [device]),
-    );
-    const lease = await get(NM, String(path), `${NM}.Device`, 'Dhcp4Config');
+    const lease = await get(NM, await managedDevice(ask, device), `${NM}.Device`, 'Dhcp4Config');
     const options = await get(NM, String(lease), `${NM}.DHCP4Config`, 'Options');
     const { domain_name_servers: servers } = options as { domain_name_servers?: unknown };
     return serversIn(String(servers ?? '').split(/\s+/));
@@ -108,7 +100,6 @@ function text(path: string): string {
   }
 }
 
-const MS = 2_000;
 /** Address families of systemd-resolved (AF_INET, AF_INET6). */
 const FAMILIES = { 4: 2, 6: 10 } as const;
 /** File of resolvers, where WARP has not replaced it. */
@@ -120,7 +111,8 @@ export async function resolverOf(
   { device, router }: { device: string; router: string | null },
   family: 4 | 6,
 ): Promise<string | null> {
-  const sources = [() => ofResolved(bus, device, family), () => ofNetworkManager(bus, device, family), ofFile];
+  const asker = askerOf(bus);
+  const sources = [() => ofResolved(asker, device, family), () => ofNetworkManager(asker, device, family), ofFile];
   for (const source of sources) {
     const addresses = await source().catch(() => []);
     const address = addresses.find(other => isResolver(other, family));
@@ -129,55 +121,42 @@ export async function resolverOf(
   return router !== null && isResolver(router, family) ? router : null;
 }
 
-async function ofResolved(bus: Gio.DBusConnection, device: string, family: 4 | 6): Promise<string[]> {
-  const name = 'org.freedesktop.resolve1';
-  const index = Number(readText(`/sys/class/net/${device}/ifindex`));
-  const [path] = (await call(bus, {
-    name,
-    path: '/org/freedesktop/resolve1',
-    method: `${name}.Manager.GetLink`,
-    body: new GLib.Variant('(i)', [index]),
-    reply: '(o)',
-    ms: MS,
-    starts: false,
-  })) as [string];
-  const servers = (await property(bus, { name, ms: MS, path, of: `${name}.Link`, key: 'DNS' })) as [
-    number,
-    Uint8Array,
-  ][];
+async function ofResolved({ ask, get }: Asker, device: string, family: 4 | 6): Promise<string[]> {
+  const index = new GLib.Variant('(i)', [Number(readText(`/sys/class/net/${device}/ifindex`))]);
+  const [path] = await ask(RESOLVED, '/org/freedesktop/resolve1', `${RESOLVED}.Manager.GetLink`, index);
+  const servers = (await get(RESOLVED, String(path), `${RESOLVED}.Link`, 'DNS')) as [number, Uint8Array][];
   return servers.flatMap(([of, bytes]) =>
     of === FAMILIES[family] ? (Gio.InetAddress.new_from_bytes(bytes, of).to_string() ?? []) : [],
   );
 }
 
-async function ofNetworkManager(bus: Gio.DBusConnection, device: string, family: 4 | 6): Promise<string[]> {
-  const name = 'org.freedesktop.NetworkManager';
-  const [path] = (await call(bus, {
-    name,
-    path: '/org/freedesktop/NetworkManager',
-    method: `${name}.GetDeviceByIpIface`,
-    body: new GLib.Variant('(s)', [device]),
-    reply: '(o)',
-    ms: MS,
-    starts: false,
-  })) as [string];
-  const config = (await property(bus, {
-    name,
-    ms: MS,
-    path,
-    of: `${name}.Device`,
-    key: `Ip${family}Config`,
-  })) as string;
+async function ofNetworkManager({ ask, get }: Asker, device: string, family: 4 | 6): Promise<string[]> {
+  const config = String(await get(NM, await managedDevice(ask, device), `${NM}.Device`, `Ip${family}Config`));
   if (family === 4) {
-    const of = `${name}.IP4Config`;
-    const data = (await property(bus, { name, ms: MS, path: config, of, key: 'NameserverData' })) as {
-      address?: string;
-    }[];
+    const data = (await get(NM, config, `${NM}.IP4Config`, 'NameserverData')) as { address?: string }[];
     return data.flatMap(({ address }) => address ?? []);
   }
-  const of = `${name}.IP6Config`;
-  const servers = (await property(bus, { name, ms: MS, path: config, of, key: 'Nameservers' })) as Uint8Array[];
+  const servers = (await get(NM, config, `${NM}.IP6Config`, 'Nameservers')) as Uint8Array[];
   return servers.flatMap(bytes => Gio.InetAddress.new_from_bytes(bytes, FAMILIES[6]).to_string() ?? []);
+}
+
+type Asker = ReturnType<typeof askerOf>;
+
+/** Asks services that already run. */
+function askerOf(bus: Gio.DBusConnection) {
+  return {
+    ask: (name: string, path: string, method: string, body: GLib.Variant): Promise<unknown[]> =>
+      call(bus, { name, path, method, body, reply: null, ms: ANSWER_MS, starts: false }) as Promise<unknown[]>,
+    get: (name: string, path: string, of: string, key: string): Promise<unknown> =>
+      property(bus, { name, path, of, key, ms: ANSWER_MS }),
+  };
+}
+
+/** Path of a device in NetworkManager. */
+async function managedDevice(ask: Asker['ask'], device: string): Promise<string> {
+  const name = new GLib.Variant('(s)', [device]);
+  const [path] = await ask(NM, '/org/freedesktop/NetworkManager', `${NM}.GetDeviceByIpIface`, name);
+  return String(path);
 }
 
 async function ofFile(): Promise<string[]> {

@@ -78,22 +78,22 @@ const described = (kind: 'firefox' | 'chromium' | 'generic') =>
 
 test('a browser gets a profile of its own, apart from the one for the proxy', () => {
   const line = (...args: string[]) => ({ args, located: { at: 0, program: args[0]!, packaging: 'native' as const } });
-  const places = { state: '/state', way: 'tunnel-only' as const };
-  assert.deepEqual(ownProfile(described('firefox'), line('firefox', '-P', 'x', '--new-tab'), places), {
+  const options = { state: '/state', way: 'tunnel-only' as const };
+  assert.deepEqual(ownProfile(described('firefox'), line('firefox', '-P', 'x', '--new-tab'), options), {
     argv: ['firefox', '-profile', '/state/profiles-tunnel/org.example.A', '--new-tab'],
     env: { MOZ_NO_REMOTE: '' },
     profile: '/state/profiles-tunnel/org.example.A',
   });
-  const { argv } = ownProfile(described('chromium'), line('chromium', '--user-data-dir=/x', '--incognito'), places);
+  const { argv } = ownProfile(described('chromium'), line('chromium', '--user-data-dir=/x', '--incognito'), options);
   assert.deepEqual(argv, [
     'chromium',
     '--user-data-dir=/state/profiles-tunnel/org.example.A',
     '--no-first-run',
     '--incognito',
   ]);
-  const outside = ownProfile(described('chromium'), line('chromium'), { ...places, way: 'outside' });
+  const outside = ownProfile(described('chromium'), line('chromium'), { ...options, way: 'outside' });
   assert.equal(outside.profile, '/state/profiles-outside/org.example.A');
-  assert.deepEqual(ownProfile(described('generic'), line('x', 'y'), places), {
+  assert.deepEqual(ownProfile(described('generic'), line('x', 'y'), options), {
     argv: ['x', 'y'],
     env: {},
     profile: null,

@@ -197,7 +197,11 @@ test('unreadable stored rules keep the rules in force, or block everything witho
       machine.table = null;
       await control.check();
       assert.equal(machine.table, render(FALLBACK), 'and they are put back as well');
-      assert.match(control.permissionFor(WIDE), /disable$/, 'opening the local network needs an administrator then');
+      assert.match(
+        control.permissions.toEnable(WIDE),
+        /disable$/,
+        'opening the local network needs an administrator then',
+      );
       assert.deepEqual(pick(await control.enable(NARROW, ALL_ACTIONS)), {
         enabled: true,
         allowLan: false,
@@ -268,7 +272,7 @@ test('a pause is neither confirmed nor reverted as an unconfirmed change is', as
   const report = await control.pause(60);
   assert.deepEqual([pick(report), report.unconfirmed], [{ enabled: true, allowLan: true, active: false }, null]);
   for (const uid of [0, 1000]) {
-    assert.equal(control.permissionToDecide(uid), null);
+    assert.equal(control.permissions.toDecide(uid), null);
     for (const act of [control.confirm, control.revert])
       await assert.rejects(act({ uid, granted: ALL_ACTIONS }), { code: 'NothingPending' });
   }
