@@ -51,7 +51,7 @@ export function recipeFor(
     case 'profile': {
       return {
         argv: [...before, '-profile', profile, ...otherThanProfile(after)],
-        // a running one that was started with it would take no others
+        // an instance that runs with this variable takes no further windows
         env: { MOZ_NO_REMOTE: '' },
         files: [{ path: join(profile, 'user.js'), text: firefoxPreferences(proxy) }],
       };
@@ -79,8 +79,8 @@ const PROFILES: Readonly<Record<ShortcutWay, string>> = {
 };
 
 /**
- * The command line of an app without the proxy. A browser gets a profile of its own for each way: a running instance would open the
- * window otherwise.
+ * The command line of an app without the proxy. A browser gets a separate profile for each way: otherwise a running instance would open
+ * the window.
  * @returns profile null for an app that keeps the usual one
  */
 export function ownProfile(
@@ -129,7 +129,7 @@ function chromiumSwitches({ host, port }: LocalProxy, profile: string): string[]
     `--proxy-server=socks5://${host}:${port}`,
     '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost , EXCLUDE *.localhost',
     '--disable-quic',
-    // its name since 2024, and the one before
+    // its name since 2024, and its former name
     '--webrtc-ip-handling-policy=disable_non_proxied_udp',
     '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
     '--no-first-run',
@@ -148,7 +148,7 @@ const otherThanProfile = (args: readonly string[]) =>
 
 const PROFILE_CHOICE = /^--?(P|profile|no-remote|new-instance|ProfileManager|allow-downgrade)$/i;
 
-/** Preferences that hold from every start of the profile on. Firefox would look up names of its own services past the proxy. */
+/** Preferences for every start of the profile. Without them Firefox looks up names of Mozilla's services past the proxy. */
 function firefoxPreferences({ host, port }: LocalProxy): string {
   const preferences: Record<string, string | number | boolean> = {
     'network.proxy.type': 1,

@@ -86,7 +86,7 @@ export function localised(entry: Entry, key: string, locales: readonly string[])
   return text(entry, key);
 }
 
-/** A list: parts end with a semicolon, and `\;` is one that belongs to a part. */
+/** A list: parts end with a semicolon, and `\;` is a semicolon within a part. */
 export function list(entry: Entry, key: string): string[] {
   const value = entry.get(key);
   if (!value) return [];

@@ -115,7 +115,10 @@ export function runsElsewhere(file: string, way: PlacedWay, procfs = '/proc'): b
   return running.some(other => [own, dirname(own)].includes(dirname(other)));
 }
 
-/** Executables and scripts of the user's processes that are not kept in the tunnel; of all, for a start outside it: each has a network of its own. */
+/**
+ * Executables and scripts of the user's processes that are not kept in the tunnel. For a start outside the tunnel, of all processes:
+ * each program there has a separate network.
+ */
 function elsewhere(way: PlacedWay, procfs: string): string[] {
   return readdirSync(procfs).flatMap(pid => {
     if (!/^\d+$/.test(pid)) return [];
@@ -123,12 +126,12 @@ function elsewhere(way: PlacedWay, procfs: string): string[] {
       const isThere = way === 'tunnel-only' && isKept(pid, procfs);
       return isThere ? [] : filesOf(`${procfs}/${pid}`);
     } catch {
-      return []; // it has gone
+      return []; // it has ended
     }
   });
 }
 
-/** None for a process of another user. @throws NodeJS.ErrnoException where it has gone */
+/** None for a process of another user. @throws NodeJS.ErrnoException where the process has ended */
 function filesOf(directory: string): string[] {
   const [command = '', ...words] = readFileSync(`${directory}/cmdline`, 'utf8').split('\0');
   const script = INTERPRETERS.test(basename(command)) ? words.find(word => !word.startsWith('-')) : undefined;

@@ -36,7 +36,7 @@ class LaunchError extends Error {
 
 /** Time until a launch is answered; most starts that fail do so before. */
 const MOMENT_MS = 700;
-/** A watched process that ends with an error within this time has failed to start; one that ends later had started. */
+/** A watched process that ends with an error within this time has failed to start. */
 const START_MS = 120_000;
 const ASK_MS = 5000;
 

@@ -104,7 +104,7 @@ export async function startApp(
   }
 }
 
-/** A running instance would open the window itself, without the proxy. Browsers get a profile of their own instead. */
+/** A running instance would open the window itself, without the proxy. Browsers get a separate profile instead. */
 async function refuseRunning(
   app: Described,
   session: NodeJS.ProcessEnv,

@@ -95,7 +95,7 @@ async function edited({ env }: Context, path: string, text: string): Promise<str
  * Writes the whole document or leaves the file as it was; where a link leads to it, the link stays. As root, the file keeps its owner,
  * and a new one belongs to the owner of its directory.
  * @param mode permission bits of a new file, less the umask
- * @throws Failure that names the file; for one that is there, unless `--force` was given
+ * @throws Failure that names the file; for an existing file, unless `--force` was given
  */
 export function writeDocument(file: string, text: string, { mode, force }: { mode: number; force: boolean }): void {
   try {

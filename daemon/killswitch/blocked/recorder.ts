@@ -198,7 +198,7 @@ function entryOf({ key, origin, age, packets, ...rest }: Recorded, { first, bega
   };
 }
 
-/** A unit may have several cgroups, and those that have gone have no names. */
+/** A unit may have several cgroups. A removed cgroup has no name. */
 function joined(entries: readonly Entry[]): Entry[] {
   const byIdentity = new Map<string, Entry>();
   for (const entry of entries) {

@@ -156,7 +156,7 @@ export interface Recorded {
   origin: Origin;
   /** Null for forwarded traffic. */
   uid: number | null;
-  /** Path of the cgroup below the root of the hierarchy; null if it is not known, or the cgroup has gone. */
+  /** Path of the cgroup below the root of the hierarchy; null if it is unknown, or no longer exists. */
   cgroup: string | null;
   /** Address of the machine behind this one; null for packets of this machine. */
   source: string | null;
@@ -213,7 +213,7 @@ function recordedOf(origin: Origin, parts: readonly Part[], element: Element | u
     key: JSON.stringify([origin, ...values]),
     origin,
     uid: typeof uid === 'number' ? uid : null,
-    // nft prints the number of a cgroup that has gone
+    // nft prints the number of a removed cgroup
     cgroup: typeof cgroup === 'string' ? cgroup : null,
     source: source === null ? null : String(source),
     protocol: String(value('protocol')),

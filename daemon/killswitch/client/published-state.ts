@@ -112,7 +112,7 @@ export function readPublished({ run }: ServicePaths): Published | Unreadable {
   return published;
 }
 
-/** True if the process runs. One that hidepid hides still refuses signals. */
+/** True if the process runs. A process that hidepid hides still refuses signals. */
 function lives(pid: number, startTime: string | null): boolean {
   if (existsSync(`/proc/${pid}/stat`)) return startTime !== null && isRunning(pid, startTime);
   try {

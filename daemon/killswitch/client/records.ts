@@ -100,7 +100,7 @@ export function createSignedIn(service: ServicePaths, record: (signIn: HistorySi
   };
   return {
     take,
-    /** The last one that ended since the daemon was started; null without one. */
+    /** The last sign-in that ended since the daemon started; null: none did. */
     async last(): Promise<HistorySignIn | null> {
       await take();
       return last;

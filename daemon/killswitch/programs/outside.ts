@@ -23,7 +23,7 @@ export interface Outside {
   complete: boolean;
   /** Address that names are asked of. */
   nameserver: string;
-  /** The link is turned on once the program is one that an administrator allowed. */
+  /** The link stays off until an allowed program runs. */
   waits: boolean;
 }
 

@@ -154,7 +154,7 @@ export function ancestorsOf(
   return [parent!, grandparent!];
 }
 
-/** @param processes of `ancestorsOf`. @throws SwitchError where the one that would become the program did not ask for it */
+/** @param processes of `ancestorsOf`. @throws SwitchError unless the process that would become the program asked for it */
 export function requireAsked({ hasAsked }: Pick<ProgramEdges, 'hasAsked'>, [, shell]: readonly Process[]): void {
   if (!hasAsked(shell!.pid))
     throw new SwitchError(

@@ -88,7 +88,7 @@ const LINK_PROTOCOLS = [
 /** Routers on the way that the sender chose: the destination that is checked is not where the packet ends. */
 const SOURCE_ROUTES = ['exthdr rt exists', 'ip option lsrr exists', 'ip option ssrr exists'];
 
-/** Rules that say what may leave, for the table that blocks and for the one that records what it blocks. */
+/** Rules for packets that may leave. One table blocks all others, and another records them. */
 interface Leaving {
   /** Interfaces of the tunnel, as a set. */
   names: string;

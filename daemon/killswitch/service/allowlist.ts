@@ -43,7 +43,7 @@ export function createAllowlist(
             .filter(name => /^\d+$/.test(name))
             .map(Number)
         : [owner.pid];
-      // one that has ended by now has no program, and no network either
+      // a process that has ended by now has no program and no network
       const other = pids.find(pid => namespaceOf(pid) === space && !isAllowed(pid) && namespaceOf(pid) === space);
       // by now the number may be that of another process
       if (!isAlive(owner)) return ended;

@@ -33,7 +33,7 @@ export function createStateFile(path: string, report: (trouble: string) => void)
   }
 
   return {
-    /** @returns whether the state differs from the one before */
+    /** @returns whether the state differs from the last published state */
     publish(state: Report): boolean {
       if (JSON.stringify(state) === JSON.stringify(last)) return false;
       last = state;

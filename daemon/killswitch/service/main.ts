@@ -193,7 +193,7 @@ function onSleep(bus: Gio.DBusConnection, slept: () => void): void {
   );
 }
 
-/** GLib 2.80 moved signals into a library of its own, which older systems lack. */
+/** GLib 2.80 moved signals into a separate library, which older systems lack. */
 async function onTermination(ended: () => void): Promise<void> {
   const unix = await import('gi://GLibUnix?version=2.0' as string).catch(() => null);
   const add: typeof GLib.unix_signal_add = unix?.default.signal_add_full ?? GLib.unix_signal_add;

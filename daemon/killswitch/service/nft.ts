@@ -210,7 +210,7 @@ export function createSession(nft: string, died: () => void): Session {
 }
 
 /**
- * Each has a process of its own. Elements of sets are left out: nft prints them one by one, which takes seconds where
+ * `nft monitor` runs once for each. Elements of sets are left out: nft prints them one by one, which takes seconds where
  * another program loads a long list, and our constant sets can't be changed.
  */
 const SUBJECTS = ['tables', 'chains', 'rules'] as const;

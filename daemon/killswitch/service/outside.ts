@@ -78,7 +78,7 @@ export function createOutsideEdges(
     async removeLink(number) {
       const { device } = addressesOf(number);
       await output([ip, 'link', 'delete', 'dev', device]).catch(error => {
-        if (GLib.file_test(`/sys/class/net/${device}`, GLib.FileTest.EXISTS)) throw error; // else it has gone with its program
+        if (GLib.file_test(`/sys/class/net/${device}`, GLib.FileTest.EXISTS)) throw error; // else the program took it along
       });
     },
     async startLink(number) {
@@ -203,7 +203,7 @@ function read(key: string): string | null {
   return readText(`/proc/sys/net/${key}`)?.trim() ?? null;
 }
 
-/** @throws GLib.Error where the kernel does not take it. A device that has gone is fine. */
+/** @throws GLib.Error where the kernel does not take it. A missing device is fine. */
 function write(key: string, value: string): void {
   const path = `/proc/sys/net/${key}`;
   try {

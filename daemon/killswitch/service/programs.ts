@@ -1,4 +1,4 @@
-// Finds the users and cgroups of processes, and has systemd put those that are kept in the tunnel into scopes.
+// Finds the users and cgroups of processes, and has systemd put programs that use the tunnel only into scopes.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { Process, ProgramEdges } from '../programs/tunnel-only.ts';
@@ -14,7 +14,7 @@ const MOST_NAMES = 3;
 const ARRIVAL_MS = { each: 3, limit: 5_000 };
 const NEVER_DENIED = ['lo', ...TUNNEL_INTERFACES];
 
-/** Users with slices of their own, by systemd's habit. */
+/** Users for whom systemd makes a slice by default. */
 const USERS = { first: 1000, last: 60_000 };
 
 /** @param root where cgroups are mounted */

@@ -34,7 +34,7 @@ export async function mayCall(
     });
     return (reply as [[boolean, boolean, unknown]])[0][0] === true;
   } catch {
-    return false; // no polkit, no answer in time, or the caller has gone
+    return false; // no polkit, no answer in time, or the caller disconnected
   }
 }
 
@@ -121,7 +121,7 @@ export function startUnit(
   });
 }
 
-/** A timer starts the service of its own name, here an instance of the installed template. */
+/** A timer starts the service with the same name, here an instance of the installed template. */
 const TEMPLATE = 'culvert-killswitch-resume@';
 
 export function createTimer(bus: Gio.DBusConnection) {

@@ -64,7 +64,7 @@ export function hardwareOf(table: string, { device, gateway }: { device: string;
   return hardware === '00:00:00:00:00:00' ? null : hardware;
 }
 
-/** True where the link has gone, or leads to another network. */
+/** True where the link is gone, or leads to another network. */
 export function hasChanged(before: Link, now: Link | null): boolean {
   if (now === null || now.device !== before.device || now.index !== before.index || now.gateway !== before.gateway)
     return true;

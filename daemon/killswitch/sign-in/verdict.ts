@@ -55,7 +55,7 @@ export function judge(answers: readonly Answer[]): Verdict {
   return open >= ENOUGH ? { network: 'open', loginPage: null } : UNREACHABLE;
 }
 
-/** A network that shows a certificate of its own has a login page. @param isTrusted the certificate is the host's own */
+/** A network that replaces the host's certificate has a login page. @param isTrusted the certificate is the host's */
 export function judgeCertificate(isTrusted: boolean, host: string): Verdict {
   return isTrusted ? { network: 'open', loginPage: null } : { network: 'login', loginPage: `https://${host}/` };
 }

@@ -140,7 +140,7 @@ export const restart: Run = async context => {
   return EXIT.ok;
 };
 
-/** Waits for another daemon than the one that ended. @throws Failure when none answers */
+/** Waits for a new daemon in place of the ended one. @throws Failure when none answers */
 async function nextDaemon({ client, signal }: Context, ended: Identity): Promise<Health> {
   for (const end = performance.now() + START_MS; performance.now() < end && !signal.aborted; ) {
     try {
