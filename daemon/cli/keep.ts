@@ -1,4 +1,4 @@
-// Options and prompts of changes that end: by a time that the user gives, or because nobody confirmed a change that can cut a user off.
+// Options and prompts of changes that end: at a time that the user gives, or where the user does not confirm a change in time.
 import type { ActionRequest } from '../api/actions.ts';
 import type { Change, Subject } from '../api/changes.ts';
 import { ApiError } from '../api/client.ts';

@@ -2,7 +2,6 @@
 import { describeState, type Effect, type Event, inForce, type Mode, reconcile, transition, undo } from './machine.ts';
 import type { Report } from './report.ts';
 import { type RuleOptions, render } from './rules/rules.ts';
-import { isBlocking, type Listing, missingRules } from './rules/ruleset-diff.ts';
 import {
   formatRules,
   formatTrial,
@@ -13,7 +12,7 @@ import {
   type Trial,
   unreadable,
 } from './rules/wanted.ts';
-import { createTable, type Kernel } from './table.ts';
+import { createTable, isBlocking, type Kernel, type Listing, missingRules } from './table.ts';
 import { type Message, message, messageOf, SwitchError, WordedError, wordingOf } from './wording.ts';
 
 export interface Files<Name extends string = FileName> {

@@ -88,7 +88,7 @@ export function createPrograms(edges: ProgramEdges): Programs {
   const checkQuietly = () =>
     check().catch(error => edges.report(`programs are not kept in the tunnel: ${messageOf(error)}`));
 
-  /** systemd takes process IDs. A process that took over such an ID before the move is released again. */
+  /** systemd takes process IDs. A later process that got one of them before the move is released again. */
   async function move(uid: number, processes: readonly Process[]): Promise<void> {
     let refusal: Error | null = null;
     try {

@@ -2,8 +2,7 @@
 import GLib from 'gi://GLib?version=2.0';
 import { createHeartbeat } from '../pacing.ts';
 import { type Elements, renderElements, renderRemoval, TABLE } from '../rules/rules.ts';
-import { type Listing, parseListing } from '../rules/ruleset-diff.ts';
-import type { Kernel } from '../table.ts';
+import { type Kernel, type Listing, parseListing } from '../table.ts';
 import { message, WordedError } from '../wording.ts';
 import { type Child, createBackOff, startChild } from './child.ts';
 

@@ -9,7 +9,7 @@ import {
   shippedEndpoints,
 } from '../../../../daemon/killswitch/rules/endpoints.ts';
 import { type RuleOptions, render, renderRemoval } from '../../../../daemon/killswitch/rules/rules.ts';
-import { missingRules, parseListing } from '../../../../daemon/killswitch/rules/ruleset-diff.ts';
+import { missingRules, parseListing } from '../../../../daemon/killswitch/table.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
 
 const endpoint: Endpoint = { cidr: '162.159.193.0/24', protocol: 'udp', ports: [2408] };
