@@ -144,8 +144,8 @@ const WALLS: [importer: RegExp, imported: RegExp, reason: string][] = [
   ],
   [
     /^daemon\/killswitch\/rules\//,
-    /^\.\/(?!daemon\/killswitch\/(?:rules\/|request\.ts|wording\.ts)|daemon\/system\/printable\.ts|data\/killswitch\/)/,
-    'the rules have the request and its wording only',
+    /^\.\/(?!daemon\/killswitch\/(?:rules\/|wording\.ts)|daemon\/system\/printable\.ts|data\/killswitch\/)/,
+    'the rules have themselves and their wording only',
   ],
   [/^daemon\/webui\//, NODE, 'the page runs in a browser'],
   [

@@ -1,4 +1,5 @@
-// Reads the desktop entries of this session: found in the XDG data directories in their order, read once, kept while unchanged.
+// Finds the apps of this desktop in its directories of desktop entries, and lists them, sorted, with their shortcuts.
+
 import {
   closeSync,
   constants,
@@ -13,9 +14,120 @@ import {
 } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { App, ShortcutWay } from '../api/schema.ts';
+import type { FeatureContext } from '../controls.ts';
+import { Problem } from '../problem.ts';
 import { namesIn, versionAt, versionOf } from '../system/files.ts';
-import { userData } from './data-home.ts';
-import { type Entry, parseEntry } from './desktop-entry.ts';
+import { SHORTCUT_PREFIXES, userData } from './data-home.ts';
+import { createDescriber, type Described, type Kind } from './describe.ts';
+import { type Entry, localeKeys, messageLocales, parseEntry } from './desktop-entry.ts';
+
+/** Everything found, by id; the same object while nothing changed. */
+export type FoundApps = ReadonlyMap<string, Found<Kind>>;
+
+/** An app with its desktop entry. */
+export interface Launchable {
+  app: Described;
+  entry: Entry;
+  /** Path of the desktop entry. */
+  path: string;
+}
+
+export interface AppList {
+  read(): Promise<FoundApps>;
+  /** The apps that a desktop shows, sorted by name in the user's language. */
+  list(entries: FoundApps): App[];
+  /** @throws Problem app-not-found */
+  find(id: string): Promise<Launchable>;
+  /** An app that takes the proxy. @throws Problem app-not-found, app-not-launchable */
+  findForProxy(id: string): Promise<Launchable>;
+  /** The paths of our shortcuts of one way, by the id of their app. */
+  shortcuts(entries: FoundApps, way: ShortcutWay): Map<string, string>;
+  close(): void;
+}
+
+/** @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null for no place */
+export function createAppList({ env, settings }: FeatureContext, dataHome: string | null): AppList {
+  let catalog: Catalog<Kind> | null = null;
+  let locales: readonly string[] = [];
+  /** The last list, valid until something else is found. */
+  let latest: { found: FoundApps; apps: App[] } | null = null;
+
+  async function read(): Promise<FoundApps> {
+    const { config, sources } = settings.response();
+    const chosen = sources['ui.locale'] === 'default' ? null : config.ui.locale;
+    const keys = localeKeys(messageLocales(env, chosen));
+    if (!catalog || keys.join() !== locales.join()) {
+      catalog?.close();
+      locales = keys;
+      catalog = createCatalog({
+        directories: applicationDirectories(env),
+        programs: (env.PATH ?? '').split(':'),
+        locales,
+        describer: () => createDescriber({ env, locales: keys }),
+        lasts: value => value.kind === 'shortcut' || !value.missing,
+      });
+    }
+    return catalog.read();
+  }
+
+  function list(entries: FoundApps): App[] {
+    if (latest?.found === entries) return latest.apps;
+    const paths = {
+      proxy: shortcuts(entries, 'proxy'),
+      'tunnel-only': shortcuts(entries, 'tunnel-only'),
+      outside: shortcuts(entries, 'outside'),
+    };
+    const collator = new Intl.Collator(locales.find(key => /^[a-z]{2,3}$/.test(key)) ?? 'en');
+    const apps = [...entries.values()]
+      .flatMap(({ value }) => (value.kind === 'shown' ? [listed(value.app, paths)] : []))
+      .sort((a, b) => collator.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
+    latest = { found: entries, apps };
+    return apps;
+  }
+
+  async function find(id: string): Promise<Launchable> {
+    const match = (await read()).get(id);
+    const entry = match?.value.kind === 'shown' ? readEntry(match.path) : null;
+    if (match?.value.kind !== 'shown' || !entry)
+      throw new Problem('app-not-found', `There is no app "${id}" on this desktop.`, {
+        hint: 'Its id is the name of its desktop file, as in the list of apps.',
+      });
+    return { app: match.value.app, entry, path: match.path };
+  }
+
+  async function findForProxy(id: string): Promise<Launchable> {
+    const launchable = await find(id);
+    const { app } = launchable;
+    if (app.method === 'none')
+      throw new Problem('app-not-launchable', `${app.name} can’t be started through the proxy. ${app.note}`);
+    return launchable;
+  }
+
+  function shortcuts(entries: FoundApps, way: ShortcutWay): Map<string, string> {
+    const own = dataHome ? `${dataHome}/applications/${SHORTCUT_PREFIXES[way]}` : null;
+    return new Map(
+      [...entries.values()].flatMap(({ value }) =>
+        value.kind === 'shortcut' && own && value.path.startsWith(own) ? [[value.of, value.path] as const] : [],
+      ),
+    );
+  }
+
+  return { read, list, find, findForProxy, shortcuts, close: () => catalog?.close() };
+}
+
+/** The desktop entry in a file, or null if the file is gone or has none. */
+export function readEntry(path: string): Entry | null {
+  return parseEntry(readFileSafely(path) ?? '');
+}
+
+function listed(
+  { family: _, ...app }: Described,
+  paths: Readonly<Record<ShortcutWay, ReadonlyMap<string, string>>>,
+): App {
+  const of = (way: ShortcutWay) => paths[way].get(app.id) ?? null;
+  return { ...app, shortcut: of('proxy'), tunnelShortcut: of('tunnel-only'), outsideShortcut: of('outside') };
+}
 
 /** A desktop file as found. */
 export interface Found<T> {
@@ -88,10 +200,10 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
   };
 
   async function scan(): Promise<ReadonlyMap<string, Found<T>>> {
-    const places = directories.flatMap(root => listDirectories(root));
+    const folders = directories.flatMap(root => listDirectories(root));
     // before the first file is read, so that no change falls between
     unwatch();
-    watchers = places.flatMap(({ directory }) => {
+    watchers = folders.flatMap(({ directory }) => {
       try {
         return [watch(directory, { persistent: false }, stale).on('error', stale)];
       } catch {
@@ -104,7 +216,7 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
     const next = new Map<string, { version: string; value: T }>();
     const entries = new Map<string, Found<T>>();
     let count = 0;
-    for (const { directory, prefix } of places)
+    for (const { directory, prefix } of folders)
       for (const name of namesIn(directory).filter(each => each.endsWith('.desktop'))) {
         const id = prefix + name;
         if (entries.has(id)) continue;
@@ -142,7 +254,7 @@ function signatureOf(roots: readonly string[]): string {
 
 /** A root and the directories below it; links that lead out of it, or in a circle, are not followed. */
 function listDirectories(root: string): { directory: string; prefix: string }[] {
-  const places: { directory: string; prefix: string }[] = [];
+  const folders: { directory: string; prefix: string }[] = [];
   const seen = new Set<string>();
   let top: string;
   try {
@@ -156,7 +268,7 @@ function listDirectories(root: string): { directory: string; prefix: string }[] 
       real = realpathSync(directory);
       if (seen.has(real) || (real !== top && !real.startsWith(`${top}/`))) return;
       seen.add(real);
-      places.push({ directory, prefix });
+      folders.push({ directory, prefix });
       if (depth === DEPTH) return;
       for (const item of readdirSync(directory, { withFileTypes: true })) {
         if (item.name.endsWith('.desktop')) continue;
@@ -169,7 +281,7 @@ function listDirectories(root: string): { directory: string; prefix: string }[] 
     }
   };
   visit(root, '', 0);
-  return places;
+  return folders;
 }
 
 /**

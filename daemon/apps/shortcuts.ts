@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import type { ShortcutWay } from '../api/schema.ts';
 import { makeDirectory, namesIn, readText, replaceFile } from '../system/files.ts';
 import { readFileSafely } from './catalog.ts';
+import { fileNameOf } from './command-line.ts';
 import { SHORTCUT_PREFIXES, wayOfShortcut } from './data-home.ts';
 import { ORIGINAL_KEY, SHORTCUT_KEY } from './describe.ts';
-import { type Entry, escapeValue, list, parseEntry, text, unescapeValue } from './desktop-entry.ts';
-import { joinExec } from './exec-key.ts';
-import { fileNameOf } from './launch/proxy-launch.ts';
+import { type Entry, escapeValue, joinExec, list, parseEntry, text, unescapeValue } from './desktop-entry.ts';
 
 /** The directory of the shortcuts, below `$XDG_DATA_HOME`. */
 function shortcutDirectory(dataHome: string): string {

@@ -1,4 +1,4 @@
-// Defines the types of the command table.
+// Defines the types of the command table, and the option that several commands share.
 import type { Run } from './context.ts';
 
 export interface ArgumentSpec {
@@ -43,3 +43,6 @@ export interface Group {
   title: string;
   commands: readonly CommandSpec[];
 }
+
+/** Option of commands that write a file. */
+export const FORCE: OptionSpec = { flags: '--force', summary: 'replace an existing file' };

@@ -28,7 +28,7 @@ export const EXIT = {
   /** 128 + SIGINT, as shells report it. */
   interrupted: 130,
 } as const;
-export type ExitName = keyof typeof EXIT;
+type ExitName = keyof typeof EXIT;
 
 /** A failure that the command line itself found; `hint` says what to do next. */
 export class Failure extends Error {
@@ -76,7 +76,7 @@ export function usage(message: string, hint?: string): Failure {
 /** A problem document of the API, or the same shape for what went wrong before an answer could come. */
 type Report = Problem | { type: string; title: string; detail: string; code: string; hint?: string };
 
-export interface ExitReport {
+interface ExitReport {
   exitCode: number;
   report: Report;
 }

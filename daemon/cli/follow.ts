@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, type Client, type Event, Unreachable } from '../api/client.ts';
 
-export type Followed = { kind: 'event'; event: Event } | { kind: 'lost'; why: string } | { kind: 'back' };
+type Followed = { kind: 'event'; event: Event } | { kind: 'lost'; why: string } | { kind: 'back' };
 
 /** Waits between attempts to come back, in milliseconds; the last one repeats. */
 const PAUSES = [100, 250, 500, 1000, 2000];

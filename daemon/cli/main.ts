@@ -1,6 +1,5 @@
 // The control commands: one process, one command, one exit code. bin/culvert starts it for
 // subcommands and --help.
-
 import type { Change } from '../api/changes.ts';
 import { ApiError, createClient, Unreachable } from '../api/client.ts';
 import { running } from '../system/instance.ts';
@@ -10,9 +9,8 @@ import { createStyle, wantsColor } from '../system/terminal.ts';
 import { type Chosen, parse } from './command-line/program.ts';
 import type { Context } from './context.ts';
 import { detailAsTyped, EXIT, Failure, suspendedFailure, toExitReport, usage } from './errors.ts';
-import { slowProgram } from './slow-program.ts';
 import { asciiJson, asciiText, isAsciiLocale, widthOf, wrapped, writeAscii } from './terminal/fit.ts';
-import { createTransport } from './transport.ts';
+import { createTransport, slowProgram } from './transport.ts';
 
 const { argv, env, stdin, stdout, stderr } = process;
 const ended = new AbortController();
@@ -69,7 +67,7 @@ main(argv.slice(2)).then(
 
 async function main(words: string[]): Promise<number> {
   if (words[0] === '__generate') {
-    const { generate } = await import('./command-line/generate.ts');
+    const { generate } = await import('./command-line/manual.ts');
     if (!words[1]) throw usage('__generate takes the directory to write to.');
     await generate(words[1]);
     return EXIT.ok;

@@ -31,7 +31,7 @@ export function stayingText(changes: readonly PendingChange[], isPurged = false)
 }
 
 /** The outcome of the changes that were pending before the daemon ended. */
-export interface Outcome {
+interface Outcome {
   /** Subjects whose previous value was set again. */
   reverted: Change['subject'][];
   /** Changes that stay until the daemon runs again. */

@@ -1,10 +1,11 @@
 // Carries the contract over the daemon's Unix socket with nothing but node:http.
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { type Transport, Unreachable } from '../api/client.ts';
+import { createClient, type Transport, Unreachable } from '../api/client.ts';
 import { errno, reason } from '../system/errno.ts';
+import type { Context } from './context.ts';
 import { Failure } from './errors.ts';
 
-export interface Limits {
+interface Limits {
   /** For a GET to be answered, in milliseconds. */
   readMs: number;
   /** For a POST: registering with an organization takes its time. */
@@ -143,4 +144,20 @@ function unreachable(error: unknown, socketPath: string): Error {
         ? new Unreachable(`The Culvert daemon gave ${error.message}.`, error, 'silent')
         : new Unreachable(`The Culvert daemon can't be reached at ${socketPath}: ${reason(error)}.`, error);
   }
+}
+
+/** Long for an answer that waits for nothing. */
+const HEALTH_MS = 2_000;
+
+export const DAEMON = 'The Culvert daemon';
+
+/** `WARP`, `The demo`, or {@link DAEMON}. */
+export async function slowProgram({ paths, isDemo }: Pick<Context, 'paths' | 'isDemo'>): Promise<string> {
+  const client = createClient(createTransport(paths.socket, { readMs: HEALTH_MS }));
+  const isAnswering = await client.call('GET /api/health').then(
+    () => true,
+    () => false,
+  );
+  if (!isAnswering) return DAEMON;
+  return isDemo() ? 'The demo' : 'WARP';
 }

@@ -27,7 +27,7 @@ const SENDER = 7;
 /** Types of header fields: `s`, `o`, `g`, `u`. */
 const [STRING, OBJECT_PATH, SIGNATURE, UINT32] = [0x73, 0x6f, 0x67, 0x75];
 
-export interface FrameHandlers {
+interface FrameHandlers {
   /** A whole message within the limit. The bytes are valid only during the call. */
   message(bytes: Uint8Array, header: Header): void;
   /** A message beyond the limit, whose body is not kept. `header` is null if even that is too long. */

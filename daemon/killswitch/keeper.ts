@@ -1,13 +1,56 @@
-// Keeps kernel, files and report in step with the mode of the kill switch.
-import { describeState } from './describe-state.ts';
-import type { Edges } from './edges.ts';
-import { createEffects, messageOf, readStored, readTrial, tolerant } from './effects.ts';
+// Carries out the effects of the state machine, and keeps kernel, files and report in step with its mode.
+import { describeState, type Effect, type Event, inForce, type Mode, reconcile, transition, undo } from './machine.ts';
 import type { Report } from './report.ts';
-import type { Trial } from './rules/persisted-rules.ts';
-import { isBlocking, type Listing } from './rules/ruleset-diff.ts';
-import { SwitchError } from './switch-error.ts';
-import { type Event, inForce, type Mode, reconcile, transition, undo } from './transition.ts';
-import { type Message, wordingOf } from './wording.ts';
+import { type RuleOptions, render } from './rules/rules.ts';
+import {
+  formatRules,
+  formatTrial,
+  parseFormerPause,
+  parseRules,
+  parseTrial,
+  type Stored,
+  type Trial,
+  unreadable,
+} from './rules/wanted.ts';
+import { createTable, isBlocking, type Kernel, type Listing, missingRules } from './table.ts';
+import { type Message, message, messageOf, SwitchError, WordedError, wordingOf } from './wording.ts';
+
+export interface Files<Name extends string = FileName> {
+  /** @returns null if there is no such file. @throws Error when it can't be read */
+  read(name: Name): string | null;
+  /** Atomic and durable. @throws Error */
+  write(name: Name, text: string): void;
+  /** No file is fine. @throws Error */
+  remove(name: Name): void;
+}
+
+/** `pause.json` is only read, as services up to 0.2.7 wrote it. */
+export type FileName = 'rules.nft' | 'trial.json' | 'pause.json';
+
+/** Surroundings of the kill switch. Tests replace each to fail at each step. */
+export interface Edges {
+  kernel: Kernel;
+  files: Files;
+  clock: {
+    bootId: string;
+    /** Seconds since boot, suspend included. */
+    uptime(): number;
+    /** Milliseconds since the epoch. */
+    now(): number;
+  };
+  /** Calls back after some seconds, in place of an earlier alarm. null: no alarm. */
+  alarm(seconds: number | null, ring: () => void): void;
+  /** Has systemd load the rules file after some seconds, even if this process dies. @throws Error */
+  arm(seconds: number): Promise<void>;
+  disarm(): Promise<void>;
+  /** True while the boot guard is installed and not masked. */
+  bootGuard(): boolean;
+  /** A user signs in to a network: a helper may send outside the tunnel. */
+  isSigningIn(): boolean;
+  publish(report: Report): void;
+  /** Rules to block with where the stored ones can't be read. */
+  fallback: RuleOptions;
+}
 
 /** Until the next attempt, where the kernel refused the rules. */
 const RETRY_SECONDS = 2;
@@ -129,4 +172,100 @@ function nextLook(mode: Mode, active: boolean | null, uptime: number): number | 
     return retry ? Math.min(RETRY_SECONDS, left) : left;
   }
   return active !== true && mode.kind !== 'off' ? RETRY_SECONDS : null;
+}
+
+/** Carries out effects, and remembers the fingerprint of the table that they put in force. */
+function createEffects({ kernel, files, fallback, ...edges }: Edges) {
+  const table = createTable(kernel, requireRules);
+
+  async function execute(effect: Effect): Promise<void> {
+    switch (effect.do) {
+      case 'store-rules':
+        return files.write('rules.nft', formatRules(effect.wanted));
+      case 'refresh-rules':
+        if (files.read('rules.nft') !== formatRules(effect.wanted))
+          files.write('rules.nft', formatRules(effect.wanted));
+        return;
+      case 'restore-rules':
+        return files.write('rules.nft', effect.text);
+      case 'restore-trial':
+        return files.write('trial.json', effect.text);
+      case 'forget-rules':
+        return files.remove('rules.nft');
+      case 'store-trial':
+        return files.write('trial.json', formatTrial(effect.trial));
+      case 'forget-trial':
+        return files.remove('trial.json');
+      case 'watch':
+        return kernel.watch(effect.on);
+      case 'block':
+        if (effect.wanted) await table.replace(effect.wanted);
+        else if (!isBlocking(await kernel.list().catch(() => null))) await table.replace(fallback);
+        return;
+      case 'open':
+        return kernel.remove();
+      case 'arm':
+        return edges.arm(effect.seconds);
+      case 'disarm':
+        return edges.disarm();
+    }
+  }
+
+  return {
+    /** @throws Error unless the effect may fail */
+    async apply(effect: Effect): Promise<void> {
+      try {
+        await execute(effect);
+      } catch (error) {
+        if (!('tolerant' in effect)) throw error;
+      }
+    },
+    fingerprint: () => table.inForce()?.fingerprint ?? null,
+  };
+}
+
+/** @throws Error unless the kernel holds just these rules */
+function requireRules(listing: Listing | null, rules: RuleOptions): void {
+  const missing = missingRules(listing, render(rules));
+  if (missing) throw new WordedError(message('nft accepted the rules, but the kernel has different ones: %s', missing));
+}
+
+/** The stored rules; what can't be read is broken, not absent. */
+function readStored(files: Files): Stored {
+  try {
+    const text = files.read('rules.nft');
+    return text === null ? { kind: 'absent' } : parseRules(text);
+  } catch (error) {
+    return { kind: 'broken', why: unreadable(messageOf(error)) };
+  }
+}
+
+/** The pause or unconfirmed change that was under way when the previous process ended. */
+function readTrial(edges: Edges): { trial: Trial; due: boolean } | null {
+  const { files, clock } = edges;
+  tolerant(() => moveFormerPause(edges));
+  const text = tolerant(() => files.read('trial.json'));
+  return text === null ? null : parseTrial(text, { bootId: clock.bootId, uptime: clock.uptime() });
+}
+
+/** A pause that a service up to 0.2.7 began is a trial from now on. @throws Error where a file can't be changed */
+function moveFormerPause({ files, clock }: Edges): void {
+  const text = files.read('pause.json');
+  if (text === null) return;
+  const pause = parseFormerPause(text, clock.now());
+  try {
+    if (pause && files.read('trial.json') === null) files.write('trial.json', formatTrial(pause));
+  } finally {
+    // a pause that could not be moved has ended, and must not begin again with a later start
+    files.remove('pause.json');
+  }
+}
+
+/** null if reading fails. */
+function tolerant<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
 }

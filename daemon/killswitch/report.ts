@@ -120,3 +120,8 @@ function isProtection(value: unknown): value is Protection {
 function isTextOrNull(value: unknown): value is string | null {
   return value === null || typeof value === 'string';
 }
+
+/** Directory and file where the helper listens for the user; systemd makes the directory. */
+export const SIGN_IN_DIRECTORY = '/run/culvert-sign-in';
+
+export const SIGN_IN_SOCKET = 'socket';

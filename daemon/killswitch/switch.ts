@@ -1,16 +1,13 @@
 // The kill switch: keeps what is wanted, stored, in the kernel and published in step. It knows no bus, files or processes;
 // they come in as `Edges`.
-import type { Edges } from './edges.ts';
-import { createKeeper } from './keeper.ts';
-import type { Action } from './permission.ts';
+import { createKeeper, type Edges } from './keeper.ts';
+import { type Event, inForce } from './machine.ts';
+import { createQueue, createShared } from './pacing.ts';
+import { type Action, createPermissions, type Permissions, unconfirmedOf } from './permission.ts';
 import type { Report } from './report.ts';
-import { isPause } from './rules/persisted-rules.ts';
-import type { Wanted } from './rules/request.ts';
-import type { Endpoint } from './rules/rules.ts';
-import { SwitchError } from './switch-error.ts';
-import { createPermissions, unconfirmedOf } from './switch-permissions.ts';
-import { type Event, inForce } from './transition.ts';
-import { N_ } from './wording.ts';
+import type { Endpoint } from './rules/endpoints.ts';
+import { isPause, type Wanted } from './rules/wanted.ts';
+import { N_, SwitchError } from './wording.ts';
 
 /** The user who makes a change, and the permissions of that user. */
 export interface Caller {
@@ -44,14 +41,8 @@ export interface Switch {
   pause(seconds: number): Promise<Report>;
   /** Measures, repairs what another program changed, and publishes. */
   check(): Promise<Report>;
-  /** Permission that enabling needs at the moment. */
-  permissionFor(wanted: Wanted): Action;
-  /** Permission needed to start a trial. @param wanted null: off */
-  permissionToTry(wanted: Wanted | null, uid: number): Action;
-  /** Permission that confirming or reverting needs; null for the user who made the change, and without a change. */
-  permissionToDecide(uid: number): Action | null;
-  /** Permission that replacing the endpoints needs. */
-  permissionForEndpoints(endpoints: readonly Endpoint[]): Action;
+  /** Permission that each call needs now. */
+  permissions: Permissions;
   /** Rules are in force, or have to be. */
   isBlocking(): boolean;
   /** Nothing to guard, so that the process may end. */
@@ -145,10 +136,7 @@ export function createSwitch(edges: Edges): Switch {
     setEndpoints: (endpoints, granted) => inTurn(() => setEndpoints(endpoints, granted)),
     pause: seconds => inTurn(() => pause(seconds)),
     check,
-    permissionFor: permissions.toEnable,
-    permissionToTry: permissions.toTry,
-    permissionToDecide: permissions.toDecide,
-    permissionForEndpoints: permissions.toSetEndpoints,
+    permissions,
     isBlocking: () => keeper.mode().kind === 'fail-closed' || inForce(keeper.mode()) !== null,
     idle: () => keeper.mode().kind === 'off',
   };
@@ -156,35 +144,4 @@ export function createSwitch(edges: Edges): Switch {
 
 function changedMeanwhile(): SwitchError {
   return new SwitchError('Denied', N_('The kill switch was changed while permission was asked for. Try again.'));
-}
-
-/** One operation at a time: two of them never meet in the kernel or on disk. */
-export function createQueue() {
-  let last: Promise<unknown> = Promise.resolve();
-  return <T>(operation: () => Promise<T>): Promise<T> => {
-    const result = last.then(operation);
-    last = result.catch(() => {});
-    return result;
-  };
-}
-
-/** An operation in its turn, which callers share that ask before its turn has come. */
-export function createShared<T>(inTurn: ReturnType<typeof createQueue>, operation: () => Promise<T>): () => Promise<T> {
-  let waiting: Promise<T> | null = null;
-  return () => {
-    waiting ??= inTurn(() => {
-      waiting = null;
-      return operation();
-    });
-    return waiting;
-  };
-}
-
-/** @returns calls back after some seconds. A new alarm replaces the one before; null: no alarm. */
-export function createAlarm(): (seconds: number | null, ring: () => void) => void {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  return (seconds, ring) => {
-    if (timer) clearTimeout(timer);
-    timer = seconds === null ? null : setTimeout(ring, Math.ceil(seconds * 1000));
-  };
 }

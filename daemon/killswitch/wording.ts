@@ -1,4 +1,4 @@
-// Holds the sentences of the root service, for the language of their reader.
+// Holds the sentences of the root service, for the language of their reader, and its failures.
 import type { Message } from '../api/values.ts';
 import { wordMessages } from '../view/message.ts';
 import { english } from '../view/translator.ts';
@@ -10,4 +10,26 @@ export { N_ } from '../view/translator.ts';
 /** The part of a report that people read: in English, and to be translated. */
 export function explained(wording: Message[]): { detail: string | null; wording: Message[] } {
   return { detail: wording.length ? wordMessages(wording, english) : null, wording };
+}
+
+/** A refusal or failure with the name it has on the bus. */
+export class SwitchError extends Error {
+  readonly code:
+    | 'Denied'
+    | 'InvalidArgument'
+    | 'LimitsExceeded'
+    | 'NotEnabled'
+    | 'NothingPending'
+    | 'Refused'
+    | 'Unconfirmed'
+    | 'Failed';
+  constructor(code: SwitchError['code'], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'SwitchError';
+    this.code = code;
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

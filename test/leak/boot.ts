@@ -13,7 +13,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { shippedEndpoints } from '../../daemon/killswitch/rules/endpoints.ts';
-import { formatRules } from '../../daemon/killswitch/rules/persisted-rules.ts';
+import { formatRules } from '../../daemon/killswitch/rules/wanted.ts';
 import { until } from '../support/until.ts';
 import { judge } from './classes.ts';
 import { type Machine, PATH } from './machine.ts';

@@ -1,9 +1,9 @@
 // Starts the root service on the client machine, with a private bus.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { endpointWords } from '../../daemon/killswitch/client/busctl.ts';
+import { endpointWords } from '../../daemon/killswitch/client/service-link.ts';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../../daemon/killswitch/report.ts';
-import type { Endpoint } from '../../daemon/killswitch/rules/rules.ts';
+import type { Endpoint } from '../../daemon/killswitch/rules/endpoints.ts';
 import { bundleGjs } from '../../data/build/bundle.mjs';
 import { until } from '../support/until.ts';
 import type { Ground, Machine, Program } from './machine.ts';

@@ -1,8 +1,6 @@
 // Sets up each scenario and judges its outcome: a control must leak, a proof must not.
-
 import { shippedEndpoints } from '../../daemon/killswitch/rules/endpoints.ts';
-import type { RuleOptions } from '../../daemon/killswitch/rules/rules.ts';
-import { render, renderRemoval } from '../../daemon/killswitch/rules/rules.ts';
+import { type RuleOptions, render, renderRemoval } from '../../daemon/killswitch/rules/rules.ts';
 import { until } from '../support/until.ts';
 import type { Ground, Machine } from './machine.ts';
 import { type Measured, measure, type Options, type Watch } from './measure.ts';

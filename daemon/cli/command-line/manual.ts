@@ -1,9 +1,14 @@
-// Pure: the manual page culvert(1) from the command table, in man(7) macros.
+// Makes the manual page culvert(1) from the command table, in man(7) macros, and writes it and the completions.
 
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { DEFAULTS, flatten } from '../../config/keys.ts';
+import { VERSION } from '../../system/build-info.ts';
+import { makeDirectory } from '../../system/files.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command-spec.ts';
 import { CONFIG_KEYS } from '../labels.ts';
 import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
+import { bash, fish, zsh } from './completions.ts';
 
 /** The page; it carries no date, so that the same source gives the same page. */
 export function manual(version: string): string {
@@ -146,4 +151,15 @@ function text(words: string): string {
     .replace(/~/g, '\\(ti')
     .replace(/\^/g, '\\(ha')
     .replace(/^(?=[.'])/gm, '\\&');
+}
+
+/**
+ * Writes `culvert.1`, `culvert.bash`, `_culvert` (zsh) and `culvert.fish` into a directory, which is made if missing.
+ * @returns the names written.
+ */
+export async function generate(directory: string): Promise<string[]> {
+  const files = { 'culvert.1': manual(VERSION), 'culvert.bash': bash(), _culvert: zsh(), 'culvert.fish': fish() };
+  makeDirectory(directory, 0o777);
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  return Object.keys(files);
 }

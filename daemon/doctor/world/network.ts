@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram';
 import { type RequestOptions, request } from 'node:http';
 import { connect, isIPv6 } from 'node:net';
-import type { Trace } from '../../apps/launch/verify-tunnel.ts';
+import type { Trace } from '../../apps/verify-tunnel.ts';
 import type { Verdict } from '../../killswitch/sign-in/verdict.ts';
 import { errno, reason } from '../../system/errno.ts';
 
@@ -44,7 +44,7 @@ export function createNetwork(env: NodeJS.ProcessEnv): Network {
     page,
     detectLogin: async () => (await import('../../networks/portal/sign-in-window.ts')).detectLogin(false),
     trace: async (url, proxyPort, limitMs) => {
-      const { traceThrough } = await import('../../apps/launch/verify-tunnel.ts');
+      const { traceThrough } = await import('../../apps/verify-tunnel.ts');
       return traceThrough(proxyPort, url, env, limitMs);
     },
     proxy: async (port, limitMs) => (await import('../../warp/actions/ports.ts')).probeProxy(port, limitMs),

@@ -1,23 +1,26 @@
 // Records what is blocked while a client asks: keeps the table of `recording.ts` in step with the rules in force, reads it, and
 // removes it when no client has asked for a while. It knows no processes; they come in as `RecorderEdges`.
-import type { BlockedList } from '../../api/schema.ts';
-import type { Kernel } from '../edges.ts';
-import { messageOf } from '../effects.ts';
+import type { BlockedEntry, BlockedList } from '../../api/schema.ts';
+import { createQueue } from '../pacing.ts';
 import type { RuleOptions } from '../rules/rules.ts';
 import type { ProgramRules } from '../rules/tunnel-only.ts';
-import { createQueue } from '../switch.ts';
-import { SwitchError } from '../switch-error.ts';
-import type { Recording } from './entries.ts';
-import { listOf } from './list.ts';
-import { renderRecording } from './recording.ts';
-import { createTable, type RecordingNft } from './table.ts';
+import type { Kernel } from '../table.ts';
+import { messageOf, SwitchError } from '../wording.ts';
+import {
+  parseRecording,
+  RECORDING_TABLE,
+  type Recorded,
+  type Recording,
+  renderRecording,
+  unitOf,
+} from './recording.ts';
 
 /** The longest time for which one call keeps the recording on. */
 export const MAX_LEASE_SECONDS = 900;
-/** Looks of its own, so that the time of a first packet is known about that exactly. */
+/** Often enough to date the first packet. */
 const LOOK_MS = 60_000;
 
-export interface RecorderEdges {
+interface RecorderEdges {
   nft: RecordingNft;
   /** Names of some processes in a cgroup, given by its path below the root of the hierarchy. */
   programsIn(cgroup: string): string[];
@@ -43,7 +46,7 @@ export interface Recorder {
 
 export function createRecorder({ nft, programsIn, now, report }: RecorderEdges): Recorder {
   const inTurn = createQueue();
-  const table = createTable(nft);
+  const table = createRecordingTable(nft);
   const inForce: { rules: RuleOptions | null; uids: readonly number[] } = { rules: null, uids: [] };
   let leaseUntil = 0;
   /** When the recording began, and when it was last read. */
@@ -152,4 +155,122 @@ function follow<Options>(kernel: Kernel<Options>, changed: (options: Options | n
       changed(null);
     },
   };
+}
+
+/** Length of a list: the bus takes small messages only. */
+const MAX_ENTRIES = 256;
+
+interface Reading {
+  /** The reader: a user sees what was blocked of that user, and root sees all. */
+  uid: number;
+  /** When the recording began, and when it was read, in ms since the epoch. */
+  began: number;
+  readAt: number;
+  /** Time of the first packet of each entry, by its key. */
+  first: ReadonlyMap<string, number>;
+  programsIn(cgroup: string): string[];
+}
+
+export function listOf({ entries, missed }: Recording, reading: Reading): BlockedList {
+  const seen = entries.filter(({ uid }) => reading.uid === 0 || uid === reading.uid);
+  const distinct = joined(seen.map(entry => entryOf(entry, reading)));
+  const shown = distinct.sort((a, b) => b.last.localeCompare(a.last)).slice(0, MAX_ENTRIES);
+  const cgroups = new Set(shown.flatMap(({ cgroup }) => cgroup ?? []));
+  const programs = new Map([...cgroups].map(cgroup => [cgroup, reading.programsIn(cgroup)]));
+  return {
+    recordingSince: timeOf(reading.began),
+    entries: shown.map(({ cgroup, ...entry }) => ({ ...entry, programs: programs.get(cgroup ?? '') ?? [] })),
+    hidden: entries.length - seen.length + distinct.length - shown.length,
+    missed,
+  };
+}
+
+type Entry = Omit<BlockedEntry, 'programs'> & { cgroup: string | null };
+
+function entryOf({ key, origin, age, packets, ...rest }: Recorded, { first, began, readAt }: Reading): Entry {
+  return {
+    ...rest,
+    rule: ruleOf(origin, rest.port),
+    unit: rest.cgroup === null ? null : unitOf(rest.cgroup),
+    packets,
+    since: timeOf(first.get(key) ?? began),
+    last: timeOf(readAt - age * 1000),
+  };
+}
+
+/** A unit may have several cgroups. A removed cgroup has no name. */
+function joined(entries: readonly Entry[]): Entry[] {
+  const byIdentity = new Map<string, Entry>();
+  for (const entry of entries) {
+    const { rule, uid, unit, source, protocol, address, port } = entry;
+    const identity = JSON.stringify([rule, uid, unit, source, protocol, address, port]);
+    const other = byIdentity.get(identity);
+    if (!other) byIdentity.set(identity, entry);
+    else {
+      other.packets += entry.packets;
+      if (entry.since < other.since) other.since = entry.since;
+      if (entry.last > other.last) other.last = entry.last;
+    }
+  }
+  return [...byIdentity.values()];
+}
+
+/** DNS never leaves outside the tunnel, whatever else may. */
+function ruleOf(origin: Recorded['origin'], port: number | null): BlockedEntry['rule'] {
+  if (origin === 'program') return 'tunnel-only';
+  if (origin === 'forwarded') return 'forwarded';
+  return port === 53 || port === 853 ? 'dns' : 'kill-switch';
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+const REMOVAL = `delete table inet ${RECORDING_TABLE}`;
+const ABSENT = 'No such file or directory';
+
+/** A process of nft for the recording alone. `end` stops it; the next request starts another. */
+interface RecordingNft {
+  ask(commands: string): Promise<string[]>;
+  end(): void;
+}
+
+function createRecordingTable(nft: RecordingNft) {
+  /** Text of the table in the kernel; null without one. */
+  let loaded: string | null = null;
+
+  return {
+    isLoaded: () => loaded !== null,
+    /** @returns whether the table is new. @throws Error with nft's message */
+    async load(text: string): Promise<boolean> {
+      if (text === loaded) return false;
+      const parts = text.split('\n').map(part => part.trim());
+      const lines = await nft.ask(parts.filter(part => part !== '' && !part.startsWith('#')).join(';'));
+      const error = errorIn(lines);
+      if (error) throw new Error(`nft: ${error.replace(/^.*?Error: /, '')}`);
+      const isNew = loaded === null;
+      loaded = text;
+      return isNew;
+    },
+    /** @returns null if another program removed the table. @throws Error */
+    async read(): Promise<Recording | null> {
+      const lines = await nft.ask(`list table inet ${RECORDING_TABLE}`);
+      const recording = lines.map(line => (line.startsWith('{') ? parseRecording(line) : null)).find(Boolean);
+      if (recording) return recording;
+      const error = errorIn(lines) ?? 'no answer';
+      if (!error.includes(ABSENT)) throw new Error(`nft: ${error}`);
+      loaded = null;
+      return null;
+    },
+    /** Also removes a table that an earlier service left. @throws Error */
+    async remove(): Promise<void> {
+      loaded = null;
+      await nft.ask(REMOVAL);
+      nft.end();
+    },
+  };
+}
+
+function errorIn(lines: readonly string[]): string | undefined {
+  return lines.find(line => line.includes('Error: '));
 }

@@ -1,19 +1,17 @@
-// Pure: renders the table that records what is blocked. It has a table of its own whose chains let everything pass, so that
-// nothing in it can open what the other tables block. The kernel bounds it: sets with a size, whose elements time out.
-
-import { ANY_DEVICE } from '../outside/addresses.ts';
-import { ALL_HOSTS, PROBE, THIS_NODE, TUNNEL_INTERFACES } from '../rules/place.ts';
+// Pure: renders the table that records what is blocked, and reads it. Its chains let everything pass, so that nothing in it can open
+// what the other tables block. The kernel bounds it: sets with a size, whose elements time out.
+import { ALL_HOSTS, ANY_DEVICE, PROBE, THIS_NODE, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { ASKERS, leavingRules, lines, type RuleOptions, WITH_PORTS } from '../rules/rules.ts';
 import { leavingProgram, programRules } from '../rules/tunnel-only.ts';
 
 export const RECORDING_TABLE = 'culvert_blocked';
 /** Time that a destination stays in the list after its last packet. */
-export const KEPT_SECONDS = 600;
+const KEPT_SECONDS = 600;
 /** Destinations in each set. */
 const SET_SIZE = 256;
 
 /** Rules in force, which are what blocks. */
-export interface InForce {
+interface InForce {
   /** Rules of the kill switch; null: it blocks nothing. */
   rules: RuleOptions | null;
   /** Users with programs that use the tunnel only. */
@@ -21,11 +19,11 @@ export interface InForce {
 }
 
 /** Sender of a packet: a user's unit, a user alone, a program that uses the tunnel only, or another machine behind this one. */
-export type Origin = 'unit' | 'user' | 'program' | 'forwarded';
+type Origin = 'unit' | 'user' | 'program' | 'forwarded';
 /** Parts of an element, in order. */
-export type Part = 'uid' | 'cgroup' | 'source' | 'protocol' | 'address' | 'port';
+type Part = 'uid' | 'cgroup' | 'source' | 'protocol' | 'address' | 'port';
 
-export interface RecordingSet {
+interface RecordingSet {
   name: string;
   origin: Origin;
   family: 4 | 6;
@@ -149,4 +147,87 @@ function notes(origin: Origin, level = 1): string[] {
     const isWithPort = parts.includes('port') ? '' : '!= ';
     return `meta nfproto ipv${family} meta l4proto ${isWithPort}${WITH_PORTS} update @${name} { ${key} counter } return`;
   });
+}
+
+/** A destination that was blocked, as the kernel recorded it. */
+export interface Recorded {
+  /** The same for the same destination of the same origin. */
+  key: string;
+  origin: Origin;
+  /** Null for forwarded traffic. */
+  uid: number | null;
+  /** Path of the cgroup below the root of the hierarchy; null if it is unknown, or no longer exists. */
+  cgroup: string | null;
+  /** Address of the machine behind this one; null for packets of this machine. */
+  source: string | null;
+  /** Name, or number where /etc/protocols does not have it. */
+  protocol: string;
+  address: string;
+  port: number | null;
+  packets: number;
+  /** Seconds since the last packet. */
+  age: number;
+}
+
+export interface Recording {
+  entries: Recorded[];
+  /** Packets that found no room in any set. */
+  missed: number;
+}
+
+interface Element {
+  val?: { concat?: unknown[] };
+  expires?: number;
+  counter?: { packets?: number };
+}
+interface Item {
+  table?: { name?: string };
+  set?: { name?: string; elem?: { elem?: Element }[] };
+  counter?: { name?: string; packets?: number };
+}
+
+/** @returns null if the text is not the table's listing */
+export function parseRecording(json: string): Recording | null {
+  let items: Item[];
+  try {
+    const { nftables } = JSON.parse(json) as { nftables?: unknown };
+    if (!Array.isArray(nftables)) return null;
+    items = nftables as Item[];
+  } catch {
+    return null;
+  }
+  if (!items.some(({ table }) => table?.name === RECORDING_TABLE)) return null;
+  const entries = SETS.flatMap(({ name, origin, parts }) => {
+    const elements = items.find(({ set }) => set?.name === name)?.set?.elem ?? [];
+    return elements.flatMap(({ elem }) => recordedOf(origin, parts, elem) ?? []);
+  });
+  return { entries, missed: items.find(({ counter }) => counter?.name === 'missed')?.counter?.packets ?? 0 };
+}
+
+function recordedOf(origin: Origin, parts: readonly Part[], element: Element | undefined): Recorded | null {
+  const values = element?.val?.concat;
+  if (values?.length !== parts.length) return null;
+  const value = (part: Part) => (parts.includes(part) ? values[parts.indexOf(part)] : null);
+  const [uid, port, cgroup, source] = [value('uid'), value('port'), value('cgroup'), value('source')];
+  return {
+    key: JSON.stringify([origin, ...values]),
+    origin,
+    uid: typeof uid === 'number' ? uid : null,
+    // nft prints the number of a removed cgroup
+    cgroup: typeof cgroup === 'string' ? cgroup : null,
+    source: source === null ? null : String(source),
+    protocol: String(value('protocol')),
+    address: String(value('address')),
+    port: typeof port === 'number' ? port : null,
+    packets: element?.counter?.packets ?? 1,
+    age: Math.max(0, KEPT_SECONDS - (element?.expires ?? KEPT_SECONDS)),
+  };
+}
+
+/** The unit that a cgroup belongs to: `user.slice/user-1000.slice/session-2.scope` -> `session-2.scope`. */
+export function unitOf(cgroup: string): string {
+  const names = cgroup.split('/').filter(Boolean).reverse();
+  const unit = names.find(name => /\.(?:service|scope|socket|mount|swap)$/.test(name)) ?? names[0] ?? '';
+  // a user can give a cgroup any name
+  return unit.replace(/[^\x21-\x7e]/g, '?').slice(0, 200);
 }

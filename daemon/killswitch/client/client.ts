@@ -1,15 +1,14 @@
 // The daemon's side of the kill switch: keeps the configuration, the root service and the published state in step.
-import type { HistorySignIn, KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
+import type { Change, HistorySignIn, KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
 import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
-import { explained, message, wordingOf } from '../wording.ts';
-import { createBlockedRenewal, readBlocked } from './blocked.ts';
-import type { Call } from './busctl.ts';
-import { createEnabler, isDenied } from './enabler.ts';
-import { type Places, places as usual } from './published-state.ts';
-import { createPublisher } from './publisher.ts';
-import { createServiceLink } from './service-link.ts';
-import { createSignedIn } from './signed-in.ts';
+import { NO_KILL_SWITCH, setPart } from '../../state/store.ts';
+import type { Report } from '../report.ts';
+import type { Endpoint } from '../rules/endpoints.ts';
+import { explained, type Message, message, wordingOf } from '../wording.ts';
+import { absent, SERVICE_PATHS, type ServicePaths } from './published-state.ts';
+import { createBlockedRenewal, createSignedIn, readBlocked } from './records.ts';
+import { type Call, createServiceLink, type ServiceLink } from './service-link.ts';
 
 /** Any program can slow the bus down. After that long, what the service last published answers a reader. */
 const READ_MS = 500;
@@ -21,26 +20,26 @@ const DEMO = {
 
 interface Options {
   /** Paths of the service and how to call it; tests have their own. */
-  places?: Places;
+  service?: ServicePaths;
   /** Called with each sign-in to a network that ended. */
   signedIn?(signIn: HistorySignIn): void;
 }
 
 export function createKillSwitch(
   context: FeatureContext,
-  { places = usual, signedIn = () => {} }: Options = {},
+  { service = SERVICE_PATHS, signedIn = () => {} }: Options = {},
 ): KillSwitchControl {
   const { state, settings, say } = context;
-  const link = createServiceLink(places, () => {
+  const link = createServiceLink(service, () => {
     publishFile();
     followSignIns();
   });
-  const signIns = createSignedIn(places, signedIn);
-  const { publish, publishFile, publishAbsent, setUnmet } = createPublisher(context, link, places);
+  const signIns = createSignedIn(service, signedIn);
+  const { publish, publishFile, publishAbsent, setUnmet } = createPublisher(context, link, service);
   let unsubscribe = () => {};
   const emulated = () => state.snapshot().tunnelCli.emulated;
   const { enable, followTunnel, prepare } = createEnabler(context, link);
-  const renewal = createBlockedRenewal(context, places);
+  const renewal = createBlockedRenewal(context, service);
 
   function followSignIns(): void {
     if (!emulated()) void signIns.take().catch((error: Error) => say(`Kill switch: ${error.message}`));
@@ -126,7 +125,7 @@ export function createKillSwitch(
     set,
     decide,
     lastSignIn: signIns.last,
-    blocked: () => readBlocked(places),
+    blocked: () => readBlocked(service),
     // without a root service there is nothing to pause
     async pause(seconds) {
       refuseInDemo();
@@ -152,4 +151,133 @@ async function remember({ settings, say }: FeatureContext, killSwitch: boolean, 
     say(`Kill switch: ${(error as Error).message}`);
   }
   if (settings.config.warp.killSwitch !== killSwitch) settings.setSession(choice);
+}
+
+const { installed: _, command: __, ...REST } = NO_KILL_SWITCH;
+const UNKNOWN: Report = { ...REST, ...explained([]) };
+
+function createPublisher({ state, settings }: FeatureContext, link: ServiceLink, service: ServicePaths) {
+  /** Why the kill switch of the configuration is not in force, until it is changed. */
+  let unmet: Message[] = [];
+
+  /** @param report null if the state is unknown @param why the reason */
+  function publish(report: Report | null, why: Message[] = []): KillSwitch {
+    const installed = link.isInstalled();
+    if (report?.enabled) unmet = []; // another client turned it on
+    const facts = report ?? { ...UNKNOWN, enabled: state.snapshot().killSwitch.enabled };
+    const value: KillSwitch = {
+      ...facts,
+      enabled: facts.enabled || (unmet.length > 0 && settings.config.warp.killSwitch),
+      // while it is off, what turning it on would ask for
+      allowLan: facts.enabled ? facts.allowLan : settings.config.warp.allowLan,
+      ...(why.length ? explained(why) : facts.detail === null && unmet.length ? explained(unmet) : {}),
+      installed,
+      ...(installed ? { command: null } : { command: absent(service).command }),
+    };
+    state.set('killSwitch', value);
+    setPart(state, 'kill-switch', changesOf(value));
+    return value;
+  }
+
+  /** The state that the service last published. */
+  function publishFile(): KillSwitch {
+    if (!link.isInstalled()) return publishAbsent();
+    const read = link.published();
+    return 'unreadable' in read ? publish(null, [read.unreadable]) : publish(read);
+  }
+
+  function publishAbsent(): KillSwitch {
+    const { killSwitch } = settings.config.warp;
+    const why = message('The root service is not installed, so nothing is blocked.');
+    const { command: _, ...reason } = absent(service);
+    return publish({
+      ...UNKNOWN,
+      enabled: killSwitch,
+      ...explained(killSwitch ? [why] : []),
+      ...(reason.detail ? reason : {}),
+    });
+  }
+
+  return {
+    publish,
+    publishFile,
+    publishAbsent,
+    setUnmet(why: Message[]): void {
+      unmet = why;
+    },
+  };
+}
+
+/** The unconfirmed change, as clients show each of them. */
+function changesOf({ enabled, allowLan, unconfirmed }: KillSwitch): Change[] {
+  if (!unconfirmed) return [];
+  const { setAt, confirmBy, previous } = unconfirmed;
+  const change = { subject: 'killSwitch' as const, value: wordOf({ enabled, allowLan }), previous: wordOf(previous) };
+  return [{ ...change, setAt, confirmBy, endsAt: null, endingSoon: false, problem: null }];
+}
+
+function wordOf({ enabled, allowLan }: { enabled: boolean; allowLan: boolean }): string {
+  if (!enabled) return 'off';
+  return allowLan ? 'on-lan' : 'on';
+}
+
+const LEFT_OUT =
+  'Kill switch: warp.endpoints needs an administrator and is left out. Turn the kill switch on again to be asked.';
+
+/** An idle daemon does without the parser of addresses. */
+const load = () => import('../rules/endpoints.ts');
+
+function createEnabler({ state, settings, say }: FeatureContext, link: ServiceLink) {
+  /** The endpoints that this daemon last gave the service. */
+  let given = '';
+
+  async function endpoints(own = settings.config.warp.endpoints) {
+    const { wantedEndpoints } = await load();
+    return wantedEndpoints(state.snapshot().tunnel.endpoints, own);
+  }
+
+  /** @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed */
+  async function enable(allowLan: boolean, interactive: boolean, seconds?: number): Promise<Report> {
+    const wanted = await endpoints();
+    for (const why of wanted.refused) say(`Kill switch: ${why}`);
+    given = JSON.stringify(wanted.endpoints); // asked once, whatever the answer
+    try {
+      const change = { allowLan, endpoints: wanted.endpoints };
+      const call: Call =
+        seconds === undefined ? { method: 'Enable', ...change } : { method: 'TryEnable', ...change, seconds };
+      return await link.ask(call, interactive);
+    } catch (error) {
+      const without = (await endpoints('')).endpoints;
+      // no user can be asked here, and blocking matters more than endpoints that need an administrator
+      if (interactive || !isDenied(error) || without.length === wanted.endpoints.length) throw error;
+      say(LEFT_OUT);
+      return link.ask({ method: 'Enable', allowLan, endpoints: without }, false);
+    }
+  }
+
+  /** Turning it on again would confirm what the user has yet to confirm. */
+  function setEndpoints(next: readonly Endpoint[]): Promise<Report> {
+    given = JSON.stringify(next);
+    return link.ask({ method: 'SetEndpoints', endpoints: next }, false);
+  }
+
+  return {
+    enable,
+    /** Loads what both take while this version's files are there: a package may replace them. */
+    async prepare(): Promise<void> {
+      await load().catch(() => {}); // a later use reports the failure
+    },
+    /** Lets the tunnel through where it is now; null if the rules do so already, or nothing is blocked. */
+    async followTunnel(): Promise<Report | null> {
+      const { enabled, active, allowLan, unconfirmed } = state.snapshot().killSwitch;
+      if (!enabled || active !== true) return null;
+      const { endpoints: next, beyondShipped } = await endpoints();
+      if ((!beyondShipped && given === '') || JSON.stringify(next) === given) return null;
+      return unconfirmed ? setEndpoints(next) : enable(allowLan, false);
+    },
+  };
+}
+
+function isDenied(error: unknown): boolean {
+  return error instanceof Problem && error.code === 'killswitch-denied';
 }

@@ -1,17 +1,27 @@
 // Moves this process and its parent outside the tunnel: asks the root service for a link into their network namespace, and sets up
 // the program's side of it. bin/culvert has made the namespaces before, with rights that hold in them alone.
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Problem } from '../../problem.ts';
-import { INNER_DEVICE } from '../outside/addresses.ts';
-import type { Outside } from '../outside/outside.ts';
+import type { Outside } from '../programs/outside.ts';
+import { ALLOWLIST, INNER_DEVICE, parseAllowlist } from '../rules/place.ts';
 import { type Message, message, N_ } from '../wording.ts';
-import { askPatiently } from './ask-patiently.ts';
-import { installHint, isInstalled, type Places, places } from './published-state.ts';
-import { withoutSssd } from './resolvers.ts';
+import { requireService, SERVICE_PATHS } from './published-state.ts';
+import { askPatiently } from './service-link.ts';
 
 /** Programs that look up names for others do it over the tunnel, by sockets in these directories. */
 const RESOLVERS = ['/run/systemd/resolve', '/run/nscd'] as const;
@@ -24,7 +34,7 @@ const PATIENCE = 'retrans 20 mcast_probes 500';
 
 /**
  * @param outer network namespace that bin/culvert was started in, as /proc names it
- * @returns what the program lacks, and whether it has to be one that an administrator allowed
+ * @returns what the program lacks, and whether an administrator has to have allowed the program
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no program then
  */
 export async function leadOutside(outer: string | undefined): Promise<{ limits: Message[]; waits: boolean }> {
@@ -33,10 +43,10 @@ export async function leadOutside(outer: string | undefined): Promise<{ limits: 
       'killswitch-failed',
       message('Running a program outside the tunnel needs systemd, which does not run here.'),
     );
-  requireService(places);
+  requireService(SERVICE_PATHS, 'outside');
   if (!outer || ['self', process.ppid].some(pid => readlinkSync(`/proc/${pid}/ns/net`) === outer))
     throw new Problem('killswitch-failed', message('The program was not started: it has no network of its own.'));
-  const outside = parseOutside(await askPatiently('LeadOutside', places));
+  const outside = parseOutside(await askPatiently('LeadOutside', SERVICE_PATHS));
   if (!outside) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
   try {
     await setLink(outside);
@@ -50,16 +60,6 @@ export async function leadOutside(outer: string | undefined): Promise<{ limits: 
     );
   }
   return { limits: outside.complete ? [] : [message(NO_IPV6)], waits: outside.waits };
-}
-
-/** @throws Problem killswitch-not-installed */
-export function requireService(places: Places): void {
-  if (!isInstalled(places))
-    throw new Problem(
-      'killswitch-not-installed',
-      message('The root service of the kill switch, which lets programs bypass the tunnel, is not installed.'),
-      { hint: installHint(places) },
-    );
 }
 
 /** null for anything else. */
@@ -156,4 +156,48 @@ function run(program: string, argv: readonly string[], input = ''): Promise<void
     child.stdin?.on('error', () => {}); // it ended before it had read all, and says why
     child.stdin?.end(input);
   });
+}
+
+/** The text of nsswitch.conf by which SSSD is not asked for hosts. What decides after its answer goes with it. */
+export function withoutSssd(text: string): string {
+  return text.replace(/^\s*hosts:.*/m, line => line.replace(/\s+sss(?=\s|#|$)(?:\s*\[[^\]\n]*\])?/g, ''));
+}
+
+/** @param file path of the program; null if it was not found. @throws Problem killswitch-failed */
+export function requireAllowed(file: string | null): void {
+  if (!file || !existsSync(file)) return; // the shell says so
+  const real = realpathSync(file);
+  const script = startOf(real) === '#!';
+  const text = readable(() => readFileSync(ALLOWLIST, 'utf8'));
+  // the root service knows a list that only root may read
+  if (!script && (text === null || parseAllowlist(text).includes(real))) return;
+  throw new Problem(
+    'killswitch-failed',
+    script
+      ? message('The kill switch is on, and %s is a script: only the program that it starts can be allowed.', real)
+      : message('The kill switch is on, and no administrator has allowed %s outside the tunnel.', real),
+    { hint: `An administrator can add the path of the program to ${ALLOWLIST}` },
+  );
+}
+
+/** The first two bytes; null for a program that may be run, but not read. */
+function startOf(file: string): string | null {
+  return readable(() => {
+    const start = Buffer.alloc(2);
+    const fd = openSync(file, 'r');
+    try {
+      readSync(fd, start);
+    } finally {
+      closeSync(fd);
+    }
+    return start.toString('latin1');
+  });
+}
+
+function readable(read: () => string): string | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
 }

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KillSwitch } from '../../api/schema.ts';
+import { Problem } from '../../problem.ts';
 import { errno, reason } from '../../system/errno.ts';
 import { programs } from '../../system/install-paths.ts';
 import { isRunning, SYSTEMD } from '../../system/process.ts';
@@ -14,7 +15,7 @@ export interface Unreadable {
   unreadable: Message;
 }
 
-export interface Places {
+export interface ServicePaths {
   /** Path of the state that the service publishes. */
   run: string;
   /** Files that let the bus start the service: one is there where it is installed. */
@@ -39,7 +40,7 @@ const UNITS = ['/etc', '/usr/local/lib', '/usr/lib', '/lib'].map(
   directory => `${directory}/systemd/system/culvert-killswitch.service`,
 );
 
-export const places: Places = {
+export const SERVICE_PATHS: ServicePaths = {
   run: RUN_DIRECTORY,
   activation: ACTIVATION,
   units: UNITS,
@@ -59,18 +60,30 @@ export function installCommand(culvert: string): string {
 }
 
 /** Advice where the service is not installed. */
-export function installHint({ install, systemd }: Places): string {
+function installHint({ install, systemd }: ServicePaths): string {
   return existsSync(systemd) ? `Install it with: ${install}` : 'It needs systemd, which does not run here.';
 }
 
+const NOT_INSTALLED = {
+  'kill-switch': message('The kill switch is not installed on this machine.'),
+  'tunnel-only': message('The root service of the kill switch, which keeps programs in the tunnel, is not installed.'),
+  outside: message('The root service of the kill switch, which lets programs bypass the tunnel, is not installed.'),
+};
+
+/** @param use what the service is needed for. @throws Problem killswitch-not-installed */
+export function requireService(service: ServicePaths, use: keyof typeof NOT_INSTALLED = 'kill-switch'): void {
+  if (!isInstalled(service))
+    throw new Problem('killswitch-not-installed', NOT_INSTALLED[use], { hint: installHint(service) });
+}
+
 /** A kill switch that is not installed: the command that changes that, or why none can. */
-export function absent({ install, systemd }: Places): Pick<KillSwitch, 'command' | 'detail' | 'wording'> {
+export function absent({ install, systemd }: ServicePaths): Pick<KillSwitch, 'command' | 'detail' | 'wording'> {
   if (existsSync(systemd)) return { command: install, detail: null };
   return { command: null, ...explained([message('The kill switch needs systemd, which does not run here.')]) };
 }
 
 /** True if the service can start: the package for servers lacks the program that runs it. */
-export function isInstalled({ activation, units }: Places): boolean {
+export function isInstalled({ activation, units }: ServicePaths): boolean {
   if (!activation.some(file => existsSync(file))) return false;
   const unit = units.find(file => existsSync(file));
   const program = unit && /^ExecStart=(\/\S+)/m.exec(readFileSync(unit, 'utf8'))?.[1];
@@ -78,7 +91,7 @@ export function isInstalled({ activation, units }: Places): boolean {
 }
 
 /** Reads the published state, unless the service that wrote it has died. */
-export function readPublished({ run }: Places): Published | Unreadable {
+export function readPublished({ run }: ServicePaths): Published | Unreadable {
   let text: string;
   try {
     text = readFileSync(join(run, STATE_FILE), 'utf8');
@@ -99,7 +112,7 @@ export function readPublished({ run }: Places): Published | Unreadable {
   return published;
 }
 
-/** True if the process runs. One that hidepid hides still refuses signals. */
+/** True if the process runs. A process that hidepid hides still refuses signals. */
 function lives(pid: number, startTime: string | null): boolean {
   if (existsSync(`/proc/${pid}/stat`)) return startTime !== null && isRunning(pid, startTime);
   try {

@@ -1,10 +1,14 @@
-// Manages the daemon's connection to the root service: asks it over the bus, and follows what it publishes.
+// Calls the root service through short-lived busctl processes, and follows what it publishes. Calls are rare, so the daemon holds no
+// bus connection.
+
+import { execFile } from 'node:child_process';
 import { type FSWatcher, watch } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Problem } from '../../problem.ts';
-import type { Report } from '../report.ts';
-import { message } from '../wording.ts';
-import { type Call, callService } from './busctl.ts';
-import { installHint, isInstalled, type Places, readPublished, type Unreadable } from './published-state.ts';
+import { BUS_NAME, OBJECT_PATH, parseReport, type Report } from '../report.ts';
+import type { Endpoint } from '../rules/endpoints.ts';
+import { type Message, message } from '../wording.ts';
+import { isInstalled, readPublished, requireService, type ServicePaths, type Unreadable } from './published-state.ts';
 
 export interface ServiceLink {
   isInstalled(): boolean;
@@ -21,7 +25,7 @@ export interface ServiceLink {
 }
 
 /** @param changed called when the service published something */
-export function createServiceLink(places: Places, changed: () => void): ServiceLink {
+export function createServiceLink(service: ServicePaths, changed: () => void): ServiceLink {
   let watcher: FSWatcher | null = null;
   const close = () => {
     watcher?.close();
@@ -31,7 +35,7 @@ export function createServiceLink(places: Places, changed: () => void): ServiceL
   function follow(): void {
     if (watcher) return;
     try {
-      watcher = watch(places.run, { persistent: false }, () => changed());
+      watcher = watch(service.run, { persistent: false }, () => changed());
       watcher.on('error', close);
     } catch {
       // the directory comes with the service; every call looks for it again
@@ -39,23 +43,200 @@ export function createServiceLink(places: Places, changed: () => void): ServiceL
   }
 
   return {
-    isInstalled: () => isInstalled(places),
+    isInstalled: () => isInstalled(service),
     published() {
-      const read = readPublished(places);
+      const read = readPublished(service);
       if ('unreadable' in read) return read;
       const { version: _, pid: __, startTime: ___, ...report } = read;
       return report;
     },
     async ask(call, interactive) {
-      if (!isInstalled(places))
-        throw new Problem('killswitch-not-installed', message('The kill switch is not installed on this machine.'), {
-          hint: installHint(places),
-        });
-      const report = await callService(call, interactive, places);
+      requireService(service);
+      const report = await callService(call, interactive, service);
       follow();
       return report;
     },
     follow,
     close,
   };
+}
+
+export type Call =
+  | { method: 'Enable'; allowLan: boolean; endpoints: readonly Endpoint[] }
+  | { method: 'TryEnable'; allowLan: boolean; endpoints: readonly Endpoint[]; seconds: number }
+  | { method: 'SetEndpoints'; endpoints: readonly Endpoint[] }
+  | {
+      method: 'Disable' | 'Status' | 'Confirm' | 'Revert' | 'KeepInTunnel' | 'LeadOutside' | 'DetectLogin' | 'SignedIn';
+    }
+  | { method: 'TryDisable'; seconds: number }
+  | { method: 'Pause' | 'SignIn' | 'Blocked'; seconds: number };
+
+/** A person may have to find a password. */
+const ASKING_SECONDS = 125;
+const SECONDS = 20;
+
+/**
+ * @param interactive whether the user may be asked for permission
+ * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
+ */
+export async function callService(
+  call: Call,
+  interactive: boolean,
+  service: Pick<ServicePaths, 'busctl' | 'bus' | 'install'>,
+): Promise<Report> {
+  const report = parseReport(await askService(call, interactive, service));
+  if (!report) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
+  return report;
+}
+
+/** The service's answer, as it is. @throws as `callService` */
+export async function askService(
+  call: Call,
+  interactive: boolean,
+  { busctl, bus, install }: Pick<ServicePaths, 'busctl' | 'bus' | 'install'>,
+): Promise<unknown> {
+  const seconds = interactive ? ASKING_SECONDS : SECONDS;
+  const options = [`--timeout=${seconds}`, `--allow-interactive-authorization=${interactive ? 'yes' : 'no'}`];
+  const where = bus === null ? '--system' : `--address=${bus}`;
+  const target = [BUS_NAME, OBJECT_PATH, BUS_NAME, call.method];
+  const argv = [where, '--json=short', ...options, 'call', ...target, ...argumentsOf(call)];
+  let { error, stdout, stderr } = await runBusctl(busctl, argv, (seconds + 5) * 1000);
+  // it was ending, with nothing to guard, or died and is started again: every call may be made twice
+  if (error && /disconnected from message bus|without replying/.test(stderr))
+    ({ error, stdout, stderr } = await runBusctl(busctl, argv, (seconds + 5) * 1000));
+  if (error) throw problemOf(error, stderr, { install, call });
+  return answerOf(stdout);
+}
+
+/** As busctl wants them: a signature, then the values, an array led by its length. */
+function argumentsOf(call: Call): string[] {
+  switch (call.method) {
+    case 'Pause':
+    case 'SignIn':
+    case 'Blocked':
+    case 'TryDisable':
+      return ['u', String(call.seconds)];
+    case 'Enable':
+      return ['ba(ssaq)', String(call.allowLan), ...endpointWords(call.endpoints)];
+    case 'TryEnable':
+      return ['ba(ssaq)u', String(call.allowLan), ...endpointWords(call.endpoints), String(call.seconds)];
+    case 'SetEndpoints':
+      return ['a(ssaq)', ...endpointWords(call.endpoints)];
+    default:
+      return [];
+  }
+}
+
+/** An argument of the type `a(ssaq)`, as busctl takes it. */
+export function endpointWords(endpoints: readonly Endpoint[]): string[] {
+  const words = endpoints.flatMap(({ cidr, protocol, ports }) => [
+    cidr,
+    protocol,
+    String(ports.length),
+    ...ports.map(String),
+  ]);
+  return [String(endpoints.length), ...words];
+}
+
+type Finished = { error: NodeJS.ErrnoException | null; stdout: string; stderr: string };
+
+function runBusctl(busctl: string, argv: readonly string[], timeout: number): Promise<Finished> {
+  const env = { PATH: process.env.PATH, LC_ALL: 'C' };
+  return new Promise(resolve => {
+    // not 1 << 20, after which gettext 0.21 finds no texts
+    execFile(busctl, [...argv], { env, timeout, killSignal: 'SIGKILL', maxBuffer: 2 ** 20 }, (error, stdout, stderr) =>
+      resolve({ error: error as NodeJS.ErrnoException | null, stdout, stderr }),
+    );
+  });
+}
+
+/** null if it can't be parsed. */
+function answerOf(stdout: string): unknown {
+  try {
+    const { data } = JSON.parse(stdout) as { data?: unknown };
+    const [text] = Array.isArray(data) ? data : [];
+    return typeof text === 'string' ? JSON.parse(text) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Errors whose sentence has parts of other programs: its code says more in another language. */
+const COMPOSED = new Set(['Failed', 'InvalidArgument']);
+
+/** The service's own codes lead its messages. */
+const CODES = /^(Denied|InvalidArgument|LimitsExceeded|NotEnabled|NothingPending|Refused|Unconfirmed|Failed): (.*)/s;
+
+/** Sentences for methods that an older root service lacks. */
+const NO_LOGIN = message('The installed root service is older than this program, and cannot let a login page through.');
+const TOO_OLD: Partial<Record<Call['method'], Message>> = {
+  SignIn: NO_LOGIN,
+  DetectLogin: NO_LOGIN,
+  Blocked: message('The installed root service is older than this program, and cannot say what was blocked.'),
+  KeepInTunnel: message(
+    'The installed root service is older than this program, and cannot keep a program in the tunnel.',
+  ),
+  LeadOutside: message(
+    'The installed root service is older than this program, and cannot run a program outside the tunnel.',
+  ),
+};
+
+/** A whole sentence of the root service, which the catalogs have. */
+function told(text: string): Message {
+  return { text, values: [] };
+}
+
+function problemOf(
+  error: NodeJS.ErrnoException & { killed?: boolean },
+  stderr: string,
+  { install, call }: { install: string; call: Call },
+): Problem {
+  if (error.code === 'ENOENT')
+    return new Problem('killswitch-failed', message('busctl is missing. Culvert needs it to reach the root service.'), {
+      hint: 'It is part of systemd.',
+    });
+  const said = stderr.trim().replace(/^Call failed: /, '');
+  const [, code, text] = CODES.exec(said) ?? [];
+  if (code === 'Denied' || /interactive authentication required|^access denied|^rejected send message/i.test(said))
+    return new Problem('killswitch-denied', text ? told(text) : message('The system does not permit it.'), {
+      hint: 'Try again in a session on this machine and answer the question for a password, or do it as an administrator.',
+    });
+  if (code === 'NothingPending') return new Problem('nothing-pending', told(text!));
+  if (/no such method|unknown method/i.test(said))
+    return new Problem(
+      'killswitch-failed',
+      TOO_OLD[call.method] ??
+        message('The installed root service is older than this program, and cannot revert a change automatically.'),
+      { hint: `Replace it with: ${install}` },
+    );
+  if (/not provided by any \.service files|ServiceUnknown/.test(said))
+    return new Problem('killswitch-not-installed', message('The kill switch is not installed on this machine.'), {
+      hint: `Install it with: ${install}`,
+    });
+  if (error.killed || /timed out|did not receive a reply/i.test(said))
+    return new Problem('killswitch-failed', message('The root service did not answer in time.'), {
+      hint: 'See: systemctl status culvert-killswitch',
+    });
+  return code
+    ? new Problem('killswitch-failed', COMPOSED.has(code) ? text! : told(text!))
+    : new Problem('killswitch-failed', message("The root service can't be reached: %s", said || error.message), {
+        hint: 'See: systemctl status culvert-killswitch',
+      });
+}
+
+/** The root service takes some calls a second of each user. */
+const RETRY = { everyMs: 400, attempts: 600 };
+/** Start of its answer to a user who calls too often. */
+const BUSY = /^(?:Too many calls|Other requests of this user)/;
+
+/** @throws Problem as `askService` */
+export async function askPatiently(method: 'KeepInTunnel' | 'LeadOutside', service: ServicePaths): Promise<unknown> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await askService({ method }, true, service);
+    } catch (error) {
+      if (!(error instanceof Problem) || !BUSY.test(error.message) || attempt === RETRY.attempts) throw error;
+      await delay(RETRY.everyMs * (0.5 + Math.random()));
+    }
+  }
 }

@@ -1,14 +1,6 @@
 // Pure: renders the kill switch's nftables table as one transaction.
-import { type Cidr, contains, parseCidr } from './cidr.ts';
+import { type Cidr, contains, type Endpoint, isEndpointPort, parseCidr } from './endpoints.ts';
 import { TUNNEL_INTERFACES } from './place.ts';
-
-export interface Endpoint {
-  /** An address or a range on the internet, no wider than /16 or /32: `162.159.193.0/24`. */
-  cidr: string;
-  protocol: 'udp' | 'tcp';
-  /** 1 to 65535, but not the ports of DNS (53, 853): those never leave outside the tunnel. */
-  ports: readonly number[];
-}
 
 export interface RuleOptions {
   /** Leave private, link-local and multicast addresses reachable, DNS excepted. */
@@ -96,8 +88,8 @@ const LINK_PROTOCOLS = [
 /** Routers on the way that the sender chose: the destination that is checked is not where the packet ends. */
 const SOURCE_ROUTES = ['exthdr rt exists', 'ip option lsrr exists', 'ip option ssrr exists'];
 
-/** Rules that say what may leave, for the table that blocks and for the one that records what it blocks. */
-export interface Leaving {
+/** Rules for packets that may leave. One table blocks all others, and another records them. */
+interface Leaving {
   /** Interfaces of the tunnel, as a set. */
   names: string;
   /** Matches the tunnel on one side. */
@@ -261,11 +253,6 @@ function matchOf({ ranges, protocol, ports }: Group, address: 'saddr' | 'daddr',
   return `${family} ${address} ${addresses} ${protocol} ${port} ${set(ports.map(String))}`;
 }
 
-/** DNS is not an exception, wherever it goes. */
-export function isEndpointPort(port: number): boolean {
-  return Number.isInteger(port) && port >= 1 && port <= 65535 && port !== 53 && port !== 853;
-}
-
 function checked(cidr: string): Cidr {
   const parsed = parseCidr(cidr);
   if (typeof parsed === 'string') throw new TypeError(parsed);
@@ -284,4 +271,17 @@ export function set(elements: readonly string[]): string {
 /** Rules as lines of a chain. */
 export function lines(rules: readonly string[]): string {
   return rules.map(rule => `    ${rule}\n`).join('');
+}
+
+/** Elements of each set, by its name. */
+export type Elements = Readonly<Record<string, readonly string[]>>;
+
+/** Text of one transaction for `nft -i`. */
+export function renderElements(elements: Elements, table: string): string {
+  return Object.entries(elements)
+    .flatMap(([name, values]) => {
+      const set = `inet ${table} ${name}`;
+      return [`flush set ${set}`, ...(values.length ? [`add element ${set} { ${values.join(', ')} }`] : [])];
+    })
+    .join('; ');
 }

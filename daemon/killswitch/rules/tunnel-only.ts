@@ -18,7 +18,7 @@ const RESOLVERS_6 = ['fd01:db8:1111::2', 'fd01:db8:1111::3'] as const;
 /** Bit of the connection's mark. It outlives the socket: the last packets (TIME_WAIT, resets) have no cgroup. */
 const MARK = '0x10000000';
 
-/** Rules that say what may leave of a program, for the table that refuses the rest and for the one that records that. */
+/** Rules for packets that may leave a program. One table refuses all others, and another records them. */
 export function leavingProgram(tunnelInterfaces: readonly string[], then: string): string[] {
   return [
     `oifname "lo" ip daddr ${set(RESOLVERS)} accept`,

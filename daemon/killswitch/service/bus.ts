@@ -2,10 +2,11 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { MAX_LEASE_SECONDS, type Recorder } from '../blocked/recorder.ts';
-import type { OutsidePrograms } from '../outside/outside.ts';
 import { type Action, ALL_ACTIONS } from '../permission.ts';
-import type { Programs } from '../programs.ts';
+import type { OutsidePrograms } from '../programs/outside.ts';
+import type { Programs } from '../programs/tunnel-only.ts';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../report.ts';
+import type { Endpoint } from '../rules/endpoints.ts';
 import {
   checkConfirmSeconds,
   checkEndpoints,
@@ -15,15 +16,12 @@ import {
   MAX_ENDPOINTS,
   tooManyEndpoints,
   type Wanted,
-} from '../rules/request.ts';
-import type { Endpoint } from '../rules/rules.ts';
-import type { Detection } from '../sign-in/detection.ts';
-import type { SignInWindow } from '../sign-in/window.ts';
+} from '../rules/wanted.ts';
+import type { Detection, SignInWindow } from '../sign-in/window.ts';
 import type { Caller, Switch } from '../switch.ts';
-import { SwitchError } from '../switch-error.ts';
-import { N_ } from '../wording.ts';
-import { mayCall, processOf } from './authorization.ts';
+import { N_, SwitchError } from '../wording.ts';
 import type { Gate } from './gate.ts';
+import { mayCall, processOf } from './system-bus.ts';
 
 const XML = `<node><interface name="${BUS_NAME}">
   <method name="Enable">
@@ -97,7 +95,7 @@ interface Call {
 const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Variant, uid: number) => Call>> = {
   Enable({ control }, parameters) {
     const wanted = wantedIn(parameters);
-    return { action: control.permissionFor(wanted), run: ({ granted }) => control.enable(wanted, granted) };
+    return { action: control.permissions.toEnable(wanted), run: ({ granted }) => control.enable(wanted, granted) };
   },
   TryEnable({ control }, parameters, uid) {
     const wanted = wantedIn(parameters);
@@ -105,11 +103,11 @@ const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Var
   },
   Disable: ({ control }) => ({ action: 'org.culvert.killswitch.disable', run: control.disable }),
   TryDisable: ({ control }, parameters, uid) => tryCall(control, null, numberIn(parameters), uid),
-  Confirm: ({ control }, _, uid) => ({ action: control.permissionToDecide(uid), run: control.confirm }),
-  Revert: ({ control }, _, uid) => ({ action: control.permissionToDecide(uid), run: control.revert }),
+  Confirm: ({ control }, _, uid) => ({ action: control.permissions.toDecide(uid), run: control.confirm }),
+  Revert: ({ control }, _, uid) => ({ action: control.permissions.toDecide(uid), run: control.revert }),
   SetEndpoints({ control }, parameters) {
     const endpoints = endpointsIn(parameters, 0);
-    const action = control.permissionForEndpoints(endpoints);
+    const action = control.permissions.toSetEndpoints(endpoints);
     return { action, run: ({ granted }) => control.setEndpoints(endpoints, granted) };
   },
   Pause({ control }, parameters) {
@@ -214,7 +212,7 @@ export function serve({ bus, userOf }: Gate, services: Services, touched: (under
 /** @param wanted null: off. @throws SwitchError InvalidArgument */
 function tryCall(control: Switch, wanted: Wanted | null, seconds: number, uid: number): Call {
   valid(checkConfirmSeconds(seconds));
-  return { action: control.permissionToTry(wanted, uid), run: caller => control.try(wanted, seconds, caller) };
+  return { action: control.permissions.toTry(wanted, uid), run: caller => control.try(wanted, seconds, caller) };
 }
 
 function wantedIn(parameters: GLib.Variant): Wanted {

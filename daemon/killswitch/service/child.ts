@@ -1,7 +1,7 @@
-// Runs a child process of the root service and reads its output line by line; delays the restart of one that keeps dying.
+// Runs child processes of the root service, and collects garbage before the GJS engine starts an incremental collection.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { countGarbage } from './garbage.ts';
+import system from 'system';
 
 export interface Child {
   write(text: string): void;
@@ -74,4 +74,60 @@ export function createBackOff(): (act: () => void) => void {
     last = now;
     setTimeout(act, ms);
   };
+}
+
+export interface Finished {
+  /** null: killed. */
+  status: number | null;
+  out: string;
+  err: string;
+}
+
+/** @param ms it is killed after. @throws GLib.Error where it can't be started */
+export function runCommand(argv: readonly string[], ms = 10_000): Promise<Finished> {
+  const { STDOUT_PIPE, STDERR_PIPE } = Gio.SubprocessFlags;
+  const launcher = new Gio.SubprocessLauncher({ flags: STDOUT_PIPE | STDERR_PIPE });
+  launcher.set_environ(['PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'LC_ALL=C']);
+  const process = launcher.spawnv([...argv]);
+  const timer = GLib.timeout_add(GLib.PRIORITY_DEFAULT, ms, () => {
+    process.force_exit();
+    return GLib.SOURCE_CONTINUE;
+  });
+  return new Promise((resolve, reject) => {
+    process.communicate_utf8_async(null, null, (_, result) => {
+      GLib.source_remove(timer);
+      try {
+        const [, out, err] = process.communicate_utf8_finish(result);
+        countGarbage(out.length + err.length);
+        resolve({ status: process.get_if_exited() ? process.get_exit_status() : null, out, err: err.trim() });
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+}
+
+/** Output of a program that succeeds. @throws Error with its own words where it fails */
+export async function output(argv: readonly string[]): Promise<string> {
+  const { status, out, err } = await runCommand(argv);
+  if (status !== 0) throw new Error(`${argv.slice(0, 4).join(' ')}: ${err || `exit status ${status}`}`);
+  return out;
+}
+
+/**
+ * Bytes read between two collections. GJS (1.74 to 1.82 at least) drops every callback that comes between the slices of an
+ * incremental collection ("Attempting to run a JS callback during garbage collection"), which leaves readers deaf. The engine
+ * begins such a collection at some tens of megabytes; a whole one, well before that, drops nothing. A parsed listing takes
+ * many times the bytes of its text.
+ */
+const COLLECT_BYTES = 1 << 20;
+
+let uncollected = 0;
+
+/** @param bytes that were read, and have become garbage by now or will soon */
+export function countGarbage(bytes: number): void {
+  uncollected += bytes;
+  if (uncollected < COLLECT_BYTES) return;
+  uncollected = 0;
+  system.gc();
 }

@@ -1,7 +1,7 @@
 // Files of the root service: rules and trial in a directory that only root can read, and the published state.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import type { FileName, Files } from '../edges.ts';
+import type { FileName, Files } from '../keeper.ts';
 import type { Published, Report } from '../report.ts';
 
 const MOST_BYTES = 1 << 20;
@@ -33,7 +33,7 @@ export function createStateFile(path: string, report: (trouble: string) => void)
   }
 
   return {
-    /** @returns whether the state differs from the one before */
+    /** @returns whether the state differs from the last published state */
     publish(state: Report): boolean {
       if (JSON.stringify(state) === JSON.stringify(last)) return false;
       last = state;

@@ -3,29 +3,28 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import system from 'system';
 import { createRecorder } from '../blocked/recorder.ts';
-import { ALLOWLIST } from '../outside/allowlist.ts';
-import { createOutside, type OutsidePrograms } from '../outside/outside.ts';
-import { OUTSIDE_TABLE, type OutsideRules, renderOutside } from '../outside/rules.ts';
-import { createPrograms, type Programs } from '../programs.ts';
-import { BUS_NAME, STATE_FILE } from '../report.ts';
+import { createAlarm } from '../pacing.ts';
+import { createOutside, type OutsidePrograms } from '../programs/outside.ts';
+import { createPrograms, type Programs } from '../programs/tunnel-only.ts';
+import { BUS_NAME, SIGN_IN_DIRECTORY, STATE_FILE } from '../report.ts';
 import { shippedEndpoints } from '../rules/endpoints.ts';
+import { OUTSIDE_TABLE, type OutsideRules, renderOutside } from '../rules/outside.ts';
+import { ALLOWLIST } from '../rules/place.ts';
 import { type RuleOptions, render, TABLE } from '../rules/rules.ts';
 import { PROGRAMS_TABLE, type ProgramRules, renderPrograms } from '../rules/tunnel-only.ts';
-import { createDetection } from '../sign-in/detection.ts';
 import { createReports } from '../sign-in/reports.ts';
-import { createWindow, SIGN_IN_DIRECTORY } from '../sign-in/window.ts';
-import { createAlarm, createSwitch, type Switch } from '../switch.ts';
+import { createDetection, createWindow } from '../sign-in/window.ts';
+import { createSwitch, type Switch } from '../switch.ts';
 import { serve } from './bus.ts';
 import { createFiles, createStateFile } from './files.ts';
 import { openGate } from './gate.ts';
-import { createKernel } from './nft.ts';
-import { createSession } from './nft-session.ts';
-import { createOutsideEdges, type OutsidePlaces } from './outside/edges.ts';
+import { createKernel, createSession } from './nft.ts';
+import { createOutsideEdges, type OutsidePaths } from './outside.ts';
 import { createProgramEdges, programsIn } from './programs.ts';
 import { runHelper } from './sign-in/helper.ts';
 import { createHelperLink } from './sign-in/helper-link.ts';
-import { createUplink } from './sign-in/uplink.ts';
-import { createTimer } from './timer.ts';
+import { createTimer } from './system-bus.ts';
+import { createUplink } from './uplink.ts';
 
 const SIGTERM = 15;
 const FALLBACK = { allowLan: false, endpoints: shippedEndpoints() };
@@ -119,7 +118,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     report,
   });
   const outside = createOutside({
-    ...createOutsideEdges(bus, outsidePlaces(), {
+    ...createOutsideEdges(bus, outsidePaths(), {
       ...programEdges,
       changed: () => void outside.check(),
     }),
@@ -194,7 +193,7 @@ function onSleep(bus: Gio.DBusConnection, slept: () => void): void {
   );
 }
 
-/** GLib 2.80 moved signals into a library of its own, which older systems lack. */
+/** GLib 2.80 moved signals into a separate library, which older systems lack. */
 async function onTermination(ended: () => void): Promise<void> {
   const unix = await import('gi://GLibUnix?version=2.0' as string).catch(() => null);
   const add: typeof GLib.unix_signal_add = unix?.default.signal_add_full ?? GLib.unix_signal_add;
@@ -204,7 +203,7 @@ async function onTermination(ended: () => void): Promise<void> {
   });
 }
 
-function outsidePlaces(): OutsidePlaces {
+function outsidePaths(): OutsidePaths {
   return {
     ip: options['--ip'],
     warpCli: options['--warp-cli'],

@@ -1,20 +1,16 @@
-// Changes and reads a table of the kernel for the root service, through nft. Where the table can't be owned, a monitor reports
-// what other programs change.
+// Changes and reads a table of the kernel through nft. Where the table can't be owned, a monitor reports what other programs change.
 import GLib from 'gi://GLib?version=2.0';
-import type { Kernel } from '../edges.ts';
-import { type Elements, renderElements } from '../rules/elements.ts';
-import { renderRemoval } from '../rules/rules.ts';
-import { type Listing, parseListing } from '../rules/ruleset-diff.ts';
+import { createHeartbeat } from '../pacing.ts';
+import { type Elements, renderElements, renderRemoval, TABLE } from '../rules/rules.ts';
+import { type Kernel, type Listing, parseListing } from '../table.ts';
 import { message, WordedError } from '../wording.ts';
-import { createBackOff } from './child.ts';
-import { BEAT, createMonitor } from './nft-monitor.ts';
-import { createSession } from './nft-session.ts';
+import { type Child, createBackOff, startChild } from './child.ts';
 
 /** Attempts while the table still belongs to the nft of a service that was just killed. */
 const OWNED = { attempts: 40, ms: 25 };
 const ABSENT = 'No such file or directory';
 
-export interface TableKind<Options> {
+interface TableKind<Options> {
   name: string;
   /** Renders the transaction that replaces the table. */
   render(options: Options & { flags?: readonly ('owner' | 'persist')[] }): string;
@@ -133,4 +129,179 @@ function versionOf(nft: string): string | null {
 
 function delay(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms));
+}
+
+/** nft answers it with one line of text that no listing and no error contains: it marks the end of a reply. */
+const END = { command: 'describe tcp dport', reply: 'payload expression' };
+const REPLY_MS = 10_000;
+
+interface Session {
+  /** @returns the lines that nft printed. @throws Error when nft ended, or did not reply within ten seconds */
+  ask(commands: string): Promise<string[]>;
+  /** Ends the process, when nothing is asked; the next request starts another one. */
+  end(): void;
+}
+
+interface Request {
+  lines: string[];
+  done(lines: string[]): void;
+  fail(error: Error): void;
+}
+
+/**
+ * @param nft path of the program
+ * @param died called when the process ended; the next request starts another one
+ */
+export function createSession(nft: string, died: () => void): Session {
+  let warm: Child | null = null;
+  const waiting: Request[] = [];
+
+  function start(): Child {
+    const child = startChild(
+      [nft, '-j', '-i'],
+      line => child === warm && receive(line),
+      () => lost(child),
+    );
+    return child;
+  }
+
+  function receive(line: string): void {
+    const reply = waiting[0];
+    if (!line.startsWith(END.reply)) reply?.lines.push(line);
+    else waiting.shift()?.done(reply!.lines);
+  }
+
+  function lost(child: Child): void {
+    if (warm !== child) return;
+    warm = null;
+    const error = new WordedError(message('nft ended before it answered'));
+    for (const { fail } of waiting.splice(0)) fail(error);
+    died();
+  }
+
+  function ask(commands: string): Promise<string[]> {
+    warm ??= start();
+    const child = warm;
+    return new Promise<string[]>((done, fail) => {
+      const timer = setTimeout(() => {
+        child.kill();
+        lost(child); // the end of its output may never be reported either
+      }, REPLY_MS);
+      const settled =
+        <T>(settle: (value: T) => void) =>
+        (value: T) => {
+          clearTimeout(timer);
+          settle(value);
+        };
+      waiting.push({ lines: [], done: settled(done), fail: settled(fail) });
+      child.write(`${commands}\n${END.command}\n`);
+    });
+  }
+
+  return {
+    ask,
+    end() {
+      const child = warm;
+      warm = null;
+      child?.kill();
+    },
+  };
+}
+
+/**
+ * `nft monitor` runs once for each. Elements of sets are left out: nft prints them one by one, which takes seconds where
+ * another program loads a long list, and our constant sets can't be changed.
+ */
+const SUBJECTS = ['tables', 'chains', 'rules'] as const;
+const BEAT_TABLE = `${TABLE}_heartbeat`;
+/** A transaction that changes nothing, and that the monitor of each subject reports. */
+const BEAT = [
+  `add table inet ${BEAT_TABLE}`,
+  `add chain inet ${BEAT_TABLE} beat`,
+  `add rule inet ${BEAT_TABLE} beat continue`,
+  `delete table inet ${BEAT_TABLE}`,
+].join('; ');
+const HEARTBEAT = { everyMs: 3_000, withinMs: 2_000 };
+/** nft's message when its netlink buffer overflowed. */
+const LOST = 'We lost some netlink events';
+/** Time that a new nft has to begin to listen. */
+const START_MS = 500;
+
+interface MonitorOptions {
+  /** Path of the program. */
+  nft: string;
+  /** Name of the table. */
+  table: string;
+  /** Commits `BEAT`. */
+  beat(): Promise<unknown>;
+  /** Called when the table may have changed, by this service or by another program. */
+  changed(): void;
+}
+
+interface Monitor {
+  /** Starts the processes where none run. */
+  start(): void;
+  stop(): void;
+  running(): boolean;
+}
+
+function createMonitor({ nft, table, beat, changed }: MonitorOptions): Monitor {
+  const ours = new RegExp(`inet ${table}(?!\\w)`);
+  let children: Child[] = [];
+  /** Subjects whose process has heard the present beat. */
+  const heard = new Set<string>();
+  /** True once every monitor has listened since the last check of the table. */
+  let listening = false;
+  const restart = createBackOff();
+
+  const heartbeat = createHeartbeat({
+    ...HEARTBEAT,
+    beat() {
+      heard.clear();
+      beat().catch(() => {});
+    },
+    deaf() {
+      printerr('culvert-killswitch: the monitor of the packet filter went deaf; it is started again');
+      stop();
+      changed(); // the table may have changed unheard; the check starts other processes
+    },
+  });
+
+  function start(): void {
+    if (children.length) return;
+    const started: Child[] = SUBJECTS.map(subject =>
+      startChild(
+        [nft, 'monitor', subject],
+        line => children === started && receive(subject, line),
+        () => {
+          if (children !== started) return;
+          stop();
+          restart(changed);
+        },
+      ),
+    );
+    children = started;
+    listening = false;
+    heartbeat.start();
+    setTimeout(changed, START_MS);
+  }
+
+  function stop(): void {
+    heartbeat.stop();
+    const ending = children;
+    children = [];
+    for (const child of ending) child.kill();
+  }
+
+  function receive(subject: string, line: string): void {
+    if (line.includes(`inet ${BEAT_TABLE}`)) {
+      heard.add(subject);
+      if (heard.size < SUBJECTS.length) return;
+      heartbeat.heard();
+      if (!listening) changed(); // for changes before this point, on a machine slower than START_MS
+      listening = true;
+    } else if (ours.test(line) || line.includes(LOST)) changed();
+  }
+
+  return { start, stop, running: () => children.length > 0 };
 }

@@ -1,23 +1,21 @@
-// Finds the users and cgroups of processes, and has systemd put those that are kept in the tunnel into scopes.
+// Finds the users and cgroups of processes, and has systemd put programs that use the tunnel only into scopes.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import type { Process, ProgramEdges } from '../programs.ts';
+import type { Process, ProgramEdges } from '../programs/tunnel-only.ts';
 import { cgroupOf, sliceOf, TUNNEL_INTERFACES } from '../rules/place.ts';
-import { call } from './authorization.ts';
 import { fieldsOf, isMissing, startTimeOf } from './files.ts';
+import { startUnit, type UnitProperty } from './system-bus.ts';
 
 /** Most processes of a cgroup whose names are read. */
 const MOST_READ = 8;
 /** Bytes of a command line: a shell, the longest path of Linux, and one word more. */
 const MOST_WORDS = 8192;
 const MOST_NAMES = 3;
-const PLACE_MS = { each: 3, limit: 5_000 };
+const ARRIVAL_MS = { each: 3, limit: 5_000 };
 const NEVER_DENIED = ['lo', ...TUNNEL_INTERFACES];
 
-/** Users with slices of their own, by systemd's habit. */
+/** Users for whom systemd makes a slice by default. */
 const USERS = { first: 1000, last: 60_000 };
-
-type Property = [name: string, value: GLib.Variant];
 
 /** @param root where cgroups are mounted */
 export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<ProgramEdges, 'kernel' | 'report'> {
@@ -25,7 +23,7 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
 
   async function startScope(uid: number, pids: readonly number[]): Promise<void> {
     const name = `culvert-${GLib.uuid_string_random()}.scope`;
-    const properties: Property[] = [
+    const properties: UnitProperty[] = [
       ['Description', new GLib.Variant('s', 'Program that is kept in the tunnel')],
       ['PIDs', new GLib.Variant('au', [...pids])],
       ['Slice', new GLib.Variant('s', sliceOf(uid))],
@@ -33,7 +31,7 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
     ];
     // a second lock, in the cgroup itself, which holds while another program flushes all rules; systemd from 250, with BPF
     const denied = childrenOf('/sys/class/net').filter(device => !NEVER_DENIED.includes(device));
-    const restriction: Property = ['RestrictNetworkInterfaces', new GLib.Variant('(bas)', [false, denied])];
+    const restriction: UnitProperty = ['RestrictNetworkInterfaces', new GLib.Variant('(bas)', [false, denied])];
     await startUnit(bus, name, [...properties, restriction]).catch(() => startUnit(bus, name, properties));
     await arrival(pids, `/${cgroupOf(uid)}/${name}`);
   }
@@ -78,9 +76,9 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
 /** Waits until systemd has moved the processes, or one of them has ended. */
 async function arrival(pids: readonly number[], place: string): Promise<void> {
   const isAway = (pid: number) => ![place, null].includes(cgroupOfProcess(pid));
-  for (let waited = 0; pids.some(isAway); waited += PLACE_MS.each) {
-    if (waited > PLACE_MS.limit) throw new Error('systemd did not move the program in time');
-    await new Promise(done => setTimeout(done, PLACE_MS.each));
+  for (let waited = 0; pids.some(isAway); waited += ARRIVAL_MS.each) {
+    if (waited > ARRIVAL_MS.limit) throw new Error('systemd did not move the program in time');
+    await new Promise(done => setTimeout(done, ARRIVAL_MS.each));
   }
 }
 
@@ -97,23 +95,11 @@ export function processOf(pid: number): Process | null {
   return { pid, uid: isOfOne ? Number(uid) : null, startTime, parent: Number(parent) };
 }
 
-function startUnit(bus: Gio.DBusConnection, name: string, properties: readonly Property[]): Promise<unknown> {
-  return call(bus, {
-    name: 'org.freedesktop.systemd1',
-    path: '/org/freedesktop/systemd1',
-    method: 'org.freedesktop.systemd1.Manager.StartTransientUnit',
-    body: new GLib.Variant('(ssa(sv)a(sa(sv)))', [name, 'fail', [...properties], []]),
-    reply: '(o)',
-    ms: 10_000,
-  });
-}
-
 /** Its cgroup in the hierarchy of version 2. */
 export function cgroupOfProcess(pid: number): string | null {
   return /^0::(.*)$/m.exec(textOf(`/proc/${pid}/cgroup`) ?? '')?.[1] ?? null;
 }
 
-/** The text of one of the kernel's own files, whose size shows as 0; null if it can't be read. */
 /** The first bytes of a file whose size its owner decides; null if it can't be read. */
 function startOf(path: string, bytes: number): string | null {
   try {
@@ -126,6 +112,7 @@ function startOf(path: string, bytes: number): string | null {
   }
 }
 
+/** The text of one of the kernel's own files, whose size shows as 0; null if it can't be read. */
 function textOf(path: string): string | null {
   try {
     const [, bytes] = GLib.file_get_contents(path);

@@ -1,4 +1,5 @@
-// Pure: the physical link that leads to the internet, from the kernel's tables, and the addresses of its name servers.
+// Pure: finds the physical link that leads to the internet in the kernel's tables, and forms and parses the messages to its name
+// servers (RFC 1035).
 import ipaddr from 'ipaddr.js';
 
 export interface Link {
@@ -63,7 +64,7 @@ export function hardwareOf(table: string, { device, gateway }: { device: string;
   return hardware === '00:00:00:00:00:00' ? null : hardware;
 }
 
-/** True where the link has gone, or leads to another network. */
+/** True where the link is gone, or leads to another network. */
 export function hasChanged(before: Link, now: Link | null): boolean {
   if (now === null || now.device !== before.device || now.index !== before.index || now.gateway !== before.gateway)
     return true;
@@ -77,4 +78,64 @@ export function serversIn(words: readonly string[]): string[] {
     return ['unicast', 'private', 'carrierGradeNat', 'reserved'].includes(ipaddr.IPv4.parse(word).range());
   });
   return [...new Set(addresses)].slice(0, MAX_SERVERS);
+}
+
+const HEADER_BYTES = 12;
+const [TYPE_A, CLASS_IN] = [1, 1];
+/** QR, and RCODE in the lowest bits. */
+const [IS_ANSWER, CODE] = [0x8000, 0x000f];
+const RECURSION_WANTED = 0x0100;
+
+/** True for a name that can be asked for. */
+export function isName(name: string): boolean {
+  return name.length <= 253 && /^(?:[\w-]{1,63}\.)*[\w-]{1,63}\.?$/.test(name);
+}
+
+/** @param id identifies the answer */
+export function formatQuestion(id: number, name: string): Uint8Array {
+  const labels = name.replace(/\.$/, '').split('.');
+  const bytes = [id >> 8, id & 255, RECURSION_WANTED >> 8, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+  for (const label of labels) bytes.push(label.length, ...[...label].map(letter => letter.charCodeAt(0)));
+  bytes.push(0, 0, TYPE_A, 0, CLASS_IN);
+  return Uint8Array.from(bytes);
+}
+
+/** @returns the addresses, none for a name that does not exist; null for anything but the answer to this question */
+export function parseAnswer(bytes: Uint8Array, question: Uint8Array): string[] | null {
+  if (bytes.length < question.length) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const flags = view.getUint16(2);
+  if (view.getUint16(0) !== ((question[0]! << 8) | question[1]!) || !(flags & IS_ANSWER)) return null;
+  if (view.getUint16(4) !== 1 || !isSame(bytes, question)) return null;
+  if ((flags & CODE) !== 0) return [];
+  const addresses: string[] = [];
+  let at = question.length;
+  try {
+    for (let left = view.getUint16(6); left > 0; left--) {
+      at = endOfName(view, at);
+      const length = view.getUint16(at + 8);
+      if (view.getUint16(at) === TYPE_A && view.getUint16(at + 2) === CLASS_IN && length === 4)
+        addresses.push([0, 1, 2, 3].map(i => view.getUint8(at + 10 + i)).join('.'));
+      at += 10 + length;
+    }
+  } catch {
+    // it was cut off
+  }
+  return addresses;
+}
+
+/** The question is repeated in the answer; a server may change the case of letters. */
+function isSame(bytes: Uint8Array, question: Uint8Array): boolean {
+  const lower = (byte: number) => (byte >= 65 && byte <= 90 ? byte + 32 : byte);
+  return question.every((byte, i) => i < HEADER_BYTES || lower(byte) === lower(bytes[i]!));
+}
+
+/** @throws RangeError where the bytes end before */
+function endOfName(view: DataView, start: number): number {
+  for (let at = start; ; ) {
+    const length = view.getUint8(at);
+    if (length === 0) return at + 1;
+    if (length >= 0xc0) return at + 2; // the rest stands elsewhere
+    at += length + 1;
+  }
 }

@@ -7,7 +7,7 @@ export interface Target {
   body: string;
 }
 
-/** The pages that Android, Firefox and GNOME ask. One that a network lets through before the login is not believed alone. */
+/** The pages that Android, Firefox and GNOME ask. A network may let one of them through before the login. */
 export const TARGETS: readonly Target[] = [
   { url: 'http://connectivitycheck.gstatic.com/generate_204', status: 204, body: '' },
   { url: 'http://detectportal.firefox.com/success.txt', status: 200, body: 'success' },
@@ -45,7 +45,7 @@ interface Reply {
 const NETWORK_LOGIN = 511;
 const ENOUGH = 2;
 
-/** One page that answers in its own way shows a login page; two that answer as they should are needed without one. */
+/** One unexpected answer shows a login page. An open network takes two expected answers. */
 export function judge(answers: readonly Answer[]): Verdict {
   const logins = answers.filter(({ result }) => result === 'login');
   if (logins.length > 0) {
@@ -55,7 +55,7 @@ export function judge(answers: readonly Answer[]): Verdict {
   return open >= ENOUGH ? { network: 'open', loginPage: null } : UNREACHABLE;
 }
 
-/** A network that shows a certificate of its own has a login page. @param isTrusted the certificate is the host's own */
+/** A network that replaces the host's certificate has a login page. @param isTrusted the certificate is the host's */
 export function judgeCertificate(isTrusted: boolean, host: string): Verdict {
   return isTrusted ? { network: 'open', loginPage: null } : { network: 'login', loginPage: `https://${host}/` };
 }

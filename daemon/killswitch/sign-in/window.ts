@@ -1,21 +1,13 @@
 // The time in which a user signs in to a network while the kill switch blocks: one helper may leave by one link. It knows no bus, files
 // or processes; they come in as `WindowEdges`.
 import type { HistorySignIn, PassedHost, SignInEnd } from '../../api/killswitch.ts';
-import { messageOf } from '../effects.ts';
-import type { Elements } from '../rules/elements.ts';
-import { MAX_SIGN_IN_SECONDS } from '../rules/request.ts';
-import { quoted, SIGN_IN } from '../rules/rules.ts';
-import { createQueue } from '../switch.ts';
-import { SwitchError } from '../switch-error.ts';
-import { N_ } from '../wording.ts';
+import { createQueue } from '../pacing.ts';
+import { type Elements, quoted, SIGN_IN } from '../rules/rules.ts';
+import { MAX_SIGN_IN_SECONDS } from '../rules/wanted.ts';
+import { messageOf, N_, SwitchError } from '../wording.ts';
 import { hasChanged, type Link } from './link.ts';
-import { MAX_HOSTS, passedIn } from './passed.ts';
+import { MAX_HOSTS, passedIn, type SignInReports } from './reports.ts';
 import { UNREACHABLE, type Verdict, verdictIn } from './verdict.ts';
-import type { Helper, Presence, WindowEdges } from './window-edges.ts';
-
-/** Directory and file where the helper listens for the user; systemd makes the directory. */
-export const SIGN_IN_DIRECTORY = '/run/culvert-sign-in';
-export const SIGN_IN_SOCKET = 'socket';
 
 export interface SignInWindow {
   /**
@@ -268,4 +260,95 @@ function elementsOf({ helper: { uid }, link, servers }: Open): Elements {
     [SIGN_IN.helpers]: [`${uid} . ${device}`, `${uid} . "lo"`],
     [SIGN_IN.servers]: servers.map(server => `${uid} . ${device} . ${server}`),
   };
+}
+
+/** Seconds between two tests. */
+const APART = 30;
+
+export interface Detection {
+  /**
+   * Tests the network, or repeats what was found on it moments ago.
+   * @throws SwitchError as `SignInWindow.detect`; LimitsExceeded on another network than moments ago
+   */
+  detect(): Promise<Verdict>;
+}
+
+export function createDetection(
+  window: Pick<SignInWindow, 'detect'>,
+  { link, now }: Pick<WindowEdges, 'link' | 'now'>,
+): Detection {
+  let last: { at: number; on: Link | null; verdict: Promise<Verdict> } | null = null;
+  return {
+    async detect() {
+      const on = link();
+      if (last && now() - last.at < APART) {
+        if (last.on && !hasChanged(last.on, on)) return last.verdict;
+        throw new SwitchError('LimitsExceeded', N_('A network was tested moments ago. Try again in half a minute.'));
+      }
+      const test = { at: now(), on, verdict: window.detect() };
+      last = test;
+      // nothing was sent
+      test.verdict.catch(() => {
+        if (last === test) last = null;
+      });
+      return test.verdict;
+    },
+  };
+}
+
+export interface Helper {
+  /** A user that systemd made up for it. */
+  uid: number;
+  /** Gives it its work, once it is let out. @throws Error */
+  begin(work: HelperWork): Promise<void>;
+  /** Hears its last totals, for half a second at most. */
+  lastWords(): Promise<void>;
+  stop(): void;
+}
+
+/** Task of a helper. */
+export interface HelperWork {
+  /** The only user served; null for a test of the network. */
+  uid: number | null;
+  servers: readonly string[];
+}
+
+export interface HelperEvents {
+  /** It lives, and so does the command of the user. */
+  beat(): void;
+  /** The result of a test, or the total of a host. */
+  reported(value: unknown): void;
+  /** The command of the user let go of it. */
+  released(): void;
+  ended(): void;
+}
+
+/**
+ * Presence of a user at the screen: `away` while it is locked or another user is at it, `elsewhere` with sessions at no screen, such as
+ * one over SSH, and `gone` without a session.
+ */
+export type Presence = 'active' | 'away' | 'elsewhere' | 'gone';
+
+interface WindowEdges {
+  /** Replaces the elements of the sets. The kernel forgets them after some seconds. @throws Error */
+  fill(elements: Elements): Promise<void>;
+  /** The link to the internet outside the tunnel; null without one. */
+  link(): Link | null;
+  /** The internet is reached over IPv6 alone, which the helper does not speak. */
+  isIpv6Only(): boolean;
+  /** IPv4 addresses of the name servers that the link's network named. */
+  servers(link: Link): Promise<readonly string[]>;
+  hasTunnel(): boolean;
+  /** The kill switch is on, and not paused. */
+  isBlocking(): boolean;
+  /** Null if that is not known. */
+  presence(uid: number): Promise<Presence | null>;
+  /** Starts the helper. @throws Error */
+  startHelper(events: HelperEvents): Promise<Helper>;
+  /** Seconds of a clock that also counts while the machine sleeps. */
+  now(): number;
+  /** Calls back after some seconds, in place of an earlier alarm. null: no alarm. */
+  alarm(seconds: number | null, ring: () => void): void;
+  reports: SignInReports;
+  report(what: string): void;
 }

@@ -5,11 +5,11 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { askService } from '../../killswitch/client/busctl.ts';
-import { type Places, places as usual } from '../../killswitch/client/published-state.ts';
+import { SERVICE_PATHS, type ServicePaths } from '../../killswitch/client/published-state.ts';
+import { askService } from '../../killswitch/client/service-link.ts';
+import { SIGN_IN_DIRECTORY, SIGN_IN_SOCKET } from '../../killswitch/report.ts';
 import { TUNNEL_INTERFACES } from '../../killswitch/rules/place.ts';
 import { type Verdict, verdictIn } from '../../killswitch/sign-in/verdict.ts';
-import { SIGN_IN_DIRECTORY, SIGN_IN_SOCKET } from '../../killswitch/sign-in/window.ts';
 import { Problem } from '../../problem.ts';
 import { message } from '../../view/message.ts';
 import { leadsHere } from './probe.ts';
@@ -40,7 +40,7 @@ export interface SignInWindow {
  */
 export async function detectLogin(interactive: boolean): Promise<Verdict> {
   await untilNoTunnel();
-  const verdict = verdictIn(await askService({ method: 'DetectLogin' }, interactive, usual));
+  const verdict = verdictIn(await askService({ method: 'DetectLogin' }, interactive, SERVICE_PATHS));
   if (!verdict) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
   // names can't be looked up here while the kill switch blocks
   if (verdict.loginPage !== null && (await leadsHere(verdict.loginPage, false))) return { ...verdict, loginPage: null };
@@ -58,10 +58,10 @@ async function untilNoTunnel(): Promise<void> {
  */
 export async function openWindow(
   seconds: number,
-  { places = usual, directory = SIGN_IN_DIRECTORY }: { places?: Places; directory?: string } = {},
+  { service = SERVICE_PATHS, directory = SIGN_IN_DIRECTORY }: { service?: ServicePaths; directory?: string } = {},
 ): Promise<SignInWindow> {
   await untilNoTunnel();
-  await askService({ method: 'SignIn', seconds }, true, places);
+  await askService({ method: 'SignIn', seconds }, true, service);
   const path = join(directory, SIGN_IN_SOCKET);
   const hold = await reach(path);
   hold.write(HOLD);

@@ -18,7 +18,6 @@ const LIMIT_MS = 60_000;
 const TARGETS = [
   'daemon/api/apply-event.ts',
   'daemon/apps/desktop-entry.ts',
-  'daemon/apps/exec-key.ts',
   'daemon/http/guard.ts',
   'daemon/killswitch/rules/rules.ts',
   'daemon/routes/document.ts',

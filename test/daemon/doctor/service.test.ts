@@ -15,7 +15,7 @@ import {
 } from '../../../daemon/api/doctor.ts';
 import type { History } from '../../../daemon/api/history.ts';
 import type { Status } from '../../../daemon/api/schema.ts';
-import { describeResults } from '../../../daemon/cli/commands/doctor/doctor-text.ts';
+import { describeResults } from '../../../daemon/cli/commands/doctor/doctor.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import type { FeatureContext } from '../../../daemon/controls.ts';
 import { message, problem } from '../../../daemon/doctor/check.ts';

@@ -1,12 +1,11 @@
 // The state machine of the kill switch with a machine in memory, killed at each of its steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createLimit } from '../../../daemon/killswitch/pacing.ts';
 import { ALL_ACTIONS } from '../../../daemon/killswitch/permission.ts';
-import { createLimit } from '../../../daemon/killswitch/rate-limit.ts';
 import { parsePublished, type Report } from '../../../daemon/killswitch/report.ts';
-import { formatRules, parseRules } from '../../../daemon/killswitch/rules/persisted-rules.ts';
-import { checkEndpoints, checkSeconds } from '../../../daemon/killswitch/rules/request.ts';
 import { render } from '../../../daemon/killswitch/rules/rules.ts';
+import { checkEndpoints, checkSeconds, formatRules, parseRules } from '../../../daemon/killswitch/rules/wanted.ts';
 import type { Switch } from '../../../daemon/killswitch/switch.ts';
 import { message } from '../../../daemon/killswitch/wording.ts';
 import { createMachine, Death, FALLBACK, NARROW, WIDE } from '../../support/killswitch/machine.ts';
@@ -198,7 +197,11 @@ test('unreadable stored rules keep the rules in force, or block everything witho
       machine.table = null;
       await control.check();
       assert.equal(machine.table, render(FALLBACK), 'and they are put back as well');
-      assert.match(control.permissionFor(WIDE), /disable$/, 'opening the local network needs an administrator then');
+      assert.match(
+        control.permissions.toEnable(WIDE),
+        /disable$/,
+        'opening the local network needs an administrator then',
+      );
       assert.deepEqual(pick(await control.enable(NARROW, ALL_ACTIONS)), {
         enabled: true,
         allowLan: false,
@@ -269,7 +272,7 @@ test('a pause is neither confirmed nor reverted as an unconfirmed change is', as
   const report = await control.pause(60);
   assert.deepEqual([pick(report), report.unconfirmed], [{ enabled: true, allowLan: true, active: false }, null]);
   for (const uid of [0, 1000]) {
-    assert.equal(control.permissionToDecide(uid), null);
+    assert.equal(control.permissions.toDecide(uid), null);
     for (const act of [control.confirm, control.revert])
       await assert.rejects(act({ uid, granted: ALL_ACTIONS }), { code: 'NothingPending' });
   }

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Action, ALL_ACTIONS } from '../../../daemon/killswitch/permission.ts';
 import type { Report } from '../../../daemon/killswitch/report.ts';
-import { formatTrial, parseTrial } from '../../../daemon/killswitch/rules/persisted-rules.ts';
-import { checkConfirmSeconds, type Wanted } from '../../../daemon/killswitch/rules/request.ts';
 import { render } from '../../../daemon/killswitch/rules/rules.ts';
+import { checkConfirmSeconds, formatTrial, parseTrial, type Wanted } from '../../../daemon/killswitch/rules/wanted.ts';
 import type { Switch } from '../../../daemon/killswitch/switch.ts';
 import { createMachine, Death, NARROW, WIDE } from '../../support/killswitch/machine.ts';
 import { STRIDE } from '../../support/thoroughness.ts';
@@ -311,8 +310,8 @@ test('the user who made a change decides about it; others need the permission to
   const { machine, control } = await startedWith(NARROW);
   for (const value of [WIDE, null]) {
     await control.try(value, SECONDS, ALICE);
-    assert.equal(control.permissionToDecide(ALICE.uid), null);
-    assert.match(control.permissionToDecide(BOB.uid)!, /disable$/);
+    assert.equal(control.permissions.toDecide(ALICE.uid), null);
+    assert.match(control.permissions.toDecide(BOB.uid)!, /disable$/);
     const alice = { uid: ALICE.uid, granted: [] };
     for (const act of [control.confirm, control.revert]) await assert.rejects(act(BOB), { code: 'Denied' });
     assert.equal(machine.table, text(value));
@@ -322,7 +321,7 @@ test('the user who made a change decides about it; others need the permission to
   // nor can another user take it over with a change that needs less permission
   await control.enable(NARROW, ALL_ACTIONS);
   await control.try({ ...NARROW, endpoints: [...NARROW.endpoints, MOVED] }, SECONDS, ALICE);
-  assert.match(control.permissionToTry(NARROW, BOB.uid), /disable$/);
+  assert.match(control.permissions.toTry(NARROW, BOB.uid), /disable$/);
   for (const value of [NARROW, { ...NARROW, endpoints: [...NARROW.endpoints, MOVED] }])
     await assert.rejects(control.try(value, 600, BOB), { code: 'Denied' });
   assert.equal(machine.rings, machine.uptime + SECONDS);
@@ -337,7 +336,7 @@ test('another user confirms nothing by asking for the same, nor takes over what 
   const own = { cidr: '104.20.0.0/16', protocol: 'udp', ports: [443] } as const;
   for (const value of [WIDE, { allowLan: false, endpoints: [...NARROW.endpoints, own] }]) {
     const { machine, control } = await trying(NARROW, value);
-    assert.match(control.permissionFor(value), /disable$/);
+    assert.match(control.permissions.toEnable(value), /disable$/);
     await assert.rejects(control.enable(value, BOB.granted), { code: 'Denied' });
     await assert.rejects(control.try(value, 600, BOB), { code: 'Denied' });
     await assert.rejects(control.try(null, 600, BOB), { code: 'Denied' });
@@ -367,7 +366,7 @@ test('endpoints follow the tunnel without confirming anything', async () => {
   const report = await control.setEndpoints(moved, BOB.granted);
   assert.equal(machine.table, render({ ...NARROW, endpoints: moved }));
   assert.equal(report.unconfirmed?.confirmBy, new Date(1_030_000).toISOString());
-  assert.equal(control.permissionToDecide(ALICE.uid), null, 'it is still the same user’s');
+  assert.equal(control.permissions.toDecide(ALICE.uid), null, 'it is still the same user’s');
   machine.uptime += 20;
   assertReturned({ machine, report: await control.check() }, null);
   await assert.rejects(control.setEndpoints(moved, ALL_ACTIONS), { code: 'NotEnabled' });

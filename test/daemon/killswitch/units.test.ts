@@ -14,10 +14,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { installerScript } from '../../../daemon/killswitch/client/installer.ts';
+import { installerScript } from '../../../daemon/killswitch/client/without-daemon.ts';
 import { parsePublished } from '../../../daemon/killswitch/report.ts';
-import { formatRules } from '../../../daemon/killswitch/rules/persisted-rules.ts';
 import { render } from '../../../daemon/killswitch/rules/rules.ts';
+import { formatRules } from '../../../daemon/killswitch/rules/wanted.ts';
 import { bundled, missing, which } from '../../support/killswitch/stage.ts';
 
 const data = resolve(import.meta.dirname, '../../../data/killswitch');

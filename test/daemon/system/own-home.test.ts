@@ -5,7 +5,7 @@ import { chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { putFiles } from '../../../daemon/cli/commands/shells/files.ts';
-import { writeDocument } from '../../../daemon/cli/write-document.ts';
+import { writeDocument } from '../../../daemon/cli/document.ts';
 import { writeBundle } from '../../../daemon/doctor/diagnose/bundle.ts';
 import { keepCopy } from '../../../daemon/doctor/fix-journal.ts';
 import { worldAlone } from '../../../daemon/doctor/gather.ts';

@@ -1,8 +1,8 @@
 // Faults of the root service and of its files, while the senders are at work and the tunnel is down.
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { shippedEndpoints } from '../../../daemon/killswitch/rules/endpoints.ts';
-import { type Endpoint, render } from '../../../daemon/killswitch/rules/rules.ts';
+import { type Endpoint, shippedEndpoints } from '../../../daemon/killswitch/rules/endpoints.ts';
+import { render } from '../../../daemon/killswitch/rules/rules.ts';
 import { memoryLimit, peakMemory } from '../../support/killswitch/load/memory.ts';
 import { spread } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';

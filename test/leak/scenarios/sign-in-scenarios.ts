@@ -1,6 +1,5 @@
 // The time in which a user signs in to a network: the rules let one helper out, while every other sender is at work.
-import { renderElements } from '../../../daemon/killswitch/rules/elements.ts';
-import { SIGN_IN, TABLE } from '../../../daemon/killswitch/rules/rules.ts';
+import { renderElements, SIGN_IN, TABLE } from '../../../daemon/killswitch/rules/rules.ts';
 import { HOSTS, SENDERS, UPLINK } from '../classes.ts';
 import { control, enable, type Outcome, prove, type Scenario, type Stage } from '../stage.ts';
 

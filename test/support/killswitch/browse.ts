@@ -1,14 +1,14 @@
-// Signs in as `culvert portal` does, in the network of a stage: browse.ts PLACES DIRECTORY PROFILES, with JSON of `Places`. Prints what was
+// Signs in as `culvert portal` does, in the network of a stage: browse.ts SERVICE DIRECTORY PROFILES, with JSON of `ServicePaths`. Prints what was
 // found before and after, the hosts that were let through, and the profiles that are left.
 import { readdirSync } from 'node:fs';
-import { askService } from '../../../daemon/killswitch/client/busctl.ts';
+import { askService } from '../../../daemon/killswitch/client/service-link.ts';
 import { openBrowser } from '../../../daemon/networks/portal/browser.ts';
 import { findLogin } from '../../../daemon/networks/portal/probe.ts';
 import { openWindow } from '../../../daemon/networks/portal/sign-in-window.ts';
 import { until } from '../until.ts';
 
-const [places = '', directory = '', profiles = ''] = process.argv.slice(2);
-const window = await openWindow(300, { places: JSON.parse(places), directory });
+const [service = '', directory = '', profiles = ''] = process.argv.slice(2);
+const window = await openWindow(300, { service: JSON.parse(service), directory });
 const before = await findLogin(window.connect);
 const browser = openBrowser(before.loginPage!, profiles, process.env, window.port)!;
 // it leaves the machine to the browser
@@ -17,5 +17,5 @@ const isThrough = await until(async () => (await findLogin(window.connect)).netw
 }).then(Boolean, () => false);
 await browser.close();
 await window.close();
-const passed = await askService({ method: 'SignedIn' }, false, JSON.parse(places));
+const passed = await askService({ method: 'SignedIn' }, false, JSON.parse(service));
 console.log(JSON.stringify({ before, isThrough, passed, left: readdirSync(profiles) }));

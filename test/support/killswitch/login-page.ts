@@ -56,7 +56,7 @@ export async function setLoginPage(mode: Mode, certificate?: string) {
   const on = await stage.call('Enable', shippedAnd());
   if (!on.ok) throw new Error(on.text);
 
-  const places = {
+  const service = {
     run: stage.path('run'),
     activation: [here],
     units: [],
@@ -68,11 +68,11 @@ export async function setLoginPage(mode: Mode, certificate?: string) {
   const as = (uid: number) => ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--'];
   return {
     ...stage,
-    places,
+    service,
     setMode,
     script: (text: string) => script(stage.inside, text),
     /** Opens the window for root, the user of the test. */
-    open: (seconds = 300) => openWindow(seconds, { places, directory: stage.path('own') }),
+    open: (seconds = 300) => openWindow(seconds, { service, directory: stage.path('own') }),
     /** Opens the window as a user, and holds it with a program that can be killed. */
     async hold(uid = 0) {
       const opened = await stage.call('SignIn', ['u', '300'], uid);

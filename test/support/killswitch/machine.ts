@@ -1,12 +1,11 @@
 // A machine in memory for the switch: kernel and files outlive the process, which can fail or die at each step.
-import type { Edges, FileName } from '../../../daemon/killswitch/edges.ts';
+import type { Edges, FileName } from '../../../daemon/killswitch/keeper.ts';
 import type { Report } from '../../../daemon/killswitch/report.ts';
 import { shippedEndpoints } from '../../../daemon/killswitch/rules/endpoints.ts';
-import { parseRules } from '../../../daemon/killswitch/rules/persisted-rules.ts';
-import type { Wanted } from '../../../daemon/killswitch/rules/request.ts';
 import { CHAINS, type RuleOptions, render } from '../../../daemon/killswitch/rules/rules.ts';
-import { type Listing, parseListing } from '../../../daemon/killswitch/rules/ruleset-diff.ts';
+import { parseRules, type Wanted } from '../../../daemon/killswitch/rules/wanted.ts';
 import { createSwitch, type Switch } from '../../../daemon/killswitch/switch.ts';
+import { type Listing, parseListing } from '../../../daemon/killswitch/table.ts';
 
 export const NARROW: Wanted = { allowLan: false, endpoints: shippedEndpoints() };
 export const WIDE: Wanted = { ...NARROW, allowLan: true };

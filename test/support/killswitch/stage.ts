@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { endpointWords } from '../../../daemon/killswitch/client/busctl.ts';
+import { endpointWords } from '../../../daemon/killswitch/client/service-link.ts';
 import { type Published, parsePublished } from '../../../daemon/killswitch/report.ts';
 import { shippedEndpoints } from '../../../daemon/killswitch/rules/endpoints.ts';
 import { TABLE } from '../../../daemon/killswitch/rules/rules.ts';

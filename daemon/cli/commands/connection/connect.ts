@@ -1,5 +1,9 @@
-// `culvert connect`, `disconnect` and `toggle`: ask, and if wanted wait until the tunnel is where it was asked to be.
+// `culvert connect`, `disconnect` and `toggle` change the connection and can wait for it. `keep`, `revert` and `extend` decide about changes
+// that would revert automatically.
+
+import { SUBJECTS } from '../../../api/actions.ts';
 import { applyEvent } from '../../../api/apply-event.ts';
+import type { Change, Subject } from '../../../api/changes.ts';
 import { Unreachable } from '../../../api/client.ts';
 import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../api/schema.ts';
 import { forecast, parseTarget } from '../../../routes/why.ts';
@@ -8,15 +12,15 @@ import { printable } from '../../../system/printable.ts';
 import { quoted, wordMessage } from '../../../view/message.ts';
 import { reasonText } from '../../../view/states/causes/causes.ts';
 import { explainedCause } from '../../../view/states/causes/diagnosis.ts';
+import { changeText } from '../../../view/states/changes.ts';
 import { stateIn } from '../../../view/states/summary/state.ts';
 import { stateName } from '../../../view/states/summary/table.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
-import { forSeconds } from '../../duration.ts';
 import { blockedFailure, EXIT, Failure, usage } from '../../errors.ts';
-import { askToKeep, type Keeping, keepingOf, limited, requestKept, sayEnd } from '../../keep.ts';
+import { askToKeep, forSeconds, type Keeping, keepingOf, limited, requestKept, sayEnd, seconds } from '../../keep.ts';
 import { createProgress } from '../../terminal/progress.ts';
-import { statusText } from './status-text.ts';
+import { statusText } from './status.ts';
 
 type Direction = 'connect' | 'disconnect';
 
@@ -185,7 +189,7 @@ async function journalText({ env, signal }: Context): Promise<string> {
   }
 }
 
-export type Progressed = 'reached' | 'failed' | 'doubtful' | 'pending';
+type Progressed = 'reached' | 'failed' | 'doubtful' | 'pending';
 
 /**
  * Classifies each status that comes after the action was accepted. The goal's opposite counts as a failure only
@@ -222,4 +226,34 @@ function secondsOf(text: string | boolean | undefined): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) === 0)
     throw usage(`--timeout takes seconds, from 1 to 99999; not "${text}".`);
   return Number(text);
+}
+
+export const keep: Run = async (context, [subject]) => {
+  const left = await context.client.call('POST /api/changes/confirm', { body: named(subject) });
+  return showLeft(context, left, 'The change is kept.');
+};
+
+export const revert: Run = async (context, [subject]) => {
+  const left = await context.client.call('POST /api/changes/revert', { body: named(subject) });
+  return showLeft(context, left, 'The previous value is restored.');
+};
+
+export const extend: Run = async (context, [duration = '', subject]) => {
+  const body = { ...named(subject), seconds: seconds(duration, 'extend') };
+  const left = await context.client.call('POST /api/changes/extend', { body });
+  return showLeft(context, left, '');
+};
+
+function showLeft(context: Context, left: { changes: Change[] }, done: string): number {
+  if (context.json) show(context, left, () => '');
+  const lines = [done, ...left.changes.map(change => printable(changeText(change, english)))];
+  context.say(lines.filter(Boolean).join('\n'));
+  return EXIT.ok;
+}
+
+function named(word: string | undefined): { subject?: Subject } {
+  if (word === undefined) return {};
+  const subject = SUBJECTS.find(name => name.toLowerCase() === word.toLowerCase());
+  if (!subject) throw usage(`There is no change of "${word}".`, `Choose one of: ${SUBJECTS.join(', ')}`);
+  return { subject };
 }

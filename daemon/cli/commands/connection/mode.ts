@@ -1,17 +1,17 @@
-// `culvert mode` and `culvert protocol`: show what is set, or set it.
-
-import { subjectOf } from '../../../api/actions.ts';
+// `culvert mode`, `protocol` and `proxy`: show what is set, or set it.
+import { type ActionName, actionRequest, subjectOf } from '../../../api/actions.ts';
 import type { ActionRequest, Snapshot } from '../../../api/schema.ts';
 import { protocolOf } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { subjectLabel } from '../../../view/states/changes.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
-import { forSeconds } from '../../duration.ts';
-import { unknown, usage } from '../../errors.ts';
-import { askToKeep, keepingOf, limited, sayEnd } from '../../keep.ts';
+import { EXIT, unknown, usage } from '../../errors.ts';
+import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd } from '../../keep.ts';
 import { MODES, PROTOCOLS } from '../../labels.ts';
 import { columns } from '../../terminal/columns.ts';
+import { createProgress } from '../../terminal/progress.ts';
+import { consent, isAttended } from '../../terminal/prompt.ts';
 
 export const mode: Run = async (context, [name], options) => {
   if (name !== undefined) return set(context, options, { action: 'setMode', value: choose('mode', name, MODES) });
@@ -65,4 +65,93 @@ function choose<K extends string>(what: string, name: string, names: Record<K, s
   const choice = (Object.keys(names) as K[]).find(key => key.toLowerCase() === name.toLowerCase());
   if (!choice) throw usage(`There is no ${what} "${name}".`, `Choose one of: ${Object.keys(names).join(', ')}`);
   return choice;
+}
+
+export const proxyStatus: Run = async context => {
+  const state = describe(await context.client.call('GET /api/snapshot'));
+  show(context, { ok: true, ...state }, ({ enabled, address }) =>
+    enabled ? `Local proxy on${address ? ` at ${address}` : ''} (SOCKS5 and HTTP).` : 'Local proxy off.',
+  );
+  return 0;
+};
+
+export const proxyOn: Run = async (context, _, options) => {
+  const keeping = keepingOf(context, options);
+  const before = await context.client.call('GET /api/snapshot');
+  if (!describe(before).enabled) await proxyConsent(context, options, before);
+  if (options.port !== undefined)
+    await context.client.call('POST /api/action', { body: { action: 'setProxyPort', value: String(options.port) } });
+  const progress = createProgress(context);
+  if (context.stderr.isTTY) progress.step('Switching the local proxy on, and waiting until it answers.');
+  const response = await requestKept(context, { action: 'enableLocalProxy' }, keeping).finally(progress.end);
+  if (context.json) show(context, response, () => '');
+  const { address } = describe(await context.client.call('GET /api/snapshot'));
+  context.say(`Local proxy on${address ? ` at ${address}` : ''}.`);
+  if (!describe(before).enabled) context.say(`${consequenceOf(before, 'now')}.`);
+  const code = await askToKeep(context, 'mode', keeping);
+  if (code !== EXIT.ok) await setBack(context, before);
+  return code;
+};
+
+/**
+ * Asks for consent to switch the proxy on: it changes the mode of the whole machine. A script that gives a limit needs
+ * no `--yes`, since the change then reverts automatically.
+ */
+export async function proxyConsent(context: Context, options: Options, before: Snapshot): Promise<void> {
+  // don't ask when the tunnel client will refuse anyway
+  if (before.status.blocked || (options.confirmWithin !== undefined && !isAttended(context))) return;
+  await consent(context, options, { consequence: proxyConsequence(before), question: 'Switch the proxy on?' });
+}
+
+/** Consequences of switching the proxy on, in whole sentences. */
+export function proxyConsequence(before: Snapshot): string {
+  return `The local proxy is off, and switching it on changes the mode of the whole machine to proxy. ${consequenceOf(before, 'then')}.`;
+}
+
+/** A sentence about the effect of proxy mode on all other traffic, and how to undo it. */
+export function consequenceOf({ settings: { Mode: mode }, killSwitch }: Snapshot, when: 'now' | 'then'): string {
+  const goes = killSwitch.active ? 'is blocked by the kill switch' : 'bypasses WARP';
+  const rest = mode === 'doh' || mode === 'dot' ? `DNS ${when} bypasses WARP` : `Other traffic ${when} ${goes}`;
+  return `${rest}; back: culvert mode ${mode ?? 'warp'}`;
+}
+
+/** Sets mode, protocol and connection to what they were before the proxy was switched on. */
+export async function setBack({ client }: Context, before: Snapshot): Promise<void> {
+  const request = (action: ActionName, value?: string) =>
+    client.call('POST /api/action', { body: actionRequest(action, value) });
+  const now = await client.call('GET /api/snapshot', { query: { fresh: '1' } });
+  if (before.settings.Mode && now.settings.Mode !== before.settings.Mode)
+    await request('setMode', before.settings.Mode);
+  const protocol = before.settings['WARP tunnel protocol'];
+  if (protocol === 'WireGuard' && now.settings['WARP tunnel protocol'] !== protocol)
+    await request('setProtocol', protocol);
+  const wasDown = before.status.state === 'disconnected' || before.status.state === 'disconnecting';
+  if (wasDown && now.status.state !== 'disconnected') await request('disconnect');
+}
+
+/** Leaves every other mode alone: `proxy off` must not switch from DNS only to the tunnel. */
+export const proxyOff: Run = async (context, _, options) => {
+  const keeping = keepingOf(context, options);
+  const snapshot = await context.client.call('GET /api/snapshot');
+  const { enabled } = describe(snapshot);
+  if (!enabled) {
+    if (context.json) show(context, { ok: true, enabled: false, address: null }, () => '');
+    context.say('The local proxy is already off.');
+    return 0;
+  }
+  if (isAttended(context) || !keeping.isWanted)
+    await consent(context, options, {
+      consequence: 'Switching the local proxy off changes the mode of the whole machine to warp.',
+      question: 'Switch the proxy off?',
+    });
+  const response = await requestKept(context, { action: 'setMode', value: 'warp' }, keeping);
+  if (context.json) show(context, response, () => '');
+  const up = snapshot.status.state === 'connected' || snapshot.status.state === 'connecting';
+  context.say(`Local proxy off; the mode is warp${up ? ', and the tunnel carries everything now' : ''}.`);
+  return askToKeep(context, 'mode', keeping);
+};
+
+function describe({ settings, tunnel }: Snapshot): { enabled: boolean; address: string | null } {
+  const enabled = settings.Mode === 'proxy';
+  return { enabled, address: enabled && tunnel.proxyPort !== null ? `127.0.0.1:${tunnel.proxyPort}` : null };
 }

@@ -1,10 +1,8 @@
 // Defines the commands of the connection, for the command table.
-
 import { SUBJECTS } from '../../../api/actions.ts';
 import { BAR_FORMATS } from '../../../view/bars/bars.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-spec.ts';
-import { UNTIL } from '../../duration.ts';
-import { KEEP } from '../../keep.ts';
+import { KEEP, UNTIL } from '../../keep.ts';
 import { MODES, PROTOCOLS } from '../../labels.ts';
 
 const subject: ArgumentSpec = {
@@ -55,19 +53,19 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     summary: 'change when a timed change ends',
     details: 'The time counts from now: culvert extend 30m.',
     arguments: [{ name: '<duration>', summary: 'for example 15m, 2h or 1d' }, subject],
-    load: async () => (await import('./keep.ts')).extend,
+    load: async () => (await import('./connect.ts')).extend,
   },
   {
     name: 'keep',
     summary: 'keep a change that would be reverted',
     arguments: [subject],
-    load: async () => (await import('./keep.ts')).keep,
+    load: async () => (await import('./connect.ts')).keep,
   },
   {
     name: 'revert',
     summary: 'revert a change now that would be reverted later',
     arguments: [subject],
-    load: async () => (await import('./keep.ts')).revert,
+    load: async () => (await import('./connect.ts')).revert,
   },
   {
     name: 'toggle',
@@ -108,7 +106,7 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'status',
         summary: 'show whether the local proxy is on, and its address',
-        load: async () => (await import('./proxy.ts')).proxyStatus,
+        load: async () => (await import('./mode.ts')).proxyStatus,
       },
       {
         name: 'on',
@@ -116,14 +114,14 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
         details:
           'This changes the mode of the whole machine, so it asks first, and scripts need --yes. If the proxy does not answer, mode, protocol and connection are reverted.',
         options: [{ flags: '--port <n>', summary: 'set the port of the proxy first' }, ...KEEP],
-        load: async () => (await import('./proxy.ts')).proxyOn,
+        load: async () => (await import('./mode.ts')).proxyOn,
       },
       {
         name: 'off',
         summary: 'switch back from proxy mode to the mode warp',
         details: 'This changes the mode of the whole machine, so it asks first, and scripts need --yes.',
         options: KEEP,
-        load: async () => (await import('./proxy.ts')).proxyOff,
+        load: async () => (await import('./mode.ts')).proxyOff,
       },
     ],
   },

@@ -12,10 +12,9 @@ import { stateName } from '../../../view/states/summary/table.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, suspendedFailure, usage } from '../../errors.ts';
-import { DAEMON, slowProgram } from '../../slow-program.ts';
 import { createProgress, type Progress } from '../../terminal/progress.ts';
-import { createTransport } from '../../transport.ts';
-import { statusText } from './status-text.ts';
+import { createTransport, DAEMON, slowProgram } from '../../transport.ts';
+import { statusText } from './status.ts';
 
 /** Long against a request on a socket of this machine, short against a person. */
 const PAUSE_MS = 250;

@@ -1,9 +1,7 @@
 // Defines the commands of Culvert itself, for the command table.
-
-import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-spec.ts';
+import { type ArgumentSpec, type CommandSpec, FORCE, type OptionSpec } from '../../command-spec.ts';
 import { KEEP } from '../../keep.ts';
 import { CONFIG_KEYS, CONFIG_VALUES } from '../../labels.ts';
-import { FORCE } from '../../write-document.ts';
 
 const SESSION: readonly OptionSpec[] = [
   { flags: '--session', summary: 'until the daemon restarts, instead of in your file' },
@@ -66,26 +64,26 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
         summary: 'write the settings to a file',
         arguments: [{ name: '[file]', summary: 'the file; default: stdout', files: true }],
         options: [FORCE],
-        load: async () => (await import('./settings.ts')).exportSettings,
+        load: async () => (await import('./config.ts')).exportSettings,
       },
       {
         name: 'diff',
         summary: 'show what a file would change, and what is left out; exit status 1 if anything differs',
         arguments: [{ name: '[file]', summary: 'the file; default: stdin', files: true }],
-        load: async () => (await import('./settings.ts')).diffSettings,
+        load: async () => (await import('./config.ts')).diffSettings,
       },
       {
         name: 'apply',
         summary: 'apply a settings file',
         arguments: [{ name: '[file]', summary: 'the file; default: stdin', files: true }],
         options: [{ flags: '--demo-file', summary: 'accept a file that was exported from a demo' }, ...KEEP],
-        load: async () => (await import('./settings.ts')).applySettings,
+        load: async () => (await import('./config.ts')).applySettings,
       },
       {
         name: 'undo',
         summary: 'restore the settings from before the last file',
         options: KEEP,
-        load: async () => (await import('./settings.ts')).undoSettings,
+        load: async () => (await import('./config.ts')).undoSettings,
       },
     ],
   },
@@ -122,14 +120,14 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
       { flags: '-f, --follow', summary: 'print new entries as they come, until Ctrl+C' },
       { flags: '-n, --limit <n>', summary: 'number of entries, from the newest (50)' },
     ],
-    load: async () => (await import('./logs.ts')).logs,
+    load: async () => (await import('./history.ts')).logs,
   },
   {
     name: 'metrics',
     summary: 'print metrics for Prometheus: tunnel, kill switch, checks, API and tool accounts',
     details:
       'metrics.enabled turns them on; GET /api/metrics then returns the same. Counters begin with the first request. The metrics name no networks, addresses or people; metrics.hashAccounts hides account names as well. share/culvert/metrics.md describes each metric and a Prometheus setup.',
-    load: async () => (await import('./metrics.ts')).metrics,
+    load: async () => (await import('./history.ts')).metrics,
   },
   {
     name: 'update',
@@ -185,26 +183,26 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
     details:
       'Creates the token if there is none. The page and the API ask other machines for it, if webui.allowRemote admits them. webui.address names a reverse proxy.',
     marksDemo: false,
-    load: async () => (await import('./token.ts')).token,
+    load: async () => (await import('./web.ts')).token,
   },
   {
     name: 'stop',
     summary: 'stop the daemon',
     details: 'Unconfirmed changes are reverted first. Timed changes stay until Culvert runs again; they are listed.',
     marksDemo: false,
-    load: async () => (await import('./stop.ts')).stop,
+    load: async () => (await import('./daemon.ts')).stop,
   },
   {
     name: 'restart',
     summary: 'restart the daemon, or start it',
     details: 'It starts with the same options. Timed and unconfirmed changes continue.',
     marksDemo: false,
-    load: async () => (await import('./restart.ts')).restart,
+    load: async () => (await import('./daemon.ts')).restart,
   },
   {
     name: 'version',
     summary: 'print the versions of the command line and the daemon',
     marksDemo: false,
-    load: async () => (await import('./version.ts')).version,
+    load: async () => (await import('./daemon.ts')).version,
   },
 ];

@@ -1,7 +1,7 @@
-// `culvert web`: turns the browser page on and off, opens it, and says where it is.
-
+// `culvert web` and `token`: turn the browser page on and off, open it, and print its address and token.
 import { Unreachable } from '../../../api/client.ts';
 import type { ConfigResponse } from '../../../api/schema.ts';
+import { readToken } from '../../../http/token.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 
@@ -43,7 +43,7 @@ async function readConfig(context: Context) {
     if (!(error instanceof Unreachable)) throw error;
   }
   context.say('Starting the Culvert daemon.');
-  const { startDaemon } = await import('../../start-daemon.ts');
+  const { startDaemon } = await import('./daemon.ts');
   await startDaemon(context);
   return context.client.call('GET /api/config');
 }
@@ -58,3 +58,8 @@ async function open({ env }: Context, url: string): Promise<string | null> {
   const { openInBrowser } = await import('../../../system/browser.ts');
   return openInBrowser(url, env);
 }
+
+export const token: Run = async context => {
+  show(context, { ok: true, token: await readToken(context.paths.token, { create: true }) }, answer => answer.token);
+  return 0;
+};

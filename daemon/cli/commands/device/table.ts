@@ -16,7 +16,7 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'show',
         summary: 'show account and devices',
-        load: async () => (await import('./account.ts')).account,
+        load: async () => (await import('./device.ts')).account,
       },
       {
         name: 'register',
@@ -27,33 +27,33 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
             summary: 'join the organization (Zero Trust) with this team name or domain',
           },
         ],
-        load: async () => (await import('./account.ts')).register,
+        load: async () => (await import('./device.ts')).register,
       },
       {
         name: 'delete',
         summary: 'delete the registration',
         options: [{ flags: '-y, --yes', summary: 'do not ask first' }],
-        load: async () => (await import('./account.ts')).deleteRegistration,
+        load: async () => (await import('./device.ts')).deleteRegistration,
       },
       {
         name: 'license',
         summary: 'apply a license key',
-        load: async () => (await import('./account.ts')).license,
+        load: async () => (await import('./device.ts')).license,
       },
       {
         name: 'token',
         summary: 'finish a registration with the token from the browser',
-        load: async () => (await import('./account.ts')).registrationToken,
+        load: async () => (await import('./device.ts')).registrationToken,
       },
       {
         name: 'sign-in',
         summary: 'finish a sign-in that was started here (for browsers)',
-        load: async () => (await import('./account.ts')).signIn,
+        load: async () => (await import('./device.ts')).signIn,
       },
       {
         name: 'accept-terms',
         summary: "accept Cloudflare's terms of service",
-        load: async () => (await import('./account.ts')).acceptTerms,
+        load: async () => (await import('./device.ts')).acceptTerms,
       },
     ],
   },
@@ -61,7 +61,7 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
     name: 'actions',
     summary: 'list every action of the API',
     marksDemo: false,
-    load: async () => (await import('./actions.ts')).listActions,
+    load: async () => (await import('./device.ts')).listActions,
   },
   {
     name: 'action',
@@ -77,6 +77,6 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
       { name: '[value]', summary: 'its value', wordsAfter: ACTION_VALUES },
     ],
     options: KEEP,
-    load: async () => (await import('./actions.ts')).action,
+    load: async () => (await import('./device.ts')).action,
   },
 ];

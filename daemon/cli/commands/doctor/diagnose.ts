@@ -1,4 +1,4 @@
-// `culvert diagnose`: writes a bundle that can be shared, and reads an archive of the vendor's warp-diag.
+// `culvert diagnose` writes a bundle that can be shared, and reads an archive of the vendor's warp-diag. `culvert explain` explains a code.
 import { basename } from 'node:path';
 import { Unreachable } from '../../../api/client.ts';
 import type { CheckResult } from '../../../api/doctor.ts';
@@ -7,15 +7,15 @@ import { ArchiveError, readArchive } from '../../../doctor/diagnose/archive.ts';
 import { createBundle, describeBundle, readTimeline, writeBundle } from '../../../doctor/diagnose/bundle.ts';
 import { undoable } from '../../../doctor/fixes.ts';
 import { undoJournal } from '../../../doctor/gather.ts';
-import { knowledgeDirectories, loadKnowledge } from '../../../doctor/knowledge.ts';
+import { type Code, explain, knowledgeDirectories, loadKnowledge, sourceLink } from '../../../doctor/knowledge.ts';
 import { errno, reason } from '../../../system/errno.ts';
 import { dataDirectory } from '../../../system/install-paths.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
-import { examine } from './doctor.ts';
-import { describeResults } from './doctor-text.ts';
+import { columns } from '../../terminal/columns.ts';
+import { describeResults, examine } from './doctor.ts';
 
 export const diagnose: Run = async (context, _, options) => {
   const { out } = options;
@@ -113,4 +113,48 @@ function timelineText(timeline: Analysis['timeline'], style: Style): string[] {
 
 function skippedText(skipped: readonly string[]): string[] {
   return skipped.length > 0 ? ['', 'Not read:', ...skipped.map(line => `  ${printable(line)}`)] : [];
+}
+
+export const explainCode: Run = async (context, words) => {
+  const { codes, problems } = loadKnowledge(
+    knowledgeDirectories(`${dataDirectory}/knowledge`, context.paths.userConfig),
+  );
+  for (const problem of problems) context.say(problem);
+  if (codes.length === 0) throw new Failure('The file with the codes is missing. Install Culvert again.');
+  if (words.length === 0) {
+    show(context, { codes }, () =>
+      columns(
+        codes.map(({ code, title }) => [code, title]),
+        text => text,
+        context.width,
+      ),
+    );
+    return EXIT.ok;
+  }
+  const explanations = explain(codes, words.join(' '));
+  if (explanations.length === 0)
+    throw new Failure(`"${words.join(' ')}" is not known.`, { hint: 'List all codes with: culvert explain' });
+  show(context, { codes: explanations }, () => describeCodes(explanations, context));
+  return EXIT.ok;
+};
+
+/** A few in full; of many, only the names. */
+function describeCodes(codes: readonly Code[], { style }: Context): string {
+  if (codes.length <= 3) return codes.map(code => describeCode(code, style)).join('\n\n');
+  return codes.map(({ code, title }) => `${style.bold(printable(code))}: ${printable(title)}`).join('\n');
+}
+
+function describeCode({ code, also, title, meaning, causes, try: steps, check, source }: Code, style: Style): string {
+  const list = (head: string, lines: readonly string[], mark: (at: number) => string) =>
+    lines.length > 0 ? [head, ...lines.map((line, at) => `  ${mark(at)} ${printable(line)}`)] : [];
+  const link = sourceLink(source);
+  return [
+    `${style.bold(printable(code))}: ${printable(title)}`,
+    ...(also.length > 0 ? [style.dim(`Also shown as: ${also.map(printable).join(', ')}`)] : []),
+    printable(meaning),
+    ...list('Likely causes:', causes, at => `${at + 1}.`),
+    ...list('What to try:', steps, at => `${at + 1}.`),
+    ...(check && check !== 'none' ? [`How to check: ${printable(check)}`] : []),
+    ...(link ? [style.dim(`Source: ${link}`)] : []),
+  ].join('\n');
 }

@@ -1,13 +1,14 @@
 // `culvert doctor`: runs the checks, shows problems first with their evidence, and applies and undoes fixes.
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { actionRequest } from '../../../api/actions.ts';
 import { Unreachable } from '../../../api/client.ts';
-import type { CheckResult, Verdict } from '../../../api/doctor.ts';
+import type { CheckGroup, CheckResult, Fix, Verdict } from '../../../api/doctor.ts';
 import type { Check } from '../../../doctor/check.ts';
 import { CHECKS } from '../../../doctor/checks/all.ts';
 import { runChecks, WORST_FIRST } from '../../../doctor/engine.ts';
-import { shownResult } from '../../../doctor/file-fix.ts';
-import { repairProgram, undoableByAnyone } from '../../../doctor/fix-journal.ts';
+import { shownResult, withoutText } from '../../../doctor/file-fix.ts';
 import {
   applyFix,
   canApply,
@@ -19,15 +20,18 @@ import {
   undoLast,
 } from '../../../doctor/fixes.ts';
 import { undoJournal, worldAlone, worldWithDaemon } from '../../../doctor/gather.ts';
+import { REPAIR_FAILED, repairProgram, undoableByAnyone } from '../../../doctor/fix-journal.ts';
+import type { Tools } from '../../../doctor/world/tools.ts';
 import type { World } from '../../../doctor/world/world.ts';
-import { repairWords } from '../../../view/fix.ts';
+import { printable } from '../../../system/printable.ts';
+import type { Style } from '../../../system/terminal.ts';
+import { adminLines, adminUndoLines, fixText, quote, repairWords } from '../../../view/fix.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
+import { unbroken } from '../../terminal/fit.ts';
 import { createProgress } from '../../terminal/progress.ts';
 import { confirm, isAttended } from '../../terminal/prompt.ts';
-import { describeResults } from './doctor-text.ts';
-import { runAsRoot } from './run-as-root.ts';
 
 export const doctor: Run = async (context, _, options) => {
   const checks = chosenChecks(options.only);
@@ -211,3 +215,132 @@ export const doctorList: Run = async context => {
   show(context, { checks }, () => columns(rows, text => text, context.width));
   return EXIT.ok;
 };
+
+const MARK: Record<Verdict, [symbol: string, color: keyof Style]> = {
+  problem: ['✗', 'red'],
+  unknown: ['?', 'yellow'],
+  notice: ['!', 'yellow'],
+  ok: ['✓', 'green'],
+  'not-applicable': ['-', 'dim'],
+};
+
+const GROUPS: Record<CheckGroup, string> = {
+  tunnel: 'Tunnel',
+  dns: 'DNS',
+  network: 'Network',
+  service: 'WARP service',
+  culvert: 'Culvert',
+  desktop: 'Desktop',
+};
+
+/** @param verbose also what is well, what does not apply, and the sources */
+export function describeResults(results: readonly CheckResult[], style: Style, verbose: boolean): string {
+  const wrong = results.filter(({ verdict }) => verdict !== 'ok' && verdict !== 'not-applicable');
+  const blocks = [wrong.map(result => describeResult(result, style, verbose)).join('\n')];
+  const well = results.filter(({ verdict }) => verdict === 'ok');
+  if (well.length > 0) blocks.push(describeGroups(well, style));
+  const rest = results.filter(({ verdict }) => verdict === 'not-applicable');
+  if (verbose && rest.length > 0) blocks.push(rest.map(result => describeResult(result, style, false)).join('\n'));
+  else if (rest.length > 0)
+    blocks.push(
+      style.dim(
+        `${rest.length === 1 ? '1 check does' : `${rest.length} checks do`} not apply here; --verbose lists them.`,
+      ),
+    );
+  return blocks.filter(Boolean).join('\n\n');
+}
+
+function describeGroups(results: readonly CheckResult[], style: Style): string {
+  const groups = (Object.keys(GROUPS) as CheckGroup[]).flatMap(group => {
+    const lines = results.filter(result => result.group === group).map(result => describeResult(result, style, false));
+    return lines.length > 0 ? [`${style.bold(GROUPS[group])}\n${lines.join('\n')}`] : [];
+  });
+  return groups.join('\n\n');
+}
+
+function describeResult(result: CheckResult, style: Style, verbose: boolean): string {
+  const { id, title, verdict, evidence, explanation, fix, source, appliesTo, durationMs } = result;
+  const [symbol, color] = MARK[verdict];
+  const [first = '', ...more] = evidence.map(printable);
+  const head = `${style[color](symbol)} ${style.bold(title)}: ${first}`;
+  const lines = more.map(line => `    ${line}`);
+  if (explanation && verdict !== 'ok') lines.push(`  ${printable(explanation)}`);
+  if (fix && verdict !== 'ok') lines.push(indent(describeFix(withoutText(fix), style)), ...applyLine(id, fix, style));
+  if (verbose) {
+    if (source) lines.push(style.dim(`  Source: ${source}`));
+    if (appliesTo) lines.push(style.dim(`  Applies to: ${appliesTo}`));
+    lines.push(style.dim(`  ${id}, ${durationMs} ms`));
+  }
+  return [head, ...lines].join('\n');
+}
+
+function applyLine(id: string, fix: Fix, style: Style): string[] {
+  const able = canApply(fix) || (repairWords(fix) !== null && repairProgram() !== null);
+  return fix.kind !== 'open' && able ? [style.dim(`  Apply it with: culvert doctor fix ${id}`)] : [];
+}
+
+/** A fix as a person is shown it before it is applied. */
+function describeFix(fix: Fix, style: Style): string {
+  const title = style.bold(`${printable(fix.label)}:`);
+  if (fix.kind === 'open') return `${title} ${fix.url}`;
+  if (fix.kind === 'action')
+    return [
+      title,
+      ...fixText(fix)
+        .split('\n')
+        .map(line => `  ${unbroken(line)}`),
+    ].join('\n');
+  const lines = fix.kind === 'file' ? [diffText(fix.diff, style)] : [];
+  if (fix.kind === 'commands' || !canApply(fix)) {
+    if (fix.kind === 'file') lines.push('As an administrator:');
+    lines.push(...adminLines(fix).map(line => `  ${unbroken(line)}`));
+    const undo = canApply(fix) ? [] : adminUndoLines(fix);
+    if (undo.length > 0) lines.push('To undo it:', ...undo.map(line => `  ${unbroken(line)}`));
+  }
+  return [title, ...lines].join('\n');
+}
+
+/** A patch in colors, indented. */
+export function diffText(diff: string, style: Style): string {
+  return diff
+    .split('\n')
+    .filter(line => line !== '' && !/^(Index:|={10})/.test(line))
+    .map(line => {
+      const text = `  ${line[0] === '+' || line[0] === '-' ? line[0] : ' '}${printable(line.slice(1))}`;
+      return line[0] === '+' ? style.green(text) : line[0] === '-' ? style.red(text) : text;
+    })
+    .join('\n');
+}
+
+function indent(text: string): string {
+  return text
+    .split('\n')
+    .map(line => `  ${line}`)
+    .join('\n');
+}
+
+/**
+ * @param argv words for `culvert-repair`
+ * @param program root's side
+ * @returns a line that says what was run; the program prints its own @throws Failure
+ */
+export async function runAsRoot(
+  argv: readonly string[],
+  tools: Pick<Tools, 'has'>,
+  program: string | null = repairProgram(),
+): Promise<string[]> {
+  if (!program) throw new Failure('Only an administrator can do this, and culvert-repair is not installed.');
+  const asker = ['sudo', 'pkexec'].find(tools.has);
+  if (!asker)
+    throw new Failure('Neither sudo nor pkexec is installed.', { hint: `Run as root: ${quote([program, ...argv])}` });
+  const command = [asker, program, ...argv] as const;
+  const child = spawn(command[0], command.slice(1), { stdio: ['inherit', 2, 'inherit'] });
+  const code = await once(child, 'exit').then(
+    ([status]) => status as number | null,
+    () => null,
+  );
+  if (code === REPAIR_FAILED) throw new Failure('The repair failed. The line above says why.');
+  if (code !== 0)
+    throw new Failure('Not allowed, so nothing was changed.', { hint: `It would have run: ${quote(command)}` });
+  return [quote(command)];
+}

@@ -77,7 +77,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
     details: 'Needs neither a network nor the daemon. Without a code it lists all of them.',
     arguments: [{ name: '[words...]', summary: 'a code such as CF_HOST_UNREACHABLE_CHECK, or a line of output' }],
     marksDemo: false,
-    load: async () => (await import('./explain.ts')).explainCode,
+    load: async () => (await import('./diagnose.ts')).explainCode,
   },
   {
     name: 'trust',

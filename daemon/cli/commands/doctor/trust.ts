@@ -19,7 +19,7 @@ import { EXIT, Failure } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
 import { createProgress } from '../../terminal/progress.ts';
 import { consent, readSecret } from '../../terminal/prompt.ts';
-import { diffText } from './doctor-text.ts';
+import { diffText } from './doctor.ts';
 
 export const trust: Run = async (context, ids, options) => {
   const host = typeof options.online === 'string' ? hostOf(options.online) : undefined;

@@ -12,7 +12,7 @@ import { columns } from '../../terminal/columns.ts';
 import { announce } from '../../terminal/notify-desktop.ts';
 import { createProgress, type Progress } from '../../terminal/progress.ts';
 import { consent } from '../../terminal/prompt.ts';
-import { consequenceOf, proxyConsequence, setBack } from '../connection/proxy.ts';
+import { consequenceOf, proxyConsequence, setBack } from '../connection/mode.ts';
 
 export const listApps: Run = async context => {
   show(context, await context.client.call('GET /api/apps'), ({ apps }) =>
@@ -109,7 +109,7 @@ async function placeApp(
   try {
     const started = await ask().catch(async error => {
       if (!(error instanceof Unreachable)) throw error;
-      const { startDaemon } = await import('../../start-daemon.ts');
+      const { startDaemon } = await import('../culvert/daemon.ts');
       await startDaemon(context);
       return ask();
     });
@@ -137,7 +137,7 @@ async function launch(context: Context, body: LaunchRequest, launching: Launchin
     return await attempt().catch(async error => {
       if (!(error instanceof Unreachable)) throw error;
       await announceStep(context, body, launching, 'Starting the Culvert daemon.');
-      const { startDaemon } = await import('../../start-daemon.ts');
+      const { startDaemon } = await import('../culvert/daemon.ts');
       await startDaemon(context);
       return attempt();
     });

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../api/client.ts';
 import type { SignInEnd } from '../../../api/killswitch.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/request.ts';
+import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/wanted.ts';
 import { UNREACHABLE, type Verdict } from '../../../killswitch/sign-in/verdict.ts';
 import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
 import { findLogin } from '../../../networks/portal/probe.ts';

@@ -1,15 +1,13 @@
 // `culvert routes edit|import|add|remove|undo`: change the split tunnel as a document, after showing what that means.
-
 import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/routes.ts';
 import { addedTo, canonical, type Entry, parseDocument, parseLine, removedFrom } from '../../../routes/document.ts';
 import { printable } from '../../../system/printable.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
-import { editDocument } from '../../edit-document.ts';
+import { editDocument, readDocument } from '../../document.ts';
 import { Failure, usage } from '../../errors.ts';
 import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
-import { readDocument } from '../../read-document.ts';
 import { createProgress } from '../../terminal/progress.ts';
 import { consent, isAttended } from '../../terminal/prompt.ts';
 import { describePreview, previewOf } from './routes.ts';

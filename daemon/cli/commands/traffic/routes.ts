@@ -1,6 +1,7 @@
 // `culvert routes`: the split tunnel as a document, what another document would change, the documents before it, the
 // shortest one of the same meaning, and entries for this machine's networks. Nothing is changed here.
 import type { RoutesPreview } from '../../../api/routes.ts';
+import type { ActionRequest, Snapshot, SplitTunnel, Why } from '../../../api/schema.ts';
 import {
   canonical,
   type Document,
@@ -12,13 +13,14 @@ import { printable } from '../../../system/printable.ts';
 import { dateTime } from '../../../system/terminal.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { type DifferenceKind, differenceLines, differenceTotal, routeWarning } from '../../../view/routes/document.ts';
+import { nameText, wayOf, whyText } from '../../../view/routes/why.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
-import { EXIT, Failure, usage } from '../../errors.ts';
-import { readDocument } from '../../read-document.ts';
+import { readDocument, writeDocument } from '../../document.ts';
+import { EXIT, Failure, unknown, usage } from '../../errors.ts';
+import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
 import { columns } from '../../terminal/columns.ts';
 import { wrapped } from '../../terminal/fit.ts';
-import { writeDocument } from '../../write-document.ts';
 
 export const print: Run = async context => {
   const routes = await context.client.call('GET /api/routes');
@@ -152,4 +154,76 @@ export function describePreview({ style }: Context, preview: Shown): string {
   ];
   const total = unchanged === undefined ? [] : [style.bold(differenceTotal({ ...preview, unchanged }, english))];
   return [...lines, ...total].join('\n');
+}
+
+export const list: Run = async context => {
+  const split = knownList(await context.client.call('GET /api/snapshot'));
+  show(context, split, ({ mode, ips, hosts }) => {
+    const rows = [
+      ...ips.map(({ value, description }) => ['', value, value.includes('/') ? 'range' : 'address', description ?? '']),
+      ...hosts.map(({ value, description }) => ['', value, 'host', description ?? '']),
+    ];
+    if (!rows.length)
+      return mode === 'include'
+        ? 'Nothing uses WARP. Add a site: culvert routes add HOST'
+        : 'Nothing bypasses WARP. Add a site: culvert routes add HOST';
+    const title = mode === 'include' ? 'Only these use WARP:' : 'These bypass WARP:';
+    const table = columns(rows, (text, column) => (column > 1 ? context.style.dim(text) : text), context.width);
+    return `${context.style.bold(title)}\n${table}`;
+  });
+  return EXIT.ok;
+};
+
+export const reset: Run = async (context, _, options) => {
+  const isBoth = !options.ips === !options.hosts;
+  const keeping = keepingOf(context, options);
+  const results = [];
+  if (isBoth || options.ips) results.push(await requestKept(context, { action: 'resetSplitIps' }, keeping));
+  const hosts: ActionRequest = isBoth ? { action: 'resetSplitHosts', continues: true } : { action: 'resetSplitHosts' };
+  if (isBoth || options.hosts) results.push(await requestKept(context, hosts, keeping));
+  if (context.json) show(context, { results }, () => '');
+  context.say(
+    `${isBoth ? 'Addresses and hosts' : options.ips ? 'Addresses' : 'Hosts'} are the defaults of WARP again.`,
+  );
+  return askToKeep(context, 'routes', keeping);
+};
+
+/** The list. It is empty before it was ever read, too: that must not pass for "nothing bypasses WARP". @throws Failure */
+function knownList(snapshot: Snapshot): SplitTunnel {
+  const split = snapshot.splitTunnel;
+  if (split.mode === null && split.ips.length + split.hosts.length === 0)
+    throw unknown('split tunnel', 'splitTunnel', snapshot);
+  return split;
+}
+
+export const why: Run = async (context, [target]) => {
+  if (!target?.trim()) throw usage('The target is empty.', 'Name an address, a host name or a URL.');
+  const answer = await context.client.call('POST /api/why', { body: { target } });
+  show(context, answer, why => describe(context, why));
+  // an entry that names a host answers as well
+  return answer.addresses.length > 0 || answer.nameEntry ? EXIT.ok : EXIT.failure;
+};
+
+function describe({ style }: Context, answer: Why): string {
+  const { target, addresses, fallback } = answer;
+  const lines: string[] = [];
+  if (fallback) {
+    const by = fallback.resolvers.length ? fallback.resolvers.join(', ') : "the system's own name servers";
+    lines.push(
+      `${target.value} is resolved outside the tunnel by ${by}, because ${fallback.domain} is a fallback domain.`,
+    );
+  }
+  lines.push(...nameText(answer, english).map(line => style.yellow(printable(line))));
+  for (const address of addresses) {
+    const { verdict, because, kernel, advice } = whyText(address, answer, english);
+    const way = wayOf(address);
+    const paint = way === null ? style.dim : way ? style.green : style.yellow;
+    lines.push(
+      `${style.bold(address.address)}  ${paint(verdict)}`,
+      `  ${printable(kernel)}`,
+      style.dim(`  ${because}`),
+    );
+    if (advice) lines.push(style.red(`  ${advice}`));
+  }
+  return lines.join('\n');
 }

@@ -41,7 +41,7 @@ export const run: Run = async (context, words, options) => {
 
 /** @throws Failure where another process would do the command's work */
 async function refuseEscape(words: readonly string[], isOutside: boolean, path: string): Promise<void> {
-  const { handsOver, isTakenOver, optionAgainstRunning, startedBy } = await import('../../../apps/launch/escapes.ts');
+  const { handsOver, startedBy, takenOver } = await import('../../../apps/escapes.ts');
   const started = startedBy(words);
   const command = started[0]!;
   const why = handsOver(command, path);
@@ -51,33 +51,27 @@ async function refuseEscape(words: readonly string[], isOutside: boolean, path: 
       hint: 'Start the program itself, or use: culvert killswitch on',
     });
   const way = isOutside ? 'outside' : 'tunnel-only';
-  const option = optionAgainstRunning(started, way);
-  if (!option && !isTakenOver(command, way, path)) return;
+  const taken = takenOver(started, way, { path });
+  if (!taken) return;
   const where = isOutside ? 'and not outside the tunnel' : "outside the tunnel's place";
   throw new Failure(`${basename(command)} runs already, and would open the window there, ${where}.`, {
-    hint: option ? `Close it first, or start one apart from it: ${command} ${option}` : 'Close it first.',
+    hint: taken.option ? `Close it first, or start one apart from it: ${command} ${taken.option}` : 'Close it first.',
   });
 }
 
 /** @returns what is not kept in the tunnel */
 async function tunnelOnly(): Promise<Message[]> {
-  const [{ keepInTunnel }, { limitsOfNames }] = await Promise.all([
-    import('../../../killswitch/client/tunnel-only.ts'),
-    import('../../../killswitch/client/resolvers.ts'),
-  ]);
+  const { keepInTunnel, limitsOfNames } = await import('../../../killswitch/client/tunnel-only.ts');
   await keepInTunnel();
   return limitsOfNames();
 }
 
 /** @returns what the command lacks */
 async function outside(env: Context['env'], command: string): Promise<Message[]> {
-  const { leadOutside } = await import('../../../killswitch/client/outside.ts');
+  const { leadOutside, requireAllowed } = await import('../../../killswitch/client/outside.ts');
   const { limits, waits } = await leadOutside(env.CULVERT_OUTER);
   if (waits) {
-    const [{ requireAllowed }, { findProgram }] = await Promise.all([
-      import('../../../killswitch/client/allowlist.ts'),
-      import('../../../apps/inspect-binary.ts'),
-    ]);
+    const { findProgram } = await import('../../../apps/inspect-binary.ts');
     requireAllowed(command.includes('/') ? resolve(command) : findProgram(command, env.PATH ?? ''));
   }
   return limits;

@@ -1,7 +1,6 @@
 // Defines the commands that decide which traffic uses the tunnel, for the command table.
-import type { ArgumentSpec, CommandSpec } from '../../command-spec.ts';
+import { type ArgumentSpec, type CommandSpec, FORCE } from '../../command-spec.ts';
 import { CONFIRM_WITHIN, KEEP } from '../../keep.ts';
-import { FORCE } from '../../write-document.ts';
 
 const entries: ArgumentSpec = { name: '<entry...>', summary: 'an IP address, a CIDR range or a host name' };
 
@@ -22,7 +21,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'list',
         summary: 'list the entries as a table',
-        load: async () => (await import('./routes-list.ts')).list,
+        load: async () => (await import('./routes.ts')).list,
       },
       {
         name: 'diff',
@@ -78,7 +77,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
           { flags: '--hosts', summary: 'only hosts' },
           ...KEEP,
         ],
-        load: async () => (await import('./routes-list.ts')).reset,
+        load: async () => (await import('./routes.ts')).reset,
       },
       {
         name: 'undo',
@@ -110,7 +109,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
     summary: 'show whether a site or address uses WARP, and why',
     details: 'The exit status is 1 for a name without an address.',
     arguments: [{ name: '<target>', summary: 'an address, a host name or a URL' }],
-    load: async () => (await import('./why.ts')).why,
+    load: async () => (await import('./routes.ts')).why,
   },
   {
     name: 'network',
@@ -133,14 +132,14 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         name: 'edit',
         summary: 'edit the rules in your editor ($VISUAL or $EDITOR)',
         options: KEEP,
-        load: async () => (await import('./network-edit.ts')).edit,
+        load: async () => (await import('./network.ts')).edit,
       },
       {
         name: 'apply',
         summary: 'replace the rules with a document',
         arguments: [{ name: '[file]', summary: 'the document; default: stdin', files: true }],
         options: KEEP,
-        load: async () => (await import('./network-edit.ts')).applyFile,
+        load: async () => (await import('./network.ts')).applyFile,
       },
       {
         name: 'export',
@@ -191,7 +190,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
           { flags: '--make <directory>', summary: 'write a key, a certificate and a systemd unit that serves it' },
           { flags: '--port <n>', summary: 'port of the new server; default: 8443' },
         ],
-        load: async () => (await import('./network-beacon.ts')).beacon,
+        load: async () => (await import('./network.ts')).beacon,
       },
       {
         name: 'revert',
@@ -263,7 +262,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
           'The setting warp.recordBlocked keeps it on. Users see what was blocked of their own programs; root sees all.',
         options: [{ flags: '-w, --watch', summary: 'print a line whenever something is blocked, until Ctrl+C' }],
         marksDemo: false,
-        load: async () => (await import('./blocked.ts')).killSwitchBlocked,
+        load: async () => (await import('./killswitch.ts')).killSwitchBlocked,
       },
       {
         name: 'installer',

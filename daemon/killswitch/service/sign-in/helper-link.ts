@@ -1,11 +1,10 @@
 // Starts the helper of a sign-in as a unit of systemd, and listens to its heartbeat.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import type { Helper, HelperEvents } from '../../sign-in/window-edges.ts';
-import { call } from '../authorization.ts';
+import type { Helper, HelperEvents } from '../../sign-in/window.ts';
 import { processOf } from '../programs.ts';
-import { close } from './remote.ts';
-import { lines, listenAt, readExactly, within, write } from './streams.ts';
+import { call } from '../system-bus.ts';
+import { close, lines, listenAt, readExactly, within, write } from './streams.ts';
 
 const UNIT = 'culvert-killswitch-sign-in.service';
 /**

@@ -1,7 +1,8 @@
-// Reads and writes streams for the sign-in, each step as a promise.
+// Connects, reads and writes for the sign-in, each step as a promise, and asks the link's name servers.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { countGarbage } from '../garbage.ts';
+import { formatQuestion, isName, parseAnswer } from '../../sign-in/link.ts';
+import { countGarbage } from '../child.ts';
 
 const MOST_LINE = 4_096;
 
@@ -108,4 +109,67 @@ export function connect(address: Gio.SocketAddress, seconds: number): Promise<Gi
       }
     }),
   );
+}
+
+/** @param seconds for each address @returns null if none answers, or all are this machine's own */
+export async function connectToAny(
+  addresses: readonly string[],
+  port: number,
+  seconds: number,
+): Promise<Gio.SocketConnection | null> {
+  for (const address of addresses) {
+    if (isLocal(address)) continue;
+    const to = Gio.InetSocketAddress.new_from_string(address, port);
+    const connection = to && (await connect(to, seconds).catch(() => null));
+    if (connection) return connection;
+  }
+  return null;
+}
+
+/** This machine's own servers are not for another user to be reached as. */
+export function isLocal(address: string): boolean {
+  const parsed = Gio.InetAddress.new_from_string(address);
+  return !parsed || parsed.get_is_loopback() || parsed.get_is_any() || parsed.get_is_multicast();
+}
+
+export function close(connection: Gio.SocketConnection): void {
+  try {
+    connection.close(null);
+  } catch {
+    // it has ended
+  }
+}
+
+const DNS_PORT = 53;
+const TRIES = 2;
+const ANSWER_SECONDS = 2;
+const MOST_BYTES = 4_096;
+
+/** @returns addresses; an empty list if no server answers or the name does not exist */
+export async function addressesOf(name: string, servers: readonly string[]): Promise<string[]> {
+  if (!isName(name)) return [];
+  for (let attempt = 0; attempt < TRIES; attempt++)
+    for (const server of servers) {
+      const addresses = await ask(name, server).catch(() => null);
+      if (addresses) return addresses;
+    }
+  return [];
+}
+
+/** @returns null if what came is not the answer. @throws GLib.Error where none came in time */
+async function ask(name: string, server: string): Promise<string[] | null> {
+  const { IPV4 } = Gio.SocketFamily;
+  const socket = Gio.Socket.new(IPV4, Gio.SocketType.DATAGRAM, Gio.SocketProtocol.UDP);
+  socket.set_timeout(ANSWER_SECONDS);
+  try {
+    // connected, so that the kernel drops answers of other hosts
+    socket.connect(Gio.InetSocketAddress.new_from_string(server, DNS_PORT)!, null);
+    const connection = socket.connection_factory_create_connection();
+    const question = formatQuestion(Math.floor(Math.random() * 65_536), name);
+    await write(connection.get_output_stream(), question);
+    const answer = await read(connection.get_input_stream(), MOST_BYTES);
+    return answer && parseAnswer(answer, question);
+  } finally {
+    socket.close();
+  }
 }

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import stringWidth from 'string-width';
 import type { Change } from '../../../../daemon/api/changes.ts';
-import { statusText } from '../../../../daemon/cli/commands/connection/status-text.ts';
+import { statusText } from '../../../../daemon/cli/commands/connection/status.ts';
 import { MODES } from '../../../../daemon/cli/labels.ts';
 import { type Shown, statusLine } from '../../../../daemon/state/status-line.ts';
 import { NO_KILL_SWITCH, NO_TUNNEL } from '../../../../daemon/state/store.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { isSingleProcess } from '../../../../daemon/cli/commands/culvert/daemon-process.ts';
+import { isSingleProcess } from '../../../../daemon/cli/commands/culvert/daemon.ts';
 import { type PendingChange, stayingText } from '../../../../daemon/cli/pending.ts';
 import { startTime } from '../../../../daemon/system/process.ts';
 import { createHome, culvert, type Home } from '../../../support/daemon/command.ts';

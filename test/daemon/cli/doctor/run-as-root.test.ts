@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { runAsRoot } from '../../../../daemon/cli/commands/doctor/run-as-root.ts';
+import { runAsRoot } from '../../../../daemon/cli/commands/doctor/doctor.ts';
 import type { Failure } from '../../../../daemon/cli/errors.ts';
 import { temporary } from '../../../support/temporary.ts';
 

@@ -1,7 +1,7 @@
 // `culvert killswitch blocked --watch`: which entries of a list are news.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compare } from '../../../../daemon/cli/commands/traffic/blocked.ts';
+import { compare } from '../../../../daemon/cli/commands/traffic/killswitch.ts';
 import { BLOCKED_ENTRY as ENTRY } from '../../../support/killswitch/blocked-entry.ts';
 
 test('a destination that left the list is news when it is blocked again, as often as before', () => {

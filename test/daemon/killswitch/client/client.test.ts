@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { test } from 'node:test';
 import { installCommand } from '../../../../daemon/killswitch/client/published-state.ts';
 import { askWithoutDaemon, readWithoutDaemon } from '../../../../daemon/killswitch/client/without-daemon.ts';
-import { parseOwn, wantedEndpoints } from '../../../../daemon/killswitch/rules/endpoint-allowlist.ts';
+import { parseOwn, wantedEndpoints } from '../../../../daemon/killswitch/rules/endpoints.ts';
 import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import { onStage, type Stage, which } from '../../../support/killswitch/stage.ts';
 import { until } from '../../../support/until.ts';
@@ -226,9 +226,9 @@ onStage('the rules follow the tunnel without confirming anything', async (stage,
 });
 
 onStage('an older root service is told apart before anything is changed', async (stage, t) => {
-  const { control, places } = await createSide(t, stage);
+  const { control, service } = await createSide(t, stage);
   writeFileSync(
-    places.busctl,
+    service.busctl,
     '#!/bin/sh\ncase "$*" in *Try*) echo "Call failed: No such method “TryEnable”" >&2; exit 1;; esac\n' +
       `echo '{"type":"s","data":["{\\"enabled\\":false,\\"allowLan\\":false,\\"active\\":false,\\"protection\\":\\"none\\",` +
       `\\"bootGuard\\":false,\\"backend\\":null,\\"detail\\":null,\\"pausedUntil\\":null}"]}'\n`,
@@ -291,12 +291,12 @@ onStage('the demo neither blocks a machine nor lets anything through', async (st
 });
 
 onStage('where the service is not installed it says so, with the command that installs it', async (stage, t) => {
-  const { control, places, context } = await createSide(t, stage);
+  const { control, service, context } = await createSide(t, stage);
   // a server's package has its files, and not the program that runs it
-  writeFileSync(places.units[0]!, '[Service]\nExecStart=/absent/gjs -m killswitch.js\n');
+  writeFileSync(service.units[0]!, '[Service]\nExecStart=/absent/gjs -m killswitch.js\n');
   assert.deepEqual([(await control.read()).installed, (await control.read()).command], [false, 'sudo install-it']);
-  writeFileSync(places.units[0]!, `[Service]\nExecStart=${process.execPath} -m killswitch.js\n`);
-  rmSync(places.activation[0]!);
+  writeFileSync(service.units[0]!, `[Service]\nExecStart=${process.execPath} -m killswitch.js\n`);
+  rmSync(service.activation[0]!);
   const read = await control.read();
   assert.deepEqual([read.installed, read.active, read.command, read.backend], [false, null, 'sudo install-it', null]);
   await assert.rejects(control.set({ enabled: true, allowLan: false }), {
@@ -312,7 +312,7 @@ onStage('where the service is not installed it says so, with the command that in
     await control.pause(0),
   ])
     assert.deepEqual([done.installed, done.enabled, done.active, done.pausedUntil], [false, false, null, null]);
-  writeFileSync(places.activation[0]!, '');
+  writeFileSync(service.activation[0]!, '');
   await assert.rejects(control.set({ enabled: true, allowLan: false }), {
     code: /^killswitch-(not-installed|failed)$/,
   });
@@ -321,9 +321,9 @@ onStage('where the service is not installed it says so, with the command that in
 onStage(
   'without systemd it says that the service can’t run, in place of a command that installs it',
   async (stage, t) => {
-    const { control, places } = await createSide(t, stage, { systemd: stage.path('none') });
-    rmSync(places.activation[0]!);
-    for (const read of [await readWithoutDaemon(places), await control.read()])
+    const { control, service } = await createSide(t, stage, { systemd: stage.path('none') });
+    rmSync(service.activation[0]!);
+    for (const read of [await readWithoutDaemon(service), await control.read()])
       assert.deepEqual(
         [read.installed, read.command, read.detail],
         [false, null, 'The kill switch needs systemd, which does not run here.'],
@@ -337,32 +337,32 @@ onStage(
 );
 
 onStage('state and way out are there without a daemon', async (stage, t) => {
-  const { places } = await createSide(t, stage);
+  const { service } = await createSide(t, stage);
   await stage.serve();
   await stage.call('Enable', ['ba(ssaq)', 'true', '0']);
-  const on = await readWithoutDaemon(places);
+  const on = await readWithoutDaemon(service);
   assert.deepEqual([on.enabled, on.active, on.allowLan, on.installed], [true, true, true, true]);
   assert.equal(readFileSync(stage.path('calls'), 'utf8'), '', 'by the file alone');
   rmSync(stage.path('run/state.json'));
-  assert.equal((await readWithoutDaemon(places)).active, true, 'or over the bus');
-  assert.equal((await askWithoutDaemon({ method: 'Disable' }, places)).active, false);
+  assert.equal((await readWithoutDaemon(service)).active, true, 'or over the bus');
+  assert.equal((await askWithoutDaemon({ method: 'Disable' }, service)).active, false);
   assert.equal(await stage.table(), null);
   await stage.kill();
-  const dead = await readWithoutDaemon(places);
+  const dead = await readWithoutDaemon(service);
   assert.equal(dead.active, null);
   assert.match(dead.detail!, /has died/);
-  rmSync(places.activation[0]!);
-  const absent = await readWithoutDaemon(places);
+  rmSync(service.activation[0]!);
+  const absent = await readWithoutDaemon(service);
   assert.deepEqual([absent.installed, absent.command], [false, 'sudo install-it']);
 });
 
 onStage('a bus that does not answer does not keep the state from readers', async (stage, t) => {
-  const { places, control } = await createSide(t, stage);
+  const { service, control } = await createSide(t, stage);
   await stage.serve();
   await stage.call('Enable', ['ba(ssaq)', 'true', '0']);
   const hold = stage.path('hold');
   const wait = `while [ -e '${hold}' ]; do sleep 0.05; done`;
-  writeFileSync(places.busctl, `#!/bin/sh\n${wait}\nexec '${which('busctl')}' "$@"\n`);
+  writeFileSync(service.busctl, `#!/bin/sh\n${wait}\nexec '${which('busctl')}' "$@"\n`);
   writeFileSync(hold, '');
   const asked = performance.now();
   const read = await control.read();

@@ -4,14 +4,14 @@ import type { KillSwitch } from '../../../../daemon/api/schema.ts';
 import { loadConfig } from '../../../../daemon/config/layers.ts';
 import type { FeatureContext } from '../../../../daemon/controls.ts';
 import { createKillSwitch } from '../../../../daemon/killswitch/client/client.ts';
-import type { Places } from '../../../../daemon/killswitch/client/published-state.ts';
+import type { ServicePaths } from '../../../../daemon/killswitch/client/published-state.ts';
 import { createState } from '../../../../daemon/state/store.ts';
 import { type Stage, which } from '../../../support/killswitch/stage.ts';
 import type { Ends } from '../../../support/temporary.ts';
 
 interface Side {
   context: FeatureContext;
-  places: Places;
+  service: ServicePaths;
   said: string[];
   control: ReturnType<typeof createKillSwitch>;
   killSwitch(): KillSwitch;
@@ -34,7 +34,7 @@ export async function createSide(
   chmodSync(busctl, 0o755);
   writeFileSync(stage.path('calls'), '');
   chmodSync(stage.path('calls'), 0o666);
-  const places: Places = {
+  const service: ServicePaths = {
     run: stage.path('run'),
     activation: [stage.path('activation')],
     units: [stage.path('unit')],
@@ -50,7 +50,7 @@ export async function createSide(
     env: {},
     say: (line: string) => void said.push(line),
   } as unknown as FeatureContext;
-  const control = createKillSwitch(context, { places });
+  const control = createKillSwitch(context, { service });
   t.after(() => control.stop());
-  return { context, places, said, control, killSwitch: () => state.snapshot().killSwitch };
+  return { context, service, said, control, killSwitch: () => state.snapshot().killSwitch };
 }

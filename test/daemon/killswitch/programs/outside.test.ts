@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { isStarted } from '../../../../daemon/apps/launch/escapes.ts';
-import { addressesOf, MAX_LINKS_OF_USER, numberOf } from '../../../../daemon/killswitch/outside/addresses.ts';
+import { isStarted } from '../../../../daemon/apps/escapes.ts';
+import { addressesOf, MAX_LINKS_OF_USER, numberOf } from '../../../../daemon/killswitch/rules/place.ts';
 import { attachLoop, LOOP, line } from '../../../support/killswitch/loops.ts';
 import {
   ASK,

@@ -1,7 +1,7 @@
 // Choice of the processes that are put into the place of programs that use the tunnel only; kernel and systemd are played.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrograms, type Process } from '../../../../daemon/killswitch/programs.ts';
+import { createPrograms, type Process } from '../../../../daemon/killswitch/programs/tunnel-only.ts';
 import type { ProgramRules } from '../../../../daemon/killswitch/rules/tunnel-only.ts';
 
 const USER = 1000;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
-import { numberOf } from '../../../../daemon/killswitch/outside/addresses.ts';
+import { numberOf } from '../../../../daemon/killswitch/rules/place.ts';
 import { line } from '../../../support/killswitch/loops.ts';
 import {
   DAEMON,

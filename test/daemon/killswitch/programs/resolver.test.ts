@@ -19,7 +19,7 @@ const HOST = `
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import system from 'system';
-import { resolverOf } from './resolver.ts';
+import { resolverOf } from './uplink.ts';
 const [device, family] = system.programArgs;
 const loop = new GLib.MainLoop(null, false);
 resolverOf(Gio.bus_get_sync(Gio.BusType.SYSTEM, null), { device, router: null }, Number(family)).then(resolver => {
@@ -31,7 +31,7 @@ loop.run();`;
 function host(): string {
   const directory = builtOnce('resolver-host', place => {
     buildSync({
-      stdin: { contents: HOST, resolveDir: join(import.meta.dirname, '../../../../daemon/killswitch/service/outside') },
+      stdin: { contents: HOST, resolveDir: join(import.meta.dirname, '../../../../daemon/killswitch/service') },
       outfile: join(place, 'host.js'),
       bundle: true,
       format: 'esm',

@@ -1,7 +1,7 @@
 // Both ends of every range that can't be an endpoint, and the addresses next to them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Cidr, contains, parseCidr } from '../../../../daemon/killswitch/rules/cidr.ts';
+import { type Cidr, contains, parseCidr } from '../../../../daemon/killswitch/rules/endpoints.ts';
 
 const accepted = (word: string) => {
   const cidr = parseCidr(word);

@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { parseCidr } from '../../../../daemon/killswitch/rules/cidr.ts';
-import { parseEndpoints, shippedEndpoints } from '../../../../daemon/killswitch/rules/endpoints.ts';
-import { type Endpoint, type RuleOptions, render, renderRemoval } from '../../../../daemon/killswitch/rules/rules.ts';
-import { missingRules, parseListing } from '../../../../daemon/killswitch/rules/ruleset-diff.ts';
+import {
+  type Endpoint,
+  parseCidr,
+  parseEndpoints,
+  shippedEndpoints,
+} from '../../../../daemon/killswitch/rules/endpoints.ts';
+import { type RuleOptions, render, renderRemoval } from '../../../../daemon/killswitch/rules/rules.ts';
+import { missingRules, parseListing } from '../../../../daemon/killswitch/table.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
 
 const endpoint: Endpoint = { cidr: '162.159.193.0/24', protocol: 'udp', ports: [2408] };

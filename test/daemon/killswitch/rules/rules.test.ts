@@ -1,7 +1,8 @@
 // Every constant of the table in force, written out: what is allowed is decided here, so a change of any rule shows here.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isEndpointPort, type RuleOptions, render, renderRemoval } from '../../../../daemon/killswitch/rules/rules.ts';
+import { isEndpointPort } from '../../../../daemon/killswitch/rules/endpoints.ts';
+import { type RuleOptions, render, renderRemoval } from '../../../../daemon/killswitch/rules/rules.ts';
 
 const OPTIONS: RuleOptions = {
   allowLan: false,

@@ -34,7 +34,7 @@ for (const [name, program, words, agent] of [
       symlinkSync(which('busctl')!, join(bin, 'busctl'));
       await stage.script(TRIED);
       const inside = [...stage.inside, process.execPath, '--import', import.meta.resolve('tsx'), script];
-      const argv = [...inside, JSON.stringify(stage.places), stage.path('own'), profiles];
+      const argv = [...inside, JSON.stringify(stage.service), stage.path('own'), profiles];
       const env = {
         ...stage.env,
         PATH: bin,

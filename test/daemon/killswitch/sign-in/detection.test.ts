@@ -1,9 +1,9 @@
 // Tests for a login page are rare, however often they are asked for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createDetection } from '../../../../daemon/killswitch/sign-in/detection.ts';
 import type { Link } from '../../../../daemon/killswitch/sign-in/link.ts';
 import type { Verdict } from '../../../../daemon/killswitch/sign-in/verdict.ts';
+import { createDetection } from '../../../../daemon/killswitch/sign-in/window.ts';
 
 const OPEN: Verdict = { network: 'open', loginPage: null };
 

@@ -1,10 +1,14 @@
 // The lifetime of a sign-in, with everything around it played.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Elements, renderElements } from '../../../../daemon/killswitch/rules/elements.ts';
+import { type Elements, renderElements } from '../../../../daemon/killswitch/rules/rules.ts';
 import type { Link } from '../../../../daemon/killswitch/sign-in/link.ts';
-import { createWindow } from '../../../../daemon/killswitch/sign-in/window.ts';
-import type { HelperEvents, HelperWork, Presence } from '../../../../daemon/killswitch/sign-in/window-edges.ts';
+import {
+  createWindow,
+  type HelperEvents,
+  type HelperWork,
+  type Presence,
+} from '../../../../daemon/killswitch/sign-in/window.ts';
 import { until } from '../../../support/until.ts';
 
 const USER = 1000;

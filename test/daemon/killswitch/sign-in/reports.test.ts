@@ -1,8 +1,13 @@
 // Bytes that a sign-in let through: counted by the helper, kept in files, and given to the user who signed in.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPassed, MAX_HOSTS, passedIn } from '../../../../daemon/killswitch/sign-in/passed.ts';
-import { createReports, type ReportFiles } from '../../../../daemon/killswitch/sign-in/reports.ts';
+import {
+  createPassed,
+  createReports,
+  MAX_HOSTS,
+  passedIn,
+  type ReportFiles,
+} from '../../../../daemon/killswitch/sign-in/reports.ts';
 
 const HOSTS = [{ host: 'login.example', sent: 1, received: 2 }];
 const NOW = Date.parse('2026-01-01T00:00:00.000Z');

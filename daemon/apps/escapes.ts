@@ -1,0 +1,200 @@
+// Finds out whether another process would do a program's work: a service that starts it, or an instance that already runs.
+
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { PlacedWay } from '../api/schema.ts';
+import { findProgram, isElectron } from './inspect-binary.ts';
+
+/** Programs that hand a command over to another process, each with how. */
+const HANDS_OVER: Readonly<Record<string, string>> = {
+  flatpak: 'Flatpak puts an app into a scope of the user’s systemd',
+  snap: 'snapd puts an app into a scope of the user’s systemd',
+  'systemd-run': 'systemd starts the command',
+  'xdg-open': 'the desktop starts the app, or hands over to one that runs',
+  'gtk-launch': 'the desktop starts the app, or hands over to one that runs',
+  gapplication: 'the desktop starts the app, or hands over to one that runs',
+  gio: 'the desktop starts the app, or hands over to one that runs',
+  at: 'another service starts the command later',
+  batch: 'another service starts the command later',
+  crontab: 'another service starts the command later',
+  docker: 'containers run in the place of their own service',
+  nerdctl: 'containers run in the place of their own service',
+  machinectl: 'systemd starts the command',
+  podman: 'containers run in a scope of the user’s systemd',
+  toolbox: 'containers run in a scope of the user’s systemd',
+  distrobox: 'containers run in a scope of the user’s systemd',
+  'distrobox-enter': 'containers run in a scope of the user’s systemd',
+  'gnome-terminal': 'a service that D-Bus starts opens its windows',
+  emacsclient: 'the Emacs that runs does the work',
+};
+
+/** Programs that start the command in their own words. */
+const STARTERS = /^(?:env|exec|command|nice|ionice|nohup|setsid|stdbuf|timeout|time|chrt|taskset|sudo|doas)$/;
+const SHELLS = /^(?:ba|da|z|k|mk|a)?sh$/;
+
+/** The words of the command that a command starts: with `env` and its like, or the first one in the text of a shell. */
+export function startedBy([command = '', ...rest]: readonly string[]): readonly string[] {
+  const name = basename(command);
+  if (SHELLS.test(name)) {
+    const at = rest.findIndex(word => /^-[a-z]*c$/.test(word));
+    const words = at < 0 ? [] : (rest[at + 1] ?? '').split(/\s+/).filter(word => word !== '');
+    const first = words.findIndex(word => !/^\w+=/.test(word));
+    return first < 0 ? [command, ...rest] : startedBy(words.slice(first));
+  }
+  if (!STARTERS.test(name)) return [command, ...rest];
+  // options, variables, and numbers such as a limit of time
+  const next = rest.findIndex(word => !/^-|^\w+=|^[\d.]+[smhd]?$/.test(word));
+  return next < 0 ? [command, ...rest] : startedBy(rest.slice(next));
+}
+
+/** Why another process would start what `command` names, or null. @param path as `$PATH` */
+export function handsOver(command: string, path: string): string | null {
+  const file = findProgram(command, path);
+  const names = file ? [command, file, real(file)] : [command];
+  if (names.some(name => /\/flatpak\/exports\/bin\//.test(name))) return HANDS_OVER.flatpak!;
+  if (names.some(name => /^\/(?:snap|var\/lib\/snapd)\//.test(name))) return HANDS_OVER.snap!;
+  return names.flatMap(name => HANDS_OVER[basename(name)] ?? [])[0] ?? null;
+}
+
+/** Programs that hand over to a running instance, each with the option that keeps a new one apart. */
+const APART = [
+  {
+    names: /^(firefox|librewolf|waterfox|thunderbird)/,
+    apart: /^--?(profile|no-remote|new-instance)$/i,
+    option: '-no-remote -profile DIRECTORY',
+  },
+  {
+    names: /^(?:google-)?(chromium|chrome|brave|microsoft-edge|msedge|vivaldi|opera)/,
+    apart: /^--?user-data-dir(=|$)/,
+    option: '--user-data-dir=DIRECTORY',
+  },
+  {
+    names: /^(code|code-insiders|codium|cursor)$/,
+    apart: /^--user-data-dir(=|$)/,
+    option: '--user-data-dir=DIRECTORY',
+  },
+  { names: /^(gedit|gnome-text-editor|ptyxis)$/, apart: /^(-s|--standalone)$/, option: '--standalone' },
+  { names: /^(xfce4-terminal)$/, apart: /^--disable-server$/, option: '--disable-server' },
+  { names: /^(mate-terminal)$/, apart: /^--disable-factory$/, option: '--disable-factory' },
+  { names: /^(tmux)$/, apart: /^-[LS]/, option: '-L NAME' },
+] as const;
+/** Programs that do so by D-Bus, and have no such option. */
+const SINGLE = /^(?:epiphany|evolution|gajim|geary|kgx|nautilus|terminator|transmission-gtk|virt-manager)$/;
+/** Programs whose first word without an option is a script: the kernel starts them for a file that begins with `#!`. */
+const INTERPRETERS = /^(?:python|perl|ruby|gjs|node|lua|php|guile|(?:ba|da|z|k|mk|a)?sh$)[-\w.]*$/;
+
+/**
+ * The instance that runs elsewhere and would open the window of a command; null: none.
+ * @param path as `$PATH`
+ * @returns `option` keeps a new instance apart; null: the program has none
+ */
+export function takenOver(
+  [command = '', ...words]: readonly string[],
+  way: PlacedWay,
+  { path, procfs = '/proc' }: { path: string; procfs?: string },
+): { option: string | null } | null {
+  for (const { names, apart, option } of APART) {
+    const [, name] = names.exec(basename(command)) ?? [];
+    if (!name || words.some(word => apart.test(word))) continue;
+    const isOf = (file: string) => names.exec(basename(file))?.[1] === name;
+    if (elsewhere(way, procfs).some(isOf)) return { option };
+  }
+  const file = findProgram(command, path);
+  const isSingle = file !== null && (SINGLE.test(basename(file)) || isElectron(file));
+  return isSingle && runsElsewhere(file, way, procfs) ? { option: null } : null;
+}
+
+/** True if a program runs where a start in this way would not be. */
+export function runsElsewhere(file: string, way: PlacedWay, procfs = '/proc'): boolean {
+  const running = elsewhere(way, procfs);
+  if (running.includes(real(file))) return true;
+  if (!isElectron(file)) return false;
+  // a launcher script is in `bin/` below the program
+  const own = dirname(real(file));
+  return running.some(other => [own, dirname(own)].includes(dirname(other)));
+}
+
+/**
+ * Executables and scripts of the user's processes that are not kept in the tunnel. For a start outside the tunnel, of all processes:
+ * each program there has a separate network.
+ */
+function elsewhere(way: PlacedWay, procfs: string): string[] {
+  return readdirSync(procfs).flatMap(pid => {
+    if (!/^\d+$/.test(pid)) return [];
+    try {
+      const isThere = way === 'tunnel-only' && isKept(pid, procfs);
+      return isThere ? [] : filesOf(`${procfs}/${pid}`);
+    } catch {
+      return []; // it has ended
+    }
+  });
+}
+
+/** None for a process of another user. @throws NodeJS.ErrnoException where the process has ended */
+function filesOf(directory: string): string[] {
+  const [command = '', ...words] = readFileSync(`${directory}/cmdline`, 'utf8').split('\0');
+  const script = INTERPRETERS.test(basename(command)) ? words.find(word => !word.startsWith('-')) : undefined;
+  const scripts = script?.startsWith('/') ? [real(script)] : [];
+  try {
+    return [readlinkSync(`${directory}/exe`).replace(/ \(deleted\)$/, ''), ...scripts];
+  } catch {
+    // from a user namespace, the kernel shows only the words of a process outside it
+    return statSync(directory).uid === process.getuid?.() ? [command, ...scripts] : [];
+  }
+}
+
+/**
+ * True for a process of `culvert run` that has become the program: before, its place is not tested, or its network has no way.
+ * @throws NodeJS.ErrnoException where there is no such process
+ */
+export function isStarted(pid: number, way: PlacedWay, launcher: string): boolean {
+  const isThere =
+    way === 'outside' ? readlinkSync(`/proc/${pid}/ns/net`) !== readlinkSync('/proc/self/ns/net') : isKept(pid);
+  return isThere && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${launcher}\0run\0`);
+}
+
+/** @throws NodeJS.ErrnoException where there is no such process */
+export function isKept(pid: number | string, procfs = '/proc'): boolean {
+  return /^0::.*-culvert\.slice\//m.test(readFileSync(`${procfs}/${pid}/cgroup`, 'utf8'));
+}
+
+function real(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+/** True if a process of this program runs without our switch; `file` is its executable. For Electron apps. */
+export function runsWithoutProxy(file: string): boolean {
+  let real: string;
+  try {
+    real = realpathSync(file);
+  } catch {
+    return false;
+  }
+  return readdirSync('/proc').some(pid => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      // its helpers (--type=renderer) inherit nothing that shows it; the first process does
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      if (words.some(word => word.startsWith('--type=') || word.startsWith('--proxy-server='))) return false;
+      return realpathSync(`/proc/${pid}/exe`) === real || words[0] === file || words[1] === file;
+    } catch {
+      return false; // ended, or of another user
+    }
+  });
+}
+
+/** True if a name is owned on the session bus; false without a bus, or without a program to ask it with. */
+export function ownsBusName(name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const call = 'org.freedesktop.DBus.NameHasOwner';
+  const args = ['call', '--session', '--dest', 'org.freedesktop.DBus', '--object-path', '/org/freedesktop/DBus'];
+  return new Promise(resolve => {
+    execFile('gdbus', [...args, '--method', call, '--', name], { env, timeout: 3000 }, (error, stdout) =>
+      resolve(!error && stdout.includes('true')),
+    );
+  });
+}

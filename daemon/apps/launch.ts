@@ -1,0 +1,204 @@
+// Starts an app so that it outlives the daemon: as a unit of the user's systemd where that runs, else detached.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { basename, isAbsolute, join } from 'node:path';
+import { printable } from '../system/printable.ts';
+import { afterExit } from '../warp/cli/child.ts';
+import { findProgram } from './inspect-binary.ts';
+
+interface Start {
+  argv: string[];
+  /** Variables added to those of the session, or replacing them. */
+  env: Record<string, string>;
+  /** Absolute, or null for the home directory. */
+  directory: string | null;
+  terminal: boolean;
+  /** For the unit's name: safe for files. */
+  label: string;
+  /** For people. */
+  description: string;
+  /** Reports a failure after the first moment as well. */
+  watched: boolean;
+}
+
+export interface Launched {
+  /** null if it handed over to another and ended well. */
+  pid: number | null;
+  /** Resolves once the start has succeeded, with null, or has failed, with the reason for people. Never rejects. */
+  failure: Promise<string | null>;
+}
+
+/** The app did not start; `message` says why. */
+class LaunchError extends Error {
+  readonly code = 'ELAUNCH';
+}
+
+/** Time until a launch is answered; most starts that fail do so before. */
+const MOMENT_MS = 700;
+/** A watched process that ends with an error within this time has failed to start. */
+const START_MS = 120_000;
+const ASK_MS = 5000;
+
+/**
+ * @param env the daemon's
+ * @throws LaunchError where it fails within a moment
+ */
+export async function launch(start: Start, env: NodeJS.ProcessEnv): Promise<Launched> {
+  const session = sessionEnv(env);
+  const path = session.PATH ?? '';
+  const argv = start.terminal ? inTerminal(start, path) : start.argv;
+  const program = findProgram(argv[0]!, path);
+  if (!program) throw new LaunchError(`The program ${argv[0]} is not there, or can’t be executed.`);
+  const cwd = start.directory ?? session.HOME ?? '/';
+  if (!isAbsolute(cwd) || !existsSync(cwd))
+    throw new LaunchError(`The directory ${cwd}, in which it starts, is not there.`);
+  const command = { ...start, argv: [program, ...argv.slice(1)], directory: cwd };
+  const manager = session.XDG_RUNTIME_DIR && existsSync(join(session.XDG_RUNTIME_DIR, 'systemd/private'));
+  const runner = manager ? findProgram('systemd-run', path) : null;
+  return runner ? asUnit(runner, command, session) : detached(command, session);
+}
+
+/** The daemon's environment without what is meant for the daemon itself. */
+export function sessionEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const image = env.APPDIR;
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]): [string, string][] => {
+      if (value === undefined || OWN.test(name)) return [];
+      if (!image || !value.includes(image)) return [[name, value]];
+      // directories that an AppImage put in front are for the AppImage only
+      const rest = value.split(':').filter(part => !part.startsWith(image));
+      return rest.length > 0 ? [[name, rest.join(':')]] : [];
+    }),
+  );
+}
+
+const OWN =
+  /^(NODE_.*|CULVERT_.*|NOTIFY_SOCKET|WATCHDOG_.*|LISTEN_.*|INVOCATION_ID|JOURNAL_STREAM|MANAGERPID|SYSTEMD_.*|MEMORY_PRESSURE_.*|RUNTIME_DIRECTORY|STATE_DIRECTORY|CONFIGURATION_DIRECTORY|DESKTOP_STARTUP_ID|XDG_ACTIVATION_TOKEN|APPIMAGE|APPDIR|ARGV0|OWD|LD_PRELOAD|npm_.*)$/;
+
+/** A terminal that runs a command; the variables go into the command, because some hand it to a server. */
+function inTerminal({ argv, env }: Start, path: string): string[] {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const command = variables.length > 0 ? ['env', ...variables, ...argv] : argv;
+  for (const [terminal, ...flags] of TERMINALS)
+    if (findProgram(terminal!, path)) return [terminal!, ...flags, ...command];
+  throw new LaunchError('It needs a terminal, and no terminal emulator was found.');
+}
+const TERMINALS = [
+  ['xdg-terminal-exec'],
+  ['x-terminal-emulator', '-e'],
+  ['gnome-terminal', '--wait', '--'],
+  ['konsole', '-e'],
+  ['xfce4-terminal', '-x'],
+  ['foot'],
+  ['xterm', '-e'],
+];
+
+type Command = Start & { directory: string };
+
+async function detached(command: Command, session: NodeJS.ProcessEnv): Promise<Launched> {
+  const { argv, env, directory, watched } = command;
+  const child = spawn(argv[0]!, argv.slice(1), {
+    cwd: directory,
+    env: { ...session, ...env },
+    detached: true, // setsid: no signal of ours reaches it
+    stdio: 'ignore',
+  });
+  const ended = await endWithin(child, MOMENT_MS);
+  child.unref();
+  if (ended === 0) return { pid: null, failure: SUCCESS };
+  if (ended !== null) throw new LaunchError(failureOf(argv[0]!, ended, 'at once'));
+  return { pid: child.pid ?? null, failure: watched ? failureIn(child, argv[0]!) : SUCCESS };
+}
+
+const SUCCESS = Promise.resolve(null);
+
+async function failureIn(child: ChildProcess, program: string): Promise<string | null> {
+  const ended = await endWithin(child, START_MS);
+  return ended === null || ended === 0 ? null : failureOf(program, ended, 'soon after its start');
+}
+
+/** Uses a service: a scope would inherit the daemon's sandbox. */
+async function asUnit(runner: string, command: Command, session: NodeJS.ProcessEnv): Promise<Launched> {
+  const { argv, env, directory, label, description, watched } = command;
+  const escaped = label.replace(/[^A-Za-z0-9.]/g, c => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  const unit = `app-culvert-${escaped}-${randomBytes(4).toString('hex')}.service`;
+  const passed = Object.entries(session).filter(([name]) => OF_SESSION.test(name));
+  const variables = Object.entries({ ...Object.fromEntries(passed), ...env });
+  const child = spawn(
+    runner,
+    [
+      '--user',
+      '--quiet',
+      '--collect',
+      '--wait',
+      '--slice=app.slice',
+      '--service-type=exec',
+      `--unit=${unit}`,
+      `--description=${printable(description)}`,
+      `--working-directory=${directory}`,
+      ...variables.map(([name, value]) => `--setenv=${name}=${value}`),
+      '--',
+      argv[0]!,
+      // the manager expands variables in a unit's arguments, and $$ is a dollar sign (systemd.service(5))
+      ...argv.slice(1).map(arg => arg.replaceAll('$', '$$$$')),
+    ],
+    { env: session, stdio: ['ignore', 'ignore', 'pipe'], cwd: '/' },
+  );
+  let said = '';
+  child.stderr!.setEncoding('utf8').on('data', piece => {
+    said = (said + piece).slice(-2000);
+  });
+  const ended = await endWithin(child, MOMENT_MS);
+  if (ended === 0) return { pid: null, failure: SUCCESS };
+  if (ended !== null) throw new LaunchError(said.trim() || failureOf(argv[0]!, ended, 'at once'));
+  const failure = watched ? failureIn(child, argv[0]!) : SUCCESS;
+  const pid = mainPid(unit, session);
+  // The runner only waits; the unit is the manager's.
+  void Promise.all([failure, pid]).then(() => child.kill('SIGKILL'));
+  child.unref();
+  return { pid: await pid, failure };
+}
+
+/** Variables that make a process part of this desktop session; the manager has all others itself. */
+const OF_SESSION =
+  /^(PATH|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|DESKTOP_SESSION|XDG_(SESSION_.*|CURRENT_DESKTOP|DATA_.*|CONFIG_.*|STATE_HOME|CACHE_HOME|MENU_PREFIX|RUNTIME_DIR)|LANG|LANGUAGE|LC_.*|GTK_.*|GDK_.*|QT_.*|XCURSOR_.*|XMODIFIERS|.*_IM_MODULE|MOZ_.*|SSH_AUTH_SOCK|HOME)$/;
+
+function mainPid(unit: string, env: NodeJS.ProcessEnv): Promise<number | null> {
+  return new Promise(resolve => {
+    execFile(
+      'systemctl',
+      ['--user', 'show', '--property=MainPID', '--value', unit],
+      { env, timeout: ASK_MS },
+      (_, stdout) => resolve(Number(stdout?.trim()) || null),
+    );
+  });
+}
+
+/** Wait for the last output of a process that has ended: a child of it may hold the pipe open. */
+const GRACE_MS = 1000;
+
+/** Exit of a process after all of its output; null while it still runs. */
+function endWithin(child: ChildProcess, ms: number): Promise<number | string | Error | null> {
+  return new Promise(resolve => {
+    const done = (end: number | string | Error | null) => {
+      clearTimeout(timer);
+      resolve(end);
+    };
+    const timer = setTimeout(done, ms, null).unref(); // the child keeps the process alive, where that is wanted
+    child.once('error', done);
+    child.once('exit', (code, signal) => {
+      clearTimeout(timer);
+      const grace = afterExit(GRACE_MS, () => done(code ?? signal));
+      child.once('close', () => {
+        clearTimeout(grace);
+        done(code ?? signal);
+      });
+    });
+  });
+}
+
+function failureOf(program: string, end: number | string | Error, when: string): string {
+  if (end instanceof Error) return `${basename(program)} could not be started: ${end.message}.`;
+  return `${basename(program)} ended ${when}, ${typeof end === 'number' ? `with exit code ${end}` : `by ${end}`}.`;
+}

@@ -1,0 +1,178 @@
+// Starts an app only through the tunnel or outside it, as `culvert run` does, or refuses where the app would leave its place.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import * as z from 'zod/mini';
+import { Problem as Document, type PlacedWay } from '../api/schema.ts';
+import { Message } from '../api/values.ts';
+import type { FeatureContext } from '../controls.ts';
+import { requireService, SERVICE_PATHS, type ServicePaths } from '../killswitch/client/published-state.ts';
+import { Problem } from '../problem.ts';
+import { makeDirectory, readText } from '../system/files.ts';
+import { quote } from '../view/fix.ts';
+import { message } from '../view/message.ts';
+import { N_ } from '../view/translator.ts';
+import type { Launchable } from './catalog.ts';
+import { type CommandLine, fileNameOf, ownProfile } from './command-line.ts';
+import { expandFields, flag, locateProgram, splitExec, text } from './desktop-entry.ts';
+import { handsOver, isStarted, ownsBusName, runsElsewhere } from './escapes.ts';
+import { findProgram } from './inspect-binary.ts';
+import { type Launched, launch, sessionEnv } from './launch.ts';
+
+const ARRIVAL_MS = { each: 50, limit: 60_000 };
+
+interface Way {
+  /** The app can't be started there, because another process does so. */
+  noPlace: string;
+  description: string;
+}
+
+const WAYS: Readonly<Record<PlacedWay, Way>> = {
+  'tunnel-only': {
+    noPlace: N_('%s can’t be kept in the tunnel, because another process starts it. Nothing was started.'),
+    description: 'only through the tunnel',
+  },
+  outside: {
+    noPlace: N_('%s can’t run outside the tunnel, because another process starts it. Nothing was started.'),
+    description: 'outside the tunnel',
+  },
+};
+
+/**
+ * @param launcher absolute path of `culvert`
+ * @returns its process, null for an app in a terminal that has handed over; and what the app lacks there
+ * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed, app-launch-failed
+ */
+export async function placeApp(
+  { app, entry, path }: Launchable,
+  { way, launcher, service = SERVICE_PATHS }: { way: PlacedWay; launcher: string; service?: ServicePaths },
+  { env, paths }: FeatureContext,
+): Promise<{ pid: number | null; limits: Message[] }> {
+  const { noPlace, description } = WAYS[way];
+  requireService(service, way);
+  const session = sessionEnv(env);
+  const line = commandLine({ app, entry, path });
+  const program = line?.args[line.located.at];
+  // D-Bus starts it, or another program does
+  if (!line || !program || line.located.packaging !== 'native' || handsOver(program, session.PATH ?? ''))
+    throw new Problem('app-launch-failed', message(noPlace, app.name));
+  const binary = findProgram(program, session.PATH ?? '');
+  if (!binary) throw new Problem('app-launch-failed', message('The program of %s is not installed.', app.name));
+  const { argv, env: more, profile } = ownProfile(app, line, { way, state: paths.state });
+  if (profile) makeDirectory(profile);
+  else await refuseRunning({ app, entry }, { way, binary }, session);
+
+  const terminal = flag(entry, 'Terminal');
+  const refusal = openRefusal(paths.runtime);
+  const start = {
+    argv: [launcher, 'run', ...(terminal ? [] : ['--json']), `--${way}`, '--', ...argv],
+    env: { ...more, ...(terminal ? {} : refusal.env) },
+    directory: text(entry, 'Path') || null,
+    terminal,
+    label: fileNameOf(app.id),
+    description: `${app.name} (${description})`,
+    watched: true,
+  };
+  try {
+    const launched = await launch(start, env);
+    const why = terminal ? null : await arrival(launched, pid => isStarted(pid, way, launcher));
+    if (why !== null) throw new Error(why);
+    return { pid: launched.pid, limits: refusal.limits() };
+  } catch (cause) {
+    const hint = `See why in a terminal: culvert run --${way} -- ${quote([program])}`;
+    const failed = message('%s did not start. %s', app.name, (cause as Error).message);
+    throw refusal.read(app.name) ?? new Problem('app-launch-failed', failed, { hint }, cause);
+  } finally {
+    refusal.close();
+  }
+}
+
+/** Null for an entry without a command. */
+function commandLine({ app, entry, path }: Launchable): CommandLine | null {
+  const line = text(entry, 'Exec');
+  if (!line) return null;
+  const args = expandFields(splitExec(line), { name: app.name, icon: app.icon, file: path });
+  return { args, located: locateProgram(args) };
+}
+
+/** @throws Problem app-launch-failed where a running instance would open the new window */
+async function refuseRunning(
+  { app, entry }: Pick<Launchable, 'app' | 'entry'>,
+  { way, binary }: { way: PlacedWay; binary: string },
+  session: NodeJS.ProcessEnv,
+): Promise<void> {
+  const busName = flag(entry, 'DBusActivatable') ? app.id.replace(/\.desktop$/, '') : null;
+  if (!runsElsewhere(binary, way) && !(busName !== null && (await ownsBusName(busName, session)))) return;
+  throw new Problem(
+    'app-launch-failed',
+    message(
+      '%s is already running and would open the new window itself, outside its place. Nothing was started.',
+      app.name,
+    ),
+    { hint: `Close ${app.name}, then try again.` },
+  );
+}
+
+/** Waits until the process is the app, in its place. @returns the reason where it ended before, or null */
+async function arrival({ pid, failure }: Launched, isStarted: (pid: number) => boolean): Promise<string | null> {
+  if (pid === null) return null;
+  const ended = failure.then(why => ({ why }));
+  for (let waited = 0; waited < ARRIVAL_MS.limit; waited += ARRIVAL_MS.each) {
+    try {
+      if (isStarted(pid)) return null;
+    } catch {
+      return failure; // it has ended
+    }
+    const end = await Promise.race([ended, delay(ARRIVAL_MS.each)]);
+    if (end) return end.why;
+  }
+  return 'It is not in its place after a minute.';
+}
+
+/** Refusal of the command line itself, whose code is no code of a problem. */
+const Report = z.object({ detail: z.string(), hint: z.optional(z.string()) });
+
+const Limits = z.object({ limits: z.array(Message) });
+
+/** @param directory where only this user writes */
+function openRefusal(directory: string) {
+  const own = mkdtempSync(join(directory, 'start-'));
+  const file = join(own, 'refusal');
+  return {
+    /** Environment for `culvert run --json`. */
+    env: { CULVERT_REPORT: file },
+    /** The refusal so far; null without one. @param name the app's */
+    read: (name: string) => parseRefusal(readText(file) ?? '', name),
+    /** Limits of a program that was started. */
+    limits(): Message[] {
+      const { success, data } = Limits.safeParse(parseJson(readText(file) ?? ''));
+      return success ? data.limits : [];
+    },
+    close: () => rmSync(own, { recursive: true, force: true }),
+  };
+}
+
+function parseRefusal(text: string, name: string): Problem | null {
+  if (!text.trim()) return null;
+  const json = parseJson(text);
+  const { success, data } = Document.safeParse(json);
+  if (success) return new Problem(data.code, data.wording?.[0] ?? data.detail, data.hint ? { hint: data.hint } : {});
+  const report = Report.safeParse(json);
+  const { detail, hint } = report.success ? report.data : parseLines(text);
+  return new Problem('app-launch-failed', message('%s did not start. %s', name, detail), hint ? { hint } : {});
+}
+
+/** Refusal of the script, which knows no JSON. */
+function parseLines(text: string): z.infer<typeof Report> {
+  const [detail = '', ...rest] = text.trim().split('\n');
+  return { detail: detail.replace(/^culvert: /, ''), hint: rest.join(' ') };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,222 @@
+// Starts, restarts and stops the daemon, and says which version runs.
+
+import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Unreachable } from '../../../api/client.ts';
+import type { Health, Version } from '../../../api/schema.ts';
+import { findOnPorts, type OtherCulvert } from '../../../port-search.ts';
+import { RESTART_SIGNAL } from '../../../restart.ts';
+import { VERSION } from '../../../system/build-info.ts';
+import { errno } from '../../../system/errno.ts';
+import { readText } from '../../../system/files.ts';
+import { programs } from '../../../system/install-paths.ts';
+import { recorded, running } from '../../../system/instance.ts';
+import { lockHolder } from '../../../system/lock.ts';
+import { assertOwn } from '../../../system/own-home.ts';
+import { paths as pathsOf } from '../../../system/paths.ts';
+import { isRunning, isSuspended, startTime } from '../../../system/process.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, Failure } from '../../errors.ts';
+import { outcomeOf, outcomeText, pendingChanges } from '../../pending.ts';
+
+/** The daemon is gone within 2 s, or 7 s where it has changes to revert. */
+const PATIENCE_MS = 15_000;
+
+interface Identity {
+  pid: number;
+  started: string;
+}
+
+/**
+ * The daemon's process: the one that wrote the record, recognized by pid and start time;
+ * where the record is missing or torn, the one that holds a lock, that answers on the socket, whose directory is closed
+ * to others, or that answers on a port.
+ * @throws Unreachable without such a process.
+ */
+async function identify({ client, paths, env }: Context): Promise<Identity> {
+  const recorded = running(paths);
+  if (recorded && isSingleProcess(recorded)) return recorded;
+  const holder = lockHolder(paths.lock) ?? lockHolder(paths.stateLock);
+  if (holder && isSingleProcess(holder)) return holder;
+  const { app, pid } = await client.call('GET /api/health').catch(async error => {
+    const other = error instanceof Unreachable && error.daemon !== 'silent' ? await findByPort(env) : null;
+    if (!other) throw error;
+    return { app: 'culvert', pid: other.pid };
+  });
+  const answering = { pid, started: startTime(pid) };
+  if (app !== 'culvert' || !isSingleProcess(answering)) {
+    throw new Failure(`What answers at ${paths.socket} is not a running Culvert; it was left alone.`);
+  }
+  return answering;
+}
+
+/** The daemon that answers on a port, if it has the state of this user: another one belongs to another home. */
+async function findByPort(env: NodeJS.ProcessEnv): Promise<OtherCulvert | null> {
+  const { loadConfig } = await import('../../../config/layers.ts');
+  const { systemConfig, userConfig, state } = pathsOf(env);
+  const settings = await loadConfig({ system: systemConfig, user: userConfig }, env).catch(() => null);
+  const other = settings && (await findOnPorts(settings.config.server.port));
+  return other && stateOf(other.pid) === state ? other : null;
+}
+
+/** Directory of the state that a process has by its environment; null if that can't be known. */
+function stateOf(pid: number): string | null {
+  const variables = readText(`/proc/${pid}/environ`)?.split('\0') ?? [];
+  const variable = (name: string) => variables.find(text => text.startsWith(`${name}=`))?.slice(name.length + 1);
+  try {
+    return pathsOf({ HOME: variable('HOME'), XDG_STATE_HOME: variable('XDG_STATE_HOME') }).state;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Sends a signal, and waits until the process is gone.
+ * @throws Failure when the process is suspended, or does not end
+ */
+async function endBySignal(
+  { pid, started }: Identity,
+  signal: NodeJS.Signals,
+  { command, aborted }: { command: string; aborted: AbortSignal },
+): Promise<void> {
+  if (isSuspended(pid))
+    throw new Failure(`The Culvert daemon (process ${pid}) is suspended, so it can't end.`, {
+      hint: `Resume it with: kill -CONT ${pid}; then repeat: ${command}`,
+    });
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (errno(error) !== 'ESRCH') throw error;
+  }
+  const deadline = Date.now() + PATIENCE_MS;
+  while (isRunning(pid, started)) {
+    if (Date.now() > deadline || aborted.aborted) {
+      throw new Failure(`The daemon (pid ${pid}) was asked to end but still runs.`, {
+        hint: `End it by force with: kill -9 ${pid}`,
+      });
+    }
+    await delay(20);
+  }
+}
+
+/**
+ * True for one process that may be signaled. kill(2) takes 0 and negative numbers for whole groups, and -1
+ * for every process there is; 1 is init. Both numbers come from files and sockets, so they are checked here, last.
+ */
+export function isSingleProcess(candidate: { pid: unknown; started: unknown }): candidate is Identity {
+  return (
+    Number.isSafeInteger(candidate.pid) &&
+    (candidate.pid as number) > 1 &&
+    typeof candidate.started === 'string' &&
+    candidate.started !== ''
+  );
+}
+
+/** systemd waits for RestartSec= before it starts the unit again. */
+const START_MS = 20_000;
+
+export const restart: Run = async context => {
+  const last = recorded(context.paths);
+  const daemon = await identify(context).catch(error => {
+    if (error instanceof Unreachable && error.daemon !== 'silent') return null;
+    throw error;
+  });
+  if (daemon) await endBySignal(daemon, RESTART_SIGNAL, { command: 'culvert restart', aborted: context.signal });
+  else await startDaemon(context);
+  const { pid, version, tunnelCli } = daemon
+    ? await nextDaemon(context, daemon)
+    : await context.client.call('GET /api/health');
+  show(context, { ok: true, restarted: daemon !== null, pid, version }, ({ restarted }) =>
+    restarted
+      ? `Restarted the daemon: version ${version} (pid ${pid}).`
+      : `The daemon was not running. Started it: version ${version} (pid ${pid}).`,
+  );
+  if (!daemon && last?.demo && !tunnelCli.emulated)
+    context.say(
+      'The demo was killed. This one works on the tunnel client of this machine. For the demo: culvert stop, then culvert --demo',
+    );
+  return EXIT.ok;
+};
+
+/** Waits for a new daemon in place of the ended one. @throws Failure when none answers */
+async function nextDaemon({ client, signal }: Context, ended: Identity): Promise<Health> {
+  for (const end = performance.now() + START_MS; performance.now() < end && !signal.aborted; ) {
+    try {
+      const health = await client.call('GET /api/health');
+      if (health.pid !== ended.pid) return health;
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+    }
+    await delay(50, undefined, { signal }).catch(() => {});
+  }
+  throw new Failure('The daemon ended, but no other one answers.', {
+    hint: 'Start it in a terminal to see why: culvert',
+  });
+}
+
+export const stop: Run = async context => {
+  const daemon = await identify(context);
+  const before = await pendingChanges(context.env);
+  await endBySignal(daemon, 'SIGTERM', { command: 'culvert stop', aborted: context.signal });
+  const outcome = await outcomeOf(before, context.env);
+  show(context, { ok: true, pid: daemon.pid, ...outcome }, ({ pid }) => `Stopped the daemon (pid ${pid}).`);
+  for (const line of outcomeText(outcome)) context.say(line);
+  return EXIT.ok;
+};
+
+const LIMIT_MS = 20_000;
+
+/** As the user's unit where it is installed, else detached. @throws Failure when it doesn't answer in time, Error where it would refuse */
+export async function startDaemon({ client, env, paths, signal }: Context): Promise<void> {
+  assertOwn(paths.runtime, paths.state, paths.config);
+  if (!(await startUnit(env))) {
+    const child = spawn(programs.culvert, ['--no-open', '--no-panel', '--no-tray'], {
+      env,
+      cwd: '/',
+      detached: true,
+      stdio: 'ignore',
+    });
+    child.once('error', () => {}); // nothing will answer, which is reported below
+    child.unref();
+  }
+  for (const end = performance.now() + LIMIT_MS; performance.now() < end; ) {
+    try {
+      await client.call('GET /api/health');
+      return;
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+    }
+    await delay(100, undefined, { signal });
+  }
+  throw new Failure('The daemon was started, but does not answer.', {
+    hint: 'Start it in a terminal to see why: culvert',
+  });
+}
+
+function startUnit(env: NodeJS.ProcessEnv): Promise<boolean> {
+  if (!env.XDG_RUNTIME_DIR || !existsSync(join(env.XDG_RUNTIME_DIR, 'systemd/private'))) return Promise.resolve(false);
+  return new Promise(resolve => {
+    execFile('systemctl', ['--user', 'start', 'culvert.service'], { env, timeout: LIMIT_MS }, error => resolve(!error));
+  });
+}
+
+export const version: Run = async context => {
+  const daemon = await context.client.call('GET /api/version').catch(error => {
+    if (error instanceof Unreachable) return null;
+    throw error;
+  });
+  show(context, { ok: true, version: VERSION, node: process.versions.node, daemon }, ({ daemon }) =>
+    [
+      `culvert ${VERSION} (Node ${process.versions.node})`,
+      daemon ? describe(daemon) : 'The Culvert daemon is not running.',
+    ].join('\n'),
+  );
+  return 0;
+};
+
+function describe({ version, commit, installFormat, tunnelCli, apiVersion }: Version): string {
+  const build = [installFormat, commit].filter(Boolean).join(', ');
+  return `daemon ${version} (${build}), API ${apiVersion}, tunnel CLI ${tunnelCli.version ?? 'not known'}`;
+}

@@ -1,0 +1,104 @@
+// Decides when operations run: one after the other, after some seconds, or not too often.
+
+/** Runs one operation at a time, so that two never meet in the kernel or on disk. */
+export function createQueue() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(operation: () => Promise<T>): Promise<T> => {
+    const result = last.then(operation);
+    last = result.catch(() => {});
+    return result;
+  };
+}
+
+/** Runs an operation in its turn. Callers that ask before the turn comes share the result. */
+export function createShared<T>(inTurn: ReturnType<typeof createQueue>, operation: () => Promise<T>): () => Promise<T> {
+  let waiting: Promise<T> | null = null;
+  return () => {
+    waiting ??= inTurn(() => {
+      waiting = null;
+      return operation();
+    });
+    return waiting;
+  };
+}
+
+/** @returns a function that calls back after some seconds, in place of an earlier alarm. null: no alarm */
+export function createAlarm(): (seconds: number | null, ring: () => void) => void {
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  return (seconds, ring) => {
+    if (timer) clearTimeout(timer);
+    timer = seconds === null ? null : setTimeout(ring, Math.ceil(seconds * 1000));
+  };
+}
+
+interface HeartbeatOptions {
+  everyMs: number;
+  /** Time that the reader has to hear a beat. */
+  withinMs: number;
+  /** Makes what the reader must hear, which then calls `heard`. */
+  beat(): void;
+  /** The reader did not hear the beat. */
+  deaf(): void;
+  /** Calls back once. The default is `setTimeout`. */
+  timer?: (ms: number, ring: () => void) => { cancel(): void };
+}
+
+interface Heartbeat {
+  start(): void;
+  stop(): void;
+  /** The reader heard a beat. */
+  heard(): void;
+}
+
+export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { everyMs, withinMs, beat, deaf, timer = byTimeout } = options;
+  let pending: { cancel(): void } | null = null;
+  let waiting = false;
+
+  const wait = () => {
+    waiting = false;
+    pending = timer(everyMs, () => {
+      waiting = true;
+      pending = timer(withinMs, () => {
+        wait();
+        deaf();
+      });
+      beat();
+    });
+  };
+  return {
+    start() {
+      if (!pending) wait();
+    },
+    stop() {
+      pending?.cancel();
+      pending = null;
+      waiting = false;
+    },
+    heard() {
+      if (!waiting) return;
+      pending?.cancel();
+      wait();
+    },
+  };
+}
+
+function byTimeout(ms: number, ring: () => void): { cancel(): void } {
+  const timeout = setTimeout(ring, ms);
+  return { cancel: () => clearTimeout(timeout) };
+}
+
+/** A bucket for each user: `burst` calls in a row, refilled with `perSecond`. */
+export function createLimit(burst: number, perSecond: number) {
+  const buckets = new Map<number, { left: number; at: number }>();
+  return {
+    /** @param seconds a clock that only goes forward. @returns whether this call is still within the limit */
+    take(uid: number, seconds: number): boolean {
+      const bucket = buckets.get(uid) ?? { left: burst, at: seconds };
+      const left = Math.min(burst, bucket.left + (seconds - bucket.at) * perSecond);
+      if (buckets.size > 1000) buckets.clear(); // a thousand users at a time: start counting again
+      buckets.set(uid, { left: left >= 1 ? left - 1 : left, at: seconds });
+      return left >= 1;
+    },
+  };
+}

@@ -1,0 +1,168 @@
+// Keeps chosen programs in the tunnel: puts them into their place, and the rules for it into the kernel. It knows no bus, files or
+// processes; they come in as `ProgramEdges`.
+
+import { createQueue, createShared } from '../pacing.ts';
+import type { ProgramRules } from '../rules/tunnel-only.ts';
+import { createTable, type Kernel } from '../table.ts';
+import { messageOf, N_, SwitchError } from '../wording.ts';
+
+/** Limit for each user. */
+export const MAX_PROGRAMS = 1024;
+/**
+ * Time that the rules stay after the last program. The kernel repeats what a program left unsent, up to 8 times, and then waits
+ * a minute (tcp_orphan_retries, TIME_WAIT).
+ */
+const LINGER_SECONDS = 15 * 60;
+/** Attempts to load rules while cgroups come and go. */
+const ATTEMPTS = 5;
+
+/** A process as the kernel shows it. */
+export interface Process {
+  pid: number;
+  /** The user of all its IDs; null where they differ. */
+  uid: number | null;
+  /** Distinguishes it from a later process with the same number. */
+  startTime: string;
+  parent: number;
+}
+
+export interface ProgramEdges {
+  kernel: Kernel<ProgramRules>;
+  /** True where the one hierarchy of cgroups is version 2, and systemd manages it. */
+  isSupported(): boolean;
+  /** null: there is no such process. */
+  processOf(pid: number): Process | null;
+  /** True for a process that asked for a place itself: its command line is that of `culvert run`. */
+  hasAsked(pid: number): boolean;
+  /** Number of programs of a user. */
+  count(uid: number): number;
+  /** The users who have programs, each with a number that is never given to another cgroup. */
+  cgroups(): ReadonlyMap<number, string>;
+  /** Has systemd make a scope of these processes, and waits until they are in it. @throws Error */
+  startScope(uid: number, pids: readonly number[]): Promise<void>;
+  /** Has systemd take a process out of a scope of `startScope`. @throws Error */
+  release(process: Process): Promise<void>;
+  /** Seconds of a clock that only goes forward. */
+  now(): number;
+  report(trouble: string): void;
+}
+
+export interface Programs {
+  /** Adopts programs that outlived an earlier service. Never throws. */
+  start(): Promise<void>;
+  /**
+   * Puts the parent and grandparent of the calling process into their place: the process that prepares a program, and the shell that
+   * becomes the program. A caller names no process, and moves no shell that did not ask for it.
+   * @throws SwitchError InvalidArgument, Refused, LimitsExceeded, Failed
+   */
+  place(caller: { uid: number; pid: number }): Promise<{ placed: true }>;
+  /** Brings the rules in step with the programs. Never throws. */
+  check(): Promise<void>;
+  /** True if there is no program, and no rules for what an ended program may have left unsent: the process may end. */
+  idle(): boolean;
+}
+
+export function createPrograms(edges: ProgramEdges): Programs {
+  const inTurn = createQueue();
+  const table = createTable(edges.kernel);
+  /** When a program was last there. */
+  let last = Number.NEGATIVE_INFINITY;
+
+  async function settle(): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const cgroups = edges.cgroups();
+      try {
+        // also where the rules in force are those of a program: it has ended since
+        if (cgroups.size || table.inForce()?.rules.uids.length) last = edges.now();
+        if (edges.now() - last < LINGER_SECONDS)
+          await table.keep({ uids: [...cgroups.keys()] }, JSON.stringify([...cgroups].sort()));
+        else await table.remove();
+        return;
+      } catch (error) {
+        if (attempt === ATTEMPTS) throw error; // a cgroup may have disappeared before nft looked for it
+      }
+    }
+  }
+
+  const check = createShared(inTurn, settle);
+  const checkQuietly = () =>
+    check().catch(error => edges.report(`programs are not kept in the tunnel: ${messageOf(error)}`));
+
+  /** systemd takes process IDs. A later process that got one of them before the move is released again. */
+  async function move(uid: number, processes: readonly Process[]): Promise<void> {
+    let refusal: Error | null = null;
+    try {
+      const pids = processes.map(({ pid }) => pid);
+      await edges.startScope(uid, pids);
+    } finally {
+      for (const before of processes) {
+        const now = edges.processOf(before.pid);
+        if (now && now.startTime !== before.startTime)
+          await edges
+            .release(now)
+            .catch(error => edges.report(`process ${now.pid} is kept in the tunnel by mistake: ${messageOf(error)}`));
+        if (now?.startTime !== before.startTime || now.uid !== uid) refusal = notOwn();
+      }
+    }
+    if (refusal) throw refusal;
+  }
+
+  return {
+    async start() {
+      if (!edges.isSupported()) return;
+      // a program may have ended just now
+      if (await edges.kernel.list().catch(() => null)) last = edges.now();
+      await checkQuietly();
+    },
+    async place(caller) {
+      if (!edges.isSupported())
+        throw new SwitchError(
+          'Failed',
+          N_('This needs systemd and version 2 of control groups, and nothing of version 1.'),
+        );
+      const processes = ancestorsOf(edges.processOf, caller);
+      if (!processes) throw notOwn();
+      requireAsked(edges, processes);
+      if (edges.count(caller.uid) >= MAX_PROGRAMS)
+        throw new SwitchError(
+          'LimitsExceeded',
+          N_('A user can have 1,024 programs that use the tunnel only. End one of them first.'),
+        );
+      try {
+        await move(caller.uid, processes);
+        await check();
+      } catch (error) {
+        if (error instanceof SwitchError) throw error;
+        throw new SwitchError('Failed', `The program could not be kept in the tunnel: ${messageOf(error)}`, error);
+      }
+      return { placed: true };
+    },
+    check: checkQuietly,
+    idle: () => edges.cgroups().size === 0 && !table.inForce(),
+  };
+}
+
+/** The parent of a calling process, and its parent; null unless all three are processes of the user. */
+export function ancestorsOf(
+  processOf: (pid: number) => Process | null,
+  { uid, pid }: { uid: number; pid: number },
+): Process[] | null {
+  const caller = processOf(pid);
+  const parent = caller && processOf(caller.parent);
+  const grandparent = parent && processOf(parent.parent);
+  for (const process of [caller, parent, grandparent]) if (process?.uid !== uid || process.pid <= 1) return null;
+  return [parent!, grandparent!];
+}
+
+/** @param processes of `ancestorsOf`. @throws SwitchError unless the process that would become the program asked for it */
+export function requireAsked({ hasAsked }: Pick<ProgramEdges, 'hasAsked'>, [, shell]: readonly Process[]): void {
+  if (!hasAsked(shell!.pid))
+    throw new SwitchError(
+      'Refused',
+      N_('Only culvert run can ask for this. If it did, it is older than the root service: update it.'),
+    );
+}
+
+function notOwn(): SwitchError {
+  return new SwitchError('InvalidArgument', N_('Only a process of your own can be kept in the tunnel.'));
+}

@@ -1,0 +1,240 @@
+// Makes the links of programs outside the tunnel, and the routing and forwarding around them, with `ip` and the kernel's own files.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import { createAlarm } from '../pacing.ts';
+import type { OutsideEdges } from '../programs/outside.ts';
+import { type Owner, parseDefaultRoute, parseRoutingRules } from '../programs/passage.ts';
+import { addressesOf, INNER_DEVICE, numberOf, PREFIX, PREFIX_6, TUNNEL_INTERFACES } from '../rules/place.ts';
+import { createAllowlist } from './allowlist.ts';
+import { type Child, createBackOff, output, runCommand, startChild } from './child.ts';
+import { readText, replaceFile } from './files.ts';
+import { cgroupOfProcess, childrenOf } from './programs.ts';
+import { resolverOf } from './uplink.ts';
+
+/** The name that a link has in the kernel says whose it is, also to a later service. */
+const OWNER = /^culvert: program of user (\d+), process (\d+) since (\d+)$/;
+/** Changes come in crowds: WARP alone sets 200 routes. */
+const CALM_MS = 20;
+const NO_NETWORK = 'the process has no network of its own';
+/** Flag of a device that is on (linux/if.h). */
+const IFF_UP = 1;
+
+export interface OutsidePaths {
+  ip: string;
+  warpCli: string;
+  /** Directory of what this service turned on. */
+  run: string;
+  /** Path of the list of programs that an administrator allowed. */
+  allowlist: string;
+}
+
+/** Parts that the kill switch and its service have. */
+type OfSwitch = 'kernel' | 'report' | 'switchOn' | 'isGuarded' | 'isBlocking' | 'fill';
+
+export function createOutsideEdges(
+  bus: Gio.DBusConnection,
+  { ip, warpCli, run, allowlist }: OutsidePaths,
+  { processOf, hasAsked, changed }: Pick<OutsideEdges, 'processOf' | 'hasAsked'> & { changed: () => void },
+): Omit<OutsideEdges, OfSwitch> {
+  const family = (of: 4 | 6) => `-${of}`;
+  return {
+    processOf,
+    hasAsked,
+    ...createAllowlist(allowlist, processOf),
+    isSupported: () =>
+      GLib.file_test('/run/systemd/system', GLib.FileTest.IS_DIR) && GLib.file_test(ip, GLib.FileTest.IS_EXECUTABLE),
+    isKept: pid => cgroupOfProcess(pid)?.includes('-culvert.slice/') ?? true,
+    managed: () => isManaged(warpCli),
+    links: () =>
+      new Map(
+        childrenOf('/sys/class/net').flatMap(device => {
+          const number = numberOf(device);
+          return number === null ? [] : [[number, ownerOf(device)] as const];
+        }),
+      ),
+    async addLink(number, { pid, uid, startTime }, mtu) {
+      const { device } = addressesOf(number);
+      const size = ['mtu', String(mtu)];
+      // a name in /run/netns would come before the number of a process
+      if (GLib.file_test(`/run/netns/${pid}`, GLib.FileTest.EXISTS))
+        throw new Error(`there is a namespace named ${pid}`);
+      // otherwise both ends would be devices of this machine for a moment, and other programs would set them up
+      if (namespaceOf(pid) === namespaceOf('self')) throw new Error(NO_NETWORK);
+      const inner = ['peer', 'name', INNER_DEVICE, ...size, 'netns', String(pid)];
+      await output([ip, 'link', 'add', device, ...size, 'type', 'veth', ...inner]);
+      const [link] = JSON.parse(await output([ip, '-j', 'link', 'show', 'dev', device])) as Record<string, unknown>[];
+      // by then the number may have been that of another process
+      if (link?.link_netnsid === undefined) throw new Error(NO_NETWORK);
+      await output([
+        ip,
+        'link',
+        'set',
+        'dev',
+        device,
+        'alias',
+        `culvert: program of user ${uid}, process ${pid} since ${startTime}`,
+      ]);
+    },
+    async removeLink(number) {
+      const { device } = addressesOf(number);
+      await output([ip, 'link', 'delete', 'dev', device]).catch(error => {
+        if (GLib.file_test(`/sys/class/net/${device}`, GLib.FileTest.EXISTS)) throw error; // else the program took it along
+      });
+    },
+    async startLink(number) {
+      const { device, gateway, gateway6 } = addressesOf(number);
+      await output([ip, 'address', 'add', `${gateway}/${PREFIX}`, 'dev', device]);
+      if (GLib.file_test(`/proc/sys/net/ipv6/conf/${device}`, GLib.FileTest.EXISTS))
+        await output([ip, 'address', 'add', `${gateway6}/${PREFIX_6}`, 'dev', device, 'nodad']).catch(() => {});
+      await output([ip, 'link', 'set', 'dev', device, 'up']);
+    },
+    isStarted: number => (Number(readText(`/sys/class/net/${addressesOf(number).device}/flags`)) & IFF_UP) !== 0,
+    rules: async of => parseRoutingRules(await output([ip, '-j', family(of), 'rule', 'show'])),
+    async addRule(of, words, priority) {
+      await output([ip, family(of), 'rule', 'add', ...words, 'priority', String(priority), 'lookup', 'main']);
+    },
+    async removeRule(of, words) {
+      await output([ip, family(of), 'rule', 'delete', ...words, 'lookup', 'main']);
+    },
+    async uplink(of) {
+      const listed = await output([ip, '-j', family(of), 'route', 'show', 'default', 'table', 'main']);
+      const route = parseDefaultRoute(listed, TUNNEL_INTERFACES);
+      const mtu = route && Number(readText(`/sys/class/net/${route.device}/mtu`));
+      return route && mtu ? { device: route.device, mtu, resolver: await resolverOf(bus, route, of) } : null;
+    },
+    ...createForwarding(run),
+    now: () => GLib.get_monotonic_time() / 1e6,
+    alarm: createAlarm(),
+    watch: createMonitor(ip, changed),
+  };
+}
+
+/** @throws GLib.Error where there is no such process */
+function namespaceOf(pid: number | 'self'): string {
+  return GLib.file_read_link(`/proc/${pid}/ns/net`);
+}
+
+function ownerOf(device: string): Owner | null {
+  const [, uid, pid, startTime] = OWNER.exec(readText(`/sys/class/net/${device}/ifalias`)?.trim() ?? '') ?? [];
+  return startTime === undefined ? null : { uid: Number(uid), pid: Number(pid), startTime };
+}
+
+/** Follows `ip monitor`. @returns turns it on or off */
+function createMonitor(ip: string, changed: () => void): (on: boolean) => void {
+  const restart = createBackOff();
+  let child: Child | null = null;
+  let due = false;
+  const soon = () => {
+    if (due) return;
+    due = true;
+    setTimeout(() => {
+      due = false;
+      changed();
+    }, CALM_MS);
+  };
+  const start = () => {
+    const started = startChild([ip, 'monitor', 'link', 'route', 'rule', 'netconf'], soon, () => {
+      if (child !== started) return;
+      child = null;
+      restart(changed); // whose check turns it on again
+    });
+    child = started;
+    soon(); // for changes before it listens
+  };
+  return on => {
+    if (on && !child) start();
+    if (on || !child) return;
+    const ending = child;
+    child = null;
+    ending.kill();
+  };
+}
+
+/** `culvert-killswitch-remove` reads it too: a path below /proc/sys/net on each line. */
+const FILE = 'forwarding';
+const LINE = /^ipv[46]\/conf\/[^/\s]+\/(?:force_)?forwarding$/;
+/** Linux forwards IPv4 from a device whose key is set. It forwards IPv6 from all or none before 6.17, which has a key for each. */
+const KEYS = { 4: 'forwarding', 6: 'force_forwarding' } as const;
+
+/** @param run the directory of the list */
+function createForwarding(run: string): Pick<OutsideEdges, 'forward' | 'stopForwarding' | 'remember' | 'isRemembered'> {
+  const file = GLib.build_filenamev([run, FILE]);
+  const list = () => (readText(file) ?? '').split('\n').filter(line => LINE.test(line));
+  const save = (lines: readonly string[]) => replaceFile(file, lines.map(line => `${line}\n`).join(''), 0o644);
+  const isRemembered = () => GLib.file_test(file, GLib.FileTest.EXISTS);
+
+  return {
+    forward(family, [uplink, ...devices]) {
+      if (read(`ipv${family}/conf/all/forwarding`) === '1') return false;
+      const keys = [uplink!, ...devices].map(device => `ipv${family}/conf/${device}/${KEYS[family]}`);
+      if (read(keys[0]!) === null) return null;
+      const listed = list();
+      const off = keys.filter(key => read(key) === '0');
+      const added = off.filter(key => !listed.includes(key));
+      if (added.length) save([...listed, ...added]);
+      for (const key of off) write(key, '1');
+      return list().includes(keys[0]!);
+    },
+    stopForwarding(but) {
+      const listed = list();
+      const isKept = (key: string) => {
+        const [protocol, , device] = key.split('/');
+        return but[protocol === 'ipv4' ? 4 : 6].includes(device!);
+      };
+      const ended = listed.filter(key => !isKept(key));
+      if (!ended.length) return;
+      for (const key of ended) {
+        const [protocol] = key.split('/');
+        // another program may have turned it on for all since then
+        if (read(key) === '1' && read(`${protocol}/conf/all/forwarding`) !== '1') write(key, '0');
+      }
+      save(listed.filter(isKept));
+    },
+    remember(on) {
+      if (!on) GLib.unlink(file);
+      else if (!isRemembered()) save([]);
+    },
+    isRemembered,
+  };
+}
+
+/** null: there is no such key. */
+function read(key: string): string | null {
+  return readText(`/proc/sys/net/${key}`)?.trim() ?? null;
+}
+
+/** @throws GLib.Error where the kernel does not take it. A missing device is fine. */
+function write(key: string, value: string): void {
+  const path = `/proc/sys/net/${key}`;
+  try {
+    const stream = Gio.File.new_for_path(path).append_to(Gio.FileCreateFlags.NONE, null);
+    stream.write_all(new TextEncoder().encode(value), null);
+    stream.close(null);
+  } catch (error) {
+    if (GLib.file_test(path, GLib.FileTest.EXISTS)) throw error;
+  }
+}
+
+/** Deployment parameters of an organization. */
+const MDM = '/var/lib/cloudflare-warp/mdm.xml';
+const MS = 8_000;
+
+/** @param warpCli path of WARP's program. @returns null if WARP does not say */
+async function isManaged(warpCli: string): Promise<boolean | null> {
+  if (GLib.file_test(MDM, GLib.FileTest.EXISTS)) return true;
+  if (!GLib.file_test(warpCli, GLib.FileTest.IS_EXECUTABLE)) return false; // there is no WARP to manage
+  try {
+    const { out, err } = await runCommand([warpCli, '--accept-tos', '-j', 'registration', 'show'], MS);
+    return parseManaged(`${out}\n${err}`);
+  } catch {
+    return null;
+  }
+}
+
+/** The answer as JSON, or as the text of older versions. */
+function parseManaged(text: string): boolean | null {
+  if (/\b(?:Missing registration|Registration Missing)\b/i.test(text)) return false;
+  if (/"managed"\s*:\s*true|"organization"\s*:\s*"|"(?:account_)?type"\s*:\s*"teams?"/i.test(text)) return true;
+  if (/^\s*(?:Organization:\s*\S|Account type:\s*Teams?\s*$)/im.test(text)) return true;
+  return /"(?:account|device_id)"|^\s*Account type:\s*\S/im.test(text) ? false : null;
+}

@@ -1,0 +1,109 @@
+// The list of blocked packets, from the real root service to the API, and the recording that a setting keeps on.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { HistorySignIn } from '../../../../daemon/api/killswitch.ts';
+import { BlockedList } from '../../../../daemon/api/schema.ts';
+import { createSignedIn } from '../../../../daemon/killswitch/client/records.ts';
+import { SIGN_INS_FILE } from '../../../../daemon/killswitch/report.ts';
+import { startListeners } from '../../../support/daemon/listeners.ts';
+import { setLoginPage } from '../../../support/killswitch/login-page.ts';
+import { missing, onStage, type Stage } from '../../../support/killswitch/stage.ts';
+import { until } from '../../../support/until.ts';
+import { createSide } from './side.ts';
+
+const FAR = '203.0.113.9';
+const SEND = `
+import socket
+try:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("${FAR}", 4321))
+except PermissionError:
+    pass`;
+
+const inside = (stage: Stage, ...words: string[]) =>
+  execFileSync(stage.inside[0]!, [...stage.inside.slice(1), ...words], { encoding: 'utf8' });
+const isRecording = async (stage: Stage) => /culvert_blocked/.test(await stage.nft('list', 'tables'));
+
+onStage('a request answers with what was blocked of this user', async (stage, t) => {
+  await stage.serve();
+  const { control } = await createSide(t, stage);
+  const { killSwitch, port } = await startListeners(t);
+  Object.assign(killSwitch, control);
+  const ask = async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/api/killswitch/blocked`);
+    assert.equal(answer.status, 200);
+    return BlockedList.parse(await answer.json());
+  };
+  await control.set({ enabled: true, allowLan: false });
+  inside(
+    stage,
+    'sh',
+    '-c',
+    'ip link add up0 type veth peer name up1 && ip link set up1 up && ip link set up0 up && ip route add default dev up0',
+  );
+  assert.deepEqual((await ask()).entries, []);
+  inside(stage, '/usr/bin/python3', '-c', SEND);
+  const { recordingSince, entries } = await ask();
+  assert.ok(recordingSince);
+  assert.deepEqual(
+    entries.map(({ protocol, address, port, packets }) => ({ protocol, address, port, packets })),
+    [{ protocol: 'udp', address: FAR, port: 4321, packets: 1 }],
+  );
+});
+
+onStage('while the setting wants it, the recording goes on without anybody who looks', async (stage, t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  await stage.serve();
+  const { control, context } = await createSide(t, stage);
+  const { settings, state } = context;
+  const renewals = () => readFileSync(stage.path('calls'), 'utf8').match(/ Blocked u 180$/gm)?.length ?? 0;
+  const want = (recordBlocked: boolean) => {
+    settings.setSession({ warp: { recordBlocked } });
+    state.publish('config', settings.response());
+  };
+  control.start();
+  await control.set({ enabled: true, allowLan: false });
+  t.mock.timers.tick(60_000);
+  assert.deepEqual([renewals(), await isRecording(stage)], [0, false]);
+  want(true);
+  await until(() => isRecording(stage));
+  const before = renewals();
+  t.mock.timers.tick(60_000);
+  await until(() => renewals() === before + 1);
+  // from the first packet after it was turned on
+  await control.set({ enabled: false, allowLan: false });
+  await control.set({ enabled: true, allowLan: false });
+  await until(() => renewals() >= before + 3);
+  want(false);
+  const last = renewals();
+  t.mock.timers.tick(600_000);
+  await control.read();
+  assert.equal(renewals(), last);
+});
+
+test('each sign-in that ended is recorded once, and nothing is asked without one', { skip: missing }, async t => {
+  const stage = await setLoginPage('form');
+  t.after(stage.end);
+  const recorded: HistorySignIn[] = [];
+  const record = (signIn: HistorySignIn) => void recorded.push(signIn);
+  const service = { ...stage.service, busctl: '/nowhere/busctl' };
+  const signIns = createSignedIn(service, record);
+  assert.equal(await signIns.last(), null);
+  const window = await stage.open();
+  assert.equal(await signIns.last(), null);
+  await window.close();
+  // the helper does not wait long for a busy root service
+  await until(() => existsSync(join(service.run, SIGN_INS_FILE)));
+  await assert.rejects(signIns.last(), /busctl is missing/);
+
+  service.busctl = stage.service.busctl;
+  await Promise.all([signIns.take(), signIns.take()]);
+  assert.deepEqual(
+    recorded.map(({ ended, hosts }) => ({ ended, hosts })),
+    [{ ended: 'closed', hosts: [] }],
+  );
+  assert.deepEqual(await signIns.last(), recorded[0]);
+  assert.equal(await createSignedIn(stage.service, record).last(), null);
+});
