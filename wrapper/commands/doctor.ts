@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
-import { checkGateways } from '../gateway/programs/check.ts';
+import { checkGateways } from '../gateway/check.ts';
 import { whoseAccount } from '../manage/compile.ts';
 import { probeAccount } from '../manage/confirm.ts';
 import { readQueue } from '../manage/queue.ts';

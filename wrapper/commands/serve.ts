@@ -4,7 +4,7 @@ import type { HttpProvider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { isFree, portOf, urlOf, variablesFor } from '../gateway/address.ts';
 import { httpOf, newPlaceholder, startGateway } from '../gateway/gateway.ts';
-import { reportNoAccount, runBehindGateway } from '../gateway/programs/run.ts';
+import { reportNoAccount, runBehindGateway } from '../gateway/run-program.ts';
 import { installUnits, passedSocket, removeUnits } from '../gateway/unit.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { exitLike } from '../run/upstream/signals.ts';

@@ -108,7 +108,7 @@ async function withAccount(plan: Plan, context: Context) {
 /** A server whose requests get an account at the gateway, so that no error starts it again. */
 async function behindGateway(entry: Entry, plan: Plan, context: Context) {
   const { startGateway, httpOf, newPlaceholder } = await import('../gateway/gateway.ts');
-  const { environmentBehind } = await import('../gateway/programs/run.ts');
+  const { environmentBehind } = await import('../gateway/run-program.ts');
   const placeholder = newPlaceholder(httpOf(plan));
   const name = `mcp -- ${entry.server.package}`;
   const gateway = await startGateway(plan.cli, context, { placeholder, name });

@@ -231,7 +231,7 @@ class PoolLeases implements Leases {
   }
 }
 
-/** Stores which account created a job, for the other machines of the pool, or that none did. */
+/** Stores which account created a job, or that none did, for the other machines of the pool: no other account can ask for it. */
 export async function keepJob(id: string, account: Account | undefined, options: JobOptions): Promise<void> {
   const [own] = account ? await identify([account], options) : [];
   if (account && !own) return;

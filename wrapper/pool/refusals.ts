@@ -95,7 +95,7 @@ const REFUSED_MS = 3_600_000;
 /** A difference that is not worth a write. */
 const SAME_MS = 10_000;
 
-/** Stores why the pool leased none of these accounts. */
+/** Stores why the pool leased none of these accounts, for `status`, metrics and the panel, and for commands without the store. */
 export function learnRefusal(ids: readonly Identified[], rows: readonly Unavailable[], machine: Machine): void {
   const { state, context } = machine;
   const now = context.now();

@@ -112,7 +112,7 @@ const IN_MEMORY = 1024 * 1024;
 /** The longest result of a read. */
 export const PIECE = 65_536;
 
-/** A growing byte string that can be read from any offset. */
+/** A growing byte string that can be read from any offset: up to 1 MiB in memory, and all of it in an unlinked file once there is more. */
 export class KeptBytes {
   #chunks: Buffer[] = [];
   #file: number | undefined;

@@ -6,12 +6,12 @@ import * as fs from 'node:fs';
 import { createServer } from 'node:http';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { portOf } from '../../../../wrapper/gateway/address.ts';
-import { newPlaceholder, startGateway } from '../../../../wrapper/gateway/gateway.ts';
-import { accepts } from '../../../../wrapper/gateway/programs/check.ts';
-import { loadPlan } from '../../../../wrapper/run/load-plan.ts';
-import { readGateway, updateGateway } from '../../../../wrapper/store/tokens.ts';
-import { contextOf, homeFor, json, startProvider } from '../../../support/wrapper/gateway.ts';
+import { portOf } from '../../../wrapper/gateway/address.ts';
+import { accepts } from '../../../wrapper/gateway/check.ts';
+import { newPlaceholder, startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { loadPlan } from '../../../wrapper/run/load-plan.ts';
+import { readGateway, updateGateway } from '../../../wrapper/store/tokens.ts';
+import { contextOf, homeFor, json, startProvider } from '../../support/wrapper/gateway.ts';
 
 test('status, metrics and doctor know the programs of a gateway, and find a key that was left', async t => {
   const { port: provider } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));

@@ -1,22 +1,22 @@
 // Finds what is wrong with gateways and programs that use them: a placeholder that is refused, a proxy in between, a key that was left.
 import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
-import type { HttpProvider } from '../../catalog/provider.ts';
-import type { Context } from '../../context.ts';
-import { callerEnvironment } from '../../run/accounts/environment.ts';
-import { loadPlan } from '../../run/load-plan.ts';
-import type { Finding } from '../../shims/check.ts';
-import type { Plan } from '../../store/plan.ts';
-import { resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
-import { type GatewayFile, gatewayClis, isValid, readGateway } from '../../store/tokens.ts';
-import { readText } from '../../system/files.ts';
-import { sha256 } from '../../system/hash.ts';
-import { listenerOf, readTable } from '../../system/peer.ts';
-import { urlOf } from '../address.ts';
-import { ACCEPTED } from '../admit.ts';
-import { isPlaceholder } from '../gateway.ts';
-import { keyValue } from '../key-places.ts';
-import { missingInUnit } from '../unit.ts';
+import type { HttpProvider } from '../catalog/provider.ts';
+import type { Context } from '../context.ts';
+import { callerEnvironment } from '../run/accounts/environment.ts';
+import { loadPlan } from '../run/load-plan.ts';
+import type { Finding } from '../shims/check.ts';
+import type { Plan } from '../store/plan.ts';
+import { resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
+import { type GatewayFile, gatewayClis, isValid, readGateway } from '../store/tokens.ts';
+import { readText } from '../system/files.ts';
+import { sha256 } from '../system/hash.ts';
+import { listenerOf, readTable } from '../system/peer.ts';
+import { urlOf } from './address.ts';
+import { ACCEPTED } from './admit.ts';
+import { isPlaceholder } from './gateway.ts';
+import { keyValue } from './key-places.ts';
+import { missingInUnit } from './unit.ts';
 
 /** A program that is started with variables. */
 interface Program {
@@ -163,7 +163,7 @@ function otherPrograms(): Program[] {
 const ANSWER_MS = 10_000;
 const MOST_BYTES = 1_024;
 
-/** Reports whether a gateway of this user accepts a placeholder. */
+/** Reports whether a gateway of this user accepts a placeholder. Nothing reaches the provider. */
 export function accepts(port: number, placeholder: string, http: HttpProvider): Promise<boolean> {
   return new Promise(resolve => {
     const headers = { [http.key_header]: keyValue(http, placeholder) };

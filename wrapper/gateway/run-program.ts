@@ -1,19 +1,19 @@
 // Runs `culvert-wrap serve TOOL -- COMMAND…`: a program that uses the accounts of a provider and holds a placeholder only.
 import { spawn } from 'node:child_process';
 import { basename } from 'node:path';
-import type { Context, End } from '../../context.ts';
-import { callerEnvironment } from '../../run/accounts/environment.ts';
-import { isOtherHost } from '../../run/accounts/own-choice.ts';
-import { rulingFor } from '../../run/accounts/select-account.ts';
-import { loadPlan } from '../../run/load-plan.ts';
-import { cannotStart, passThrough } from '../../run/original.ts';
-import { writeAudit } from '../../store/audit.ts';
-import type { Plan } from '../../store/plan.ts';
-import { readGateway } from '../../store/tokens.ts';
-import { preventCoreDumps } from '../../system/core-dumps.ts';
-import { say } from '../../system/errors.ts';
-import { variablesFor, withoutGateway } from '../address.ts';
-import { httpOf, newPlaceholder, startGateway } from '../gateway.ts';
+import type { Context, End } from '../context.ts';
+import { callerEnvironment } from '../run/accounts/environment.ts';
+import { isOtherHost } from '../run/accounts/own-choice.ts';
+import { rulingFor } from '../run/accounts/select-account.ts';
+import { loadPlan } from '../run/load-plan.ts';
+import { cannotStart, passThrough } from '../run/original.ts';
+import { writeAudit } from '../store/audit.ts';
+import type { Plan } from '../store/plan.ts';
+import { readGateway } from '../store/tokens.ts';
+import { preventCoreDumps } from '../system/core-dumps.ts';
+import { say } from '../system/errors.ts';
+import { variablesFor, withoutGateway } from './address.ts';
+import { httpOf, newPlaceholder, startGateway } from './gateway.ts';
 
 /**
  * Runs a program with its own gateway, which ends with it. Where the user names another host, the program runs without a gateway.
