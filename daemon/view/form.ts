@@ -186,7 +186,7 @@ export interface ListItem {
 export interface List {
   /** Name for assistive technology. */
   title: string;
-  /** Another array only where something has changed. */
+  /** The same array while nothing has changed. */
   items: readonly ListItem[];
   sensitive: boolean;
   /** Why it is not sensitive, as for a row. */
@@ -213,9 +213,9 @@ export interface Search {
 
 export interface Form {
   groups: Group[];
-  /** Of the list, or else of the groups; they come below it. A form that has a search or a list always has it. */
+  /** Searches the list, or the groups where there is no list; clients show it above them. A form always has it, or never. */
   search?: Search;
-  /** Below the groups. */
+  /** Clients show it below the groups. A form always has it, or never. */
   list?: List;
 }
 
