@@ -207,7 +207,7 @@ export interface Search {
   begin?(): void;
   /** Follows the first of what is found. */
   enter?(): void;
-  /** How much is found, read aloud as it changes. */
+  /** The number of results in words, read aloud as it changes. */
   found?: string;
 }
 
