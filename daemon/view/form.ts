@@ -186,7 +186,7 @@ export interface ListItem {
 export interface List {
   /** Name for assistive technology. */
   title: string;
-  /** Another array only where something has changed. */
+  /** The same array while nothing has changed. */
   items: readonly ListItem[];
   sensitive: boolean;
   /** Why it is not sensitive, as for a row. */
@@ -207,15 +207,15 @@ export interface Search {
   begin?(): void;
   /** Follows the first of what is found. */
   enter?(): void;
-  /** How much is found, read aloud as it changes. */
+  /** The number of results in words, read aloud as it changes. */
   found?: string;
 }
 
 export interface Form {
   groups: Group[];
-  /** Of the list, or else of the groups; they come below it. A form that has a search or a list always has it. */
+  /** Searches the list, or the groups where there is no list; clients show it above them. A form always has it, or never. */
   search?: Search;
-  /** Below the groups. */
+  /** Clients show it below the groups. A form always has it, or never. */
   list?: List;
 }
 

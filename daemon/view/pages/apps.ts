@@ -6,7 +6,7 @@ import { appMatches, furtherWays, isFarFetched, launchedText, shortcutText, sort
 import type { View } from '../view.ts';
 import { reading } from './page.ts';
 
-/** What narrows the list: the text that is searched for, and whether apps are listed that few people look for here. */
+/** Conditions that narrow the list: the text of the search, and whether it shows apps that few people look for here. */
 interface Narrowed {
   query: string;
   all: boolean;
@@ -52,8 +52,8 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
   };
   return {
     /**
-     * The apps that are listed, by id, as another map only where something has changed, and the ids of those about which a
-     * request is under way; why there is no list; and whether there are apps, listed or not, which is null until it is known.
+     * The listed apps by id (the same map while nothing has changed), the ids of apps about which a request is under way, the
+     * reason why there is no list, and whether there are any apps, which is null until it is known.
      */
     view(view: View) {
       const { value, failed, running } = list.now(view);

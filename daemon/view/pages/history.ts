@@ -16,10 +16,10 @@ const RENEW_MS = 60_000;
 const RENEW_SHORT_MS = 5_000;
 const DAY_SECONDS = 86_400;
 
-/** A length of time as it was recorded. Another object only where something has changed. */
+/** Records of a length of time. The page has the same object while nothing has changed. */
 export interface Recorded {
   figures: Slot[];
-  /** A moment on the axis of time, and its left end. */
+  /** Words for a moment on the axis of time, and for the left end of the axis. */
   formatAt(at: number): string;
   start: string;
   /** The history is turned on. */
@@ -42,7 +42,7 @@ export function historyChoices(tr: Translator): { id: string; title: string }[] 
 /** The choice at first. */
 export const FIRST_CHOICE = '1d';
 
-/** @param changed is called when the view has changed. Clients ask for it each second as well, which reads what is due */
+/** @param changed is called when the view has changed. Clients also ask for the view each second, which reads again in time */
 export function openHistory(host: Host, changed: () => void, first = FIRST_CHOICE) {
   const { model } = host;
   let chosen = first;
@@ -73,7 +73,7 @@ export function openHistory(host: Host, changed: () => void, first = FIRST_CHOIC
     changed();
   });
   return {
-    /** What is chosen and, once it is read, what was recorded; and the command that deletes all of it. */
+    /** The choice, its records once they are read, and the command that deletes the history. */
     view(view: View) {
       const tr = host.tr();
       const { value } = history.now(view);

@@ -15,7 +15,7 @@ export interface OpenPage {
   shown?(): void;
   /** The row in which the keyboard begins; by default the first one. */
   first?: string;
-  /** A row is wanted that may have to be searched for first. Clients ask for the form afterwards. */
+  /** Prepares the form for a row that a search may have to show first. Clients ask for the form afterwards. */
   reveal?(row: string): void;
   /** Another page is turned to, and a search begins empty again. Clients that make a page each time call `close` only. */
   left?(): void;

@@ -58,7 +58,7 @@ export const routesPage: Page = (host, changed) => {
   };
 };
 
-/** The entries that a search finds, described again only where the state or the search is another one. */
+/** Finds the entries of a search. Describes them again only after a change of the state or the search. */
 function createEntries(host: Host) {
   let described: { view: View; routes: RoutesView } | null = null;
   let key = '';

@@ -54,7 +54,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   #proxy: ProxyView | null = null;
   #listed: ReadonlyMap<string, App> = new Map();
   #busy: ReadonlySet<string> = new Set();
-  /** What the list was narrowed by. */
+  /** Conditions of the list that is shown. */
   #by: object | null = null;
   /** The page is turned to. */
   #seen = false;

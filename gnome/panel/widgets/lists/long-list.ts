@@ -20,7 +20,7 @@ export const LIST_WIDTH = 720;
 export interface SearchBar {
   widget: Gtk.Widget;
   show(search: Search): void;
-  /** Drops also what was typed and not told yet. */
+  /** Empties the field, also of text that the page does not know yet. */
   clear(): void;
   focus(): void;
 }
@@ -28,7 +28,7 @@ export interface SearchBar {
 /**
  * A field to search in.
  * @param width of the page below it, in pixels
- * @param list it searches a list, which takes less time than a key; the rest is searched once the keys rest
+ * @param list is searched at each key, and its menu is next to the field; without a list, the search waits until the keys rest
  */
 export function createSearchBar(first: Search, width: number, list: { menu: Gtk.Widget } | null): SearchBar {
   let now = first;
@@ -63,7 +63,7 @@ export function createSearchBar(first: Search, width: number, list: { menu: Gtk.
       const { found } = now;
       now = search;
       if (search.found !== undefined && search.found !== found) announce(entry, search.found);
-      // what is typed stays until the page was told
+      // text that the page does not know yet stays
       if (search.text !== known) setText(search.text);
     },
     clear: () => setText(''),
@@ -75,7 +75,7 @@ export interface LongList {
   widget: Gtk.Widget;
   /** A menu of the commands about all of it. */
   menu: Gtk.Widget;
-  /** @param query what it was searched for: another one shows its beginning */
+  /** @param query text of the search; a new one shows the beginning of the list */
   show(list: List, query: string): void;
   /** Drops the rows, before the window closes. */
   close(): void;

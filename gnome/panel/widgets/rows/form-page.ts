@@ -59,7 +59,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
     if (form.list) this.#list?.show(form.list, form.search?.text ?? '');
   }
 
-  /** The groups; with a search above them, or above a list below them. */
+  /** The groups with the search above them. With a list, the search and the list are below them. */
   #build({ search, list }: Form): Gtk.Widget {
     if (!search && !list) return this.#page;
     if (list) {
