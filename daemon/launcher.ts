@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Config } from './api/schema.ts';
-import { programs } from './system/install-paths.ts';
+import { programs } from './system/installation.ts';
 
 export interface Flags {
   open: boolean;

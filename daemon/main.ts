@@ -1,5 +1,7 @@
 // Wires the parts of the daemon, opens them, and shuts them down in order.
 import { loadConfig, type Settings } from './config/layers.ts';
+import { assertOwn, makeDirectory } from './core/files.ts';
+import { acquireLock, type Lock } from './core/lock.ts';
 import { createFeatures } from './features.ts';
 import type { Daemon } from './http/handlers.ts';
 import { createListeners } from './http/listeners.ts';
@@ -10,15 +12,10 @@ import { createRuntimeFiles, keepRuntime } from './runtime-files.ts';
 import { createLog } from './state/command-log.ts';
 import { areSettingsKnown, keepStatusFile } from './state/status-line.ts';
 import { createState, NO_KILL_SWITCH } from './state/store.ts';
-import { setAutostart } from './system/autostart.ts';
-import { VERSION } from './system/build-info.ts';
-import { makeDirectory } from './system/files.ts';
-import { programs } from './system/install-paths.ts';
+import { programs, VERSION } from './system/installation.ts';
 import { type Instance, prepareRuntime, running } from './system/instance.ts';
-import { acquireLock, type Lock } from './system/lock.ts';
-import { assertOwn } from './system/own-home.ts';
 import { type Paths, paths as pathsOf } from './system/paths.ts';
-import { createNotifier } from './system/systemd.ts';
+import { createNotifier, setAutostart } from './system/session.ts';
 import { createSignIn } from './warp/consent.ts';
 import { POLICY_FILE } from './warp/parse/policy-file.ts';
 import { createTunnel } from './warp/tunnel.ts';
@@ -230,7 +227,7 @@ async function keepHeapSmall(): Promise<void> {
 function openPage({ open }: Flags, { config: { webui, ui } }: Settings, port: number, env: NodeJS.ProcessEnv): void {
   if (!open || !webui.enabled || !ui.openBrowser) return;
   const address = `http://127.0.0.1:${port}/`;
-  void import('./system/browser.ts')
+  void import('./system/session.ts')
     .then(({ openInBrowser }) => openInBrowser(address, env))
     .then(obstacle => obstacle && say(`The browser page is at ${address}; it was not opened, because ${obstacle}.`));
 }

@@ -1,8 +1,8 @@
 // Searches the ports for a free one, or for the Culvert of this user that answers on one.
 import { get } from 'node:http';
-import { listenerOf, readTable } from '../wrapper/system/peer.ts';
 import type { Health } from './api/schema.ts';
-import { errno, reason } from './system/errno.ts';
+import { errno, reason } from './core/errors.ts';
+import { listenerOf, readTable } from './core/peer.ts';
 
 const PORTS_TRIED = 30;
 /** Limits for the answer of one listener, and of all together: the start waits for them. */

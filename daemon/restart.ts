@@ -1,9 +1,9 @@
 // Starts the daemon again as the installed version: on request, and after an update or a rollback replaced it.
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { readText, replaceFile } from './core/files.ts';
 import type { DesktopPart, Flags } from './launcher.ts';
-import { readText, replaceFile } from './system/files.ts';
-import { programs } from './system/install-paths.ts';
+import { programs } from './system/installation.ts';
 import type { Paths } from './system/paths.ts';
 
 /** Exit status on which the user unit starts the daemon again (RestartForceExitStatus= in data/culvert.service.in). */

@@ -2,14 +2,14 @@
 // when they are removed while the daemon runs, as logind does at a logout.
 import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { watchFile } from './config/watch-file.ts';
+import { reason } from './core/errors.ts';
+import { replaceFile } from './core/files.ts';
+import { acquireLock, lockHolder } from './core/lock.ts';
+import { startTime } from './core/process.ts';
 import type { Listeners } from './http/listeners.ts';
-import { VERSION } from './system/build-info.ts';
-import { reason } from './system/errno.ts';
-import { replaceFile } from './system/files.ts';
+import { VERSION } from './system/installation.ts';
 import { type Instance, prepareRuntime } from './system/instance.ts';
-import { acquireLock, lockHolder } from './system/lock.ts';
 import type { Paths } from './system/paths.ts';
-import { startTime } from './system/process.ts';
 
 export function createRuntimeFiles(
   paths: Paths,

@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { errno, type RefusalCode, reason } from './errors.ts';
+import { errno, reason } from '../daemon/core/errors.ts';
+import type { RefusalCode } from './errors.ts';
 import type { Artifact } from './schema.ts';
 
 type ArtifactFault = Extract<RefusalCode, `artifact-${string}`>;

@@ -1,11 +1,10 @@
 // Creates a manifest from files; the same files and time give the same bytes, in any order of the arguments.
 import { basename } from 'node:path';
-import { type Fault, type Outcome, sizeOf } from './artifact.ts';
-import { dateTime } from './date.ts';
-import { printable, Refusal, UsageError } from './errors.ts';
-import { hashFiles } from './hash.ts';
+import { escaped } from '../daemon/core/printable.ts';
+import { type Fault, hashFiles, type Outcome, sizeOf } from './artifacts.ts';
+import { Refusal, UsageError } from './errors.ts';
 import { checkNames, MANIFEST_LIMIT } from './parse-manifest.ts';
-import { Artifact, type Manifest, PROJECT, SCHEMA_URL } from './schema.ts';
+import { Artifact, dateTime, type Manifest, PROJECT, SCHEMA_URL } from './schema.ts';
 
 export interface CreateOptions {
   /** Paths; the last part of a path becomes the artifact's name. */
@@ -31,7 +30,7 @@ export async function createManifest(options: CreateOptions): Promise<{ manifest
     if (Artifact.shape.name.safeParse(name).success) continue;
     throw new Refusal(
       'name-foreign',
-      `${printable(files[index]!)} can't be listed: its name must start with "${PROJECT}-".`,
+      `${escaped(files[index]!)} can't be listed: its name must start with "${PROJECT}-".`,
     );
   }
   checkNames(names);
@@ -93,5 +92,5 @@ function digestOf(path: string, outcome: Outcome): string {
 }
 
 function refusal(path: string, { code, detail }: Fault): Refusal {
-  return new Refusal(code, `${printable(path)} ${detail}.`);
+  return new Refusal(code, `${escaped(path)} ${detail}.`);
 }

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { errno, Refusal, type RefusalCode, reason } from './errors.ts';
+import { errno, reason } from '../daemon/core/errors.ts';
+import { Refusal, type RefusalCode } from './errors.ts';
 
 const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY } = fs.constants;
 

@@ -1,6 +1,6 @@
 // Hashes many files with two threads; each takes the largest file left, because one file keeps one core busy.
 import { parentPort, Worker } from 'node:worker_threads';
-import { CHUNK, digest, type Outcome } from './artifact.ts';
+import { CHUNK, digest, type Outcome } from './artifacts.ts';
 
 export interface Job {
   readonly path: string;

@@ -8,7 +8,7 @@ main();
 
 async function main(): Promise<void> {
   if (!isMainThread) {
-    const { serveHashing } = await import('./hash.ts');
+    const { serveHashing } = await import('./artifacts.ts');
     return serveHashing(workerData);
   }
   const { runCommandLine } = await import('./cli/program.ts');

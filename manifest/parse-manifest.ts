@@ -1,8 +1,10 @@
 // Parses the bytes of a manifest: size limit, UTF-8, JSON, schema, then names that stay in their directory.
 
-import { printable, Refusal, type RefusalCode, reason } from './errors.ts';
+import { reason } from '../daemon/core/errors.ts';
+import { escaped } from '../daemon/core/printable.ts';
+import { Refusal, type RefusalCode } from './errors.ts';
+import { parseJson } from './parse-manifest.ts';
 import { Manifest, PROJECT, SCHEMA_URL, violations } from './schema.ts';
-import { parseJson } from './strict-json.ts';
 
 /** In bytes; enough for some 6,000 artifacts. */
 export const MANIFEST_LIMIT = 1024 * 1024;
@@ -21,12 +23,12 @@ export function readManifest(bytes: Uint8Array): Manifest {
   try {
     value = parseJson(bytes);
   } catch (cause) {
-    throw new Refusal('manifest-malformed', `The manifest is not JSON: ${printable(reason(cause))}.`, { cause });
+    throw new Refusal('manifest-malformed', `The manifest is not JSON: ${escaped(reason(cause))}.`, { cause });
   }
   const parsed = Manifest.safeParse(value);
   if (!parsed.success) {
     const { issues } = parsed.error;
-    throw new Refusal(kind(value, issues), `The manifest breaks its schema: ${printable(violations(issues, value))}.`);
+    throw new Refusal(kind(value, issues), `The manifest breaks its schema: ${escaped(violations(issues, value))}.`);
   }
   checkNames(parsed.data.artifacts.map(({ name }) => name));
   return parsed.data;
@@ -40,8 +42,8 @@ export function checkNames(names: readonly string[]): void {
   const seen = new Set<string>();
   for (const name of names) {
     const fault = unsafe(name);
-    if (fault) throw new Refusal('name-unsafe', `The name "${printable(name)}" ${fault}.`);
-    if (seen.has(name)) throw new Refusal('name-duplicate', `The name "${printable(name)}" occurs twice.`);
+    if (fault) throw new Refusal('name-unsafe', `The name "${escaped(name)}" ${fault}.`);
+    if (seen.has(name)) throw new Refusal('name-duplicate', `The name "${escaped(name)}" occurs twice.`);
     seen.add(name);
   }
 }

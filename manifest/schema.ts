@@ -1,7 +1,7 @@
 // Defines the release manifest; types, validation and the published JSON Schema derive from it.
 import * as z from 'zod/mini';
 import project from '../data/project.json' with { type: 'json' };
-import { isDateTime } from './date.ts';
+import { isDateTime } from './schema.ts';
 
 export const PROJECT = 'culvert';
 /** The schema's address, which every manifest names. There is no site at it yet. */

@@ -1,9 +1,9 @@
 // Compares the files of a directory with a manifest: sizes first, so that a file of the wrong size is never hashed.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { compare, type Fault, sizeFault, sizeOf } from './artifact.ts';
-import { Refusal, reason } from './errors.ts';
-import { hashFiles, type Progress } from './hash.ts';
+import { reason } from '../daemon/core/errors.ts';
+import { compare, type Fault, hashFiles, type Progress, sizeFault, sizeOf } from './artifacts.ts';
+import { Refusal } from './errors.ts';
 import type { Artifact, Manifest } from './schema.ts';
 
 export interface Finding {

@@ -1,21 +1,19 @@
 // Verifies a release that may be applied: first the signatures over its bytes, then the schema, then age and channel.
 import lt from 'semver/functions/lt.js';
-import { instant } from './date.ts';
-import { printable, Refusal, reason } from './errors.ts';
-import { MANIFEST_LIMIT, readManifest } from './parse-manifest.ts';
-import { type Manifest, violations } from './schema.ts';
-import { checkStatement } from './signing/check-statement.ts';
-import { pinnedKeys } from './signing/keys.ts';
-import { RELEASE_KEYS, RELEASE_THRESHOLD } from './signing/release-keys.ts';
-import { type Channel, Statement } from './signing/sidecar.ts';
-import { checkSignatures, newlyRevoked, type Trust } from './signing/signatures.ts';
-import { parseJson } from './strict-json.ts';
+import { reason } from '../daemon/core/errors.ts';
+import { escaped } from '../daemon/core/printable.ts';
+import { Refusal } from './errors.ts';
+import { pinnedKeys, RELEASE_KEYS, RELEASE_THRESHOLD } from './keys.ts';
+import { MANIFEST_LIMIT, parseJson, readManifest } from './parse-manifest.ts';
+import { instant, type Manifest, violations } from './schema.ts';
+import { type Channel, checkStatement, Statement } from './sidecar.ts';
+import { checkSignatures, newlyRevoked, type Trust } from './signatures.ts';
 
-export { checkArtifact } from './artifact.ts';
+export { checkArtifact } from './artifacts.ts';
 export { Refusal } from './errors.ts';
 export { MANIFEST_LIMIT } from './parse-manifest.ts';
-export { type Channel, SIDECAR_LIMIT } from './signing/sidecar.ts';
-export type { Trust } from './signing/signatures.ts';
+export { type Channel, SIDECAR_LIMIT } from './sidecar.ts';
+export type { Trust } from './signatures.ts';
 
 declare const verified: unique symbol;
 
@@ -96,11 +94,11 @@ function readStatement(bytes: Uint8Array): Statement {
   try {
     value = parseJson(bytes);
   } catch (cause) {
-    throw new Refusal('sidecar-invalid', `The signed statement is not JSON: ${printable(reason(cause))}.`, { cause });
+    throw new Refusal('sidecar-invalid', `The signed statement is not JSON: ${escaped(reason(cause))}.`, { cause });
   }
   const parsed = Statement.safeParse(value);
   if (parsed.success) return parsed.data;
-  const what = printable(violations(parsed.error.issues, value));
+  const what = escaped(violations(parsed.error.issues, value));
   throw new Refusal('sidecar-invalid', `The signed statement breaks its schema: ${what}.`);
 }
 

@@ -2,11 +2,12 @@
 import { existsSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
+import { errno } from '../daemon/core/errors.ts';
 import type { Context } from './context.ts';
 import { runShimmed } from './run/run.ts';
 import { exitLike, signalForwarding } from './run/upstream/signals.ts';
 import { pathsFor } from './store/paths.ts';
-import { EXIT, errno, say, WrapError } from './system/errors.ts';
+import { EXIT, say, WrapError } from './system/errors.ts';
 import { notStored } from './system/files.ts';
 
 declare const __VERSION__: string | undefined;

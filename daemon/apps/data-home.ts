@@ -1,7 +1,7 @@
 // Finds the directory of this user's desktop entries, and names the prefix of ours.
 import { isAbsolute, join } from 'node:path';
 import type { ShortcutWay } from '../api/schema.ts';
-import { APP_ID } from '../system/build-info.ts';
+import { APP_ID } from '../system/installation.ts';
 
 /** Filename prefixes of generated shortcuts, in `$XDG_DATA_HOME/applications`. */
 export const SHORTCUT_PREFIXES: Readonly<Record<ShortcutWay, string>> = {

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FeatureContext } from '../controls.ts';
 import { begin, type Feature, lazy } from '../feature.ts';
-import { programs } from '../system/install-paths.ts';
+import { programs } from '../system/installation.ts';
 import { userData, wayOfShortcut } from './data-home.ts';
 
 /** @param launcher absolute path of `culvert`, which shortcuts start */

@@ -3,7 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
-import { printable } from '../system/printable.ts';
+import { printable } from '../core/printable.ts';
 import { afterExit } from '../warp/cli/child.ts';
 import { findProgram } from './inspect-binary.ts';
 

@@ -15,8 +15,8 @@ import {
   ShortcutWay,
 } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
+import { reason } from '../core/errors.ts';
 import { Problem } from '../problem.ts';
-import { reason } from '../system/errno.ts';
 import { type AppList, createAppList, type FoundApps, readEntry } from './catalog.ts';
 import { listShortcuts, removeShortcut, shortcutPath, writeShortcut } from './shortcuts.ts';
 import { openProxy, startApp, verifyTunnel } from './start-proxied.ts';

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShortcutWay } from '../api/schema.ts';
-import { makeDirectory, namesIn, readText, replaceFile } from '../system/files.ts';
+import { makeDirectory, namesIn, readText, replaceFile } from '../core/files.ts';
 import { readFileSafely } from './catalog.ts';
 import { fileNameOf } from './command-line.ts';
 import { SHORTCUT_PREFIXES, wayOfShortcut } from './data-home.ts';

@@ -1,8 +1,8 @@
 // Starts an app through the local proxy, or refuses where its traffic would go around it.
 import { dirname } from 'node:path';
 import type { FeatureContext } from '../controls.ts';
+import { makeDirectory, replaceFile } from '../core/files.ts';
 import { Problem } from '../problem.ts';
-import { makeDirectory, replaceFile } from '../system/files.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { probeProxy } from '../warp/actions/ports.ts';

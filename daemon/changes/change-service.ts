@@ -3,8 +3,8 @@ import { type ActionRequest, type TunnelSubject as Subject, subjectOf } from '..
 import type { ChangeOptions } from '../api/changes.ts';
 import type { CommandOutput, Snapshot } from '../api/schema.ts';
 import type { FeatureContext, RoutesChange, RoutesControl, RoutesPlan } from '../controls.ts';
+import { reason } from '../core/errors.ts';
 import { NotRestored, Problem } from '../problem.ts';
-import { reason } from '../system/errno.ts';
 import { type ChangeStore, createChangeStore } from './change-store.ts';
 import { type Clock, deadlineIn, type Pending, readClock } from './changes-file.ts';
 import { actionsTo, currentValue, knownNow, settingOf, textOf, type Value, valueNotRead } from './values.ts';

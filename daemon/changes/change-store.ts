@@ -1,8 +1,8 @@
 // Keeps the pending changes on disk and in the published state, and sets a timer for the next change that is due.
 import type { TunnelSubject as Subject } from '../api/actions.ts';
+import { reason } from '../core/errors.ts';
 import { NotRestored, Problem } from '../problem.ts';
 import { type State, setPart } from '../state/store.ts';
-import { reason } from '../system/errno.ts';
 import type { Paths } from '../system/paths.ts';
 import {
   acknowledgeBroken,

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import type { Change } from '../api/changes.ts';
-import { errno, reason } from '../system/errno.ts';
-import { makeDirectory, readText, replaceFile } from '../system/files.ts';
+import { errno, reason } from '../core/errors.ts';
+import { makeDirectory, readText, replaceFile } from '../core/files.ts';
 import type { Paths } from '../system/paths.ts';
 import { textOf, Value } from './values.ts';
 

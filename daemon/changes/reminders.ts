@@ -5,8 +5,8 @@ import type { ActionRequest } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/changes.ts';
 import type { Snapshot } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
-import { reason } from '../system/errno.ts';
-import { makeDirectory, replaceFile } from '../system/files.ts';
+import { reason } from '../core/errors.ts';
+import { makeDirectory, replaceFile } from '../core/files.ts';
 
 /** The limit of `ForSeconds` (api/changes.ts). */
 const LONGEST = 604_800;

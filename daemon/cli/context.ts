@@ -1,7 +1,7 @@
 // Defines what a control command is given, so that no command reads a global.
 import type { Client } from '../api/client.ts';
+import type { Style } from '../core/terminal.ts';
 import type { Paths } from '../system/paths.ts';
-import type { Style } from '../system/terminal.ts';
 
 export interface Context {
   client: Client;

@@ -3,9 +3,9 @@
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
+import { isSuspended, runsSystemd } from '../core/process.ts';
 import { running } from '../system/instance.ts';
 import type { Paths } from '../system/paths.ts';
-import { isSuspended, runsSystemd } from '../system/process.ts';
 import { nextStep } from '../view/client/labels.ts';
 import { blockedWords } from '../view/states/causes/causes.ts';
 import { english } from '../view/translator.ts';

@@ -4,7 +4,7 @@ import type { Change, Subject } from '../api/changes.ts';
 import { ApiError } from '../api/client.ts';
 import { parseDuration } from '../api/duration.ts';
 import type { ActionResponse } from '../api/schema.ts';
-import { printable } from '../system/printable.ts';
+import { printable } from '../core/printable.ts';
 import { CONFIRM_SECONDS } from '../view/form.ts';
 import { secondsUntil } from '../view/format.ts';
 import { changeText } from '../view/states/changes.ts';

@@ -2,10 +2,10 @@
 // subcommands and --help.
 import type { Change } from '../api/changes.ts';
 import { ApiError, createClient, Unreachable } from '../api/client.ts';
+import { printable } from '../core/printable.ts';
+import { createStyle, wantsColor } from '../core/terminal.ts';
 import { running } from '../system/instance.ts';
 import { type Paths, paths } from '../system/paths.ts';
-import { printable } from '../system/printable.ts';
-import { createStyle, wantsColor } from '../system/terminal.ts';
 import { type Chosen, parse } from './command-line/program.ts';
 import type { Context } from './context.ts';
 import { detailAsTyped, EXIT, Failure, suspendedFailure, toExitReport, usage } from './errors.ts';

@@ -1,8 +1,8 @@
 // Reports the changes that can't revert while no daemon runs.
 import type { Change } from '../api/changes.ts';
 import { listChanges } from '../changes/list-changes.ts';
+import { printable } from '../core/printable.ts';
 import { paths } from '../system/paths.ts';
-import { printable } from '../system/printable.ts';
 import { changeText, subjectLabel } from '../view/states/changes.ts';
 import { english } from '../view/translator.ts';
 

@@ -1,7 +1,7 @@
 // Carries the contract over the daemon's Unix socket with nothing but node:http.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { createClient, type Transport, Unreachable } from '../api/client.ts';
-import { errno, reason } from '../system/errno.ts';
+import { errno, reason } from '../core/errors.ts';
 import type { Context } from './context.ts';
 import { Failure } from './errors.ts';
 

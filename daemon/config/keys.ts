@@ -1,7 +1,7 @@
 // Lists the keys of the configuration: their names and defaults, and how a nested object is held as a layer.
 import project from '../../data/project.json' with { type: 'json' };
 import type { Config } from '../api/schema.ts';
-import { PORT } from '../system/build-info.ts';
+import { PORT } from '../system/installation.ts';
 
 export const DEFAULTS: Config = {
   server: { port: PORT, bind: '127.0.0.1' },

@@ -2,9 +2,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, ConfigLayer, ConfigPatch, ConfigProblem, ConfigResponse } from '../api/schema.ts';
+import { errno, reason } from '../core/errors.ts';
+import { makeDirectory } from '../core/files.ts';
 import { Problem } from '../problem.ts';
-import { errno, reason } from '../system/errno.ts';
-import { makeDirectory } from '../system/files.ts';
 import { N_ } from '../view/translator.ts';
 import { DEFAULTS, flatten, KEYS, type Layer, variableOf } from './keys.ts';
 import { linkChain, watchFile } from './watch-file.ts';

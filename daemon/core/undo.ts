@@ -16,8 +16,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { FileError } from '../system/errno.ts';
-import { syncDirectory, temporaryName } from '../system/files.ts';
+import { FileError } from './errors.ts';
+import { syncDirectory, temporaryName } from './files.ts';
 
 /** Node copies neither owner nor extended attributes. @throws Error with the output of cp */
 function copyWhole(from: string, to: string): void {

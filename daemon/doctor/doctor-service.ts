@@ -13,7 +13,7 @@ import type {
 import type { LogEntry } from '../api/schema.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
-import { VERSION } from '../system/build-info.ts';
+import { VERSION } from '../system/installation.ts';
 import { running } from '../system/instance.ts';
 import { causeOf } from '../view/states/causes/causes.ts';
 import { canBeCause } from '../view/states/causes/diagnosis.ts';

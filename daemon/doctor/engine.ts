@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { CheckResult, Fix, Verdict } from '../api/doctor.ts';
 import type { Message } from '../api/values.ts';
-import { reason } from '../system/errno.ts';
-import { printable } from '../system/printable.ts';
+import { reason } from '../core/errors.ts';
+import { printable } from '../core/printable.ts';
 import { message, wordMessage, wordMessages } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { compareVersions } from '../warp/cli/version.ts';

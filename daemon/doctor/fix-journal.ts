@@ -6,10 +6,9 @@ import * as z from 'zod/mini';
 import { ACTION_NAMES } from '../api/actions.ts';
 import type { Undoable } from '../api/doctor.ts';
 import { Message } from '../api/values.ts';
+import { assertOwn, makeDirectory, readText, replaceFile } from '../core/files.ts';
+import { acquireLock } from '../core/lock.ts';
 import { type Copies, contentOf, digestOf, keepCopy as keepCopyIn, removeCopies } from '../core/undo.ts';
-import { makeDirectory, readText, replaceFile } from '../system/files.ts';
-import { acquireLock } from '../system/lock.ts';
-import { assertOwn } from '../system/own-home.ts';
 import { REPAIR_PROGRAMS } from '../view/fix.ts';
 
 /** `privileged`: only an administrator can do it. `changed`: the file was changed after the fix. */

@@ -3,9 +3,9 @@ import { lstatSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ActionName } from '../api/actions.ts';
 import type { CheckResult, Fix, Undoable } from '../api/doctor.ts';
+import { reason } from '../core/errors.ts';
+import { replaceFile, temporaryName } from '../core/files.ts';
 import { contentOf, digest, digestOf, linkTo, replaceLink, restoreFile, rewriteFile } from '../core/undo.ts';
-import { reason } from '../system/errno.ts';
-import { replaceFile, temporaryName } from '../system/files.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
 import { withoutText } from './file-fix.ts';
 import {

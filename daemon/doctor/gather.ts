@@ -1,11 +1,9 @@
 // Gathers the facts that checks need, from a running daemon or without one.
 import type { ConfigResponse, Health, Snapshot } from '../api/schema.ts';
 import { DEFAULTS } from '../config/keys.ts';
-import { VERSION } from '../system/build-info.ts';
-import { reason } from '../system/errno.ts';
-import { makeDirectory } from '../system/files.ts';
-import { dataDirectory } from '../system/install-paths.ts';
-import { foreignOwner } from '../system/own-home.ts';
+import { reason } from '../core/errors.ts';
+import { foreignOwner, makeDirectory } from '../core/files.ts';
+import { dataDirectory, VERSION } from '../system/installation.ts';
 import type { Paths } from '../system/paths.ts';
 import { knowledgeDirectories, loadKnowledge } from './knowledge.ts';
 import { type CulvertFacts, createWorld, loadSamples, saveSample, type World } from './world/world.ts';

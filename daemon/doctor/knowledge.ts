@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
-import { reason } from '../system/errno.ts';
-import { readText } from '../system/files.ts';
+import { reason } from '../core/errors.ts';
+import { readText } from '../core/files.ts';
 import { compareVersions } from '../warp/cli/version.ts';
 
 const Text = z.string().check(z.maxLength(4_000));

@@ -1,7 +1,7 @@
 // Runs the emulator, an executable that stands in for `warp-cli` on a machine without it: one command, or a listener.
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { printable } from '../system/printable.ts';
+import { printable } from '../core/printable.ts';
 import { garbled, type Output, respond } from './answer.ts';
 import { answer, type Setting, settingOf, understand, view } from './command.ts';
 import { effectiveMode, type Status, statusAt, statusJson, statusText } from './connection.ts';

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { startTime } from '../system/process.ts';
+import { startTime } from '../core/process.ts';
 import { type Setting, view } from './command.ts';
 import { effectiveMode, statusAt } from './connection.ts';
 import type { Faults } from './faults.ts';

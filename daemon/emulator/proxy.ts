@@ -1,7 +1,7 @@
 // Implements the proxy of proxy mode for TCP, without a tunnel: SOCKS5, and HTTP and SOCKS4 where the release has them.
 import { connect, createServer, isIPv4, type Server, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { errno } from '../system/errno.ts';
+import { errno } from '../core/errors.ts';
 import type { CliGeneration } from './version.ts';
 
 export interface ProxyOptions {

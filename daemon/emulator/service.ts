@@ -2,8 +2,8 @@
 import { readFileSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
-import { errno } from '../system/errno.ts';
-import { makeDirectory } from '../system/files.ts';
+import { errno } from '../core/errors.ts';
+import { makeDirectory } from '../core/files.ts';
 import { type Refusal, refuse } from './answer.ts';
 import type { Faults } from './faults.ts';
 import { type State, update } from './state.ts';

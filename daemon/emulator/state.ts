@@ -1,9 +1,9 @@
 // Defines the state that all processes of the emulator share, makes a new one, and keeps it in a file.
 import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errno } from '../system/errno.ts';
-import { makeDirectory, replaceFile } from '../system/files.ts';
-import { acquireLock } from '../system/lock.ts';
+import { errno } from '../core/errors.ts';
+import { makeDirectory, replaceFile } from '../core/files.ts';
+import { acquireLock } from '../core/lock.ts';
 
 /** `ms` since the epoch. */
 type Time = number;

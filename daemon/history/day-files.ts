@@ -13,8 +13,8 @@ import {
   utimesSync,
   writeSync,
 } from 'node:fs';
-import { errno, FileError } from '../system/errno.ts';
-import { makeDirectory, namesIn, replaceFile } from '../system/files.ts';
+import { errno, FileError } from '../core/errors.ts';
+import { makeDirectory, namesIn, replaceFile } from '../core/files.ts';
 import type { Left } from './observe.ts';
 import { type Counters, parseCounters } from './records.ts';
 import { FULL, MAX_BYTES, MINUTE, summarize, tierIn, tierOf } from './summarize.ts';

@@ -1,8 +1,8 @@
 // Writes observations to the files of the history, and answers queries about them.
 import { parseDuration } from '../api/duration.ts';
 import type { History, HistoryQuery } from '../api/history.ts';
+import { reason } from '../core/errors.ts';
 import { Problem } from '../problem.ts';
-import { reason } from '../system/errno.ts';
 import { createDayFiles } from './day-files.ts';
 import { createObserver, type Observer, type Seen } from './observe.ts';
 import { formatChange, formatCounters, formatSample } from './records.ts';

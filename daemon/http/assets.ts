@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';
+import { errno } from '../core/errors.ts';
 import { Problem } from '../problem.ts';
-import { errno } from '../system/errno.ts';
 import { refuse } from './refusals.ts';
 
 const TYPES: Record<string, string> = {

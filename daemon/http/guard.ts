@@ -2,8 +2,8 @@
 // part of the contract.
 import { bodyLimit } from '../api/limits.ts';
 import type { ProblemCode } from '../api/schema.ts';
+import { printable } from '../core/printable.ts';
 import { Problem } from '../problem.ts';
-import { printable } from '../system/printable.ts';
 import type { RemoteAccess } from './token.ts';
 
 export interface RequestInfo {

@@ -1,9 +1,9 @@
 // Opens the listeners of the API, a Unix socket and one TCP port, and finds out whose each connection is.
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { createPeerLookup } from '../../wrapper/system/peer.ts';
+import { errno } from '../core/errors.ts';
+import { createPeerLookup } from '../core/peer.ts';
 import type { Problem } from '../problem.ts';
-import { errno } from '../system/errno.ts';
 import { type Connection, type Connections, createConnections, type Peer } from './connections.ts';
 import { createEventStreams, type EventStreams } from './event-streams.ts';
 import { checkRequest, LIMITS, type Limits, type Via } from './guard.ts';

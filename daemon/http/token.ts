@@ -4,9 +4,9 @@ import { constants } from 'node:fs';
 import { link, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config } from '../api/schema.ts';
+import { errno, reason } from '../core/errors.ts';
+import { makeDirectory } from '../core/files.ts';
 import type { State } from '../state/store.ts';
-import { errno, reason } from '../system/errno.ts';
-import { makeDirectory } from '../system/files.ts';
 import type { Paths } from '../system/paths.ts';
 
 /** Credentials for requests from other machines. */

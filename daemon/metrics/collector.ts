@@ -7,13 +7,12 @@ import { exposition } from '../../wrapper/store/metrics/exposition.ts';
 import { metricsKey } from '../../wrapper/store/metrics/keep.ts';
 import { advance, tallyFromNow } from '../../wrapper/store/metrics/tally.ts';
 import { pathsFor } from '../../wrapper/store/paths.ts';
-import { randomHex } from '../../wrapper/system/hash.ts';
 import { endpoints } from '../api/contract.ts';
 import type { DoctorProgress, Verdict } from '../api/doctor.ts';
 import type { LogEntry } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
-import { COMMIT, VERSION } from '../system/build-info.ts';
-import { installFormat } from '../system/install-paths.ts';
+import { randomHex } from '../core/hash.ts';
+import { COMMIT, installFormat, VERSION } from '../system/installation.ts';
 import { CLI_DURATION, FAMILIES } from './families.ts';
 import { createTunnelCounters, type DaemonSamples, samplesOf, value } from './samples.ts';
 

@@ -3,7 +3,7 @@
 import { createSocket } from 'node:dgram';
 import * as z from 'zod/mini';
 import type { NetworkLink, NetworksState } from '../api/networks.ts';
-import { readText } from '../system/files.ts';
+import { readText } from '../core/files.ts';
 import { type Ask, IWD, NETWORKD, NM, type Objects, objectsOf, propertiesOf } from './bus.ts';
 
 const MANAGED = ['org.freedesktop.DBus.ObjectManager', 'GetManagedObjects'] as const;

@@ -1,6 +1,6 @@
 // Watches the networks of this machine while there are rules for them, or a client reads them.
 import type { Networks, NetworksAnswer, NetworksRequest, NetworksTried, NetworksWhatIf } from '../api/networks.ts';
-import { reason } from '../system/errno.ts';
+import { reason } from '../core/errors.ts';
 import { askBus, type Monitor, monitorNetworks } from './bus.ts';
 import { greetGateway, type Reading, readLinks } from './links.ts';
 import { isProven } from './rules/beacon.ts';

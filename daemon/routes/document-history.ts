@@ -3,8 +3,8 @@ import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import { RoutesCause } from '../api/routes.ts';
-import { errno, reason } from '../system/errno.ts';
-import { makeDirectory, replaceFile } from '../system/files.ts';
+import { errno, reason } from '../core/errors.ts';
+import { makeDirectory, replaceFile } from '../core/files.ts';
 
 const KEPT = 20;
 

@@ -2,7 +2,7 @@
 import { domainToASCII } from 'node:url';
 import type { SplitTunnel } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
-import { printable } from '../system/printable.ts';
+import { printable } from '../core/printable.ts';
 import { message } from '../view/message.ts';
 import { difference, faultOf, parseRange, prefixes, type Range, union } from './ranges.ts';
 

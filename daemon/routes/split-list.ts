@@ -3,8 +3,8 @@ import type { ActionName, ActionRequest } from '../api/actions.ts';
 import { type RouteOrigin, RoutePreset } from '../api/routes.ts';
 import type { SplitTunnel } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
+import { reason } from '../core/errors.ts';
 import { NotRestored, Problem } from '../problem.ts';
-import { reason } from '../system/errno.ts';
 import { DEFAULT_ROUTES } from '../view/routes/default-routes.ts';
 import { ADD, canonical, type Entry, type Mode, REMOVE } from './document.ts';
 

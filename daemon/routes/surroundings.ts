@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import type { RoutesPresets } from '../api/routes.ts';
-import { namesIn, readText } from '../system/files.ts';
+import { namesIn, readText } from '../core/files.ts';
 import type { Surroundings } from './preview.ts';
 import { formatAddress, parseRange, prefixes } from './ranges.ts';
 

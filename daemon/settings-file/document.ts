@@ -6,8 +6,8 @@ import { Config, type ConfigPatch, type ConfigResponse, type SplitTunnel } from 
 import type { SettingsDiff } from '../api/settings-file.ts';
 import type { Message } from '../api/values.ts';
 import { currentValue, type Known, type Value } from '../changes/values.ts';
+import { reason } from '../core/errors.ts';
 import { formatDocument, parseLine } from '../routes/document.ts';
-import { reason } from '../system/errno.ts';
 import { quoted, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 

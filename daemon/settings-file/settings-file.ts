@@ -6,9 +6,9 @@ import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from '../api/
 import type { Message } from '../api/values.ts';
 import { actionsTo, currentValue, knownNow, textOf, type Value } from '../changes/values.ts';
 import type { ChangesControl, FeatureContext, RoutesControl } from '../controls.ts';
+import { errno, reason } from '../core/errors.ts';
+import { makeDirectory, replaceFile } from '../core/files.ts';
 import { Problem } from '../problem.ts';
-import { errno, reason } from '../system/errno.ts';
-import { makeDirectory, replaceFile } from '../system/files.ts';
 import { message, quoted } from '../view/message.ts';
 import { patchOf, readSettings, reasonFor, writeSettings } from './document.ts';
 

@@ -3,10 +3,10 @@
 
 import { existsSync, rmSync } from 'node:fs';
 import type { Snapshot } from '../api/schema.ts';
-import { replaceFile } from '../system/files.ts';
-import { printable } from '../system/printable.ts';
-import { runsSystemd, startTime } from '../system/process.ts';
-import { createStyle, plain, type Style } from '../system/terminal.ts';
+import { replaceFile } from '../core/files.ts';
+import { printable } from '../core/printable.ts';
+import { runsSystemd, startTime } from '../core/process.ts';
+import { createStyle, plain, type Style } from '../core/terminal.ts';
 import { createLongTimer, untilLong } from '../view/client/client-state.ts';
 import { modeName } from '../view/client/labels.ts';
 import { formatStatusFile } from '../view/client/status-file.ts';

@@ -1,7 +1,7 @@
 // tray.autostart: an entry in the user's autostart directory, as the Desktop Application Autostart Specification has it.
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeDirectory, readText, replaceFile } from './files.ts';
+import { makeDirectory, readText, replaceFile } from '../core/files.ts';
 import type { Paths } from './paths.ts';
 
 /** Ours: a file of the same name that the user wrote is left alone. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Version } from '../api/schema.ts';
-import { INSTALL_FORMAT } from './build-info.ts';
+import { INSTALL_FORMAT } from './installation.ts';
 
 /** `<prefix>/share/culvert`: installed data, and a directory for each bundle. */
 export const dataDirectory = dirname(import.meta.dirname);

@@ -1,8 +1,8 @@
 // Manages the runtime directory of the one daemon per user session, and the record by which others find that daemon.
 import { lstatSync } from 'node:fs';
-import { makeDirectory, readText } from './files.ts';
+import { makeDirectory, readText } from '../core/files.ts';
+import { isRunning } from '../core/process.ts';
 import type { Paths } from './paths.ts';
-import { isRunning } from './process.ts';
 
 /** The running daemon, as `daemon.json` describes it. */
 export interface Instance {

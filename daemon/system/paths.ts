@@ -1,5 +1,5 @@
 // Names this user's files and directories (XDG base directories).
-import { APP_ID, NAME } from './build-info.ts';
+import { APP_ID, NAME } from './installation.ts';
 
 export interface Paths {
   /** Socket, daemon record and status line; 0700, gone at logout. */

@@ -1,9 +1,9 @@
 // Says whether clients offer the page of tool accounts: only where culvert-wrap has something to do.
 import { findOnPath, readInstalls } from '../../wrapper/store/installs.ts';
 import { type Paths, pathsFor } from '../../wrapper/store/paths.ts';
-import { readText } from '../../wrapper/system/files.ts';
 import type { FeatureContext } from '../controls.ts';
-import { dataDirectory } from '../system/install-paths.ts';
+import { readOptional } from '../core/files.ts';
+import { dataDirectory } from '../system/installation.ts';
 
 /** The shipped providers.toml. */
 export const CATALOG = `${dataDirectory}/wrap/providers.toml`;
@@ -17,7 +17,7 @@ const COMMAND = /^\s*bin\s*=\s*["']([^"']+)["']/gm;
 
 /** The commands of the tools in catalogs that exist. */
 export function commandsIn(catalogs: readonly string[]): string[] {
-  return catalogs.flatMap(file => [...(readText(file) ?? '').matchAll(COMMAND)].map(([, command]) => command!));
+  return catalogs.flatMap(file => [...(readOptional(file) ?? '').matchAll(COMMAND)].map(([, command]) => command!));
 }
 
 /** @returns what publishes whether a shim is installed, or a tool of the catalogs is on the daemon's PATH */

@@ -6,7 +6,7 @@ import { TOOL_CHANGES_WAITING } from '../api/limits.ts';
 import { watchFile } from '../config/watch-file.ts';
 import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';
-import { programs } from '../system/install-paths.ts';
+import { programs } from '../system/installation.ts';
 import { message } from '../view/message.ts';
 import { CATALOG, createToolOffer } from './offer.ts';
 import { createReader, parseRefresh, runWrapper } from './wrapper.ts';

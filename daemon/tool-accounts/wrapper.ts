@@ -11,11 +11,11 @@ import { findOnPath, type Installs, readInstalls, shimOf } from '../../wrapper/s
 import { type Sources, stampOf } from '../../wrapper/store/plan.ts';
 import { readState } from '../../wrapper/store/state.ts';
 import { describeConsumers, readGateway } from '../../wrapper/store/tokens.ts';
-import { runHelper } from '../../wrapper/system/run-helper.ts';
 import type { Tool, ToolAccount, ToolAccountsChange, ToolRun } from '../api/accounts.ts';
 import { TOOL_CHANGE_MS } from '../api/limits.ts';
+import { reason } from '../core/errors.ts';
+import { runHelper } from '../core/process.ts';
 import { Problem } from '../problem.ts';
-import { reason } from '../system/errno.ts';
 
 /** Entries of the log of runs that are looked through. */
 const LOGGED = 500;

@@ -4,10 +4,10 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, read
 import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import type { Message } from '../api/values.ts';
-import { BUNDLES } from '../system/ca-certificates.ts';
-import { errno } from '../system/errno.ts';
-import { makeDirectory, readText, replaceFile } from '../system/files.ts';
-import { printable } from '../system/printable.ts';
+import { BUNDLES } from '../core/ca-certificates.ts';
+import { errno } from '../core/errors.ts';
+import { makeDirectory, readText, replaceFile } from '../core/files.ts';
+import { printable } from '../core/printable.ts';
 import { message } from '../view/message.ts';
 import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
 

@@ -1,7 +1,7 @@
 // Plans, makes and undoes the change of one tool.
 import type { TrustChange } from '../api/trust.ts';
 import type { Message } from '../api/values.ts';
-import { BUNDLES } from '../system/ca-certificates.ts';
+import { BUNDLES } from '../core/ca-certificates.ts';
 import { message } from '../view/message.ts';
 import { bundleFile, extraFile, type SystemList } from './certificates.ts';
 import { environmentDiffs, type Session, variablesOf } from './environment.ts';

@@ -1,9 +1,9 @@
 // Answers the requests for the organization's certificate, and writes Culvert's lists again when a certificate changes.
 import { existsSync, type FSWatcher, watch } from 'node:fs';
 import type { FeatureContext } from '../controls.ts';
+import { reason } from '../core/errors.ts';
+import { makeDirectory } from '../core/files.ts';
 import { type Feature, lazy } from '../feature.ts';
-import { reason } from '../system/errno.ts';
-import { makeDirectory } from '../system/files.ts';
 import type { Place } from './certificates.ts';
 import { isMember } from './organization.ts';
 import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';

@@ -5,11 +5,10 @@ import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } 
 import { dirname, join } from 'node:path';
 import { applyPatch } from 'diff';
 import * as z from 'zod/mini';
+import { assertOwn, makeDirectory, readText, replaceFile } from '../core/files.ts';
+import { acquireLock } from '../core/lock.ts';
 import { digest, digestOf, keepCopy, removeCopies, restoreFile, rewriteFile } from '../core/undo.ts';
 import { addedLines, differenceOf, patchOf, withoutRemoved } from '../patch.ts';
-import { makeDirectory, readText, replaceFile } from '../system/files.ts';
-import { acquireLock } from '../system/lock.ts';
-import { assertOwn } from '../system/own-home.ts';
 
 const FileStep = z.object({
   kind: z.literal('file'),

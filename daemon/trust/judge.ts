@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TrustTool, TrustVerdict } from '../api/trust.ts';
 import type { Message } from '../api/values.ts';
-import { makeDirectory, readText } from '../system/files.ts';
+import { makeDirectory, readText } from '../core/files.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { bundleFile, type Certificate, extraFile, fingerprintsIn, parseCertificates } from './certificates.ts';

@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { reason } from '../core/errors.ts';
+import { makeDirectory } from '../core/files.ts';
 import { digestOf, restoreFile } from '../core/undo.ts';
-import { reason } from '../system/errno.ts';
-import { makeDirectory } from '../system/files.ts';
 import { quote } from '../view/fix.ts';
 import { firstMissing, type NssStep, type OpenJournal, removeWithDirectories, TrustError } from './journal.ts';
 

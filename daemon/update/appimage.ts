@@ -15,8 +15,8 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { makeDirectory, syncDirectory, temporaryName } from '../system/files.ts';
-import { acquireLock, sweepLock } from '../system/lock.ts';
+import { makeDirectory, syncDirectory, temporaryName } from '../core/files.ts';
+import { acquireLock, sweepLock } from '../core/lock.ts';
 import type { Paths } from '../system/paths.ts';
 import { InstallError, UpdateRefused } from './errors.ts';
 import { requireSpace, smokeTest, type Target } from './target.ts';

@@ -1,9 +1,9 @@
 // Fetches files from a source that may be hostile: named hosts only, no encodings, and limits on bytes and time.
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { authorities } from '../system/ca-certificates.ts';
-import { errno } from '../system/errno.ts';
-import { printable } from '../system/printable.ts';
+import { authorities } from '../core/ca-certificates.ts';
+import { errno } from '../core/errors.ts';
+import { printable } from '../core/printable.ts';
 import { wordMessage } from '../view/message.ts';
 import { networkFailure } from '../view/network-errors.ts';
 import { english } from '../view/translator.ts';

@@ -1,7 +1,7 @@
 // Answers the requests for updates, and checks for one some time after the start.
 import type { FeatureContext } from '../controls.ts';
 import { begin, type Feature, lazy } from '../feature.ts';
-import { INSTALL_FORMAT } from '../system/build-info.ts';
+import { INSTALL_FORMAT } from '../system/installation.ts';
 
 /** The check at start comes later still; before it, only a user's installation may have something to complete. */
 const LOADED_AFTER_MS = 90_000;

@@ -1,10 +1,10 @@
 // Installs, switches and removes versions of a user installation; a process killed at any point leaves a whole version.
 import { chmodSync, cpSync, existsSync, renameSync, rmdirSync, rmSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { reason } from '../core/errors.ts';
+import { makeDirectory, replaceFile, syncDirectory, temporaryName } from '../core/files.ts';
+import { acquireLock, sweepLock } from '../core/lock.ts';
 import { replaceLink } from '../core/undo.ts';
-import { reason } from '../system/errno.ts';
-import { makeDirectory, replaceFile, syncDirectory, temporaryName } from '../system/files.ts';
-import { acquireLock, sweepLock } from '../system/lock.ts';
 import { InstallError } from './errors.ts';
 import {
   EMPTY_RECORD,

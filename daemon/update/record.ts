@@ -3,9 +3,9 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import * as z from 'zod/mini';
+import { errno } from '../core/errors.ts';
+import { readText, replaceFile } from '../core/files.ts';
 import { digest, linkAt } from '../core/undo.ts';
-import { errno } from '../system/errno.ts';
-import { readText, replaceFile } from '../system/files.ts';
 import { quote } from '../view/fix.ts';
 import type { UserLayout } from './user-layout.ts';
 

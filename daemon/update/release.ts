@@ -12,8 +12,8 @@ import {
   type Verified,
   verifySidecar,
 } from '../../manifest/verify.ts';
-import { errno, reason } from '../system/errno.ts';
-import { createExclusive } from '../system/files.ts';
+import { errno, reason } from '../core/errors.ts';
+import { createExclusive } from '../core/files.ts';
 import { UpdateRefused } from './errors.ts';
 import { type Fetching, fetchArtifact, fetchSmall } from './fetch.ts';
 

@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { readText } from '../system/files.ts';
+import { readText } from '../core/files.ts';
+import { isRunning, startTime } from '../core/process.ts';
 import { running } from '../system/instance.ts';
 import type { Paths } from '../system/paths.ts';
-import { isRunning, startTime } from '../system/process.ts';
 import { mentionsInstall, type UserLayout } from './user-layout.ts';
 
 const run = promisify(execFile);

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
 import type { Verified } from '../../manifest/verify.ts';
-import { errno, reason } from '../system/errno.ts';
-import { makeDirectory, replaceFile } from '../system/files.ts';
+import { errno, reason } from '../core/errors.ts';
+import { makeDirectory, replaceFile } from '../core/files.ts';
 import type { Paths } from '../system/paths.ts';
 import { UpdateRefused } from './errors.ts';
 

@@ -1,8 +1,8 @@
 // Finds the paths and trees of a user installation (XDG base directories): one tree in use, and one to roll back to.
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
+import { makeDirectory, namesIn } from '../core/files.ts';
 import { linkAt } from '../core/undo.ts';
-import { makeDirectory, namesIn } from '../system/files.ts';
 
 export interface UserLayout {
   /** `$XDG_DATA_HOME/culvert`. */

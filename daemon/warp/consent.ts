@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ActionRequest } from '../api/actions.ts';
 import type { CommandOutput } from '../api/schema.ts';
+import { makeDirectory } from '../core/files.ts';
 import { Problem } from '../problem.ts';
-import { makeDirectory } from '../system/files.ts';
 
 /** Only after the user agreed does the tunnel CLI get the agreement. */
 export interface Terms {

@@ -3,11 +3,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ActionName, ActionRequest } from '../api/actions.ts';
 import type { Account, CommandOutput, Snapshot, StalePart, TunnelCli } from '../api/schema.ts';
+import { readText } from '../core/files.ts';
+import { runsSystemd } from '../core/process.ts';
 import { Problem } from '../problem.ts';
 import type { CommandLog } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
-import { readText } from '../system/files.ts';
-import { runsSystemd } from '../system/process.ts';
 import { isSupported } from './actions/commands.ts';
 import { createActionRunner } from './actions/run-action.ts';
 import { childEnv } from './cli/child.ts';

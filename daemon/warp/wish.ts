@@ -5,7 +5,7 @@
 // cause is reported as the user's choice, until the tunnel moves again.
 import { rmSync } from 'node:fs';
 import type { Status } from '../api/schema.ts';
-import { makeDirectory, readText, replaceFile } from '../system/files.ts';
+import { makeDirectory, readText, replaceFile } from '../core/files.ts';
 import { isTurnedOff } from '../view/states/causes/causes.ts';
 import { isObject, jsonOf } from './parse/output.ts';
 import type { StatusReading } from './parse/status.ts';

@@ -2,18 +2,26 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import valid from 'semver/functions/valid.js';
+import { escaped } from '../../daemon/core/printable.ts';
+import { type Finding, verifyDirectory } from '../artifacts.ts';
 import { buildTime, createManifest } from '../create.ts';
-import { EXIT, printable, REFUSALS, Refusal, UsageError } from '../errors.ts';
+import { EXIT, REFUSALS, Refusal, UsageError } from '../errors.ts';
 import { isMissing, KEY_LIMIT, readSmall, sameFile, writeWhole } from '../files.ts';
+import { readPublicKey, type VerifyKey } from '../keys.ts';
 import { MANIFEST_LIMIT, readManifest } from '../parse-manifest.ts';
 import { jsonSchema, type Manifest } from '../schema.ts';
-import { readPublicKey, type VerifyKey } from '../signing/keys.ts';
-import { type Channel, SIDECAR_LIMIT } from '../signing/sidecar.ts';
+import { type Channel, SIDECAR_LIMIT } from '../sidecar.ts';
 import { releaseTrust, verifySidecar } from '../verify.ts';
-import { type Finding, verifyDirectory } from '../verify-directory.ts';
-import type { Context } from './context.ts';
-import { describeRelease, note, print, printJson, releaseSentence } from './output.ts';
-import { progressLine, size } from './progress.ts';
+import {
+  type Context,
+  describeRelease,
+  note,
+  print,
+  printJson,
+  progressLine,
+  releaseSentence,
+  size,
+} from './output.ts';
 
 interface Json {
   json?: boolean;
@@ -106,7 +114,7 @@ function findSidecar(file: string, options: VerifyOptions): Buffer | undefined {
 function expectations(options: VerifyOptions, context: Context) {
   const { installed, channel } = options;
   if (installed !== undefined && valid(installed) === null) {
-    throw new UsageError(`--installed is "${printable(installed)}"; it must be a version such as 1.2.3.`);
+    throw new UsageError(`--installed is "${escaped(installed)}"; it must be a version such as 1.2.3.`);
   }
   const keys: VerifyKey[] = options.key.map(file =>
     readPublicKey(readSmall(file, 'public key', KEY_LIMIT, 'key-invalid'), file),
@@ -144,7 +152,7 @@ function sidecarSkipped({ signature }: VerifyOptions): string {
 function summary(manifest: Manifest): string {
   const { tag, artifacts } = manifest;
   const count = `${artifacts.length} artifact${artifacts.length === 1 ? '' : 's'}`;
-  return `${tag === undefined ? 'untagged' : printable(tag)}, ${count}, ${size(total(manifest))}`;
+  return `${tag === undefined ? 'untagged' : escaped(tag)}, ${count}, ${size(total(manifest))}`;
 }
 
 function total({ artifacts }: Manifest): number {

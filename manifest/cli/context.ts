@@ -1,5 +1,5 @@
 // Defines what the commands take from the process that they run in.
-import type { Screen } from './progress.ts';
+import type { Screen } from './output.ts';
 
 export interface Context {
   env: NodeJS.ProcessEnv;

@@ -1,7 +1,7 @@
 // Prints the results of commands: one line for people, JSON for programs, notes on stderr.
-import { printable } from '../errors.ts';
+import { escaped } from '../../daemon/core/printable.ts';
 import type { Verified } from '../verify.ts';
-import type { Context } from './context.ts';
+import type { Context } from './output.ts';
 
 export function print({ stdout }: Context, line: string): void {
   stdout.write(`${line}\n`);
@@ -23,7 +23,7 @@ export function describeRelease(release: Verified) {
 
 /** A verified release in words. */
 export function releaseSentence({ signers, serial, channel, expiresAt, revoked }: Verified): string {
-  const keys = signers.map(({ id, name }) => (name === id ? id : `${printable(name)} (${id})`)).join(' and ');
+  const keys = signers.map(({ id, name }) => (name === id ? id : `${escaped(name)} (${id})`)).join(' and ');
   const without = revoked.length === 0 ? '' : `, revokes ${revoked.join(', ')}`;
   return `signed with ${keys}, serial ${serial}, channel ${channel}, expires ${expiresAt}${without}`;
 }

@@ -1,10 +1,11 @@
 // Defines the command line of `culvert-manifest`: options, help, and the exit status of each failure.
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { EXIT, errno, REFUSALS, Refusal, reason, UsageError } from '../errors.ts';
+import { errno, reason } from '../../daemon/core/errors.ts';
+import { EXIT, REFUSALS, Refusal, UsageError } from '../errors.ts';
 import { MANIFEST_NAME, SIDECAR_NAME } from '../schema.ts';
-import { CHANNELS } from '../signing/sidecar.ts';
+import { CHANNELS } from '../sidecar.ts';
 import * as commands from './commands.ts';
-import type { Context } from './context.ts';
+import type { Context } from './output.ts';
 import * as signing from './signing-commands.ts';
 
 /** Runs `culvert-manifest <argv>`. @returns the exit status */

@@ -3,17 +3,18 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import valid from 'semver/functions/valid.js';
+import { errno, reason } from '../../daemon/core/errors.ts';
+import { escaped } from '../../daemon/core/printable.ts';
 import { buildTime } from '../create.ts';
-import { dateTime, isDateTime } from '../date.ts';
-import { errno, printable, Refusal, type RefusalCode, reason, UsageError } from '../errors.ts';
+import { Refusal, type RefusalCode, UsageError } from '../errors.ts';
 import { KEY_LIMIT, readSecret, readSmall, sameFile, writeWhole } from '../files.ts';
+import { generateKey, publicOf, readPrivateKey, readPublicKey, type VerifyKey } from '../keys.ts';
 import { MANIFEST_LIMIT } from '../parse-manifest.ts';
-import { generateKey, publicOf, readPrivateKey, readPublicKey, type VerifyKey } from '../signing/keys.ts';
-import { type Channel, SIDECAR_LIMIT, type Sidecar, splitSidecar } from '../signing/sidecar.ts';
-import { addSignature, formatStatement, type Signer, signerOf } from '../signing/sign.ts';
+import { dateTime, isDateTime } from '../schema.ts';
+import { type Channel, SIDECAR_LIMIT, type Sidecar, splitSidecar } from '../sidecar.ts';
+import { addSignature, formatStatement, type Signer, signerOf } from '../signatures.ts';
 import { releaseTrust, verifySidecar } from '../verify.ts';
-import type { Context } from './context.ts';
-import { describeRelease, note, print, printJson, releaseSentence } from './output.ts';
+import { type Context, describeRelease, note, print, printJson, releaseSentence } from './output.ts';
 
 const MAKE_AGAIN = 'Make it again with "culvert-manifest create", and sign that.';
 
@@ -89,7 +90,7 @@ async function signRelease(file: string, options: SignOptions, context: Context)
 function newSidecar(manifest: Buffer, options: SignOptions, now: number): Sidecar {
   const { channel, minimumVersion, revoke } = options;
   if (valid(minimumVersion) !== minimumVersion) {
-    throw new UsageError(`--minimum-version is "${printable(minimumVersion)}"; it must be a version such as 1.2.3.`);
+    throw new UsageError(`--minimum-version is "${escaped(minimumVersion)}"; it must be a version such as 1.2.3.`);
   }
   if (!options.force) checkRevoked(revoke);
   const statement = {
@@ -107,8 +108,8 @@ function checkRevoked(ids: readonly string[]): void {
   const { keys } = releaseTrust();
   const unknown = ids.find(id => !keys.some(key => key.id === id));
   if (unknown === undefined) return;
-  const pinned = keys.map(({ id, name }) => `${id} (${printable(name)})`).join(', ') || 'none';
-  throw new Refusal('key-unknown', `The key ${printable(unknown)} is not pinned. Pinned: ${pinned}.`, {
+  const pinned = keys.map(({ id, name }) => `${id} (${escaped(name)})`).join(', ') || 'none';
+  throw new Refusal('key-unknown', `The key ${escaped(unknown)} is not pinned. Pinned: ${pinned}.`, {
     hint: 'Nothing was signed. Give the id of a pinned key; --force revokes one that only older versions pin.',
   });
 }
@@ -187,7 +188,7 @@ function parseExpiry(text: string, now: number): string {
   if (days) return dateTime(now + Number(days) * 86_400_000);
   if (isDateTime(text)) return text;
   throw new UsageError(
-    `--expires is "${printable(text)}"; it must be a time such as 2027-01-31T00:00:00Z, or days such as 90d.`,
+    `--expires is "${escaped(text)}"; it must be a time such as 2027-01-31T00:00:00Z, or days such as 90d.`,
   );
 }
 

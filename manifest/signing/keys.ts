@@ -1,7 +1,7 @@
 // Makes Ed25519 keys, derives their ids, and reads them from PEM files and from the pinned list.
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { Refusal } from '../errors.ts';
-import type { PinnedKey } from './release-keys.ts';
+import type { PinnedKey } from '../keys.ts';
 
 /** A public key to verify with. `id` is derived from the key, `name` is for people. */
 export interface VerifyKey {

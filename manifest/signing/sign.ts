@@ -3,8 +3,7 @@ import { type KeyObject, sign as signBytes } from 'node:crypto';
 import { Refusal } from '../errors.ts';
 import { readManifest } from '../parse-manifest.ts';
 import { violations } from '../schema.ts';
-import { checkStatement } from './check-statement.ts';
-import { formatSidecar, type Sidecar, Statement, signedBytes } from './sidecar.ts';
+import { checkStatement, formatSidecar, type Sidecar, Statement, signedBytes } from '../sidecar.ts';
 
 /** Makes the raw Ed25519 signature (64 bytes) over some bytes. */
 export type Signer = (bytes: Buffer) => Buffer;

@@ -1,8 +1,8 @@
 // Decides which keys count for a release: those pinned, not revoked before, and with a signature over its exact bytes.
 import { verify as verifySignature } from 'node:crypto';
 import { Refusal } from '../errors.ts';
-import type { VerifyKey } from './keys.ts';
-import { SIDECAR_LIMIT, type Sidecar, type Statement, signedBytes, splitSidecar } from './sidecar.ts';
+import type { VerifyKey } from '../keys.ts';
+import { SIDECAR_LIMIT, type Sidecar, type Statement, signedBytes, splitSidecar } from '../sidecar.ts';
 
 /** Trusted keys, and the number that have to sign. */
 export interface Trust {

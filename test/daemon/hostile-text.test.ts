@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Snapshot } from '../../daemon/api/schema.ts';
 import { parseEntry, splitExec } from '../../daemon/apps/desktop-entry.ts';
+import { printable } from '../../daemon/core/printable.ts';
 import { sessionExpiry } from '../../daemon/doctor/checks/registration.ts';
 import { analyze } from '../../daemon/doctor/diagnose/analyze.ts';
 import { namesOf } from '../../daemon/doctor/diagnose/bundle.ts';
@@ -12,7 +13,6 @@ import { explain } from '../../daemon/doctor/knowledge.ts';
 import { parseResolvConf } from '../../daemon/doctor/world/resolv-conf.ts';
 import type { World } from '../../daemon/doctor/world/world.ts';
 import { parseDocument, parseLine } from '../../daemon/routes/document.ts';
-import { printable } from '../../daemon/system/printable.ts';
 import { outputOf } from '../../daemon/view/log.ts';
 import { excerpt, failureOf, jsonOf, linesOf, propertyOf } from '../../daemon/warp/parse/output.ts';
 import {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseFlags } from '../../daemon/launcher.ts';
 import { isUnit, startAgain, takeDemoRequest } from '../../daemon/restart.ts';
-import { programs } from '../../daemon/system/install-paths.ts';
+import { programs } from '../../daemon/system/installation.ts';
 import { missing, temporary } from '../support/temporary.ts';
 
 test('only the main process of a unit that systemd waits for is started again by systemd', () => {

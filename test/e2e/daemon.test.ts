@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ToolAccounts } from '../../daemon/api/accounts.ts';
-import { isSuspended } from '../../daemon/system/process.ts';
+import { isSuspended } from '../../daemon/core/process.ts';
 import { createHome, culvert, getJson, prefix, program, start, startDemo } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';

@@ -6,7 +6,7 @@ import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
-import { errno } from '../../daemon/system/errno.ts';
+import { errno } from '../../daemon/core/errors.ts';
 import { createDaemon } from '../support/gnome/daemon.ts';
 import { missing, openDesktop, talk } from '../support/gnome/desktop.ts';
 import { until } from '../support/until.ts';

@@ -5,10 +5,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
-import { progressLine } from '../../manifest/cli/progress.ts';
+import { progressLine } from '../../manifest/cli/output.ts';
 import { REFUSALS, type RefusalCode } from '../../manifest/errors.ts';
+import type { PinnedKey } from '../../manifest/keys.ts';
 import { jsonSchema } from '../../manifest/schema.ts';
-import type { PinnedKey } from '../../manifest/signing/release-keys.ts';
 import { buildManifest } from '../support/manifest/bundle.ts';
 import {
   day,

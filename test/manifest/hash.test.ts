@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
-import { hashFiles } from '../../manifest/hash.ts';
+import { hashFiles } from '../../manifest/artifacts.ts';
 import { buildManifest } from '../support/manifest/bundle.ts';
 import { temporary } from '../support/manifest/release.ts';
 

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { isDateTime } from '../../manifest/date.ts';
-import { jsonSchema, Manifest, violations } from '../../manifest/schema.ts';
+import { isDateTime, jsonSchema, Manifest, violations } from '../../manifest/schema.ts';
 
 // ajv leaves formats to its user; the calendar of `Date` is another than the one under test
 const format = (text: string) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text) && !Number.isNaN(Date.parse(text));

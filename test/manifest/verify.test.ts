@@ -5,10 +5,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { digest } from '../../manifest/artifact.ts';
-import { keyId, pinnedKeys, publicOf, readPublicKey } from '../../manifest/signing/keys.ts';
-import { type Statement, signedBytes, splitSidecar } from '../../manifest/signing/sidecar.ts';
-import { addSignature, formatStatement, signerOf } from '../../manifest/signing/sign.ts';
+import { digest } from '../../manifest/artifacts.ts';
+import { keyId, pinnedKeys, publicOf, readPublicKey } from '../../manifest/keys.ts';
+import { type Statement, signedBytes, splitSidecar } from '../../manifest/sidecar.ts';
+import { addSignature, formatStatement, signerOf } from '../../manifest/signatures.ts';
 import { checkArtifact, Refusal, verifySidecar } from '../../manifest/verify.ts';
 import { CONTENTS, key, makeRelease, otherKey, pem, STATEMENT, seal, temporary } from '../support/manifest/release.ts';
 

@@ -321,14 +321,14 @@ describe('the tests that a change can reach', () => {
   ] as const;
   const imports = new Map([
     ['test/daemon/networks/rules.test.ts', ['daemon/networks/rules/judge.ts']],
-    ['daemon/networks/rules/judge.ts', ['daemon/system/files.ts']],
+    ['daemon/networks/rules/judge.ts', ['daemon/core/files.ts']],
     ['test/daemon/networks/links.test.ts', ['test/support/stage.ts']],
     ['test/daemon/routes/routes.test.ts', ['test/support/stage.ts']],
     ['test/e2e/webui/pages.test.ts', []],
   ]);
   const texts = (file: string) => (file.includes('routes') ? "join(fixtures, 'routes.json')" : '');
   const table: [string, string[], string[]][] = [
-    ['through imports', ['daemon/system/files.ts'], ['rules']],
+    ['through imports', ['daemon/core/files.ts'], ['rules']],
     ['through a helper', ['test/support/stage.ts'], ['links', 'routes']],
     ['in the folder of the programs', ['daemon/networks/links/read.ts'], ['links']],
     ['the page', ['daemon/webui/main.tsx'], ['pages']],

@@ -1,5 +1,5 @@
 // Signals processes that may end by themselves.
-import { errno } from '../../daemon/system/errno.ts';
+import { errno } from '../../daemon/core/errors.ts';
 
 /**
  * Sends a signal to a process; nothing happens when it has ended since it was seen.

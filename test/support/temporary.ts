@@ -2,7 +2,7 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { errno } from '../../daemon/system/errno.ts';
+import { errno } from '../../daemon/core/errors.ts';
 
 /** The context of a test, or `{ after }` of node:test for a whole file. */
 export interface Ends {

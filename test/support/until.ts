@@ -1,7 +1,7 @@
 // The one way in which tests wait for what has no event of its own.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { versionAt } from '../../daemon/system/files.ts';
+import { versionAt } from '../../daemon/core/file-version.ts';
 
 /** Far above what anything needs: a busy machine is slow, and a test that passes never waits this long. */
 const LIMIT_MS = 60_000;

@@ -1,9 +1,10 @@
 // Loads the catalog: the shipped entries with those of the user laid over them.
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
-import { EXIT, reason, WrapError } from '../system/errors.ts';
+import { reason } from '../../daemon/core/errors.ts';
+import { readOptional } from '../../daemon/core/files.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 import { explainIssues, explainToml } from '../system/explain-issues.ts';
-import { readText } from '../system/files.ts';
 import { CliName, Provider } from './provider.ts';
 
 const CatalogFile = z.strictObject({ providers: z.record(CliName, z.record(z.string(), z.unknown())) });
@@ -33,7 +34,7 @@ export function loadCatalog(shipped: string, user: string): Catalog {
     const [below, above] = [base, own].map(entries => (Object.hasOwn(entries, name) ? entries[name]! : {}));
     const parsed = Provider.safeParse(merge(below!, above!));
     if (parsed.success) catalog.providers[name] = parsed.data;
-    else catalog.problems[name] = explainIssues(parsed.error, readText(user) ?? '', ['providers', name]);
+    else catalog.problems[name] = explainIssues(parsed.error, readOptional(user) ?? '', ['providers', name]);
   }
   return catalog;
 }
@@ -64,7 +65,7 @@ function readCatalog(file: string): Record<string, Record<string, unknown>> | un
     });
   let text: string | undefined;
   try {
-    text = readText(file);
+    text = readOptional(file);
   } catch (error) {
     throw broken(reason(error), error);
   }

@@ -1,6 +1,8 @@
 // Implements `doctor`: looks for what keeps a shim, an account or a file from doing its work, and says what to do.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { reason } from '../../daemon/core/errors.ts';
+import { isReadableByOthers, isWritableByOthers } from '../../daemon/core/files.ts';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { checkGateways } from '../gateway/check.ts';
@@ -17,10 +19,10 @@ import { describePause } from '../store/describe.ts';
 import { foreignShim, readInstalls } from '../store/installs.ts';
 import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { readState } from '../store/state.ts';
-import { limitCoreDumps } from '../system/core-dumps.ts';
-import { EXIT, reason, WrapError } from '../system/errors.ts';
-import { expandHome, isReadableByOthers, isWritableByOthers } from '../system/files.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
+import { expandHome } from '../system/files.ts';
 import { unreadableAuthorities } from '../system/outside/connections.ts';
+import { limitCoreDumps } from '../system/redact.ts';
 import { emit, number, pauseText, resetText, wrapped } from './print.ts';
 
 /** Prints findings; exit 1 when one is a problem. */

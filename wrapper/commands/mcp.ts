@@ -3,6 +3,8 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
+import { randomHex, sha256 } from '../../daemon/core/hash.ts';
+import { masked } from '../../daemon/core/printable.ts';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { portOf, urlOf } from '../gateway/address.ts';
@@ -23,8 +25,6 @@ import { NAME } from '../store/paths.ts';
 import { quote } from '../store/source-stamps.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { takeLock } from '../system/files.ts';
-import { randomHex, sha256 } from '../system/hash.ts';
-import { printable } from '../system/redact.ts';
 import { readKeys, takeKeys } from './accounts/client-keys.ts';
 import { emit } from './print.ts';
 import { confirm } from './prompt.ts';
@@ -107,7 +107,7 @@ async function answerFor(possible: readonly FileChange[], put: boolean, options:
   for (const { file, servers: foreign } of put ? possible.filter(({ isShared }) => isShared) : []) {
     for (const each of foreign.filter(({ server }) => !servers.has(server))) {
       const tool = 'cli' in each ? each.cli : each.tool;
-      const name = printable(each.server);
+      const name = masked(each.server);
       const question = `Give "${name}" of ${file}, as the project starts it, the accounts of ${tool}? [y/N] `;
       if (canAsk && (await confirm(question))) servers.add(each.server);
       else if (!canAsk) {
@@ -221,7 +221,7 @@ export function describe(changes: readonly FileChange[], put: boolean): string {
         ...left.flatMap(({ server, why }) => [`  ${server}`, `  Not all is changed: ${why}.`]),
         ...(byHand ? [`  It has ${byHand}: change it by hand.`] : []),
       ];
-      return `${file}\n${lines.map(printable).join('\n')}\n`;
+      return `${file}\n${lines.map(masked).join('\n')}\n`;
     })
     .join('\n');
 }

@@ -1,5 +1,6 @@
 // Implements `pool`: joining and leaving a store that other machines use as well, and looking into it.
 import { isDeepStrictEqual } from 'node:util';
+import { randomHex } from '../../daemon/core/hash.ts';
 import type { Context } from '../context.ts';
 import { openPool, PASSWORD_SLOTS, type Passwords } from '../pool/open.ts';
 import { type PoolStatus, poolStatus } from '../pool/status.ts';
@@ -11,7 +12,6 @@ import { forgetSecret, storeSecret } from '../store/secrets.ts';
 import { updateState } from '../store/state.ts';
 import { formatDuration } from '../system/duration.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
-import { randomHex } from '../system/hash.ts';
 import { emit, number, table, time } from './print.ts';
 import { askSecrets } from './prompt.ts';
 

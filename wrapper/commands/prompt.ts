@@ -2,7 +2,8 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import * as readline from 'node:readline';
 import { isatty } from 'node:tty';
-import { EXIT, reason, WrapError } from '../system/errors.ts';
+import { reason } from '../../daemon/core/errors.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 
 /** Keys that readline's parser names; see `readline.emitKeypressEvents`. */
 interface Key {

@@ -1,6 +1,7 @@
 // Implements `queue list|run|drop`.
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
+import { readOptional } from '../../daemon/core/files.ts';
 import type { Context } from '../context.ts';
 import { claim, drop, Failure, type Queued, readQueue, reclaim, reportFile } from '../manage/queue.ts';
 import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
@@ -8,7 +9,6 @@ import { exitLike } from '../run/upstream/signals.ts';
 import type { Programs } from '../shims/shim.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
-import { readText } from '../system/files.ts';
 import { emit, table, time } from './print.ts';
 
 interface Options {
@@ -147,7 +147,7 @@ async function runEntry(
     // Its directory can't be entered, or there is no shell.
     child.on('error', () => resolve(EXIT.noInput));
   });
-  const reported = Failure.safeParse(readText(report));
+  const reported = Failure.safeParse(readOptional(report));
   fs.rmSync(report, { force: true });
   if (exit === 0) return { exit, kept: null };
   // A wrapper that was killed says nothing.

@@ -1,5 +1,6 @@
 // Implements `serve`: the gateway of a tool's provider, and the tokens with which programs use it.
 import { once } from 'node:events';
+import { randomHex, sha256 } from '../../daemon/core/hash.ts';
 import type { HttpProvider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { isFree, portOf, urlOf, variablesFor } from '../gateway/address.ts';
@@ -12,10 +13,9 @@ import type { Programs } from '../shims/shim.ts';
 import { ACCOUNT_NAME } from '../store/config.ts';
 import { quote } from '../store/source-stamps.ts';
 import { describeConsumers, gatewayClis, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
-import { preventCoreDumps } from '../system/core-dumps.ts';
 import { DURATION, formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
-import { randomHex, sha256 } from '../system/hash.ts';
+import { preventCoreDumps } from '../system/redact.ts';
 import { emit, number, table, time } from './print.ts';
 
 export interface ServeOptions {

@@ -1,6 +1,7 @@
 // Sends the provider's answer on to the program, without the key.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { isText } from '../../daemon/core/shape.ts';
 import type { HttpProvider } from '../catalog/provider.ts';
 import { at, parseJson } from '../run/rules/classify.ts';
 import { inHeaders } from '../run/rules/http-errors.ts';
@@ -8,7 +9,6 @@ import { firstToCome, waitUntil } from '../run/rules/moments.ts';
 import type { Refusal, Turn } from '../run/turn.ts';
 import { readStart, type Start } from '../system/outside/read-start.ts';
 import { formsOf } from '../system/redact.ts';
-import { isText } from '../system/shape.ts';
 import { JsonPass } from './json-pass.ts';
 import { hide, Mask } from './mask.ts';
 import { atGateway, briefly, passedOn, type Refused, withLength, without, withoutRetry } from './messages.ts';

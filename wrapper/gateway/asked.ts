@@ -1,11 +1,11 @@
 // Reads what a request of a program asks for: its cost, its job, its session and the name by which it is known when it is made again.
 import type { IncomingMessage } from 'node:http';
+import { sha256 } from '../../daemon/core/hash.ts';
 import type { HttpProvider } from '../catalog/provider.ts';
 import { BODY } from '../run/book.ts';
 import { invocationOfRequest } from '../run/invocation.ts';
 import { Turn } from '../run/turn.ts';
 import { REQUEST } from '../store/state.ts';
-import { sha256 } from '../system/hash.ts';
 import { isForMcp } from './key-places.ts';
 import {
   amountIn,

@@ -1,6 +1,9 @@
 // Finds what is wrong with gateways and programs that use them: a placeholder that is refused, a proxy in between, a key that was left.
 import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
+import { readOptional } from '../../daemon/core/files.ts';
+import { sha256 } from '../../daemon/core/hash.ts';
+import { listenerOf, readTable } from '../../daemon/core/peer.ts';
 import type { HttpProvider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
@@ -9,9 +12,6 @@ import type { Finding } from '../shims/check.ts';
 import type { Plan } from '../store/plan.ts';
 import { resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { type GatewayFile, gatewayClis, isValid, readGateway } from '../store/tokens.ts';
-import { readText } from '../system/files.ts';
-import { sha256 } from '../system/hash.ts';
-import { listenerOf, readTable } from '../system/peer.ts';
 import { urlOf } from './address.ts';
 import { ACCEPTED } from './admit.ts';
 import { isPlaceholder } from './gateway.ts';
@@ -147,10 +147,10 @@ function otherPrograms(): Program[] {
     .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap(pid => {
       try {
-        const pairs = (readText(`/proc/${pid}/environ`) ?? '')
+        const pairs = (readOptional(`/proc/${pid}/environ`) ?? '')
           .split('\0')
           .map(line => line.split(/=(.*)/s).slice(0, 2));
-        const name = `${(readText(`/proc/${pid}/comm`) ?? '').trim()} (${pid})`;
+        const name = `${(readOptional(`/proc/${pid}/comm`) ?? '').trim()} (${pid})`;
         return [{ name, env: Object.fromEntries(pairs) }];
       } catch {
         // it has ended, or is another user's

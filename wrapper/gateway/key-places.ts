@@ -3,9 +3,9 @@
  * it is: a program could otherwise have the provider send the key on, for example in an address that it asks the provider to read.
  */
 import type { IncomingMessage } from 'node:http';
+import { isRecord } from '../../daemon/core/shape.ts';
 import type { HttpProvider } from '../catalog/provider.ts';
 import { parseJson } from '../run/rules/classify.ts';
-import { isRecord } from '../system/shape.ts';
 import { JsonPass } from './json-pass.ts';
 
 /** The value of the key's header. */

@@ -1,5 +1,6 @@
 // Keeps what a gateway knows about the accounts of a provider in memory, and writes what its requests learn a few times a second.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Credentials } from '../context.ts';
 import { openCredentials } from '../run/accounts/ready.ts';
 import type { Book } from '../run/book.ts';
@@ -9,7 +10,7 @@ import { type AuditEntry, writeAudit } from '../store/audit.ts';
 import { type Plan, stampOf } from '../store/plan.ts';
 import type { Resolved } from '../store/secrets.ts';
 import { type CliState, readState, stateStamp, updateState } from '../store/state.ts';
-import { reason, say, WrapError } from '../system/errors.ts';
+import { say, WrapError } from '../system/errors.ts';
 import type { Consumer } from './admit.ts';
 import type { Refused } from './messages.ts';
 

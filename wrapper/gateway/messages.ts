@@ -1,9 +1,9 @@
 // Says what belongs to an account or a connection in a message, and where it goes. Pure.
 import type { IncomingHttpHeaders } from 'node:http';
+import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { HttpProvider } from '../catalog/provider.ts';
 import { at, parseJson } from '../run/rules/classify.ts';
 import { REQUEST } from '../store/state.ts';
-import { isRecord, isText } from '../system/shape.ts';
 import { isForm, isKeyHeader } from './key-places.ts';
 
 /** Headers of one connection only (RFC 9110), and those that would tell the provider or the program about the other. */

@@ -10,8 +10,8 @@ import { cannotStart, passThrough } from '../run/original.ts';
 import { writeAudit } from '../store/audit.ts';
 import type { Plan } from '../store/plan.ts';
 import { readGateway } from '../store/tokens.ts';
-import { preventCoreDumps } from '../system/core-dumps.ts';
 import { say } from '../system/errors.ts';
+import { preventCoreDumps } from '../system/redact.ts';
 import { variablesFor, withoutGateway } from './address.ts';
 import { httpOf, newPlaceholder, startGateway } from './gateway.ts';
 

@@ -1,14 +1,15 @@
 // Lets systemd start a gateway with the first connection to its port: no process runs before that.
 import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { readOptional } from '../../daemon/core/files.ts';
+import { runHelper } from '../../daemon/core/process.ts';
 import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Programs } from '../shims/shim.ts';
 import { configDirectory, NAME } from '../store/paths.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
-import { readText, writeAtomic } from '../system/files.ts';
+import { writeAtomic } from '../system/files.ts';
 import { WAY_VARIABLES } from '../system/outside/connections.ts';
-import { runHelper } from '../system/run-helper.ts';
 
 const SYSTEMCTL_MS = 30_000;
 /** The first descriptor that systemd passes on (sd_listen_fds(3)). */
@@ -104,7 +105,7 @@ function wayIn({ env }: Pick<Context, 'env'>): [name: string, value: string][] {
 
 /** Variables by which programs of this shell reach a provider, and which the unit of a gateway lacks or has another value of. */
 export function missingInUnit(cli: string, context: Pick<Context, 'env'>): string[] {
-  const text = readText(unitsOf(cli, context).service);
+  const text = readOptional(unitsOf(cli, context).service);
   if (text === undefined) return [];
   return wayIn(context).flatMap(pair => (text.includes(environmentLine(pair)) ? [] : [pair[0]]));
 }

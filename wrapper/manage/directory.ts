@@ -1,10 +1,12 @@
 // Choosing an account by directory: a .culvert-wrap.toml counts only once the user has trusted it.
 import { parse } from 'smol-toml';
+import { errno, reason } from '../../daemon/core/errors.ts';
+import { readOptional } from '../../daemon/core/files.ts';
+import { sha256 } from '../../daemon/core/hash.ts';
 import type { DirectoryChoice } from '../context.ts';
 import { directoryFile, type Paths } from '../store/paths.ts';
-import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
-import { readText, withLock, writeAtomic } from '../system/files.ts';
-import { sha256 } from '../system/hash.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
+import { withLock, writeAtomic } from '../system/files.ts';
 
 /**
  * The account that the nearest `.culvert-wrap.toml` at or above `directory` chooses for `cli`
@@ -42,7 +44,7 @@ function changeTrust(paths: Paths, change: (list: string[]) => string[]): void {
 
 function trusted(paths: Paths): string[] {
   try {
-    const list: unknown = JSON.parse(readText(paths.trust) ?? '[]');
+    const list: unknown = JSON.parse(readOptional(paths.trust) ?? '[]');
     return Array.isArray(list) ? list.filter(item => typeof item === 'string') : [];
   } catch {
     return [];
@@ -61,7 +63,7 @@ function digest(file: string, text: string): string {
 export function readDirectoryFile(directory: string): { file: string; text: string } | undefined {
   const file = directoryFile(directory);
   try {
-    const text = file && readText(file);
+    const text = file && readOptional(file);
     return file && text !== undefined ? { file, text } : undefined;
   } catch (error) {
     if (['EISDIR', 'ELOOP'].includes(errno(error) ?? '')) return undefined;

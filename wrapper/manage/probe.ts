@@ -4,11 +4,11 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { runHelper } from '../../daemon/core/process.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { classify, type FailureClass, stripAnsi } from '../run/rules/classify.ts';
 import { parseDuration } from '../system/duration.ts';
-import { runHelper } from '../system/run-helper.ts';
 
 export interface ProbeResult {
   args: string[];

@@ -2,14 +2,17 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as z from 'zod/mini';
+import { errno } from '../../daemon/core/errors.ts';
+import { readOptional, syncDirectory } from '../../daemon/core/files.ts';
+import { randomHex } from '../../daemon/core/hash.ts';
+import { isAlive, thisProcess } from '../../daemon/core/process.ts';
 import type { Context, End, Invocation } from '../context.ts';
 import { pinnedAccount } from '../run/accounts/select-account.ts';
 import type { AuditNote } from '../store/audit.ts';
 import type { Paths } from '../store/paths.ts';
 import type { Plan } from '../store/plan.ts';
-import { EXIT, errno, say, WrapError } from '../system/errors.ts';
-import { isAlive, readText, syncDirectory, thisProcess, writeAtomic } from '../system/files.ts';
-import { randomHex } from '../system/hash.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
+import { writeAtomic } from '../system/files.ts';
 
 /**
  * Why an entry is still there after a run. `limit`: no account had anything left; `other`: the upstream failed, perhaps
@@ -112,7 +115,7 @@ export function readQueue(paths: Paths): Queue {
 /** The entry, or why it can't be used; `undefined` for one that has just been taken out. */
 function readEntry(file: string, id: string): { queued: Queued; runner: string } | string | undefined {
   try {
-    const text = readText(file);
+    const text = readOptional(file);
     if (text === undefined) return undefined;
     const parsed = Running.safeParse(JSON.parse(text));
     if (!parsed.success) return z.prettifyError(parsed.error).replaceAll('\n', ' ');

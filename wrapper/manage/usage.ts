@@ -1,6 +1,10 @@
 // Asks a provider what an account has left, within the provider's own limits.
 import * as http from 'node:http';
 import * as https from 'node:https';
+import { errno, reason } from '../../daemon/core/errors.ts';
+import { sha256 } from '../../daemon/core/hash.ts';
+import { failureOf, runHelper } from '../../daemon/core/process.ts';
+import { isTime } from '../../daemon/core/shape.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { at, isForeign, parseJson } from '../run/rules/classify.ts';
 import { type Seen, verdictOf } from '../run/rules/http-errors.ts';
@@ -8,13 +12,9 @@ import { readMoment } from '../run/rules/moments.ts';
 import { causeOf, SHORT_CAUSES } from '../run/rules/refusal-causes.ts';
 import type { Remaining } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
-import { errno, reason } from '../system/errors.ts';
 import { expandVariables } from '../system/files.ts';
-import { sha256 } from '../system/hash.ts';
 import { Connections } from '../system/outside/connections.ts';
 import { proxyFailure, refusal, whyNot } from '../system/outside/proxy.ts';
-import { failureOf, runHelper } from '../system/run-helper.ts';
-import { isTime } from '../system/shape.ts';
 
 export type UsageAnswer = { ok: true; remaining: Remaining } | ({ ok: false } & UsageProblem);
 

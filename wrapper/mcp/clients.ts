@@ -1,14 +1,15 @@
 // Finds the servers of the catalog in the configuration of MCP clients, and puts `culvert-wrap mcp` or a gateway in front of them.
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { readOptional } from '../../daemon/core/files.ts';
+import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Provider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { ownChoice } from '../run/accounts/own-choice.ts';
 import { accountIn, isKey } from '../store/key-texts.ts';
 import { NAME } from '../store/paths.ts';
-import { expandHome, readText, writeAtomic } from '../system/files.ts';
-import { isRecord, isText } from '../system/shape.ts';
+import { expandHome, writeAtomic } from '../system/files.ts';
 import {
   behind,
   type CommandLine,
@@ -133,7 +134,7 @@ function planChange(
   wanted: Wanted,
   catalog: Pick<Catalog, 'providers'>,
 ): FileChange[] {
-  const text = readText(file);
+  const text = readOptional(file);
   if (text === undefined) return [];
   const left: Left[] = [];
   const isShared = client === 'project';

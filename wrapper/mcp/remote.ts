@@ -1,13 +1,15 @@
 // Puts the gateway in place of a provider's MCP server over HTTP, in the entry of a client, and keeps what it replaced.
+
+import { readOptional } from '../../daemon/core/files.ts';
+import { sha256 } from '../../daemon/core/hash.ts';
+import { isRecord, isText, shape } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { HttpProvider } from '../catalog/provider.ts';
 import { isForMcp, keyIn } from '../gateway/key-places.ts';
 import { accountIn, isKey } from '../store/key-texts.ts';
 import type { Paths } from '../store/paths.ts';
 import { updateGateway } from '../store/tokens.ts';
-import { readText, withLock, writeAtomic } from '../system/files.ts';
-import { sha256 } from '../system/hash.ts';
-import { isRecord, isText, shape } from '../system/shape.ts';
+import { withLock, writeAtomic } from '../system/files.ts';
 
 /** Names that clients give to the address of a server; programs such as `mcp-remote` get it as an argument. */
 export const FIELDS = ['url', 'serverUrl', 'httpUrl'];
@@ -206,7 +208,7 @@ export function digestOf(place: readonly string[]): string {
 /** All originals. Damaged ones are left out. */
 export function readOriginals({ mcpOriginals: file }: Paths): Originals {
   try {
-    const value: unknown = JSON.parse(readText(file) ?? '{}');
+    const value: unknown = JSON.parse(readOptional(file) ?? '{}');
     const entries = isRecord(value) ? Object.entries(value) : [];
     return Object.fromEntries(entries.filter((entry): entry is [string, Kept] => isKept(entry[1])));
   } catch {
@@ -240,7 +242,7 @@ export function forgetRestored(paths: Paths, own: readonly string[]): string[] {
 
 /** Reports whether a file still has what stands in the place of an original. */
 function isNeededIn(file: string, digest: string, { url, inHeader }: Kept): boolean {
-  const text = readText(file) ?? '';
+  const text = readOptional(file) ?? '';
   // in quotes: the name of another account may begin with this one
   if (url === '') return text.includes(JSON.stringify(inHeader));
   return text.split(/[^\w-]+/).some(word => sha256(word) === digest);

@@ -1,10 +1,10 @@
 // Keeps what an MCP client and its server have said: the setup, open requests, the proxy's own, and what the server's errors mean.
 
 import { randomUUID } from 'node:crypto';
+import { sha256 } from '../../daemon/core/hash.ts';
 import type { McpServer } from '../catalog/provider.ts';
 import { type Id, lineOf, type Message, verdictOf, versionIn } from '../run/rules/mcp-messages.ts';
 import { say } from '../system/errors.ts';
-import { sha256 } from '../system/hash.ts';
 import { isTested } from './entry.ts';
 
 type Params = Record<string, unknown>;

@@ -1,8 +1,9 @@
 // Judges and shows an entry that the authors of a project wrote: they chose each of its texts.
+
+import { isRecord, isText, listOf } from '../../daemon/core/shape.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { isKeyPlace, keyIn } from '../gateway/key-places.ts';
 import { accountIn } from '../store/key-texts.ts';
-import { isRecord, isText, listOf } from '../system/shape.ts';
 import { packageAt } from './entry.ts';
 import { FIELDS, HEADER, originOf, targetOf } from './remote.ts';
 

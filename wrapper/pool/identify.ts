@@ -1,10 +1,11 @@
 // Finds out which account in the store an account of this machine is.
+
+import { hmac, sha256 } from '../../daemon/core/hash.ts';
 import type { Context, Credentials } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
 import { type Kept, type LocalPool, noteLocal } from '../store/pool-file.ts';
 import { mayMint, startsProgram } from '../store/secrets.ts';
-import { hmac, sha256 } from '../system/hash.ts';
 
 /** An account of this machine with what identifies it in the store. */
 export interface Identified {

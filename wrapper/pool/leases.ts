@@ -1,11 +1,13 @@
 // Leases accounts of a pool for one run: one before each attempt, renewed while it runs, and one report at the end; and shares jobs.
+
+import { reason } from '../../daemon/core/errors.ts';
+import { sha256 } from '../../daemon/core/hash.ts';
 import type { JobOptions, Leased, LeaseEnd, LeaseOptions, Leases } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import { type LocalPool, noteLocal, readLocal } from '../store/pool-file.ts';
 import { REQUEST, REQUEST_MS } from '../store/state.ts';
 import { parseDuration } from '../system/duration.ts';
-import { EXIT, reason, say, WrapError } from '../system/errors.ts';
-import { sha256 } from '../system/hash.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
 import { type Identified, identification } from './identify.ts';
 import { returnShare, takeShare } from './offline.ts';
 import { useStore } from './open.ts';

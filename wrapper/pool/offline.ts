@@ -1,11 +1,12 @@
 // Lets a machine use its share of the reserve while the store can't be reached. Leases never touch the reserve, so all
 // machines together stay within the limit.
+
+import { reason } from '../../daemon/core/errors.ts';
 import type { Context } from '../context.ts';
 import { isPaused } from '../store/pause.ts';
 import type { Plan } from '../store/plan.ts';
 import { noteLocal, updateLocal } from '../store/pool-file.ts';
 import type { CliState } from '../store/state.ts';
-import { reason } from '../system/errors.ts';
 import type { Identified } from './identify.ts';
 
 /** This machine's part of the reserve of an account, in the provider's unit. */

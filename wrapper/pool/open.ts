@@ -1,11 +1,13 @@
 // Connects to the store that the configuration names, and keeps it open between the requests of a gateway.
+
+import { reason } from '../../daemon/core/errors.ts';
+import { readOptional } from '../../daemon/core/files.ts';
 import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Pool } from '../store/config.ts';
 import { resolveAccount, type Slot, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { parseDuration } from '../system/duration.ts';
-import { EXIT, reason, WrapError } from '../system/errors.ts';
-import { readText } from '../system/files.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 import { authoritiesFor } from '../system/outside/connections.ts';
 import type { Store } from './store/store.ts';
 
@@ -44,7 +46,7 @@ export async function openPool(
 function authoritiesIn(file: string): string {
   let why = 'it does not exist';
   try {
-    const text = readText(file);
+    const text = readOptional(file);
     if (text?.includes('-----BEGIN CERTIFICATE-----')) return text;
     if (text !== undefined) why = 'it holds no certificate in PEM';
   } catch (error) {

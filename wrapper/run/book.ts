@@ -1,10 +1,11 @@
 // Holds what turns know: state, credentials, units that are left or set aside, and whose job a request is about.
 
 import { setTimeout } from 'node:timers/promises';
+import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Credentials, JobOptions } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
 import { type CliState, fingerprint, REQUEST, REQUEST_MS, readState } from '../store/state.ts';
-import { reason, say } from '../system/errors.ts';
+import { say } from '../system/errors.ts';
 import { openCredentials } from './accounts/ready.ts';
 import { costOf } from './choose/candidates.ts';
 import type { Retry } from './choose/choose.ts';

@@ -1,4 +1,6 @@
 // Collects what a run learns and stores it in one go, after the upstream's output has been passed on.
+
+import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Invocation, Leases } from '../context.ts';
 import { type AuditEntry, type AuditNote, writeAudit } from '../store/audit.ts';
 import type { Pause } from '../store/pause.ts';
@@ -12,7 +14,7 @@ import {
   setDefault,
   updateState,
 } from '../store/state.ts';
-import { reason, say } from '../system/errors.ts';
+import { say } from '../system/errors.ts';
 import { type Choice, isLow } from './choose/candidates.ts';
 
 export type Journal = ReturnType<typeof startJournal>;

@@ -2,11 +2,13 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { errno } from '../../daemon/core/errors.ts';
+import { stampAt } from '../../daemon/core/file-version.ts';
+import { readOptional } from '../../daemon/core/files.ts';
 import type { Context, End } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
-import { EXIT, errno, say, WrapError } from '../system/errors.ts';
-import { versionAt } from '../system/file-version.ts';
-import { readText, writeAtomic } from '../system/files.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
+import { writeAtomic } from '../system/files.ts';
 import { callerEnvironment } from './accounts/environment.ts';
 import { demandsAccount, pinForChildren, pinnedAccount } from './accounts/select-account.ts';
 import { furtherDescriptors, startable } from './upstream/channels.ts';
@@ -59,10 +61,10 @@ export function cannotStart(original: string, error: Error): WrapError {
  */
 export function reportReplacedShims({ paths, env }: Pick<Context, 'paths' | 'env'>, again = false): void {
   try {
-    const replaced = installedFiles(readText(paths.installs)).filter(({ bin }) => isOther(bin));
+    const replaced = installedFiles(readOptional(paths.installs)).filter(({ bin }) => isOther(bin));
     if (replaced.length === 0) return;
     const file = join(paths.plans, '.replaced');
-    const reported = (readText(file) ?? '').split('\n');
+    const reported = (readOptional(file) ?? '').split('\n');
     const news = replaced
       .map(entry => ({ ...entry, line: identityOf(entry.bin) }))
       .filter(({ line }) => again || !reported.includes(line));
@@ -103,5 +105,5 @@ function isOther(file: string): boolean {
 }
 
 function identityOf(file: string): string {
-  return `${file} ${versionAt(file)}`;
+  return `${file} ${stampAt(file)}`;
 }

@@ -1,11 +1,12 @@
 // Runs a shimmed command with accounts, or the original unchanged. A named account is used, or nothing runs.
 import { existsSync } from 'node:fs';
+import { reason } from '../../daemon/core/errors.ts';
 import type { Context, End } from '../context.ts';
 import { type Why, writeAudit } from '../store/audit.ts';
 import { hiddenPaths, type Paths } from '../store/paths.ts';
 import { hadAccounts, type Plan, readLastPlan } from '../store/plan.ts';
 import { readState } from '../store/state.ts';
-import { EXIT, reason, say, WrapError } from '../system/errors.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
 import { chooseAccount, isNested, namedAccount, rulingFor } from './accounts/select-account.ts';
 import { failover } from './failover.ts';
 import { readInvocation } from './invocation.ts';

@@ -1,9 +1,11 @@
 // Gives a command, a request or a server an account, and the next one after a limit; stores what they learn.
+
+import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Invocation, LeaseEnd, Leases } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
 import type { CliState } from '../store/state.ts';
-import { reason, say } from '../system/errors.ts';
+import { say } from '../system/errors.ts';
 import { LocalLeases } from './accounts/local-leases.ts';
 import { clearChangedCredentials, makeReady, type Usable } from './accounts/ready.ts';
 import { chooseAccount, jobIn, lostDefault } from './accounts/select-account.ts';

@@ -2,9 +2,9 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { readOptional } from '../../daemon/core/files.ts';
 import { type Installed, isExecutable, isForeignShim, shimOf } from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
-import { readText } from '../system/files.ts';
 import { type Programs, recordIn } from './shim.ts';
 
 /** Result of a check of `doctor`. */
@@ -62,7 +62,7 @@ export function checkShim(
       },
     ];
   }
-  const text = readText(entry.bin) ?? '';
+  const text = readOptional(entry.bin) ?? '';
   if (!text.includes(`'${programs.bundle}'`))
     return [{ level: 'warning', what: `${cli}: the shim starts another installation of culvert-wrap`, fix: repair }];
   const closed = closedToOthers(entry, programs.bundle);
@@ -90,7 +90,7 @@ export function foreignFinding(cli: string, shim: string): Finding {
 /** Damage to the file of installed shims. */
 export function checkInstalls(file: string): Finding[] {
   try {
-    JSON.parse(readText(file) ?? '{}');
+    JSON.parse(readOptional(file) ?? '{}');
     return [];
   } catch {
     return [
@@ -109,7 +109,7 @@ function unusableIn(shim: string): string | undefined {
   const originals = record ? originalsOf(record) : [];
   if (record && !originals.some(isExecutable)) return originals.at(-1);
   // as `shimText` writes it
-  const bundle = /^ {2}__cw_b='([^']+)'$/m.exec(readText(shim) ?? '')?.[1];
+  const bundle = /^ {2}__cw_b='([^']+)'$/m.exec(readOptional(shim) ?? '')?.[1];
   return bundle !== undefined && !isReadable(bundle) ? bundle : undefined;
 }
 

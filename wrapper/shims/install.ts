@@ -2,6 +2,7 @@
 // which install and uninstall both go on.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { readOptional, removeIfEmpty, syncDirectory } from '../../daemon/core/files.ts';
 import {
   findOnPath,
   foreignShim,
@@ -15,9 +16,9 @@ import {
 import type { Paths } from '../store/paths.ts';
 import { planFile } from '../store/plan.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
-import { assertPrivate, createDirectory, readText, syncDirectory, withLock, writeAtomic } from '../system/files.ts';
+import { assertPrivate, createDirectory, withLock, writeAtomic } from '../system/files.ts';
 import { isShared, originalsOf } from './check.ts';
-import { assertWritable, isSameFile, keepAt, place, readLink, removeIfEmpty } from './move-file.ts';
+import { assertWritable, isSameFile, keepAt, place, readLink } from './move-file.ts';
 import { type Programs, recordIn, recoverRecord, shimText } from './shim.ts';
 
 /** In the directory of a command that other users run as well. */
@@ -68,7 +69,7 @@ export function install(options: InstallOptions): InstallResult {
     if (old && shimOf(old.bin) === cli) {
       const entry = shareOriginal(cli, old, paths);
       const text = textFor(options, entry);
-      const unchanged = readText(entry.bin) === text;
+      const unchanged = readOptional(entry.bin) === text;
       if (!unchanged) place(paths, entry.bin, stage => writeScript(stage, text));
       if (!installs[cli] || entry !== old) writeInstalls(paths, { ...installs, [cli]: entry });
       if (entry !== old) fs.rmSync(old.original, { force: true });
@@ -79,7 +80,7 @@ export function install(options: InstallOptions): InstallResult {
     const file = adopted ? old.bin : findOriginal(options);
     const entry = options.directory ? beside(options, file) : save(options, file, adopted);
     writeInstalls(paths, { ...installs, [cli]: entry });
-    if (readText(planFile(paths, cli)) === undefined) writeAtomic(planFile(paths, cli), '');
+    if (readOptional(planFile(paths, cli)) === undefined) writeAtomic(planFile(paths, cli), '');
     try {
       place(paths, entry.bin, stage => writeScript(stage, textFor(options, entry)));
     } catch (error) {

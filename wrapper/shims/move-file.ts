@@ -1,9 +1,11 @@
 // Moves and compares files, also between file systems, never leaving a name without a file.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { errno, reason } from '../../daemon/core/errors.ts';
+import { syncDirectory } from '../../daemon/core/files.ts';
 import type { Paths } from '../store/paths.ts';
-import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
-import { createDirectory, syncDirectory } from '../system/files.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
+import { createDirectory } from '../system/files.ts';
 
 /**
  * Creates a file in the state directory and renames it to `file`. On another file system, it is created next to `file` under a

@@ -1,11 +1,13 @@
 // Removes shims and restores the originals, by renames as `install.ts`.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { reason } from '../../daemon/core/errors.ts';
+import { removeIfEmpty } from '../../daemon/core/files.ts';
 import { type Installed, type Installs, isForeignShim, readInstalls, shimOf } from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
-import { EXIT, reason, say, WrapError } from '../system/errors.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
 import { withLock, writeAtomic } from '../system/files.ts';
-import { isSameFile, moveBack, place, readLink, removeIfEmpty } from './move-file.ts';
+import { isSameFile, moveBack, place, readLink } from './move-file.ts';
 import { recoverRecord } from './shim.ts';
 
 export interface UninstallResult {

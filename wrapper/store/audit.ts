@@ -1,9 +1,10 @@
 // Logs which account ran a command, its outcome and its cost: one JSON line per attempt, without arguments or output.
 import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errno } from '../system/errors.ts';
-import { createDirectory, giveToOwner, readText } from '../system/files.ts';
-import { isTime } from '../system/shape.ts';
+import { errno } from '../../daemon/core/errors.ts';
+import { giveToOwner, readOptional } from '../../daemon/core/files.ts';
+import { isTime } from '../../daemon/core/shape.ts';
+import { createDirectory } from '../system/files.ts';
 import type { Paths } from './paths.ts';
 
 export const OUTCOMES = ['ok', 'failed', 'left', 'skipped', 'queued', 'refused', 'unobserved', 'original'] as const;
@@ -97,7 +98,7 @@ function openForAppending(file: string): number {
 
 /** The newest `limit` entries, oldest first; a line cut off by a kill is left out. */
 export function readAudit(paths: Paths, limit: number): AuditEntry[] {
-  const text = [`${paths.audit}.1`, paths.audit].map(file => readText(file) ?? '').join('');
+  const text = [`${paths.audit}.1`, paths.audit].map(file => readOptional(file) ?? '').join('');
   return text
     .split('\n')
     .slice(-limit - 1)

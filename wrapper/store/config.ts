@@ -2,10 +2,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
+import { reason } from '../../daemon/core/errors.ts';
+import { readOptional } from '../../daemon/core/files.ts';
 import { DURATION, parseDuration } from '../system/duration.ts';
-import { EXIT, reason, WrapError } from '../system/errors.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 import { explainIssues, explainToml } from '../system/explain-issues.ts';
-import { readText, withLock, writeLinked } from '../system/files.ts';
+import { withLock, writeLinked } from '../system/files.ts';
 import { appendSection, appendTable, removeSection, removeTable, setInTable } from '../system/toml-edit.ts';
 
 /**
@@ -161,7 +163,7 @@ export function readConfig(file: string): Config {
 /** Empty where there is no file. */
 function textOf(file: string): string {
   try {
-    return readText(file) ?? '';
+    return readOptional(file) ?? '';
   } catch (error) {
     throw broken(file, reason(error), error);
   }

@@ -1,7 +1,7 @@
 // Reads which shims are installed, and finds commands on PATH. The daemon reads this, too.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { readText } from '../system/files.ts';
+import { readOptional } from '../../daemon/core/files.ts';
 import type { Paths } from './paths.ts';
 
 /** Begins the second line of a shim; the CLI's name follows. */
@@ -27,7 +27,7 @@ export type Installs = Record<string, Installed>;
 /** The installed shims; damaged records read as none, and `doctor` says so. */
 export function readInstalls(paths: Paths): Installs {
   try {
-    const value: unknown = JSON.parse(readText(paths.installs) ?? '{}');
+    const value: unknown = JSON.parse(readOptional(paths.installs) ?? '{}');
     if (typeof value !== 'object' || value === null) return {};
     return Object.fromEntries(
       Object.entries(value).filter((entry): entry is [string, Installed] => isInstalled(entry[1])),
@@ -60,7 +60,7 @@ export function foreignShim(name: string, search: string, paths: Paths): string 
 /** Reports whether a file is a shim of another user's installation. */
 export function isForeignShim(file: string, paths: Paths): boolean {
   if (shimOf(file) === undefined || fs.statSync(file).uid === process.getuid?.()) return false;
-  return !(readText(file) ?? '').includes(`'${paths.plans}/`);
+  return !(readOptional(file) ?? '').includes(`'${paths.plans}/`);
 }
 
 /** Reports whether this user can run a file. */

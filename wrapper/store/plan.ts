@@ -1,8 +1,8 @@
 // Stores configuration and catalog compiled per CLI, so that a run reads one JSON file and no TOML. Holds no secret.
 import { join } from 'node:path';
+import { settledStampAt, stampAt } from '../../daemon/core/file-version.ts';
+import { readOptional } from '../../daemon/core/files.ts';
 import type { Provider } from '../catalog/provider.ts';
-import { settledVersionAt, versionAt } from '../system/file-version.ts';
-import { readText } from '../system/files.ts';
 import type { Account, Capacity, Pool } from './config.ts';
 import type { Paths } from './paths.ts';
 
@@ -42,7 +42,7 @@ export function readPlan(cli: string, paths: Paths, stamp: string): Plan | undef
 /** The same, also when its sources changed since. */
 export function readLastPlan(cli: string, paths: Paths): Plan | undefined {
   try {
-    const text = readText(planFile(paths, cli));
+    const text = readOptional(planFile(paths, cli));
     if (!text) return undefined;
     const plan: unknown = JSON.parse(text);
     return isPlan(plan) && plan.cli === cli ? plan : undefined;
@@ -54,7 +54,7 @@ export function readLastPlan(cli: string, paths: Paths): Plan | undefined {
 /** Reports whether a CLI had accounts when its configuration was last read; true if the plan is lost. */
 export function hadAccounts(cli: string, paths: Paths): boolean {
   try {
-    const text = readText(planFile(paths, cli));
+    const text = readOptional(planFile(paths, cli));
     return text !== '' && readLastPlan(cli, paths)?.accounts.length !== 0;
   } catch {
     // another user's
@@ -94,14 +94,14 @@ export function planFile(paths: Paths, cli: string): string {
   return join(paths.plans, cli);
 }
 
-/** Identifies the files a plan is made from; see `versionAt`. */
+/** Identifies the files a plan is made from; see `stampAt`. */
 export function stampOf(sources: Sources): string {
-  return filesOf(sources).map(versionAt).join(' ');
+  return filesOf(sources).map(stampAt).join(' ');
 }
 
-/** The same for a plan that is stored right after its sources; see `settledVersionAt`. */
+/** The same for a plan that is stored right after its sources; see `settledStampAt`. */
 export function settledStampOf(sources: Sources): string {
-  return filesOf(sources).map(settledVersionAt).join(' ');
+  return filesOf(sources).map(settledStampAt).join(' ');
 }
 
 function filesOf({ paths, catalog }: Sources): string[] {

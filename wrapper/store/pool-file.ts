@@ -1,6 +1,6 @@
 // Keeps what this machine used of its pool and could not report while the store was away. Holds no secret.
-import { readText, withLock, writeAtomic } from '../system/files.ts';
-import { randomHex } from '../system/hash.ts';
+import { readOptional } from '../../daemon/core/files.ts';
+import { randomHex } from '../../daemon/core/hash.ts';
 import {
   isAmount,
   isBoolean,
@@ -13,7 +13,8 @@ import {
   oneOf,
   optional,
   shape,
-} from '../system/shape.ts';
+} from '../../daemon/core/shape.ts';
+import { withLock, writeAtomic } from '../system/files.ts';
 import type { Paths } from './paths.ts';
 
 /** Remaining quota of an account, as the provider stated it. */
@@ -142,7 +143,7 @@ const MAX_UNSENT = 100;
 export function readLocal(paths: Paths): LocalPool {
   let raw: unknown;
   try {
-    raw = JSON.parse(readText(paths.pool) ?? '{}');
+    raw = JSON.parse(readOptional(paths.pool) ?? '{}');
   } catch {
     raw = {};
   }

@@ -1,10 +1,12 @@
 // Turns an account's sources into credentials, and stores new ones in the Secret Service or in a 0600 file.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
-import { expandHome, readText, withLock, writeAtomic } from '../system/files.ts';
-import { randomHex } from '../system/hash.ts';
-import { failureOf, runHelper } from '../system/run-helper.ts';
+import { errno, reason } from '../../daemon/core/errors.ts';
+import { readOptional } from '../../daemon/core/files.ts';
+import { randomHex } from '../../daemon/core/hash.ts';
+import { failureOf, runHelper } from '../../daemon/core/process.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
+import { expandHome, withLock, writeAtomic } from '../system/files.ts';
 import { addRun } from './active-runs.ts';
 import type { Account } from './config.ts';
 import { keysIn, referenceIn } from './key-texts.ts';
@@ -125,7 +127,7 @@ export function orphanedSecrets(accounts: readonly Account[], paths: Paths): { f
   const files = existsSync(paths.secrets) ? readdirSync(paths.secrets).filter(name => name.endsWith('.env')) : [];
   return files.flatMap(name => {
     const file = join(paths.secrets, name);
-    return [...envLines(readText(file) ?? '').keys()]
+    return [...envLines(readOptional(file) ?? '').keys()]
       .filter(key => !used.has(`file:${file}#${key}`))
       .map(key => ({ file, key }));
   });
@@ -201,7 +203,7 @@ function readFromFile(spec: string, env: NodeJS.ProcessEnv): string {
   const hash = spec.lastIndexOf('#');
   const file = expandHome(spec.slice(0, hash), env);
   const key = spec.slice(hash + 1);
-  const text = readText(file);
+  const text = readOptional(file);
   if (text === undefined) throw new Error(`the file ${file} does not exist`);
   const value = envLines(text).get(key);
   if (value === undefined) throw new Error(`${file} has no line ${key}=…`);
@@ -281,7 +283,7 @@ async function storeInKeyring(slot: Slot, value: string): Promise<void> {
 
 function editEnvFile(file: string, key: string, value: string | undefined): void {
   withLock(file, () => {
-    const lines = (readText(file) ?? '').split('\n').filter(line => line !== '' && !line.startsWith(`${key}=`));
+    const lines = (readOptional(file) ?? '').split('\n').filter(line => line !== '' && !line.startsWith(`${key}=`));
     if (value !== undefined) lines.push(`${key}=${asEnvValue(value)}`);
     writeAtomic(file, lines.map(line => `${line}\n`).join(''));
   });

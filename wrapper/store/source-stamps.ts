@@ -2,7 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, linkSync, openSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { createDirectory, giveToOwner, isReadableByOthers } from '../system/files.ts';
+import { giveToOwner, isReadableByOthers } from '../../daemon/core/files.ts';
+import { createDirectory } from '../system/files.ts';
 import type { AuditEntry } from './audit.ts';
 import type { Paths } from './paths.ts';
 

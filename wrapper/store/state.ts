@@ -1,10 +1,11 @@
 // Stores what the wrapper learns while it runs, one file per CLI. Losing it loses no account.
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { versionAt } from '../system/file-version.ts';
-import { readText, withLock, writeAtomic } from '../system/files.ts';
-import { hmac, randomHex } from '../system/hash.ts';
-import { isNumber, isRecord, isTime } from '../system/shape.ts';
+import { stampAt } from '../../daemon/core/file-version.ts';
+import { readOptional } from '../../daemon/core/files.ts';
+import { hmac, randomHex } from '../../daemon/core/hash.ts';
+import { isNumber, isRecord, isTime } from '../../daemon/core/shape.ts';
+import { withLock, writeAtomic } from '../system/files.ts';
 import type { Account } from './config.ts';
 import type { Paths } from './paths.ts';
 import type { Pause } from './pause.ts';
@@ -77,7 +78,7 @@ export function readState(paths: Paths, cli: string, onDamage?: (file: string) =
   const file = stateFile(paths, cli);
   let text = '';
   try {
-    text = readText(file) ?? '{}';
+    text = readOptional(file) ?? '{}';
     const parsed: unknown = JSON.parse(text);
     if (isRecord(parsed)) return parseState(parsed);
   } catch {
@@ -180,9 +181,9 @@ function withoutOld(jobs: CliState['jobs']): CliState['jobs'] {
   return kept.length === entries.length ? jobs : Object.fromEntries(kept);
 }
 
-/** Changes with each write to the state of one CLI; see `versionAt`. */
+/** Changes with each write to the state of one CLI; see `stampAt`. */
 export function stateStamp(paths: Paths, cli: string): string {
-  return versionAt(stateFile(paths, cli));
+  return stampAt(stateFile(paths, cli));
 }
 
 /**

@@ -1,9 +1,10 @@
 // Stores the tokens for the gateway of a provider, its port and what programs have used. Of a placeholder, only the digest is kept.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { versionAt } from '../system/file-version.ts';
-import { readText, withLock, writeAtomic } from '../system/files.ts';
-import { isAmount, isNumber, isRecord, isText, isTime, optional, shape } from '../system/shape.ts';
+import { stampAt } from '../../daemon/core/file-version.ts';
+import { readOptional } from '../../daemon/core/files.ts';
+import { isAmount, isNumber, isRecord, isText, isTime, optional, shape } from '../../daemon/core/shape.ts';
+import { withLock, writeAtomic } from '../system/files.ts';
 import type { Paths } from './paths.ts';
 
 /** The form of a placeholder, after the prefix of the provider's keys. */
@@ -73,7 +74,7 @@ function isCounts(value: unknown): value is Record<string, number> {
 export function readGateway(paths: Paths, cli: string): GatewayFile {
   let value: unknown;
   try {
-    value = JSON.parse(readText(fileOf(paths, cli)) ?? '{}');
+    value = JSON.parse(readOptional(fileOf(paths, cli)) ?? '{}');
   } catch {
     // as if there were none
   }
@@ -168,9 +169,9 @@ export function gatewayClis(paths: Paths): string[] {
   }
 }
 
-/** Changes with each write to the file; see `versionAt`. */
+/** Changes with each write to the file; see `stampAt`. */
 export function gatewayStamp(paths: Paths, cli: string): string {
-  return versionAt(fileOf(paths, cli));
+  return stampAt(fileOf(paths, cli));
 }
 
 /** Reports whether a token can be used at a time. */

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Script } from 'node:vm';
+import { digest } from '../../daemon/core/hash.ts';
 import { assertPrivate, writeAtomic } from './files.ts';
-import { digest } from './hash.ts';
 
 /** Files of other versions that are kept: a home may be shared between machines. */
 const KEPT = 8;

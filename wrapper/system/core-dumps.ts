@@ -1,6 +1,7 @@
 // Keeps the memory of a process that holds keys out of core dumps.
-import { errno, say } from './errors.ts';
-import { failureOf, runHelper } from './run-helper.ts';
+import { errno } from '../../daemon/core/errors.ts';
+import { failureOf, runHelper } from '../../daemon/core/process.ts';
+import { say } from './errors.ts';
 
 const PRLIMIT_MS = 5_000;
 

@@ -22,7 +22,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { EXIT, errno, WrapError } from './errors.ts';
+import { errno } from '../../daemon/core/errors.ts';
+import { EXIT, WrapError } from './errors.ts';
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
 

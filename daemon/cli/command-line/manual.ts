@@ -3,8 +3,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DEFAULTS, flatten } from '../../config/keys.ts';
-import { VERSION } from '../../system/build-info.ts';
-import { makeDirectory } from '../../system/files.ts';
+import { makeDirectory } from '../../core/files.ts';
+import { VERSION } from '../../system/installation.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command-spec.ts';
 import { CONFIG_KEYS } from '../labels.ts';
 import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';

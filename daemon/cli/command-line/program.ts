@@ -1,6 +1,6 @@
 // The command table as a commander program: parsing, suggestions, and help.
 import { Argument, Command, CommanderError, Option } from 'commander';
-import { type Style, wantsColor } from '../../system/terminal.ts';
+import { type Style, wantsColor } from '../../core/terminal.ts';
 import type { CommandSpec } from '../command-spec.ts';
 import type { Options, Run } from '../context.ts';
 import { columns } from '../terminal/columns.ts';

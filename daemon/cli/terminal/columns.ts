@@ -1,6 +1,6 @@
 // Prints rows as aligned columns.
 import stringWidth from 'string-width';
-import { printable } from '../../system/printable.ts';
+import { printable } from '../../core/printable.ts';
 import { wrapped } from './fit.ts';
 
 const GAP = '  ';

@@ -1,7 +1,7 @@
 // Notifies the desktop of what a command would print on a terminal, for commands that a menu entry started.
 import { execFile } from 'node:child_process';
-import { APP_ID } from '../../system/build-info.ts';
-import { printable } from '../../system/printable.ts';
+import { printable } from '../../core/printable.ts';
+import { APP_ID } from '../../system/installation.ts';
 import type { Context } from '../context.ts';
 
 const LIMIT_MS = 3000;

@@ -1,6 +1,6 @@
 // Shows on stderr what is being waited for: a moving line on a terminal, one line for each phase elsewhere.
 
-import { createStyle, wantsColor } from '../../system/terminal.ts';
+import { createStyle, wantsColor } from '../../core/terminal.ts';
 import type { Context } from '../context.ts';
 
 export interface Progress {

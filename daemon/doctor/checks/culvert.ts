@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import * as z from 'zod/mini';
 import type { KillSwitch } from '../../api/schema.ts';
-import { reason } from '../../system/errno.ts';
+import { reason } from '../../core/errors.ts';
 import { quote } from '../../view/fix.ts';
 import { UNENCRYPTED } from '../../view/states/remote-access.ts';
 import { N_ } from '../../view/translator.ts';

@@ -1,7 +1,7 @@
 // Checks what gets through: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
 import type { Fix } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';
-import { programs } from '../../system/install-paths.ts';
+import { programs } from '../../system/installation.ts';
 import { networkFailure } from '../../view/network-errors.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';

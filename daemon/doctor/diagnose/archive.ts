@@ -1,7 +1,7 @@
 // Reads the text files of an archive that a stranger may have made: bounded, in memory, and nothing is unpacked.
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { type Entry, fromFd, validateFileName, type ZipFile } from 'yauzl';
-import { reason } from '../../system/errno.ts';
+import { reason } from '../../core/errors.ts';
 
 export interface ArchiveFile {
   /** The whole path in the archive. */

@@ -8,7 +8,7 @@ import { ZipFile } from 'yazl';
 import type { CheckResult } from '../../api/doctor.ts';
 import type { History, HistoryChange, HistoryQuery } from '../../api/history.ts';
 import type { Config, ConfigResponse, LogEntry, Snapshot } from '../../api/schema.ts';
-import { giveToOwner } from '../../system/own-home.ts';
+import { giveToOwner } from '../../core/files.ts';
 import { isObject, jsonOf, linesOf, propertyOf } from '../../warp/parse/output.ts';
 import { shownResult } from '../file-fix.ts';
 import type { World } from '../world/world.ts';

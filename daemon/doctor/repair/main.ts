@@ -1,6 +1,6 @@
 // Makes one change of a fixed list as root; pkexec or sudo starts it.
 
-import { reason } from '../../system/errno.ts';
+import { reason } from '../../core/errors.ts';
 import { REPAIR_FAILED } from '../fix-journal.ts';
 import { FixError } from '../fixes.ts';
 import { createTools } from '../world/tools.ts';

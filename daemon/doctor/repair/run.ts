@@ -1,7 +1,7 @@
 // Runs one request to root's side: makes a change of the list whole, or undoes the newest one.
 import { dirname, join } from 'node:path';
-import { makeDirectory } from '../../system/files.ts';
-import { acquireLock } from '../../system/lock.ts';
+import { makeDirectory } from '../../core/files.ts';
+import { acquireLock } from '../../core/lock.ts';
 import { labeled } from '../file-fix.ts';
 import { REPAIR_JOURNAL } from '../fix-journal.ts';
 import { applyOperations, entriesOf, type FixContext, FixError, undoLast } from '../fixes.ts';

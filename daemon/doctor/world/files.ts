@@ -1,7 +1,7 @@
 // Reads files of a machine, or of a directory that stands for one: bounded, and never hanging on a pipe.
 import { constants } from 'node:fs';
 import { access, lstat, open, readdir, readlink, stat, statfs } from 'node:fs/promises';
-import { errno, reason } from '../../system/errno.ts';
+import { errno, reason } from '../../core/errors.ts';
 import { message } from '../../view/message.ts';
 import { Unknown } from '../errors.ts';
 

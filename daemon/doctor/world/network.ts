@@ -3,8 +3,8 @@ import { createSocket } from 'node:dgram';
 import { type RequestOptions, request } from 'node:http';
 import { connect, isIPv6 } from 'node:net';
 import type { Trace } from '../../apps/verify-tunnel.ts';
+import { errno, reason } from '../../core/errors.ts';
 import type { Verdict } from '../../killswitch/sign-in/verdict.ts';
-import { errno, reason } from '../../system/errno.ts';
 
 /** `refused`: the other end, or a firewall that says so, rejects it. `silent`: nothing came back in time. */
 export type Reached = 'answered' | 'refused' | 'silent' | 'unreachable';

@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import { reason } from '../../system/errno.ts';
+import { reason } from '../../core/errors.ts';
 import { message } from '../../view/message.ts';
 import { afterExit, signalGroup, startChild } from '../../warp/cli/child.ts';
 import { Unknown } from '../errors.ts';

@@ -4,10 +4,10 @@
 import * as z from 'zod/mini';
 import type { NetworkLink } from '../../api/networks.ts';
 import type { Snapshot } from '../../api/schema.ts';
+import { readText, replaceFile } from '../../core/files.ts';
+import { runsSystemd } from '../../core/process.ts';
 import { askBus } from '../../networks/bus.ts';
 import { readLinks } from '../../networks/links.ts';
-import { readText, replaceFile } from '../../system/files.ts';
-import { runsSystemd } from '../../system/process.ts';
 import type { Knowledge } from '../knowledge.ts';
 import { type Bus, createBus } from './bus.ts';
 import { createFiles, type Files } from './files.ts';

@@ -2,10 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KillSwitch } from '../../api/schema.ts';
+import { errno, reason } from '../../core/errors.ts';
+import { isRunning, SYSTEMD } from '../../core/process.ts';
 import { Problem } from '../../problem.ts';
-import { errno, reason } from '../../system/errno.ts';
-import { programs } from '../../system/install-paths.ts';
-import { isRunning, SYSTEMD } from '../../system/process.ts';
+import { programs } from '../../system/installation.ts';
 import { quote } from '../../view/fix.ts';
 import { BUS_NAME, type Published, parsePublished, RUN_DIRECTORY, STATE_FILE } from '../report.ts';
 import { explained, type Message, message } from '../wording.ts';

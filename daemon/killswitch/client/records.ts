@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import type { BlockedList, HistorySignIn } from '../../api/killswitch.ts';
 import type { FeatureContext } from '../../controls.ts';
+import { versionAt } from '../../core/file-version.ts';
 import { Problem } from '../../problem.ts';
-import { versionAt } from '../../system/files.ts';
 import { SIGN_INS_FILE } from '../report.ts';
 import { message } from '../wording.ts';
 import { isInstalled, readPublished, requireService, type ServicePaths } from './published-state.ts';

@@ -3,7 +3,7 @@
 
 import ipaddr from 'ipaddr.js';
 import data from '../../../data/killswitch/endpoints.json' with { type: 'json' };
-import { printable } from '../../system/printable.ts';
+import { printable } from '../../core/printable.ts';
 
 /** Cloudflare's ports of both protocols: for an address of which nothing else is known. */
 const TUNNEL_PORTS = { udp: [443, 500, 1701, 2408, 4443, 4500, 8095, 8443], tcp: [443] } as const;

@@ -9,9 +9,9 @@ import type {
   SupposedNetwork,
 } from '../../api/networks.ts';
 import type { FeatureContext } from '../../controls.ts';
+import { errno, reason } from '../../core/errors.ts';
+import { makeDirectory, replaceFile } from '../../core/files.ts';
 import { Problem } from '../../problem.ts';
-import { errno, reason } from '../../system/errno.ts';
-import { makeDirectory, replaceFile } from '../../system/files.ts';
 import type { Reading } from '../links.ts';
 import type { isProven } from './beacon.ts';
 import { decide, describe, isFor, type Placed, placeKey, type Situation } from './decide.ts';

@@ -8,9 +8,9 @@ import { type DecidedEffect, type NetworkDecision, RuleEffect, type RuleRecord }
 import { Time } from '../../api/values.ts';
 import { actionsTo, currentValue, knownNow, valueNotRead } from '../../changes/values.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../../controls.ts';
+import { errno, reason } from '../../core/errors.ts';
+import { makeDirectory, replaceFile } from '../../core/files.ts';
 import { addedTo, canonical, parseDocument, removedFrom } from '../../routes/document.ts';
-import { errno, reason } from '../../system/errno.ts';
-import { makeDirectory, replaceFile } from '../../system/files.ts';
 import { strengthOfMode } from './decide.ts';
 import { keyOf, type Rule } from './rules.ts';
 

@@ -4,7 +4,7 @@ import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
 import { type InvalidRule, NetworkEffects, NetworkMatch, type NetworkRule } from '../../api/networks.ts';
 import type { Message } from '../../api/values.ts';
-import { reason } from '../../system/errno.ts';
+import { reason } from '../../core/errors.ts';
 import { message, quoted, wordMessage } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TrustTool } from '../../api/trust.ts';
 import type { Message } from '../../api/values.ts';
-import { namesIn } from '../../system/files.ts';
+import { namesIn } from '../../core/files.ts';
 import { message, wordMessage } from '../../view/message.ts';
 import { english, N_ } from '../../view/translator.ts';
 import { findProgram, type List, type Look, type Tool } from './tool.ts';

@@ -1,7 +1,7 @@
 // Looks at local ports: probes whether one answers as a proxy, and names the process that listens on one.
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { readTable } from '../../../wrapper/system/peer.ts';
+import { readTable } from '../../core/peer.ts';
 
 export interface Answers {
   /** The port is open. */

@@ -1,7 +1,7 @@
 // Starts and ends processes of the tunnel CLI, so that none outlives the daemon, however it dies.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { errno } from '../../system/errno.ts';
+import { errno } from '../../core/errors.ts';
 
 /**
  * Starts a program in its own process group, with stdout and stderr piped.

@@ -2,8 +2,8 @@
 
 import type { Blocked, Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
+import { runsSystemd } from '../../core/process.ts';
 import { Problem } from '../../problem.ts';
-import { runsSystemd } from '../../system/process.ts';
 import { demoFault, nextStep, setupText } from '../../view/client/labels.ts';
 import { message } from '../../view/message.ts';
 import { lostRegistration } from '../../view/states/causes/causes.ts';

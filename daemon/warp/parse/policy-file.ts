@@ -1,8 +1,8 @@
 // Parses the policy file of an organization, a property list with one configuration, or a list of them.
 import { lstatSync } from 'node:fs';
 import { SaxesParser } from 'saxes';
-import { reason } from '../../system/errno.ts';
-import { readText } from '../../system/files.ts';
+import { reason } from '../../core/errors.ts';
+import { readText } from '../../core/files.ts';
 
 /** WARP's service reads it: Cloudflare, "Deploy WARP", parameters for Linux. */
 export const POLICY_FILE = '/var/lib/cloudflare-warp/mdm.xml';

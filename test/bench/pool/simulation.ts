@@ -8,8 +8,7 @@ import { orderCandidates } from '../../../wrapper/run/choose/candidates.ts';
 import { type Account, Capacity } from '../../../wrapper/store/config.ts';
 import type { Observation } from '../../../wrapper/store/pool-file.ts';
 import { type CliState, parseState, pauseAccount } from '../../../wrapper/store/state.ts';
-import type { StoreServer } from '../../support/wrapper/store-server.ts';
-import { storeServer } from '../../support/wrapper/store-server.ts';
+import { type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
 import { scriptWithClock, setClock } from '../../support/wrapper/virtual-clock.ts';
 import { generator } from './strategies.ts';
 

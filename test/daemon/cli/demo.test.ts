@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startTime } from '../../../daemon/system/process.ts';
+import { startTime } from '../../../daemon/core/process.ts';
 import { bundledOnce } from '../../support/built.ts';
 import { createHome, culvert, type Home, startDaemon } from '../../support/daemon/command.ts';
 import { memoryTunnel, showIn } from '../../support/daemon/memory-tunnel.ts';

@@ -7,7 +7,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isSuspended, startTime } from '../../../daemon/system/process.ts';
+import { isSuspended, startTime } from '../../../daemon/core/process.ts';
 import { createHome, culvert, ended, prints, start, startDaemon } from '../../support/daemon/command.ts';
 import { open } from '../../support/daemon/listeners.ts';
 import { until } from '../../support/until.ts';

@@ -19,6 +19,7 @@ import {
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { CheckResult, Fix } from '../../../daemon/api/doctor.ts';
+import { startTime } from '../../../daemon/core/process.ts';
 import { message } from '../../../daemon/doctor/check.ts';
 import { fileFix } from '../../../daemon/doctor/file-fix.ts';
 import { abandon, begin, type Entry, forget, settle } from '../../../daemon/doctor/fix-journal.ts';
@@ -33,7 +34,6 @@ import {
 } from '../../../daemon/doctor/fixes.ts';
 import { adminCommands } from '../../../daemon/doctor/world/facts.ts';
 import { createTools } from '../../../daemon/doctor/world/tools.ts';
-import { startTime } from '../../../daemon/system/process.ts';
 import { adminLines, adminUndoLines } from '../../../daemon/view/fix.ts';
 import { ENV } from '../../support/doctor/world.ts';
 import { missing, temporary } from '../../support/temporary.ts';

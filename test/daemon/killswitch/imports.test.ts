@@ -36,7 +36,7 @@ test('root runs the kill switch, and only these parts of anything else', () => {
         ),
     ),
     [
-      'daemon/system/printable.ts',
+      'daemon/core/printable.ts',
       'daemon/view/format.ts',
       'daemon/view/message.ts',
       'daemon/view/translator.ts',

@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setAutostart } from '../../../daemon/system/autostart.ts';
 import { paths } from '../../../daemon/system/paths.ts';
+import { setAutostart } from '../../../daemon/system/session.ts';
 import { temporary } from '../../support/temporary.ts';
 
 function home(t: TestContext) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { installFormat, stablePrefix } from '../../../daemon/system/install-paths.ts';
+import { installFormat, stablePrefix } from '../../../daemon/system/installation.ts';
 import { temporary } from '../../support/temporary.ts';
 
 test('a package is what its file says', t => {

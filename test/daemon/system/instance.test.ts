@@ -4,9 +4,9 @@ import { chmodSync, existsSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { startTime } from '../../../daemon/core/process.ts';
 import { prepareRuntime, running } from '../../../daemon/system/instance.ts';
 import { type Paths, paths } from '../../../daemon/system/paths.ts';
-import { startTime } from '../../../daemon/system/process.ts';
 import { temporary } from '../../support/temporary.ts';
 
 function session(t: TestContext): Paths {

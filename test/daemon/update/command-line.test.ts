@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import type { UpdateCheck } from '../../../daemon/api/schema.ts';
 import { Problem } from '../../../daemon/problem.ts';
 import { keepStatusFile } from '../../../daemon/state/status-line.ts';
-import { VERSION } from '../../../daemon/system/build-info.ts';
+import { VERSION } from '../../../daemon/system/installation.ts';
 import type { Updates } from '../../../daemon/update/update.ts';
 import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
 

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { stablePrefix } from '../../../daemon/system/install-paths.ts';
+import { stablePrefix } from '../../../daemon/system/installation.ts';
 import type { InstallError } from '../../../daemon/update/errors.ts';
 import {
   install,

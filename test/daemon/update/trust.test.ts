@@ -8,9 +8,9 @@ import type { UpdateCheck } from '../../../daemon/api/schema.ts';
 import type { Problem } from '../../../daemon/problem.ts';
 import { describeSource } from '../../../daemon/update/report.ts';
 import type { UpdaterOptions } from '../../../daemon/update/update.ts';
-import { keyId, publicOf } from '../../../manifest/signing/keys.ts';
-import { splitSidecar } from '../../../manifest/signing/sidecar.ts';
-import { addSignature, signerOf } from '../../../manifest/signing/sign.ts';
+import { keyId, publicOf } from '../../../manifest/keys.ts';
+import { splitSidecar } from '../../../manifest/sidecar.ts';
+import { addSignature, signerOf } from '../../../manifest/signatures.ts';
 import { day, key, otherKey, pem } from '../../support/manifest/release.ts';
 import { until } from '../../support/until.ts';
 import {

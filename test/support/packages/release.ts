@@ -5,7 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { TestContext } from 'node:test';
 import pinnedProject from '../../../data/project.json' with { type: 'json' };
-import { pinnedKeys } from '../../../manifest/signing/keys.ts';
+import { pinnedKeys } from '../../../manifest/keys.ts';
 import { buildManifest } from '../manifest/bundle.ts';
 import { temporary } from '../temporary.ts';
 import { script } from '../update/source.ts';

@@ -6,7 +6,7 @@ import type { FeatureContext } from '../../../daemon/controls.ts';
 import { createState } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
 import { createUpdates, type UpdaterOptions } from '../../../daemon/update/update.ts';
-import { keyId } from '../../../manifest/signing/keys.ts';
+import { keyId } from '../../../manifest/keys.ts';
 
 const [format, version, source] = process.argv.slice(2) as [UpdaterOptions['format'], string, string];
 const { env } = process;

@@ -12,8 +12,7 @@ import { createState, type Published } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
 import { createUpdates, type UpdaterOptions, type Updates } from '../../../daemon/update/update.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
-import type { VerifyKey } from '../../../manifest/signing/keys.ts';
-import { keyId } from '../../../manifest/signing/keys.ts';
+import { keyId, type VerifyKey } from '../../../manifest/keys.ts';
 import { day, key, pem, STATEMENT, seal } from '../manifest/release.ts';
 import { removeTree, temporary } from '../temporary.ts';
 

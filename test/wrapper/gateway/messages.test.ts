@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { digest } from '../../../daemon/core/hash.ts';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { admit } from '../../../wrapper/gateway/admit.ts';
 import {
@@ -13,7 +14,6 @@ import {
   passedOn,
   plainPath,
 } from '../../../wrapper/gateway/messages.ts';
-import { digest } from '../../../wrapper/system/hash.ts';
 import { missing } from '../../support/temporary.ts';
 
 const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));

@@ -1,5 +1,6 @@
 // Implements the commands that change one account, with a shim (`firecrawl login add`) or without (`accounts add`).
 import { isatty } from 'node:tty';
+import { reason } from '../../../daemon/core/errors.ts';
 import { loadCatalog, providerOf } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
@@ -35,7 +36,7 @@ import {
   setDefault,
   updateState,
 } from '../../store/state.ts';
-import { EXIT, reason, say, WrapError } from '../../system/errors.ts';
+import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { emit } from '../print.ts';
 import { askSecrets, confirm } from '../prompt.ts';
 

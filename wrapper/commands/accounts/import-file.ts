@@ -2,15 +2,16 @@
 import { basename, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
+import { errno, reason } from '../../../daemon/core/errors.ts';
+import { readOptional } from '../../../daemon/core/files.ts';
+import { isRecord } from '../../../daemon/core/shape.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import { Account } from '../../store/config.ts';
 import { keysIn, nameOf, oddityIn, referenceIn } from '../../store/key-texts.ts';
 import { envLines } from '../../store/secrets.ts';
-import { EXIT, errno, reason, say, WrapError } from '../../system/errors.ts';
+import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { explainIssues } from '../../system/explain-issues.ts';
-import { readText } from '../../system/files.ts';
-import { isRecord } from '../../system/shape.ts';
 
 /** The accounts of a configuration, where `secrets` may hold credentials themselves; they are stored, not copied. */
 const ImportFile = z.strictObject({
@@ -158,7 +159,7 @@ function keysHeld(text: string, variable: string, where: string, provider: Provi
 function readFile(file: string): string {
   let text: string | undefined;
   try {
-    text = readText(file);
+    text = readOptional(file);
   } catch (error) {
     throw unreadable(file, errno(error) === 'EISDIR' ? 'it is a directory' : reason(error));
   }

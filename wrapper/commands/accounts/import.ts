@@ -1,5 +1,7 @@
 // Implements `accounts import`: adds or changes accounts from a file, or from what upstream CLIs have stored.
 import { statSync } from 'node:fs';
+import { reason } from '../../../daemon/core/errors.ts';
+import { isReadableByOthers, readOptional } from '../../../daemon/core/files.ts';
 import { type Catalog, loadCatalog, providerOf } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
@@ -9,8 +11,8 @@ import { callerEnvironment } from '../../run/accounts/environment.ts';
 import { type Change, editConfig, readConfig, same } from '../../store/config.ts';
 import { referenceIn } from '../../store/key-texts.ts';
 import { assertCredential, resolveAccount, SOURCE_TIMEOUT_MS, sourceOf, storeSecret } from '../../store/secrets.ts';
-import { EXIT, reason, say, WrapError } from '../../system/errors.ts';
-import { expandHome, expandVariables, isReadableByOthers, readText } from '../../system/files.ts';
+import { EXIT, say, WrapError } from '../../system/errors.ts';
+import { expandHome, expandVariables } from '../../system/files.ts';
 import { emit } from '../print.ts';
 import { choosePlace, firstOf, keepDefault, termsOf } from './account.ts';
 import { type ImportedAccount, type ImportOptions, readImport } from './import-file.ts';
@@ -298,7 +300,7 @@ export async function namesOf(
 /** A file that can't be read holds nothing for us. */
 function read(file: string): string {
   try {
-    return readText(file) ?? '';
+    return readOptional(file) ?? '';
   } catch {
     return '';
   }

@@ -2,6 +2,7 @@
 
 import { isatty } from 'node:tty';
 import { parse } from 'smol-toml';
+import { readOptional } from '../../../daemon/core/files.ts';
 import { loadCatalog, providerOf } from '../../catalog/catalog.ts';
 import { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
@@ -9,7 +10,7 @@ import { runProbes } from '../../manage/probe.ts';
 import { findOnPath, readInstalls } from '../../store/installs.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { explainIssues } from '../../system/explain-issues.ts';
-import { readText, withLock, writeLinked } from '../../system/files.ts';
+import { withLock, writeLinked } from '../../system/files.ts';
 import { emit, table } from '../print.ts';
 import { ask } from '../prompt.ts';
 
@@ -186,7 +187,7 @@ function baseLines(address: string): string[] {
 /** Adds text to the user's catalog, if the whole is right. */
 function append(text: string, name: string, { paths }: Context): void {
   withLock(paths.userCatalog, () => {
-    const before = readText(paths.userCatalog) ?? '';
+    const before = readOptional(paths.userCatalog) ?? '';
     const after = `${before}${before === '' || before.endsWith('\n\n') ? '' : '\n'}${text}\n`;
     const document: unknown = parse(after);
     const entries = typeof document === 'object' && document !== null ? Reflect.get(document, 'providers') : undefined;

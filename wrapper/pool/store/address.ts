@@ -1,6 +1,7 @@
 // Reads the address of a store, and says why one can't be reached or refuses.
+
+import { masked } from '../../../daemon/core/printable.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
-import { printable } from '../../system/redact.ts';
 
 export interface Address {
   kind: 'single' | 'sentinel' | 'cluster';
@@ -90,7 +91,7 @@ function refused(why: string, hint: string): WrapError {
 export class StoreUnreachable extends Error {
   override readonly name = 'StoreUnreachable';
   constructor(message: string, options?: ErrorOptions) {
-    super(printable(message), options);
+    super(masked(message), options);
   }
 }
 
@@ -98,7 +99,7 @@ export class StoreUnreachable extends Error {
 class StoreRefused extends WrapError {
   override readonly name = 'StoreRefused';
   constructor(message: string, hint: string) {
-    super('pool-refused', EXIT.config, printable(message), { hint });
+    super('pool-refused', EXIT.config, masked(message), { hint });
   }
 }
 

@@ -1,10 +1,10 @@
 // Provides the operations of the pool's script with typed requests and replies; see pool.lua for what they do.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sha1 } from '../../../daemon/core/hash.ts';
+import { masked } from '../../../daemon/core/printable.ts';
+import { isAmount, isNumber, isRecord, isText, listOf, oneOf, optional, shape } from '../../../daemon/core/shape.ts';
 import type { Done, Observation } from '../../store/pool-file.ts';
-import { sha1 } from '../../system/hash.ts';
-import { printable } from '../../system/redact.ts';
-import { isAmount, isNumber, isRecord, isText, listOf, oneOf, optional, shape } from '../../system/shape.ts';
 import { parseAddress, StoreUnreachable } from './address.ts';
 import { type Connection, type ConnectOptions, connect, type Script } from './connection.ts';
 
@@ -203,7 +203,7 @@ const LONGEST_TEXT = 200;
 
 function withPrintableTexts(_key: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
-  return printable(value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value);
+  return masked(value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value);
 }
 
 function parsed(reply: string): Record<string, unknown> {

@@ -1,10 +1,10 @@
 // Makes the environment of an upstream: the caller's own, with the credentials of one account and no other.
 import { join } from 'node:path';
+import { readOptional } from '../../../daemon/core/files.ts';
 import { addRun } from '../../store/active-runs.ts';
 import type { Account } from '../../store/config.ts';
 import { configDirectory, directoryFile, type Paths } from '../../store/paths.ts';
 import type { Plan } from '../../store/plan.ts';
-import { readText } from '../../system/files.ts';
 import { isChosen, isOtherHost } from './own-choice.ts';
 import { pinForChildren } from './select-account.ts';
 
@@ -21,7 +21,7 @@ const OURS = [
 const TRUST = /^(NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|REQUESTS_CA_BUNDLE)="(\/[^"]*)"$/gm;
 
 function trustVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const text = readText(join(configDirectory(env), '..', 'environment.d', '60-culvert-trust.conf')) ?? '';
+  const text = readOptional(join(configDirectory(env), '..', 'environment.d', '60-culvert-trust.conf')) ?? '';
   return Object.fromEntries([...text.matchAll(TRUST)].map(([, name, value]) => [name, value]));
 }
 

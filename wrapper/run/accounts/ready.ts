@@ -1,4 +1,7 @@
 // Makes an account ready for an attempt: reads its credentials, and runs the login step of a CLI that its environment can't switch.
+
+import { sha256 } from '../../../daemon/core/hash.ts';
+import { failureOf, runHelper } from '../../../daemon/core/process.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context, Credentials } from '../../context.ts';
 import type { Account } from '../../store/config.ts';
@@ -6,9 +9,7 @@ import type { Plan } from '../../store/plan.ts';
 import { type Resolved, resolveAccount, startsProgram } from '../../store/secrets.ts';
 import { type CliState, fingerprint } from '../../store/state.ts';
 import { parseDuration } from '../../system/duration.ts';
-import { sha256 } from '../../system/hash.ts';
 import { redact } from '../../system/redact.ts';
-import { failureOf, runHelper } from '../../system/run-helper.ts';
 import { stripAnsi } from '../rules/classify.ts';
 import { accountEnvironment, callerEnvironment } from './environment.ts';
 

@@ -1,12 +1,13 @@
 // Selects the account that comes first, unless a run around this one has. Shared by a run and by `explain`, so that they can't disagree.
 
+import { readOptional } from '../../../daemon/core/files.ts';
 import type { Context, Invocation } from '../../context.ts';
 import { innermostRun } from '../../store/active-runs.ts';
 import { directoryFile, type Paths } from '../../store/paths.ts';
 import { hadAccounts, type Plan } from '../../store/plan.ts';
 import { type CliState, hasLostDefault, readState } from '../../store/state.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
-import { expandHome, readText } from '../../system/files.ts';
+import { expandHome } from '../../system/files.ts';
 import { anotherPlace, type Choice, isBound } from '../choose/candidates.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../rules/patterns.ts';
@@ -191,7 +192,7 @@ function keptSessions({ provider, ownPatterns }: Plan, command: string, env: Nod
     .filter(({ commands, unless }) => isCommandIn(command, commands) && !isCommandIn(command, unless))
     .flatMap(({ file, pattern }) => {
       try {
-        const text = readText(expandHome(file, env)) ?? '';
+        const text = readOptional(expandHome(file, env)) ?? '';
         const find = () => new RegExp(pattern).exec(text)?.[1];
         return (ownPatterns ? withTimeLimit(USER_PATTERN_MS, find, undefined) : find()) ?? [];
       } catch {

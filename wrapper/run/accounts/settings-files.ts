@@ -2,9 +2,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
+import { errno } from '../../../daemon/core/errors.ts';
+import { readOptional } from '../../../daemon/core/files.ts';
 import type { Hosts, OwnFile, Provider, ValueFile, VariableFile } from '../../catalog/provider.ts';
-import { errno } from '../../system/errors.ts';
-import { expandHome, readText } from '../../system/files.ts';
+import { expandHome } from '../../system/files.ts';
 import { at, parseJson } from '../rules/classify.ts';
 
 /** Value of a text that can't be read here, which may say anything. */
@@ -188,7 +189,7 @@ function textOf(path: string): string | undefined {
     const file = ofWorktree(path);
     const stat = statSync(file, { throwIfNoEntry: false });
     if (!stat) return undefined;
-    return stat.isFile() ? readText(file) || undefined : UNREADABLE;
+    return stat.isFile() ? readOptional(file) || undefined : UNREADABLE;
   } catch (error) {
     return errno(error) === 'ENOTDIR' ? undefined : UNREADABLE;
   }
@@ -198,7 +199,7 @@ function textOf(path: string): string | undefined {
 function ofWorktree(path: string): string {
   const [, git, name = ''] = /^(.*\/\.git)\/(.*)$/.exec(path) ?? [];
   if (git === undefined || !statSync(git, { throwIfNoEntry: false })?.isFile()) return path;
-  const directory = resolve(dirname(git), /^gitdir: (.*)/.exec(readText(git) ?? '')?.[1] ?? '.git');
-  const common = readText(join(directory, 'commondir'))?.trim() ?? '.';
+  const directory = resolve(dirname(git), /^gitdir: (.*)/.exec(readOptional(git) ?? '')?.[1] ?? '.git');
+  const common = readOptional(join(directory, 'commondir'))?.trim() ?? '.';
   return join(resolve(directory, common), name);
 }

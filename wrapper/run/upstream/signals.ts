@@ -1,7 +1,7 @@
 // Passes signals on to the upstream, and ends the way it ended.
 import { readdirSync } from 'node:fs';
+import { readOptional } from '../../../daemon/core/files.ts';
 import type { SignalForwarding, SignalTarget } from '../../context.ts';
-import { readText } from '../../system/files.ts';
 
 const PASSED_ON = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
@@ -44,7 +44,7 @@ function isEndedBy({ exitCode, signalCode }: SignalTarget, signal: NodeJS.Signal
 
 /** The terminal sends Ctrl-C to the whole foreground group, the upstream included: twice would be once too often. */
 function ownsTerminal(): boolean {
-  const stat = readText('/proc/self/stat') ?? '';
+  const stat = readOptional('/proc/self/stat') ?? '';
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[4] !== '0' && fields[5] === fields[2];
 }
@@ -82,7 +82,7 @@ export function killTree(pid: number, signal: NodeJS.Signals): void {
 function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`)
-      .flatMap(task => (readText(`/proc/${pid}/task/${task}/children`) ?? '').split(' '))
+      .flatMap(task => (readOptional(`/proc/${pid}/task/${task}/children`) ?? '').split(' '))
       .filter(Boolean)
       .map(Number);
   } catch {

@@ -2,7 +2,7 @@
 import { createReadStream, fstatSync, type Stats } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
-import { readText } from '../../system/files.ts';
+import { readOptional } from '../../../daemon/core/files.ts';
 import { KeptBytes } from './pipes.ts';
 
 export interface Stdin {
@@ -56,7 +56,7 @@ function statOf(fd: number): Stats | undefined {
 }
 
 function offset(): number {
-  return Number(/^pos:\s*(\d+)/.exec(readText('/proc/self/fdinfo/0') ?? '')?.[1] ?? 0);
+  return Number(/^pos:\s*(\d+)/.exec(readOptional('/proc/self/fdinfo/0') ?? '')?.[1] ?? 0);
 }
 
 function replaying(open: () => Readable): Stdin {

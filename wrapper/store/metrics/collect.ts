@@ -1,6 +1,6 @@
 // Turns what the wrapper's files say into samples. It sends no request.
 
-import { hmac } from '../../system/hash.ts';
+import { hmac } from '../../../daemon/core/hash.ts';
 import { OUTCOMES } from '../audit.ts';
 import { readConfig } from '../config.ts';
 import { type AccountReport, describeAllAccounts, isUsable, reserveOf } from '../describe.ts';

@@ -1,6 +1,7 @@
 // Keeps between two runs what `culvert-wrap metrics` has counted, and the key of hashed names.
-import { readText, withLock, writeAtomic } from '../../system/files.ts';
-import { randomHex } from '../../system/hash.ts';
+import { readOptional } from '../../../daemon/core/files.ts';
+import { randomHex } from '../../../daemon/core/hash.ts';
+import { withLock, writeAtomic } from '../../system/files.ts';
 import type { Paths } from '../paths.ts';
 import { advance, emptyTally, type Tally } from './tally.ts';
 
@@ -30,7 +31,7 @@ export function keepTally(paths: Paths, failed: (error: unknown) => void): Tally
  * @throws WrapError `not-stored`, `locked`
  */
 export function metricsKey(paths: Paths): string {
-  const stored = () => /^[0-9a-f]{32}$/.exec(readText(paths.metricsKey)?.trim() ?? '')?.[0];
+  const stored = () => /^[0-9a-f]{32}$/.exec(readOptional(paths.metricsKey)?.trim() ?? '')?.[0];
   return (
     stored() ??
     withLock(paths.metricsKey, () => {
@@ -44,7 +45,7 @@ export function metricsKey(paths: Paths): string {
 /** A damaged file makes counting start again. */
 function storedTally(paths: Paths): Tally {
   try {
-    const stored = JSON.parse(readText(paths.tally) ?? '{}') as { [K in keyof Tally]?: unknown };
+    const stored = JSON.parse(readOptional(paths.tally) ?? '{}') as { [K in keyof Tally]?: unknown };
     const { log, older, position, runs, switches } = stored;
     const isKnown = isIdentity(log) && isIdentity(older) && Number.isSafeInteger(position) && Number(position) >= 0;
     if (isKnown && isTable(runs) && isTable(switches)) return stored as Tally;

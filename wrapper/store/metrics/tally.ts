@@ -1,6 +1,6 @@
 // Counts the entries of the audit log, each once, although the log is rotated and the counting may be interrupted.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { errno } from '../../system/errors.ts';
+import { errno } from '../../../daemon/core/errors.ts';
 import { type AuditEntry, parseEntry } from '../audit.ts';
 import type { Paths } from '../paths.ts';
 import { cleanLabel } from './exposition.ts';

@@ -5,8 +5,8 @@ import { Agent as HttpsAgent } from 'node:https';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
-import { versionAt } from '../file-version.ts';
-import { readText } from '../files.ts';
+import { stampAt } from '../../../daemon/core/file-version.ts';
+import { readOptional } from '../../../daemon/core/files.ts';
 import { addressOf, loginOf, type NamedProxy, openTunnel, proxyFor, type Trust } from './proxy.ts';
 
 /** Variables that decide how a program reaches a provider. */
@@ -142,7 +142,7 @@ function trustOf(env: NodeJS.ProcessEnv): Trust {
   const files = authorityFiles(env);
   if (files.length === 0) return {};
   const key = files.join('\n');
-  const versions = files.map(versionAt).join('\n');
+  const versions = files.map(stampAt).join('\n');
   const known = contexts.get(key);
   if (known?.versions === versions) return { secureContext: known.secureContext };
   const extra = certificatesIn(files);
@@ -191,7 +191,7 @@ function filesIn(directory: string): string[] {
 
 function textOf(file: string): string | undefined {
   try {
-    return readText(file);
+    return readOptional(file);
   } catch {
     return undefined;
   }

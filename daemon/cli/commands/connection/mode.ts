@@ -1,8 +1,8 @@
 // `culvert mode`, `protocol` and `proxy`: show what is set, or set it.
 import { type ActionName, actionRequest, subjectOf } from '../../../api/actions.ts';
 import type { ActionRequest, Snapshot } from '../../../api/schema.ts';
+import { printable } from '../../../core/printable.ts';
 import { protocolOf } from '../../../state/status-line.ts';
-import { printable } from '../../../system/printable.ts';
 import { subjectLabel } from '../../../view/states/changes.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';

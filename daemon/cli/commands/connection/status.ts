@@ -2,6 +2,8 @@
 import { applyEvent } from '../../../api/apply-event.ts';
 import { Unreachable } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
+import { printable } from '../../../core/printable.ts';
+import { clock, dateTime } from '../../../core/terminal.ts';
 import {
   protocolOf,
   type Shown,
@@ -11,8 +13,6 @@ import {
   statusWarning,
   unavailableLine,
 } from '../../../state/status-line.ts';
-import { printable } from '../../../system/printable.ts';
-import { clock, dateTime } from '../../../system/terminal.ts';
 import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../view/bars/bars.ts';
 import { createLongTimer, shownState } from '../../../view/client/client-state.ts';
 import { modeLabel } from '../../../view/client/labels.ts';

@@ -2,7 +2,7 @@
 import { ApiError } from '../../../api/client.ts';
 import type { Config, ConfigPatch, ConfigResponse } from '../../../api/schema.ts';
 import type { SettingsDiff } from '../../../api/settings-file.ts';
-import { printable } from '../../../system/printable.ts';
+import { printable } from '../../../core/printable.ts';
 import { settingsLines } from '../../../view/pages/settings-file.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';

@@ -1,8 +1,8 @@
 // Prints what the daemon recorded: history, log and metrics.
 import { parseDuration } from '../../../api/duration.ts';
 import type { History, HistoryChange, HistorySample, HistoryTotal, LogEntry, Logs } from '../../../api/schema.ts';
-import { printable } from '../../../system/printable.ts';
-import { clock, dateTime } from '../../../system/terminal.ts';
+import { printable } from '../../../core/printable.ts';
+import { clock, dateTime } from '../../../core/terminal.ts';
 import { formatBytes, formatDuration } from '../../../view/format.ts';
 import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from '../../../view/history/records.ts';
 import { english } from '../../../view/translator.ts';

@@ -2,12 +2,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { assertOwn, readText, removeIfEmpty } from '../../../core/files.ts';
 import { linkAt } from '../../../core/undo.ts';
-import { setAutostart } from '../../../system/autostart.ts';
-import { readText, removeIfEmpty } from '../../../system/files.ts';
-import { prefix } from '../../../system/install-paths.ts';
-import { assertOwn } from '../../../system/own-home.ts';
+import { prefix } from '../../../system/installation.ts';
 import { type Paths, paths as pathsOf } from '../../../system/paths.ts';
+import { setAutostart } from '../../../system/session.ts';
 import { InstallError } from '../../../update/errors.ts';
 import { install, repair, uninstall, withInstallLock } from '../../../update/installation.ts';
 import { findDaemon, restartDaemon, stopDaemon, systemctl } from '../../../update/running-daemon.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, Unreachable } from '../../../api/client.ts';
 import type { UpdateCheck, UpdateResponse } from '../../../api/schema.ts';
-import { dateTime } from '../../../system/terminal.ts';
+import { dateTime } from '../../../core/terminal.ts';
 import { formatBytes } from '../../../view/format.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';

@@ -55,7 +55,7 @@ async function addressOf({ client }: Context): Promise<string> {
 }
 
 async function open({ env }: Context, url: string): Promise<string | null> {
-  const { openInBrowser } = await import('../../../system/browser.ts');
+  const { openInBrowser } = await import('../../../system/session.ts');
   return openInBrowser(url, env);
 }
 

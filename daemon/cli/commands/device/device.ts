@@ -10,7 +10,7 @@ import {
 } from '../../../api/actions.ts';
 import { ApiError } from '../../../api/client.ts';
 import type { Account } from '../../../api/schema.ts';
-import { printable } from '../../../system/printable.ts';
+import { printable } from '../../../core/printable.ts';
 import { lostRegistration } from '../../../view/states/causes/causes.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';

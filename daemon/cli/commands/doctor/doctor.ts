@@ -5,10 +5,13 @@ import { once } from 'node:events';
 import { actionRequest } from '../../../api/actions.ts';
 import { Unreachable } from '../../../api/client.ts';
 import type { CheckGroup, CheckResult, Fix, Verdict } from '../../../api/doctor.ts';
+import { printable } from '../../../core/printable.ts';
+import type { Style } from '../../../core/terminal.ts';
 import type { Check } from '../../../doctor/check.ts';
 import { CHECKS } from '../../../doctor/checks/all.ts';
 import { runChecks, WORST_FIRST } from '../../../doctor/engine.ts';
 import { shownResult, withoutText } from '../../../doctor/file-fix.ts';
+import { REPAIR_FAILED, repairProgram, undoableByAnyone } from '../../../doctor/fix-journal.ts';
 import {
   applyFix,
   canApply,
@@ -20,11 +23,8 @@ import {
   undoLast,
 } from '../../../doctor/fixes.ts';
 import { undoJournal, worldAlone, worldWithDaemon } from '../../../doctor/gather.ts';
-import { REPAIR_FAILED, repairProgram, undoableByAnyone } from '../../../doctor/fix-journal.ts';
 import type { Tools } from '../../../doctor/world/tools.ts';
 import type { World } from '../../../doctor/world/world.ts';
-import { printable } from '../../../system/printable.ts';
-import type { Style } from '../../../system/terminal.ts';
 import { adminLines, adminUndoLines, fixText, quote, repairWords } from '../../../view/fix.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';

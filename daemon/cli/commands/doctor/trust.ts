@@ -8,9 +8,9 @@ import {
   type TrustTool,
   type TrustVerdict,
 } from '../../../api/trust.ts';
-import { assertOwn } from '../../../system/own-home.ts';
-import { printable } from '../../../system/printable.ts';
-import type { Style } from '../../../system/terminal.ts';
+import { assertOwn } from '../../../core/files.ts';
+import { printable } from '../../../core/printable.ts';
+import type { Style } from '../../../core/terminal.ts';
 import { TrustError } from '../../../trust/journal.ts';
 import { isMember } from '../../../trust/organization.ts';
 import { createTrust, type Trust } from '../../../trust/trust.ts';

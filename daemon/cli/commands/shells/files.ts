@@ -1,8 +1,7 @@
 // Writes the files of the tile and removes exactly those: a list of them is kept in the state of the user.
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeDirectory, removeIfEmpty } from '../../../system/files.ts';
-import { assertOwn } from '../../../system/own-home.ts';
+import { assertOwn, makeDirectory, removeIfEmpty } from '../../../core/files.ts';
 import { writeEntry } from '../../../update/installation.ts';
 import {
   EMPTY_RECORD,

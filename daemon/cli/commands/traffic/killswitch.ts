@@ -3,9 +3,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { BlockedEntry, BlockedResponse, KillSwitch, KillSwitchRequest } from '../../../api/schema.ts';
+import { printable } from '../../../core/printable.ts';
+import type { Style } from '../../../core/terminal.ts';
 import type { Call } from '../../../killswitch/client/service-link.ts';
-import { printable } from '../../../system/printable.ts';
-import type { Style } from '../../../system/terminal.ts';
 import { timeOfDay } from '../../../view/format.ts';
 import { originOf, READ_BLOCKED_MS, ruleText, targetOf } from '../../../view/forms/tunnel/blocked.ts';
 import { demoSentence } from '../../../view/states/killswitch.ts';
@@ -107,7 +107,7 @@ async function ask(call: Call): Promise<KillSwitch & { ok: true }> {
 export const killSwitchInstaller: Run = async context => {
   const [{ installerScript }, { programs }, { dirname }] = await Promise.all([
     import('../../../killswitch/client/without-daemon.ts'),
-    import('../../../system/install-paths.ts'),
+    import('../../../system/installation.ts'),
     import('node:path'),
   ]);
   if (context.stdout.isTTY) context.say('This is a script for root: culvert killswitch installer | sudo sh');

@@ -17,10 +17,10 @@ import type {
   SupposedNetwork,
 } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
+import { reason } from '../../../core/errors.ts';
+import { makeDirectory } from '../../../core/files.ts';
+import { printable } from '../../../core/printable.ts';
 import { fingerprintOf } from '../../../networks/rules/beacon.ts';
-import { reason } from '../../../system/errno.ts';
-import { makeDirectory } from '../../../system/files.ts';
-import { printable } from '../../../system/printable.ts';
 import { quote } from '../../../view/fix.ts';
 import { effectText, matchText, networkTitle, ruleEffects, ruleStrength } from '../../../view/states/networks.ts';
 import { english } from '../../../view/translator.ts';

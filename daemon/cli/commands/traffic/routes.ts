@@ -2,6 +2,8 @@
 // shortest one of the same meaning, and entries for this machine's networks. Nothing is changed here.
 import type { RoutesPreview } from '../../../api/routes.ts';
 import type { ActionRequest, Snapshot, SplitTunnel, Why } from '../../../api/schema.ts';
+import { printable } from '../../../core/printable.ts';
+import { dateTime } from '../../../core/terminal.ts';
 import {
   canonical,
   type Document,
@@ -9,8 +11,6 @@ import {
   parseDocument,
   simplify as simplified,
 } from '../../../routes/document.ts';
-import { printable } from '../../../system/printable.ts';
-import { dateTime } from '../../../system/terminal.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { type DifferenceKind, differenceLines, differenceTotal, routeWarning } from '../../../view/routes/document.ts';
 import { nameText, wayOf, whyText } from '../../../view/routes/why.ts';

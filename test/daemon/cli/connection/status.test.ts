@@ -6,9 +6,9 @@ import stringWidth from 'string-width';
 import type { Change } from '../../../../daemon/api/changes.ts';
 import { statusText } from '../../../../daemon/cli/commands/connection/status.ts';
 import { MODES } from '../../../../daemon/cli/labels.ts';
+import { plain } from '../../../../daemon/core/terminal.ts';
 import { type Shown, statusLine } from '../../../../daemon/state/status-line.ts';
 import { NO_KILL_SWITCH, NO_TUNNEL } from '../../../../daemon/state/store.ts';
-import { plain } from '../../../../daemon/system/terminal.ts';
 import {
   createHome,
   culvert,

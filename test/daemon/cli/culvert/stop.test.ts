@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { isSingleProcess } from '../../../../daemon/cli/commands/culvert/daemon.ts';
 import { type PendingChange, stayingText } from '../../../../daemon/cli/pending.ts';
-import { startTime } from '../../../../daemon/system/process.ts';
+import { startTime } from '../../../../daemon/core/process.ts';
 import { createHome, culvert, type Home } from '../../../support/daemon/command.ts';
 import { freePort } from '../../../support/ports.ts';
 

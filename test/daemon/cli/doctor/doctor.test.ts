@@ -5,9 +5,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { CheckResult, DoctorReport } from '../../../../daemon/api/doctor.ts';
+import { runsSystemd } from '../../../../daemon/core/process.ts';
 import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
 import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
-import { runsSystemd } from '../../../../daemon/system/process.ts';
 import {
   createHome,
   culvert,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { columns } from '../../../../daemon/cli/terminal/columns.ts';
-import { createStyle } from '../../../../daemon/system/terminal.ts';
+import { createStyle } from '../../../../daemon/core/terminal.ts';
 
 test('columns align by visible width, and lines have no trailing blanks', () => {
   const bold = createStyle(true).bold;

@@ -7,7 +7,7 @@ import { COMMANDS } from '../../../../daemon/cli/command-line/command-table.ts';
 import { parse } from '../../../../daemon/cli/command-line/program.ts';
 import { columns } from '../../../../daemon/cli/terminal/columns.ts';
 import { asciiText, isAsciiLocale, unbroken, wrapped } from '../../../../daemon/cli/terminal/fit.ts';
-import { createStyle } from '../../../../daemon/system/terminal.ts';
+import { createStyle } from '../../../../daemon/core/terminal.ts';
 import { createHome, culvert, culvertAt, type Home, startDaemon, status } from '../../../support/daemon/command.ts';
 import { memoryTunnel, route, showIn } from '../../../support/daemon/memory-tunnel.ts';
 

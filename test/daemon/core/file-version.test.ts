@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { versionAt as daemonVersionAt } from '../../../daemon/system/files.ts';
+import { stampAt as daemonVersionAt, settledStampAt, stampAt } from '../../../daemon/core/file-version.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { settledStampOf, stampOf } from '../../../wrapper/store/plan.ts';
 import { stateStamp } from '../../../wrapper/store/state.ts';
 import { gatewayStamp } from '../../../wrapper/store/tokens.ts';
-import { settledVersionAt, versionAt } from '../../../wrapper/system/file-version.ts';
 import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 
@@ -18,16 +17,16 @@ const OTHER_USES: Record<string, string> = {
   'daemon/doctor/diagnose/analyze.ts': 'stands for a file of a report',
   'daemon/doctor/world/files.ts': 'passes it to a check',
   'daemon/history/day-files.ts': 'the time of the last entry',
-  'daemon/system/files.ts': 'the one way in daemon and panel',
-  'daemon/system/lock.ts': 'how long a turn has been taken',
+  'daemon/core/files.ts': 'the one way in daemon and panel',
+  'daemon/core/lock.ts': 'how long a turn has been taken',
   'daemon/warp/cli/cli-info.ts': 'compared some time after the last change that the kernel reported',
-  'manifest/artifact.ts': 'refuses a file that changes while it is read',
+  'manifest/artifacts.ts': 'refuses a file that changes while it is read',
   'wrapper/shims/install.ts': 'kept, so that it can be set again',
   'wrapper/shims/move-file.ts': 'kept through a move',
   'wrapper/shims/uninstall.ts': 'set again',
   'wrapper/store/installs.ts': 'kept, so that it can be set again',
   'wrapper/system/compiled-code.ts': 'the order in which old files are removed',
-  'wrapper/system/file-version.ts': 'the one way in the wrapper',
+  'daemon/core/file-version.ts': 'the one way in the wrapper',
   'wrapper/system/files.ts': 'how long a lock or a temporary file has been there',
 };
 
@@ -57,7 +56,7 @@ const CACHES: Record<string, { file(place: Place): string; version(place: Place)
     file: ({ paths }) => join(paths.gateways, 'x.json'),
     version: ({ paths }) => gatewayStamp(paths, 'x'),
   },
-  'certificates and replaced shims': { file: ({ file }) => file, version: ({ file }) => versionAt(file) },
+  'certificates and replaced shims': { file: ({ file }) => file, version: ({ file }) => stampAt(file) },
   'caches of the daemon': { file: ({ file }) => file, version: ({ file }) => daemonVersionAt(file) },
 };
 
@@ -88,7 +87,7 @@ test('a version that is stored is found again, and it shows the next change', t 
     writeFileSync(place.paths.config, String(round));
     const stored = settledStampOf(place);
     assert.equal(stampOf(place), stored);
-    assert.equal(settledVersionAt(place.paths.config), versionAt(place.paths.config));
+    assert.equal(settledStampAt(place.paths.config), stampAt(place.paths.config));
     writeFileSync(place.paths.config, String((round + 1) % 10));
     assert.notEqual(stampOf(place), stored);
   }

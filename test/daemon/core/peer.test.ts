@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { createPeerLookup, type Ends, listenerOf, ownersIn, readTable } from '../../../wrapper/system/peer.ts';
+import { createPeerLookup, type Ends, listenerOf, ownersIn, readTable } from '../../../daemon/core/peer.ts';
 
 const ownerOf = (table: string, ends: Ends) => ownersIn(table)(ends);
 const row = (local: string, remote: string, uid: number, inode: number) =>

@@ -12,14 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import {
-  makeDirectory,
-  readText,
-  replaceFile,
-  temporaryName,
-  versionAt,
-  versionOf,
-} from '../../../daemon/system/files.ts';
+import { versionAt, versionOf } from '../../../daemon/core/file-version.ts';
+import { makeDirectory, readText, replaceFile, temporaryName } from '../../../daemon/core/files.ts';
 import { temporary } from '../../support/temporary.ts';
 
 function directory(t: TestContext): string {

@@ -1,8 +1,8 @@
 // Text for terminals: colored only where wanted, and harmless whatever it came from.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { printable } from '../../../daemon/system/printable.ts';
-import { createStyle, wantsColor } from '../../../daemon/system/terminal.ts';
+import { printable } from '../../../daemon/core/printable.ts';
+import { createStyle, wantsColor } from '../../../daemon/core/terminal.ts';
 
 test('text from outside can neither move the cursor nor turn the reading direction nor begin a line', () => {
   assert.equal(printable('a\x1b[2Jb\r\nc\u202ed\u009b1m\u2028e\t'), 'a [2Jb c d 1m e');

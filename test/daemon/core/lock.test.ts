@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { acquireLock, sweepLock } from '../../../daemon/system/lock.ts';
-import { startTime } from '../../../daemon/system/process.ts';
+import { acquireLock, sweepLock } from '../../../daemon/core/lock.ts';
+import { startTime } from '../../../daemon/core/process.ts';
 import { bundleScript } from '../../support/script.ts';
 import { temporary } from '../../support/temporary.ts';
 
@@ -16,7 +16,7 @@ function lockPath(t: TestContext): string {
 }
 
 const CONTENDER = `
-  import { acquireLock } from ${JSON.stringify(resolve(import.meta.dirname, '../../../daemon/system/lock.ts'))};
+  import { acquireLock } from ${JSON.stringify(resolve(import.meta.dirname, '../../../daemon/core/lock.ts'))};
   console.log('heldBy' in acquireLock(process.argv[2]) ? 'lost' : 'won');
   setInterval(() => {}, 1000);
 `;

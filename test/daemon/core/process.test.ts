@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { isRunning, startTime } from '../../../daemon/system/process.ts';
+import { isRunning, startTime } from '../../../daemon/core/process.ts';
 
 test('a process runs under its own start time alone', () => {
   const started = startTime(process.pid);

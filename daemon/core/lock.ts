@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { errno, FileError, reason } from './errno.ts';
+import { errno, FileError, reason } from './errors.ts';
 import { readText } from './files.ts';
 import { isRunning, startTime } from './process.ts';
 
