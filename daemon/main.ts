@@ -15,7 +15,7 @@ import { createState, NO_KILL_SWITCH } from './state/store.ts';
 import { programs, VERSION } from './system/installation.ts';
 import { type Instance, prepareRuntime, running } from './system/instance.ts';
 import { type Paths, paths as pathsOf } from './system/paths.ts';
-import { createNotifier, setAutostart } from './system/session.ts';
+import { createNotifier, openInBrowser, setAutostart } from './system/session.ts';
 import { createSignIn } from './warp/consent.ts';
 import { POLICY_FILE } from './warp/parse/policy-file.ts';
 import { createTunnel } from './warp/tunnel.ts';
@@ -227,9 +227,9 @@ async function keepHeapSmall(): Promise<void> {
 function openPage({ open }: Flags, { config: { webui, ui } }: Settings, port: number, env: NodeJS.ProcessEnv): void {
   if (!open || !webui.enabled || !ui.openBrowser) return;
   const address = `http://127.0.0.1:${port}/`;
-  void import('./system/session.ts')
-    .then(({ openInBrowser }) => openInBrowser(address, env))
-    .then(obstacle => obstacle && say(`The browser page is at ${address}; it was not opened, because ${obstacle}.`));
+  void openInBrowser(address, env).then(
+    obstacle => obstacle && say(`The browser page is at ${address}; it was not opened, because ${obstacle}.`),
+  );
 }
 
 interface RunningCulvert {

@@ -79,20 +79,3 @@ export class Refusal extends Error {
 
 /** A command line that cannot be used; exit status 2. */
 export class UsageError extends Error {}
-
-/** The system's code of an error (`ENOENT`), or undefined for other errors. */
-export function errno(error: unknown): string | undefined {
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  return typeof code === 'string' ? code : undefined;
-}
-
-/** The message of an error, to be part of a sentence. */
-export function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** Text from a file, safe for a terminal: control, format and unpaired characters escaped, and cut to 500 characters. */
-export function printable(text: string): string {
-  const shown = text.length > 500 ? `${text.slice(0, 500)}…` : text;
-  return shown.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, c => `\\u{${c.codePointAt(0)!.toString(16)}}`);
-}

@@ -1,11 +1,11 @@
 // Reads small files under a size limit, and writes files whole or not at all.
-import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { errno, reason } from '../daemon/core/errors.ts';
+import { errno, FileError, reason } from '../daemon/core/errors.ts';
+import { replaceFile, uniqueName } from '../daemon/core/files.ts';
 import { Refusal, type RefusalCode } from './errors.ts';
 
-const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY } = fs.constants;
+const { O_RDONLY, O_NONBLOCK } = fs.constants;
 
 /**
  * Reads a regular file whole, if it is not larger than a limit.
@@ -49,35 +49,20 @@ export interface WriteOptions {
 }
 
 /**
- * Writes a file so that, whenever the process or the machine stops, the old content or the new one is there. (Written
- * here and not with write-file-atomic, which cannot refuse to overwrite, and does not make the rename durable.)
+ * Writes a file so that, whenever the process or the machine stops, the old content or the new one is there.
  * @throws Refusal `output-failed`, `output-exists`
  */
 export function writeWhole(path: string, bytes: Uint8Array, { mode, replace }: WriteOptions): void {
-  const directory = dirname(path);
-  let temporary: string | undefined;
   try {
     // a rename would replace the link, the pipe or the device itself
     if (replace && fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() === false)
       throw new Error('it is not a regular file');
-    removeLeftovers(directory, basename(path));
-    temporary = join(directory, `.${basename(path)}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`);
-    const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-    try {
-      fs.writeFileSync(fd, bytes);
-      fs.fsyncSync(fd);
-    } finally {
-      fs.closeSync(fd);
-    }
-    if (replace) fs.renameSync(temporary, path);
-    else fs.linkSync(temporary, path);
-    syncDirectory(directory);
-  } catch (cause) {
+    removeLeftovers(dirname(path), basename(path));
+    replaceFile(path, bytes, { mode, durable: 'strict', overwrite: replace, temporary: uniqueName(path) });
+  } catch (error) {
+    const cause = error instanceof FileError ? error.cause : error;
     if (errno(cause) === 'EEXIST' && !replace) throw new Refusal('output-exists', `${path} already exists.`, { cause });
     throw new Refusal('output-failed', `${path} can't be written: ${reason(cause)}.`, { cause });
-  } finally {
-    // a rename leaves no temporary file
-    if (temporary) fs.rmSync(temporary, { force: true });
   }
 }
 
@@ -98,15 +83,6 @@ export function sameFile(a: string, b: string): boolean {
     return x.ino === y.ino && x.dev === y.dev;
   } catch {
     return false;
-  }
-}
-
-function syncDirectory(directory: string): void {
-  const fd = fs.openSync(directory, O_RDONLY | O_DIRECTORY);
-  try {
-    fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
   }
 }
 

@@ -1,9 +1,7 @@
-// Parses the bytes of a manifest: size limit, UTF-8, JSON, schema, then names that stay in their directory.
-
+// Parses the bytes of a manifest: size limit, UTF-8, strict JSON, schema, then names that stay in their directory.
 import { reason } from '../daemon/core/errors.ts';
 import { escaped } from '../daemon/core/printable.ts';
 import { Refusal, type RefusalCode } from './errors.ts';
-import { parseJson } from './parse-manifest.ts';
 import { Manifest, PROJECT, SCHEMA_URL, violations } from './schema.ts';
 
 /** In bytes; enough for some 6,000 artifacts. */
@@ -65,4 +63,37 @@ function kind(value: unknown, issues: readonly { path: readonly PropertyKey[]; c
   if (broken('custom', 'generated_at')) return 'date-invalid';
   if (broken('invalid_format', 'name')) return 'name-foreign';
   return 'manifest-invalid';
+}
+
+/**
+ * Parses UTF-8 JSON.
+ * @throws Error on bytes that are not UTF-8, a byte order mark, anything beyond RFC 8259, and a key that occurs twice
+ *   in one object (`JSON.parse` takes the last value, other parsers the first)
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  const value: unknown = JSON.parse(text);
+  rejectDuplicateKeys(text);
+  return value;
+}
+
+/** Matches the strings of valid JSON, and the punctuation that separates keys from values. */
+const TOKEN = /"(?:[^"\\]+|\\.)*"|[{}[\]:]/g;
+
+/** Keeps its own stack, because a recursion would fail at some depth, and the document decides how deep it is. */
+function rejectDuplicateKeys(text: string): void {
+  const open: (Set<string> | undefined)[] = [];
+  let last = '';
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '[') open.push(undefined);
+    else if (token === '}' || token === ']') open.pop();
+    else if (token === ':') recordKey(open.at(-1)!, JSON.parse(last));
+    else last = token;
+  }
+}
+
+function recordKey(keys: Set<string>, key: string): void {
+  if (keys.has(key)) throw new Error(`the key ${JSON.stringify(key.slice(0, 40))} occurs twice in one object`);
+  keys.add(key);
 }

@@ -100,7 +100,7 @@ const ALLOWED: Record<string, Record<string, readonly string[]>> = {
     'main.ts': ['system', 'store', 'run', 'manage', 'pool', 'commands', 'context.ts'],
   },
   gnome: { '.': ['.'], panel: ['.'], tray: ['.'], bridge: ['.'] },
-  manifest: { '.': ['.', 'signing'], signing: ['.'], cli: ['.', 'signing'], 'main.ts': ['.', 'cli'] },
+  manifest: { '.': ['.'], cli: ['.'], 'main.ts': ['.', 'cli'] },
 };
 
 for (const [part, rows] of Object.entries(ALLOWED)) {
@@ -120,17 +120,14 @@ const NODE = /^(?:node:|(?:zod|koa|execa)(?:\/|$))/;
 /** Files, what none of them may import, and why. */
 const WALLS: [importer: RegExp, imported: RegExp, reason: string][] = [
   [/^daemon\/(?!killswitch\/service\/)/, /^(?:\.\/gnome\/|gi:)/, 'the daemon does not know its panel'],
-  [
-    /^daemon\//,
-    /^\.\/wrapper\/(?!store\/|catalog\/|system\/)/,
-    'the daemon reads store and catalog, and uses primitives',
-  ],
+  [/^daemon\/core\//, /^(?!node:|\.\/daemon\/core\/)/, 'primitives are below all programs'],
+  [/^daemon\//, /^\.\/wrapper\/(?!store\/|catalog\/)/, 'the daemon reads store and catalog'],
   [/^daemon\//, /^\.\/manifest\/(?!schema\.ts|verify\.ts)/, 'the daemon uses schema and verify only'],
   [/^daemon\/(?!emulator\/)/, /^\.\/daemon\/emulator\//, 'the daemon spawns the emulator like warp-cli'],
   [/^daemon\/api\//, /^(?!zod(?:\/|$)|\.\/daemon\/api\/)/, 'the contract has zod and itself only'],
   [/^daemon\/view\//, /^(?!\.\/daemon\/(?:api|view)\/)/, 'what clients share has the contract and itself only'],
-  [/^daemon\/system\//, /^\.\/(?!daemon\/(?:api|system)\/)/, 'primitives are below everything else'],
-  [/^daemon\/emulator\//, /^\.\/(?!daemon\/(?:emulator|system)\/)/, 'it shares nothing with what reads warp-cli'],
+  [/^daemon\/system\//, /^\.\/(?!daemon\/(?:core|api|system)\/)/, 'the installation is below everything else'],
+  [/^daemon\/emulator\//, /^\.\/(?!daemon\/(?:emulator|core)\/)/, 'it shares nothing with what reads warp-cli'],
   [/^daemon\/killswitch\/(?!client\/)/, NODE, 'root runs it on GJS'],
   [
     /^daemon\/killswitch\/(?!client\/)/,
@@ -144,7 +141,7 @@ const WALLS: [importer: RegExp, imported: RegExp, reason: string][] = [
   ],
   [
     /^daemon\/killswitch\/rules\//,
-    /^\.\/(?!daemon\/killswitch\/(?:rules\/|wording\.ts)|daemon\/system\/printable\.ts|data\/killswitch\/)/,
+    /^\.\/(?!daemon\/killswitch\/(?:rules\/|wording\.ts)|daemon\/core\/printable\.ts|data\/killswitch\/)/,
     'the rules have themselves and their wording only',
   ],
   [/^daemon\/webui\//, NODE, 'the page runs in a browser'],
@@ -159,8 +156,12 @@ const WALLS: [importer: RegExp, imported: RegExp, reason: string][] = [
     /^\.\/(?:wrapper|manifest|daemon\/(?!api\/|view\/))/,
     'the panel has the contract and what clients share',
   ],
-  [/^wrapper\//, /^(?:\.\/(?:daemon|gnome|manifest)\/|gi:)/, 'the wrapper stands on its own'],
-  [/^manifest\//, /^(?:\.\/(?:daemon|gnome|wrapper)\/|gi:)/, 'the manifest tool stands on its own'],
+  [
+    /^wrapper\//,
+    /^(?:\.\/(?:daemon\/(?!core\/)|gnome\/|manifest\/)|gi:)/,
+    'the wrapper has the primitives and itself only',
+  ],
+  [/^manifest\//, /^(?:\.\/(?:daemon\/(?!core\/)|gnome\/|wrapper\/)|gi:)/, 'the manifest tool likewise'],
 ];
 
 test('no part imports what it is kept apart from', () => {

@@ -1,8 +1,9 @@
 // Reads errors of the operating system, for code that catches `unknown`.
 
-/** The code of a system error, such as `ENOENT`; undefined for any other value. */
+/** The system's code of an error, such as `ENOENT`; undefined when the system did not cause it. */
 export function errno(error: unknown): string | undefined {
-  return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  const code = (error as NodeJS.ErrnoException | null | undefined)?.code;
+  return typeof code === 'string' ? code : undefined;
 }
 
 /** The message of whatever was thrown. */
@@ -22,13 +23,15 @@ const REASONS: { [code: string]: string | undefined } = {
   ENOTDIR: 'Not a directory',
 };
 
-/** A file that could not be written. `code` is the system's. */
+/** A file that could not be written. `code` is the system's. A program with its own words takes `path` and `cause`. */
 export class FileError extends Error {
+  readonly path: string;
   readonly code: string | undefined;
 
   constructor(path: string, cause: unknown) {
     super(`${path} can't be written: ${REASONS[errno(cause) ?? ''] ?? reason(cause)}.`, { cause });
     this.name = 'FileError';
+    this.path = path;
     this.code = errno(cause);
   }
 }

@@ -5,15 +5,17 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
+  symlinkSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errno, FileError, reason } from './errors.ts';
 import { readText } from './files.ts';
-import { isRunning, startTime } from './process.ts';
+import { isAlive, pause, thisProcess } from './process.ts';
 
 export type Lock = { release(): void } | { heldBy: number };
 
@@ -23,53 +25,69 @@ const POLL_MS = 5;
 
 /**
  * Takes a lock, or says which process holds it. The lock of a process that is gone, or not yet reaped, is broken.
- * The file appears complete or not at all: a private file is linked into its place.
  * @param path of the lock file, in a directory that only this user can write.
  * @param waitMs how long to wait for a living holder, blocking the thread.
+ * @param put puts the lock into place: as a file, or as a link (`putLink`); both kinds are read alike.
  * @throws Error when something that is not a lock is in its place; FileError when the directory can't be written.
  */
-export function acquireLock(path: string, waitMs = 0): Lock {
-  const own = `${path}.${process.pid}`;
+export function acquireLock(path: string, waitMs = 0, put: (path: string) => boolean = putFile): Lock {
   const deadline = Date.now() + waitMs;
-  writeOwn(own);
+  for (;;) {
+    const holder = readLock(path);
+    if (holder === null) {
+      if (put(path)) return { release: () => release(path) };
+    } else if (!isAlive(holder)) breakLock(path, holder);
+    else if (Date.now() >= deadline) return { heldBy: Number.parseInt(holder, 10) };
+    else pause(POLL_MS);
+  }
+}
+
+/** The living process that holds a lock of a file, or null. */
+export function lockHolder(path: string): { pid: number; started: string } | null {
+  const holder = readText(path) ?? '';
+  const [pid = '', started = ''] = holder.split(' ');
+  return /^\d+$/.test(pid) && isAlive(holder) ? { pid: Number(pid), started } : null;
+}
+
+/** A private file is linked into its place, where it appears complete or not at all. */
+function putFile(path: string): boolean {
+  const own = `${path}.${process.pid}`;
   try {
-    for (;;) {
-      try {
-        linkSync(own, path);
-        return { release: () => release(path) };
-      } catch (error) {
-        if (errno(error) !== 'EEXIST') throw error;
-      }
-      const content = readLock(path);
-      if (content === null) continue; // released just now
-      const [pid = '', started = ''] = content.split(' ');
-      if (!isRunning(Number(pid), started)) breakLock(path, content);
-      else if (Date.now() >= deadline) return { heldBy: Number(pid) };
-      else pause(POLL_MS);
-    }
+    writeFileSync(own, thisProcess(), { mode: 0o600 });
+  } catch (error) {
+    rmSync(own, { force: true });
+    throw new FileError(own, error);
+  }
+  try {
+    return succeeds(() => linkSync(own, path));
   } finally {
     unlinkSync(own);
   }
 }
 
-/** Removes a lock, unless it was removed from outside and another process has taken it since. */
-function release(path: string): void {
-  if (lockHolder(path)?.pid === process.pid) rmSync(path, { force: true });
-}
-
-/** The living process that holds a lock, or null. */
-export function lockHolder(path: string): { pid: number; started: string } | null {
-  const [pid = '', started = ''] = readText(path)?.split(' ') ?? [];
-  return /^\d+$/.test(pid) && isRunning(Number(pid), started) ? { pid: Number(pid), started } : null;
-}
-
-function writeOwn(path: string): void {
+/** Puts a lock into place as a symbolic link whose target is the holder, which needs no space on a full disk. */
+export function putLink(path: string): boolean {
   try {
-    writeFileSync(path, `${process.pid} ${startTime(process.pid)}`, { mode: 0o600 });
+    return succeeds(() => symlinkSync(thisProcess(), path));
   } catch (error) {
-    rmSync(path, { force: true });
     throw new FileError(path, error);
   }
+}
+
+/** False where a lock is in the place. */
+function succeeds(put: () => void): boolean {
+  try {
+    put();
+    return true;
+  } catch (error) {
+    if (errno(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Removes a lock, unless it was removed from outside and another process has taken it since. */
+function release(path: string): void {
+  if (readLock(path) === thisProcess()) rmSync(path, { force: true });
 }
 
 /** Removes the private files that processes left which were killed while they took the lock at `path`. */
@@ -81,7 +99,13 @@ export function sweepLock(path: string): void {
   }
 }
 
+/** The holder, or null without a lock. */
 function readLock(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    if (errno(error) !== 'EINVAL') return null;
+  }
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -92,9 +116,9 @@ function readLock(path: string): string | null {
 
 /**
  * Removes a dead holder's lock. Breakers take turns and look again: while one of them has the turn, no other removes
- * the file, and while the file exists no process can link a new lock there.
+ * the lock, and while the lock exists no process can put another one there.
  */
-function breakLock(path: string, content: string): void {
+function breakLock(path: string, holder: string): void {
   const turn = `${path}.turn`;
   try {
     mkdirSync(turn, { mode: 0o700 });
@@ -105,12 +129,8 @@ function breakLock(path: string, content: string): void {
     return;
   }
   try {
-    if (readText(path) === content) unlinkSync(path);
+    if (readLock(path) === holder) unlinkSync(path);
   } finally {
     rmSync(turn, { recursive: true, force: true });
   }
-}
-
-function pause(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -1,11 +1,11 @@
 // Lets other machines in by a bearer token: made once, readable by this user only.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, open, unlink } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config } from '../api/schema.ts';
-import { errno, reason } from '../core/errors.ts';
-import { makeDirectory } from '../core/files.ts';
+import { errno, FileError, reason } from '../core/errors.ts';
+import { makeDirectory, replaceFile, uniqueName } from '../core/files.ts';
 import type { State } from '../state/store.ts';
 import type { Paths } from '../system/paths.ts';
 
@@ -51,7 +51,7 @@ export async function readToken(path: string, options?: { create?: boolean }): P
 export async function readToken(path: string, { create = false } = {}): Promise<string | null> {
   const line = await read(path);
   if (line !== null || !create) return line;
-  await make(path);
+  make(path);
   return (await read(path))!;
 }
 
@@ -89,23 +89,15 @@ async function read(path: string): Promise<string | null> {
   return text;
 }
 
-/** Writes aside, then links: the name appears with its whole content, and only if no other process was first. */
-async function make(path: string): Promise<void> {
-  const aside = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
+/** The name appears with its whole content, and only if no other process was first. */
+function make(path: string): void {
+  const text = `${randomBytes(32).toString('base64url')}\n`;
   try {
     makeDirectory(dirname(path));
-    const file = await open(aside, 'wx', 0o600);
-    try {
-      await file.writeFile(`${randomBytes(32).toString('base64url')}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await link(aside, path);
+    replaceFile(path, text, { overwrite: false, temporary: uniqueName(path) });
   } catch (error) {
-    if (errno(error) !== 'EEXIST')
-      throw new TokenError('unwritable', `${path} can't be made: ${reason(error)}.`, error);
-  } finally {
-    await unlink(aside).catch(() => {});
+    if (errno(error) === 'EEXIST') return;
+    const why = error instanceof FileError && error.path === path ? error.cause : error;
+    throw new TokenError('unwritable', `${path} can't be made: ${reason(why)}.`, error);
   }
 }

@@ -1,7 +1,20 @@
-// Prints the results of commands: one line for people, JSON for programs, notes on stderr.
+// Prints the results of commands: one line for people, JSON for programs, notes and progress on stderr.
 import { escaped } from '../../daemon/core/printable.ts';
 import type { Verified } from '../verify.ts';
-import type { Context } from './output.ts';
+
+/** What the commands take from the process that they run in. */
+export interface Context {
+  env: NodeJS.ProcessEnv;
+  /** Milliseconds since 1970. */
+  now: () => number;
+  /** The program's own file, which the hashing thread runs again. */
+  worker: string;
+  version: string;
+  /** Output for results. */
+  stdout: Pick<Screen, 'write'>;
+  /** Output for failures, notes and progress. */
+  stderr: Screen;
+}
 
 export function print({ stdout }: Context, line: string): void {
   stdout.write(`${line}\n`);
@@ -26,4 +39,45 @@ export function releaseSentence({ signers, serial, channel, expiresAt, revoked }
   const keys = signers.map(({ id, name }) => (name === id ? id : `${escaped(name)} (${id})`)).join(' and ');
   const without = revoked.length === 0 ? '' : `, revokes ${revoked.join(', ')}`;
   return `signed with ${keys}, serial ${serial}, channel ${channel}, expires ${expiresAt}${without}`;
+}
+
+/** Output for progress, such as `process.stderr`. */
+export interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/**
+ * @param what is being done, for a person: "hashing"
+ * @param now milliseconds of a monotonic clock
+ * @returns `show`, which takes the bytes so far and the total, and `clear`, which removes the line; neither writes
+ *   anything when the screen is not a terminal
+ */
+export function progressLine(screen: Screen, what: string, now: () => number) {
+  const begin = now();
+  let shown = false;
+  return {
+    show(bytes: number, total: number): void {
+      if (!screen.isTTY) return;
+      const seconds = (now() - begin) / 1000;
+      // a line that disappears before it can be read would only flicker
+      if (seconds < 0.2) return;
+      const percent = total === 0 ? 100 : Math.floor((100 * bytes) / total);
+      const line = `${what} ${percent} %  ${size(bytes)} of ${size(total)}  ${size(bytes / seconds)}/s`;
+      screen.write(`\r${line.slice(0, (screen.columns ?? 80) - 1)}\x1b[K`);
+      shown = true;
+    },
+    clear(): void {
+      if (shown) screen.write('\r\x1b[K');
+      shown = false;
+    },
+  };
+}
+
+/** A number of bytes for people: `1.4 GB`. */
+export function size(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+  const step = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
+  return `${(bytes / 1000 ** step).toFixed(step < 2 ? 0 : 1)} ${units[step]}`;
 }

@@ -122,12 +122,3 @@ export function readLink(file: string): string | undefined {
     return undefined;
   }
 }
-
-/** Removes a directory, unless something is in it. */
-export function removeIfEmpty(dir: string): void {
-  try {
-    fs.rmdirSync(dir);
-  } catch {
-    // Not empty, or not there.
-  }
-}

@@ -1,4 +1,5 @@
 // Keeps what this machine used of its pool and could not report while the store was away. Holds no secret.
+
 import { readOptional } from '../../daemon/core/files.ts';
 import { randomHex } from '../../daemon/core/hash.ts';
 import {

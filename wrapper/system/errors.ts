@@ -35,17 +35,6 @@ export class WrapError extends Error {
   }
 }
 
-/** The system's code of an error (`ENOENT`), or `undefined` when the system did not cause it. */
-export function errno(error: unknown): string | undefined {
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  return typeof code === 'string' ? code : undefined;
-}
-
-/** The text of an error, for a sentence that needs a cause. */
-export function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** Writes one line to stderr. Never fails, whatever stderr is. */
 export function say(line: string): void {
   try {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { stampAt as daemonVersionAt, settledStampAt, stampAt } from '../../../daemon/core/file-version.ts';
+import { settledStampAt, stampAt, versionAt } from '../../../daemon/core/file-version.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { settledStampOf, stampOf } from '../../../wrapper/store/plan.ts';
 import { stateStamp } from '../../../wrapper/store/state.ts';
@@ -13,12 +13,12 @@ import { until } from '../../support/until.ts';
 
 /** Uses of a file's time that are no cache, by file, and what they are. */
 const OTHER_USES: Record<string, string> = {
+  'daemon/core/file-version.ts': 'the one way',
+  'daemon/core/lock.ts': 'how long a turn has been taken',
   'daemon/doctor/checks/packages.ts': 'says how old a key is',
   'daemon/doctor/diagnose/analyze.ts': 'stands for a file of a report',
   'daemon/doctor/world/files.ts': 'passes it to a check',
   'daemon/history/day-files.ts': 'the time of the last entry',
-  'daemon/core/files.ts': 'the one way in daemon and panel',
-  'daemon/core/lock.ts': 'how long a turn has been taken',
   'daemon/warp/cli/cli-info.ts': 'compared some time after the last change that the kernel reported',
   'manifest/artifacts.ts': 'refuses a file that changes while it is read',
   'wrapper/shims/install.ts': 'kept, so that it can be set again',
@@ -26,7 +26,6 @@ const OTHER_USES: Record<string, string> = {
   'wrapper/shims/uninstall.ts': 'set again',
   'wrapper/store/installs.ts': 'kept, so that it can be set again',
   'wrapper/system/compiled-code.ts': 'the order in which old files are removed',
-  'daemon/core/file-version.ts': 'the one way in the wrapper',
   'wrapper/system/files.ts': 'how long a lock or a temporary file has been there',
 };
 
@@ -57,7 +56,7 @@ const CACHES: Record<string, { file(place: Place): string; version(place: Place)
     version: ({ paths }) => gatewayStamp(paths, 'x'),
   },
   'certificates and replaced shims': { file: ({ file }) => file, version: ({ file }) => stampAt(file) },
-  'caches of the daemon': { file: ({ file }) => file, version: ({ file }) => daemonVersionAt(file) },
+  'caches of the daemon': { file: ({ file }) => file, version: ({ file }) => versionAt(file) },
 };
 
 for (const [name, { file, version }] of Object.entries(CACHES))

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { acquireLock, sweepLock } from '../../../daemon/core/lock.ts';
+import { acquireLock, putLink, sweepLock } from '../../../daemon/core/lock.ts';
 import { startTime } from '../../../daemon/core/process.ts';
 import { bundleScript } from '../../support/script.ts';
 import { temporary } from '../../support/temporary.ts';
@@ -51,18 +51,19 @@ test('a release leaves the lock of another process', t => {
   assert.equal(readFileSync(path, 'utf8'), other);
 });
 
-test('names the holder, and is free again after release', t => {
-  const path = lockPath(t);
-  const first = acquireLock(path);
-  assert.ok('release' in first);
-  assert.deepEqual(acquireLock(path), { heldBy: process.pid });
-  assert.deepEqual(acquireLock(path, 20), { heldBy: process.pid }, 'also after waiting');
-  first.release();
-  const again = acquireLock(path);
-  assert.ok('release' in again);
-  again.release();
-  assert.deepEqual(readdirSync(join(path, '..')), []);
-});
+for (const put of [undefined, putLink])
+  test(`names the holder, and is free again after release: ${put ? 'a link' : 'a file'}`, t => {
+    const path = lockPath(t);
+    const first = acquireLock(path, 0, put);
+    assert.ok('release' in first);
+    assert.deepEqual(acquireLock(path, 0, put), { heldBy: process.pid });
+    assert.deepEqual(acquireLock(path, 20, put), { heldBy: process.pid }, 'also after waiting');
+    first.release();
+    const again = acquireLock(path, 0, put);
+    assert.ok('release' in again);
+    again.release();
+    assert.deepEqual(readdirSync(join(path, '..')), []);
+  });
 
 test('reports something else in place of the lock instead of waiting for it', t => {
   const path = lockPath(t);
@@ -77,6 +78,11 @@ test('takes over a lock that is torn or names a reused pid', t => {
     const lock = acquireLock(path);
     assert.ok('release' in lock, JSON.stringify(content));
     lock.release();
+    if (content === '') continue;
+    symlinkSync(content, path);
+    const link = acquireLock(path, 0, putLink);
+    assert.ok('release' in link, `link to ${content}`);
+    link.release();
   }
 });
 

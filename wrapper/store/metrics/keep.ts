@@ -1,4 +1,5 @@
 // Keeps between two runs what `culvert-wrap metrics` has counted, and the key of hashed names.
+
 import { readOptional } from '../../../daemon/core/files.ts';
 import { randomHex } from '../../../daemon/core/hash.ts';
 import { withLock, writeAtomic } from '../../system/files.ts';

@@ -1,7 +1,10 @@
-// Defines the sidecar's format: a line for each signature, then the statement they sign, so that verification comes before parsing.
+// Defines the sidecar: a line for each signature, then the statement they sign, so that verification comes before parsing.
+import lt from 'semver/functions/lt.js';
 import valid from 'semver/functions/valid.js';
 import * as z from 'zod/mini';
-import { DateTime } from '../schema.ts';
+import { escaped } from '../daemon/core/printable.ts';
+import { Refusal } from './errors.ts';
+import { DateTime, instant, type Manifest } from './schema.ts';
 
 export const SIDECAR_LIMIT = 4096;
 export const CHANNELS = ['stable', 'beta'] as const;
@@ -81,4 +84,24 @@ export function signedBytes(keyId: string, statement: Uint8Array, manifest: Uint
   const length = Buffer.alloc(8);
   length.writeBigUInt64BE(BigInt(statement.length));
   return Buffer.concat([Buffer.from(`culvert-sidecar 1 ed25519 ${keyId}\n`), length, statement, manifest]);
+}
+
+/**
+ * Checks a statement against its manifest, before it is signed and when it is verified.
+ * @returns the release's version
+ * @throws Refusal `tag-not-version`, `sidecar-invalid`
+ */
+export function checkStatement(statement: Statement, manifest: Manifest): string {
+  const version = manifest.tag === undefined ? null : valid(manifest.tag);
+  if (version === null) {
+    const tag = manifest.tag === undefined ? 'no tag' : `the tag "${escaped(manifest.tag)}"`;
+    throw new Refusal('tag-not-version', `The manifest has ${tag}, so which version it releases is unknown.`);
+  }
+  const life = instant(statement.expires_at) - instant(manifest.generated_at);
+  if (life <= 0) throw new Refusal('sidecar-invalid', 'The release expires before it was made.');
+  if (lt(version, statement.minimum_version)) {
+    const both = `${statement.minimum_version}, is newer than the release itself, ${version}`;
+    throw new Refusal('sidecar-invalid', `The minimum version, ${both}.`);
+  }
+  return version;
 }
