@@ -4,7 +4,7 @@ import type { State } from './state.ts';
 import type { CliGeneration } from './version.ts';
 
 /** `NetworkHealthy`, or `{EstablishingConnection: '162.159.198.2:443'}`. */
-export type Reason = string | { [name: string]: unknown };
+type Reason = string | { [name: string]: unknown };
 export interface Status {
   status: 'Connected' | 'Connecting' | 'Disconnected' | 'Unable';
   reason: Reason | null;
