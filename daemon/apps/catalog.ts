@@ -131,7 +131,7 @@ function listed(
 }
 
 /** A desktop file as found. */
-export interface Found<T> {
+interface Found<T> {
   /** The desktop file id: its path below `applications/`, with dashes for slashes. */
   id: string;
   path: string;

@@ -54,7 +54,7 @@ export function restoreFile(copy: string, path: string): void {
   syncDirectory(dirname(path));
 }
 
-/** Where a journal keeps its copies: names begin with the prefix. */
+/** Place of the copies of a journal: names begin with the prefix. */
 export interface Copies {
   directory: string;
   prefix: string;

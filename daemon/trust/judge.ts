@@ -106,7 +106,7 @@ interface Judging {
 const SHORT = 0.5;
 
 /** The verdict on a tool; null if it is not there. With a host, it connects there as well, with its list and no other setting. */
-export async function judge(tool: Tool, program: string, judging: Judging): Promise<Judgment | null> {
+async function judge(tool: Tool, program: string, judging: Judging): Promise<Judgment | null> {
   const judgment = await judgeHere(tool, program, judging);
   const { site, look, probe } = judging;
   const { connect } = tool;

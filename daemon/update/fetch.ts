@@ -263,7 +263,7 @@ function isNotHttp(error: unknown): boolean {
 }
 
 /** The refusal for an error of the network. */
-export function unreachable(url: URL, error: NodeJS.ErrnoException): UpdateRefused {
+function unreachable(url: URL, error: NodeJS.ErrnoException): UpdateRefused {
   const { code = '', message } = error;
   const why = shown(message || code); // an AggregateError of several addresses has only a code
   if (isNotHttp(error))
@@ -278,7 +278,7 @@ export function unreachable(url: URL, error: NodeJS.ErrnoException): UpdateRefus
 }
 
 /** Text from a source, on one line and at most 200 characters. */
-export function shown(text: string): string {
+function shown(text: string): string {
   return printable(text).slice(0, 200);
 }
 

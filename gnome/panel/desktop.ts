@@ -320,7 +320,7 @@ const SIGN_IN = 'x-scheme-handler/com.cloudflare.warp';
 const ENTRY = `${APP_ID}.desktop`;
 
 /** The program that the desktop starts: null for none, `culvert` for this one. */
-export function signInProgram(): string | null {
+function signInProgram(): string | null {
   const program = Gio.AppInfo.get_default_for_type(SIGN_IN, false);
   return program && (program.get_id() === ENTRY ? 'culvert' : program.get_name());
 }

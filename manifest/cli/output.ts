@@ -2,7 +2,7 @@
 import { escaped } from '../../daemon/core/printable.ts';
 import type { Verified } from '../verify.ts';
 
-/** What the commands take from the process that they run in. */
+/** Parts of the process that the commands use. */
 export interface Context {
   env: NodeJS.ProcessEnv;
   /** Milliseconds since 1970. */

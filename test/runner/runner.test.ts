@@ -235,7 +235,7 @@ test('reports the failed tests with reasons, the ten slowest and the counts', ()
   );
 });
 
-test('of a long failure, the end of the report repeats the first lines and the last', () => {
+test('the end of the report repeats the first lines and the last of a long failure', () => {
   const printed = Array.from({ length: 40 }, (_, i) => `line ${i}`).join('\n');
   const file = { file: 'test/long.test.ts', ms: 1, problem: null, output: '' };
   const text = summary([{ ...file, tests: [{ path: ['breaks'], state: 'failed', ms: 5, text: printed }] }], 1);

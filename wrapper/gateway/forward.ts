@@ -101,7 +101,7 @@ function refuse(
 
 /**
  * Sends a request with an account.
- * @returns the answer; `undefined` after the gateway has told the program that the account has too little
+ * @returns the answer; `undefined` after the gateway has answered the program that the account has too little
  * @throws NoAnswer
  */
 async function sendWith(using: Using, work: Forwarding): Promise<Answered | undefined> {

@@ -188,7 +188,7 @@ function optionsFor(
   { env, last, isAlone }: { env: NodeJS.ProcessEnv; last: boolean; isAlone: boolean },
 ): Parameters<typeof attempt>[0] {
   const { provider } = plan;
-  // Where no other account can follow, nothing is learned from a failure, so the upstream can have the caller's descriptors. But people
+  // If no other account can follow, a failure teaches nothing, so the upstream can have the caller's descriptors. But people
   // want to know what a failure means where the provider's terms allow only the selected one of their accounts.
   const isOnly = isAlone && !holdLast;
   const unread = isOnly && !(isSelected(plan) && provider.rules.length > 0);

@@ -216,7 +216,7 @@ export class Turn {
     const pause = { class: verdict.class, rest: withinReason(verdict, now) };
     const settled = { spent: this.#spent, ...(isPaused && { pause }) };
     this.#refusals.push({ account: name, class: verdict.class, isTooLarge });
-    // what the provider says about the quota of a command comes before its pause; other requests must know a pause sooner
+    // the quota that a provider reports for a command comes before its pause; other requests must know a pause sooner
     if (this.#isCommand) await this.settle(settled);
     let text: string;
     if (isTooLarge) {

@@ -11,7 +11,7 @@ import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-tabl
 import { bash, fish, zsh } from './completions.ts';
 
 /** The page; it carries no date, so that the same source gives the same page. */
-export function manual(version: string): string {
+function manual(version: string): string {
   return `${[
     `.TH CULVERT 1 "" "Culvert ${version}" "User Commands"`,
     '.SH NAME',

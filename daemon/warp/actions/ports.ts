@@ -1,4 +1,4 @@
-// Looks at local ports: probes whether one answers as a proxy, and names the process that listens on one.
+// Inspects local ports: probes whether one answers as a proxy, and names the process that listens on one.
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { readTable } from '../../core/peer.ts';

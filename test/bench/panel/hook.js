@@ -81,7 +81,7 @@ Gtk.Window.get_toplevels().connect('items-changed', (windows, at, _removed, adde
 });
 
 const main = () => Gtk.Window.list_toplevels().find(window => 'goTo' in window);
-/** What a request returns whose widget the page does not show yet. */
+/** Result of a request whose widget the page does not show yet. */
 const TOO_EARLY = Symbol();
 const requests = {
   open({ page }) {

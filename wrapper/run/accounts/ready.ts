@@ -23,7 +23,7 @@ export interface Usable {
   ok: true;
   environment(): NodeJS.ProcessEnv;
   credentials: Record<string, string>;
-  /** Of the prepare command that has run. */
+  /** Digest of the prepare command that has run. */
   digest?: string;
 }
 

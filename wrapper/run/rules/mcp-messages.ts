@@ -22,7 +22,7 @@ export interface Message {
 }
 
 /** Words of a server. */
-export interface Said {
+interface Said {
   text: string;
   /** Structured fields: those of the protocol, or the text itself where it is a JSON document. */
   fields: unknown;

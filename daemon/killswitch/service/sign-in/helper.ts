@@ -216,7 +216,7 @@ const LIMIT_MS = { page: 10_000, certificate: 8_000 };
 const MAX_HEAD_BYTES = 8_192;
 
 /** Asks all pages at the same time; if none answers, checks a certificate. Never rejects. */
-export async function probe(servers: readonly string[]): Promise<Verdict> {
+async function probe(servers: readonly string[]): Promise<Verdict> {
   const verdict = judge(await Promise.all(TARGETS.map(target => orElse(LIMIT_MS.page, ask(target, servers), SILENT))));
   if (verdict.network !== 'unreachable') return verdict;
   return orElse(LIMIT_MS.certificate, askSecurely(servers), UNREACHABLE).catch(() => UNREACHABLE);

@@ -95,7 +95,7 @@ export function listenAt(path: string, listener: Gio.SocketListener, mode: numbe
 }
 
 /** @throws GLib.Error */
-export function connect(address: Gio.SocketAddress, seconds: number): Promise<Gio.SocketConnection> {
+function connect(address: Gio.SocketAddress, seconds: number): Promise<Gio.SocketConnection> {
   const client = new Gio.SocketClient({ timeout: seconds, enable_proxy: false });
   return new Promise((resolve, reject) =>
     client.connect_async(address, null, (_, result) => {
