@@ -71,14 +71,15 @@ export interface ReplaceOptions {
 
 /**
  * Writes a file under a temporary name and renames it into place.
- * @throws FileError with the system's code (ENOSPC, EACCES …); the old file is then unchanged.
+ * @throws FileError with the system's code (ENOSPC, EACCES …), the old file is then unchanged; NodeJS.ErrnoException when `strict` and
+ *   the directory can't be synced, the new file is then in its place
  */
 export function replaceFile(path: string, text: string | Uint8Array, options: ReplaceOptions = {}): void {
   const { mode = 0o600, exact, owner, durable = true, overwrite = true, temporary = temporaryName(path) } = options;
   try {
     const fd = createExclusive(temporary, mode);
     try {
-      if (owner === 'directory') giveToOwner(fd, parentOf(path));
+      if (owner === 'directory') giveIfPossible(fd, parentOf(path));
       else if (owner) fchownSync(fd, owner.uid, owner.gid);
       if (exact) fchmodSync(fd, mode);
       writeFileSync(fd, text);
@@ -88,13 +89,13 @@ export function replaceFile(path: string, text: string | Uint8Array, options: Re
     }
     if (overwrite) renameSync(temporary, path);
     else linkSync(temporary, path);
-    if (durable === 'strict') sync(parentOf(path));
   } catch (error) {
     removeQuietly(temporary);
     throw new FileError(path, error);
   }
   if (!overwrite) removeQuietly(temporary);
-  if (durable === true) syncDirectory(parentOf(path));
+  if (durable === 'strict') sync(parentOf(path));
+  else if (durable) syncDirectory(parentOf(path));
 }
 
 /**
@@ -202,12 +203,19 @@ export function foreignOwner(directory: string): { directory: string; uid: numbe
   return uid === 0 ? null : { directory, uid, gid };
 }
 
-/** Gives a new file or directory that root makes in another user's directory to that user, who could not use it otherwise. */
+/**
+ * Gives a new file or directory that root makes in another user's directory to that user, who could not use it otherwise.
+ * @throws NodeJS.ErrnoException
+ */
 export function giveToOwner(fd: number, directory: string): void {
   const owner = foreignOwner(directory);
-  if (!owner) return;
+  if (owner) fchownSync(fd, owner.uid, owner.gid);
+}
+
+/** As `giveToOwner`; leaves to root what can't be given away. */
+export function giveIfPossible(fd: number, directory: string): void {
   try {
-    fchownSync(fd, owner.uid, owner.gid);
+    giveToOwner(fd, directory);
   } catch {
     // a file system, or a container, may know no other owner
   }

@@ -28,14 +28,16 @@ const POLL_MS = 5;
  * @param path of the lock file, in a directory that only this user can write.
  * @param waitMs how long to wait for a living holder, blocking the thread.
  * @param put puts the lock into place: as a file, or as a link (`putLink`); both kinds are read alike.
- * @throws Error when something that is not a lock is in its place; FileError when the directory can't be written.
+ * @throws Error when something that is not a lock is in its place; FileError when the directory can't be written;
+ *   NodeJS.ErrnoException when no process can be inspected, as without free file descriptors
  */
-export function acquireLock(path: string, waitMs = 0, put: (path: string) => boolean = putFile): Lock {
+export function acquireLock(path: string, waitMs = 0, put: (path: string, holder: string) => boolean = putFile): Lock {
+  const own = thisProcess();
   const deadline = Date.now() + waitMs;
   for (;;) {
     const holder = readLock(path);
     if (holder === null) {
-      if (put(path)) return { release: () => release(path) };
+      if (put(path, own)) return { release: () => release(path, own) };
     } else if (!isAlive(holder)) breakLock(path, holder);
     else if (Date.now() >= deadline) return { heldBy: Number.parseInt(holder, 10) };
     else pause(POLL_MS);
@@ -50,10 +52,10 @@ export function lockHolder(path: string): { pid: number; started: string } | nul
 }
 
 /** A private file is linked into its place, where it appears complete or not at all. */
-function putFile(path: string): boolean {
+function putFile(path: string, holder: string): boolean {
   const own = `${path}.${process.pid}`;
   try {
-    writeFileSync(own, thisProcess(), { mode: 0o600 });
+    writeFileSync(own, holder, { mode: 0o600 });
   } catch (error) {
     rmSync(own, { force: true });
     throw new FileError(own, error);
@@ -66,9 +68,9 @@ function putFile(path: string): boolean {
 }
 
 /** Puts a lock into place as a symbolic link whose target is the holder, which needs no space on a full disk. */
-export function putLink(path: string): boolean {
+export function putLink(path: string, holder: string): boolean {
   try {
-    return succeeds(() => symlinkSync(thisProcess(), path));
+    return succeeds(() => symlinkSync(holder, path));
   } catch (error) {
     throw new FileError(path, error);
   }
@@ -86,8 +88,8 @@ function succeeds(put: () => void): boolean {
 }
 
 /** Removes a lock, unless it was removed from outside and another process has taken it since. */
-function release(path: string): void {
-  if (readLock(path) === thisProcess()) rmSync(path, { force: true });
+function release(path: string, holder: string): void {
+  if (readLock(path) === holder) rmSync(path, { force: true });
 }
 
 /** Removes the private files that processes left which were killed while they took the lock at `path`. */
@@ -117,12 +119,14 @@ function readLock(path: string): string | null {
 /**
  * Removes a dead holder's lock. Breakers take turns and look again: while one of them has the turn, no other removes
  * the lock, and while the lock exists no process can put another one there.
+ * @throws FileError when the directory can't be written
  */
 function breakLock(path: string, holder: string): void {
   const turn = `${path}.turn`;
   try {
     mkdirSync(turn, { mode: 0o700 });
-  } catch {
+  } catch (error) {
+    if (errno(error) !== 'EEXIST') throw new FileError(path, error);
     const since = statSync(turn, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
     if (Date.now() - since > STALE_TURN_MS) rmSync(turn, { recursive: true, force: true });
     pause(POLL_MS);

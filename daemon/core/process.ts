@@ -1,7 +1,11 @@
 // Identifies processes by pid and start time, because a pid alone is reused, and runs helper programs to their end.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { errno } from './errors.ts';
 import { readText } from './files.ts';
+
+/** Codes of a machine or process that can open no further file (open(2)). */
+const EXHAUSTED: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE', 'ENOMEM']);
 
 /** Exists where systemd is the init system (sd_booted(3)). */
 export const SYSTEMD = '/run/systemd/system';
@@ -13,10 +17,16 @@ export const runsSystemd = () => existsSync(SYSTEMD);
  * Kernel start time of a process in clock ticks since boot (proc(5), field 22 of /proc/PID/stat).
  * @returns null for a process that is gone. A zombie counts as gone, once its other threads (field 20) have ended: until then its
  * sockets still take connections.
+ * @throws NodeJS.ErrnoException without free file descriptors or memory: whether the process runs is then unknown
  */
 export function startTime(pid: number): string | null {
-  const stat = readText(`/proc/${pid}/stat`);
-  if (stat === null) return null;
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch (error) {
+    if (EXHAUSTED.has(errno(error))) throw error;
+    return null;
+  }
   // the second field is the program's name in parentheses, and a name may contain spaces and parentheses
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const isGone = fields[0] === 'X' || (fields[0] === 'Z' && Number(fields[17]) <= 1);

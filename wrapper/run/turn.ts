@@ -118,7 +118,7 @@ export class Turn {
   #mayFollow = true;
   #spent = 0;
   /** The account in use has been settled, with its pause. */
-  #isSettled = true;
+  #isSettled: boolean;
   readonly #holding: Holding;
   /** Accounts that could not be used, with the reason. */
   skipped: string[] = [];
@@ -128,6 +128,7 @@ export class Turn {
   private constructor(parts: Parts) {
     this.parts = parts;
     this.#isCommand = parts.kind === 'command';
+    this.#isSettled = this.#isCommand;
     this.#holding = new Holding(parts.book, parts.cost);
   }
 
@@ -324,6 +325,8 @@ export class Turn {
     const last = this.#refusals.at(-1);
     const mustUseFirst = choice.by !== 'default' && !last;
     let failure = this.#isCommand && last ? { ...last, obstacle } : undefined;
+    // a program that gives credentials may be asked again, because its values may be old by now
+    const credentials = this.parts.book.credentials();
     for (;;) {
       const step = next(this.#choosing, state, failure);
       failure = undefined;
@@ -344,7 +347,7 @@ export class Turn {
       this.#choosing = afterTaking(step.choosing, accounts, leased);
       const { account } = leased;
       this.#holding.move(account?.name);
-      const ready = account && (await this.#readyOrSkipped(account));
+      const ready = account && (await this.#readyOrSkipped(account, credentials));
       if (!ready && mustUseFirst) return undefined;
       if (!ready) continue;
       if (await leases.matches(ready.credentials)) {
@@ -358,11 +361,9 @@ export class Turn {
   }
 
   /** The account made ready, or `undefined` with the reason in `skipped`. */
-  async #readyOrSkipped(account: Account): Promise<Usable | undefined> {
-    const { plan, context, state, choice, journal, leases, book, kind } = this.parts;
+  async #readyOrSkipped(account: Account, credentials: Credentials): Promise<Usable | undefined> {
+    const { plan, context, state, choice, journal, leases, kind } = this.parts;
     const { name } = account;
-    // a program that gives credentials may be asked again, because its values may be old by now
-    const credentials = book.credentials();
     const ready =
       kind === 'request' && bringsAddress(account, plan)
         ? { ok: false as const, problem: 'it has an address of its own, which no gateway uses' }

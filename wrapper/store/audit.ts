@@ -2,7 +2,7 @@
 import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errno } from '../../daemon/core/errors.ts';
-import { giveToOwner, readOptional } from '../../daemon/core/files.ts';
+import { giveIfPossible, readOptional } from '../../daemon/core/files.ts';
 import { isTime } from '../../daemon/core/shape.ts';
 import { createDirectory } from '../system/files.ts';
 import type { Paths } from './paths.ts';
@@ -72,7 +72,7 @@ export function writeAudit(paths: Paths, entries: readonly AuditEntry[]): void {
     const fd = openForAppending(paths.audit);
     try {
       const { size, nlink } = fstatSync(fd);
-      if (size === 0 && nlink === 1) giveToOwner(fd, dirname(paths.audit));
+      if (size === 0 && nlink === 1) giveIfPossible(fd, dirname(paths.audit));
       // One write(2) with O_APPEND: lines of concurrent runs don't mix.
       writeSync(fd, entries.map(entry => `${JSON.stringify(entry)}\n`).join(''));
       if (fstatSync(fd).size > MAX_BYTES) renameSync(paths.audit, `${paths.audit}.1`);

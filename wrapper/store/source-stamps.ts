@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, linkSync, openSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { giveToOwner, isReadableByOthers } from '../../daemon/core/files.ts';
+import { giveIfPossible, isReadableByOthers } from '../../daemon/core/files.ts';
 import { createDirectory } from '../system/files.ts';
 import type { AuditEntry } from './audit.ts';
 import type { Paths } from './paths.ts';
@@ -51,7 +51,7 @@ export function writeStamps(stamps: readonly SourceStamp[]): void {
     if (!existsSync(source)) continue;
     keepName(source, link);
     const fd = openSync(time, 'wx', 0o600);
-    giveToOwner(fd, dirname(time));
+    giveIfPossible(fd, dirname(time));
     closeSync(fd);
     touch.push(`touch -r ${quote(source)} ${quote(time)}`);
   }

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { errno, FileError } from '../../daemon/core/errors.ts';
-import { foreignOwner, giveToOwner, makeDirectory, replaceFile, uniqueName } from '../../daemon/core/files.ts';
+import { foreignOwner, giveIfPossible, makeDirectory, replaceFile, uniqueName } from '../../daemon/core/files.ts';
 import { acquireLock, putLink } from '../../daemon/core/lock.ts';
 import { EXIT, WrapError } from './errors.ts';
 
@@ -92,7 +92,7 @@ export function createDirectory(dir: string): void {
 function giveDirectory(dir: string): void {
   const fd = openSync(dir, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
-    giveToOwner(fd, dirname(dir));
+    giveIfPossible(fd, dirname(dir));
   } finally {
     closeSync(fd);
   }

@@ -41,6 +41,13 @@ test('exactly one of many contenders wins, even over the lock of a killed proces
   assert.deepEqual(words.sort(), ['lost', 'lost', 'lost', 'lost', 'lost', 'won']);
 });
 
+test('a lock of a killed process that nothing can be written next to is an error, not a wait without end', t => {
+  // the name of what breaks it is longer than a name can be
+  const path = join(temporary(t, 'lock'), 'x'.repeat(252));
+  writeFileSync(path, `${process.pid} 0`);
+  assert.throws(() => acquireLock(path), { code: 'ENAMETOOLONG' });
+});
+
 test('a release leaves the lock of another process', t => {
   const path = lockPath(t);
   const lock = acquireLock(path);

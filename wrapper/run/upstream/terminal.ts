@@ -87,7 +87,7 @@ function readerOf(master: number): Readable {
  * 0.03 s first: `more FILE` waits for one at stdin and then reads stderr, other programs read stdin itself, and what is
  * typed after the key that ends a pager is for the next program. So another process may take a key first, and the
  * terminal is read through a descriptor that does not block. A real terminal is left alone if another program has set its
- * mode, or its foreground is another job. For the numbers see `terminal.ts`; 2048 is O_NONBLOCK.
+ * mode, or its foreground is another job. For the numbers see `openTerminals`; 2048 is O_NONBLOCK.
  */
 const FORWARD = `my ($count, $read) = @ARGV;
 my %file = map { open(my $f, $_ == 3 ? "<&=" : "+<&=", $_) or exit 1; ($_ => $f) } 0, 3 .. 3 + $count;
