@@ -54,7 +54,7 @@ export function createTable<Rules>(
       release();
       if (await kernel.list()) await kernel.remove();
     },
-    /** The rules that were put in force last, and the fingerprint of their table; null: none. */
+    /** The rules that were put in force last, and the fingerprint of their table; null: none. `kernel.remove` does not reset it. */
     inForce: (): { rules: Rules; fingerprint: string } | null => inForce,
   };
 }

@@ -14,7 +14,7 @@ import { describeConsumers, readGateway } from '../../wrapper/store/tokens.ts';
 import type { Tool, ToolAccount, ToolAccountsChange, ToolRun } from '../api/accounts.ts';
 import { TOOL_CHANGE_MS } from '../api/limits.ts';
 import { reason } from '../core/errors.ts';
-import { runHelper } from '../core/process.ts';
+import { runHelper } from '../core/run-helper.ts';
 import { Problem } from '../problem.ts';
 
 /** Entries of the log of runs that are looked through. */

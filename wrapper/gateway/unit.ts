@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readOptional } from '../../daemon/core/files.ts';
-import { runHelper } from '../../daemon/core/process.ts';
+import { runHelper } from '../../daemon/core/run-helper.ts';
 import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Programs } from '../shims/shim.ts';

@@ -4,7 +4,7 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { runHelper } from '../../daemon/core/process.ts';
+import { runHelper } from '../../daemon/core/run-helper.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { classify, type FailureClass, stripAnsi } from '../run/rules/classify.ts';

@@ -3,7 +3,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { errno, reason } from '../../daemon/core/errors.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
-import { failureOf, runHelper } from '../../daemon/core/process.ts';
+import { failureOf, runHelper } from '../../daemon/core/run-helper.ts';
 import { isTime } from '../../daemon/core/shape.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { at, isForeign, parseJson } from '../run/rules/classify.ts';

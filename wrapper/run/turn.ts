@@ -1,7 +1,7 @@
 // Gives a command, a request or a server an account, and the next one after a limit; stores what they learn.
 
 import { reason } from '../../daemon/core/errors.ts';
-import type { Context, Invocation, LeaseEnd, Leases } from '../context.ts';
+import type { Context, Credentials, Invocation, LeaseEnd, Leases } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
 import type { CliState } from '../store/state.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { errno, reason } from '../../daemon/core/errors.ts';
 import { readOptional } from '../../daemon/core/files.ts';
 import { randomHex } from '../../daemon/core/hash.ts';
-import { failureOf, runHelper } from '../../daemon/core/process.ts';
+import { failureOf, runHelper } from '../../daemon/core/run-helper.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { expandHome, withLock, writeAtomic } from '../system/files.ts';
 import { addRun } from './active-runs.ts';

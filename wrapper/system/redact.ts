@@ -1,6 +1,6 @@
 // Keeps credentials out of texts that other programs wrote, and out of core dumps.
 import { errno } from '../../daemon/core/errors.ts';
-import { failureOf, runHelper } from '../../daemon/core/process.ts';
+import { failureOf, runHelper } from '../../daemon/core/run-helper.ts';
 import { say } from './errors.ts';
 
 /** Shorter ones would be found in ordinary words. */

@@ -15,7 +15,7 @@ const MAX_OWN_BYTES = 1 << 20;
 const MAX_WAITING_BYTES = 256 << 10;
 /** Calls in a row and per second, of one user other than root. */
 const LIMIT = { burst: 40, perSecond: 5 };
-/** Refusals that the service answers for each user. */
+/** Refusals in a row and per second that one user gets a reply for. */
 const REFUSALS = { burst: 200, perSecond: 20 };
 /** All callers together whose user is not known. */
 const UNKNOWN_USER = -1;

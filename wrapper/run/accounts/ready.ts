@@ -1,7 +1,7 @@
 // Makes an account ready for an attempt: reads its credentials, and runs the login step of a CLI that its environment can't switch.
 
 import { sha256 } from '../../../daemon/core/hash.ts';
-import { failureOf, runHelper } from '../../../daemon/core/process.ts';
+import { failureOf, runHelper } from '../../../daemon/core/run-helper.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context, Credentials } from '../../context.ts';
 import type { Account } from '../../store/config.ts';

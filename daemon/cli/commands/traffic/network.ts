@@ -20,7 +20,6 @@ import type { Snapshot } from '../../../api/schema.ts';
 import { reason } from '../../../core/errors.ts';
 import { makeDirectory } from '../../../core/files.ts';
 import { printable } from '../../../core/printable.ts';
-import { fingerprintOf } from '../../../networks/rules/beacon.ts';
 import { quote } from '../../../view/fix.ts';
 import { effectText, matchText, networkTitle, ruleEffects, ruleStrength } from '../../../view/states/networks.ts';
 import { english } from '../../../view/translator.ts';
@@ -304,6 +303,7 @@ async function check(context: Context, [host = '', given]: readonly string[]): P
   const address = beaconAddress(host);
   const expected = given?.replaceAll(':', '').toLowerCase();
   if (expected !== undefined && !/^[\da-f]{64}$/.test(expected)) throw usage('A SHA-256 has 64 hexadecimal digits.');
+  const { fingerprintOf } = await import('../../../networks/rules/beacon.ts');
   const sha256 = await fingerprintOf(address).catch(error => {
     throw new Failure(`No beacon answers at ${address}: ${reason(error)}`, { cause: error });
   });

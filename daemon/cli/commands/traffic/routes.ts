@@ -1,5 +1,4 @@
-// `culvert routes`: the split tunnel as a document, what another document would change, the documents before it, the
-// shortest one of the same meaning, and entries for this machine's networks. Nothing is changed here.
+// `culvert routes` and `culvert why`: lists, resets, compares and shortens the split tunnel, and explains the way of an address.
 import type { RoutesPreview } from '../../../api/routes.ts';
 import type { ActionRequest, Snapshot, SplitTunnel, Why } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
