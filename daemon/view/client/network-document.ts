@@ -1,5 +1,4 @@
 // Sends changes of the rules for networks, as changes of their document.
-
 import type { Client } from '../../api/client.ts';
 import type { NetworkRule } from '../../api/networks.ts';
 import type { NetworksChange } from '../form.ts';

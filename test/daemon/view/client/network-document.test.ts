@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NetworkEffects, NetworkMatch } from '../../../../daemon/api/networks.ts';
 import { parseRules } from '../../../../daemon/networks/rules/rules.ts';
-import { changeNetworks, linesOf, withoutRule, withRule } from '../../../../daemon/view/networks/document.ts';
+import { changeNetworks, linesOf, withoutRule, withRule } from '../../../../daemon/view/client/network-document.ts';
 
 const DOCUMENT = `# mine
 
