@@ -16,7 +16,7 @@ import { Problem } from '../problem.ts';
 import { VERSION } from '../system/installation.ts';
 import { running } from '../system/instance.ts';
 import { causeOf } from '../view/states/causes/causes.ts';
-import { canBeCause } from '../view/states/causes/diagnosis.ts';
+import { canBeCause } from '../view/states/findings.ts';
 import { english } from '../view/translator.ts';
 import type { Check } from './check.ts';
 import { CHECKS } from './checks/all.ts';

@@ -3,7 +3,7 @@ import { type Signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useCallback, useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { UNENCRYPTED } from '../view/client/labels.ts';
 import { formatTime } from '../view/format.ts';
-import { generalReason } from '../view/forms/reasons.ts';
+import { generalReason } from '../view/forms/availability.ts';
 import { entryOfPage, navigationGroups, PLACES, placeOfPage } from '../view/forms/settings.ts';
 import { type PageName, pageTitle } from '../view/page-list.ts';
 import { BANNERS, isSaidByState } from '../view/states/banners.ts';

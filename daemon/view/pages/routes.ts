@@ -2,7 +2,7 @@
 import type { Why } from '../../api/schema.ts';
 import { createRoutesEditor } from '../client/routes-editor.ts';
 import { actionCommand, type Form, type Group, type List, type ListItem } from '../form.ts';
-import { searchedText } from '../forms/search/searched-rows.ts';
+import { searchedText } from '../forms/search-rows.ts';
 import { editorForm } from '../forms/tunnel/routes-editor.ts';
 import {
   addRoute,

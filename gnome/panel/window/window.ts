@@ -5,7 +5,7 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Look } from '../../../daemon/view/client/labels.ts';
 import type { Model } from '../../../daemon/view/client/model.ts';
-import { generalReason } from '../../../daemon/view/forms/reasons.ts';
+import { generalReason } from '../../../daemon/view/forms/availability.ts';
 import { gatherFigures } from '../../../daemon/view/graph.ts';
 import type { PageName } from '../../../daemon/view/page-list.ts';
 import { BANNERS, isSaidByState } from '../../../daemon/view/states/banners.ts';

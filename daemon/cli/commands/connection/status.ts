@@ -18,7 +18,7 @@ import { createLongTimer, shownState } from '../../../view/client/client-state.t
 import { describeRemoteAccess, modeLabel } from '../../../view/client/labels.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
-import { explainedCause } from '../../../view/states/causes/diagnosis.ts';
+import { explainedCause } from '../../../view/states/findings.ts';
 import { figuresOf } from '../../../view/states/words.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';

@@ -7,7 +7,7 @@ import { printable } from '../../../core/printable.ts';
 import type { Style } from '../../../core/terminal.ts';
 import type { Call } from '../../../killswitch/client/service-link.ts';
 import { timeOfDay } from '../../../view/format.ts';
-import { originOf, READ_BLOCKED_MS, ruleText, targetOf } from '../../../view/forms/tunnel/blocked.ts';
+import { originOf, READ_BLOCKED_MS, ruleText, targetOf } from '../../../view/forms/tunnel/killswitch.ts';
 import { demoSentence } from '../../../view/states/killswitch.ts';
 import { demoText } from '../../../view/states/summary/table.ts';
 import { english } from '../../../view/translator.ts';

@@ -12,7 +12,7 @@ import {
   routeWarning,
 } from '../../routes/document.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { underWay } from '../reasons.ts';
+import { underWay } from '../availability.ts';
 
 /** Lines of each kind that a difference shows: GTK takes a quarter of a millisecond to lay out each. */
 const SHOWN = 50;

@@ -17,8 +17,7 @@ import {
   ruleStrength,
 } from '../../states/networks.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { markRows, matchRows } from './rule-match.ts';
-import { type Choice, capital, NONE, select, textOf, textRow, work } from './rule-rows.ts';
+import { type Choice, capital, markRows, matchRows, NONE, select, textOf, textRow, work } from './rule-match.ts';
 
 const PRESETS = ['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale'] as const;
 

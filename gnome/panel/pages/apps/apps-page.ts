@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { App } from '../../../../daemon/api/schema.ts';
-import { searchedText } from '../../../../daemon/view/forms/search/searched-rows.ts';
+import { searchedText } from '../../../../daemon/view/forms/search-rows.ts';
 import { pageTitle } from '../../../../daemon/view/page-list.ts';
 import { openApps } from '../../../../daemon/view/pages/apps.ts';
 import { launchable, noAppsText, type ProxyView } from '../../../../daemon/view/states/apps.ts';

@@ -6,9 +6,8 @@ import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
 import { askAboutChange } from '../../../../daemon/view/client/requests.ts';
 import { type Command, commandsOf } from '../../../../daemon/view/form.ts';
-import { advancedForm } from '../../../../daemon/view/forms/tunnel/advanced.ts';
 import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
-import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
+import { advancedForm, modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { countdownText, describeUnconfirmed, fractionLeft } from '../../../../daemon/view/states/changes.ts';
 import {
   describeCountdown,

@@ -1,10 +1,10 @@
 // The answer to an address or a host name that is typed into the search.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Why, WhyAddress } from '../../../../../daemon/api/schema.ts';
-import { answerRows, createLookup, targetOf } from '../../../../../daemon/view/forms/search/lookup.ts';
-import { describe, type View } from '../../../../../daemon/view/view.ts';
-import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
+import type { Why, WhyAddress } from '../../../../daemon/api/schema.ts';
+import { answerRows, createLookup, targetOf } from '../../../../daemon/view/forms/search-rows.ts';
+import { describe, type View } from '../../../../daemon/view/view.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const address = (parts: Partial<WhyAddress>): WhyAddress => ({
   address: '192.0.2.7',

@@ -6,15 +6,15 @@ import {
   type Tool,
   type ToolAccounts,
   type ToolAccountsChange,
-} from '../../../../../daemon/api/accounts.ts';
-import { ApiError } from '../../../../../daemon/api/client.ts';
-import type { Command, Row } from '../../../../../daemon/view/form.ts';
-import { formatIn } from '../../../../../daemon/view/format.ts';
-import { NO_TOOL_ACCOUNTS, toolAccountsForm } from '../../../../../daemon/view/forms/tools/tool-accounts.ts';
-import { changeToolAccounts } from '../../../../../daemon/view/pages/run-command.ts';
-import { problem } from '../../../../support/gnome/daemon.ts';
-import { richTool, tool, toolAccount } from '../../../../support/gnome/initial.ts';
-import { tr } from '../../../../support/gnome/view/translator.ts';
+} from '../../../../daemon/api/accounts.ts';
+import { ApiError } from '../../../../daemon/api/client.ts';
+import type { Command, Row } from '../../../../daemon/view/form.ts';
+import { formatIn } from '../../../../daemon/view/format.ts';
+import { NO_TOOL_ACCOUNTS, toolAccountsForm } from '../../../../daemon/view/forms/tool-accounts.ts';
+import { changeToolAccounts } from '../../../../daemon/view/pages/run-command.ts';
+import { problem } from '../../../support/gnome/daemon.ts';
+import { richTool, tool, toolAccount } from '../../../support/gnome/initial.ts';
+import { tr } from '../../../support/gnome/view/translator.ts';
 
 const now = Date.parse('2026-11-22T12:00:00Z');
 const later = (seconds: number) => new Date(now + seconds * 1000).toISOString();

@@ -1,10 +1,9 @@
 // Describes the page of tool accounts: the accounts that culvert-wrap holds for command-line tools, and their shims.
-import type { Tool, ToolAccounts, ToolRun } from '../../../api/accounts.ts';
-import type { Command, Form, Group, Question, Row, Tone } from '../../form.ts';
-import { formatDate } from '../../format.ts';
-import { fill, type Translator } from '../../translator.ts';
-import { accountRows, accountsCommand, addRow, leftText } from './account-rows.ts';
-import { consumerGroup } from './tool-consumers.ts';
+import type { Tool, ToolAccounts, ToolRun } from '../../api/accounts.ts';
+import type { Command, Form, Group, Question, Row, Tone } from '../form.ts';
+import { formatDate } from '../format.ts';
+import { fill, type Translator } from '../translator.ts';
+import { accountRows, accountsCommand, addRow, consumerGroup, leftText } from './tool-account-rows.ts';
 
 export interface ToolAccountsState {
   /** null until the daemon has answered. */

@@ -1,6 +1,28 @@
-// Makes a form inert while the daemon can't be asked: the last values stay, and only what needs no daemon can be used.
+// Says why controls can't be used now, and makes a form inert while the daemon can't be asked.
+
 import type { ClientState } from '../client/client-state.ts';
 import { type Ask, type ClientTask, commandsOf, type Form, type Row } from '../form.ts';
+import type { Translator } from '../translator.ts';
+import type { View } from '../view.ts';
+
+export interface Reason {
+  text: string;
+  /** It lasts a moment: a change is under way. */
+  passing: boolean;
+}
+
+/** The reason that holds on every page; null if no such reason exists, or the banner about the lost daemon has it. */
+export function generalReason({ client, tunnel, banners }: View, tr: Translator): Reason | null {
+  const { offline, snapshot, pending, killSwitchPending } = client;
+  if (banners.offline) return null;
+  if (offline || !snapshot) return { text: tunnel.sentence, passing: false };
+  if (pending || killSwitchPending) return { text: underWay(tr), passing: true };
+  return tunnel.settable ? null : { text: tunnel.sentence, passing: false };
+}
+
+export function underWay({ _ }: Translator): string {
+  return _('A change is under way.');
+}
 
 /** Tasks that a client does without the daemon. */
 const OWN_TASKS: readonly ClientTask[] = [
