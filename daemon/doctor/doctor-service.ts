@@ -15,7 +15,7 @@ import type { FeatureContext, HistoryControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { VERSION } from '../system/installation.ts';
 import { running } from '../system/instance.ts';
-import { causeOf } from '../view/states/causes/causes.ts';
+import { causeOf } from '../view/states/causes.ts';
 import { canBeCause } from '../view/states/findings.ts';
 import { english } from '../view/translator.ts';
 import type { Check } from './check.ts';

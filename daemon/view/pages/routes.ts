@@ -17,7 +17,7 @@ import {
 import { checks } from '../forms/validate.ts';
 import type { Host } from '../host.ts';
 import { pageTitle } from '../page-list.ts';
-import { whyForm } from '../routes/why.ts';
+import { whyForm } from '../states/why.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { type Page, reading } from './page.ts';

@@ -6,7 +6,7 @@ import { fixText } from '../fix.ts';
 import { type Command, goTo } from '../form.ts';
 import { wordMessage, wordMessages } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
-import { type Cause, causeOf } from './causes/causes.ts';
+import { type Cause, causeOf } from './causes.ts';
 
 export const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
 

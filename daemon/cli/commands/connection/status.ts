@@ -13,7 +13,7 @@ import {
   statusWarning,
   unavailableLine,
 } from '../../../state/status-line.ts';
-import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../view/bars/bars.ts';
+import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../view/bars.ts';
 import { createLongTimer, shownState } from '../../../view/client/client-state.ts';
 import { describeRemoteAccess, modeLabel } from '../../../view/client/labels.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';

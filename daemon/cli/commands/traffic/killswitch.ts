@@ -9,7 +9,7 @@ import type { Call } from '../../../killswitch/client/service-link.ts';
 import { timeOfDay } from '../../../view/format.ts';
 import { originOf, READ_BLOCKED_MS, ruleText, targetOf } from '../../../view/forms/tunnel/killswitch.ts';
 import { demoSentence } from '../../../view/states/killswitch.ts';
-import { demoText } from '../../../view/states/summary/table.ts';
+import { demoText } from '../../../view/states/state-table.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';

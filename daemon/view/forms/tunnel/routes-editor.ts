@@ -10,7 +10,7 @@ import {
   differenceTotal,
   presetName,
   routeWarning,
-} from '../../routes/document.ts';
+} from '../../states/routes.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { underWay } from '../availability.ts';
 

@@ -6,7 +6,6 @@ import { modeName } from '../../client/labels.ts';
 import { isComplete, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
 import type { Group, Question, Row } from '../../form.ts';
 import { wordMessage } from '../../message.ts';
-import { presetName } from '../../routes/document.ts';
 import {
   allowQuestion,
   decisionText,
@@ -16,6 +15,7 @@ import {
   ruleEffects,
   ruleStrength,
 } from '../../states/networks.ts';
+import { presetName } from '../../states/routes.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { type Choice, capital, markRows, matchRows, NONE, select, textOf, textRow, work } from './rule-match.ts';
 

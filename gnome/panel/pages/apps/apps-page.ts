@@ -8,7 +8,7 @@ import { searchedText } from '../../../../daemon/view/forms/search-rows.ts';
 import { pageTitle } from '../../../../daemon/view/page-list.ts';
 import { openApps } from '../../../../daemon/view/pages/apps.ts';
 import { launchable, noAppsText, type ProxyView } from '../../../../daemon/view/states/apps.ts';
-import { stateIcon } from '../../../../daemon/view/states/summary/table.ts';
+import { stateIcon } from '../../../../daemon/view/states/state-table.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../../gc.ts';
 import { _, tr } from '../../../i18n.ts';

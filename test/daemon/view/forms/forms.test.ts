@@ -19,7 +19,7 @@ import { addRoute, describeRoutes, removal, resetRoutes } from '../../../../daem
 import { checks, routeKind } from '../../../../daemon/view/forms/validate.ts';
 import { axisEnd, createHistory, FINEST, rangeOf } from '../../../../daemon/view/graph.ts';
 import { placeOf } from '../../../../daemon/view/page-list.ts';
-import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes/causes.ts';
+import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes.ts';
 import { describe } from '../../../../daemon/view/view.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 

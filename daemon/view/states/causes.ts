@@ -1,10 +1,10 @@
 // Explains why there is no tunnel: finds the tunnel CLI's reason in the table of causes, and the command of its remedy.
-import type { Snapshot } from '../../../api/schema.ts';
-import { nextStep, setupText } from '../../client/labels.ts';
-import { actionCommand, type Command, goTo } from '../../form.ts';
-import type { Translator } from '../../translator.ts';
-import { wantsSignIn } from '../summary/state.ts';
+import type { Snapshot } from '../../api/schema.ts';
+import { nextStep, setupText } from '../client/labels.ts';
+import { actionCommand, type Command, goTo } from '../form.ts';
+import type { Translator } from '../translator.ts';
 import { causeEntries, type Entry, OWN_CODES, type Remedy } from './cause-table.ts';
+import { wantsSignIn } from './summary.ts';
 
 export interface Cause {
   title: string;

@@ -1,12 +1,12 @@
 // Pure: writes the state as one line in the format of a status bar.
-import type { ClientState } from '../client/client-state.ts';
-import type { Tone } from '../form.ts';
-import { describeUnconfirmed, unconfirmedText } from '../states/changes.ts';
-import { describeKillSwitch } from '../states/killswitch.ts';
-import { stateSign } from '../states/summary/table.ts';
-import { describeTimed } from '../states/timed.ts';
-import { describeTunnel } from '../states/tunnel.ts';
-import type { Translator } from '../translator.ts';
+import type { ClientState } from './client/client-state.ts';
+import type { Tone } from './form.ts';
+import { describeUnconfirmed, unconfirmedText } from './states/changes.ts';
+import { describeKillSwitch } from './states/killswitch.ts';
+import { stateSign } from './states/state-table.ts';
+import { describeTimed } from './states/timed.ts';
+import { describeTunnel } from './states/tunnel.ts';
+import type { Translator } from './translator.ts';
 
 export const BAR_FORMATS = ['waybar', 'i3bar', 'i3status-rust', 'polybar', 'plain'] as const;
 export type BarFormat = (typeof BAR_FORMATS)[number];

@@ -4,8 +4,12 @@ import { describe, test } from 'node:test';
 import type { Change } from '../../../../daemon/api/changes.ts';
 import type { Config, Snapshot } from '../../../../daemon/api/schema.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
-import { presentNotification, type Slot } from '../../../../daemon/view/states/notification.ts';
-import { notificationOf, toCompare } from '../../../../daemon/view/states/notify.ts';
+import {
+  notificationOf,
+  presentNotification,
+  type Slot,
+  toCompare,
+} from '../../../../daemon/view/states/notification.ts';
 import { KILL_SWITCH, noUpdate } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 

@@ -9,7 +9,7 @@ import {
   monthsOf,
   readHistory,
   totalsTable,
-} from '../../../../daemon/view/history/records.ts';
+} from '../../../../daemon/view/states/records.ts';
 import { english } from '../../../../daemon/view/translator.ts';
 
 const CHANGE: HistoryChange = {

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { wordMessage } from '../../../daemon/view/message.ts';
-import { networkFailure } from '../../../daemon/view/network-errors.ts';
+import { networkFailure, wordMessage } from '../../../daemon/view/message.ts';
 import { english } from '../../../daemon/view/translator.ts';
 
 const PLACE = 'www.cloudflare.com';

@@ -1,6 +1,6 @@
 // Lists the causes: the tunnel CLI's reason codes, each with a title, a sentence and the remedy.
 // Codes and first remedies follow Cloudflare's client error pages (cloudflare-one-client/troubleshooting).
-import type { Translator } from '../../translator.ts';
+import type { Translator } from '../translator.ts';
 
 /** Effect of the one button. */
 export type Remedy =

@@ -1,13 +1,13 @@
 // One state for shells, bars and icons, from everything that a snapshot says.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectionState, type Snapshot } from '../../../../../daemon/api/schema.ts';
-import { STATES } from '../../../../../daemon/api/states.ts';
-import { stateOf } from '../../../../../daemon/view/states/summary/state.ts';
-import { stateIcon } from '../../../../../daemon/view/states/summary/table.ts';
-import { describeTunnel } from '../../../../../daemon/view/states/tunnel.ts';
-import { change, KILL_SWITCH } from '../../../../support/gnome/initial.ts';
-import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
+import { ConnectionState, type Snapshot } from '../../../../daemon/api/schema.ts';
+import { STATES } from '../../../../daemon/api/states.ts';
+import { stateIcon } from '../../../../daemon/view/states/state-table.ts';
+import { stateOf } from '../../../../daemon/view/states/summary.ts';
+import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
+import { change, KILL_SWITCH } from '../../../support/gnome/initial.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const BLOCKING = { ...KILL_SWITCH, enabled: true, active: true };
 const PAUSE = change('connection', { value: 'off', endsAt: '2030-01-01T00:00:00.000Z' });

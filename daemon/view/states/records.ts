@@ -1,5 +1,4 @@
 // Formats the history for clients: the words of changes and causes, and totals.
-
 import type {
   Blocked,
   History,
@@ -13,10 +12,10 @@ import { totalOf } from '../../api/totals.ts';
 import { modeName, setupText } from '../client/labels.ts';
 import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
 import { placeName } from '../places.ts';
-import { causeTitle, choiceText } from '../states/causes/causes.ts';
-import { actText } from '../states/networks.ts';
-import { stateName } from '../states/summary/table.ts';
 import { fill, type Translator } from '../translator.ts';
+import { causeTitle, choiceText } from './causes.ts';
+import { actText } from './networks.ts';
+import { stateName } from './state-table.ts';
 
 /** Reads all pages of a time. @param call asks the daemon for one */
 export async function readHistory(

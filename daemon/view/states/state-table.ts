@@ -1,7 +1,7 @@
 // Holds the table of states: the name, sign, tone and icon of each. Its sentences and buttons are in states/words.ts.
-import type { State } from '../../../api/states.ts';
-import type { Tone } from '../../form.ts';
-import { fill, type Translator } from '../../translator.ts';
+import type { State } from '../../api/states.ts';
+import type { Tone } from '../form.ts';
+import { fill, type Translator } from '../translator.ts';
 
 interface Entry {
   /** A character of Windows Glyph List 4, which nearly every font has, for bars and terminals; the shapes are those of the icons. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Why } from '../../../../daemon/api/schema.ts';
-import { nameText, whyForm } from '../../../../daemon/view/routes/why.ts';
+import { nameText, whyForm } from '../../../../daemon/view/states/why.ts';
 import { rowsOf } from '../../../support/gnome/view/forms.ts';
 import { tr } from '../../../support/gnome/view/translator.ts';
 

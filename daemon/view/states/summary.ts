@@ -1,8 +1,10 @@
-// Pure: sums the state up in one word for shells, bars and icons: what the tunnel does, and what a pause, the kill switch or a missing step makes of it.
-import type { KillSwitch, Snapshot } from '../../../api/schema.ts';
-import type { State } from '../../../api/states.ts';
-import { type ClientState, current } from '../../client/client-state.ts';
-import { isPause } from '../changes.ts';
+// Sums the state up in one word for shells, bars and icons, and words a state that could not be read again.
+import type { KillSwitch, Snapshot } from '../../api/schema.ts';
+import type { State } from '../../api/states.ts';
+import { type ClientState, current } from '../client/client-state.ts';
+import { timeOfDay } from '../format.ts';
+import { fill, type Translator } from '../translator.ts';
+import { isPause } from './changes.ts';
 
 /** The parts of a snapshot that make the state. */
 export type Summed = Pick<Snapshot, 'status' | 'killSwitch' | 'changes'>;
@@ -39,4 +41,26 @@ export function isBlocking({ active, pausedUntil }: KillSwitch): boolean {
 /** The kill switch stops all traffic, because there is no tunnel that it could go through. */
 export function isOffline({ status, killSwitch }: Pick<Snapshot, 'status' | 'killSwitch'>): boolean {
   return isBlocking(killSwitch) && (status.blocked !== null || status.state !== 'connected');
+}
+
+type Status = Pick<Snapshot['status'], 'state' | 'blocked' | 'lastKnown'>;
+type Old = Status & { lastKnown: NonNullable<Status['lastKnown']> };
+
+/** Reads of the status fail, and the last one still counts. */
+export function isOld<S extends Status>(status: S): status is S & Old {
+  return status.lastKnown !== undefined && status.state !== 'unknown' && status.blocked === null;
+}
+
+/** `Connected, as of 15:21`. @param name the state in a few words */
+export function asOf(name: string, { lastKnown }: Old, { _ }: Translator): string {
+  // Translators: the first %s is a state such as Connected, the second the time of day at which it was last known
+  return fill(_('%s, as of %s'), name, timeOfDay(lastKnown.at, false));
+}
+
+/** Why the state could not be read again. */
+export function silenceText({ lastKnown }: Old, { _ }: Translator): string {
+  return lastKnown.said === null
+    ? _('WARP does not answer.')
+    : // Translators: %s is an error message of WARP, in English
+      fill(_('WARP answers with an error: %s'), lastKnown.said.replace(/^error: /i, ''));
 }

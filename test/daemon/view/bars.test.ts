@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { STATES } from '../../../../daemon/api/states.ts';
-import { COMMANDS, resolved } from '../../../../daemon/cli/command-line/command-table.ts';
-import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../../daemon/view/bars/bars.ts';
-import { type ClientState, shownState } from '../../../../daemon/view/client/client-state.ts';
-import { stateOf } from '../../../../daemon/view/states/summary/state.ts';
-import { change, KILL_SWITCH } from '../../../support/gnome/initial.ts';
-import { clientState, tr } from '../../../support/gnome/view/translator.ts';
+import { STATES } from '../../../daemon/api/states.ts';
+import { COMMANDS, resolved } from '../../../daemon/cli/command-line/command-table.ts';
+import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../daemon/view/bars.ts';
+import { type ClientState, shownState } from '../../../daemon/view/client/client-state.ts';
+import { stateOf } from '../../../daemon/view/states/summary.ts';
+import { change, KILL_SWITCH } from '../../support/gnome/initial.ts';
+import { clientState, tr } from '../../support/gnome/view/translator.ts';
 
 const HOSTILE = 'a <b> & "c" %{A1:reboot:} %%{x}\nd\te\u001b[0m';
 const line = (client: ClientState, format: BarFormat, inArray = true) => barLine(client, format, inArray, tr);
