@@ -1,5 +1,6 @@
-// Labels of buttons that wrap rather than make a narrow window wider.
+// Wraps labels of buttons, which must not make a narrow window wider, and keeps hyphens out of names and addresses.
 import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
 import { setName, within } from './a11y/accessible.ts';
 
 /** A check button whose words wrap. */
@@ -15,4 +16,9 @@ export function labelButton(button: Gtk.Button, label: string): void {
   button.label = label;
   if (button.child instanceof Gtk.Label) Object.assign(button.child, { wrap: true, justify: Gtk.Justification.CENTER });
   setName(button, label);
+}
+
+/** Attributes of a text that may hold names and addresses. */
+export function withoutHyphens(): Pango.AttrList {
+  return Pango.AttrList.from_string('0 -1 insert-hyphens false')!;
 }
