@@ -3,8 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { connect, isIP, isIPv4, isIPv6, type Socket } from 'node:net';
 import type { Message } from '../api/values.ts';
 import { authorities } from '../core/ca-certificates.ts';
-import { message } from '../view/message.ts';
-import { networkFailure } from '../view/network-errors.ts';
+import { message, networkFailure } from '../view/message.ts';
 
 export interface Trace {
   /** The page's word: `warp=on` or `warp=plus`. */

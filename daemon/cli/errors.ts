@@ -7,7 +7,7 @@ import { isSuspended, runsSystemd } from '../core/process.ts';
 import { running } from '../system/instance.ts';
 import type { Paths } from '../system/paths.ts';
 import { nextStep } from '../view/client/labels.ts';
-import { blockedWords } from '../view/states/causes/causes.ts';
+import { blockedWords } from '../view/states/causes.ts';
 import { english } from '../view/translator.ts';
 import type { CommandSpec } from './command-spec.ts';
 import type { Options } from './context.ts';

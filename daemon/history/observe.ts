@@ -1,6 +1,6 @@
 // Turns what is published of the tunnel into records: changes of the state, and samples whose bytes never run back. Pure.
 import type { Status, Tunnel } from '../api/schema.ts';
-import { isTurnedOff } from '../view/states/causes/causes.ts';
+import { isTurnedOff } from '../view/states/causes.ts';
 import { type Change, type Counters, coloOr, modeOr, nameOr, type Sample } from './records.ts';
 
 /** A published state and its time. */

@@ -5,7 +5,7 @@ import type { SplitTunnel } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { reason } from '../core/errors.ts';
 import { NotRestored, Problem } from '../problem.ts';
-import { DEFAULT_ROUTES } from '../view/routes/default-routes.ts';
+import { DEFAULT_ROUTES } from '../view/default-routes.ts';
 import { ADD, canonical, type Entry, type Mode, REMOVE } from './document.ts';
 
 type Context = Pick<FeatureContext, 'state' | 'tunnel'>;

@@ -4,8 +4,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { authorities } from '../core/ca-certificates.ts';
 import { errno } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
-import { wordMessage } from '../view/message.ts';
-import { networkFailure } from '../view/network-errors.ts';
+import { networkFailure, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { UpdateRefused } from './errors.ts';
 

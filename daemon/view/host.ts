@@ -1,9 +1,8 @@
 // Defines what a client does for pages, commands and tasks, beyond the daemon's answers. Each client makes one host.
 import type { DoctorReport } from '../api/doctor.ts';
-
-import type { Sample } from './client/history.ts';
 import type { Model } from './client/model.ts';
 import type { ClientTask, Command, Question } from './form.ts';
+import type { Sample } from './graph.ts';
 import type { PageName } from './page-list.ts';
 import type { ChecksState } from './states/findings.ts';
 import type { Translator } from './translator.ts';

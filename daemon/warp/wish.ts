@@ -6,7 +6,7 @@
 import { rmSync } from 'node:fs';
 import type { Status } from '../api/schema.ts';
 import { makeDirectory, readText, replaceFile } from '../core/files.ts';
-import { isTurnedOff } from '../view/states/causes/causes.ts';
+import { isTurnedOff } from '../view/states/causes.ts';
 import { isObject, jsonOf } from './parse/output.ts';
 import type { StatusReading } from './parse/status.ts';
 

@@ -1,7 +1,7 @@
 // Makes the objects that the whole page shares: signals that follow the daemon's state, messages, and the host of the pages.
 import { computed, type Signal, signal } from '@preact/signals';
-import { gatherFigures, type Sample } from '../view/client/history.ts';
 import type { Model } from '../view/client/model.ts';
+import { gatherFigures, type Sample } from '../view/graph.ts';
 import type { Translator } from '../view/translator.ts';
 import { describe } from '../view/view.ts';
 import type { App, DialogContent, Messages, OpenDialog, Toast } from './client/app.ts';

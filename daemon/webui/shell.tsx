@@ -1,12 +1,12 @@
 // Draws what surrounds every page: navigation, banners, toasts, dialog; sets the page's title and theme.
 import { type Signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useCallback, useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { UNENCRYPTED } from '../view/client/labels.ts';
 import { formatTime } from '../view/format.ts';
-import { generalReason } from '../view/forms/reasons.ts';
+import { generalReason } from '../view/forms/availability.ts';
 import { entryOfPage, navigationGroups, PLACES, placeOfPage } from '../view/forms/settings.ts';
 import { type PageName, pageTitle } from '../view/page-list.ts';
 import { BANNERS, isSaidByState } from '../view/states/banners.ts';
-import { UNENCRYPTED } from '../view/states/remote-access.ts';
 import { fill } from '../view/translator.ts';
 import { useApp } from './client/app.ts';
 import { furtherPages, openFurtherPages } from './create-host.ts';

@@ -5,7 +5,7 @@ import GLib from 'gi://GLib?version=2.0';
 import { exit } from 'system';
 import { type ClientState, current } from '../../daemon/view/client/client-state.ts';
 import { createModel } from '../../daemon/view/client/model.ts';
-import { notificationOf, toCompare } from '../../daemon/view/states/notify.ts';
+import { notificationOf, toCompare } from '../../daemon/view/states/notification.ts';
 import { disownName, ownName } from '../bus-name.ts';
 import { collectWhenQuiet } from '../gc.ts';
 import { followLocale, tr } from '../i18n.ts';

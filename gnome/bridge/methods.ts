@@ -3,9 +3,9 @@ import { ACTIONS, MODES, type TunnelSubject } from '../../daemon/api/actions.ts'
 import type { ChangeOptions, Subject } from '../../daemon/api/changes.ts';
 import type { EventName } from '../../daemon/api/contract.ts';
 import type { Mode } from '../../daemon/api/schema.ts';
-import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
 import { current } from '../../daemon/view/client/client-state.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
+import { askAboutChange } from '../../daemon/view/client/requests.ts';
 import type { Command } from '../../daemon/view/form.ts';
 import { placeOf } from '../../daemon/view/page-list.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';

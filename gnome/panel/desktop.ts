@@ -3,8 +3,8 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { REPAIR_PROGRAMS } from '../../daemon/view/fix.ts';
-import { parseReport } from '../../daemon/view/forms/parse-report.ts';
 import type { CurrentNetwork, Desktop } from '../../daemon/view/host.ts';
+import { parseReport } from '../../daemon/view/states/findings.ts';
 import { _ } from '../i18n.ts';
 import { APP_ID, culvertProgram, ownRepairProgram } from '../install-paths.ts';
 

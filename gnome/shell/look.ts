@@ -2,7 +2,7 @@
 
 import { CONFIRM_SECONDS } from '../../daemon/view/form.ts';
 import { formatElapsed, pauseText } from '../../daemon/view/format.ts';
-import { unavailableText } from '../../daemon/view/states/summary/table.ts';
+import { unavailableText } from '../../daemon/view/states/state-table.ts';
 import { fill, type Translator } from '../../daemon/view/translator.ts';
 
 /** Those that the tile reads (org.culvert.Client1(5)). */

@@ -1,12 +1,11 @@
 // Does what the menu and the notifications of the tray offer.
 import Gio from 'gi://Gio?version=2.0';
-import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
+import { changeNetworks } from '../../daemon/view/client/network-document.ts';
+import { askAboutChange } from '../../daemon/view/client/requests.ts';
 import type { Command as ViewCommand } from '../../daemon/view/form.ts';
-import { toBeConfirmed } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
-import { changeNetworks } from '../../daemon/view/networks/document.ts';
 import { launchRequest } from '../../daemon/view/states/apps.ts';
-import { describeUnconfirmed } from '../../daemon/view/states/changes.ts';
+import { describeUnconfirmed, toBeConfirmed } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';
 import { tr } from '../i18n.ts';
 import { signInToNetwork } from '../network-sign-in.ts';

@@ -4,14 +4,20 @@ import GLib from 'gi://GLib?version=2.0';
 import { exit } from 'system';
 import type { Snapshot } from '../../daemon/api/schema.ts';
 import type { ClientState } from '../../daemon/view/client/client-state.ts';
+import { describeRemoteAccess } from '../../daemon/view/client/labels.ts';
 import { createModel } from '../../daemon/view/client/model.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, nextMinute } from '../../daemon/view/states/killswitch.ts';
 import { loginLink, networkLine, trustableLink } from '../../daemon/view/states/networks.ts';
-import { type Notification, presentNotification, SLOTS } from '../../daemon/view/states/notification.ts';
-import { isBetweenStates, notificationOf, toCompare } from '../../daemon/view/states/notify.ts';
+import {
+  isBetweenStates,
+  type Notification,
+  notificationOf,
+  presentNotification,
+  SLOTS,
+  toCompare,
+} from '../../daemon/view/states/notification.ts';
 import { errorText } from '../../daemon/view/states/problems.ts';
-import { describeRemoteAccess } from '../../daemon/view/states/remote-access.ts';
 import { describeTimed, offCommands } from '../../daemon/view/states/timed.ts';
 import { describeTunnel } from '../../daemon/view/states/tunnel.ts';
 import { ownName } from '../bus-name.ts';

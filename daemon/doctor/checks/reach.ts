@@ -2,7 +2,7 @@
 import type { Fix } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';
 import { programs } from '../../system/installation.ts';
-import { networkFailure } from '../../view/network-errors.ts';
+import { networkFailure } from '../../view/message.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import {

@@ -1,7 +1,7 @@
 // Decides which settings hold on the networks of this machine, by the rules. Pure.
 import type { DecidedEffect, NetworkDecision, NetworkEffects, NetworkLink, NetworkRule } from '../../api/networks.ts';
 import type { Mode } from '../../api/schema.ts';
-import { ruleValues } from '../../view/networks/rule-values.ts';
+import { ruleValues } from '../../view/states/networks.ts';
 import { keyOf, type Rule } from './rules.ts';
 
 type Subject = DecidedEffect['subject'];

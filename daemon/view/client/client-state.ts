@@ -1,7 +1,7 @@
-// Defines what a client of the daemon holds: the last snapshot, why nothing newer came, and what is pending.
+// Defines what a client of the daemon holds: the last snapshot, why nothing newer came, what is pending, and the last proof.
 import type { ActionName, ConfigResponse, Problem, Snapshot, UpdateCheck } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
-import type { ProofState } from './proof.ts';
+import type { Proof } from '../../api/why.ts';
 
 /** Why the state is not current. `detail` is the text of the daemon or the system. */
 export interface OfflineReason {
@@ -108,4 +108,28 @@ export function createLongTimer(again: () => void, now: () => number = Date.now)
     },
     stop,
   };
+}
+
+/** The parts of the state that make up one connection. */
+interface Connection {
+  state: string;
+  since: string;
+  mode: string | undefined;
+  colo: string | null;
+}
+
+export interface ProofState {
+  connection: Connection;
+  /** null while the page is being asked. */
+  result: Proof | null;
+}
+
+export function connectionOf({ status, settings, tunnel }: Snapshot): Connection {
+  return { state: status.state, since: status.since, mode: settings.Mode, colo: tunnel.colo };
+}
+
+/** False once the connection changed. The data center is reported some seconds after the connection. */
+export function isSameConnection(before: Connection, { state, since, mode, colo }: Connection): boolean {
+  const moved = before.colo !== null && colo !== null && before.colo !== colo;
+  return before.state === state && before.since === since && before.mode === mode && !moved;
 }

@@ -1,6 +1,14 @@
-// Holds the words of modes, of steps of the setup and of each action's result, written once: panel, tray, command line and status file show the same.
-import type { ActionName, Blocked, ConnectionState, Mode, ProblemCode, Snapshot } from '../../api/schema.ts';
-import { english, fill, type Translator } from '../translator.ts';
+// Holds the words that all clients share: modes, steps of the setup, results of actions, and remote access.
+import type {
+  ActionName,
+  Blocked,
+  ConnectionState,
+  Mode,
+  ProblemCode,
+  RemoteAccess,
+  Snapshot,
+} from '../../api/schema.ts';
+import { english, fill, N_, type Translator } from '../translator.ts';
 
 /** Subject of a client's first page: the connection, a step that the user has to do first (`setup`), or no daemon. */
 export type Look = ConnectionState | 'setup' | 'unavailable';
@@ -130,4 +138,29 @@ export function nextStep(
     'not-registered': 'Register this device with: culvert account register',
   };
   return steps[code] ?? null;
+}
+
+export interface RemoteAccessText {
+  title: string;
+  /** Empty while the connections are encrypted. */
+  detail: string;
+  /** Others on the network can read along. */
+  caution: boolean;
+}
+
+/** Meaning of an unencrypted connection, and the ways to encrypt it. */
+export const UNENCRYPTED = N_(
+  'Others on the network can read this traffic and take over the access. Use ssh -L, or put a reverse proxy with TLS in front of Culvert.',
+);
+
+/** @returns null if no other machine shall be let in. */
+export function describeRemoteAccess(remote: RemoteAccess | null, tr: Translator): RemoteAccessText | null {
+  if (!remote) return null;
+  const { _ } = tr;
+  const isEncrypted = remote.address?.startsWith('https:') ?? false;
+  return {
+    title: _('Remote access is on'),
+    detail: isEncrypted ? '' : _('Culvert does not encrypt these connections.'),
+    caution: !isEncrypted,
+  };
 }

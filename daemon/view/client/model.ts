@@ -1,16 +1,29 @@
-// Holds the daemon's state for a client: the snapshot, what the events changed since, and why it is not current.
-
+// Holds the daemon's state for a client, follows its event stream until closed, and says why the state is not current.
 import { applyEvent } from '../../api/apply-event.ts';
 import type { ChangeOptions } from '../../api/changes.ts';
-import { type Client, createClient, type Event, type Transport } from '../../api/client.ts';
+import {
+  ApiError,
+  type Client,
+  createClient,
+  type Event,
+  type Stream,
+  type Transport,
+  Unreachable,
+} from '../../api/client.ts';
 import type { EventName } from '../../api/contract.ts';
 import type { ActionRequest, UpdateCheck } from '../../api/schema.ts';
-import { createArrivals } from './arrivals.ts';
-import { type ClientState, createLongTimer, current, shownState, untilLong } from './client-state.ts';
-import { follow } from './follow.ts';
-import { withIdleTimeout } from './idle-timeout.ts';
-import { connectionOf, isSameConnection, type ProofState } from './proof.ts';
-import { createRequests, type KillSwitchChange } from './requests.ts';
+import {
+  type ClientState,
+  connectionOf,
+  createLongTimer,
+  current,
+  isSameConnection,
+  type OfflineReason,
+  type ProofState,
+  shownState,
+  untilLong,
+} from './client-state.ts';
+import { createArrivals, createRequests, type KillSwitchChange } from './requests.ts';
 
 export interface Model {
   state(): ClientState;
@@ -166,4 +179,126 @@ export function createModel(
       arrivals.clear();
     },
   };
+}
+
+interface FollowOptions {
+  client: Client;
+  /** The events to be sent, `snapshot` among them; absent: all. */
+  only: readonly EventName[] | undefined;
+  /** The stream stays silent while nothing happens. */
+  quiet: boolean;
+  /** First and longest pause between attempts, in milliseconds. */
+  backOffMs: readonly [first: number, longest: number];
+  /** @param resumed the stream sends only what was missed, which may be nothing */
+  connected(resumed: boolean): void;
+  received(event: Event): void;
+  lost(reason: OfflineReason): void;
+}
+
+interface Follower {
+  /** Connects now instead of at the end of the pause. */
+  retry(): void;
+  close(): void;
+}
+
+function follow(options: FollowOptions): Follower {
+  const { client, only, quiet, backOffMs, connected, received, lost } = options;
+  let closed = false;
+  let lastEventId: string | undefined;
+  let attempts = 0;
+  let closeStream = () => {};
+  let wake = () => {};
+
+  async function readStream(): Promise<void> {
+    const stream = await client.events(lastEventId, only, quiet);
+    closeStream = stream.close;
+    if (closed) return stream.close();
+    connected(lastEventId !== undefined);
+    for await (const event of stream.events) {
+      attempts = 0;
+      if (event.id) lastEventId = event.id;
+      received(event);
+    }
+    if (!closed) lost({ code: 'not-running', detail: '' });
+  }
+
+  function pause(): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, Math.min(backOffMs[1], backOffMs[0] * 2 ** attempts++));
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async function followUntilClosed(): Promise<void> {
+    while (!closed) {
+      try {
+        await readStream();
+      } catch (error) {
+        if (!closed) lost(offlineReason(error));
+      }
+      if (!closed) await pause();
+    }
+  }
+
+  void followUntilClosed();
+  return {
+    retry() {
+      attempts = 0;
+      wake();
+    },
+    close() {
+      closed = true;
+      closeStream();
+      wake();
+    },
+  };
+}
+
+function offlineReason(error: unknown): OfflineReason {
+  if (error instanceof ApiError) return { code: 'refused', detail: error.message };
+  if (error instanceof StreamTimeout) return { code: 'not-responding', detail: error.message };
+  return { code: 'not-running', detail: error instanceof Error ? error.message : String(error) };
+}
+
+/** The stream was given up because nothing came for too long. */
+class StreamTimeout extends Unreachable {}
+
+/**
+ * `transport` whose streams fail with `StreamTimeout` after `ms` without a word, heartbeats included.
+ * A stream over a Unix socket never breaks while a hung or stopped daemon holds it.
+ */
+function withIdleTimeout(transport: Transport, ms: number): Transport {
+  return {
+    request: (...request) => transport.request(...request),
+    async stream(path, headers) {
+      const stream = await transport.stream(path, headers);
+      return { ...stream, chunks: limited(stream, ms), close: () => stream.close() };
+    },
+  };
+}
+
+async function* limited(stream: Stream, ms: number): AsyncGenerator<string> {
+  let silent = false;
+  const arm = () =>
+    setTimeout(() => {
+      silent = true;
+      stream.close();
+    }, ms);
+  let timer = arm();
+  try {
+    for await (const chunk of stream.chunks) {
+      clearTimeout(timer);
+      timer = arm();
+      yield chunk;
+    }
+  } catch (error) {
+    if (!silent) throw error;
+  } finally {
+    clearTimeout(timer);
+    stream.close();
+  }
+  if (silent) throw new StreamTimeout(`Not a word for ${Math.round(ms / 1000)} s.`);
 }

@@ -1,9 +1,10 @@
-// Requests of changes, pending until the daemon has published their effect.
+// Sends the requests that change something, and waits for the events that show their effect.
 import { ACTIONS } from '../../api/actions.ts';
 import type { ChangeOptions } from '../../api/changes.ts';
-import { ApiError, type Client } from '../../api/client.ts';
+import { ApiError, type Client, type Event } from '../../api/client.ts';
+import type { EventName } from '../../api/contract.ts';
 import type { ActionRequest, KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
-import type { Arrivals } from './arrivals.ts';
+import type { ChangeAsk } from '../form.ts';
 import { Busy, type ClientState } from './client-state.ts';
 
 export type KillSwitchChange = KillSwitchRequest | KillSwitchPause;
@@ -71,4 +72,76 @@ function isShown(measured: KillSwitch, shown: KillSwitch | undefined): boolean {
   return (
     shown !== undefined && Object.entries(shown).every(([key, value]) => measured[key as keyof KillSwitch] === value)
   );
+}
+
+/** One of some events, expected since before the request that causes it: it may come before the reply. */
+interface Expectation {
+  /** Resolves with true when it arrives, or arrived before, and with false after so many milliseconds. */
+  within(ms: number): Promise<boolean>;
+  cancel(): void;
+}
+
+interface Arrivals {
+  publish(event: Event): void;
+  /** Calls `listener` with every event. Returns what unsubscribes. */
+  subscribe(listener: (event: Event) => void): () => void;
+  /** A whole snapshot counts as any of them, and a status that only says that WARP accepted to connect as none. */
+  expect(names: readonly EventName[]): Expectation;
+  clear(): void;
+}
+
+export function createArrivals(): Arrivals {
+  const listeners = new Set<(event: Event) => void>();
+
+  function subscribe(listener: (event: Event) => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  return {
+    subscribe,
+    publish(event) {
+      for (const listener of [...listeners]) listener(event);
+    },
+    expect(names) {
+      let seen = false;
+      let notify = () => {};
+      const cancel = subscribe(({ event, data }) => {
+        if (!names.includes(event) && event !== 'snapshot') return;
+        if (event === 'status' && data.reason?.code === 'ConnectAccepted') return;
+        seen = true;
+        notify();
+      });
+      const within = (ms: number) =>
+        new Promise<boolean>(resolve => {
+          if (seen) return resolve(true);
+          const timer = setTimeout(() => resolve(false), ms);
+          notify = () => {
+            clearTimeout(timer);
+            resolve(true);
+          };
+        });
+      return { within, cancel };
+    },
+    clear: () => listeners.clear(),
+  };
+}
+
+/** The longest that a state may still last, in seconds. */
+const A_WEEK = 604_800;
+
+/** @throws ApiError, Unreachable */
+export async function askAboutChange({ call }: Pick<Client, 'call'>, ask: ChangeAsk): Promise<void> {
+  if (ask.kind === 'extend') {
+    const { subject, endsAt, seconds } = ask;
+    const left = Math.max(0, Math.round((Date.parse(endsAt) - Date.now()) / 1000));
+    await call('POST /api/changes/extend', { body: { subject, seconds: Math.min(left + seconds, A_WEEK) } });
+    return;
+  }
+  if (ask.kind === 'acknowledge') {
+    await call('POST /api/changes/confirm', { body: {} });
+    return;
+  }
+  // one after another: without a subject, states that end by themselves would be reverted, too
+  for (const subject of ask.subjects) await call(`POST /api/changes/${ask.what}`, { body: { subject } });
 }

@@ -7,8 +7,8 @@ import type {
   NetworksTried,
   SupposedNetwork,
 } from '../../api/networks.ts';
-import { changeNetworks, linesOf, withRule } from '../networks/document.ts';
 import type { Model } from './model.ts';
+import { changeNetworks, linesOf, withRule } from './network-document.ts';
 
 /** A rule that is being written. */
 export interface RuleDraft {

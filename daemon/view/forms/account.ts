@@ -3,7 +3,7 @@ import { teamOf } from '../../api/actions.ts';
 import type { Account } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { actionCommand, type Form, type Group, type Row } from '../form.ts';
-import { lostRegistration } from '../states/causes/causes.ts';
+import { lostRegistration } from '../states/causes.ts';
 import { fill, type Translator } from '../translator.ts';
 import { termsLinks } from './setup.ts';
 import { checks } from './validate.ts';

@@ -2,7 +2,7 @@
 import type { Blocked as Setup, TunnelCli } from '../../api/schema.ts';
 import { DEMO_RESET, serviceCommand, setupText } from '../client/labels.ts';
 import { actionCommand, type Command, goTo } from '../form.ts';
-import { type LostRegistration, serviceRemedy } from '../states/causes/causes.ts';
+import { type LostRegistration, serviceRemedy } from '../states/causes.ts';
 import type { Translator } from '../translator.ts';
 
 export interface SetupView {

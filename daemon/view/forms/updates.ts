@@ -4,7 +4,7 @@ import type { Form, Row } from '../form.ts';
 import { formatDate } from '../format.ts';
 import type { UpdateView } from '../states/updates.ts';
 import { fill, type Translator } from '../translator.ts';
-import { underWay } from './reasons.ts';
+import { underWay } from './availability.ts';
 
 /** @param waiting what is under way that no event reports yet. */
 export function updatesForm(

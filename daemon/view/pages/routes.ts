@@ -2,7 +2,7 @@
 import type { Why } from '../../api/schema.ts';
 import { createRoutesEditor } from '../client/routes-editor.ts';
 import { actionCommand, type Form, type Group, type List, type ListItem } from '../form.ts';
-import { searchedText } from '../forms/search/searched-rows.ts';
+import { searchedText } from '../forms/search-rows.ts';
 import { editorForm } from '../forms/tunnel/routes-editor.ts';
 import {
   addRoute,
@@ -17,7 +17,7 @@ import {
 import { checks } from '../forms/validate.ts';
 import type { Host } from '../host.ts';
 import { pageTitle } from '../page-list.ts';
-import { whyForm } from '../routes/why.ts';
+import { whyForm } from '../states/why.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { type Page, reading } from './page.ts';

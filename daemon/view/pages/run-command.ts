@@ -4,12 +4,12 @@ import type { ToolAccountsChange } from '../../api/accounts.ts';
 import type { ChangeOptions } from '../../api/changes.ts';
 import { ApiError } from '../../api/client.ts';
 import type { ActionRequest } from '../../api/schema.ts';
-import { askAboutChange } from '../client/change-requests.ts';
 import { doneText } from '../client/labels.ts';
 import type { Model } from '../client/model.ts';
+import { changeNetworks } from '../client/network-document.ts';
+import { askAboutChange } from '../client/requests.ts';
 import type { Ask, Command, Question } from '../form.ts';
 import type { Host } from '../host.ts';
-import { changeNetworks } from '../networks/document.ts';
 import type { Translator } from '../translator.ts';
 
 /**

@@ -3,18 +3,17 @@
 
 import type { ClientTask, Form, Group, Row } from '../form.ts';
 import { formatCount } from '../format.ts';
-import { rowKeywords } from '../forms/search/keywords.ts';
-import { createLookup } from '../forms/search/lookup.ts';
-import { rankRows } from '../forms/search/match.ts';
+import { rankRows, rowKeywords } from '../forms/search-match.ts';
 import {
   appRows,
+  createLookup,
   type Gathered,
   gatherForSearch,
   historyRows,
   logRows,
   NOTHING_GATHERED,
   routeRows,
-} from '../forms/search/searched-rows.ts';
+} from '../forms/search-rows.ts';
 import { overviewForm } from '../forms/settings.ts';
 import type { Host } from '../host.ts';
 import { PAGE_NAMES, type PageName, pageTitle } from '../page-list.ts';

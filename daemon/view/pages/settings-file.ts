@@ -4,7 +4,7 @@ import type { Model } from '../client/model.ts';
 import { CONFIRM_SECONDS } from '../form.ts';
 import type { Host } from '../host.ts';
 import { worded } from '../message.ts';
-import { differenceText } from '../routes/document.ts';
+import { differenceText } from '../states/routes.ts';
 import { fill, type Translator } from '../translator.ts';
 
 export interface SettingsLine {

@@ -9,7 +9,7 @@ import type { Command } from '../form.ts';
 import { quoted, wordMessage, wordMessages } from '../message.ts';
 import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
-import { serviceRemedy } from './causes/causes.ts';
+import { serviceRemedy } from './causes.ts';
 import { demoSentence, type KillSwitchLook } from './killswitch.ts';
 import { problemTitle } from './problems.ts';
 

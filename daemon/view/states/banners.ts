@@ -1,10 +1,10 @@
 // Describes the banners over every page: what is lost, what blocks, what is new, and what is wrong in the configuration.
 import type { ClientState } from '../client/client-state.ts';
+import { describeRemoteAccess } from '../client/labels.ts';
 import { type Command, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { lostChangesText } from './changes.ts';
 import { killSwitchBanner, leaveDemo } from './killswitch.ts';
-import { describeRemoteAccess } from './remote-access.ts';
 import { configProblemText, type TunnelView } from './tunnel.ts';
 import type { UpdateView } from './updates.ts';
 

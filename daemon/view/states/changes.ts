@@ -1,9 +1,9 @@
 // Holds the words for changes that revert automatically: what holds until when, and the countdown of an unconfirmed one.
-import type { Change, Subject } from '../../api/changes.ts';
-import type { Snapshot } from '../../api/schema.ts';
+import type { Change, ChangeOptions, Subject } from '../../api/changes.ts';
+import type { Mode, Snapshot } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { modeName } from '../client/labels.ts';
-import type { Command } from '../form.ts';
+import { CONFIRM_SECONDS, type Command } from '../form.ts';
 import { formatDuration, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { problemText } from './problems.ts';
@@ -142,4 +142,17 @@ function settingText({ subject, ...change }: Change, tr: Translator, value = cha
   } as Partial<Record<Subject, string>>;
   // Translators: a setting and its value, such as: Mode: DNS only
   return fill(tr._('%s: %s'), label, names[subject] ?? value);
+}
+
+/** The choices of most people, in this order; the others are variants. */
+export const MAIN_MODES: readonly Mode[] = ['warp', 'doh', 'proxy', 'tunnel_only'];
+export const VARIANTS: readonly Mode[] = ['warp+doh', 'warp+dot', 'dot'];
+
+/**
+ * A change that may break a tunnel which is up reverts unless it is confirmed. The mode has to be one that can be set
+ * again.
+ */
+export function toBeConfirmed(snapshot: Snapshot | null): ChangeOptions {
+  const returns = [...MAIN_MODES, ...VARIANTS].some(mode => mode === snapshot?.settings.Mode);
+  return snapshot?.status.state === 'connected' && returns ? { confirmWithin: CONFIRM_SECONDS } : {};
 }

@@ -1,9 +1,12 @@
-// Describes what the checks have found so far, in the reader's language, and the button that repairs a finding.
-import type { CheckResult, DoctorProgress, DoctorReport, Fix, Undoable, Verdict } from '../../api/doctor.ts';
+// Words the findings of the checks, joins them with the reason of a failure, and reads the report that the CLI prints.
+import type { CheckResult, Diagnosis, DoctorProgress, DoctorReport, Fix, Undoable, Verdict } from '../../api/doctor.ts';
+import type { Snapshot } from '../../api/schema.ts';
+import type { Message } from '../../api/values.ts';
 import { fixText } from '../fix.ts';
-import type { Command } from '../form.ts';
+import { type Command, goTo } from '../form.ts';
 import { wordMessage, wordMessages } from '../message.ts';
-import type { Translator } from '../translator.ts';
+import { fill, type Translator } from '../translator.ts';
+import { type Cause, causeOf } from './causes.ts';
 
 export const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
 
@@ -71,7 +74,7 @@ export function needsAdministrator(fix: Fix): boolean {
  * The one button for a fix outside the page of checks.
  * @returns null for a fix that has to be read and copied there
  */
-export function fixButton(
+function fixButton(
   { id, fixId, fix }: Repair,
   body: string,
   { _ }: Translator,
@@ -81,4 +84,115 @@ export function fixButton(
   const confirm = { heading: fix.label, body, text: fixText(fix), accept: _('Apply') };
   const ask = { kind: 'fix', request: { id, fixId } } as const;
   return { label: fix.label, command: { ask, confirm, undo: { kind: 'undo-fix' }, done: _('Applied') } };
+}
+
+/** Checks whose findings are never the cause of a failing tunnel, because they also occur with a working one. */
+const NEVER_A_CAUSE: ReadonlySet<string> = new Set([
+  'known-issues',
+  'knowledge-files',
+  'package-repository',
+  'culvert-packages',
+  'service-resources',
+  'nft-features',
+  'organization-certificate',
+  'systemd-version',
+  'daemon',
+  'socket-directory',
+  'port',
+  'configuration',
+  'remote-access',
+  'display',
+  'panel',
+  'tray',
+]);
+
+/** Reports whether the finding of a check can be the cause of a tunnel that fails. */
+export function canBeCause(id: string): boolean {
+  return !NEVER_A_CAUSE.has(id);
+}
+
+/** The finding of a check in one sentence, its button, and what was seen. */
+export function findingWords(
+  diagnosis: Diagnosis,
+  tr: Translator,
+): Pick<Cause, 'sentence' | 'remedy'> & { seen: string } {
+  const { _ } = tr;
+  const { id, fix, fixId, title, evidence, explanation } = translated(diagnosis, tr);
+  const sentence = explanation ?? title;
+  const button: { label: string; command: Command } | null = fix && fixButton({ id, fixId, fix }, sentence, tr);
+  return {
+    sentence,
+    remedy: button ?? { label: fix ? _('Show the Fix') : _('Run Checks'), command: goTo('checks') },
+    seen: `${title}: ${evidence.join('; ')}`,
+  };
+}
+
+/**
+ * As `causeOf`, with the findings of the checks. A finding replaces sentence and button if the reason is unknown, or if the
+ * check is made for this reason. Otherwise it is a line below: the reason comes from the tunnel client itself, and its button
+ * helps.
+ */
+export function explainedCause(snapshot: Snapshot, tr: Translator): Cause | null {
+  const cause = causeOf(snapshot, tr);
+  const { diagnosis, status } = snapshot;
+  const isFailure = status.state === 'unable' || status.reason?.code === 'ConnectIgnored';
+  if (!cause || !diagnosis || !isFailure) return cause;
+  const finding = findingWords(diagnosis, tr);
+  const { sentence, remedy } = finding;
+  const isCause = canBeCause(diagnosis.id) && (cause.checks === null || cause.checks.includes(diagnosis.id));
+  if (isCause) return { ...cause, sentence, remedy };
+  return {
+    ...cause,
+    // Translators: %s is a sentence on something else that may matter
+    sentence: `${cause.sentence}\n${fill(tr._('Also: %s'), sentence)}`,
+    remedy: cause.remedy ?? (canBeCause(diagnosis.id) ? remedy : null),
+  };
+}
+
+/**
+ * The results that `culvert doctor --json` prints, for a client without a daemon. Anything else in the list is left out.
+ * @throws SyntaxError for text that is not JSON
+ */
+export function parseReport(text: string): Pick<DoctorReport, 'results' | 'undo'> {
+  const report: unknown = JSON.parse(text);
+  const listed = isRecord(report) && Array.isArray(report.results) ? report.results : [];
+  const results = listed.filter(isRecord).flatMap(({ id, title, verdict, evidence, explanation, wording, source }) => {
+    if (typeof id !== 'string' || typeof title !== 'string' || !WORST_FIRST.includes(verdict as Verdict)) return [];
+    const result: CheckResult = {
+      id,
+      title,
+      group: 'culvert',
+      verdict: verdict as Verdict,
+      evidence: strings(evidence),
+      explanation: typeof explanation === 'string' ? explanation : null,
+      source: typeof source === 'string' ? source : null,
+      fix: null,
+      fixId: null,
+      appliesTo: null,
+      durationMs: 0,
+      ...(isWording(wording) ? { wording } : {}),
+    };
+    return [result];
+  });
+  return { results, undo: [] };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isWording(value: unknown): value is NonNullable<CheckResult['wording']> {
+  if (!isRecord(value)) return false;
+  return [value.evidence, value.explanation].every(list => Array.isArray(list) && list.every(isMessage));
+}
+
+function isMessage(value: unknown): value is Message {
+  if (!isRecord(value) || typeof value.text !== 'string' || !Array.isArray(value.values)) return false;
+  const isNamed = (each: unknown) =>
+    isRecord(each) && (typeof each.word === 'string' || !Number.isNaN(Date.parse(String(each.time))));
+  return value.values.every(each => ['string', 'number'].includes(typeof each) || isNamed(each));
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : [];
 }

@@ -7,8 +7,8 @@ import { CONFIRM_SECONDS, type Command, type Row, type Tone } from '../form.ts';
 import { formatCount, formatDuration } from '../format.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
-import { isBlocking, isOffline } from './summary/state.ts';
-import { stateName } from './summary/table.ts';
+import { stateName } from './state-table.ts';
+import { isBlocking, isOffline } from './summary.ts';
 
 export type KillSwitchLook =
   | 'unavailable'

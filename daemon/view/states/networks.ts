@@ -1,10 +1,16 @@
 // Words for networks and their rules.
-import type { DecidedEffect, NetworkDecision, NetworkLink, NetworkRule, NetworksState } from '../../api/networks.ts';
+import type {
+  DecidedEffect,
+  NetworkDecision,
+  NetworkEffects,
+  NetworkLink,
+  NetworkRule,
+  NetworksState,
+} from '../../api/networks.ts';
 import type { Mode, Snapshot } from '../../api/schema.ts';
 import { modeName } from '../client/labels.ts';
 import type { Command, NetworksChange, Question } from '../form.ts';
 import { formatList } from '../format.ts';
-import { ruleValues } from '../networks/rule-values.ts';
 import { fill, type Translator } from '../translator.ts';
 
 /** `Wi-Fi Home`, or the kind alone for a network without a name. */
@@ -192,4 +198,16 @@ export function ruleStrength({ proof, allowed }: Pick<NetworkRule, 'proof' | 'al
     return _('Lowers protection. You allowed it, though anyone can copy what identifies this network.');
   if (allowed === false) return _('Would lower protection. You refused it.');
   return _('Would lower protection, and asks first: anyone can copy what identifies this network.');
+}
+
+/** The value of each subject; undefined if the rule says nothing about it. */
+export function ruleValues(effects: NetworkEffects): { [S in DecidedEffect['subject']]: string | undefined } {
+  const { warp, mode, protocol, killSwitch, routes } = effects;
+  return {
+    connection: warp && (warp === 'connect' ? 'on' : 'off'),
+    mode,
+    protocol,
+    killSwitch: killSwitch && 'on',
+    routes,
+  };
 }

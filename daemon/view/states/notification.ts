@@ -1,15 +1,15 @@
-// Words of each notification, and what it offers, for the tray and for the bridge.
+// Decides which changes deserve a notification and words each of them, for the tray and for the bridge.
 import type { NetworkLink } from '../../api/networks.ts';
 import type { Config, Snapshot } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { actionCommand, type Command, clientCommand, goTo } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
-import { lostRegistration } from './causes/causes.ts';
+import { lostRegistration } from './causes.ts';
 import { describeUnconfirmed, isPause, unconfirmedText } from './changes.ts';
 import { allowQuestion, decisionText, effectText, loginLink, networksCommand, networkTitle } from './networks.ts';
-import { stateOf, wantsSignIn } from './summary/state.ts';
-import { demoText } from './summary/table.ts';
+import { demoText } from './state-table.ts';
+import { isConnectIgnored, stateOf, wantsSignIn } from './summary.ts';
 import { describeTimed } from './timed.ts';
 import { describeTunnel } from './tunnel.ts';
 import { sourceWarning } from './updates.ts';
@@ -123,7 +123,7 @@ function reminderDraft(client: ClientState, tr: Translator): Draft | null {
   };
 }
 
-export const isRemovalDue = (client: ClientState) => current(client)?.trust?.removalDue === true;
+const isRemovalDue = (client: ClientState) => current(client)?.trust?.removalDue === true;
 
 function certificateDraft(client: ClientState, { _ }: Translator): Draft | null {
   if (!isRemovalDue(client)) return null;
@@ -137,13 +137,13 @@ function certificateDraft(client: ClientState, { _ }: Translator): Draft | null 
 }
 
 /** The network whose login page is worth a word: a network names its page also after the login, and WARP is connected then. */
-export function loginOf(client: ClientState): NetworkLink | null {
+function loginOf(client: ClientState): NetworkLink | null {
   const { networks, status } = current(client)!;
   return status.state === 'connected' ? null : loginLink(networks);
 }
 
 /** The Wi-Fi network for which no rule of its own is; null for none. */
-export function unknownWifi(networks: Snapshot['networks']): NetworkLink | null {
+function unknownWifi(networks: Snapshot['networks']): NetworkLink | null {
   if (!networks) return null;
   const { links, rules, decision } = networks;
   const isUnknown = ({ kind, name }: NetworkLink, at: number) => {
@@ -154,7 +154,7 @@ export function unknownWifi(networks: Snapshot['networks']): NetworkLink | null 
 }
 
 /** The rule that waits for the user's permission; null for none. */
-export function askingRule(networks: Snapshot['networks']): string | null {
+function askingRule(networks: Snapshot['networks']): string | null {
   return networks?.decision.effects.find(({ state }) => state === 'asks')?.rule ?? null;
 }
 
@@ -250,4 +250,86 @@ function keepDraft(client: ClientState, tr: Translator): Draft | null {
     body: unconfirmedText(unconfirmed, tr),
     action: { label: tr._('Keep'), command: keep },
   };
+}
+
+/**
+ * The notification about a change, or null.
+ * @param before null at the start, which is not worth a notification.
+ * @param wanted the user's last action, whose effect needs no notification
+ */
+export function notificationOf(
+  before: ClientState | null,
+  after: ClientState,
+  wanted: string | null,
+  tr: Translator,
+): Notification | null {
+  if (!before || !current(before) || !current(after)) return null;
+  const changed: Record<Exclude<Slot, 'keep'>, boolean> = {
+    state: isTrouble(before, after, wanted),
+    network: hasNetworkNews(before, after),
+    reminder: hasReminder(before, after),
+    certificate: isRemovalDue(after) && !isRemovalDue(before),
+    update: hasUpdateNews(before, after),
+  };
+  for (const slot of SLOTS) {
+    const news = slot !== 'keep' && changed[slot] ? presentNotification(slot, after, tr) : null;
+    if (news) return news;
+  }
+  return null;
+}
+
+/**
+ * The state to compare the next one with. While the state is not known, the last one that was known counts: a tunnel that was up
+ * and is then found to be down was lost.
+ */
+export function toCompare(before: ClientState | null, after: ClientState): ClientState {
+  const known = before && current(before);
+  const snapshot = current(after);
+  if (!known || !snapshot || stateOf(after) !== 'unknown') return after;
+  return { ...after, snapshot: { ...snapshot, status: known.status } };
+}
+
+/** The tunnel was lost, or did not come up, or something has to be done, and the user did not bring it about. */
+function isTrouble(before: ClientState, after: ClientState, wanted: string | null): boolean {
+  const [then, now] = [stateOf(before), stateOf(after)];
+  const isNew = isConnectIgnored(current(after)!) && !isConnectIgnored(current(before)!);
+  if (then === 'unknown' || (then === now && !isNew)) return false;
+  if (now === 'needs-you') return true;
+  if (wanted === 'disconnect') return false;
+  if (isNew) return true;
+  return now === 'blocked' || (then === 'connected' && (now === 'disconnected' || now === 'unable'));
+}
+
+/** Between two states, what is shown of the tunnel stays. */
+export function isBetweenStates(client: ClientState): boolean {
+  return ['connecting', 'disconnecting', 'unknown'].includes(stateOf(client));
+}
+
+function hasReminder(before: ClientState, after: ClientState): boolean {
+  const [then, now] = [current(before)!, current(after)!];
+  const soon = now.changes.filter(({ endingSoon }) => endingSoon);
+  return (
+    soon.some(({ subject }) => !then.changes.some(each => each.subject === subject && each.endingSoon)) ||
+    (now.reminder !== null && then.reminder === null)
+  );
+}
+
+function hasNetworkNews(before: ClientState, after: ClientState): boolean {
+  const [then, now] = [current(before)!.networks, current(after)!.networks];
+  if (!now) return false;
+  const asked = askingRule(now);
+  return (
+    (asked !== null && asked !== askingRule(then)) ||
+    (now.acted !== null && now.acted.at !== then?.acted?.at) ||
+    (loginOf(after) !== null && loginOf(before) === null) ||
+    // a client that begins to follow the networks has not changed them
+    (then !== null && unknownWifi(now) !== null && unknownWifi(now)?.name !== unknownWifi(then)?.name)
+  );
+}
+
+function hasUpdateNews(before: ClientState, after: ClientState): boolean {
+  const [then, now] = [before.update, after.update];
+  if (!now) return false;
+  const failed = now.source.state !== 'ok' && now.source.state !== (then?.source.state ?? 'ok');
+  return failed || (now.updateAvailable && now.latest !== then?.latest);
 }

@@ -5,7 +5,7 @@ import { actionCommand, type Command, type Row } from '../form.ts';
 import { formatDuration, pauseText, secondsUntil } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { changeText, isPause, type Span } from './changes.ts';
-import { stateOf } from './summary/state.ts';
+import { stateOf } from './summary.ts';
 import type { TunnelView } from './tunnel.ts';
 
 /** Time that "15 Minutes More" adds, in seconds. */

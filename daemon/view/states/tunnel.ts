@@ -6,7 +6,7 @@ import { type Look, lookOf, modeName } from '../client/labels.ts';
 import { formatCount, formatElapsed, timeOfDay } from '../format.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
-import { type LostRegistration, lostRegistration } from './causes/causes.ts';
+import { type LostRegistration, lostRegistration } from './causes.ts';
 import { pauseLengths } from './changes.ts';
 import { describeState, type StateWords } from './words.ts';
 

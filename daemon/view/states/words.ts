@@ -6,13 +6,12 @@ import { setupText } from '../client/labels.ts';
 import type { Command, Tone } from '../form.ts';
 import { formatLatency, formatLoss, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
-import { type Cause, lostRegistration, phaseText, remedyOf } from './causes/causes.ts';
-import { explainedCause, findingWords } from './causes/diagnosis.ts';
+import { type Cause, lostRegistration, phaseText, remedyOf } from './causes.ts';
 import { changeText, isPause } from './changes.ts';
+import { explainedCause, findingWords } from './findings.ts';
 import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
-import { asOf, isOld, silenceText } from './summary/last-known.ts';
-import { isConnectIgnored, isOffline, stateIn } from './summary/state.ts';
-import { demoText, stateIcon, stateName, stateTone, unavailableText } from './summary/table.ts';
+import { demoText, stateIcon, stateName, stateTone, unavailableText } from './state-table.ts';
+import { asOf, isConnectIgnored, isOffline, isOld, silenceText, stateIn } from './summary.ts';
 
 interface Button {
   label: string;

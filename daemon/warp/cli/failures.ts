@@ -6,7 +6,7 @@ import { runsSystemd } from '../../core/process.ts';
 import { Problem } from '../../problem.ts';
 import { demoFault, nextStep, setupText } from '../../view/client/labels.ts';
 import { message } from '../../view/message.ts';
-import { lostRegistration } from '../../view/states/causes/causes.ts';
+import { lostRegistration } from '../../view/states/causes.ts';
 import { english } from '../../view/translator.ts';
 import { type Failure, failureOf } from '../parse/output.ts';
 import type { Finished } from './run.ts';

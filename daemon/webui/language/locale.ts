@@ -1,7 +1,6 @@
 // Chooses the page's language, by the configuration or else by the browser, and loads its catalog.
 import type { ConfigResponse } from '../../api/schema.ts';
-import { chooseLanguage } from '../../view/language.ts';
-import { chosenLanguage, type Translator } from '../../view/translator.ts';
+import { chooseLanguage, chosenLanguage, type Translator } from '../../view/translator.ts';
 import { parseCatalog, parseFiles, translatorOf } from './catalog.ts';
 
 /** The texts as they are written. */

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
 import type { App as DesktopApp } from '../../api/schema.ts';
-import { searchedText } from '../../view/forms/search/searched-rows.ts';
+import { searchedText } from '../../view/forms/search-rows.ts';
 import { openApps } from '../../view/pages/apps.ts';
 import { appBadge, appDetails, appMenuName, launchable, noAppsText } from '../../view/states/apps.ts';
 import { fill } from '../../view/translator.ts';

@@ -3,7 +3,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { LogEntry } from '../../api/schema.ts';
 import { formatTime } from '../../view/format.ts';
-import { searchedText } from '../../view/forms/search/searched-rows.ts';
+import { searchedText } from '../../view/forms/search-rows.ts';
 import {
   asText,
   commandLine,

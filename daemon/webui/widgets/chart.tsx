@@ -1,8 +1,7 @@
 // Renders curves over time with axes, and the same figures as a table.
 import { useEffect, useId, useState } from 'preact/hooks';
-import { axisEnd } from '../../view/client/history.ts';
 import { formatTime } from '../../view/format.ts';
-import { type Curve, curves, type Slot } from '../../view/graph.ts';
+import { axisEnd, type Curve, curves, type Slot } from '../../view/graph.ts';
 import { useApp } from '../client/app.ts';
 
 interface ChartsProps {

@@ -10,7 +10,7 @@ import paused from '../../../data/icons/hicolor/scalable/status/org.culvert.Culv
 import unable from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-unable-symbolic.svg';
 import unknown from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-unknown-symbolic.svg';
 import { STATES, type State } from '../../api/states.ts';
-import { stateIcon } from '../../view/states/summary/table.ts';
+import { stateIcon } from '../../view/states/state-table.ts';
 
 const ICONS: Record<State, readonly { d: string; opacity?: number }[]> = {
   connected,

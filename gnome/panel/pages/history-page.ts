@@ -10,8 +10,8 @@ import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
 import { setDescription, setName } from '../widgets/a11y/accessible.ts';
-import { labelButton } from '../widgets/button-label.ts';
 import { createCharts, fillGrid } from '../widgets/charts/charts.ts';
+import { labelButton } from '../widgets/labels.ts';
 import { turnTo } from '../widgets/stack.ts';
 
 /** Samples of the last ten minutes, at one every 5 s. */

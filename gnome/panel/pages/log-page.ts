@@ -5,7 +5,7 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { LogEntry } from '../../../daemon/api/schema.ts';
-import { searchedText } from '../../../daemon/view/forms/search/searched-rows.ts';
+import { searchedText } from '../../../daemon/view/forms/search-rows.ts';
 import { asText, createRing, emptyText, passes, SHOWS, type Shows, showsName } from '../../../daemon/view/log.ts';
 import { pageTitle } from '../../../daemon/view/page-list.ts';
 import type { View } from '../../../daemon/view/view.ts';

@@ -1,6 +1,6 @@
 // Shows why controls of the page can't be used: a line above it, or for a moment a note over its end, which moves nothing.
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Reason } from '../../../daemon/view/forms/reasons.ts';
+import type { Reason } from '../../../daemon/view/forms/availability.ts';
 import { createBanner } from '../widgets/compat.ts';
 
 /** Time in which the note appears, in ms: most changes end within it. */

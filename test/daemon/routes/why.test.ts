@@ -7,7 +7,7 @@ import { isOwn, parseRouteGet, routeOf } from '../../../daemon/routes/explain.ts
 import { forecast, parseTarget } from '../../../daemon/routes/why.ts';
 import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { wordMessage } from '../../../daemon/view/message.ts';
-import { whyText } from '../../../daemon/view/routes/why.ts';
+import { whyText } from '../../../daemon/view/states/why.ts';
 import { english } from '../../../daemon/view/translator.ts';
 
 const base = createState({ available: true, path: '/x', version: '1', emulated: false }).snapshot();

@@ -13,13 +13,12 @@ import {
   statusWarning,
   unavailableLine,
 } from '../../../state/status-line.ts';
-import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../view/bars/bars.ts';
+import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../view/bars.ts';
 import { createLongTimer, shownState } from '../../../view/client/client-state.ts';
-import { modeLabel } from '../../../view/client/labels.ts';
+import { describeRemoteAccess, modeLabel } from '../../../view/client/labels.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
-import { explainedCause } from '../../../view/states/causes/diagnosis.ts';
-import { describeRemoteAccess } from '../../../view/states/remote-access.ts';
+import { explainedCause } from '../../../view/states/findings.ts';
 import { figuresOf } from '../../../view/states/words.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';

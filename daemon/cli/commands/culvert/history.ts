@@ -4,7 +4,7 @@ import type { History, HistoryChange, HistorySample, HistoryTotal, LogEntry, Log
 import { printable } from '../../../core/printable.ts';
 import { clock, dateTime } from '../../../core/terminal.ts';
 import { formatBytes, formatDuration } from '../../../view/format.ts';
-import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from '../../../view/history/records.ts';
+import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from '../../../view/states/records.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';

@@ -11,7 +11,7 @@ import {
 import { ApiError } from '../../../api/client.ts';
 import type { Account } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
-import { lostRegistration } from '../../../view/states/causes/causes.ts';
+import { lostRegistration } from '../../../view/states/causes.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';

@@ -11,8 +11,8 @@ import {
   simplify as simplified,
 } from '../../../routes/document.ts';
 import { wordMessage } from '../../../view/message.ts';
-import { type DifferenceKind, differenceLines, differenceTotal, routeWarning } from '../../../view/routes/document.ts';
-import { nameText, wayOf, whyText } from '../../../view/routes/why.ts';
+import { type DifferenceKind, differenceLines, differenceTotal, routeWarning } from '../../../view/states/routes.ts';
+import { nameText, wayOf, whyText } from '../../../view/states/why.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { readDocument, writeDocument } from '../../document.ts';

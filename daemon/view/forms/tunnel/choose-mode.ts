@@ -2,10 +2,10 @@
 import type { Mode, Snapshot } from '../../../api/schema.ts';
 import { modeName } from '../../client/labels.ts';
 import { actionCommand, type Command, type Question, type Row } from '../../form.ts';
+import { toBeConfirmed } from '../../states/changes.ts';
 import type { TunnelView } from '../../states/tunnel.ts';
 import { fill, type Translator } from '../../translator.ts';
 import type { View } from '../../view.ts';
-import { toBeConfirmed } from './to-be-confirmed.ts';
 
 const CARDS = ['warp', 'doh', 'proxy'] as const satisfies readonly Mode[];
 /** Modes in which only a part of the traffic is tunneled. */

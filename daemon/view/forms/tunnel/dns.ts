@@ -2,9 +2,9 @@
 import type { Snapshot } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { actionCommand, type Form, type Group, type Row } from '../../form.ts';
+import { toBeConfirmed } from '../../states/changes.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
-import { toBeConfirmed } from './to-be-confirmed.ts';
 
 export function dnsForm(client: ClientState, settable: boolean, tr: Translator): Form {
   const { _ } = tr;

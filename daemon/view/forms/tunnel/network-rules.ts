@@ -17,7 +17,7 @@ import {
 } from '../../states/networks.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { draftGroups, whatIfGroup } from './rule-editor.ts';
-import { work } from './rule-rows.ts';
+import { work } from './rule-match.ts';
 
 /** Clients that show the page read again after this time, because the daemon watches for two minutes only. */
 export const READ_NETWORKS_MS = 60_000;

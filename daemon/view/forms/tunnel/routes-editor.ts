@@ -10,9 +10,9 @@ import {
   differenceTotal,
   presetName,
   routeWarning,
-} from '../../routes/document.ts';
+} from '../../states/routes.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { underWay } from '../reasons.ts';
+import { underWay } from '../availability.ts';
 
 /** Lines of each kind that a difference shows: GTK takes a quarter of a millisecond to lay out each. */
 const SHOWN = 50;

@@ -6,7 +6,6 @@ import { modeName } from '../../client/labels.ts';
 import { isComplete, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
 import type { Group, Question, Row } from '../../form.ts';
 import { wordMessage } from '../../message.ts';
-import { presetName } from '../../routes/document.ts';
 import {
   allowQuestion,
   decisionText,
@@ -16,9 +15,9 @@ import {
   ruleEffects,
   ruleStrength,
 } from '../../states/networks.ts';
+import { presetName } from '../../states/routes.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { markRows, matchRows } from './rule-match.ts';
-import { type Choice, capital, NONE, select, textOf, textRow, work } from './rule-rows.ts';
+import { type Choice, capital, markRows, matchRows, NONE, select, textOf, textRow, work } from './rule-match.ts';
 
 const PRESETS = ['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale'] as const;
 

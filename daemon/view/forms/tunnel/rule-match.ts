@@ -1,11 +1,10 @@
-// Describes the part of a rule's form that says for which networks it is.
+// Describes the part of a rule's form that chooses its networks, and builds the rows of the whole form.
 import type { NetworkLink, NetworkMatch } from '../../../api/networks.ts';
 import { matchOf, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
-import type { Row } from '../../form.ts';
+import type { Command, Row } from '../../form.ts';
 import { matchText, networkTitle } from '../../states/networks.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { beaconIn, checks } from '../validate.ts';
-import { type Choice, capital, NONE, select, textOf, textRow, work } from './rule-rows.ts';
 
 /** Value of the choice of a Wi-Fi network by its name. */
 const BY_NAME = 'by-name';
@@ -180,4 +179,54 @@ function labelOf(match: NetworkMatch, links: readonly NetworkLink[], tr: Transla
 
 function nameOf({ any, uuid }: NetworkMatch, links: readonly NetworkLink[]): string {
   return any ?? links.find(each => each.uuid === uuid)?.name ?? '';
+}
+
+/** Value of a choice that leaves something as it is. */
+export const NONE = '';
+
+export interface Choice<T> {
+  value: string;
+  label: string;
+  gives: T;
+}
+
+export const work = (does: () => Promise<unknown>): Command => ({
+  ask: { kind: 'work', work: does },
+});
+
+export function select<T>(
+  { id, title, choices, value }: { id: string; title: string; choices: readonly Choice<T>[]; value: string },
+  chosen: (gives: T) => Promise<unknown>,
+): Row {
+  return {
+    kind: 'select',
+    id,
+    title,
+    value,
+    options: choices.map(({ value: each, label }) => ({ value: each, label })),
+    command: name => work(async () => chosen(choices.find(each => each.value === name)!.gives)),
+  };
+}
+
+/** A text to give; without a check, a name. */
+export function textRow(
+  words: Pick<Extract<Row, { kind: 'entry' }>, 'id' | 'title'> &
+    Partial<Pick<Extract<Row, { kind: 'entry' }>, 'label' | 'check'>>,
+  given: (text: string) => Promise<unknown>,
+  tr: Translator,
+): Row {
+  return {
+    kind: 'entry',
+    label: tr._('Set'),
+    check: checks(tr).name,
+    ...words,
+    command: text => work(() => given(text)),
+  };
+}
+
+/** Identifies a value among choices. */
+export const textOf = (value: unknown): string => JSON.stringify(value);
+
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

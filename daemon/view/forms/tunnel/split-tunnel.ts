@@ -1,8 +1,8 @@
 // Describes the split tunnel: which addresses, ranges and hosts go outside the tunnel, or are the only ones inside it.
 import type { ActionRequest, SplitTunnel } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
+import { DEFAULT_ROUTES } from '../../default-routes.ts';
 import { actionCommand, type Command } from '../../form.ts';
-import { DEFAULT_ROUTES } from '../../routes/default-routes.ts';
 import { holdsWords, searchable } from '../../text-search.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { type RouteKind, routeKind } from '../validate.ts';

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import type { Form, Group, Row } from '../../../view/form.ts';
-import { withoutDaemon } from '../../../view/forms/offline.ts';
+import { withoutDaemon } from '../../../view/forms/availability.ts';
 import { useApp } from '../../client/app.ts';
 import { rowInAddress } from '../../navigation.ts';
 import { ButtonRow, ItemRow, LinkRow } from './action-rows.tsx';

@@ -2,7 +2,7 @@
 import { createContext, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Row, RowKind } from '../../../view/form.ts';
-import { generalReason } from '../../../view/forms/reasons.ts';
+import { generalReason } from '../../../view/forms/availability.ts';
 import { useApp } from '../../client/app.ts';
 
 /** Id of the description of the group around a row. */

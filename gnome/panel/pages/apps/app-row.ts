@@ -4,7 +4,7 @@ import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { App } from '../../../../daemon/api/schema.ts';
-import { underWay } from '../../../../daemon/view/forms/reasons.ts';
+import { underWay } from '../../../../daemon/view/forms/availability.ts';
 import { type AppEntry, appBadge, appDetails, appMenuName, launchable } from '../../../../daemon/view/states/apps.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
 import { _, tr } from '../../../i18n.ts';

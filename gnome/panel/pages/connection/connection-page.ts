@@ -2,11 +2,10 @@
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import { rangeOf } from '../../../../daemon/view/client/history.ts';
 import type { Row } from '../../../../daemon/view/form.ts';
 import { formatBytes, formatDate, formatLatency, formatLoss } from '../../../../daemon/view/format.ts';
 import { modeLink } from '../../../../daemon/view/forms/tunnel/choose-mode.ts';
-import { NOW } from '../../../../daemon/view/graph.ts';
+import { NOW, rangeOf } from '../../../../daemon/view/graph.ts';
 import { pageTitle } from '../../../../daemon/view/page-list.ts';
 import { placeDetail, placeName } from '../../../../daemon/view/places.ts';
 import { killSwitchSummary } from '../../../../daemon/view/states/killswitch.ts';

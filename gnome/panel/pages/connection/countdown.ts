@@ -6,8 +6,8 @@ import { type Countdown, describeCountdown, timeLeftText } from '../../../../dae
 import type { View } from '../../../../daemon/view/view.ts';
 import { tr } from '../../../i18n.ts';
 import { setDescription } from '../../widgets/a11y/accessible.ts';
-import { labelButton } from '../../widgets/button-label.ts';
 import { Ring } from '../../widgets/charts/ring.ts';
+import { labelButton } from '../../widgets/labels.ts';
 
 /** @param toggle takes the focus over from a button that goes away, and ends a pause itself. */
 export function createCountdown(toggle: Gtk.Widget, run: (command: Command) => void) {

@@ -7,10 +7,10 @@ import type { ProofView } from '../../../../daemon/view/states/proof.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { _ } from '../../../i18n.ts';
 import { setDescription, setName } from '../../widgets/a11y/accessible.ts';
-import { labelButton } from '../../widgets/button-label.ts';
 import { vertical } from '../../widgets/columns.ts';
 import { announce } from '../../widgets/compat.ts';
 import { copyButton } from '../../widgets/copy.ts';
+import { labelButton } from '../../widgets/labels.ts';
 import { createCountdown } from './countdown.ts';
 
 const TONES: Tone[] = ['success', 'accent', 'warning', 'error', 'neutral'];

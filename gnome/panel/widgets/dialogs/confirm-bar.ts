@@ -4,8 +4,8 @@ import type { Command } from '../../../../daemon/view/form.ts';
 import { countdownText, type Unconfirmed } from '../../../../daemon/view/states/changes.ts';
 import { _, tr } from '../../../i18n.ts';
 import { setDescription } from '../a11y/accessible.ts';
-import { labelButton } from '../button-label.ts';
 import { announce } from '../compat.ts';
+import { labelButton } from '../labels.ts';
 
 /** Below this width, in pixels, the buttons are below the text. */
 const WIDE = 480;

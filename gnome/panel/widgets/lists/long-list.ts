@@ -9,7 +9,7 @@ import { collectWhenQuiet } from '../../../gc.ts';
 import { _ } from '../../../i18n.ts';
 import { nameMenuButton, setDescription, setName } from '../a11y/accessible.ts';
 import { announce, nameListItem } from '../compat.ts';
-import { withoutHyphens } from '../rows/row-widget.ts';
+import { withoutHyphens } from '../labels.ts';
 import { turnTo } from '../stack.ts';
 import { stepwise } from './fill.ts';
 import { dropRows, rowFactory } from './row-factory.ts';

@@ -1,9 +1,9 @@
 // Defines the widget of a row, and what the widgets of all kinds share: the action row and its words.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
-import Pango from 'gi://Pango?version=1.0';
 import type { Row, RowKind, Tone } from '../../../../daemon/view/form.ts';
 import { noteName, setDescription, within } from '../a11y/accessible.ts';
+import { withoutHyphens } from '../labels.ts';
 
 export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
 export interface RowWidget<K extends RowKind> {
@@ -20,11 +20,6 @@ export function actionRow(): Adw.ActionRow {
   // a hyphen at the end of a line would be read as a part of a name or an address
   for (const label of within(row)) if (label instanceof Gtk.Label) label.attributes = withoutHyphens();
   return row;
-}
-
-/** Attributes of a text that may hold names and addresses. */
-export function withoutHyphens(): Pango.AttrList {
-  return Pango.AttrList.from_string('0 -1 insert-hyphens false')!;
 }
 
 export function showWords(widget: Adw.ActionRow, { title, subtitle, tone }: Row): void {

@@ -8,8 +8,9 @@ import { _ } from '../../../i18n.ts';
 import { setDescription, setName, within } from '../a11y/accessible.ts';
 import { copyButton } from '../copy.ts';
 import { preformatted } from '../dialogs/questions.ts';
+import { withoutHyphens } from '../labels.ts';
 import { commandBox } from './command-box.ts';
-import { actionRow, type RowOf, type RowWidget, showWords, withoutHyphens } from './row-widget.ts';
+import { actionRow, type RowOf, type RowWidget, showWords } from './row-widget.ts';
 
 /** Right-aligned text that wraps rather than being cut. */
 function valueLabel(): Gtk.Label {

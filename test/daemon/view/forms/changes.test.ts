@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '../../../../daemon/api/changes.ts';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
-import { askAboutChange } from '../../../../daemon/view/client/change-requests.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
+import { askAboutChange } from '../../../../daemon/view/client/requests.ts';
 import { type Command, commandsOf } from '../../../../daemon/view/form.ts';
-import { advancedForm } from '../../../../daemon/view/forms/tunnel/advanced.ts';
 import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
-import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
+import { advancedForm, modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { countdownText, describeUnconfirmed, fractionLeft } from '../../../../daemon/view/states/changes.ts';
 import {
   describeCountdown,

@@ -5,12 +5,12 @@ import type { CheckResult, Diagnosis, Fix, Verdict } from '../../../../daemon/ap
 import { fixText } from '../../../../daemon/view/fix.ts';
 import type { Row } from '../../../../daemon/view/form.ts';
 import { checksForm } from '../../../../daemon/view/forms/checks.ts';
-import { parseReport } from '../../../../daemon/view/forms/parse-report.ts';
 import { inEnglish, message } from '../../../../daemon/view/message.ts';
 import { reportView } from '../../../../daemon/view/report.ts';
 import {
   type ChecksState,
   NO_CHECKS,
+  parseReport,
   receiveProgress,
   receiveReport,
 } from '../../../../daemon/view/states/findings.ts';

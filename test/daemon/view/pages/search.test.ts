@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SplitTunnel } from '../../../../daemon/api/schema.ts';
 import { commandOfLink, type Form } from '../../../../daemon/view/form.ts';
-import { rowKeywords } from '../../../../daemon/view/forms/search/keywords.ts';
-import { NOTHING_GATHERED } from '../../../../daemon/view/forms/search/searched-rows.ts';
+import { rowKeywords } from '../../../../daemon/view/forms/search-match.ts';
+import { NOTHING_GATHERED } from '../../../../daemon/view/forms/search-rows.ts';
 import { type Hit, hitsForm, searchedPages, searchPages } from '../../../../daemon/view/pages/search.ts';
 import { describe } from '../../../../daemon/view/view.ts';
 import { app, logEntry } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
-import { FURTHER_WORDS } from '../forms/further-words.ts';
-import { ASKED_WORDS } from '../forms/search/asked-words.ts';
-import { PLAIN_WORDS } from '../forms/search/plain-words.ts';
-import { SEARCH_WORDS } from '../forms/search/search-words.ts';
+import { ASKED_WORDS } from './asked-words.ts';
+import { FURTHER_WORDS } from './further-words.ts';
+import { PLAIN_WORDS } from './plain-words.ts';
+import { SEARCH_WORDS } from './search-words.ts';
 
 const client = clientState({
   status: { state: 'connected' },

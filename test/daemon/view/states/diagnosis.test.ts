@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { parse } from 'smol-toml';
 import type { Diagnosis } from '../../../../daemon/api/doctor.ts';
 import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
-import { causeOf, causeTitle } from '../../../../daemon/view/states/causes/causes.ts';
-import { canBeCause, explainedCause } from '../../../../daemon/view/states/causes/diagnosis.ts';
+import { causeOf, causeTitle } from '../../../../daemon/view/states/causes.ts';
+import { canBeCause, explainedCause } from '../../../../daemon/view/states/findings.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Proof } from '../../../../daemon/api/schema.ts';
-import { connectionOf } from '../../../../daemon/view/client/proof.ts';
+import { connectionOf } from '../../../../daemon/view/client/client-state.ts';
 import { message } from '../../../../daemon/view/message.ts';
 import { describeProof } from '../../../../daemon/view/states/proof.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';

@@ -8,7 +8,7 @@ import { service } from '../../../../daemon/doctor/checks/registration.ts';
 import { statusLine } from '../../../../daemon/state/status-line.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
-import { causeOf } from '../../../../daemon/view/states/causes/causes.ts';
+import { causeOf } from '../../../../daemon/view/states/causes.ts';
 import { presentNotification } from '../../../../daemon/view/states/notification.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
 import { blockedProblem, failureIn, problemOf } from '../../../../daemon/warp/cli/failures.ts';

@@ -15,8 +15,8 @@ import {
   formatLoss,
 } from '../../../../daemon/view/format.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
-import { remedyOf } from '../../../../daemon/view/states/causes/causes.ts';
-import { stateIcon } from '../../../../daemon/view/states/summary/table.ts';
+import { remedyOf } from '../../../../daemon/view/states/causes.ts';
+import { stateIcon } from '../../../../daemon/view/states/state-table.ts';
 import { configProblemText, describeTunnel as describe, durationText } from '../../../../daemon/view/states/tunnel.ts';
 import { figuresOf } from '../../../../daemon/view/states/words.ts';
 import { fill } from '../../../../daemon/view/translator.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { chooseLanguage } from '../../../../daemon/view/language.ts';
 import { PAGE_NAMES, pageTitle } from '../../../../daemon/view/page-list.ts';
+import { chooseLanguage } from '../../../../daemon/view/translator.ts';
 import { translatorOf } from '../../../../daemon/webui/language/catalog.ts';
 import { readCatalog } from '../../../../data/build/webui.mjs';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BlockedEntry } from '../../../../../daemon/api/schema.ts';
-import { blockedRows, originOf, targetOf, unitName } from '../../../../../daemon/view/forms/tunnel/blocked.ts';
+import { blockedRows, originOf, targetOf, unitName } from '../../../../../daemon/view/forms/tunnel/killswitch.ts';
 import { tr } from '../../../../support/gnome/view/translator.ts';
 
 const english = { ...tr, locale: 'en' };

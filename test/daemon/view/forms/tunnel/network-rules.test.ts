@@ -9,8 +9,7 @@ import { NO_KILL_SWITCH } from '../../../../../daemon/state/store.ts';
 import type { Row } from '../../../../../daemon/view/form.ts';
 import { networkGroups } from '../../../../../daemon/view/forms/tunnel/network-rules.ts';
 import { networkLine, trustableLink } from '../../../../../daemon/view/states/networks.ts';
-import { presentNotification } from '../../../../../daemon/view/states/notification.ts';
-import { notificationOf } from '../../../../../daemon/view/states/notify.ts';
+import { notificationOf, presentNotification } from '../../../../../daemon/view/states/notification.ts';
 import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
 import { link } from '../../../../support/networks/mocks.ts';
 

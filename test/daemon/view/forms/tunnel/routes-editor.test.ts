@@ -5,7 +5,7 @@ import type { Event } from '../../../../../daemon/api/client.ts';
 import type { Routes, RoutesPreview } from '../../../../../daemon/api/routes.ts';
 import { createRoutesEditor } from '../../../../../daemon/view/client/routes-editor.ts';
 import { editorForm } from '../../../../../daemon/view/forms/tunnel/routes-editor.ts';
-import { differenceLines, differenceText, differenceTotal } from '../../../../../daemon/view/routes/document.ts';
+import { differenceLines, differenceText, differenceTotal } from '../../../../../daemon/view/states/routes.ts';
 import { named, rowsOf, scripted } from '../../../../support/gnome/view/forms.ts';
 import { tr } from '../../../../support/gnome/view/translator.ts';
 

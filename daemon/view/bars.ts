@@ -1,0 +1,68 @@
+// Pure: writes the state as one line in the format of a status bar.
+import type { ClientState } from './client/client-state.ts';
+import type { Tone } from './form.ts';
+import { describeUnconfirmed, unconfirmedText } from './states/changes.ts';
+import { describeKillSwitch } from './states/killswitch.ts';
+import { stateSign } from './states/state-table.ts';
+import { describeTimed } from './states/timed.ts';
+import { describeTunnel } from './states/tunnel.ts';
+import type { Translator } from './translator.ts';
+
+export const BAR_FORMATS = ['waybar', 'i3bar', 'i3status-rust', 'polybar', 'plain'] as const;
+export type BarFormat = (typeof BAR_FORMATS)[number];
+
+/** As i3status-rust names them. */
+const LEVELS: Record<Tone, 'Idle' | 'Info' | 'Good' | 'Warning' | 'Critical'> = {
+  success: 'Good',
+  accent: 'Info',
+  neutral: 'Idle',
+  warning: 'Warning',
+  error: 'Critical',
+};
+
+/** Lines that a bar reads before the first state: i3bar's header and the start of its endless array. */
+export function barStart(format: BarFormat): string[] {
+  return format === 'i3bar' ? ['{"version":1}', '['] : [];
+}
+
+/** @param inArray the line continues what `barStart` began */
+export function barLine(client: ClientState, format: BarFormat, inArray: boolean, tr: Translator): string {
+  const { state, stateText, sentence, tone } = describeTunnel(client, tr);
+  const symbol = stateSign(state);
+  const text = oneLine(`${symbol} ${stateText}`);
+  switch (format) {
+    case 'waybar': {
+      const killSwitch = describeKillSwitch(client, tr);
+      const isWorthALine = killSwitch.installed && killSwitch.look !== 'off';
+      const timed = describeTimed(client, tr).filter(({ isSaid }) => !isSaid);
+      const unconfirmed = describeUnconfirmed(client, tr);
+      const lines = [...sentence.split('\n'), ...timed.map(({ text }) => text)];
+      if (unconfirmed) lines.push(unconfirmedText(unconfirmed, tr));
+      if (isWorthALine) lines.push(killSwitch.sentence);
+      // waybar-custom(5); both texts are markup
+      const tooltip = [...new Set(lines)].filter(Boolean).map(oneLine).join('\n');
+      return JSON.stringify({ text: pango(text), alt: state, tooltip: pango(tooltip), class: state });
+    }
+    case 'i3bar': {
+      const urgent = state === 'blocked' || state === 'needs-you' || state === 'unable';
+      const block = { name: 'culvert', instance: state, full_text: text, short_text: symbol, urgent, markup: 'none' };
+      return `${JSON.stringify([block])}${inArray ? ',' : ''}`;
+    }
+    case 'i3status-rust':
+      // its default format reads the text as markup
+      return JSON.stringify({ state: LEVELS[tone], text: pango(text), short_text: pango(symbol) });
+    case 'polybar':
+      // its tags begin so, and it knows no way to write the two signs as they are
+      return text.replaceAll('%{', '% {');
+    case 'plain':
+      return text;
+  }
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\p{C}\s]+/gu, ' ').trim();
+}
+
+function pango(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

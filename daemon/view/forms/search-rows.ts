@@ -1,0 +1,194 @@
+// Lists what a search finds on pages that are lists, and answers whether an address or a host name uses WARP.
+import type { App, LogEntry, Why } from '../../api/schema.ts';
+import type { Model } from '../client/model.ts';
+import { actionCommand, type Command, type Form, type Group, type Row } from '../form.ts';
+import { NOW } from '../graph.ts';
+import { commandLine, outcome, SHOWS, showsName } from '../log.ts';
+import { appBadge } from '../states/apps.ts';
+import { type ChecksState, NO_CHECKS } from '../states/findings.ts';
+import { errorText } from '../states/problems.ts';
+import { nameText, wayOf, whyText } from '../states/why.ts';
+import { fill, type Translator } from '../translator.ts';
+import type { View } from '../view.ts';
+import { addRoute, describeRoutes, type RoutesView, removal } from './tunnel/split-tunnel.ts';
+import { routeKind } from './validate.ts';
+
+/** Data beyond the state that a client has read for its search. */
+export interface Gathered {
+  checks: ChecksState;
+  apps: readonly App[];
+  log: readonly LogEntry[];
+}
+
+export const NOTHING_GATHERED: Gathered = { checks: NO_CHECKS, apps: [], log: [] };
+
+/** Reads what no event reports. Without a daemon there is nothing to find. */
+export async function gatherForSearch(model: Pick<Model, 'call'>): Promise<Pick<Gathered, 'apps' | 'log'>> {
+  const none = () => null;
+  const [apps, log] = await Promise.all([
+    model.call('GET /api/apps').catch(none),
+    model.call('GET /api/logs', { query: { since: '0' } }).catch(none),
+  ]);
+  return { apps: apps?.apps ?? [], log: log?.entries ?? [] };
+}
+
+/** Begins the id of an entry of a list; the text for the page's own search follows. */
+const ENTRY = '=';
+
+/** The text for a page's own search that shows a row which was found; the empty string for a row that is always there. */
+export function searchedText(row: string): string {
+  return row.startsWith(ENTRY) ? row.slice(ENTRY.length) : '';
+}
+
+const note = (id: string, title: string, subtitle: string | null = null): Row => ({
+  kind: 'note',
+  id,
+  title,
+  subtitle,
+});
+
+const entry = (text: string, subtitle: string) => note(ENTRY + text, text, subtitle);
+
+function formOf(rows: Row[]): Form {
+  return { groups: [{ id: 'rows', rows }] };
+}
+
+export function routeRows({ client, tunnel }: View, tr: Translator): Form {
+  const { entries } = describeRoutes(client, tunnel.settable, tr);
+  const rows = entries.map(({ value, origin, note: comment }) =>
+    entry(value, [comment, origin].filter(Boolean).join(' · ')),
+  );
+  return formOf([note('add', tr._('Address, range or host to add')), ...rows]);
+}
+
+export function appRows(apps: readonly App[], tr: Translator): Form {
+  return formOf(apps.map(app => entry(app.name, appBadge(app, tr))));
+}
+
+export function historyRows({ _ }: Translator): Form {
+  return formOf([
+    note(NOW, _('Now')),
+    note('latency', _('Latency')),
+    note('loss', _('Packet loss')),
+    note('speed', _('Speed: received (solid), sent (dashed)')),
+    note('totals', _('Totals')),
+    note('timeline', _('Timeline')),
+  ]);
+}
+
+/** The choices of its filter, and the newest run of each command. */
+export function logRows(log: readonly LogEntry[], tr: Translator): Form {
+  const newest = new Map(log.map(run => [commandLine(run), run]));
+  const commands = [...newest].map(([line, run]) => entry(line, outcome(run, tr)));
+  return formOf([...SHOWS.map(shows => note(shows, showsName(shows, tr))), ...commands]);
+}
+
+/** Rest after the last key before a name is looked up, in ms: half a name must not be asked for. */
+const REST_MS = 600;
+
+/** The address or host name in a query, which may be a web address; null for other words. */
+export function targetOf(query: string): string | null {
+  const [, host] = /^[a-z]+:\/\/(?:[^@/?#]*@)?([^/?#:]+)/i.exec(query.trim()) ?? [];
+  const target = (host ?? query.trim()).toLowerCase();
+  const kind = routeKind(target);
+  return kind === 'address' || (kind === 'host' && !target.startsWith('*')) ? target : null;
+}
+
+export interface Lookup {
+  /** Follows the typed text and the state that decides the answer; asks once both rest. */
+  follow(query: string, view: View): void;
+  /** The answer as rows; null if no address or host name was typed. */
+  group(view: View, tr: Translator): Group | null;
+}
+
+/** @param changed is called once there is an answer */
+export function createLookup(model: Pick<Model, 'call'>, changed: () => void): Lookup {
+  let target: string | null = null;
+  let key = '';
+  let answer: Why | null = null;
+  let failure: unknown = null;
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const ask = async (asked: string, host: string) => {
+    let why: Why | null = null;
+    let error: unknown = null;
+    try {
+      why = await model.call('POST /api/why', { body: { target: host } });
+    } catch (problem) {
+      error = problem;
+    }
+    if (asked !== key) return;
+    [answer, failure] = [why, error];
+    changed();
+  };
+  return {
+    follow(query, { client }) {
+      const host = targetOf(query);
+      const { splitTunnel, status, settings, killSwitch } = client.snapshot ?? {};
+      const causes = [splitTunnel, status?.state, settings?.Mode, killSwitch?.active, client.offline === null];
+      const asked = host === null ? '' : JSON.stringify([host, ...causes]);
+      if (asked === key) return;
+      // an answer about an earlier list of routes stays until the next one
+      if (host !== target) [answer, failure] = [null, null];
+      [key, target] = [asked, host];
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+      if (host !== null) timer = setTimeout(() => void ask(asked, host), REST_MS);
+    },
+    group(view, tr) {
+      if (target === null) return null;
+      const rows = answer ? answerRows(answer, view, tr) : [waitingRow(target, failure, tr)];
+      return { id: 'lookup', rows };
+    },
+  };
+}
+
+function waitingRow(target: string, failure: unknown, tr: Translator): Row {
+  const subtitle = failure === null ? tr._('Looking it up…') : errorText(failure, tr);
+  return { kind: 'note', id: 'lookup', title: target, subtitle, tone: failure === null ? 'neutral' : 'warning' };
+}
+
+/** One row: the way of all its addresses, or that they differ. */
+export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): Row[] {
+  const { _ } = tr;
+  const { target, addresses } = why;
+  const [first] = addresses;
+  const ways = new Set(addresses.map(wayOf));
+  // an entry that names the host decides without its addresses
+  const named = !first && why.nameEntry ? why.list === 'include' : null;
+  const way = first && ways.size === 1 ? wayOf(first) : named;
+  const inTitle = way !== null && !first?.blocked;
+  const title = !inTitle
+    ? target.value
+    : // Translators: %s is an address or a host name
+      fill(way ? _('%s uses WARP') : _('%s bypasses WARP'), target.value);
+  const text = first && ways.size === 1 ? whyText(first, why, tr) : null;
+  const mixed = first ? _('Some of its addresses use WARP, others bypass it.') : nameText(why, tr).join('\n');
+  const subtitle = text ? [inTitle ? null : text.verdict, text.because, text.advice].filter(Boolean).join('\n') : mixed;
+  const tone = text?.advice ? 'warning' : 'neutral';
+  const change =
+    way === null || !first || text?.advice ? null : changeOf(why, way, describeRoutes(client, tunnel.settable, tr), tr);
+  if (!change) return [{ kind: 'note', id: 'lookup', title, subtitle, tone }];
+  const label = way ? _('Bypass') : _('Tunnel It');
+  return [{ kind: 'button', id: 'lookup', title, subtitle, tone, label, command: change, sensitive: tunnel.settable }];
+}
+
+/** Adds the target to the list of routes, or takes off the entry that names it and nothing else. */
+function changeOf({ target, list, addresses, nameEntry }: Why, way: boolean, view: RoutesView, tr: Translator) {
+  const reason = addresses[0]?.reason;
+  if (!view.sensitive || list === null || (reason !== 'entry' && reason !== 'default')) return null;
+  const { value } = target;
+  // an exclude list is added to for a bypass, an include list for the tunnel
+  if (way === (list === 'exclude')) return addition(value, tr);
+  const decided = nameEntry ?? addresses[0]?.entry?.replace(/\/(32|128)$/, '');
+  const entry = view.entries.find(each => each.removable && each.value === value && decided === value);
+  return entry ? removal(entry, tr) : null;
+}
+
+function addition(value: string, tr: Translator): Command {
+  const entry = { value, kind: routeKind(value) ?? 'host', origin: '', removable: true, note: null } as const;
+  return actionCommand(addRoute(value), {
+    undo: removal(entry, tr).ask,
+    // Translators: %s is an address or a host name
+    done: fill(tr._('%s added'), value),
+  });
+}

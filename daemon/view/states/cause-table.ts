@@ -1,0 +1,282 @@
+// Lists the causes: the tunnel CLI's reason codes, each with a title, a sentence and the remedy.
+// Codes and first remedies follow Cloudflare's client error pages (cloudflare-one-client/troubleshooting).
+import type { Translator } from '../translator.ts';
+
+/** Effect of the one button. */
+export type Remedy =
+  | 'retry'
+  | 'portal'
+  | 'network'
+  | 'protocol'
+  | 'restart'
+  | 'start'
+  | 'checks'
+  | 'register'
+  | 'account'
+  | 'networks'
+  | 'tunnel-only'
+  | 'proxy-port'
+  | 'connect'
+  | 'wait';
+
+/** Codes and texts (compared by letters and digits only), title, sentence, remedy, checks that look for it. */
+export type Entry = readonly [
+  codes: readonly string[],
+  title: string,
+  sentence: string,
+  remedy: Remedy,
+  ...checks: readonly string[],
+];
+
+/** Documented codes of failures. */
+const failureCauses = ({ _ }: Translator): readonly Entry[] => [
+  [
+    ['CF_CAPTIVE_PORTAL_TIMED_OUT', 'CaptivePortalTimedOut', 'CaptivePortal'],
+    _('This network wants you to sign in'),
+    _('You did not finish its sign-in page in time. Traffic bypasses WARP until you sign in.'),
+    'portal',
+    'captive-portal',
+  ],
+  // before the connection test in general, whose code it comes with
+  [
+    ['CF_DNS_LOOKUP_FAILURE', 'DNSLookupFailed', 'Connectivity check failed due to DNS Lookup Failed'],
+    _('Names can’t be looked up'),
+    _('This network has no working DNS, or another program changes it.'),
+    'checks',
+    'dns-resolv-conf',
+    'dns-search',
+    'dns-provider-resolvers',
+  ],
+  [
+    ['CF_CONNECTIVITY_FAILURE_UNKNOWN', 'ConnectivityCheckFailed'],
+    _('The connection test failed'),
+    _('A firewall, another VPN or this network may block WARP.'),
+    'checks',
+    'captive-portal',
+  ],
+  [
+    ['CF_DNS_PROXY_FAILURE', 'Port53Bound', 'Unable to bind local UDP socket'],
+    _('Another program uses the DNS port'),
+    _('A local DNS server or another VPN uses port 53. A mode without DNS still works.'),
+    'tunnel-only',
+    'dns-port-53',
+  ],
+  [
+    ['CF_FAILED_READ_SYSTEM_DNS_CONFIG', 'unrecognized char'],
+    _('The system’s DNS settings can’t be read'),
+    _('/etc/resolv.conf has a wrong line or a search domain with an invalid character.'),
+    'checks',
+    'dns-search',
+    'dns-resolv-conf',
+  ],
+  [
+    ['CF_FAILED_TO_SET_MTLS', 'FailedToSetMtls', 'InternalmTLSError'],
+    _('The client certificate is not valid'),
+    _('It is missing or has expired. Ask your administrator to install it again.'),
+    'wait',
+  ],
+  [
+    ['CF_HAPPY_EYEBALLS_MITM_FAILURE', 'HappyEyeballsFailed', 'All Happy Eyeballs checks failed'],
+    _('No Cloudflare server could be reached'),
+    _('A firewall or this network blocks the tunnel. The other protocol may get through.'),
+    'protocol',
+  ],
+  [
+    ['CF_HOST_UNREACHABLE_CHECK', 'HostUnreachable'],
+    _('The tunnel carries no traffic'),
+    _('It is up, but the test through it failed. A security product or a sign-in page may be in the way.'),
+    'protocol',
+    'no-traffic',
+    'captive-portal',
+  ],
+  [
+    ['CF_INSUFFICIENT_DISK', 'Insufficient system resource: disk'],
+    _('No space left on disk'),
+    _('WARP can’t write its data. Free some space, or check that the disk is writable.'),
+    'retry',
+  ],
+  [
+    ['CF_INSUFFICIENT_FILE_DESCRIPTORS', 'InsufficientSystemResource', 'Insufficient system resource: file descriptor'],
+    _('The WARP service ran out of file handles'),
+    _('Restarting it helps for now. If it comes back, raise the system’s limit of open files.'),
+    'restart',
+  ],
+  [
+    ['CF_INSUFFICIENT_MEMORY', 'Insufficient system resource: memory'],
+    _('Not enough memory'),
+    _('Close some programs, then connect again.'),
+    'retry',
+  ],
+  [
+    ['CF_LOCAL_POLICY_FILE_FAILED_TO_PARSE', 'LocalPolicyFileFailedToParse'],
+    _('The management file is invalid'),
+    _('WARP can’t read /var/lib/cloudflare-warp/mdm.xml. Ask your administrator for a corrected one.'),
+    'restart',
+    'mdm-file',
+  ],
+  [
+    ['CF_NO_NETWORK', 'NoNetwork'],
+    _('You are offline'),
+    _('This computer has no network with internet access.'),
+    'network',
+  ],
+];
+
+/** The registration is missing, changed or was removed. */
+const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
+  [
+    ['CF_REGISTRATION_MISSING', 'RegistrationMissing', 'MissingRegistration', 'DaemonStartup', 'ManualDeletion'],
+    _('This device is not set up'),
+    _('WARP has no registration for it.'),
+    'register',
+    'registration-stuck',
+    'service',
+  ],
+  [
+    ['Revoked'],
+    _('Your organization removed this device'),
+    _('Ask your administrator, or set up WARP again if you may.'),
+    'account',
+  ],
+  [
+    ['Does not exist in API'],
+    _('Cloudflare does not know this registration'),
+    _('The device was deleted in the dashboard, or joining the organization failed. A service token may have expired.'),
+    'account',
+  ],
+  [
+    // Culvert's own: WARP gives the same reasons for a token that it can't use
+    ['ServiceToken'],
+    _('This device is not registered'),
+    _(
+      'WARP registers it with the service token in /var/lib/cloudflare-warp/mdm.xml, which may have expired. Ask your administrator for a valid one.',
+    ),
+    'account',
+    'mdm-file',
+  ],
+  [
+    ['Invalidated', 'RegistrationChanged'],
+    _('The registration has changed'),
+    _('The tunnel went down because this device was registered again or removed.'),
+    'account',
+  ],
+];
+
+/** Interception, settings that keep the tunnel off, and failures that have no code. */
+const otherCauses = ({ _ }: Translator): readonly Entry[] => [
+  [
+    ['CF_TLS_INTERCEPTION_BLOCKING_DOH', 'TLSInterceptionBlockingDOH'],
+    _('Something intercepts encrypted DNS'),
+    _('A security product or proxy inspects HTTPS. Exclude WARP from it, or use another network.'),
+    'checks',
+  ],
+  [
+    ['CF_TLS_INTERCEPTION_CHECK', 'TLSInterceptionDetected'],
+    _('A program reads your encrypted traffic'),
+    _('A security product or company proxy inspects TLS, which WARP does not accept.'),
+    'checks',
+  ],
+  [
+    ['Admin directed disconnect', 'EmergencyDisconnect'],
+    _('Disconnected by your administrator'),
+    _('WARP reconnects when your administrator allows it.'),
+    'wait',
+  ],
+  [['DisabledForWiFi'], _('Off on Wi-Fi'), _('WARP is set to stay off on every Wi-Fi network.'), 'networks'],
+  [['DisabledForEthernet'], _('Off on wired networks'), _('WARP is set to stay off on wired networks.'), 'networks'],
+  [
+    ['DisabledForNetwork'],
+    _('Off on this trusted network'),
+    _('This Wi-Fi is on your list of trusted networks.'),
+    'networks',
+  ],
+  [
+    ['DisabledByOverride'],
+    _('Paused with an administrator’s code'),
+    _('WARP comes back when the code runs out.'),
+    'connect',
+  ],
+  [['Paused'], _('Paused'), _('WARP is paused. Your traffic bypasses it.'), 'connect'],
+  [
+    ['InternalDNSError'],
+    _('The DNS part of WARP failed'),
+    _('Another program may have changed DNS. Restarting WARP usually helps.'),
+    'restart',
+  ],
+  [
+    ['InternalTunnelError'],
+    _('The tunnel part of WARP failed'),
+    _('Another VPN may have changed routes. Restarting WARP usually helps.'),
+    'restart',
+  ],
+  [
+    ['ProxyAddressBound'],
+    _('Another program uses the proxy’s port'),
+    _('Choose another port for the local proxy, or stop that program.'),
+    'proxy-port',
+    'proxy-dead',
+  ],
+  [
+    ['ConflictingNetwork'],
+    _('Your network conflicts with the tunnel'),
+    _('It uses the tunnel’s address range, or another VPN does.'),
+    'checks',
+  ],
+  [
+    ['PacketTunnelUnavailable'],
+    _('There is no tunnel interface'),
+    _('Check that the kernel module tun is loaded.'),
+    'checks',
+  ],
+  [
+    ['FailedToExcludeLan'],
+    _('The local network could not be left out'),
+    _('It is not private, or larger than WARP allows (/24).'),
+    'retry',
+  ],
+  [
+    ['AuthenticationExpired', 'Registration error. Please try again later'],
+    _('Signing in took too long'),
+    _('The sign-in is valid for 50 seconds; also check that the clock is right.'),
+    'account',
+    'session-expiry',
+    'registration-stuck',
+    'clock',
+  ],
+  [
+    ['FailedToConnectToDaemon', 'Maybe the daemon is not running?'],
+    _('The WARP service is not running'),
+    _('Without it there is no tunnel. Start it to connect.'),
+    'start',
+    'service',
+  ],
+];
+
+/** Codes that Culvert gives itself. */
+export const OWN_CODES: readonly string[] = ['ProgramFailed', 'ConnectIgnored', 'ConnectAccepted', 'ServiceToken'];
+
+/** Culvert's own: the tunnel client gives no reason. */
+const ownCauses = ({ _ }: Translator): readonly Entry[] => [
+  [
+    ['ProgramFailed'],
+    _('WARP’s program failed'),
+    _('It does not say whether the tunnel is up. If this continues, restart WARP’s service, or install WARP again.'),
+    'restart',
+    'service',
+  ],
+  [
+    ['ConnectIgnored'],
+    _('WARP accepted, but did not connect'),
+    _('The journal of its service may say why.'),
+    'checks',
+    'service-journal',
+  ],
+];
+
+/** All causes; the first that matches counts. */
+export const causeEntries = (tr: Translator): readonly Entry[] => [
+  ...failureCauses(tr),
+  ...registrationCauses(tr),
+  ...otherCauses(tr),
+  ...ownCauses(tr),
+];

@@ -1,0 +1,163 @@
+// Formats the history for clients: the words of changes and causes, and totals.
+import type {
+  Blocked,
+  History,
+  HistoryChange,
+  HistoryDay,
+  HistoryQuery,
+  HistorySignIn,
+  HistoryTotal,
+} from '../../api/schema.ts';
+import { totalOf } from '../../api/totals.ts';
+import { modeName, setupText } from '../client/labels.ts';
+import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
+import { placeName } from '../places.ts';
+import { fill, type Translator } from '../translator.ts';
+import { causeTitle, choiceText } from './causes.ts';
+import { actText } from './networks.ts';
+import { stateName } from './state-table.ts';
+
+/** Reads all pages of a time. @param call asks the daemon for one */
+export async function readHistory(
+  call: (query: HistoryQuery) => Promise<History>,
+  query: HistoryQuery,
+): Promise<History> {
+  const first = await call(query);
+  const [changes, samples] = [[...first.changes], [...first.samples]];
+  // the end stays where it was, so that the pages fit together
+  const rest = { ...query, since: first.since, until: first.until, resolution: first.resolution };
+  for (let next = first.next; next !== null; ) {
+    const page = await call({ ...rest, cursor: next });
+    changes.push(...page.changes);
+    samples.push(...page.samples);
+    next = page.next;
+  }
+  return { ...first, changes, samples, next: null };
+}
+
+/** Days as months (`2026-11`), in their order. */
+export function monthsOf(days: readonly HistoryDay[]): (HistoryTotal & { month: string })[] {
+  const months = [...new Set(days.map(({ day }) => day.slice(0, 7)))];
+  return months.map(month => ({ month, ...totalOf(days.filter(({ day }) => day.startsWith(month))) }));
+}
+
+/** Number of connections that ended without a request. */
+export const dropCount = ({ drops }: Pick<HistoryTotal, 'drops'>): number =>
+  Object.values(drops).reduce((sum, n) => sum + n, 0);
+
+/** The cause of a connection's end. */
+function dropTitle(cause: string, tr: Translator): string {
+  if (cause === 'unknown') return tr._('Cause not reported');
+  return BLOCKED.includes(cause) ? setupText(cause as Blocked, tr) : reasonTitle(cause, tr);
+}
+
+const BLOCKED: readonly string[] = [
+  'cli-missing',
+  'cli-too-old',
+  'service-stopped',
+  'service-hangs',
+  'terms-not-accepted',
+  'not-registered',
+  'not-authorized',
+] satisfies Blocked[];
+
+/** Text for an act of a rule for networks, or for its end, with gaps for the name of the rule and the action. */
+function effectWords({ ended }: NonNullable<HistoryChange['effect']>, { _ }: Translator): string {
+  // Translators: %s is the name of a rule for networks, then what it restores, such as WARP is paused
+  if (ended) return _('Rule “%s” no longer holds: %s');
+  // Translators: the first %s is the name of a rule for networks, the second what it does, such as WARP is paused
+  return _('Rule “%s”: %s');
+}
+
+/** A change in a few words, and what is known besides: the reason, the mode, the data center. */
+export function changeWords(change: HistoryChange, tr: Translator): { title: string; details: string } {
+  const { _ } = tr;
+  const { kind, state, reason, blocked, network, mode, colo, effect, signIn } = change;
+  if (kind === 'stop') return { title: _('Recording stopped'), details: '' };
+  const parts = [
+    blocked && setupText(blocked, tr),
+    reason && !blocked && state !== 'connecting' && reasonTitle(reason, tr),
+    network === 'unstable' && _('Unstable network'),
+    state === 'connected' && mode && modeName(mode, tr).title,
+    // Translators: %s is a city, such as Frankfurt
+    colo && fill(_('via %s'), placeName(colo)),
+    // Translators: the first %s is the name of a rule for networks, the second what it does, such as WARP is paused
+    effect && fill(effectWords(effect, tr), effect.rule, actText(effect, tr)),
+    signIn && signInWords(signIn, tr),
+    kind === 'start' && _('Recording started'),
+  ];
+  return { title: stateName(blocked ? 'needs-you' : state, false, tr), details: formatParts(parts, tr) };
+}
+
+function signInWords({ ended, hosts }: HistorySignIn, tr: Translator): string {
+  const { _ } = tr;
+  const words = hosts.map(
+    ({ host, sent, received }) => `${host === '*' ? _('other hosts') : host} ${formatBytes(sent + received, tr)}`,
+  );
+  // Translators: %s is a list of hosts, each with its bytes
+  const passed = words.length
+    ? fill(_('Sign-in outside WARP: %s'), formatList(words, tr))
+    : _('Sign-in without any host');
+  return ended === 'closed' ? passed : formatList([passed, endWords(ended, tr)], tr);
+}
+
+function endWords(ended: Exclude<HistorySignIn['ended'], 'closed'>, { _ }: Translator): string {
+  const words: Record<typeof ended, string> = {
+    time: _('ended because its time was over'),
+    network: _('ended because the network changed'),
+    tunnel: _('ended because WARP connected'),
+    unblocked: _('ended because the kill switch no longer blocked'),
+    away: _('ended because the screen was locked, or another user was at it'),
+    logout: _('ended because the user logged out'),
+    sleep: _('ended because the machine went to sleep'),
+    helper: _('ended because its helper ended'),
+    service: _('ended because the root service ended'),
+  };
+  return words[ended];
+}
+
+const formatParts = (parts: readonly (string | false | null | undefined)[], tr: Translator): string => {
+  const texts = parts.filter(part => typeof part === 'string');
+  return texts.length ? formatList(texts, tr) : '';
+};
+
+function reasonTitle(code: string, tr: Translator): string {
+  return choiceText(code, tr) ?? causeTitle(code, tr) ?? code;
+}
+
+/** The totals of a time as a table: its days, the newest first, its months where it has several, and the whole. */
+export function totalsTable(
+  totals: NonNullable<History['totals']>,
+  tr: Translator,
+): { titles: string[]; rows: string[][] } {
+  const { _ } = tr;
+  const row = (title: string, total: HistoryTotal) => [
+    title,
+    formatDuration(total.connectedSeconds, tr),
+    formatBytes(total.received, tr),
+    formatBytes(total.sent, tr),
+    formatCount(dropCount(total), tr),
+  ];
+  const months = monthsOf(totals.days);
+  return {
+    // Translators: titles of columns; drops are connections that ended unexpectedly
+    titles: [_('Day'), _('Connected for'), _('Received'), _('Sent'), _('Drops')],
+    rows: [
+      ...totals.days.map(day => row(formatDay(day.day, tr), day)).reverse(),
+      ...(months.length > 1 ? months.map(month => row(formatDay(month.month, tr), month)).reverse() : []),
+      row(_('Total'), totals),
+    ],
+  };
+}
+
+/** Causes of ends of connections, the most frequent first: `2 × You are offline`. */
+export function dropLines({ drops }: HistoryTotal, tr: Translator): string[] {
+  const sorted = Object.entries(drops).sort(([, a], [, b]) => b - a);
+  // Translators: how often a connection ended, and what ended it: 2 × You are offline
+  return sorted.map(([cause, n]) => fill(tr._('%d × %s'), formatCount(n, tr), dropTitle(cause, tr)));
+}
+
+/** Duration of the state after a change, in ms. */
+export function lasted({ changes, until }: Pick<History, 'changes' | 'until'>, index: number): number {
+  return Math.max(0, Date.parse(changes[index + 1]?.at ?? until) - Date.parse(changes[index]!.at));
+}

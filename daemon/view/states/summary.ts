@@ -1,0 +1,66 @@
+// Sums the state up in one word for shells, bars and icons, and words a state that could not be read again.
+import type { KillSwitch, Snapshot } from '../../api/schema.ts';
+import type { State } from '../../api/states.ts';
+import { type ClientState, current } from '../client/client-state.ts';
+import { timeOfDay } from '../format.ts';
+import { fill, type Translator } from '../translator.ts';
+import { isPause } from './changes.ts';
+
+/** The parts of a snapshot that make the state. */
+export type Summed = Pick<Snapshot, 'status' | 'killSwitch' | 'changes'>;
+
+/** A snapshot that is out of date is as good as none. */
+export function stateOf(client: ClientState): State {
+  const snapshot = current(client);
+  return snapshot ? stateIn(snapshot) : 'unknown';
+}
+
+export function stateIn({ status, killSwitch, changes }: Summed): State {
+  if (status.blocked !== null || (status.state !== 'connected' && wantsSignIn(status))) return 'needs-you';
+  const off = status.state === 'disconnected' || status.state === 'unable';
+  if (off && isBlocking(killSwitch)) return 'blocked';
+  if (status.state === 'disconnected' && changes.some(isPause)) return 'paused';
+  return status.state;
+}
+
+/** A network wants its user to sign in on a page. */
+export function wantsSignIn({ reason }: Pick<Snapshot['status'], 'reason'>): boolean {
+  return reason?.code?.startsWith('CaptivePortal') === true;
+}
+
+/** WARP accepted to connect, and did not. */
+export function isConnectIgnored({ status }: Pick<Snapshot, 'status'>): boolean {
+  return status.reason?.code === 'ConnectIgnored';
+}
+
+/** Traffic outside the tunnel is being blocked, as measured. */
+export function isBlocking({ active, pausedUntil }: KillSwitch): boolean {
+  return active === true && pausedUntil === null;
+}
+
+/** The kill switch stops all traffic, because there is no tunnel that it could go through. */
+export function isOffline({ status, killSwitch }: Pick<Snapshot, 'status' | 'killSwitch'>): boolean {
+  return isBlocking(killSwitch) && (status.blocked !== null || status.state !== 'connected');
+}
+
+type Status = Pick<Snapshot['status'], 'state' | 'blocked' | 'lastKnown'>;
+type Old = Status & { lastKnown: NonNullable<Status['lastKnown']> };
+
+/** Reads of the status fail, and the last one still counts. */
+export function isOld<S extends Status>(status: S): status is S & Old {
+  return status.lastKnown !== undefined && status.state !== 'unknown' && status.blocked === null;
+}
+
+/** `Connected, as of 15:21`. @param name the state in a few words */
+export function asOf(name: string, { lastKnown }: Old, { _ }: Translator): string {
+  // Translators: the first %s is a state such as Connected, the second the time of day at which it was last known
+  return fill(_('%s, as of %s'), name, timeOfDay(lastKnown.at, false));
+}
+
+/** Why the state could not be read again. */
+export function silenceText({ lastKnown }: Old, { _ }: Translator): string {
+  return lastKnown.said === null
+    ? _('WARP does not answer.')
+    : // Translators: %s is an error message of WARP, in English
+      fill(_('WARP answers with an error: %s'), lastKnown.said.replace(/^error: /i, ''));
+}

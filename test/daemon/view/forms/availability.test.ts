@@ -1,0 +1,118 @@
+// Forms without a daemon: the last values stay, and nothing that needs the daemon can be used.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
+import { commandsOf, type Form, type Row } from '../../../../daemon/view/form.ts';
+import { accountForm } from '../../../../daemon/view/forms/account.ts';
+import { withoutDaemon } from '../../../../daemon/view/forms/availability.ts';
+import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
+import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
+import { killSwitchForm } from '../../../../daemon/view/forms/tunnel/killswitch.ts';
+import { advancedForm, modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
+import { networksForm } from '../../../../daemon/view/forms/tunnel/networks.ts';
+import { updatesForm } from '../../../../daemon/view/forms/updates.ts';
+import { describe as describeAll } from '../../../../daemon/view/view.ts';
+import { KILL_SWITCH } from '../../../support/gnome/initial.ts';
+import { rowsOf } from '../../../support/gnome/view/forms.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
+
+const CODES: OfflineReason['code'][] = ['not-running', 'stopped', 'not-responding', 'refused'];
+
+/** Every form that needs the state alone. */
+function forms(client: ClientState): Record<string, Form> {
+  const { tunnel, killSwitch, update } = describeAll(client, '1', tr);
+  const made = {
+    account: accountForm(client, null, tr),
+    advanced: advancedForm(client, tunnel.settable, tr),
+    dns: dnsForm(client, tunnel.settable, tr),
+    killswitch: killSwitchForm(killSwitch, 0, tr),
+    mode: modeForm(client, tunnel.settable, tr),
+    networks: networksForm(client, { settable: tunnel.settable, network: { kind: 'wifi', ssid: 'Home' }, now: 0 }, tr),
+    preferences: preferencesForm(client, UNKNOWN_DESKTOP, tr),
+    updates: updatesForm(update, { offline: client.offline !== null, waiting: null }, tr),
+  };
+  if (!client.offline) return made;
+  return Object.fromEntries(Object.entries(made).map(([name, form]) => [name, withoutDaemon(form, client)]));
+}
+
+/** Facts of the state in a row. */
+const factsOf = (row: Row) => [
+  row.kind,
+  row.id,
+  row.title,
+  'on' in row && row.on,
+  'checked' in row && row.checked,
+  'value' in row && row.value,
+];
+
+const parts = {
+  status: { state: 'connected' },
+  settings: { Mode: 'doh' },
+  options: {
+    wifiTrusted: true,
+    trustedSsids: ['Home'],
+    families: 'full',
+    fallbackDomains: [{ domain: 'corp', note: null }],
+  },
+  killSwitch: { ...KILL_SWITCH, enabled: true, active: true, allowLan: true },
+} as const satisfies Parameters<typeof clientState>[0];
+
+for (const code of CODES)
+  test(`a daemon that is lost (${code}) leaves every value where it was, and nothing to use`, () => {
+    const before = forms(clientState(parts));
+    const lost = forms(clientState(parts, { offline: { code, detail: '' } }));
+    for (const [name, form] of Object.entries(before)) {
+      const facts = (each: Form) =>
+        rowsOf(each)
+          .filter(({ kind }) => kind !== 'note')
+          .map(factsOf);
+      assert.deepEqual(facts(lost[name]!), facts(form), name);
+      for (const row of rowsOf(lost[name]!)) {
+        const asks = commandsOf({ groups: [{ id: '', rows: [row] }] }).map(({ ask }) => ask.kind);
+        if (asks.some(kind => kind !== 'page' && kind !== 'client'))
+          assert.equal(row.sensitive, false, `${name}: ${row.id}`);
+      }
+    }
+  });
+
+test('a value that was never read is not shown as off', () => {
+  const never = forms(clientState({}, { snapshot: null, config: null, offline: { code: 'not-running', detail: '' } }));
+  for (const [name, form] of Object.entries(never))
+    assert.deepEqual(
+      rowsOf(form).filter(({ kind }) => kind === 'switch'),
+      [],
+      name,
+    );
+});
+
+test('a control that needs no daemon can still be used', () => {
+  const client = clientState({}, { offline: { code: 'stopped', detail: '' } });
+  const form: Form = {
+    groups: [
+      {
+        id: 'all',
+        rows: [
+          { kind: 'button', id: 'a', title: '', label: '', command: { ask: { kind: 'client', task: 'run-checks' } } },
+          { kind: 'button', id: 'b', title: '', label: '', command: { ask: { kind: 'copy', text: 'x' } } },
+          { kind: 'button', id: 'c', title: '', label: '', command: { ask: { kind: 'client', task: 'roll-back' } } },
+        ],
+      },
+    ],
+  };
+  assert.deepEqual(
+    rowsOf(withoutDaemon(form, client)).map(({ sensitive }) => sensitive ?? true),
+    [true, true, false],
+  );
+});
+
+test('the banner says why on every page, with the button that helps', () => {
+  const banner = (code: OfflineReason['code']) =>
+    describeAll(clientState({}, { offline: { code, detail: '' } }), '1', tr).banners.offline;
+  assert.equal(banner('starting'), null);
+  assert.equal(describeAll(clientState(), '1', tr).banners.offline, null);
+  assert.deepEqual(
+    CODES.map(code => banner(code)?.button?.label),
+    ['Start', 'Start', 'Try Again', 'Try Again'],
+  );
+  for (const code of CODES) assert.match(banner(code)!.title, /^Culvert’s background service/);
+});

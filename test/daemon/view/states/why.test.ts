@@ -1,0 +1,103 @@
+// The way of an address, as the split tunnel has it and as the kernel does.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Why } from '../../../../daemon/api/schema.ts';
+import { nameText, whyForm } from '../../../../daemon/view/states/why.ts';
+import { rowsOf } from '../../../support/gnome/view/forms.ts';
+import { tr } from '../../../support/gnome/view/translator.ts';
+
+test('forecast and fact are side by side, and a contradiction leads to the doctor', () => {
+  const why: Why = {
+    ok: true,
+    target: { kind: 'host', value: 'example.com' },
+    mode: 'warp',
+    list: 'exclude',
+    proxy: null,
+    fallback: { domain: 'com', resolvers: ['10.0.0.53'] },
+    addresses: [
+      {
+        address: '192.0.2.1',
+        tunnel: true,
+        reason: 'default',
+        entry: null,
+        blocked: false,
+        kernelProblem: null,
+        kernel: { device: 'eth0', gateway: '10.0.0.1', source: '10.0.0.2', tunnel: false },
+        disagrees: true,
+      },
+    ],
+    resolveProblem: null,
+  };
+  const asked: string[] = [];
+  const [field, answer, advice, fallback] = rowsOf(whyForm(why, async target => asked.push(target), tr));
+  assert.deepEqual(
+    [answer!.title, answer!.tone, answer!.subtitle!.split('\n')],
+    [
+      'example.com · 192.0.2.1',
+      'warning',
+      ['This bypasses WARP.', 'The kernel sends it to 10.0.0.1 by eth0.', 'No entry of the split tunnel excludes it.'],
+    ],
+  );
+  assert.match(advice!.subtitle!, /culvert doctor/);
+  assert.equal(advice!.tone, 'warning');
+  assert.match(fallback!.subtitle!, /10\.0\.0\.53/);
+  assert.ok(field!.kind === 'entry');
+});
+
+test('only what is known to be wrong is a warning', () => {
+  const of = (tunnel: boolean | null, blocked = false): Why => ({
+    ok: true,
+    target: { kind: 'ip', value: '192.0.2.1' },
+    mode: 'warp',
+    list: 'exclude',
+    proxy: null,
+    fallback: null,
+    addresses: [
+      {
+        address: '192.0.2.1',
+        tunnel: null,
+        forecast: tunnel,
+        reason: 'default',
+        entry: null,
+        blocked,
+        kernelProblem: null,
+        kernel: null,
+        disagrees: false,
+      },
+    ],
+    resolveProblem: null,
+  });
+  const unresolved: Why = { ...of(null), addresses: [], resolveProblem: 'no name server answered' };
+  for (const [why, tone] of [
+    [of(true), 'success'],
+    [of(false), 'neutral'],
+    [of(null), 'neutral'],
+    [unresolved, 'neutral'],
+    [of(false, true), 'warning'],
+  ] as const) {
+    const [, answer, ...rest] = rowsOf(whyForm(why, async () => {}, tr));
+    assert.deepEqual([answer!.tone, rest], [tone, []]);
+  }
+});
+
+test('a name that the list has is answered without its addresses, in the same words everywhere', () => {
+  const unresolved: Why = {
+    ok: true,
+    target: { kind: 'host', value: 'example.com' },
+    mode: 'warp',
+    list: 'exclude',
+    proxy: null,
+    fallback: null,
+    addresses: [],
+    nameEntry: 'example.com',
+    resolveProblem: 'no name server answered',
+  };
+  const sentences = [
+    'The split tunnel excludes example.com, whatever its addresses are.',
+    'example.com could not be resolved: no name server answered.',
+  ];
+  assert.deepEqual(nameText(unresolved, tr), sentences);
+  const [, row] = rowsOf(whyForm(unresolved, async () => {}, tr));
+  assert.equal(row!.subtitle, sentences.join('\n'));
+  assert.match(nameText({ ...unresolved, nameEntry: null }, tr)[1]!, /its addresses would decide/);
+});
