@@ -1,7 +1,7 @@
 // Records the messages of the listening tunnel CLI in the tunnel store.
-import type { CommandLog } from '../state/command-log.ts';
+
 import { redact } from '../state/redact.ts';
-import type { State } from '../state/store.ts';
+import type { CommandLog, State } from '../state/store.ts';
 import type { CliTracker } from './cli/cli-info.ts';
 import { blockedBy } from './cli/failures.ts';
 import { LISTS } from './cli/version.ts';

@@ -6,8 +6,7 @@ import type { Account, CommandOutput, Snapshot, StalePart, TunnelCli } from '../
 import { readText } from '../core/files.ts';
 import { runsSystemd } from '../core/process.ts';
 import { Problem } from '../problem.ts';
-import type { CommandLog } from '../state/command-log.ts';
-import type { State } from '../state/store.ts';
+import type { CommandLog, State } from '../state/store.ts';
 import { isSupported } from './actions/commands.ts';
 import { createActionRunner } from './actions/run-action.ts';
 import { childEnv } from './cli/child.ts';
