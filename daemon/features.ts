@@ -10,7 +10,7 @@ import { type MetricsFeature, openMetrics } from './metrics/index.ts';
 import { openNetworks } from './networks/index.ts';
 import { openRoutes } from './routes/index.ts';
 import { openSettingsFile } from './settings-file/index.ts';
-import type { CommandLog } from './state/command-log.ts';
+import type { CommandLog } from './state/store.ts';
 import { openToolAccounts, type ToolAccountsFeature } from './tool-accounts/index.ts';
 import { openTrust } from './trust/index.ts';
 import { openUpdates } from './update/index.ts';

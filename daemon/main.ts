@@ -9,9 +9,8 @@ import { addressesOf, type DesktopPart, type Flags, parseFlags, startDesktop } f
 import { searchPort } from './port-search.ts';
 import { RESTART_SIGNAL, startAgain, takeDemoRequest } from './restart.ts';
 import { createRuntimeFiles, keepRuntime } from './runtime-files.ts';
-import { createLog } from './state/command-log.ts';
 import { areSettingsKnown, keepStatusFile } from './state/status-line.ts';
-import { createState, NO_KILL_SWITCH } from './state/store.ts';
+import { createLog, createState, NO_KILL_SWITCH } from './state/store.ts';
 import { programs, VERSION } from './system/installation.ts';
 import { type Instance, prepareRuntime, running } from './system/instance.ts';
 import { type Paths, paths as pathsOf } from './system/paths.ts';

@@ -1,8 +1,7 @@
 // Implements the contract's transport in GJS, on Gio's own sockets: loading libsoup would cost the idle tray a tenth of its memory.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { type Transport, Unreachable } from '../daemon/api/client.ts';
-import { deadlineOf } from '../daemon/api/deadlines.ts';
+import { deadlineOf, type Transport, Unreachable } from '../daemon/api/client.ts';
 
 Gio._promisify(Gio.SocketClient.prototype, 'connect_async', 'connect_finish');
 Gio._promisify(Gio.OutputStream.prototype, 'write_bytes_async', 'write_bytes_finish');

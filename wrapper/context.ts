@@ -20,7 +20,7 @@ export interface SignalTarget {
   kill(signal: NodeJS.Signals): boolean;
 }
 
-/** Passes signals on to a child; see `run/upstream/signals.ts`. */
+/** Passes signals on to a child; see `run/upstream/attempt.ts`. */
 export interface SignalForwarding {
   /** Starts a child, to which signals go from now on: also one that arrives while it starts. */
   forwardTo<Child extends SignalTarget>(start: () => Child): Child;

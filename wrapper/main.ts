@@ -5,7 +5,7 @@ import { isatty } from 'node:tty';
 import { errno } from '../daemon/core/errors.ts';
 import type { Context } from './context.ts';
 import { runShimmed } from './run/run.ts';
-import { exitLike, signalForwarding } from './run/upstream/signals.ts';
+import { exitLike, signalForwarding } from './run/upstream/attempt.ts';
 import { pathsFor } from './store/paths.ts';
 import { EXIT, say, WrapError } from './system/errors.ts';
 import { notStored } from './system/files.ts';

@@ -4,7 +4,7 @@ import { ACTION_NAMES, ACTIONS, argumentOf, subjectOf } from './actions.ts';
 import { endpoints, events, type RequestLine } from './contract.ts';
 import * as doctor from './doctor.ts';
 import type { Endpoint } from './endpoint.ts';
-import { METRICS_TYPE, splitRequestLine } from './request-line.ts';
+import { METRICS_TYPE, splitRequestLine } from './requests.ts';
 import * as schemas from './schema.ts';
 import { Message } from './values.ts';
 

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { ConfirmWithin } from './changes.ts';
 import { Digits, type EndpointTable, routesProblems, tunnelProblems } from './endpoint.ts';
-import { MAX_DOCUMENT } from './limits.ts';
+import { MAX_DOCUMENT } from './requests.ts';
 import { Message, Time } from './values.ts';
 
 const Count = z.int().check(z.nonnegative());

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { ConfirmWithin } from './changes.ts';
 import { type EndpointTable, routesProblems, tunnelProblems } from './endpoint.ts';
-import { MAX_DOCUMENT } from './limits.ts';
+import { MAX_DOCUMENT } from './requests.ts';
 import { Message } from './values.ts';
 
 const Toml = z.string().check(z.maxLength(MAX_DOCUMENT));

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { ApiError, Unreachable } from '../api/client.ts';
-import { DOCUMENT_BODY, MAX_DOCUMENT } from '../api/limits.ts';
+import { DOCUMENT_BODY, MAX_DOCUMENT } from '../api/requests.ts';
 import { FileError } from '../core/errors.ts';
 import { assertOwn, foreignOwner, makeDirectory, replaceFile } from '../core/files.ts';
 import type { Context } from './context.ts';

@@ -54,7 +54,7 @@ async function readTunnel(cli: string, { env, paths }: GatherOptions): Promise<S
     import('../warp/tunnel.ts'),
     import('../warp/parse/policy-file.ts'),
     import('../state/store.ts'),
-    import('../state/command-log.ts'),
+    import('../state/store.ts'),
   ]);
   const state = createState({ available: false, path: null, version: null, emulated: false });
   const log = createLog({ capacity: 50, onEntry() {} });

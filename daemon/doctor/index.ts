@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
 import { type Feature, lazy } from '../feature.ts';
-import type { CommandLog } from '../state/command-log.ts';
-import type { Published } from '../state/store.ts';
+import type { CommandLog, Published } from '../state/store.ts';
 
 /** A tunnel that connects goes through `unable` for moments. */
 const UNABLE_MS = 3_000;

@@ -1,9 +1,8 @@
-// Admits connections: how many of each kind may be open, and how many bytes of unread answers they may hold.
-import type { ServerResponse } from 'node:http';
+// Admits connections up to a quota of each kind, and lets each of them have one request in work.
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem } from '../problem.ts';
 import { checkPeer, type Limits, type Via } from './guard.ts';
-import type { Pipeline } from './pipeline.ts';
 import { refuseUnparsed } from './refusals.ts';
 
 /** Connections whose owner is being looked up. A lookup takes 5 to 60 ms. */
@@ -118,4 +117,181 @@ export function createConnections(quota: Record<Kind, number>, { strangers, unre
     },
     watch: response => void response.once('prefinish', limitUnread),
   };
+}
+
+/** Bytes that are searched for the end of a head before they are parsed without it. */
+const WINDOW_BYTES = 1_024;
+/** Bytes of a body that are parsed in one piece. */
+const BODY_BYTES = 512;
+/** Requests that wait at most, where heads and bodies are cut so that no piece ends with a head. */
+const MOST_WAITING = 32;
+/** Time in which a client has to read something of an answer. */
+const UNREAD_MS = 30_000;
+
+export interface Pipeline {
+  /** Runs `handle` for a parsed request once the requests before it are answered. */
+  take(request: IncomingMessage, response: ServerResponse, handle: () => void): void;
+  /** Ignores whatever else arrives, and runs `answer` once the complete requests before it are answered. */
+  end(answer: () => void): void;
+  /** Ignores whatever else arrives, requests that were read included, and runs `answer` instead of the current response. */
+  refuse(answer: () => void): void;
+  /** Length of the first line that is being read, in bytes. */
+  lineBytes(): number;
+}
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  handle(): void;
+}
+
+/**
+ * Puts itself between a socket and Node's parser, which parses whatever one read of 64 KiB holds, thousands of requests
+ * in one go, before anything else in the process runs. To be called after the HTTP server has got the connection.
+ * @param isStream whether the connection carries an event stream, after which nothing more is read
+ */
+export function createPipeline(socket: Socket, isStream: () => boolean): Pipeline {
+  const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
+  const waiting: Exchange[] = [];
+  let current: Exchange | null = null;
+  let last: IncomingMessage | null = null;
+  let isStarting = false;
+  let isHeld = false;
+  /** True while other events of the process run, before more of a body is parsed. */
+  let isResting = false;
+  let ending: (() => void) | null = null;
+  /** True if the last parsed piece ended with an empty line, so that no head is cut in two. */
+  let isWhole = true;
+  let line = { bytes: 0, isComplete: false };
+
+  socket.removeListener('data', parse!);
+  socket.on('data', feed);
+
+  function feed(chunk: Buffer): void {
+    let at = 0;
+    const restAt = performance.now() + TURN_MS;
+    while (at < chunk.length && !ending && !socket.destroyed && !isStream()) {
+      if (socket.isPaused() || isBodyUnread() || (isWhole && isBusy()) || waiting.length >= MOST_WAITING) {
+        hold(chunk.subarray(at));
+        return;
+      }
+      // a body in tiny pieces takes long; the code that reads it resumes the socket
+      if (isResting || (isReadingBody() && performance.now() > restAt)) {
+        hold(chunk.subarray(at));
+        rest();
+        return;
+      }
+      if (isWhole && !isReadingBody()) line = { bytes: 0, isComplete: false };
+      const { end, isEmptyLine } = pieceOf(chunk, at, isReadingBody() ? BODY_BYTES : 0);
+      const piece = chunk.subarray(at, end);
+      measureLine(piece);
+      at = end;
+      isWhole = isEmptyLine;
+      parse!(piece);
+    }
+  }
+
+  const isReadingBody = () => last !== null && !last.complete;
+  /** True while no code reads the body yet. A first read makes the parser resume the socket. */
+  const isBodyUnread = () => isReadingBody() && last!.readableFlowing === null && last!.readableLength > 0;
+  /** A request that waits needs its body only when its turn comes. */
+  const isBusy = () => waiting.length > 0 || current?.request.complete === true;
+
+  function hold(left: Buffer): void {
+    isHeld = true;
+    socket.pause();
+    socket.unshift(left);
+  }
+
+  function rest(): void {
+    if (isResting) return;
+    isResting = true;
+    setImmediate(() => {
+      isResting = false;
+      if (isHeld && !socket.destroyed) resume();
+    });
+  }
+
+  function resume(): void {
+    isHeld = false;
+    socket.resume();
+  }
+
+  function measureLine(piece: Buffer): void {
+    if (line.isComplete) return;
+    const end = piece.indexOf('\n');
+    line.bytes += end < 0 ? piece.length : end;
+    line.isComplete = end >= 0;
+  }
+
+  function start(): void {
+    isStarting = false;
+    if (socket.destroyed || current) return;
+    const next = waiting.shift();
+    if (next) {
+      current = next;
+      socket.setTimeout(0);
+      next.handle();
+    } else if (ending) ending();
+    else if (isHeld) resume();
+  }
+
+  return {
+    take(request, response, handle) {
+      last = request;
+      waiting.push({ request, response, handle });
+      response.once('prefinish', () => socket.setTimeout(UNREAD_MS));
+      response.once('close', () => {
+        current = null;
+        if (isStarting || !(waiting.length || ending || isHeld)) return;
+        isStarting = true;
+        inTurn(start);
+      });
+      if (!current && !isStarting) start();
+    },
+    end(answer) {
+      if (ending) return;
+      ending = answer;
+      socket.resume();
+      if (current?.request.complete || isStarting) return; // its answer goes first
+      if (current?.response.headersSent) socket.destroy();
+      else answer();
+    },
+    refuse(answer) {
+      ending = answer;
+      waiting.length = 0;
+      answer();
+    },
+    lineBytes: () => line.bytes,
+  };
+}
+
+/** The next bytes to parse: up to an empty line after `skipped` bytes, or without one a piece of limited length. */
+function pieceOf(chunk: Buffer, at: number, skipped: number): { end: number; isEmptyLine: boolean } {
+  const start = at + skipped;
+  const window = chunk.subarray(start, start + WINDOW_BYTES);
+  const [crlf, lf] = [window.indexOf('\n\r\n'), window.indexOf('\n\n')];
+  if (crlf < 0 && lf < 0) return { end: Math.min(chunk.length, start + WINDOW_BYTES), isEmptyLine: false };
+  return { end: start + (lf < 0 || (crlf >= 0 && crlf < lf) ? crlf + 3 : lf + 2), isEmptyLine: true };
+}
+
+/** Longest time spent on pipelined requests before other events of the process run, in ms. */
+const TURN_MS = 5;
+const turns: (() => void)[] = [];
+
+/** Runs `work` after the other connections that wait, and in between lets new requests through. */
+function inTurn(work: () => void): void {
+  if (turns.push(work) === 1) setImmediate(takeTurns);
+}
+
+function takeTurns(): void {
+  const end = performance.now() + TURN_MS;
+  for (let count = 0; count < turns.length; count++) {
+    turns[count]!();
+    if (performance.now() < end) continue;
+    turns.splice(0, count + 1);
+    if (turns.length) setImmediate(takeTurns);
+    return;
+  }
+  turns.length = 0;
 }

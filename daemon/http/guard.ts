@@ -1,6 +1,6 @@
 // Decides, from method, target, headers and connection, whether a request is admitted. Pure; the order of the checks is
 // part of the contract.
-import { bodyLimit } from '../api/limits.ts';
+import { bodyLimit } from '../api/requests.ts';
 import type { ProblemCode } from '../api/schema.ts';
 import { printable } from '../core/printable.ts';
 import { Problem } from '../problem.ts';

@@ -1,12 +1,12 @@
-// Answers the requests that belong to no feature. A route without a function, here or in a feature, does not compile.
-
+// Answers the requests that belong to no feature, and the most frequent ones from ready bytes.
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoints, RequestLine, ResponseOf } from '../api/contract.ts';
+import { METRICS_TYPE } from '../api/requests.ts';
 import type { Settings } from '../config/layers.ts';
 import type { FeatureName, Input, LinesOf } from '../feature.ts';
 import type { Features } from '../features.ts';
 import { Problem } from '../problem.ts';
-import type { CommandLog } from '../state/command-log.ts';
-import type { State } from '../state/store.ts';
+import type { CommandLog, State } from '../state/store.ts';
 import { API_VERSION, COMMIT, installFormat, VERSION } from '../system/installation.ts';
 import { NOT_IN_DEMO } from '../view/states/proof.ts';
 import type { SignIn } from '../warp/consent.ts';
@@ -37,6 +37,7 @@ export interface Client {
 }
 
 type Streamed = { [L in RequestLine]: Endpoints[L] extends { kind: 'stream' } ? L : never }[RequestLine];
+/** A route without a function, here or in a feature, does not compile. */
 export type Handlers = {
   [L in Exclude<RequestLine, Streamed | LinesOf<FeatureName>>]: (
     daemon: Daemon,
@@ -48,13 +49,8 @@ const LOG_PAGE = 500;
 /** Time for the trace page, in seconds. */
 const PROOF_SECONDS = 10;
 
-type OpenApi = ResponseOf<'GET /api/openapi.json'>;
-let document: OpenApi | undefined;
-
-/** The OpenAPI document, once it was asked for. */
-export function readyDocument(): OpenApi | undefined {
-  return document;
-}
+/** The OpenAPI document, once a client has asked for it. */
+let openApiDocument: ResponseOf<'GET /api/openapi.json'> | undefined;
 
 export const handlers: Handlers = {
   'POST /api/session': (_daemon, { client }) => {
@@ -141,7 +137,85 @@ export const handlers: Handlers = {
   },
   'GET /api/openapi.json': async () => {
     const { openapi } = await import('../api/openapi.ts');
-    document ??= openapi(VERSION);
-    return document;
+    openApiDocument ??= openapi(VERSION);
+    return openApiDocument;
   },
 };
+
+const CLIENT: Client = { keepToken() {} };
+const NO_INPUT = { body: undefined, query: undefined, client: CLIENT };
+
+/**
+ * Answers health, metrics, the OpenAPI document and the unchanged snapshot, which prompts, bars and probes repeat, from bytes
+ * made once per change.
+ * @returns false for another route, and for a snapshot with parts to read first
+ */
+export function cachedResponses(daemon: Daemon): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const { state, tunnel, features } = daemon;
+  let health: { of: unknown; head: string[]; body: Buffer } | undefined;
+  let snapshot: { of: unknown; head: string[]; body: Buffer; etag: string } | undefined;
+  let metrics: { head: string[]; body: Buffer } | undefined;
+  let document: { head: string[]; body: Buffer } | undefined;
+  return (request, response) => {
+    if (request.url === '/api/health') {
+      const { tunnelCli } = state.snapshot();
+      if (health?.of !== tunnelCli) {
+        const body = Buffer.from(JSON.stringify(handlers['GET /api/health'](daemon, NO_INPUT)));
+        health = { of: tunnelCli, head: head(body, JSON_TYPE, 'cache-control', 'no-store'), body };
+      }
+      response.writeHead(200, health.head);
+      response.end(health.body);
+      return true;
+    }
+    if (request.url === '/api/metrics') {
+      const body = features.metrics.ready();
+      if (!body) return false;
+      if (metrics?.body !== body) metrics = { head: head(body, METRICS_TYPE, 'cache-control', 'no-store'), body };
+      response.writeHead(200, metrics.head);
+      response.end(body);
+      return true;
+    }
+    if (request.url === '/api/openapi.json') {
+      if (!openApiDocument) return false;
+      if (!document) {
+        const body = Buffer.from(JSON.stringify(openApiDocument));
+        document = { head: head(body, JSON_TYPE, 'cache-control', 'no-store'), body };
+      }
+      response.writeHead(200, document.head);
+      response.end(document.body);
+      return true;
+    }
+    if (request.url !== '/api/snapshot' || !tunnel.isFresh()) return false;
+    const current = state.snapshot();
+    if (snapshot?.of !== current) {
+      const body = Buffer.from(JSON.stringify(current));
+      const etag = etagOf(current);
+      snapshot = { of: current, head: head(body, JSON_TYPE, 'cache-control', 'no-cache', 'etag', etag), body, etag };
+    }
+    const etags = request.headers['if-none-match'];
+    if (etags !== undefined && etagMatches(etags, snapshot.etag)) {
+      response.writeHead(304, ['etag', snapshot.etag]);
+      response.end();
+    } else {
+      response.writeHead(200, snapshot.head);
+      response.end(snapshot.body);
+    }
+    return true;
+  };
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+function head(body: Buffer, type: string, ...more: string[]): string[] {
+  return ['content-type', type, 'content-length', String(body.length), 'x-content-type-options', 'nosniff', ...more];
+}
+
+/** The strong ETag (RFC 9110, 8.8.3) of what a revision shows. */
+export function etagOf({ revision }: { revision: number }): string {
+  return `"${revision}"`;
+}
+
+/** Reports whether `If-None-Match` or `If-Match` (RFC 9110, 13.1) names this ETag. */
+export function etagMatches(header: string, etag: string): boolean {
+  return header.trim() === '*' || header.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag);
+}

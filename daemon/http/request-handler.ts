@@ -2,11 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Assets } from './assets.ts';
-import { cachedResponses } from './cached-responses.ts';
 import type { Connection } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
 import { CLOSING, checkRequest, isApi, type RequestInfo, type Via } from './guard.ts';
-import type { Daemon } from './handlers.ts';
+import { cachedResponses, type Daemon } from './handlers.ts';
 import { INTERNAL_ERROR, refuse, refuseRaw } from './refusals.ts';
 import type { RoutedHandler } from './server.ts';
 

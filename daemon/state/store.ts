@@ -1,9 +1,9 @@
-// Holds the one snapshot that every client shows, and publishes each changed part once.
+// Holds the one snapshot that every client shows and publishes each changed part once, and keeps the latest commands in a log.
 import { isDeepStrictEqual } from 'node:util';
 import type { Part } from '../api/apply-event.ts';
 import type { Change } from '../api/changes.ts';
 import type { EventData, EventName } from '../api/contract.ts';
-import type { CommandName, CommandOutput, KillSwitch, Snapshot, TunnelCli } from '../api/schema.ts';
+import type { CommandName, CommandOutput, KillSwitch, LogEntry, Snapshot, TunnelCli } from '../api/schema.ts';
 
 export interface Published {
   revision: number;
@@ -166,4 +166,51 @@ export const NO_TUNNEL: Snapshot['tunnel'] = {
 export function setPart(state: State, maker: 'tunnel' | 'kill-switch', changes: readonly Change[]): void {
   const others = state.snapshot().changes.filter(({ subject }) => (subject === 'killSwitch') === (maker === 'tunnel'));
   state.set('changes', maker === 'tunnel' ? [...changes, ...others] : [...others, ...changes]);
+}
+
+/** Limit of one stream of one entry, in characters; the snapshot has all output of the newest read of each kind. */
+const TEXT_LIMIT = 16 * 1024;
+
+export interface CommandLog {
+  /** Stores an entry under the next id, drops the oldest one beyond the capacity, and calls `onEntry`. */
+  append(entry: Omit<LogEntry, 'id'>): LogEntry;
+  /** Entries with a greater id than `id`, oldest first, at most `limit`. */
+  since(id: number, limit: number): LogEntry[];
+  /** Id of the newest entry; 0 before the first. */
+  readonly lastId: number;
+  /** Id of the oldest entry that is kept; null before the first. */
+  readonly oldestId: number | null;
+  readonly capacity: number;
+}
+
+/** An empty log. `capacity` counts entries; each keeps at most 16 KiB per stream. */
+export function createLog(options: { capacity: number; onEntry?: (entry: LogEntry) => void }): CommandLog {
+  const { capacity, onEntry } = options;
+  const entries: LogEntry[] = [];
+  let lastId = 0;
+  return {
+    capacity,
+    get lastId() {
+      return lastId;
+    },
+    get oldestId() {
+      return entries[0]?.id ?? null;
+    },
+    append(entry) {
+      lastId += 1;
+      const stored = { id: lastId, ...entry, stdout: shorten(entry.stdout), stderr: shorten(entry.stderr) };
+      entries.push(stored);
+      if (entries.length > capacity) entries.shift();
+      onEntry?.(stored);
+      return stored;
+    },
+    since(id, limit) {
+      const first = entries.findIndex(entry => entry.id > id);
+      return first < 0 ? [] : entries.slice(first, first + Math.max(0, limit));
+    },
+  };
+}
+
+function shorten(text: string): string {
+  return text.length <= TEXT_LIMIT ? text : `${text.slice(0, TEXT_LIMIT)}\n[cut in the log]`;
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { pathsFor } from '../../wrapper/store/paths.ts';
 import type { ToolAccounts, ToolAccountsChange } from '../api/accounts.ts';
-import { TOOL_CHANGES_WAITING } from '../api/limits.ts';
+import { TOOL_CHANGES_WAITING } from '../api/requests.ts';
 import { watchFile } from '../config/watch-file.ts';
 import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';

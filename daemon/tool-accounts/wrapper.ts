@@ -12,7 +12,7 @@ import { type Sources, stampOf } from '../../wrapper/store/plan.ts';
 import { readState } from '../../wrapper/store/state.ts';
 import { describeConsumers, readGateway } from '../../wrapper/store/tokens.ts';
 import type { Tool, ToolAccount, ToolAccountsChange, ToolRun } from '../api/accounts.ts';
-import { TOOL_CHANGE_MS } from '../api/limits.ts';
+import { TOOL_CHANGE_MS } from '../api/requests.ts';
 import { reason } from '../core/errors.ts';
 import { runHelper } from '../core/run-helper.ts';
 import { Problem } from '../problem.ts';

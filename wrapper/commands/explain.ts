@@ -14,8 +14,7 @@ import {
   orderCandidates,
   staysInPlace,
 } from '../run/choose/candidates.ts';
-import { readInvocation } from '../run/invocation.ts';
-import { loadPlan } from '../run/load-plan.ts';
+import { loadPlan, readInvocation } from '../run/invocation.ts';
 import { isCommandIn } from '../run/rules/classify.ts';
 import { describePause } from '../store/describe.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { loadCatalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { reportReplacedShims } from '../run/original.ts';
-import { exitLike } from '../run/upstream/signals.ts';
+import { exitLike } from '../run/upstream/attempt.ts';
 import type { Programs } from '../shims/shim.ts';
 import { EXIT } from '../system/errors.ts';
 import { addAccounts, addAuth } from './accounts/account-commands.ts';

@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts';
 import { readQueue } from '../manage/queue.ts';
 import { refreshUsage } from '../manage/refresh.ts';
-import { loadPlan } from '../run/load-plan.ts';
+import { loadPlan } from '../run/invocation.ts';
 import { readConfig } from '../store/config.ts';
 import {
   type AccountReport,

@@ -18,7 +18,7 @@ import { digest } from '../../daemon/core/hash.ts';
 import { createPeerLookup } from '../../daemon/core/peer.ts';
 import type { HttpProvider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
-import { callerEnvironment } from '../run/accounts/environment.ts';
+import { callerEnvironment } from '../run/accounts/ready.ts';
 import type { Plan } from '../store/plan.ts';
 import { PLACEHOLDER_ID } from '../store/tokens.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';

@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { basename } from 'node:path';
 import type { Context, End } from '../context.ts';
-import { callerEnvironment } from '../run/accounts/environment.ts';
 import { isOtherHost } from '../run/accounts/own-choice.ts';
+import { callerEnvironment } from '../run/accounts/ready.ts';
 import { rulingFor } from '../run/accounts/select-account.ts';
-import { loadPlan } from '../run/load-plan.ts';
+import { loadPlan } from '../run/invocation.ts';
 import { cannotStart, passThrough } from '../run/original.ts';
 import { writeAudit } from '../store/audit.ts';
 import type { Plan } from '../store/plan.ts';

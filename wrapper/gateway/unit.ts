@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { readOptional } from '../../daemon/core/files.ts';
 import { runHelper } from '../../daemon/core/run-helper.ts';
 import type { Context } from '../context.ts';
-import { callerEnvironment } from '../run/accounts/environment.ts';
+import { callerEnvironment } from '../run/accounts/ready.ts';
 import type { Programs } from '../shims/shim.ts';
 import { configDirectory, NAME } from '../store/paths.ts';
 import { EXIT, WrapError } from '../system/errors.ts';

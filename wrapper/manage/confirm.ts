@@ -2,7 +2,7 @@
 
 import type { Provider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
-import { accountEnvironment, callerEnvironment } from '../run/accounts/environment.ts';
+import { accountEnvironment, callerEnvironment } from '../run/accounts/ready.ts';
 import type { Retry } from '../run/choose/choose.ts';
 import { FOREIGN_NOTE, isForeign, parseJson, type Verdict } from '../run/rules/classify.ts';
 import { verdictOf } from '../run/rules/http-errors.ts';

@@ -2,7 +2,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { End, SignalForwarding } from '../context.ts';
-import { killTree } from '../run/upstream/signals.ts';
+import { killTree } from '../run/upstream/attempt.ts';
 
 /** Time for a server to end after its input was closed, and again after SIGTERM. */
 const END_MS = 5_000;

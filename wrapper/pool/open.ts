@@ -3,7 +3,7 @@
 import { reason } from '../../daemon/core/errors.ts';
 import { readOptional } from '../../daemon/core/files.ts';
 import type { Context } from '../context.ts';
-import { callerEnvironment } from '../run/accounts/environment.ts';
+import { callerEnvironment } from '../run/accounts/ready.ts';
 import type { Pool } from '../store/config.ts';
 import { resolveAccount, type Slot, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { parseDuration } from '../system/duration.ts';

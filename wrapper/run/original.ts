@@ -9,7 +9,7 @@ import type { Context, End } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
-import { callerEnvironment } from './accounts/environment.ts';
+import { callerEnvironment } from './accounts/ready.ts';
 import { demandsAccount, pinForChildren, pinnedAccount } from './accounts/select-account.ts';
 import { furtherDescriptors, startable } from './upstream/channels.ts';
 

@@ -1,5 +1,4 @@
 // Gives a command, a request or a server an account, and the next one after a limit; stores what they learn.
-
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Credentials, Invocation, LeaseEnd, Leases } from '../context.ts';
 import type { Account } from '../store/config.ts';
@@ -13,14 +12,17 @@ import {
   type Book,
   bookOnDisk,
   costIn,
+  type Ended,
   firstInPool,
   Holding,
   idsOf,
+  type Journal,
   jobInPool,
   keepJob,
   leftDespite,
   RENEW_MS,
   remainingIn,
+  startJournal,
 } from './book.ts';
 import {
   type Candidate,
@@ -47,7 +49,6 @@ import {
   type Retry,
   withinReason,
 } from './choose/choose.ts';
-import { type Ended, type Journal, startJournal } from './journal.ts';
 
 /** An account in use. */
 export interface Using {

@@ -7,8 +7,8 @@ import { blockedBy, blockedProblem, failureIn, isUncertain, outputText, problemO
 import type { Runner } from '../cli/run.ts';
 import { type Capabilities, NEWEST } from '../cli/version.ts';
 import type { Terms } from '../consent.ts';
+import type { ChangedParts } from '../hear.ts';
 import type { Watch } from '../listen/watch.ts';
-import type { ChangedParts } from '../read/changed-parts.ts';
 import type { Reader } from '../read/reader.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import { type Plan, planAction } from './commands.ts';

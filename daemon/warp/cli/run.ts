@@ -3,8 +3,8 @@ import type { ChildProcess } from 'node:child_process';
 import { basename } from 'node:path';
 import type { CommandOutput, LogEntry } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
-import type { CommandLog } from '../../state/command-log.ts';
 import { redact, redactArgv, secretsIn } from '../../state/redact.ts';
+import type { CommandLog } from '../../state/store.ts';
 import { failureOf } from '../parse/output.ts';
 import { afterExit, NOT_STARTED, signalGroup, startChild } from './child.ts';
 

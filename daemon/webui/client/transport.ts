@@ -1,6 +1,5 @@
 // Implements the contract's transport over fetch, for a page that the daemon itself serves.
-import { type Transport, Unreachable } from '../../api/client.ts';
-import { deadlineOf } from '../../api/deadlines.ts';
+import { deadlineOf, type Transport, Unreachable } from '../../api/client.ts';
 
 /** The page shows nothing of what the tunnel CLI printed but in the log, which it reads separately. */
 const STREAM = '/api/events?brief=1';

@@ -6,8 +6,7 @@ import { loadConfig } from '../../../daemon/config/layers.ts';
 import type { Features } from '../../../daemon/features.ts';
 import { LIMITS } from '../../../daemon/http/guard.ts';
 import { createListeners } from '../../../daemon/http/listeners.ts';
-import { createLog } from '../../../daemon/state/command-log.ts';
-import { createState } from '../../../daemon/state/store.ts';
+import { createLog, createState } from '../../../daemon/state/store.ts';
 import { createSignIn } from '../../../daemon/warp/consent.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { METRICS_TYPE } from '../../../daemon/api/request-line.ts';
+import { METRICS_TYPE } from '../../../daemon/api/requests.ts';
 import { CLI_DURATION, FAMILIES } from '../../../daemon/metrics/families.ts';
 import { NO_KILL_SWITCH, NO_TUNNEL } from '../../../daemon/state/store.ts';
 import { OUTPUT, open, type Running, raw, request, startListeners } from '../../support/daemon/listeners.ts';

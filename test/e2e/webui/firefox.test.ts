@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ACTION_NAMES } from '../../../daemon/api/actions.ts';
-import { createLog } from '../../../daemon/state/command-log.ts';
+import { createLog } from '../../../daemon/state/store.ts';
 import { OUTPUT, startListeners } from '../../support/daemon/listeners.ts';
 import { COLOR_RULES, emulate, SETUP_STATES, startWeb } from '../../support/e2e/browser.ts';
 import { getJson, prefix, start } from '../../support/e2e/culvert.ts';

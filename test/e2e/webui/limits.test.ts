@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { LogEntry } from '../../../daemon/api/schema.ts';
-import { createLog } from '../../../daemon/state/command-log.ts';
+import { createLog } from '../../../daemon/state/store.ts';
 import { OUTPUT, startListeners } from '../../support/daemon/listeners.ts';
 import { checkAccessibility, launchBrowser, openTab, untilLive } from '../../support/e2e/browser.ts';
 import { prefix } from '../../support/e2e/culvert.ts';

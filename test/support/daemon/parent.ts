@@ -1,5 +1,5 @@
 // A process to be killed: starts one child the way the daemon does (`run` or `watch`) and waits.
-import { createLog } from '../../../daemon/state/command-log.ts';
+import { createLog } from '../../../daemon/state/store.ts';
 import { createRunner } from '../../../daemon/warp/cli/run.ts';
 import { createWatch } from '../../../daemon/warp/listen/watch.ts';
 

@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import type test from 'node:test';
 import { Problem } from '../../../daemon/problem.ts';
-import { createLog } from '../../../daemon/state/command-log.ts';
-import { createState, type Published } from '../../../daemon/state/store.ts';
+import { createLog, createState, type Published } from '../../../daemon/state/store.ts';
 import { createTunnel } from '../../../daemon/warp/tunnel.ts';
 import { until } from '../until.ts';
 import { emulator } from './emulator.ts';

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { portOf } from '../../../wrapper/gateway/address.ts';
 import { accepts } from '../../../wrapper/gateway/check.ts';
 import { newPlaceholder, startGateway } from '../../../wrapper/gateway/gateway.ts';
-import { loadPlan } from '../../../wrapper/run/load-plan.ts';
+import { loadPlan } from '../../../wrapper/run/invocation.ts';
 import { readGateway, updateGateway } from '../../../wrapper/store/tokens.ts';
 import { contextOf, homeFor, json, startProvider } from '../../support/wrapper/gateway.ts';
 

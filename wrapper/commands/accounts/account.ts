@@ -5,7 +5,7 @@ import { loadCatalog, providerOf } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { refreshPlans } from '../../manage/compile.ts';
-import { callerEnvironment } from '../../run/accounts/environment.ts';
+import { callerEnvironment } from '../../run/accounts/ready.ts';
 import {
   ACCOUNT_NAME,
   type Account,

@@ -1,7 +1,7 @@
 // Moves keys from the configuration of MCP clients to accounts, and reads them back.
 import { type Catalog, providerOf } from '../../catalog/catalog.ts';
 import type { Context } from '../../context.ts';
-import { callerEnvironment } from '../../run/accounts/environment.ts';
+import { callerEnvironment } from '../../run/accounts/ready.ts';
 import { type Account, readConfig, same } from '../../store/config.ts';
 import { accountIn, referenceTo } from '../../store/key-texts.ts';
 import { describeSource, isStored, resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';

@@ -7,7 +7,7 @@ import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { refreshPlans } from '../../manage/compile.ts';
 import { probeAccount } from '../../manage/confirm.ts';
-import { callerEnvironment } from '../../run/accounts/environment.ts';
+import { callerEnvironment } from '../../run/accounts/ready.ts';
 import { type Change, editConfig, readConfig, same } from '../../store/config.ts';
 import { referenceIn } from '../../store/key-texts.ts';
 import { assertCredential, resolveAccount, SOURCE_TIMEOUT_MS, sourceOf, storeSecret } from '../../store/secrets.ts';

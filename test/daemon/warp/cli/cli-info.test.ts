@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { createLog } from '../../../../daemon/state/command-log.ts';
+import { createLog } from '../../../../daemon/state/store.ts';
 import { createCliTracker, watchExecutable } from '../../../../daemon/warp/cli/cli-info.ts';
 import { createRunner } from '../../../../daemon/warp/cli/run.ts';
 import { folder } from '../../../support/daemon/fake-cli.ts';

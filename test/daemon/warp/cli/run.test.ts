@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test, { after } from 'node:test';
 import { Problem } from '../../../../daemon/problem.ts';
-import { createLog } from '../../../../daemon/state/command-log.ts';
+import { createLog } from '../../../../daemon/state/store.ts';
 import { childEnv } from '../../../../daemon/warp/cli/child.ts';
 import { type Command, createRunner } from '../../../../daemon/warp/cli/run.ts';
 import { alive, folder } from '../../../support/daemon/fake-cli.ts';

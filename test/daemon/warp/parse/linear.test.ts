@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { redact, SECRETS } from '../../../../daemon/state/redact.ts';
 import { parseVersion } from '../../../../daemon/warp/cli/version.ts';
-import { createSplitter } from '../../../../daemon/warp/listen/messages.ts';
+import { createSplitter } from '../../../../daemon/warp/listen/listener.ts';
 import { failureOf, jsonOf, linesOf } from '../../../../daemon/warp/parse/output.ts';
 import { parseDevices, parseRegistration, parseStats } from '../../../../daemon/warp/parse/reads.ts';
 import { parseRoutes, parseSettings } from '../../../../daemon/warp/parse/settings.ts';

@@ -8,8 +8,8 @@ import { parse } from 'smol-toml';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
 import type { OwnFile, Provider, ValueFile, VariableFile } from '../../../../wrapper/catalog/provider.ts';
 import { whoseAccount } from '../../../../wrapper/manage/compile.ts';
-import { accountEnvironment } from '../../../../wrapper/run/accounts/environment.ts';
 import { choosingVariables, isOtherHost, ownChoice, ruleOn } from '../../../../wrapper/run/accounts/own-choice.ts';
+import { accountEnvironment } from '../../../../wrapper/run/accounts/ready.ts';
 import { missing } from '../../../support/temporary.ts';
 import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
 

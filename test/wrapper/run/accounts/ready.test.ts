@@ -1,9 +1,9 @@
-// A run asks the program that gives a credential once, and no more than twice.
+// Accounts that are made ready, and the environment of an upstream.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openCredentials } from '../../../../wrapper/run/accounts/ready.ts';
+import { callerEnvironment, openCredentials } from '../../../../wrapper/run/accounts/ready.ts';
 import { temporary } from '../../../support/temporary.ts';
 
 const account = (source: string) => ({ cli: 'tool', name: source, enabled: true, env: { KEY: source } });
@@ -34,4 +34,22 @@ test('a file is read each time, because it may have changed', async t => {
     writeFileSync(file, `A=${key}\n`);
     assert.deepEqual(await credentials.of(account(`file:${file}#A`)), { ok: true, env: { KEY: key } });
   }
+});
+
+test('an upstream gets the certificates of tools, unless its caller names others', t => {
+  const home = temporary(t);
+  const env = { HOME: home, SSL_CERT_FILE: '/own.pem', CULVERT_WRAP_KEPT_NODE_OPTIONS: '--no-warnings' };
+  const given = { HOME: home, SSL_CERT_FILE: '/own.pem', NODE_OPTIONS: '--no-warnings' };
+  assert.deepEqual(callerEnvironment(env), given);
+  mkdirSync(join(home, '.config/environment.d'), { recursive: true });
+  const lines = [
+    '# Written by Culvert',
+    'NODE_EXTRA_CA_CERTS="/x y/extra.pem"',
+    'SSL_CERT_FILE="/bundle.pem"',
+    'PATH="/evil"',
+  ];
+  writeFileSync(join(home, '.config/environment.d/60-culvert-trust.conf'), `${lines.join('\n')}\n`);
+  assert.deepEqual(callerEnvironment(env), { ...given, NODE_EXTRA_CA_CERTS: '/x y/extra.pem' });
+  const kept = { ...env, CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS: '/kept.pem' };
+  assert.equal(callerEnvironment(kept).NODE_EXTRA_CA_CERTS, '/kept.pem');
 });

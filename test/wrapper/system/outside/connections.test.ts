@@ -11,7 +11,7 @@ import { type TestContext, test } from 'node:test';
 import { Provider } from '../../../../wrapper/catalog/provider.ts';
 import { startGateway } from '../../../../wrapper/gateway/gateway.ts';
 import { checkCredential, queryUsage } from '../../../../wrapper/manage/usage.ts';
-import { callerEnvironment } from '../../../../wrapper/run/accounts/environment.ts';
+import { callerEnvironment } from '../../../../wrapper/run/accounts/ready.ts';
 import { listen } from '../../../support/listen.ts';
 import { temporary } from '../../../support/temporary.ts';
 import { contextOf, homeFor, json } from '../../../support/wrapper/gateway.ts';

@@ -1,7 +1,7 @@
 // Signals that arrive around the end of a child.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { signalForwarding } from '../../../../wrapper/run/upstream/signals.ts';
+import { signalForwarding } from '../../../../wrapper/run/upstream/attempt.ts';
 
 for (const ended of [
   { exitCode: null, signalCode: 'SIGINT' },

@@ -1,4 +1,4 @@
-// Limits of requests that server and clients share. Free of zod, so that the guard can load it.
+// Holds what server and clients share about requests: their lines, limits and media type. Free of zod, so that the guard can load it.
 
 /** Maximum request body, in bytes. */
 const BODY_BYTES = 65_536;
@@ -22,3 +22,12 @@ export const TOOL_CHANGES_WAITING = 16;
 export function bodyLimit(target: string): number {
   return LARGE_BODIES.get(target) ?? BODY_BYTES;
 }
+
+/** Takes a request line apart into its method and its path. */
+export function splitRequestLine<M extends string, P extends string>(line: `${M} ${P}`): { method: M; path: P } {
+  const space = line.indexOf(' ');
+  return { method: line.slice(0, space) as M, path: line.slice(space + 1) as P };
+}
+
+/** OpenMetrics 1.0. */
+export const METRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';

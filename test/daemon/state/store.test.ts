@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { LogEntry } from '../../../daemon/api/schema.ts';
-import { createLog } from '../../../daemon/state/command-log.ts';
+import { createLog } from '../../../daemon/state/store.ts';
 
 const entry = (stdout = ''): Omit<LogEntry, 'id'> => ({
   at: '2026-01-01T00:00:00.000Z',

@@ -1,7 +1,7 @@
 // A listening CLI's stream arrives in pieces of any size; each message must come out once, complete and without delay.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { createSplitter } from '../../../../daemon/warp/listen/messages.ts';
+import { createSplitter } from '../../../../daemon/warp/listen/listener.ts';
 
 /** All messages of a stream that arrives in pieces of `size` characters. */
 function split(stream: string, size = stream.length): string[] {
