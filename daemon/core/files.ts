@@ -94,7 +94,7 @@ export function replaceFile(path: string, text: string | Uint8Array, options: Re
     throw new FileError(path, error);
   }
   if (!overwrite) removeQuietly(temporary);
-  if (durable === 'strict') sync(parentOf(path));
+  if (durable === 'strict') syncStrictly(parentOf(path));
   else if (durable) syncDirectory(parentOf(path));
 }
 
@@ -162,13 +162,14 @@ export function makeDirectory(path: string, mode = 0o700): string[] {
  */
 export function syncDirectory(directory: string): void {
   try {
-    sync(directory);
+    syncStrictly(directory);
   } catch {
     // the next successful sync writes this rename as well
   }
 }
 
-function sync(directory: string): void {
+/** Makes renames in a directory durable. @throws NodeJS.ErrnoException */
+export function syncStrictly(directory: string): void {
   const fd = openSync(directory, O_RDONLY | O_DIRECTORY);
   try {
     fsyncSync(fd);

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as z from 'zod/mini';
 import { errno } from '../../daemon/core/errors.ts';
-import { readOptional, syncDirectory } from '../../daemon/core/files.ts';
+import { readOptional, syncStrictly } from '../../daemon/core/files.ts';
 import { randomHex } from '../../daemon/core/hash.ts';
 import { isAlive, thisProcess } from '../../daemon/core/process.ts';
 import type { Context, End, Invocation } from '../context.ts';
@@ -167,7 +167,7 @@ export function drop(paths: Paths, id: string): boolean {
     .map(name => path.join(paths.queue, name))
     .filter(file => fs.existsSync(file));
   for (const file of [...files, reportFile(paths, id)]) fs.rmSync(file, { force: true });
-  if (files.length > 0) syncDirectory(paths.queue);
+  if (files.length > 0) syncStrictly(paths.queue);
   return files.length > 0;
 }
 

@@ -241,7 +241,7 @@ function unusedAccounts(plan: Plan): string {
 }
 
 /** A result that says that its account can't be used, and figures for the audit log. */
-export interface Refused {
+interface Refused {
   verdict: Retry;
   end: Omit<Ended, 'account' | 'class'>;
 }

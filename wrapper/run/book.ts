@@ -225,7 +225,7 @@ interface JournalOptions {
 export type Change = (state: CliState) => void;
 
 /** Writes what a run has learned. */
-export type Save = (changes: readonly Change[], entries: readonly AuditEntry[]) => void;
+type Save = (changes: readonly Change[], entries: readonly AuditEntry[]) => void;
 
 export function startJournal(options: JournalOptions) {
   const {

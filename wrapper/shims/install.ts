@@ -2,7 +2,7 @@
 // which install and uninstall both go on.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { readOptional, removeIfEmpty, syncDirectory } from '../../daemon/core/files.ts';
+import { readOptional, removeIfEmpty, syncStrictly } from '../../daemon/core/files.ts';
 import {
   findOnPath,
   foreignShim,
@@ -157,7 +157,7 @@ function save(options: InstallOptions, bin: string, adopted: boolean): Installed
     fs.rmSync(stage, { force: true });
     fs.symlinkSync(path.resolve(path.dirname(bin), link), stage);
     fs.renameSync(stage, original);
-    syncDirectory(directory);
+    syncStrictly(directory);
     return { bin, original, kind: 'link', link, mtime: stat.mtimeMs / 1000 };
   }
   if (!options.force && isLocationDependent(bin)) {

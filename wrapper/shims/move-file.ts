@@ -2,7 +2,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { errno, reason } from '../../daemon/core/errors.ts';
-import { syncDirectory } from '../../daemon/core/files.ts';
+import { syncStrictly } from '../../daemon/core/files.ts';
 import type { Paths } from '../store/paths.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { createDirectory } from '../system/files.ts';
@@ -25,7 +25,7 @@ export function place(paths: Paths, file: string, make: (stage: string) => void)
       make(stage);
       if (tryRename(stage, file)) break;
     }
-    syncDirectory(dir);
+    syncStrictly(dir);
   } catch (error) {
     for (const stage of stages) fs.rmSync(stage, { force: true });
     throw notWritable(dir, error, path.basename(file));
@@ -39,7 +39,7 @@ export function moveBack(paths: Paths, from: string, to: string): void {
     place(paths, to, stage => linkOrCopy(from, stage, stat));
     fs.rmSync(from, { force: true });
   }
-  syncDirectory(path.dirname(to));
+  syncStrictly(path.dirname(to));
 }
 
 /**
@@ -55,7 +55,7 @@ export function keepAt(from: string, to: string): void {
     // rename(2) leaves both names where they are names of one file already.
     fs.rmSync(stage, { force: true });
   }
-  syncDirectory(path.dirname(to));
+  syncStrictly(path.dirname(to));
 }
 
 /** Gives a file a second name, or copies it with mode, owner and times where that can't be. */
