@@ -236,7 +236,7 @@ export function commandOfLink({ page, task }: Extract<Row, { kind: 'link' }>): C
   return task ? clientCommand(task) : goTo(page);
 }
 
-/** Every command that a form can lead to; entries and selections are asked with an example. */
+/** Every command that the rows of a form can lead to; entries and selections are asked with an example. */
 export function commandsOf({ groups }: Form, example = 'example.com'): Command[] {
   return groups.flatMap(({ rows }) =>
     rows.flatMap((row): Command[] => {

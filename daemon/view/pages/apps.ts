@@ -16,6 +16,8 @@ interface Narrowed {
 export function openApps(host: Host, changed: () => void, first: Partial<Narrowed> = {}) {
   const { model } = host;
   let apps: readonly App[] = [];
+  /** The answer that the apps are from. */
+  let taken: readonly App[] | null = null;
   let by: Narrowed = { query: '', all: false, ...first };
   let listed: ReadonlyMap<string, App> | null = null;
   let busy: ReadonlySet<string> = new Set();
@@ -24,10 +26,7 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
     listed = null;
   };
   const list = reading(host, changed, {
-    async read() {
-      setApps(sortApps((await model.call('GET /api/apps')).apps, host.tr().locale));
-      return true;
-    },
+    read: async () => sortApps((await model.call('GET /api/apps')).apps, host.tr().locale),
   });
   const find = (id: string) => apps.find(app => app.id === id);
   const passes = (app: App) =>
@@ -57,6 +56,10 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
      */
     view(view: View) {
       const { value, failed, running } = list.now(view);
+      if (value && value !== taken) {
+        taken = value;
+        setApps(value);
+      }
       listed ??= new Map(apps.filter(passes).map(app => [app.id, app]));
       const offline = view.client.offline && !value ? view.tunnel.sentence : null;
       const why = failed !== null && !running ? failed : offline;
@@ -74,10 +77,10 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
      * @param verify whether the tunnel is tried before
      */
     async launch(id: string, verify = false): Promise<App | null> {
-      const { look, enable } = host.view().proxy;
-      if (look !== 'on' && !(await host.run(enable.command))) return null;
       let launched: App | null = null;
       await during(id, async app => {
+        const { look, enable } = host.view().proxy;
+        if (look !== 'on' && !(await host.run(enable.command))) return;
         await model.call('POST /api/apps/proxy-launcher', { body: { appId: id, ...(verify ? { verify } : {}) } });
         launched = app;
         host.toast(launchedText(app.name, host.tr()));
@@ -100,7 +103,7 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
     /** Runs the command of one of them. */
     run: (id: string, command: Command) =>
       during(id, async () => {
-        if (await host.run(command)) await list.again();
+        if ((await host.run(command)) && !host.view().client.offline) await list.again();
       }),
     shown: list.shown,
     close: list.close,

@@ -42,9 +42,16 @@ export function historyChoices(tr: Translator): { id: string; title: string }[] 
 /** The choice at first. */
 export const FIRST_CHOICE = '1d';
 
+interface HistoryOptions {
+  first?: string;
+  /** Nobody can see the page, which reads nothing then. */
+  isHidden?(): boolean;
+}
+
 /** @param changed is called when the view has changed. Clients also ask for the view each second, which reads again in time */
-export function openHistory(host: Host, changed: () => void, first = FIRST_CHOICE) {
+export function openHistory(host: Host, changed: () => void, options: HistoryOptions = {}) {
   const { model } = host;
+  const { first = FIRST_CHOICE, isHidden = () => false } = options;
   let chosen = first;
   let limit = LISTED;
   let events = 0;
@@ -64,7 +71,7 @@ export function openHistory(host: Host, changed: () => void, first = FIRST_CHOIC
       }
     },
     everyMs: () => ((span()?.seconds ?? 0) < DAY_SECONDS ? RENEW_SHORT_MS : RENEW_MS),
-    when: ({ client }) => chosen !== NOW && !client.offline,
+    when: ({ client }) => chosen !== NOW && !client.offline && !isHidden(),
     of: ({ tunnel }) => `${chosen} ${tunnel.look} ${events}`,
   });
   const unsubscribe = model.onEvent(({ event }) => {
@@ -76,10 +83,13 @@ export function openHistory(host: Host, changed: () => void, first = FIRST_CHOIC
     /** The choice, its records once they are read, and the command that deletes the history. */
     view(view: View) {
       const tr = host.tr();
+      const clear = clearCommand(host);
       const { value } = history.now(view);
-      if (value && !(made?.of === value && made.limit === limit && made.tr === tr))
+      // the user may have chosen another length of time since
+      if (value?.span.id !== chosen) return { chosen, recorded: null, clear };
+      if (made?.of !== value || made.limit !== limit || made.tr !== tr)
         made = { of: value, limit, tr, recorded: recordedOf(value, limit, tr) };
-      return { chosen, recorded: made?.recorded ?? null, clear: clearCommand(host) };
+      return { chosen, recorded: made.recorded, clear };
     },
     choose(id: string): void {
       if (id === chosen) return;

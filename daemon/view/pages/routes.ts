@@ -156,10 +156,16 @@ function listOf({ managed, sensitive }: RoutesView, host: Host) {
   };
 }
 
+/** Pause after which an event repeats a first reading that failed. */
+const RETRY_MS = 5_000;
+
 /** The list as text: the field, and below it what the text would change, presets and earlier lists. */
 export const editorPage: Page = (host, changed) => {
   const editor = createRoutesEditor(host.model, changed);
-  const lists = reading(host, changed, { read: () => editor.read().catch(host.showError) });
+  const lists = reading(host, changed, {
+    read: () => editor.read().catch(host.showError),
+    everyMs: () => (editor.state().routes ? Number.POSITIVE_INFINITY : RETRY_MS),
+  });
   return {
     form(view): Form {
       lists.now(view);

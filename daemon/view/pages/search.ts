@@ -72,6 +72,7 @@ export const settingsPage: Page = (host, changed) => {
     // the next search begins empty
     left() {
       query = '';
+      search.find(query, host.view());
     },
     close: search.close,
   };
@@ -81,6 +82,7 @@ export const settingsPage: Page = (host, changed) => {
 export function createSearch(host: Host, changed: () => void) {
   const { model, checks } = host;
   const lookup = createLookup(model, changed);
+  const unsubscribe = checks.subscribe(changed);
   let gathered: Pick<Gathered, 'apps' | 'log'> = NOTHING_GATHERED;
   return {
     /** Reads the lists that only a search shows. */
@@ -96,7 +98,11 @@ export function createSearch(host: Host, changed: () => void) {
       const hits = query.trim() ? searchPages(pages(), query, tr) : [];
       return { answer: lookup.group(view, tr), hits, count: hitCount(hits, tr) };
     },
-    close: checks.subscribe(changed),
+    close() {
+      unsubscribe();
+      // an address that was typed is not looked up any more
+      lookup.follow('', host.view());
+    },
   };
 }
 

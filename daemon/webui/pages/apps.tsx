@@ -89,6 +89,11 @@ function AppList() {
           {reason}
         </p>
       )}
+      {failed !== null && listed.size > 0 && (
+        <p class="problem" role="alert">
+          {failed}
+        </p>
+      )}
       {listed.size === 0 ? (
         <p class="empty">
           {failed ?? (hasApps === null ? _('Reading…') : noAppsText(hasApps, app.tr.value).description)}

@@ -13,7 +13,11 @@ export function HistoryPage() {
   const { _ } = app.tr.value;
   const changes = useSignal(0);
   const page = useMemo(
-    () => openHistory(app.host, () => changes.value++, rowInAddress() === NOW ? NOW : undefined),
+    () =>
+      openHistory(app.host, () => changes.value++, {
+        ...(rowInAddress() === NOW && { first: NOW }),
+        isHidden: () => document.hidden,
+      }),
     [app.host],
   );
   void changes.value; // drawn again after each

@@ -10,13 +10,16 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
   const { host, tr } = useApp();
   const text = useSignal('');
   const missing = useSignal(false);
+  /** The text that is being sent. What it changes may be known before its answer, and would make it wrong. */
+  const sent = useSignal<string | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const given = text.value.trim();
   const general = useGeneralReason();
   const reason = useOwnReason(row);
   const group = useContext(GroupDescription);
   const here = row.sensitive ?? true;
-  const problem = row.check(given) ?? (missing.value && given === '' ? tr.value._('Fill in this field first.') : null);
+  const wrong = row.check(given) ?? (missing.value && given === '' ? tr.value._('Fill in this field first.') : null);
+  const problem = given === sent.value ? null : wrong;
   const usable = here && problem === null;
   const problemId = problem === null ? undefined : `${id}-problem`;
   const why = reason ? `${id}-why` : (general ?? group);
@@ -34,13 +37,16 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
     'aria-describedby': problemId,
   };
   const submit = async () => {
-    if (!usable) return;
+    if (!here || wrong !== null) return;
     if (given === '') {
       missing.value = true;
       field.current!.focus();
       return;
     }
-    if (!(await host.run(row.command(given)))) return;
+    sent.value = given;
+    const done = await host.run(row.command(given));
+    sent.value = null;
+    if (!done) return;
     missing.value = false;
     // newer text stays
     if (text.value.trim() === given) text.value = '';

@@ -8,6 +8,7 @@ import type { Host } from '../../../../daemon/view/host.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { _, tr } from '../../../i18n.ts';
 import { setName, within } from '../a11y/accessible.ts';
+import { announce } from '../compat.ts';
 import { createFold, type Fold } from './fold.ts';
 import type { Radios } from './radio-row.ts';
 import type { AnyRowWidget } from './row-widget.ts';
@@ -112,7 +113,7 @@ export class FormGroups {
     }
   }
 
-  #showGroup({ id, title, description, rows }: Group): void {
+  #showGroup({ id, title, description, live, rows }: Group): void {
     const { widget, list, rows: shown, radios } = this.#shown.get(id)!;
     // both are Pango markup
     widget.title = title ? GLib.markup_escape_text(title, -1) : '';
@@ -124,6 +125,7 @@ export class FormGroups {
       shown.delete(key);
       widget.remove(gone.widget);
     }
+    const news = [...keyed].filter(([key]) => live && !shown.has(key)).map(([, row]) => row);
     let place = 0;
     for (const [key, row] of keyed) {
       const made = shown.get(key) ?? createRow(row, this.#host, radios);
@@ -135,6 +137,7 @@ export class FormGroups {
       }
       place++;
     }
+    if (news.length) announce(widget, news.map(row => [row.title, row.subtitle].filter(Boolean).join('. ')).join('\n'));
   }
 }
 

@@ -26,6 +26,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
   /** The page is turned to. */
   #seen = false;
   focusSearch?: () => void;
+  tick?: () => void;
 
   /** @param title of the page, for assistive technology */
   constructor(host: Host, page: Page, title: string) {
@@ -38,6 +39,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
     );
     this.#groups.name = title;
     this.#open = page(host, () => this.#changed());
+    if (this.#open.ticks) this.tick = () => this.#changed();
   }
 
   get inert(): boolean {
@@ -110,10 +112,6 @@ export class FormPage extends Adw.Bin implements PageWidget {
       this.focusSearch?.();
     }
     this.#groups.reveal(row);
-  }
-
-  tick(): void {
-    if (this.#open.ticks) this.#changed();
   }
 }
 

@@ -84,7 +84,7 @@ const READS: Partial<Record<keyof typeof FORM_PAGES, [lines: string, againMs: nu
   account: ['GET /api/account', null],
   tools: ['GET /api/accounts', 60_000],
   certificate: ['POST /api/trust', null],
-  editor: ['GET /api/routes, GET /api/routes/presets, GET /api/routes/history', null],
+  editor: ['GET /api/routes, GET /api/routes/presets, GET /api/routes/history', 5_000],
 };
 
 for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
@@ -168,7 +168,8 @@ for (const [name, { open: page }] of Object.entries(FORM_PAGES)) {
     world.clock.now += 1;
     form();
     assert.deepEqual(world.asked, againMs === null ? lines : [...lines, ...lines]);
-    assert.equal(shown.ticks ?? false, againMs !== null);
+    // the editor waits for an event
+    assert.equal(shown.ticks ?? false, againMs !== null && name !== 'editor');
   });
 }
 
@@ -359,6 +360,9 @@ test('the text of the routes can be edited once it was read, and what is typed s
   for (const [at, answer] of answers.entries()) world.open[3 + at]!.answer(answer);
   await settled();
   assert.equal(field().text, '192.0.2.1\n');
+  world.clock.now += 86_400_000;
+  form();
+  assert.equal(world.asked.length, 6, 'it is read again only until it was read once');
 });
 
 test('the routes are searched, and their list is another one only where something changed', () => {
@@ -472,6 +476,43 @@ test('the history of the chosen length of time is read, again as time goes on an
   assert.equal(changes, before);
 });
 
+test('a late answer is not shown as that of another length of time', async () => {
+  const world = client(INSTALLED);
+  const page = openHistory(world.host, () => {});
+  const view = () => page.view(world.host.view());
+  view();
+  page.choose('1h');
+  view();
+  world.open[0]!.answer(recorded());
+  await settled();
+  assert.deepEqual([view().chosen, view().recorded], ['1h', null]);
+  world.open[1]!.answer(recorded());
+  await settled();
+  assert.ok(view().recorded);
+  page.choose('1d');
+  assert.equal(view().recorded, null);
+  page.close();
+});
+
+test('the history reads nothing while nobody can see it, and catches up then', () => {
+  const world = client(INSTALLED);
+  let isHidden = true;
+  const page = openHistory(world.host, () => {}, { isHidden: () => isHidden });
+  const reads = () => {
+    page.view(world.host.view());
+    return world.asked.length;
+  };
+  assert.equal(reads(), 0);
+  isHidden = false;
+  assert.equal(reads(), 1);
+  isHidden = true;
+  world.clock.now += 86_400_000;
+  assert.equal(reads(), 1);
+  isHidden = false;
+  assert.equal(reads(), 2);
+  page.close();
+});
+
 test('only a failure of the length of time that is still chosen is said', async () => {
   const world = client(INSTALLED);
   const errors: unknown[] = [];
@@ -540,6 +581,31 @@ test('a window searches all pages above its settings, reads what only a search s
   page.close?.();
 });
 
+test('an address that was searched for is not looked up after the search has ended', t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const searched = (end: (page: ReturnType<Page>) => void) => {
+    const world = client(INSTALLED, {});
+    const page = settingsPage(world.host, () => {});
+    page.form(world.host.view()).search!.type('example.com');
+    page.form(world.host.view());
+    end(page);
+    t.mock.timers.tick(1_000);
+    return world.asked;
+  };
+  assert.deepEqual(
+    searched(() => {}),
+    ['POST /api/why'],
+  );
+  assert.deepEqual(
+    searched(page => page.left?.()),
+    [],
+  );
+  assert.deepEqual(
+    searched(page => page.close?.()),
+    [],
+  );
+});
+
 test('a browser lists the settings without a search of their own, and the first steps, which it has no menu for', () => {
   const { form } = opened(settingsPage, client(INSTALLED));
   assert.equal(form().search, undefined);
@@ -557,6 +623,7 @@ async function openedApps(world = client(clientState({ settings: { Mode: 'proxy'
     apps: [app('mail', 'Mail'), app('calc', 'Calculator', { method: 'none' }), app('web', 'Web')],
   });
   await settled();
+  view();
   return { page, view, ids, world, changes: () => changes };
 }
 
@@ -609,14 +676,31 @@ test('one request about an app runs at a time, and a new shortcut leaves the app
   assert.deepEqual([ids(), view().hasApps], [[], false]);
 });
 
+test('an earlier list of apps does not replace a later one, and none is asked for without a daemon', async () => {
+  const { page, ids, world } = await openedApps();
+  const copy = { ask: { kind: 'copy', text: '' } } as const;
+  page.shown();
+  const ran = page.run('web.desktop', copy);
+  await settled();
+  world.open[2]!.answer({ apps: [app('web', 'Web')] });
+  await ran;
+  world.open[1]!.answer({ apps: [app('mail', 'Mail')] });
+  await settled();
+  assert.deepEqual(ids(), ['web']);
+  world.set({ ...clientState(), offline: OFFLINE });
+  await page.run('web.desktop', copy);
+  assert.equal(world.asked.length, 3);
+});
+
 test('an app is started once the proxy is on, which the user may decline', async () => {
   const world = client(clientState({ settings: { Mode: 'warp' } }));
   let agrees = false;
-  const { page } = await openedApps(world, { ...world.host, run: async () => agrees });
+  const { page, view } = await openedApps(world, { ...world.host, run: async () => agrees });
   assert.equal(await page.launch('mail.desktop'), null);
   assert.deepEqual(world.asked.slice(1), []);
   agrees = true;
   const launched = page.launch('mail.desktop', true);
+  assert.deepEqual([...view().busy], ['mail.desktop'], 'also while the user is asked');
   await settled();
   assert.deepEqual(world.asked.slice(1), ['POST /api/apps/proxy-launcher']);
   world.open[1]!.answer({});
