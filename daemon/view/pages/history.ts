@@ -44,7 +44,7 @@ export const FIRST_CHOICE = '1d';
 
 interface HistoryOptions {
   first?: string;
-  /** Nobody can see the page, which reads nothing then. */
+  /** True while the page can’t be seen: it reads nothing then. */
   isHidden?(): boolean;
 }
 

@@ -100,7 +100,7 @@ export function createSearch(host: Host, changed: () => void) {
     },
     close() {
       unsubscribe();
-      // an address that was typed is not looked up any more
+      // an address that was typed is not looked up anymore
       lookup.follow('', host.view());
     },
   };

@@ -494,7 +494,7 @@ test('a late answer is not shown as that of another length of time', async () =>
   page.close();
 });
 
-test('the history reads nothing while nobody can see it, and catches up then', () => {
+test('the history reads nothing while it can’t be seen, and catches up then', () => {
   const world = client(INSTALLED);
   let isHidden = true;
   const page = openHistory(world.host, () => {}, { isHidden: () => isHidden });
