@@ -156,15 +156,27 @@ function listOf({ managed, sensitive }: RoutesView, host: Host) {
   };
 }
 
-/** Pause after which an event repeats a first reading that failed. */
+/** Pause after a first reading that failed, until an event repeats it. */
 const RETRY_MS = 5_000;
 
 /** The list as text: the field, and below it what the text would change, presets and earlier lists. */
 export const editorPage: Page = (host, changed) => {
   const editor = createRoutesEditor(host.model, changed);
+  /** A failure: from when on an event reads again; never while a reading is under way. */
+  let retryAt: number | null = null;
+  let isReported = false;
   const lists = reading(host, changed, {
-    read: () => editor.read().catch(host.showError),
-    everyMs: () => (editor.state().routes ? Number.POSITIVE_INFINITY : RETRY_MS),
+    async read() {
+      retryAt = null;
+      try {
+        await editor.read();
+      } catch (error) {
+        if (!isReported) host.showError(error);
+        isReported = true;
+        if (!editor.state().routes) retryAt = host.now() + RETRY_MS;
+      }
+    },
+    everyMs: () => (retryAt !== null && host.now() >= retryAt ? 0 : Number.POSITIVE_INFINITY),
   });
   return {
     form(view): Form {

@@ -60,6 +60,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
     const { chosen, recorded } = this.#page.view(view);
     if (chosen === NOW) this.#showNow();
     else if (recorded) this.#show(recorded);
+    else this.#turnTo('reading');
   }
 
   /** A page that is not seen is renewed when it is turned to. */

@@ -25,8 +25,12 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
   let now = first;
   const text = () => entry.text.trim();
   let missing = false;
+  /** The text that is being sent: the event that shows its effect may come first. */
+  let sent: string | null = null;
   const check = () => {
-    const problem = now.check(text()) ?? (missing && text() === '' ? _('Fill in this field first.') : null);
+    const problem =
+      (text() === sent ? null : now.check(text())) ??
+      (missing && text() === '' ? _('Fill in this field first.') : null);
     wrong.label = problem ?? '';
     wrong.visible = problem !== null;
     const isFree = now.sensitive ?? true;
@@ -39,16 +43,19 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
   };
   const submit = async () => {
     const given = text();
-    if (!button.sensitive) return;
+    if (!button.sensitive || given === sent) return;
     missing = given === '';
     if (missing) {
       check();
       entry.grab_focus();
       return;
     }
-    if (!(await host.run(now.command(given)))) return;
+    sent = given;
+    const isDone = await host.run(now.command(given));
+    sent = null;
     // newer text stays
-    if (text() === given) entry.text = '';
+    if (isDone && text() === given) entry.text = '';
+    else check();
   };
   entry.connect('changed', () => {
     missing = false;

@@ -365,6 +365,21 @@ test('the text of the routes can be edited once it was read, and what is typed s
   assert.equal(world.asked.length, 6, 'it is read again only until it was read once');
 });
 
+test('the text of the routes is read again 5 s after it could not be read, and not while it is being read', async () => {
+  const world = client();
+  const { form } = opened(FORM_PAGES.editor.open, world);
+  form();
+  const wait = (ms: number) => {
+    world.clock.now += ms;
+    form();
+    return world.asked.length;
+  };
+  assert.equal(wait(10_000), 3, 'the tunnel CLI hangs');
+  for (const request of world.open) request.fail(new Error('busy'));
+  await settled();
+  assert.deepEqual([wait(4_999), wait(1), wait(10_000)], [3, 6, 6]);
+});
+
 test('the routes are searched, and their list is another one only where something changed', () => {
   const routes = (...values: string[]) =>
     clientState({
