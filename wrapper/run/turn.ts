@@ -208,7 +208,7 @@ export class Turn {
     const isTooLarge = left !== undefined;
     const isOfAddress = isLimitOfAddress(verdict, provider);
     this.#mayFollow = !isOfAddress && !isBound(choice, plan);
-    const now = context.now();
+    let now = context.now();
     const ended = { account: name, ...end, class: verdict.class };
     // a pool learns no limit of this network address, which says nothing about the account on other machines
     const isPaused =
@@ -219,14 +219,17 @@ export class Turn {
     const settled = { spent: this.#spent, ...(isPaused && { pause }) };
     this.#refusals.push({ account: name, class: verdict.class, isTooLarge });
     // the quota that a provider reports for a command comes before its pause; other requests must know a pause sooner
-    if (this.#isCommand) await this.settle(settled);
+    if (this.#isCommand) {
+      await this.settle(settled);
+      now = context.now();
+    }
     let text: string;
     if (isTooLarge) {
       journal.add({ ...ended, outcome: 'left', why: 'too-large' });
       text = describeTooLarge(cli, name, left);
     } else {
       const earlier = earlierPause(state, name, credentials);
-      const own = pauseFor(verdict, state.remaining[name]?.resets, context.now(), earlier);
+      const own = pauseFor(verdict, state.remaining[name]?.resets, now, earlier);
       journal.pause(name, own, credentials, ended);
       if (isOfAddress) journal.pauseOthers(name, own);
       text = describeFailure(cli, name, own);
