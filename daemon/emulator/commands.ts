@@ -44,7 +44,7 @@ export interface Parsed {
 
 const read = (run: Command['run']): Command => ({ run, reads: true });
 
-/** A command that stores its argument, or a value made of it, as one setting. */
+/** A command that stores its argument, or a value computed from it, as one setting. */
 const set = (key: keyof Settings, argument: Argument, toValue: (text: string) => unknown = text => text): Command => ({
   run: tunnel.setting(key, toValue),
   argument,

@@ -105,7 +105,7 @@ function clientOf(ctx: Context, via: Via): Client {
     keepToken() {
       const token = via.kind === 'remote' && tokenOf(ctx.headers, via.access);
       if (!token) return;
-      // a page always says where it came from; a proxy's connection to here tells nothing
+      // a page always says where it came from; a proxy's connection to here says nothing
       const secure = ctx.get('origin').startsWith('https:') ? '; Secure' : '';
       ctx.set(
         'set-cookie',

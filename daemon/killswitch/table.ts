@@ -19,7 +19,7 @@ export interface Kernel<Options = RuleOptions> {
   watch(on: boolean): void;
 }
 
-/** @param verify throws unless the listed table is made of the rules. Calls of the returned functions must not overlap. */
+/** @param verify throws unless the listed table has the rules. Calls of the returned functions must not overlap. */
 export function createTable<Rules>(
   kernel: Kernel<Rules>,
   verify: (listing: Listing | null, rules: Rules) => void = requireTable,

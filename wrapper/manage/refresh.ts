@@ -1,4 +1,4 @@
-// Updates the accounts' known capacity, tells the user about it, and waits for an account.
+// Updates the accounts' known capacity, reports it to the user, and waits for an account.
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';

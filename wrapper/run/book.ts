@@ -184,7 +184,7 @@ export async function firstInPool(id: string, options: JobOptions): Promise<stri
   }
 }
 
-/** Tells the other machines of a pool which account has a job, or that none has it. */
+/** Reports to the other machines of a pool which account has a job, or that no account does. */
 export async function keepJob(id: string, account: string | undefined, options: JobOptions): Promise<void> {
   const { plan, context } = options;
   const owner = plan.accounts.find(({ name }) => name === account);

@@ -159,7 +159,7 @@ export function addRow({ cli, accounts, variables }: Tool, tr: Translator): Row 
   };
 }
 
-/** Programs behind a gateway; without rows if there are none. @param now ms since the epoch */
+/** Programs behind a gateway; without programs, the group has no rows. @param now ms since the epoch */
 export function consumerGroup({ cli, consumers, turnedAway }: Tool, now: number, tr: Translator): Group {
   return {
     id: `consumers-${cli}`,

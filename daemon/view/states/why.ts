@@ -21,7 +21,7 @@ export function wayOf({ kernel, tunnel, forecast = tunnel }: WhyAddress): boolea
 }
 
 /**
- * Sentences on a name without an address: why it has none, and the entry of the split tunnel that names it. Empty for a target
+ * Sentences on a name without an address: the reason for that, and the entry of the split tunnel that names it. Empty for a target
  * with addresses.
  */
 export function nameText(why: Why, tr: Translator): string[] {

@@ -27,7 +27,7 @@ const KEY =
   '(?:api[ _-]?keys?|(?:secret |access |private )?keys?|(?:\\w+ )?tokens?|credentials?|bearer|authorization|grant|session|login)';
 const DEAD =
   '(?:invalid(?! (?:scopes?|permissions?))|incorrect|expired|revoked|unknown|malformed|deactivated|disabled|deleted|leaked|bad|wrong|unrecognized|not (?:valid|recognized|found|exist)|no longer valid|could not be (?:verified|found))';
-/** The words for a key, right next to which something is said of it: no place, right or address stands in between. */
+/** Words for a key that directly precede a statement about it: no place, right or address stands in between. */
 const OWN_KEY =
   '(?:(?:this|that|your|the|api|x-api|access|auth|bearer|oauth|personal|secret|subscription|user)[ _-]){0,4}(?:keys?|tokens?|credentials?|jwt)';
 const GONE =
@@ -39,7 +39,7 @@ const ODD = '(?:unusual|suspicious|abnormal|irregular|abusive|fraudulent)';
 const HIDDEN = '(?:VPNs?|prox(?:y|ies)|Tor|anonymi[sz](?:ing|ers?|ed) (?:services?|prox(?:y|ies)|networks?))';
 const RIGHT = '(?:permissions?|scopes?|privileges?|entitlements?|access rights?)';
 
-/** `dead` says it of the key itself, `key` may be said of a key that works elsewhere (RFC 6750 has `invalid_token` for "other reasons"). */
+/** `dead` is about the key itself, `key` may be about a key that works elsewhere (RFC 6750 has `invalid_token` for "other reasons"). */
 type Found = Cause | 'dead' | 'key';
 
 /** Names of errors, in lower case with underscores; the first that matches counts. */
