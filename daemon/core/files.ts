@@ -187,12 +187,12 @@ export function removeIfEmpty(directory: string): void {
   }
 }
 
-/** Ignores failures: if the directory itself is in the way, there is no file to remove. */
-function removeQuietly(path: string): void {
+/** Removes a file if it can be removed: for cleaning up, where a failure must not hide the outcome of the work before. */
+export function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // the error of the write says more
+    // the outcome of the work says more
   }
 }
 

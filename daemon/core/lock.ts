@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errno, FileError, reason } from './errors.ts';
-import { readText } from './files.ts';
+import { readText, removeQuietly } from './files.ts';
 import { isAlive, pause, thisProcess } from './process.ts';
 
 export type Lock = { release(): void } | { heldBy: number };
@@ -63,7 +63,7 @@ function putFile(path: string, holder: string): boolean {
   try {
     return succeeds(() => linkSync(own, path));
   } finally {
-    unlinkSync(own);
+    removeQuietly(own);
   }
 }
 
@@ -87,9 +87,17 @@ function succeeds(put: () => void): boolean {
   }
 }
 
-/** Removes a lock, unless it was removed from outside and another process has taken it since. */
+/**
+ * Removes a lock, unless it was removed from outside and another process has taken it since. Never throws: the work under
+ * the lock is done, and must not be reported as failed. Another process breaks a lock that could not be removed.
+ */
 function release(path: string, holder: string): void {
-  if (readLock(path) === holder) rmSync(path, { force: true });
+  try {
+    if (readLock(path) !== holder) return;
+  } catch {
+    // on a full disk it may be unreadable, and is still ours
+  }
+  removeQuietly(path);
 }
 
 /** Removes the private files that processes left which were killed while they took the lock at `path`. */
@@ -112,7 +120,8 @@ function readLock(path: string): string | null {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (errno(error) === 'ENOENT') return null;
-    throw new Error(`${path} can't be read: ${reason(error)}. Remove it.`, { cause: error });
+    if (errno(error) === 'EISDIR') throw new Error(`${path} is a directory, not a lock. Remove it.`, { cause: error });
+    throw new Error(`${path} can't be read: ${reason(error)}`, { cause: error });
   }
 }
 

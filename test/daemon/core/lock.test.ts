@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { acquireLock, putLink, sweepLock } from '../../../daemon/core/lock.ts';
@@ -58,6 +58,15 @@ test('a release leaves the lock of another process', t => {
   assert.equal(readFileSync(path, 'utf8'), other);
 });
 
+test('a release that fails is not the failure of the work before it', t => {
+  const path = lockPath(t);
+  const lock = acquireLock(path);
+  assert.ok('release' in lock);
+  rmSync(path);
+  mkdirSync(path);
+  lock.release();
+});
+
 for (const put of [undefined, putLink])
   test(`names the holder, and is free again after release: ${put ? 'a link' : 'a file'}`, t => {
     const path = lockPath(t);
@@ -75,7 +84,7 @@ for (const put of [undefined, putLink])
 test('reports something else in place of the lock instead of waiting for it', t => {
   const path = lockPath(t);
   mkdirSync(path);
-  assert.throws(() => acquireLock(path, 60_000), /lock can't be read: EISDIR.*Remove it/);
+  assert.throws(() => acquireLock(path, 60_000), /lock is a directory, not a lock\. Remove it/);
 });
 
 test('takes over a lock that is torn or names a reused pid', t => {
