@@ -182,7 +182,7 @@ function sizeFault(size: number, expected: number): Fault {
 
 /**
  * Hashes a file, yielding the bytes read after each chunk, so that a caller can count or let others run.
- * @param path opened without following a symbolic link at its end, and without blocking on a pipe
+ * @param path opened without following a final symbolic link, and without blocking on a pipe
  * @param size the expected size in bytes; never more than this is read
  * @param buffer where chunks are read into
  */

@@ -7,8 +7,14 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { digest } from '../../manifest/artifacts.ts';
 import { keyId, pinnedKeys, publicOf, readPublicKey } from '../../manifest/keys.ts';
-import { type Statement, signedBytes, splitSidecar } from '../../manifest/sidecar.ts';
-import { addSignature, formatStatement, signerOf } from '../../manifest/signatures.ts';
+import {
+  addSignature,
+  formatStatement,
+  type Statement,
+  signedBytes,
+  signerOf,
+  splitSidecar,
+} from '../../manifest/signatures.ts';
 import { checkArtifact, Refusal, verifySidecar } from '../../manifest/verify.ts';
 import { CONTENTS, key, makeRelease, otherKey, pem, STATEMENT, seal, temporary } from '../support/manifest/release.ts';
 
