@@ -22,7 +22,7 @@ export interface SignalTarget {
 
 /** Passes signals on to a child; see `run/upstream/attempt.ts`. */
 export interface SignalForwarding {
-  /** Starts a child, to which signals go from now on: also one that arrives while it starts. */
+  /** Starts a child and passes signals on to it, including those that arrive during the start. */
   forwardTo<Child extends SignalTarget>(start: () => Child): Child;
   /** Gives signals their default effect again. Needed before this process blocks. */
   stop(): void;

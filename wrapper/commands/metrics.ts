@@ -4,9 +4,8 @@ import { dirname, resolve } from 'node:path';
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context } from '../context.ts';
 import { collectWrapSamples, UNREADABLE, type WrapSamples } from '../store/metrics/collect.ts';
-import { exposition } from '../store/metrics/exposition.ts';
-import { WRAP_FAMILIES } from '../store/metrics/families.ts';
-import { keepTally, metricsKey } from '../store/metrics/keep.ts';
+import { exposition, WRAP_FAMILIES } from '../store/metrics/families.ts';
+import { keepTally, metricsKey } from '../store/metrics/tally.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
 

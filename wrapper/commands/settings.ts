@@ -116,7 +116,7 @@ export async function followEvents({ paths }: Pick<Context, 'paths'>): Promise<v
   for (;;) {
     const stat = statSync(paths.audit, { throwIfNoEntry: false });
     if (stat && (stat.ino !== inode || stat.size < position)) {
-      // The log was rotated, with what was added last, or has just been created.
+      // The log was rotated together with the last entries, or has just been created.
       const older = `${paths.audit}.1`;
       const last = statSync(older, { throwIfNoEntry: false });
       if (last && last.ino === inode && last.size > position) {

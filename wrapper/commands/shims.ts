@@ -99,7 +99,7 @@ export async function installShims(
   if (failures[0]) process.exitCode = failures[0].exit;
 }
 
-/** Says what keeps a command from finding its shim. @param isNew the shim is in a directory of its own, and was not there before */
+/** Says what keeps a command from finding its shim. @param isNew the shim is new, in a directory without the tool */
 function reportPath(cli: string, bin: string, { search, isNew }: { search: string; isNew: boolean }): void {
   const directory = path.dirname(bin);
   const directories = search.split(':');

@@ -16,8 +16,8 @@ import {
 import { readInstalls, shimOf } from '../store/installs.ts';
 import { readLocal } from '../store/pool-file.ts';
 import { readState } from '../store/state.ts';
-import { DURATION, formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
+import { DURATION, formatDuration, parseDuration } from '../system/notation.ts';
 import { emit, number, pauseText, resetText, table, time } from './print.ts';
 
 export interface StatusOptions {

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import type { Context } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
 import { PLACEHOLDER_ID, readGateway, updateGateway } from '../store/tokens.ts';

@@ -1,7 +1,7 @@
 // Decides whether a request is one of a program that was given a placeholder. Pure.
 import { timingSafeEqual } from 'node:crypto';
 import { digest } from '../../daemon/core/hash.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import { isKeyHeader, keyIn, keysInProtocols } from './key-places.ts';
 
 /** The answer to a request that is not forwarded. */

@@ -2,16 +2,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { isText } from '../../daemon/core/shape.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import { at, parseJson } from '../run/rules/classify.ts';
 import { inHeaders } from '../run/rules/http-errors.ts';
 import { firstToCome, waitUntil } from '../run/rules/moments.ts';
 import type { Refusal, Turn } from '../run/turn.ts';
-import { readStart, type Start } from '../system/outside/read-start.ts';
 import { formsOf } from '../system/redact.ts';
 import { JsonPass } from './json-pass.ts';
 import { hide, Mask } from './mask.ts';
-import { atGateway, briefly, passedOn, type Refused, withLength, without, withoutRetry } from './messages.ts';
+import {
+  atGateway,
+  briefly,
+  passedOn,
+  type Refused,
+  readStart,
+  type Start,
+  withLength,
+  without,
+  withoutRetry,
+} from './messages.ts';
 import { keyOf, type Passing, type Route } from './upstream.ts';
 
 type Creator = HttpProvider['creators'][number];

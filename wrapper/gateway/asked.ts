@@ -1,7 +1,7 @@
-// Reads what a request of a program asks for: its cost, its job, its session and the name by which it is known when it is made again.
+// Reads the request of a program: its cost, its job, its session, and the name by which the gateway recognizes a repetition.
 import type { IncomingMessage } from 'node:http';
 import { sha256 } from '../../daemon/core/hash.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import { BODY } from '../run/book.ts';
 import { invocationOfRequest } from '../run/invocation.ts';
 import { Turn } from '../run/turn.ts';

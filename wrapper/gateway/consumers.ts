@@ -124,7 +124,7 @@ export class Consumers {
     this.#writeSoon();
   }
 
-  /** Stores what was used. */
+  /** Stores the counted use. */
   write(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -1,4 +1,4 @@
-// Reads and changes texts of a JSON document while it passes, and holds no more of it than one of them.
+// Reads and changes texts of a JSON document while it passes, and holds only one of them at a time.
 import { parseJson } from '../run/rules/classify.ts';
 
 const QUOTE = 0x22;

@@ -1,10 +1,10 @@
 /**
- * Finds the places of a request in which the provider expects its key, and puts the key there. Anywhere else a placeholder stays what
- * it is: a program could otherwise have the provider send the key on, for example in an address that it asks the provider to read.
+ * Finds the places of a request in which the provider expects its key, and puts the key there. Anywhere else a placeholder stays:
+ * otherwise a program could make the provider send the key on, for example in an address that the provider is to read.
  */
 import type { IncomingMessage } from 'node:http';
 import { isRecord } from '../../daemon/core/shape.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import { parseJson } from '../run/rules/classify.ts';
 import { JsonPass } from './json-pass.ts';
 

@@ -7,9 +7,9 @@ import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/ready.ts';
 import type { Programs } from '../shims/shim.ts';
 import { configDirectory, NAME } from '../store/paths.ts';
+import { WAY_VARIABLES } from '../system/connections.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
-import { WAY_VARIABLES } from '../system/outside/connections.ts';
 
 const SYSTEMCTL_MS = 30_000;
 /** The first descriptor that systemd passes on (sd_listen_fds(3)). */

@@ -1,26 +1,25 @@
 // Sends a request to the provider with the key of an account.
 import {
-  type ClientRequest,
   type Agent as HttpAgent,
-  request as httpRequest,
+  type ClientRequest,
   type IncomingMessage,
+  request as httpRequest,
   type ServerResponse,
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
-import { parseDuration } from '../system/duration.ts';
-import { Connections, type Way } from '../system/outside/connections.ts';
-import { whyNot } from '../system/outside/proxy.ts';
-import { readStart } from '../system/outside/read-start.ts';
+import { Connections, type Way } from '../system/connections.ts';
+import { parseDuration } from '../system/notation.ts';
+import { whyNot } from '../system/proxy.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
 import { isForMcp, keyValue, mayHoldOtherKey, withKeyInAddress, withKeyInBody } from './key-places.ts';
 import type { Ledger } from './ledger.ts';
-import { baseOf, passedOn, without } from './messages.ts';
+import { baseOf, passedOn, readStart, without } from './messages.ts';
 
 /** Idle connections are closed before most providers close them, so that few requests use a closing connection. */
 const IDLE_MS = 4_000;
@@ -139,7 +138,7 @@ export function checkEncoding({ headers }: IncomingMessage): void {
     throw new BrokenAnswer(new Error(`it is compressed, though "identity" was asked for`), true);
 }
 
-/** An answer that breaks the protocol, such as one with two lengths or too many headers, ends in an error of the parser. */
+/** An answer that breaks the protocol, for example with two lengths or too many headers, ends in an error of the parser. */
 function failed(error: NodeJS.ErrnoException, wasSent: boolean): NoAnswer {
   return error.code?.startsWith('HPE_') ? new BrokenAnswer(error, true) : new NoAnswer(error, wasSent);
 }
@@ -257,7 +256,7 @@ export async function send(res: ServerResponse, body: Body, passing: Passing): P
   try {
     return await sendOnce(res, body, passing);
   } catch (error) {
-    const again = error instanceof NoAnswer && (!error.wasSent || isStale(error)) && isSafe;
+    const again = error instanceof NoAnswer && (!error.wasSent || error instanceof Stale) && isSafe;
     if (!again || !body.isKept || res.destroyed) throw error;
     return await sendOnce(res, body, passing);
   }
@@ -265,10 +264,6 @@ export async function send(res: ServerResponse, body: Body, passing: Passing): P
 
 /** A connection that was kept has been closed by the provider. */
 class Stale extends NoAnswer {}
-
-function isStale(error: NoAnswer): boolean {
-  return error instanceof Stale;
-}
 
 function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<IncomingMessage> {
   const { req } = res;

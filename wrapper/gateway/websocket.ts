@@ -4,8 +4,8 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { noteText } from '../run/rules/refusal-causes.ts';
 import type { Using } from '../run/turn.ts';
-import { parseDuration } from '../system/duration.ts';
 import { say } from '../system/errors.ts';
+import { parseDuration } from '../system/notation.ts';
 import { headersOf, refusedBy, refusedByPool } from './answer.ts';
 import { turnFor } from './asked.ts';
 import { type Answered, askInTurn, readFailure, type Work } from './forward.ts';
@@ -26,7 +26,7 @@ interface Connection extends Answered {
   head?: Buffer;
 }
 
-/** Reports whether a request is one for a websocket (RFC 6455, 4.1), and not for another protocol such as `h2c`. */
+/** Reports whether a request asks for a websocket (RFC 6455, 4.1), and not for another protocol such as `h2c`. */
 export function isForWebsocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && /^websocket$/i.test(headers.upgrade ?? '') && headers['sec-websocket-key'] !== undefined;
 }

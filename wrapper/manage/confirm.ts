@@ -3,7 +3,7 @@
 import type { Provider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { accountEnvironment, callerEnvironment } from '../run/accounts/ready.ts';
-import type { Retry } from '../run/choose/choose.ts';
+import type { Retry } from '../run/choose.ts';
 import { FOREIGN_NOTE, isForeign, parseJson, type Verdict } from '../run/rules/classify.ts';
 import { verdictOf } from '../run/rules/http-errors.ts';
 import type { Account } from '../store/config.ts';

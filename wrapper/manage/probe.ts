@@ -8,7 +8,7 @@ import { runHelper } from '../../daemon/core/run-helper.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { classify, type FailureClass, stripAnsi } from '../run/rules/classify.ts';
-import { parseDuration } from '../system/duration.ts';
+import { parseDuration } from '../system/notation.ts';
 
 export interface ProbeResult {
   args: string[];

@@ -210,7 +210,7 @@ export class McpProxy {
     if (open.length === 0) this.#drained?.();
   }
 
-  /** Answers what was in flight for a process that is gone, and repeats only what costs nothing. */
+  /** Answers the open requests of a process that ended, and repeats only those that cost nothing. */
   #lose(why: string): void {
     for (const id of this.#inFlight.lose(this.#session.listens)) this.#refuse(id, why);
     this.#own.drop();

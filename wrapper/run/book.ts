@@ -1,4 +1,4 @@
-// Holds what turns know, and collects what a run learns, to store it in one go after the output of the upstream.
+// Holds the knowledge of turns, and collects what a run learns, to store it in one go after the output of the upstream.
 import { setTimeout } from 'node:timers/promises';
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Credentials, Invocation, JobOptions, Leases } from '../context.ts';
@@ -19,8 +19,8 @@ import {
 } from '../store/state.ts';
 import { say } from '../system/errors.ts';
 import { openCredentials } from './accounts/ready.ts';
-import { type Choice, costOf, isLow } from './choose/candidates.ts';
-import type { Retry } from './choose/choose.ts';
+import { type Choice, costOf, isLow } from './candidates.ts';
+import type { Retry } from './choose.ts';
 
 /** Older figures say nothing about a refusal. */
 const RECENT_MS = 600_000;
@@ -323,7 +323,7 @@ export function startJournal(options: JournalOptions) {
   };
 }
 
-/** Writes to state and audit log. Neither failing stops the command: what was learned is learned again. */
+/** Writes to state and audit log. A failure stops no command: a later run learns the same again. */
 function saveNow({ cli, audit }: Pick<Plan, 'cli' | 'audit'>, { paths }: Pick<Context, 'paths'>): Save {
   return (changes, entries) => {
     try {

@@ -1,4 +1,4 @@
-// Runs the original command without an account, and notices when an upgrade has put it back in the place of its shim.
+// Runs the original command without an account, and notices when an upgrade has replaced the shim with it.
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';

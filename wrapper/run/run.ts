@@ -6,8 +6,8 @@ import { type Why, writeAudit } from '../store/audit.ts';
 import { hiddenPaths, type Paths } from '../store/paths.ts';
 import { hadAccounts, type Plan, readLastPlan } from '../store/plan.ts';
 import { type CliState, readState, setAside, updateState } from '../store/state.ts';
-import { formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
+import { formatDuration, parseDuration } from '../system/notation.ts';
 import { openCredentials } from './accounts/ready.ts';
 import { chooseAccount, isNested, namedAccount, rulingFor } from './accounts/select-account.ts';
 import { type Command, type Outcome, type Run, runAttempts } from './attempts.ts';
@@ -22,7 +22,7 @@ import {
   orderCandidates,
   staysInPlace,
   totalRemaining,
-} from './choose/candidates.ts';
+} from './candidates.ts';
 import { loadPlan, readInvocation } from './invocation.ts';
 import { passThrough, reportReplacedShims } from './original.ts';
 import { isCommandIn } from './rules/classify.ts';

@@ -1,4 +1,4 @@
-// Gives a command, a request or a server an account, and the next one after a limit; stores what they learn.
+// Gives a command, a request or a server an account, and the next account after a limit; stores what they learn.
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Credentials, Invocation, LeaseEnd, Leases } from '../context.ts';
 import type { Account } from '../store/config.ts';
@@ -32,7 +32,7 @@ import {
   isBound,
   needsUsage,
   staysInPlace,
-} from './choose/candidates.ts';
+} from './candidates.ts';
 import {
   afterReturning,
   afterTaking,
@@ -48,7 +48,7 @@ import {
   pauseFor,
   type Retry,
   withinReason,
-} from './choose/choose.ts';
+} from './choose.ts';
 
 /** An account in use. */
 export interface Using {
@@ -343,7 +343,7 @@ export class Turn {
         this.end = step;
         return undefined;
       }
-      // Other accounts take over from a named account, but never run in its place.
+      // Other accounts take over from a named account, but never run instead of it.
       const accounts = this.#isCommand && mustUseFirst ? step.accounts.slice(0, 1) : step.accounts;
       // before the first await: another request must not choose the same units
       this.#holding.move(accounts[0]?.name);

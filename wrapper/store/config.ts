@@ -1,13 +1,13 @@
-// Reads and edits the user's configuration: accounts and their sources, and capacity control. It never holds secrets.
+// Reads and edits the user's configuration, which holds no secrets: accounts and their sources, and capacity control.
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
 import { reason } from '../../daemon/core/errors.ts';
 import { readOptional } from '../../daemon/core/files.ts';
-import { DURATION, parseDuration } from '../system/duration.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { explainIssues, explainToml } from '../system/explain-issues.ts';
 import { withLock, writeLinked } from '../system/files.ts';
+import { DURATION, parseDuration } from '../system/notation.ts';
 import { appendSection, appendTable, removeSection, removeTable, setInTable } from '../system/toml-edit.ts';
 
 /**
@@ -94,7 +94,7 @@ const PasswordSource = z.string().check(z.regex(SOURCE, 'one of env:, keyring:, 
 /** The store that this machine shares its accounts with others by; see `pool/`. It holds no secret. */
 export const Pool = z
   .strictObject({
-    /** Without a password; see `pool/store/address.ts`. */
+    /** Without a password; see `pool/address.ts`. */
     url: z.string(),
     user: z.optional(z.string()),
     /** Source of the password. */

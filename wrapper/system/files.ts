@@ -16,19 +16,6 @@ import { foreignOwner, giveIfPossible, makeDirectory, replaceFile, uniqueName } 
 import { acquireLock, putLink } from '../../daemon/core/lock.ts';
 import { EXIT, WrapError } from './errors.ts';
 
-/** `{NAME}` and `{NAME:default}` from the environment. */
-export function expandVariables(template: string, env: NodeJS.ProcessEnv): string {
-  return template.replace(
-    /\{(\w+)(?::([^}]*))?\}/g,
-    (_, name: string, fallback?: string) => env[name] || fallback || '',
-  );
-}
-
-/** A path of the configuration, where `~/` stands for the home. */
-export function expandHome(file: string, { HOME = '~' }: NodeJS.ProcessEnv): string {
-  return file.replace(/^~(?=\/)/, () => HOME);
-}
-
 /**
  * Replaces a file as a whole: a reader sees the old or the new text and nothing else, also after a kill. Parent
  * directories are created 0700.

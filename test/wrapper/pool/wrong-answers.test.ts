@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../wrapper/pool/store/store.ts';
+import { openStore } from '../../../wrapper/pool/store.ts';
 import { FULL, third } from '../../support/thoroughness.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool/pool-box.ts';

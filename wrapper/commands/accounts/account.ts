@@ -56,7 +56,7 @@ export function showOrSetDefault(cli: string, name: string | undefined, options:
   emit(options.json, { cli, default: current }, current ?? none);
 }
 
-/** `use <name>`, `use -` for the one before. */
+/** `use <name>`; `use -` for the previous account. */
 export function use(cli: string, wanted: string, options: Options, context: Context): void {
   const { paths } = context;
   const accounts = accountsOf(cli, context);
@@ -265,7 +265,7 @@ export async function remove(cli: string, name: string, options: Options, contex
   emit(options.json, { cli, removed: name }, `removed "${name}" of ${cli}${next}`);
 }
 
-/** A clause about the account of the next commands, after the default has gone. */
+/** A clause about the account that commands use now that the default is removed. */
 function describeNext(cli: string, context: Context): string {
   const accounts = accountsOf(cli, context);
   const state = readState(context.paths, cli);

@@ -12,7 +12,7 @@ import { type Change, editConfig, readConfig, same } from '../../store/config.ts
 import { referenceIn } from '../../store/key-texts.ts';
 import { assertCredential, resolveAccount, SOURCE_TIMEOUT_MS, sourceOf, storeSecret } from '../../store/secrets.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
-import { expandHome, expandVariables } from '../../system/files.ts';
+import { expandHome, expandVariables } from '../../system/notation.ts';
 import { emit } from '../print.ts';
 import { choosePlace, firstOf, keepDefault, termsOf } from './account.ts';
 import { type ImportedAccount, type ImportOptions, readImport } from './import-file.ts';

@@ -1,5 +1,5 @@
 // Tests what a catalog entry says about HTTP, through a gateway in front of a stand-in for the provider.
-import type { HttpProvider } from '../../catalog/provider.ts';
+import type { HttpProvider } from '../../catalog/programs.ts';
 import type { Context } from '../../context.ts';
 import { keyValue } from '../../gateway/key-places.ts';
 import { type Bench, type Entry, type Home, KEYS, openBench, type Seen } from './http-bench.ts';

@@ -1,6 +1,7 @@
 // Reads the messages of MCP, and says what an error in one means for the account. Pure.
 
-import type { McpServer } from '../../catalog/provider.ts';
+import { isRecord } from '../../../daemon/core/shape.ts';
+import type { McpServer } from '../../catalog/programs.ts';
 import { at, isForeignText, leftIn, parseJson, pauseOf, type Verdict } from './classify.ts';
 import { inBody } from './http-errors.ts';
 import { firstToCome, readMoment } from './moments.ts';
@@ -94,10 +95,6 @@ export function lineOf(message: Record<string, unknown>): Buffer {
 
 export function idOf(value: unknown): Id | undefined {
   return typeof value === 'string' || typeof value === 'number' ? value : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 type Rule = McpServer['rules'][number];

@@ -3,8 +3,8 @@
 import { Script } from 'node:vm';
 import type { Invocation } from '../../context.ts';
 import type { Plan } from '../../store/plan.ts';
-import { parseDuration } from '../../system/duration.ts';
 import { say } from '../../system/errors.ts';
+import { parseDuration } from '../../system/notation.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import type { OutputPatterns } from '../upstream/output.ts';
 import { classify, findFailures, stripAnsi, type Verdict } from './classify.ts';

@@ -79,7 +79,7 @@ export class HeldOutput {
 
   /** Resolves when both streams of an upstream that has ended did so and were passed on, at the latest after `graceMs`. */
   async drained(graceMs: number): Promise<void> {
-    // timers of an event loop that was held up run before its pipes: one more turn reads what was written by then
+    // a delayed event loop runs its timers before its pipes: one more turn reads the rest of the output
     const grace = new Promise<void>(resolve => this.#after(graceMs, () => setImmediate(resolve)));
     await Promise.race([this.#ended.then(() => this.#relayed), grace]);
     for (const timer of [...this.#timers, this.#promptTimer]) clearTimeout(timer);

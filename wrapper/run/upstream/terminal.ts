@@ -1,4 +1,4 @@
-// Gives an upstream a terminal of ours for its output, so that it prints as it would without a wrapper, and the keyboard.
+// Gives an upstream our own terminal for its output, so that it prints as without a wrapper, and the keyboard.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';

@@ -8,14 +8,14 @@ import * as https from 'node:https';
 import { connect, type Server } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Provider } from '../../../../wrapper/catalog/provider.ts';
-import { startGateway } from '../../../../wrapper/gateway/gateway.ts';
-import { checkCredential, queryUsage } from '../../../../wrapper/manage/usage.ts';
-import { callerEnvironment } from '../../../../wrapper/run/accounts/ready.ts';
-import { listen } from '../../../support/listen.ts';
-import { temporary } from '../../../support/temporary.ts';
-import { contextOf, homeFor, json } from '../../../support/wrapper/gateway.ts';
-import { sandbox } from '../../../support/wrapper/sandbox.ts';
+import { Provider } from '../../../wrapper/catalog/provider.ts';
+import { startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { checkCredential, queryUsage } from '../../../wrapper/manage/usage.ts';
+import { callerEnvironment } from '../../../wrapper/run/accounts/ready.ts';
+import { listen } from '../../support/listen.ts';
+import { temporary } from '../../support/temporary.ts';
+import { contextOf, homeFor, json } from '../../support/wrapper/gateway.ts';
+import { sandbox } from '../../support/wrapper/sandbox.ts';
 
 const HOST = 'api.example';
 type Env = Record<string, string>;
@@ -144,7 +144,7 @@ test('nothing else in the wrapper makes a connection with TLS, or one that goes 
     // a server on loopback, in place of a provider
     'manage/probe.ts',
     'manage/usage.ts',
-    'system/outside/connections.ts',
-    'system/outside/proxy.ts',
+    'system/connections.ts',
+    'system/proxy.ts',
   ]);
 });

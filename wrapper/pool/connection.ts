@@ -1,7 +1,7 @@
 // Connects a pool to its store with iovalkey: to one server, to the primary behind Sentinels, or to a cluster.
 import { Cluster, Redis, type RedisOptions } from 'iovalkey';
-import { errno, reason } from '../../../daemon/core/errors.ts';
-import { redact } from '../../system/redact.ts';
+import { errno, reason } from '../../daemon/core/errors.ts';
+import { redact } from '../system/redact.ts';
 import { type Address, describeAddress, parseAddress, StoreUnreachable, serverError, shortened } from './address.ts';
 
 /** Runs the operations of the script. */

@@ -4,7 +4,7 @@ import * as https from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import ipaddr from 'ipaddr.js';
-import { errno, reason } from '../../../daemon/core/errors.ts';
+import { errno, reason } from '../../daemon/core/errors.ts';
 
 /** Authorities of a connection with TLS; without any, those of Node. */
 export interface Trust {

@@ -1,7 +1,7 @@
 // The script's rules for pauses, figures and questions, with a clock that the test sets.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { account, HOUR, knows, MINUTE, quota, START, scriptPools } from '../../../support/wrapper/pool/script-pools.ts';
+import { account, HOUR, knows, MINUTE, quota, START, scriptPools } from '../../support/wrapper/pool/script-pools.ts';
 
 const { server, pool } = await scriptPools({ after });
 

@@ -1,7 +1,7 @@
 // The script's rules for the store itself: its schema, lost and flushed keys, and their lifetimes.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { account, HOUR, knows, quota, scriptPools } from '../../../support/wrapper/pool/script-pools.ts';
+import { account, HOUR, knows, quota, scriptPools } from '../../support/wrapper/pool/script-pools.ts';
 
 const { server, pool } = await scriptPools({ after });
 

@@ -1,7 +1,7 @@
 // The script's rules for leases: the choice of an account, reservations, fencing numbers and ends.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { account, HOUR, knows, START, scriptPools } from '../../../support/wrapper/pool/script-pools.ts';
+import { account, HOUR, knows, START, scriptPools } from '../../support/wrapper/pool/script-pools.ts';
 
 const { pool } = await scriptPools({ after });
 

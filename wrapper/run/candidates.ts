@@ -1,16 +1,16 @@
 // Orders the accounts that a command may use, by what it costs and what they have left. Pure, so that `explain` and a run can't disagree.
-import type { Provider } from '../../catalog/provider.ts';
-import type { Account, Capacity } from '../../store/config.ts';
-import { isBeingProbed, isPaused, PROBE_MS } from '../../store/pause.ts';
-import type { Plan } from '../../store/plan.ts';
-import { type CliState, chosenDefault } from '../../store/state.ts';
-import { isCommandIn } from '../rules/classify.ts';
+import type { Provider } from '../catalog/provider.ts';
+import type { Account, Capacity } from '../store/config.ts';
+import { isBeingProbed, isPaused, PROBE_MS } from '../store/pause.ts';
+import type { Plan } from '../store/plan.ts';
+import { type CliState, chosenDefault } from '../store/state.ts';
+import { isCommandIn } from './rules/classify.ts';
 
 export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } | { by: 'default' };
 
 /**
- * Reports whether the account that is chosen is the only one that may be tried: a job lives in the account that created it,
- * some terms allow to select an account, but not to move on automatically, and another account may be another set of things.
+ * Reports whether only the chosen account may be tried: a job lives in the account that created it, some terms allow selecting an
+ * account but not moving on automatically, and another account may hold other things.
  */
 export function isBound(choice: Choice, { provider, failover }: BoundBy): boolean {
   return choice.by === 'job' || provider.accounts === 'one-per-person' || !failover;
