@@ -1,4 +1,4 @@
-// Lets a shell check the files that decide about a command's account, and log its run, without starting a program.
+// Lets a shell check the files that determine a command's account, and log its run, without starting a program.
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, linkSync, openSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
