@@ -10,7 +10,7 @@ import type { Artifact, Manifest } from './schema.ts';
 
 export interface Finding {
   readonly artifact: Artifact;
-  /** `undefined` when the file is what the manifest says. */
+  /** `undefined` when the file matches the manifest. */
   readonly fault: Fault | undefined;
 }
 
@@ -221,7 +221,7 @@ export function* digest(path: string, size: number, buffer: Uint8Array): Generat
 
 /**
  * Checks one downloaded file, size before hash, letting the event loop turn after every chunk.
- * @returns what is wrong, or `undefined` when the file is the artifact
+ * @returns the fault, or `undefined` when the file is the artifact
  */
 export async function checkArtifact(path: string, artifact: Artifact): Promise<Fault | undefined> {
   const reading = digest(path, artifact.size, Buffer.allocUnsafe(CHUNK));

@@ -18,7 +18,7 @@ export function keyId(key: KeyObject): string {
   return createHash('sha256').update(rawKey(key)).digest('hex').slice(0, 16);
 }
 
-/** Makes a key pair: both as PEM (PKCS#8, SPKI), and the public one as it is pinned. */
+/** Makes a key pair: both as PEM (PKCS#8, SPKI), and the public key in the pinned form. */
 export function generateKey(name: string): { privatePem: string; publicPem: string; pinned: PinnedKey; id: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   return {

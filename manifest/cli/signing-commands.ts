@@ -145,7 +145,7 @@ function runSigner(command: string, bytes: Buffer): Buffer {
     input: bytes,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  // a signer that has what it needs need not read the rest
+  // a signer may stop reading early
   const cause = errno(error) === 'EPIPE' ? undefined : error;
   const failure = cause
     ? reason(cause)

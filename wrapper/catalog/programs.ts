@@ -12,7 +12,7 @@ export const HttpProvider = z.strictObject({
   bases: z._default(z.array(z.strictObject({ key_ends: z.string(), base: address })), []),
   /** Path at the end of the address that programs are given, such as `/v1`. */
   base_path: z._default(z.string().check(z.regex(/^(?:\/[^/]+)*$/, 'a path without a slash at its end')), ''),
-  /** Variables from which the provider's programs take address and key. */
+  /** Variables from which the provider's programs take the address and the key. */
   base_variable: z.optional(variable),
   key_variable: variable,
   /** Code that reads the address from that variable, a line for each library that does not. */
@@ -26,7 +26,7 @@ export const HttpProvider = z.strictObject({
   key_prefix: z._default(z.string(), ''),
   /** Further headers that belong to an account; they are not passed on. */
   account_headers: z._default(z.array(z.string().check(z.lowercase())), []),
-  /** A larger body is sent once, to one account, after what the accounts have left was asked. */
+  /** A larger body is sent once, to one account, after the gateway has asked what the accounts have left. */
   replay_bytes: z._default(z.int().check(z.nonnegative()), 1_048_576),
   /** Time for the start of an answer, from the last byte of the request on. */
   answer_within: z._default(duration, '15m'),

@@ -235,7 +235,7 @@ function checkQueue(paths: Context['paths']): Finding[] {
   }));
 }
 
-/** Accounts that can't do what they are for, and stored secrets without an account. */
+/** Accounts that can't work, and stored secrets without an account. */
 function checkConfiguration(context: Context): Finding[] {
   const { accounts, capacity, pool, tools } = readConfig(context.paths.config);
   const catalog = loadCatalog(context.catalog, context.paths.userCatalog);

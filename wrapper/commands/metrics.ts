@@ -1,4 +1,4 @@
-// Implements `metrics`: what the wrapper's files say, as text for Prometheus.
+// Implements `metrics`: the state in the wrapper's files, as text for Prometheus.
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { reason } from '../../daemon/core/errors.ts';

@@ -175,7 +175,7 @@ function assertSource(option: string, source: string | undefined): void {
   });
 }
 
-/** Asks for the passwords whose place is to be the keyring. */
+/** Asks for the passwords that go into the keyring. */
 async function askPasswords(sources: Passwords): Promise<Passwords> {
   const labels = { password: 'Password of the pool', sentinel_password: 'Password of its Sentinels' };
   const prompted = PASSWORDS.filter(key => sources[key] === 'keyring:');

@@ -159,7 +159,7 @@ export function listTokens(cli: string | undefined, options: TokenOptions, conte
   emit(options.json, { tokens }, rows.length > 0 ? table([headings, ...rows]) : 'no program has a token');
 }
 
-/** `serve status [cli]`: gateways, whether they run, and what their programs have used. */
+/** `serve status [cli]`: gateways, whether they run, and the use of their programs. */
 export async function gatewayStatus(
   cli: string | undefined,
   options: { json?: boolean },

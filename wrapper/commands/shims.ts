@@ -17,8 +17,8 @@ import { emit } from './print.ts';
 import { confirm } from './prompt.ts';
 
 /**
- * `install [cli…]`: without a name, every CLI of the catalog that PATH finds in a directory of the user's own. At a
- * terminal that is asked first. Those in system directories have to be named.
+ * `install [cli…]`: without a name, every CLI of the catalog that PATH finds in a directory of the user, after a question at a
+ * terminal. CLIs in system directories have to be named.
  */
 export async function installShims(
   names: readonly string[],

@@ -179,7 +179,7 @@ function stateText(row: Row): string {
   const shared = row.shared.length > 0 ? `, same quota as ${row.shared.join(', ')}` : '';
   if (!row.enabled) return `disabled${shared}`;
   const paused = row.paused ? `paused ${pauseText(row.paused)}` : '';
-  // offline, both are what a person has to know
+  // offline, a person has to know both
   if (paused || row.problem) return [paused, row.problem].filter(Boolean).join('; ') + shared;
   const left = row.emptyAt === null ? 0 : Date.parse(row.emptyAt) - Date.now();
   const forecast = left > 0 ? `, lasts about ${formatDuration(left)}` : '';

@@ -13,7 +13,7 @@ const PORTS = [20_000, 32_768] as const;
 const ATTEMPTS = 100;
 
 /**
- * The given port, or the one of the last time, or a free one; it is kept for the next time.
+ * The given port, the port of the last time, or a free one; it is kept for the next time.
  * @throws WrapError `bad-port`, `port-in-use`
  */
 export async function portOf(cli: string, given: string | undefined, { paths }: Context): Promise<number> {

@@ -28,7 +28,7 @@ type Creator = HttpProvider['creators'][number];
 const ERROR_BYTES = 65_536;
 /** An answer of this size that is there as a whole is sent with its length. */
 const SMALL_BYTES = 65_536;
-/** Length up to which copying a body costs less than writing it on its own. */
+/** Length up to which copying a body costs less than a separate write. */
 const ONE_WRITE_BYTES = 16_384;
 /** Time for the rest of an error's body. */
 const ERROR_MS = 5_000;
@@ -85,7 +85,7 @@ interface Finding {
   creator?: Creator | undefined;
 }
 
-/** Reads an answer that passes, and stores what it says before that goes out. */
+/** Reads an answer that passes, and stores its findings before the answer goes out. */
 export interface Reader {
   write(chunk: Buffer): Promise<Buffer>;
   end(): Buffer;

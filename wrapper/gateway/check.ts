@@ -66,7 +66,7 @@ export async function checkGateways(context: Context): Promise<Finding[]> {
   return findings;
 }
 
-/** Looks whose the port is for which programs have a token. */
+/** Finds out who listens on the port for which programs have a token. */
 async function checkListener({ cli, url, file: { port, tokens }, now }: Gateway): Promise<Finding[]> {
   if (port === undefined || !tokens.some(token => isValid(token, now))) return [];
   const owner = listenerOf(await readTable('tcp'), port);

@@ -13,7 +13,7 @@ import { isBilled, type Start } from './messages.ts';
 import { passCall, SESSION_ENDED } from './tool-call.ts';
 import { type Body, BrokenAnswer, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
 
-/** Length of an answer's start in which an error is looked for. */
+/** Length of an answer's start that may hold an error. */
 const MOST_BEGUN = 65_536;
 /** Requests that mean the same when they are made twice (RFC 9110, 9.2.2). */
 const IDEMPOTENT = /^(?:GET|HEAD|OPTIONS|PUT|DELETE)$/;

@@ -18,7 +18,7 @@ export function isKeyHeader(name: string): boolean {
   return name === 'authorization' || name.endsWith('api-key');
 }
 
-/** Reports whether an address is the one of the provider's MCP server, with or without a key in it. */
+/** Reports whether an address is that of the provider's MCP server, with or without a key in it. */
 export function isForMcp(target: string, { mcp }: Pick<HttpProvider, 'mcp'>, key: string): boolean {
   if (!mcp) return false;
   const own = partsIn(mcp.address).filter(part => part !== '{key}');
@@ -81,8 +81,8 @@ interface Keyed {
 }
 
 /**
- * Reports whether a provider may find another key in a request than the one of the account: its refusal then says nothing about that
- * account, and one program must not stop the others with it.
+ * Reports whether a provider may find another key in a request than the account's. Its refusal then says nothing about that account,
+ * which other programs need.
  */
 export function mayHoldOtherKey({ url = '/', headers }: IncomingMessage, keyed: Keyed): boolean {
   const { http, placeholder, key } = keyed;

@@ -142,7 +142,7 @@ interface Priced {
   isListed: boolean;
 }
 
-/** Why what a request costs can't be read, where it may be more than usual. */
+/** Why the cost of a request can't be read, where it may be higher than usual. */
 export function unclearIn(
   headers: IncomingHttpHeaders,
   { bytes, isWhole }: { bytes: Buffer; isWhole: boolean },
@@ -150,7 +150,7 @@ export function unclearIn(
 ): string | undefined {
   if (!isListed) return 'a tool of an MCP server is called only if the catalog says what it costs';
   if (!isOfMcp && creator?.wants === undefined) return undefined;
-  // a provider finds in a form, and in what is compressed, something else than the gateway
+  // a provider reads a form or a compressed body, and the gateway does not
   const value = isWhole && !isForm(headers) ? parseJson(bytes.toString()) : undefined;
   const needs = `needs a JSON body of at most ${http.replay_bytes} bytes`;
   if (isOfMcp) return isRecord(value) ? undefined : `a message to an MCP server ${needs}, with one call`;

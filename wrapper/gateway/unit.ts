@@ -103,7 +103,7 @@ function wayIn({ env }: Pick<Context, 'env'>): [name: string, value: string][] {
   return WAY_VARIABLES.flatMap((name): [string, string][] => (isLine(caller[name]) ? [[name, caller[name]]] : []));
 }
 
-/** Variables by which programs of this shell reach a provider, and which the unit of a gateway lacks or has another value of. */
+/** Variables by which programs of this shell reach a provider, and that the unit of a gateway lacks or sets differently. */
 export function missingInUnit(cli: string, context: Pick<Context, 'env'>): string[] {
   const text = readOptional(unitsOf(cli, context).service);
   if (text === undefined) return [];

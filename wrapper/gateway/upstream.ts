@@ -53,7 +53,7 @@ export interface Passing {
   route: Route;
 }
 
-/** The body of a request, which goes out as it comes, with a copy of it as long as that is small enough to be sent again. */
+/** The body of a request: it goes out as it comes, and is kept while it is small enough to be sent again. */
 export class Body {
   /** `bytes` is all of it. */
   isWhole = false;
@@ -71,7 +71,7 @@ export class Body {
   }
 
   /**
-   * Reads a body as far as it is kept. A program that does not say how much it sends may wait for an answer to what it has sent.
+   * Reads a body as far as it is kept. A program that sends no length may wait for an answer to the first part.
    * @param isNeeded the gateway has to read the body, so it waits for all of it
    */
   static async read(req: IncomingMessage, limit: number, isNeeded: boolean): Promise<Body> {
@@ -91,7 +91,7 @@ export class Body {
   }
 
   /**
-   * Sends what has come and what is to come, until it is sent to another account.
+   * Sends the received part and the rest as it comes, until the body is sent to another account.
    * @param onMore called for each part that goes up
    */
   sendTo(upstream: ClientRequest, onMore: () => void): void {

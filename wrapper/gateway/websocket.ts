@@ -14,7 +14,7 @@ import { Mask } from './mask.ts';
 import { type Refused, withLength, without } from './messages.ts';
 import { ask, checkEncoding, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
 
-/** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
+/** `sec-websocket-extensions` is not passed on: compressed data could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
 
 /** Programs send nothing before the answer, or little. */

@@ -1,4 +1,4 @@
-// Runs an installed CLI against a loopback fake of its API and compares what the catalog's rules make of the result.
+// Runs an installed CLI against a loopback fake of its API, and compares the verdict of the catalog's rules with the expected one.
 import * as fs from 'node:fs';
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';

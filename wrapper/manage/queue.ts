@@ -176,7 +176,7 @@ export function reportFile(paths: Paths, id: string): string {
   return path.join(paths.queue, `${id}.report`);
 }
 
-/** Puts back what a killed runner had claimed. It may have been done, so it is run again on request only. */
+/** Puts back the commands of a killed runner. They may have been done, so they run again on request only. */
 export function reclaim(paths: Paths): void {
   if (!fs.existsSync(paths.queue)) return;
   for (const name of fs.readdirSync(paths.queue).filter(entry => entry.endsWith('.running'))) {

@@ -30,7 +30,7 @@ export function entryFor(command: readonly string[], { providers }: Pick<Catalog
   return findEntry(providers, name => packageAt(command, name) !== undefined);
 }
 
-/** The entry that a word of a command line names: to take out what an earlier version has put there. */
+/** The entry that a word of a command line names, to remove the change of an earlier version. */
 export function entryNamedIn(command: readonly string[], { providers }: Pick<Catalog, 'providers'>): Entry | undefined {
   return findEntry(providers, name =>
     command.some(word => `/${word.replace(/^-.*=/, '')}/`.replace(/@[^@/]*\/$/, '/').includes(`/${name}/`)),
@@ -113,7 +113,7 @@ export function serverIn(line: CommandLine): string[] {
   return words(line).slice(startOf(line));
 }
 
-/** A command line for people: what follows the package may be a key. */
+/** A command line for people, up to the package: a later word may be a key. */
 export function shown(line: CommandLine, packageName: string): CommandLine {
   const end = startOf(line) + (packageAt(serverIn(line), packageName) ?? 0) + 1;
   const all = words(line);

@@ -168,7 +168,7 @@ export class McpProxy {
     return held !== undefined;
   }
 
-  /** Moves on to the next account, or answers with what the provider said. */
+  /** Moves on to the next account, or passes on the provider's answer. */
   async #change(verdict: Parameters<Turn['refused']>[1], ms: number): Promise<void> {
     const { accounts } = this.#options;
     await accounts.refused(this.#using, verdict, { ms });

@@ -1,4 +1,4 @@
-// Puts the gateway in place of a provider's MCP server over HTTP, in the entry of a client, and keeps what it replaced.
+// Replaces a provider's MCP server over HTTP with the gateway in the entry of a client, and keeps the original.
 
 import { readOptional } from '../../daemon/core/files.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
@@ -16,7 +16,7 @@ export const FIELDS = ['url', 'serverUrl', 'httpUrl'];
 const ARGUMENT = /^\d+$/;
 /** A header as an argument: its name and its value. */
 export const HEADER = /^([^:]+):\s*(.*)$/;
-/** Texts for a key and a placeholder in what is shown. */
+/** Texts that stand for a key and a placeholder in output. */
 const KEY = '<key>';
 export const PLACEHOLDER = '<placeholder>';
 

@@ -45,7 +45,7 @@ const NOT_A_REPLY = 'it answers with something that is not a reply of the script
 export function connect(options: ConnectOptions): Connection {
   const { script, timeoutMs } = options;
   const address = parseAddress(options.url);
-  /** The operation that waits for a node fails with less: it says what the library gave up, and not why. */
+  /** The operation that waits for a node fails with less information: it names the given-up step, and no reason. */
   let last: unknown;
   /** Bytes that the answers to one operation may still have. */
   const quota = { bytes: 0 };

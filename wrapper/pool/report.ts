@@ -96,7 +96,7 @@ export async function askProvider(
 /** The parts of a request that change during a run. */
 interface Changing {
   ids: readonly Identified[];
-  /** Answers of the provider to what the store asked. */
+  /** Answers of the provider to the store's questions. */
   seen: Observation[];
   /** The report about the account that was tried before. */
   done: Done | undefined;

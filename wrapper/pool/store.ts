@@ -1,4 +1,4 @@
-// Provides the operations of the pool's script with typed requests and replies; see pool.lua for what they do.
+// Provides the operations of the pool's script, pool.lua, with typed requests and replies.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha1 } from '../../daemon/core/hash.ts';

@@ -129,7 +129,7 @@ async function meaningOf(
   return undefined;
 }
 
-/** The verdict, or what the provider says where the text of a refusal says too little. */
+/** The verdict, or the provider's own if the text of a refusal says too little. */
 async function confirmed(verdict: Verdict, using: Using, { plan, context }: Run): Promise<Verdict> {
   if (verdict.kind !== 'retry' || !verdict.check) return verdict;
   const { confirmRefusal } = await context.load();

@@ -60,8 +60,8 @@ export interface Using {
 
 interface Asking {
   /**
-   * `command`: a wrapped command, which orders its candidates itself and stores at its end what it learned. `request`: one among
-   * many, which tries no account twice and says nothing that all of them would say. `server`: a process that makes requests.
+   * `command`: a wrapped command, which orders its candidates itself and stores its knowledge at the end. `request`: one among many,
+   * which tries no account twice and prints nothing that all of them would print. `server`: a process that makes requests.
    */
   kind: 'command' | 'request' | 'server';
   /** Its command is in audit log and costs; no part of that may be private. */
@@ -177,8 +177,8 @@ export class Turn {
   }
 
   /**
-   * The first account, whatever its state, because the provider has to say what is wrong. After a failure, an account that is
-   * neither paused nor spent.
+   * The first account, whatever its state, because the provider has to name the problem. After a failure, an account that is neither
+   * paused nor spent.
    * @param obstacle why no account may make the request again
    * @throws WrapError those of the pool; from a request or a server only for the first account
    */

@@ -53,7 +53,7 @@ export const Capacity = z
     /** Run by sh with CULVERT_WRAP_CLI and CULVERT_WRAP_REMAINING set, at most once an hour. */
     warn_command: z.optional(z.string()),
     costs: z._default(z.record(z.string(), z.number().check(z.minimum(0))), {}),
-    /** Order of the accounts. All but `in-order` and `round-robin` go by what is known to be left. */
+    /** Order of the accounts. All but `in-order` and `round-robin` go by the known rest. */
     strategy: z._default(
       z.enum(['in-order', 'most-remaining', 'soonest-reset', 'drain-first', 'round-robin']),
       'in-order',
@@ -133,7 +133,7 @@ export const Pool = z
   );
 export type Pool = z.infer<typeof Pool>;
 
-/** Whose account a tool runs with; the catalog decides what is not set. */
+/** Whose account a tool runs with; the catalog has the defaults. */
 const Tool = z.strictObject({
   /** After a limit or a refused credential the next account takes over. */
   failover: z.optional(z.boolean()),

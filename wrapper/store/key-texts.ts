@@ -1,4 +1,4 @@
-// Reads a text in which people keep keys: one key, a list of them, or a reference to a key that is elsewhere. Pure.
+// Reads a text that holds one key, a list of keys, or a reference to a key elsewhere. Pure.
 
 /** Programs that fill in a reference before a tool sees it, and what gives the key itself. */
 const STORES: Record<string, string> = {

@@ -1,4 +1,4 @@
-// Keeps what this machine used of its pool and could not report while the store was away. Holds no secret.
+// Keeps this machine's use of its pool that it could not report while the store was away. Holds no secret.
 
 import { readOptional } from '../../daemon/core/files.ts';
 import { randomHex } from '../../daemon/core/hash.ts';

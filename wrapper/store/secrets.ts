@@ -148,7 +148,7 @@ export async function forgetSecret(source: string, slot: Slot, paths: Paths): Pr
 }
 
 /**
- * Copies what is stored for an account to its new name; sources that refer elsewhere stay as they are.
+ * Copies the stored secrets of an account to its new name; sources that refer elsewhere stay.
  * @returns the sources under the new name
  */
 export async function moveSecrets(

@@ -8,9 +8,8 @@ import type { AuditEntry } from './audit.ts';
 import type { Paths } from './paths.ts';
 
 /**
- * One source and what is kept of it: `link` names the file that was read, `time` has its modification time. Neither a
- * younger nor an older file, nor another file of the same age, goes unnoticed; being younger alone says little, because
- * a restored file keeps its old time. A private file is kept as a hard link, others as a symlink to their real path.
+ * One source and its stamp: `link` names the file that was read, `time` has its modification time. A younger file, an older file and
+ * another file of the same age are all noticed; comparing by "younger" alone would miss a restored file, which keeps its old time. A private file is kept as a hard link, others as a symlink to their real path.
  */
 export interface SourceStamp {
   source: string;

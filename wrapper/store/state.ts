@@ -56,10 +56,10 @@ export interface CliState {
   notified: Record<string, number>;
 }
 
-/** So many jobs are kept in any case. Of more, those go that are over, and the oldest beyond the maximum. */
+/** This many jobs are always kept. Of more, expired ones are removed, and the oldest beyond the maximum. */
 const FEW_JOBS = 500;
 const MAX_JOBS = 10_000;
-/** Time after its last use for which a job is kept, on this machine and in a pool. */
+/** How long a job is kept after its last use, on this machine and in a pool. */
 const JOB_MS = 40 * 86_400_000;
 /** Names of requests among the jobs begin with this. They are many and matter for minutes, so they count apart. */
 export const REQUEST = 'request:';
@@ -70,8 +70,8 @@ const MAX_SAMPLES = 60;
 const SAMPLE_EVERY_MS = 60_000;
 
 /**
- * The state of one CLI. What is missing reads as empty: nothing in it is needed to run a command. Of a damaged file, jobs are read as
- * far as they are whole, because no other account may continue them.
+ * The state of one CLI. A missing part reads as empty, because no command needs it to run. Of a damaged file, whole jobs are read,
+ * because no other account may continue them.
  * @param onDamage gets the path of a file that can't be read
  */
 export function readState(paths: Paths, cli: string, onDamage?: (file: string) => void): CliState {

@@ -81,7 +81,7 @@ export function readGateway(paths: Paths, cli: string): GatewayFile {
 /**
  * Changes the file while no other process does.
  * @param timeoutMs how long to wait for another process; see `withLock`
- * @returns what is stored now
+ * @returns the new content
  */
 export function updateGateway(
   paths: Paths,

@@ -113,7 +113,7 @@ export function notStored(file: string, error: unknown): unknown {
 }
 
 /**
- * Refuses a directory in which another user could replace what we execute or trust.
+ * Refuses a directory in which another user could replace files that we execute or trust.
  * @throws WrapError `unsafe-directory`
  */
 export function assertPrivate(dir: string): void {
@@ -165,7 +165,7 @@ export function takeLock(file: string, timeoutMs = 15_000): () => void {
   });
 }
 
-/** Removes what a killed writer left next to `file`: temporary files older than a minute. */
+/** Removes the files that a killed writer left next to `file`: temporary ones older than a minute. */
 function sweep(file: string): void {
   const dir = dirname(file);
   const base = basename(file);

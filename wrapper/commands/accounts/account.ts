@@ -204,7 +204,7 @@ function isPlace(cli: string, { catalog, paths }: Context): boolean {
 }
 
 /**
- * Place in which credentials are stored. The keyring is tested before; at a terminal a file is offered instead.
+ * Place for credentials. The keyring is tested first; at a terminal a file is offered instead.
  * @param otherwise what else can be done, for the hint
  * @throws WrapError `keyring-unavailable`
  */
@@ -275,7 +275,7 @@ function describeNext(cli: string, context: Context): string {
   return current ? `; ${cli} now uses "${current}"` : `; ${cli} runs without an account`;
 }
 
-/** Removes the secrets that were stored for an account; what it only refers to stays. */
+/** Removes the stored secrets of an account; sources that it only refers to stay. */
 async function forgetSecrets(account: Account, { paths }: Pick<Context, 'paths'>): Promise<void> {
   for (const [variable, source] of Object.entries(account.env)) {
     await forgetSecret(source, { cli: account.cli, account: account.name, variable }, paths);

@@ -25,7 +25,7 @@ export interface ImportOptions {
   json?: boolean;
   /** Store credentials in a 0600 file. */
   file?: boolean;
-  /** Have the accounts refer to a `.env` file instead of storing what is in it. */
+  /** Have the accounts refer to a `.env` file instead of storing its keys. */
   reference?: boolean;
   /** Only say what would be done. */
   check?: boolean;
@@ -89,7 +89,7 @@ function fromTable(file: string, account: ImportedAccount, { providers }: Catalo
   return [{ ...account, secrets: Object.fromEntries(held.map(([name, [key = '']]) => [name, key])) }];
 }
 
-/** Names in one line about what is left out. */
+/** Most names in one line about omitted variables. */
 const MOST_NAMES = 20;
 
 /** Nothing but one word a line, and comments. Lines that are no words may be among them where the tool is named. */
@@ -252,7 +252,7 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
   throw unreadable(file, `it sets none of ${variables.join(', ')} to a key`);
 }
 
-/** Names of what is written about a key next to it: `EXA_API_KEY_FILE`, `EXA_API_KEY_EXPIRES`. */
+/** Ends of variables that describe a key: `EXA_API_KEY_FILE`, `EXA_API_KEY_EXPIRES`. */
 const ABOUT_KEY =
   /_(?:FILE|PATH|URL|URI|ID|NAME|EXPIR\w*|CREATED\w*|ENABLED|DISABLED|LIMIT|COUNT|TYPE|HEADER|PREFIX|COMMAND|CMD|VERSION|REGION|HOST)$/i;
 

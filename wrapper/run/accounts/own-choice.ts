@@ -170,7 +170,7 @@ function otherRepositories(
   return [
     ...repositories.options.filter(option => valuesFor(option).some(isOther)),
     ...repositories.env.filter(name => isOther(env[name] ?? '')),
-    // the host is what the person has to see
+    // the person has to see the host
     ...(isCommand
       ? words
           .slice(1)
@@ -300,7 +300,7 @@ function refusal(option: string, why: 'other-host' | 'own-credential', choice: N
 
 type Named = Exclude<Choice, { by: 'default' }>;
 
-/** The line for what does not count. */
+/** The line for a choice that does not count. */
 export function notUsed(cli: string, names: string): string {
   return `${cli}: ${names} is not used, because ${cli} has accounts`;
 }

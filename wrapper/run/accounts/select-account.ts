@@ -180,13 +180,13 @@ export async function isNested(
   const job = jobIn(args, readState(paths, cli));
   if (job) return job.account === account;
   const file = directoryFile(cwd);
-  // After a failure another account than the one of the directory is in use.
+  // After a failure another account than the directory's is in use.
   if (file === undefined || encodeURIComponent(file) === run.file) return true;
   const directory = (await load()).chooseByDirectory(cli, cwd, paths);
   return directory.kind === 'chosen' ? directory.account === account : directory.kind !== 'broken';
 }
 
-/** The ids of what the CLI opened last, where the command continues with it. */
+/** The ids of the CLI's last session, where the command continues it. */
 function keptSessions({ provider, ownPatterns }: Plan, command: string, env: NodeJS.ProcessEnv): string[] {
   return provider.session_files
     .filter(({ commands, unless }) => isCommandIn(command, commands) && !isCommandIn(command, unless))

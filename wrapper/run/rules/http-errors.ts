@@ -1,4 +1,4 @@
-// Says what an error of a provider means for the account, and whether it is the provider's at all. Pure.
+// Judges what an error of a provider means for the account, and whether it comes from the provider at all. Pure.
 import type { IncomingHttpHeaders } from 'node:http';
 import { isRecord } from '../../../daemon/core/shape.ts';
 import type { HttpProvider } from '../../catalog/programs.ts';

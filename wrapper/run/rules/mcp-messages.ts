@@ -1,4 +1,4 @@
-// Reads the messages of MCP, and says what an error in one means for the account. Pure.
+// Reads the messages of MCP, and judges what an error means for the account. Pure.
 
 import { isRecord } from '../../../daemon/core/shape.ts';
 import type { McpServer } from '../../catalog/programs.ts';
@@ -10,13 +10,13 @@ import { causeOfFailure } from './refusal-causes.ts';
 
 export type Id = string | number;
 
-/** One JSON-RPC message; the bytes that are passed on are those of its line. */
+/** One JSON-RPC message; the bytes of its line are passed on. */
 export interface Message {
   id: Id | undefined;
   method: string | undefined;
   params: Record<string, unknown> | undefined;
   result: Record<string, unknown> | undefined;
-  /** Token of a progress notification, or the one that a request asks for. */
+  /** Token of a progress notification, or of the notifications that a request asks for. */
   token: Id | undefined;
   /** An `error`, or a result that says `isError`. */
   failure: Said | undefined;

@@ -1,4 +1,4 @@
-// Reads the times that providers state, in whatever form: the one reader for headers, bodies, texts and usage endpoints. Pure.
+// Reads the times that providers state in headers, bodies, texts and usage endpoints, in whatever form. Pure.
 
 /** Wait in milliseconds, or its end in milliseconds since the epoch. */
 export type Moment = { until: 'elapsed'; ms: number } | { until: 'time'; at: number };

@@ -1,4 +1,4 @@
-// Compiles the catalog's patterns for one run, and ends those of the user's own entries that would run forever.
+// Compiles the catalog's patterns for one run, and stops patterns of the user's entries that would run forever.
 
 import { Script } from 'node:vm';
 import type { Invocation } from '../../context.ts';

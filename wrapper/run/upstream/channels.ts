@@ -142,7 +142,7 @@ export interface Stdin {
   mode(): 'inherit' | 'ignore' | 'pipe';
   /** Feeds an attempt from the first byte on. Returns how to stop. */
   feed(target: Writable): () => void;
-  /** No further attempt will need what has been passed on. */
+  /** No further attempt will need the earlier input. */
   forget(): void;
   /** Reports whether a next attempt would get all of it. */
   canRepeat(): boolean;

@@ -228,8 +228,8 @@ const OVERLAP = 1024;
 const LINE_FEED = 10;
 
 /**
- * The text of one stream: its beginning, its end, and from between only what a rule could match. It keeps bytes and
- * makes text of them when asked: as strings, a flood would leave its garbage among V8's long-lived objects.
+ * The text of one stream: its beginning, its end, and from between only text that a rule could match. It keeps bytes and decodes them
+ * when asked: as strings, a flood would leave garbage among V8's long-lived objects.
  */
 export class OutputText {
   /** The first bytes, each piece as it came. */

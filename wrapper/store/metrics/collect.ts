@@ -1,4 +1,4 @@
-// Turns what the wrapper's files say into samples. It sends no request.
+// Makes samples from the wrapper's files, without a request.
 
 import { hmac } from '../../../daemon/core/hash.ts';
 import { OUTCOMES } from '../audit.ts';

@@ -21,7 +21,7 @@ export type Samples<F extends Families = Families> = { [Name in keyof F & string
 const LABEL_CHARACTERS = 128;
 
 /**
- * @param format `openmetrics` for the API; `prometheus` is what the textfile collector of a node exporter reads
+ * @param format `openmetrics` for the API; `prometheus` for the textfile collector of a node exporter
  * @param histograms metrics that hold their values themselves
  */
 export async function exposition(

@@ -30,7 +30,7 @@ const isTally = shape({
   runs: isTable,
   switches: isTable,
 });
-/** Counts, and the position in the log up to which they were made; stored as JSON. */
+/** Counts, and the position in the log that they reach; stored as JSON. */
 export type Tally = Checked<typeof isTally>;
 
 /** Names beyond so many are counted as `other`: a damaged log must not make a metric for each line. */
@@ -38,10 +38,10 @@ const NAMES = 200;
 const CHUNK = 65_536;
 const HEAD = 64;
 
-/** Nothing was counted; the count begins with the oldest entry that is kept. */
+/** Nothing was counted; the count begins with the oldest kept entry. */
 export const emptyTally = (): Tally => ({ log: null, older: null, position: 0, runs: empty(), switches: empty() });
 
-/** Nothing was counted; the count begins with what is added to the log from now on. */
+/** Nothing was counted; the count begins with the next entry. */
 export function tallyFromNow(paths: Paths): Tally {
   return withLogs(paths, (log, older) => {
     const last = log ?? older;
@@ -132,7 +132,7 @@ function withLogs<T>(paths: Paths, look: (log: Log | null, older: Log | null) =>
 
 const identityOf = (log: Log | null): Identity | null => log && { inode: log.inode, head: log.head };
 
-/** Reports whether it is the file of the last time, to which something may have been added. */
+/** Reports whether it is the file of the last reading, perhaps with new entries. */
 function isSame(log: Log, identity: Identity | null): boolean {
   return identity !== null && log.inode === identity.inode && log.head.startsWith(identity.head);
 }
