@@ -1,9 +1,9 @@
 // Sends a request to the provider with the key of an account.
 import {
-  type Agent as HttpAgent,
   type ClientRequest,
-  type IncomingMessage,
+  type Agent as HttpAgent,
   request as httpRequest,
+  type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';

@@ -1,6 +1,6 @@
 // Opens connections to providers: with the certificates that the caller trusts, and through the proxy that the caller names.
 import { readdirSync } from 'node:fs';
-import { Agent as HttpAgent, type AgentOptions, type RequestOptions } from 'node:http';
+import { type AgentOptions, Agent as HttpAgent, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
