@@ -1,4 +1,4 @@
-// Verification of a release: every bit, key, clock and serial that differs from what was signed is refused.
+// Verification of a release: a bit, key, clock or serial that differs from the signed one is refused.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';

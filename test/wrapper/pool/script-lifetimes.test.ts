@@ -123,7 +123,7 @@ test('keys that are used at least once a day live on', async t => {
     `${base}:account:a`,
     ...(await server.client.keys(`${base}:budget:*`)),
   ];
-  assert.equal(keys.length, 4, 'what accounts share has a key of its own');
+  assert.equal(keys.length, 4, 'the shared budget has a separate key');
   for (const key of keys) await server.client.expire(key, 1_000);
   await pass(13 * HOUR);
   await release(await got());

@@ -100,7 +100,7 @@ test('an account is spared whose quota another one has used up, and reported whe
   const shared = walk(all, {}, known);
   assert.deepEqual([shared.tried, shared.spared], ['ac', ['b=a', 'd=a']]);
   assert.equal(walk(all, { a: { class: 'auth' } }, known).tried, 'abc', 'a refusal says nothing of the quota');
-  assert.equal(walk({ ...all, sharesQuota: false }, {}, known).tried, 'abcd', 'keys with quotas of their own');
+  assert.equal(walk({ ...all, sharesQuota: false }, {}, known).tried, 'abcd', 'keys with separate quotas');
 });
 
 test('a request that can wait shortens no pause, and a named account is used', () => {

@@ -1,4 +1,4 @@
-// Every connection that the wrapper makes: through an inspecting proxy with an authority of its own, as the user's own programs.
+// Every connection that the wrapper makes goes through an inspecting proxy with its own authority, as those of other programs.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -132,7 +132,7 @@ for (const [maker, reaches] of Object.entries(MAKERS))
     assert.equal(await reaches(t, socks), false);
   });
 
-test('nothing else in the wrapper makes a connection with TLS, or one that goes out', () => {
+test('nothing else in the wrapper makes a connection with TLS or to another machine', () => {
   const MAKES = /from 'node:(?:https|tls)'|import\('node:(?:https|tls)'\)|\bfetch\(|import \* as http from 'node:http'/;
   const own = readdirSync('wrapper', { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.ts') && MAKES.test(readFileSync(join('wrapper', name), 'utf8')))
