@@ -59,7 +59,7 @@ export interface CliState {
 /** This many jobs are always kept. Of more, expired ones are removed, and the oldest beyond the maximum. */
 const FEW_JOBS = 500;
 const MAX_JOBS = 10_000;
-/** How long a job is kept after its last use, on this machine and in a pool. */
+/** Time for which a job is kept after its last use, on this machine and in a pool. */
 const JOB_MS = 40 * 86_400_000;
 /** Names of requests among the jobs begin with this. They are many and matter for minutes, so they count apart. */
 export const REQUEST = 'request:';
