@@ -10,7 +10,7 @@ import type { Artifact, Manifest } from './schema.ts';
 
 export interface Finding {
   readonly artifact: Artifact;
-  /** `undefined` when the file is what the manifest says. */
+  /** `undefined` when the file matches the manifest. */
   readonly fault: Fault | undefined;
 }
 
@@ -182,7 +182,7 @@ function sizeFault(size: number, expected: number): Fault {
 
 /**
  * Hashes a file, yielding the bytes read after each chunk, so that a caller can count or let others run.
- * @param path opened without following a symbolic link at its end, and without blocking on a pipe
+ * @param path opened without following a final symbolic link, and without blocking on a pipe
  * @param size the expected size in bytes; never more than this is read
  * @param buffer where chunks are read into
  */
@@ -221,7 +221,7 @@ export function* digest(path: string, size: number, buffer: Uint8Array): Generat
 
 /**
  * Checks one downloaded file, size before hash, letting the event loop turn after every chunk.
- * @returns what is wrong, or `undefined` when the file is the artifact
+ * @returns the fault, or `undefined` when the file is the artifact
  */
 export async function checkArtifact(path: string, artifact: Artifact): Promise<Fault | undefined> {
   const reading = digest(path, artifact.size, Buffer.allocUnsafe(CHUNK));

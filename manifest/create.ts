@@ -3,8 +3,7 @@ import { basename } from 'node:path';
 import { escaped } from '../daemon/core/printable.ts';
 import { type Fault, hashFiles, type Outcome, sizeOf } from './artifacts.ts';
 import { Refusal, UsageError } from './errors.ts';
-import { checkNames, MANIFEST_LIMIT } from './parse-manifest.ts';
-import { Artifact, dateTime, type Manifest, PROJECT, SCHEMA_URL } from './schema.ts';
+import { Artifact, checkNames, dateTime, MANIFEST_LIMIT, type Manifest, PROJECT, SCHEMA_URL } from './schema.ts';
 
 export interface CreateOptions {
   /** Paths; the last part of a path becomes the artifact's name. */
@@ -64,7 +63,7 @@ export async function createManifest(options: CreateOptions): Promise<{ manifest
 /**
  * The build's time: `SOURCE_DATE_EPOCH` in seconds (reproducible-builds.org), else now.
  * @returns milliseconds since 1970
- * @throws UsageError when the variable is not such a number
+ * @throws UsageError when the variable is no such number
  */
 export function buildTime(env: NodeJS.ProcessEnv, now: number): number {
   const text = env.SOURCE_DATE_EPOCH;

@@ -18,7 +18,7 @@ export function keyId(key: KeyObject): string {
   return createHash('sha256').update(rawKey(key)).digest('hex').slice(0, 16);
 }
 
-/** Makes a key pair: both as PEM (PKCS#8, SPKI), and the public one as it is pinned. */
+/** Makes a key pair: both as PEM (PKCS#8, SPKI), and the public key in the pinned form. */
 export function generateKey(name: string): { privatePem: string; publicPem: string; pinned: PinnedKey; id: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   return {
@@ -102,10 +102,9 @@ export interface PinnedKey {
 declare const __RELEASE_KEYS__: readonly PinnedKey[] | undefined;
 
 /**
- * The keys this build trusts, each of a higher rank than those before it: a key can revoke only keys before it, so the
- * key for daily use comes first and the one that stays locked away comes last. `./culvert-tool release-key` writes them
- * into data/project.json; while the list is empty, every signed release is refused (`key-unknown`). A rebuild by someone
- * else can set its own list as `__RELEASE_KEYS__`.
+ * The keys that this build trusts, by rank: a key can revoke only keys before it, so the daily key comes first and the locked-away key
+ * last. `./culvert-tool release-key` writes them into data/project.json; while the list is empty, every signed release is refused
+ * (`key-unknown`). Another builder can set a list as `__RELEASE_KEYS__`.
  */
 export const RELEASE_KEYS: readonly PinnedKey[] =
   typeof __RELEASE_KEYS__ === 'undefined' ? project.releaseKeys.pinned : __RELEASE_KEYS__;

@@ -1,18 +1,113 @@
-// Signs releases, and decides which keys count for one: those pinned, not revoked before, and with a signature over its exact bytes.
+// Signs releases, and decides which keys count for one. The sidecar has a line for each signature and then the signed statement, so
+// that verification comes before parsing.
 import { type KeyObject, sign as signBytes, verify as verifySignature } from 'node:crypto';
+import lt from 'semver/functions/lt.js';
+import valid from 'semver/functions/valid.js';
+import * as z from 'zod/mini';
+import { escaped } from '../daemon/core/printable.ts';
 import { Refusal } from './errors.ts';
 import type { VerifyKey } from './keys.ts';
-import { readManifest } from './parse-manifest.ts';
-import { violations } from './schema.ts';
-import {
-  checkStatement,
-  formatSidecar,
-  SIDECAR_LIMIT,
-  type Sidecar,
-  Statement,
-  signedBytes,
-  splitSidecar,
-} from './sidecar.ts';
+import { DateTime, instant, type Manifest, readManifest, violations } from './schema.ts';
+
+export const SIDECAR_LIMIT = 4096;
+export const CHANNELS = ['stable', 'beta'] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+const KeyId = z.string('must be text').check(z.regex(/^[0-9a-f]{16}$/, 'must be 16 lowercase hexadecimal digits'));
+
+/**
+ * Facts for an updater beyond the manifest. `serial` rises with every release of a channel, so that an old one cannot
+ * come back; after `expires_at` the release no longer counts as the newest; `minimum_version` is the oldest installed
+ * version that can update to it in one step; `revoked` lists the ids of keys that must not be trusted any longer.
+ */
+export const Statement = z.strictObject(
+  {
+    serial: z
+      .number('must be a number')
+      .check(z.refine(Number.isSafeInteger, 'must be a whole number below 2^53'), z.minimum(1, 'must be at least 1')),
+    expires_at: DateTime,
+    channel: z.enum(CHANNELS, `must be one of ${CHANNELS.join(', ')}`),
+    minimum_version: z
+      .string('must be text')
+      .check(z.refine(text => valid(text) === text, 'must be a version such as 1.2.3')),
+    revoked: z.optional(z.array(KeyId, 'must be a list').check(z.minLength(1, 'must have at least one item'))),
+  },
+  'must be an object',
+);
+export type Statement = z.infer<typeof Statement>;
+
+interface KeySignature {
+  readonly keyId: string;
+  readonly signature: Buffer;
+}
+
+/** A sidecar split by position; nothing in it is trusted or parsed yet. */
+export interface Sidecar {
+  readonly signatures: readonly KeySignature[];
+  /** The statement's exact bytes, including the newline at the end. */
+  readonly statement: Buffer;
+}
+
+/** Enough for any threshold, and far below what {@link SIDECAR_LIMIT} can hold. */
+const SIGNATURES_LIMIT = 8;
+const LINE = /^culvert-sidecar 1 ed25519 ([0-9a-f]{16}) ([0-9a-f]{128})\n/;
+const LINE_LENGTH = 'culvert-sidecar 1 ed25519 '.length + 16 + 1 + 128 + 1;
+
+/** Writes a line `culvert-sidecar 1 ed25519 KEYID SIGNATURE` for each signature, and the statement. */
+export function formatSidecar({ signatures, statement }: Sidecar): Buffer {
+  const lines = signatures.map(
+    ({ keyId, signature }) => `culvert-sidecar 1 ed25519 ${keyId} ${signature.toString('hex')}\n`,
+  );
+  return Buffer.concat([Buffer.from(lines.join('')), statement]);
+}
+
+/**
+ * Splits a sidecar.
+ * @returns undefined when it does not begin with a signature, has more than {@link SIGNATURES_LIMIT}, or two of one key
+ */
+export function splitSidecar(bytes: Uint8Array): Sidecar | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const signatures: KeySignature[] = [];
+  // hexadecimal has one spelling for each signature; base64 would let some bits flip unnoticed
+  for (let at = 0; ; at += LINE_LENGTH) {
+    const match = LINE.exec(buffer.toString('latin1', at, at + LINE_LENGTH));
+    if (!match) return signatures.length === 0 ? undefined : { signatures, statement: buffer.subarray(at) };
+    const keyId = match[1]!;
+    if (signatures.length === SIGNATURES_LIMIT || signatures.some(signature => signature.keyId === keyId))
+      return undefined;
+    signatures.push({ keyId, signature: Buffer.from(match[2]!, 'hex') });
+  }
+}
+
+/**
+ * The bytes that a key signs: the line up to the key's id (so that a signature counts in no other context), the
+ * statement's length in 8 bytes (so that no byte can move between the two parts), the statement, and the manifest.
+ */
+export function signedBytes(keyId: string, statement: Uint8Array, manifest: Uint8Array): Buffer {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64BE(BigInt(statement.length));
+  return Buffer.concat([Buffer.from(`culvert-sidecar 1 ed25519 ${keyId}\n`), length, statement, manifest]);
+}
+
+/**
+ * Checks a statement against its manifest, before it is signed and when it is verified.
+ * @returns the release's version
+ * @throws Refusal `tag-not-version`, `sidecar-invalid`
+ */
+export function checkStatement(statement: Statement, manifest: Manifest): string {
+  const version = manifest.tag === undefined ? null : valid(manifest.tag);
+  if (version === null) {
+    const tag = manifest.tag === undefined ? 'no tag' : `the tag "${escaped(manifest.tag)}"`;
+    throw new Refusal('tag-not-version', `The manifest has ${tag}, so which version it releases is unknown.`);
+  }
+  const life = instant(statement.expires_at) - instant(manifest.generated_at);
+  if (life <= 0) throw new Refusal('sidecar-invalid', 'The release expires before it was made.');
+  if (lt(version, statement.minimum_version)) {
+    const both = `${statement.minimum_version}, is newer than the release itself, ${version}`;
+    throw new Refusal('sidecar-invalid', `The minimum version, ${both}.`);
+  }
+  return version;
+}
 
 /** Trusted keys, and the number that have to sign. */
 export interface Trust {
@@ -67,8 +162,8 @@ function trustedSigners({ signatures }: Sidecar, { keys, revoked = [] }: Trust) 
 }
 
 /**
- * The keys that a release revokes for the first time. A key is revoked by keys that outrank it, as many as a release
- * needs, so that a thief of the key for daily use cannot revoke the one that is locked away.
+ * The keys that a release revokes for the first time. Revoking a key takes as many keys of a higher rank as a release needs, so that
+ * a thief of the daily key cannot revoke the locked-away key.
  * @param signers what {@link checkSignatures} returned
  * @returns ids; a key that this build does not pin needs no revocation
  * @throws Refusal `sidecar-invalid` when the signers may not revoke one of them

@@ -4,16 +4,13 @@ import { reason } from '../daemon/core/errors.ts';
 import { escaped } from '../daemon/core/printable.ts';
 import { Refusal } from './errors.ts';
 import { pinnedKeys, RELEASE_KEYS, RELEASE_THRESHOLD } from './keys.ts';
-import { MANIFEST_LIMIT, parseJson, readManifest } from './parse-manifest.ts';
-import { instant, type Manifest, violations } from './schema.ts';
-import { type Channel, checkStatement, Statement } from './sidecar.ts';
-import { checkSignatures, newlyRevoked, type Trust } from './signatures.ts';
+import { instant, MANIFEST_LIMIT, type Manifest, parseJson, readManifest, violations } from './schema.ts';
+import { type Channel, checkSignatures, checkStatement, newlyRevoked, Statement, type Trust } from './signatures.ts';
 
 export { checkArtifact } from './artifacts.ts';
 export { Refusal } from './errors.ts';
-export { MANIFEST_LIMIT } from './parse-manifest.ts';
-export { type Channel, SIDECAR_LIMIT } from './sidecar.ts';
-export type { Trust } from './signatures.ts';
+export { MANIFEST_LIMIT } from './schema.ts';
+export { type Channel, SIDECAR_LIMIT, type Trust } from './signatures.ts';
 
 declare const verified: unique symbol;
 

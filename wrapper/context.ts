@@ -22,7 +22,7 @@ export interface SignalTarget {
 
 /** Passes signals on to a child; see `run/upstream/attempt.ts`. */
 export interface SignalForwarding {
-  /** Starts a child, to which signals go from now on: also one that arrives while it starts. */
+  /** Starts a child and passes signals on to it, including those that arrive during the start. */
   forwardTo<Child extends SignalTarget>(start: () => Child): Child;
   /** Gives signals their default effect again. Needed before this process blocks. */
   stop(): void;
@@ -79,7 +79,7 @@ interface LazyModules {
     context: Context,
     options?: { accounts?: readonly Account[]; credentials?: Credentials },
   ): Promise<Record<string, { problem: string; unusable: boolean }>>;
-  /** Asks the provider what a refusal means whose text says too little. */
+  /** Asks the provider what an unclear refusal means. */
   confirmRefusal(
     plan: Plan,
     refusal: Verdict & { kind: 'retry' },
@@ -105,7 +105,7 @@ export interface LeaseEnd {
 
 /** An account to be tried now. */
 export interface Leased {
-  /** `undefined`: none of those that were offered. */
+  /** `undefined`: none of the offered accounts. */
   account: Account | undefined;
   /** Those that may follow, in their order. */
   rest: readonly Account[];
@@ -180,9 +180,9 @@ export interface Context {
   catalog: string;
   now(): number;
   signals: SignalForwarding;
-  /** Loads what a wrapped command seldom needs. */
+  /** Loads code that a wrapped command seldom needs. */
   load(): Promise<LazyModules>;
-  /** Loads what only a configured pool needs. */
+  /** Loads code that only a configured pool needs. */
   loadPool(): Promise<PoolModule>;
   /** Loads the account commands, for a line prompt in which one is typed. */
   loadCommands(): Promise<CommandsModule>;

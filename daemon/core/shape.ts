@@ -1,6 +1,8 @@
 // Checks values that came from a file or over the network, where loading zod would make a command wait.
 
 export type Check<T> = (value: unknown) => value is T;
+/** The values that a check accepts. */
+export type Checked<C> = C extends Check<infer T> ? T : never;
 
 export function isText(value: unknown): value is string {
   return typeof value === 'string';
@@ -44,8 +46,17 @@ export function listOf<T>(is: Check<T>): Check<T[]> {
   return (value): value is T[] => Array.isArray(value) && value.every(is);
 }
 
-/** An object with these fields; it may have others. */
-export function shape<T extends object>(fields: { [Key in keyof T]-?: Check<T[Key]> }): Check<T> {
-  const checks = Object.entries<Check<unknown>>(fields);
-  return (value): value is T => isRecord(value) && checks.every(([key, is]) => is(value[key]));
+/** An object with values of one kind. */
+export function recordOf<T>(is: Check<T>): Check<Record<string, T>> {
+  return (value): value is Record<string, T> => isRecord(value) && Object.values(value).every(is);
 }
+
+/** An object with these fields; it may have others. A field may be missing where its check accepts `undefined`. */
+export function shape<F extends Record<string, Check<unknown>>>(fields: F): Check<Shape<F>> {
+  const checks = Object.entries(fields);
+  return (value): value is Shape<F> => isRecord(value) && checks.every(([key, is]) => is(value[key]));
+}
+
+type Shape<F> = { [K in keyof F as undefined extends Checked<F[K]> ? never : K]: Checked<F[K]> } & {
+  [K in keyof F as undefined extends Checked<F[K]> ? K : never]?: Checked<F[K]>;
+};

@@ -1,6 +1,5 @@
 // Defines the metrics of the daemon: the one table of their names. Prometheus' rules: base units, `_total` for counters.
-import type { Families } from '../../wrapper/store/metrics/exposition.ts';
-import { WRAP_FAMILIES } from '../../wrapper/store/metrics/families.ts';
+import { type Families, WRAP_FAMILIES } from '../../wrapper/store/metrics/families.ts';
 
 const plain = (type: 'gauge' | 'counter', help: string) => ({ type, help, labels: [] });
 

@@ -1,5 +1,5 @@
 // Counts changes, connected time and bytes of the tunnel, and turns them and the snapshot into samples. Pure.
-import type { Sample, Samples } from '../../wrapper/store/metrics/exposition.ts';
+import type { Sample, Samples } from '../../wrapper/store/metrics/families.ts';
 import type { Verdict } from '../api/doctor.ts';
 import type { Snapshot, Tunnel } from '../api/schema.ts';
 import { ConnectionState } from '../api/tunnel.ts';

@@ -1,7 +1,7 @@
 // Puts the image's tree together: node tree.mjs SYSROOT NODE-PACKAGE HEAD TREE
 // TREE holds the installed program below usr; SYSROOT is what sysroot.sh left, NODE-PACKAGE the unpacked
 // npm package, HEAD the list of this machine's packages that the head of the file is linked with.
-// Writes TREE.components.json, what was bundled and under which license, for the list of what is inside.
+// Writes TREE.components.json, the bundled components and their licenses, for the list of contents.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,

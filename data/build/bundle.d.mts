@@ -4,9 +4,9 @@ import type { BuildOptions } from 'esbuild';
 export const programs: Record<'daemon' | 'cli' | 'emulator' | 'wrap' | 'manifest', string>;
 export const common: BuildOptions;
 /**
- * Bundles a program into a directory of its own, in place of what is there.
+ * Bundles a program into its directory, and replaces the old content.
  * @param define constants such as `__VERSION__`, as source text.
- * @param debuggable one file with a source map instead of a small one that starts fast.
+ * @param debuggable one file with a source map, instead of small files that start fast.
  * @returns absolute paths of the sources that went in.
  */
 export function bundleProgram(

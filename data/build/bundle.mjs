@@ -36,7 +36,7 @@ export const common = {
 };
 
 /** Files that a program reads from its own directory: copied next to its `main.cjs`. */
-const beside = { wrap: ['wrapper/pool/store/pool.lua'] };
+const beside = { wrap: ['wrapper/pool/pool.lua'] };
 
 function copyBeside(name, directory) {
   return (beside[name] ?? []).map(file => {

@@ -20,7 +20,7 @@ const options = words.filter(word => word !== inspect && word !== '--real');
 
 const say = text => console.error(`dev: ${text}`);
 
-/** Reports whether the build directory installs here. In a clone that was moved or copied, it installs into the old place. */
+/** Reports whether the build directory installs here: in a moved or copied clone, it installs into the old place. */
 function isSetUp() {
   const options = join(build, 'meson-info/intro-buildoptions.json');
   return existsSync(join(build, 'build.ninja')) && readFileSync(options, 'utf8').includes(JSON.stringify(prefix));

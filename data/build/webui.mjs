@@ -46,7 +46,7 @@ export async function bundleWebui(directory, define = {}, debuggable = false) {
 }
 
 /**
- * Bundles the scripts: one for the first page, one for the others, which the first loads, and one that both share.
+ * Bundles the scripts: one for the first page, one that it loads for the other pages, and one that both share.
  * @param debuggable keeps all names, and puts the source map into the script, where a debugger finds it without a request
  * @returns the scripts by name, the elements that load the first ones, and every source file, absolute
  */

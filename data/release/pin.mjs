@@ -1,5 +1,5 @@
 // Pins a release key in data/project.json: node data/release/pin.mjs NAME PUBLIC.pub [--private | --signer COMMAND]
-// Keys are in the order of their rank: one that is pinned later can revoke those before it.
+// Keys are in the order of their rank: a later key can revoke those before it.
 // With the private key on stdin, or a command that signs, the key also signs repositories of packages: it gets a certificate.
 // node data/release/pin.mjs --revoke NAME marks a key that was stolen or lost: every further release revokes it, and no package brings it.
 import { createHash, createPublicKey } from 'node:crypto';

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 const root = resolve(import.meta.dirname, '../..');
 const json = file => JSON.parse(readFileSync(file, 'utf8'));
 
-/** The npm packages that licenses.txt names, with the lockfile's hash of what was downloaded. */
+/** The npm packages that licenses.txt names, with the lockfile's hash of each download. */
 function npmComponents(licenses) {
   const { packages } = json(join(root, 'package-lock.json'));
   return [...licenses.matchAll(/^== (\S+) (\S+) \((.*)\)$/gm)].map(([, name, version, license]) => {

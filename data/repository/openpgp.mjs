@@ -98,7 +98,7 @@ export function certificate(key, owner, expires, signer) {
 /** @typedef {Public & { signer: Signer }} Signing */
 
 /**
- * A signature of a file, in a file of its own.
+ * A detached signature of a file.
  * @param {Buffer} bytes
  * @param {Signing[]} keys
  * @param {number} time in seconds since 1970

@@ -63,7 +63,7 @@ done 4<<E
 $keys
 E
 
-# each release revokes what was ever revoked, for installations that saw none of those before;
+# each release repeats all earlier revocations, for installations that skipped releases;
 # a renewed one keeps its channel, what it revokes, and from which version on it is installed
 options=$(node -p '
   const [project, sidecar] = process.argv.slice(1);

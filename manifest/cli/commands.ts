@@ -8,9 +8,8 @@ import { buildTime, createManifest } from '../create.ts';
 import { EXIT, REFUSALS, Refusal, UsageError } from '../errors.ts';
 import { isMissing, KEY_LIMIT, readSmall, sameFile, writeWhole } from '../files.ts';
 import { readPublicKey, type VerifyKey } from '../keys.ts';
-import { MANIFEST_LIMIT, readManifest } from '../parse-manifest.ts';
-import { jsonSchema, type Manifest } from '../schema.ts';
-import { type Channel, SIDECAR_LIMIT } from '../sidecar.ts';
+import { jsonSchema, MANIFEST_LIMIT, type Manifest, readManifest } from '../schema.ts';
+import { type Channel, SIDECAR_LIMIT } from '../signatures.ts';
 import { releaseTrust, verifySidecar } from '../verify.ts';
 import {
   type Context,

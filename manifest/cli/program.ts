@@ -3,7 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { errno, reason } from '../../daemon/core/errors.ts';
 import { EXIT, REFUSALS, Refusal, UsageError } from '../errors.ts';
 import { MANIFEST_NAME, SIDECAR_NAME } from '../schema.ts';
-import { CHANNELS } from '../sidecar.ts';
+import { CHANNELS } from '../signatures.ts';
 import * as commands from './commands.ts';
 import type { Context } from './output.ts';
 import * as signing from './signing-commands.ts';

@@ -9,10 +9,17 @@ import { buildTime } from '../create.ts';
 import { Refusal, type RefusalCode, UsageError } from '../errors.ts';
 import { KEY_LIMIT, readSecret, readSmall, sameFile, writeWhole } from '../files.ts';
 import { generateKey, publicOf, readPrivateKey, readPublicKey, type VerifyKey } from '../keys.ts';
-import { MANIFEST_LIMIT } from '../parse-manifest.ts';
-import { dateTime, isDateTime } from '../schema.ts';
-import { type Channel, SIDECAR_LIMIT, type Sidecar, splitSidecar } from '../sidecar.ts';
-import { addSignature, formatStatement, type Signer, signerOf } from '../signatures.ts';
+import { dateTime, isDateTime, MANIFEST_LIMIT } from '../schema.ts';
+import {
+  addSignature,
+  type Channel,
+  formatStatement,
+  SIDECAR_LIMIT,
+  type Sidecar,
+  type Signer,
+  signerOf,
+  splitSidecar,
+} from '../signatures.ts';
 import { releaseTrust, verifySidecar } from '../verify.ts';
 import { type Context, describeRelease, note, print, printJson, releaseSentence } from './output.ts';
 
@@ -138,7 +145,7 @@ function runSigner(command: string, bytes: Buffer): Buffer {
     input: bytes,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  // a signer that has what it needs need not read the rest
+  // a signer may stop reading early
   const cause = errno(error) === 'EPIPE' ? undefined : error;
   const failure = cause
     ? reason(cause)

@@ -1,4 +1,4 @@
-// Verification of a release: every bit, key, clock and serial that differs from what was signed is refused.
+// Verification of a release: a bit, key, clock or serial that differs from the signed one is refused.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -7,8 +7,14 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { digest } from '../../manifest/artifacts.ts';
 import { keyId, pinnedKeys, publicOf, readPublicKey } from '../../manifest/keys.ts';
-import { type Statement, signedBytes, splitSidecar } from '../../manifest/sidecar.ts';
-import { addSignature, formatStatement, signerOf } from '../../manifest/signatures.ts';
+import {
+  addSignature,
+  formatStatement,
+  type Statement,
+  signedBytes,
+  signerOf,
+  splitSidecar,
+} from '../../manifest/signatures.ts';
 import { checkArtifact, Refusal, verifySidecar } from '../../manifest/verify.ts';
 import { CONTENTS, key, makeRelease, otherKey, pem, STATEMENT, seal, temporary } from '../support/manifest/release.ts';
 

@@ -51,7 +51,7 @@ function setUp(t: Parameters<typeof sandbox>[0]) {
   return { box, calls, state };
 }
 
-test('a limit on the first account continues on the second, says so in one line, and keeps the one that worked', async t => {
+test('a limit on the first account continues on the second, says so in one line, and keeps the second', async t => {
   const { box, calls, state } = setUp(t);
   box.accounts('fake', { a: 'quota-a', b: 'ok-b' });
   const first = await box.run('fake', ['search', 'x']);

@@ -62,7 +62,7 @@ test('M3: CULVERT_WRAP_ACCOUNT counts for the CLI that is run, or for those that
   assert.match(unknown.stderr, /the account "none" of CULVERT_WRAP_ACCOUNT does not exist/);
 });
 
-test('M3: a pin is never overridden silently: not by blanks, disabled accounts, or the last one that was removed', async t => {
+test('M3: a pin is never overridden silently: not by blanks, disabled accounts, or a removed account', async t => {
   const { box, calls } = setUp(t, 'exit 0\n', { a: 'k1', b: 'k2' });
   const pinned = (value: string) => box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
   for (const value of ['npm=ci, fake=b', ' b ', 'fake = b']) assert.equal((await pinned(value)).exit, 0, value);
@@ -128,7 +128,7 @@ test('M10: a banner on stdout does not start the commit window', async t => {
   assert.deepEqual([result.exit, result.stdout], [0, 'fake CLI 1.0\n----\nok\n']);
 });
 
-test('L1: names that are paths or keys of their own are refused, and never get in the way', async t => {
+test('L1: names that are paths or keys of objects are refused, and never get in the way', async t => {
   const { box } = setUp(t, FAILS_BY_KEY, { a: 'good' });
   for (const name of ['.', '..', '...', '__proto__', 'a/b', '']) {
     const result = await box.auth('fake', ['add', name, '--env', 'FAKE_KEY=env:X']);

@@ -3,9 +3,11 @@ import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
 import { reason } from '../../daemon/core/errors.ts';
 import { readOptional } from '../../daemon/core/files.ts';
+import { isRecord } from '../../daemon/core/shape.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { explainIssues, explainToml } from '../system/explain-issues.ts';
-import { CliName, Provider } from './provider.ts';
+import { CliName } from './fields.ts';
+import { Provider } from './provider.ts';
 
 const CatalogFile = z.strictObject({ providers: z.record(CliName, z.record(z.string(), z.unknown())) });
 
@@ -92,5 +94,5 @@ function merge(below: Record<string, unknown>, above: Record<string, unknown>): 
 }
 
 function isTable(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+  return isRecord(value) && !(value instanceof Date);
 }

@@ -1,13 +1,7 @@
-// Defines the form of a catalog entry: everything the wrapper knows about an upstream CLI is data of this form.
+// Defines the form of a catalog entry: all that the wrapper knows about an upstream CLI is data of this form.
 import * as z from 'zod/mini';
-import { DURATION } from '../system/duration.ts';
-
-const duration = z.string().check(z.regex(DURATION, 'a duration such as 500ms, 60s, 15m, 1h or 30d'));
-const pattern = z.string().check(z.refine(compiles, 'a regular expression that JavaScript compiles'));
-const variable = z.string().check(z.regex(/^[^=\0\s]+$/, 'the name of an environment variable'));
-/** Name of a command. */
-export const CliName = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/, "a command's name"));
-const oneOrMore = z.union([z.string(), z.array(z.string())]);
+import { CliName, duration, Option, oneOrMore, pattern, ValueFile, VariableFile, variable } from './fields.ts';
+import { HttpProvider, McpServer } from './programs.ts';
 
 /** When an attempt counts as which kind of failure. Every condition that is given must hold. */
 export const Rule = z.strictObject({
@@ -58,7 +52,7 @@ const Usage = z.strictObject({
   identity: z.optional(z.string()),
   /**
    * For answers that name no quota: another address, and paths into both answers, whose values are never the same for two
-   * quotas at one moment. The first must be there, such as the time of the last success. All accounts are asked together.
+   * quotas at one moment. The first must exist, for example the time of the last success. All accounts are asked together.
    */
   moment: z.optional(z.strictObject({ url: z.string(), paths: z.array(z.string()).check(z.minLength(1)) })),
   /** An answer is reused for this long, to stay within the provider's own limit. */
@@ -83,85 +77,6 @@ const Probe = z.strictObject({
   expect: z.enum(['success', 'quota', 'rate', 'auth', 'usage', 'other']),
 });
 
-/** An MCP server that uses an account of the provider. */
-const McpServer = z.strictObject({
-  /** The npm package, by which a command line is recognized. */
-  package: z.string(),
-  /** Versions whose errors are as the rules say; `below` is the first that was not tried. */
-  versions: z.strictObject({ from: z.string(), below: z.string() }),
-  /** It uses the gateway, because its address can be set, and is not started again for another account. */
-  gateway: z._default(z.boolean(), false),
-  /** Tools that may create a job, or be billed, before their call fails: such a call is never repeated. */
-  once: z._default(z.array(z.string()), []),
-  rules: z._default(
-    z.array(
-      z
-        .strictObject({
-          class: z.enum(['quota', 'rate', 'auth']),
-          /** A value in the structured fields of an error, or in its text where that is a JSON document. These rules come first. */
-          json: z.optional(z.strictObject({ path: oneOrMore, matches: pattern })),
-          /** Matched at the start of the text of an error; group `rest` holds seconds, `reset` a date. */
-          text: z.optional(pattern.check(z.startsWith('^'))),
-          /** For a server that sends this error without `isError`. */
-          unflagged: z.optional(z.boolean()),
-          rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
-          scope: z.optional(z.enum(['key', 'project', 'team', 'ip'])),
-        })
-        .check(z.refine(({ json, text }) => json !== undefined || text !== undefined, 'json, text or both')),
-    ),
-    [],
-  ),
-});
-export type McpServer = z.infer<typeof McpServer>;
-
-const address = z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without a path'));
-
-/**
- * An option by which the user chooses: `--api-url`; `-c base_url`, whose value begins with `base_url=` or `base_url:` in any case
- * (`-c providers.*`: with any key from there on); `--settings {env.BASE_URL}`, whose value is JSON or a file of JSON with a value at
- * this path.
- */
-const Option = z.string().check(z.regex(/^-\S+(?: (?:\{[^\s{}]+\}|[^\s{}]+))?$/, 'an option, or an option and a key'));
-
-/** A file that the CLI reads itself. */
-const ownFile = {
-  /**
-   * `{NAME:default}` stands for a variable, `{-e|--env|NAME}` for a value of one of these options and variables, without which there is
-   * no such file; `~/` is the home. Others are relative to the working directory.
-   */
-  file: z.string(),
-  /** Directories above the working one that have such a file as well: those up to the repository, all of them, or none. */
-  up: z._default(z.enum(['repository', 'root', 'none']), 'repository'),
-  /** Options and variables whose values are files in place of this one. */
-  moved_by: z._default(z.array(z.string()), []),
-};
-
-/** A file with one value: JSON, or TOML by its name, with the value at a path, or a text with a pattern whose group 1 is the value. */
-const ValueFile = z
-  .strictObject({
-    ...ownFile,
-    key: z.optional(z.string()),
-    pattern: z.optional(pattern),
-    /** Name of the value, for a person; that of `key` without it. */
-    name: z.optional(z.string()),
-    /** Variables that count before the file, with the same meaning. */
-    below: z._default(z.array(variable), []),
-  })
-  .check(z.refine(({ key, pattern: text }) => (key === undefined) !== (text === undefined), 'either key or pattern'));
-
-/** A file that sets variables: with lines `NAME=value`, or JSON with an object of them. */
-const VariableFile = z.strictObject({
-  ...ownFile,
-  /** Path of the object in JSON. */
-  at: z.optional(z.string()),
-  /** It counts before the environment, and not after it. */
-  before_env: z._default(z.boolean(), false),
-});
-
-export type OwnFile = Pick<z.infer<typeof VariableFile>, keyof typeof ownFile>;
-export type ValueFile = z.infer<typeof ValueFile>;
-export type VariableFile = z.infer<typeof VariableFile>;
-
 /**
  * Ways, besides `inject`, `credentials` and `own_credential`, to choose as whom a command runs: a profile, a directory with a login.
  */
@@ -174,7 +89,7 @@ const OwnChoice = z.strictObject({
   files: z._default(z.array(ValueFile), []),
 });
 
-/** Hosts to which the accounts' credentials may be sent, and how the user names another host. An account may bring such a variable itself. */
+/** Hosts to which the accounts' credentials may be sent, and how the user names another host. An account may set a variable of `env`. */
 const Hosts = z.strictObject({
   /**
    * `api.example.com`, `*.example.com`, and with `http://` before it also without TLS. A word by which the CLI calls these hosts
@@ -182,7 +97,7 @@ const Hosts = z.strictObject({
    */
   names: z._default(z.array(z.string()), []),
   env: z._default(z.array(variable), []),
-  /** One that takes no value (see `value_options`) always leads to another host. */
+  /** An option that takes no value (see `value_options`) always leads to another host. */
   options: z._default(z.array(Option), []),
   files: z._default(z.array(ValueFile), []),
   /** Files that set variables, among them those of `env`, `inject`, `credentials` and `choice.env`; a text is the path of one with lines. */
@@ -208,115 +123,6 @@ const Hosts = z.strictObject({
 });
 
 export type Hosts = z.infer<typeof Hosts>;
-
-/** Access of programs to the provider over HTTP, for the gateway. */
-const HttpProvider = z.strictObject({
-  /** The provider's address, without a path. */
-  base: address,
-  /** Addresses for keys with a certain end, where the provider has several. */
-  bases: z._default(z.array(z.strictObject({ key_ends: z.string(), base: address })), []),
-  /** Path at the end of the address that programs are given, such as `/v1`. */
-  base_path: z._default(z.string().check(z.regex(/^(?:\/[^/]+)*$/, 'a path without a slash at its end')), ''),
-  /** Variables from which the provider's programs take address and key. */
-  base_variable: z.optional(variable),
-  key_variable: variable,
-  /** Code that reads the address from that variable, for libraries that do not read it themselves: a line for each. */
-  in_code: z._default(z.array(z.string()), []),
-  /** A key is sent in this header; in `authorization` behind the scheme. */
-  key_header: z._default(z.string().check(z.lowercase()), 'authorization'),
-  key_scheme: z._default(z.string(), 'Bearer'),
-  /** Field at the top of a body in JSON in which some programs send the key as well. */
-  key_field: z.optional(z.string()),
-  /** Start of every key: programs refuse a placeholder of another form. */
-  key_prefix: z._default(z.string(), ''),
-  /** Further headers that belong to an account; they are not passed on. */
-  account_headers: z._default(z.array(z.string().check(z.lowercase())), []),
-  /** A larger body is sent once, to one account, after what the accounts have left was asked. */
-  replay_bytes: z._default(z.int().check(z.nonnegative()), 1_048_576),
-  /** Time for the start of an answer, from the last byte of the request on. */
-  answer_within: z._default(duration, '15m'),
-  /** Answers after which another account takes over, besides 401, 402 and 429. Every condition that is given must hold. */
-  retry: z._default(
-    z.array(
-      z.strictObject({
-        class: z.enum(['quota', 'rate', 'auth', 'other']),
-        /** As for the rules of a tool. */
-        note: z.optional(z.string()),
-        status: z.int(),
-        /** Matched in the first 64 KiB of the body; group `rest` holds seconds, `reset` a date. */
-        body: z.optional(pattern),
-        rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
-      }),
-    ),
-    [],
-  ),
-  /** Path of a value in an error's body that says that the request was billed: it is not made again. */
-  billed: z.optional(z.string()),
-  /**
-   * Requests that create a job (`POST /v2/crawl`; `*` is any part of a path), and where the answer has its id. Requests whose path
-   * names it go to the same account. A `brief` job matters for minutes and comes with most requests: it is kept for 20 minutes, and
-   * pushes no other job out. `wants` is for providers that do less than a job wants when an account has too little left, and answer
-   * as if nothing were wrong.
-   */
-  creators: z._default(
-    z.array(
-      z.strictObject({
-        request: z.string(),
-        id: z.string(),
-        brief: z._default(z.boolean(), false),
-        /** A number or a list in the request: how much the job wants. */
-        wants: z.optional(z.string()),
-        /** Amount that the provider assumes for a request without one. */
-        wants_default: z.optional(z.int().check(z.positive())),
-      }),
-    ),
-    [],
-  ),
-  /** Requests that name a job not in their path but in a field of their body or query. */
-  followers: z._default(z.array(z.strictObject({ request: z.string(), id: z.string() })), []),
-  /**
-   * The provider's MCP server over HTTP. Clients are given its address at the gateway, such as `/{key}/v2/mcp`, with a placeholder
-   * where the key is.
-   */
-  mcp: z.optional(
-    z.strictObject({
-      base: address,
-      address: z.string().check(z.regex(/^\/[^?]*\{key\}|^\/.*\?.*\{key\}/, 'a path with {key}')),
-      /** Tools that create jobs, and the id of one in their answer, group 1. Calls with that id go to the same account. */
-      jobs: z.optional(z.strictObject({ tools: z.array(z.string()), id: pattern })),
-      /**
-       * Cost of calls of tools: that of a command, or a number. `wants` is an argument, as for `creators`. With a budget or a reserve,
-       * other tools are not called.
-       */
-      tools: z._default(
-        z.array(
-          z.strictObject({
-            names: z.array(z.string()),
-            command: z._default(z.string(), 'http'),
-            cost: z.optional(z.number()),
-            wants: z.optional(z.string()),
-            wants_default: z.optional(z.int().check(z.positive())),
-          }),
-        ),
-        [],
-      ),
-    }),
-  ),
-  /** Values at the top of JSON answers that are addresses of the provider; they are turned to the gateway. */
-  rewrite: z._default(z.array(z.string()), []),
-  /** Errors and their meaning, for `catalog test`; those of rules without `body` need none. */
-  probes: z._default(
-    z.array(
-      z.strictObject({
-        status: z.int(),
-        body: z.optional(z.string()),
-        expect: z.enum(['quota', 'rate', 'auth', 'other']),
-      }),
-    ),
-    [],
-  ),
-});
-export type HttpProvider = z.infer<typeof HttpProvider>;
 
 export const Provider = z.strictObject({
   bin: CliName,
@@ -386,7 +192,7 @@ export const Provider = z.strictObject({
   ),
   /** On stderr of any command: group 1 names what later commands need the same account for. */
   session_id: z.optional(pattern),
-  /** Files (`~/` is the home directory) in which the CLI keeps such an id, group 1, for commands that are given none. */
+  /** Files (`~/` is the home directory) in which the CLI keeps this id, group 1, for commands without one. */
   session_files: z._default(
     z.array(
       z.strictObject({
@@ -431,7 +237,7 @@ export const Provider = z.strictObject({
   prepare_command: z.optional(z.string()),
   prepare_on: z._default(z.enum(['once', 'switch', 'always']), 'switch'),
   prepare_timeout: z._default(duration, '30s'),
-  /** The CLI's own prompt is replaced by one that runs each line with failover. */
+  /** A prompt that runs each line with failover replaces the CLI's own. */
   line_repl: z.optional(z.strictObject({ args: z._default(z.array(z.string()), []), exit: z.array(z.string()) })),
   /** Expected cost of a subcommand, in the unit of the provider's usage. Over HTTP the last word of a path is the subcommand. */
   costs: z._default(z.record(z.string(), z.number()), {}),
@@ -445,12 +251,3 @@ export const Provider = z.strictObject({
   probe_files: z._default(z.record(z.string(), z.string()), {}),
 });
 export type Provider = z.infer<typeof Provider>;
-
-function compiles(source: string): boolean {
-  try {
-    new RegExp(source);
-    return true;
-  } catch {
-    return false;
-  }
-}

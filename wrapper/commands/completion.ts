@@ -8,7 +8,7 @@ import { readInstalls } from '../store/installs.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 
 /**
- * The words that may come at the end of `words`, whose last element is the one being typed.
+ * The words that may complete `words`, whose last element is being typed.
  * @param cli fixed by the program, for the account commands of a wrapped CLI
  */
 export function complete(program: Command, words: readonly string[], context: Context, cli?: string): string[] {

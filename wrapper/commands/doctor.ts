@@ -1,4 +1,4 @@
-// Implements `doctor`: looks for what keeps a shim, an account or a file from doing its work, and says what to do.
+// Implements `doctor`: finds problems of shims, accounts and files, and says what to do.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../../daemon/core/errors.ts';
@@ -19,9 +19,9 @@ import { describePause } from '../store/describe.ts';
 import { foreignShim, readInstalls } from '../store/installs.ts';
 import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { readState } from '../store/state.ts';
+import { unreadableAuthorities } from '../system/connections.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
-import { expandHome } from '../system/files.ts';
-import { unreadableAuthorities } from '../system/outside/connections.ts';
+import { expandHome } from '../system/notation.ts';
 import { limitCoreDumps } from '../system/redact.ts';
 import { emit, number, pauseText, resetText, wrapped } from './print.ts';
 
@@ -235,7 +235,7 @@ function checkQueue(paths: Context['paths']): Finding[] {
   }));
 }
 
-/** Accounts that can't do what they are for, and stored secrets without an account. */
+/** Accounts that can't work, and stored secrets without an account. */
 function checkConfiguration(context: Context): Finding[] {
   const { accounts, capacity, pool, tools } = readConfig(context.paths.config);
   const catalog = loadCatalog(context.catalog, context.paths.userCatalog);

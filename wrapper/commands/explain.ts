@@ -2,7 +2,7 @@
 
 import type { Rule } from '../catalog/provider.ts';
 import type { Context, Invocation } from '../context.ts';
-import { describeAddress } from '../pool/store/address.ts';
+import { describeAddress } from '../pool/address.ts';
 import { namesIn, ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
 import { type Chosen, chooseAccount, lostDefault } from '../run/accounts/select-account.ts';
 import {
@@ -13,7 +13,7 @@ import {
   isBound,
   orderCandidates,
   staysInPlace,
-} from '../run/choose/candidates.ts';
+} from '../run/candidates.ts';
 import { loadPlan, readInvocation } from '../run/invocation.ts';
 import { isCommandIn } from '../run/rules/classify.ts';
 import { describePause } from '../store/describe.ts';

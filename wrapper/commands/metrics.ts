@@ -1,12 +1,11 @@
-// Implements `metrics`: what the wrapper's files say, as text for Prometheus.
+// Implements `metrics`: the state in the wrapper's files, as text for Prometheus.
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context } from '../context.ts';
 import { collectWrapSamples, UNREADABLE, type WrapSamples } from '../store/metrics/collect.ts';
-import { exposition } from '../store/metrics/exposition.ts';
-import { WRAP_FAMILIES } from '../store/metrics/families.ts';
-import { keepTally, metricsKey } from '../store/metrics/keep.ts';
+import { exposition, WRAP_FAMILIES } from '../store/metrics/families.ts';
+import { keepTally, metricsKey } from '../store/metrics/tally.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
 

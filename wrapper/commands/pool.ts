@@ -2,16 +2,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { randomHex } from '../../daemon/core/hash.ts';
 import type { Context } from '../context.ts';
+import { describeAddress, parseAddress, StoreUnreachable } from '../pool/address.ts';
 import { openPool, PASSWORD_SLOTS, type Passwords } from '../pool/open.ts';
 import { type PoolStatus, poolStatus } from '../pool/status.ts';
-import { describeAddress, parseAddress, StoreUnreachable } from '../pool/store/address.ts';
-import type { AccountRow } from '../pool/store/store.ts';
+import type { AccountRow } from '../pool/store.ts';
 import { ACCOUNT_NAME, editConfig, Pool, readConfig, SOURCE } from '../store/config.ts';
 import { updateLocal } from '../store/pool-file.ts';
 import { forgetSecret, storeSecret } from '../store/secrets.ts';
 import { updateState } from '../store/state.ts';
-import { formatDuration } from '../system/duration.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
+import { formatDuration } from '../system/notation.ts';
 import { emit, number, table, time } from './print.ts';
 import { askSecrets } from './prompt.ts';
 
@@ -175,7 +175,7 @@ function assertSource(option: string, source: string | undefined): void {
   });
 }
 
-/** Asks for the passwords whose place is to be the keyring. */
+/** Asks for the passwords that go into the keyring. */
 async function askPasswords(sources: Passwords): Promise<Passwords> {
   const labels = { password: 'Password of the pool', sentinel_password: 'Password of its Sentinels' };
   const prompted = PASSWORDS.filter(key => sources[key] === 'keyring:');

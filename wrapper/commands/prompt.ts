@@ -13,8 +13,8 @@ interface Key {
 }
 
 /**
- * Turns echo off when stdin is a terminal. To be called before anything else takes time: until then the terminal shows
- * what is typed. Returns how to turn it on again.
+ * Turns echo off when stdin is a terminal. Call it before anything else takes time: until then the terminal shows typed text.
+ * @returns a function that turns echo on again
  */
 function hideTyping(): () => void {
   if (!isatty(0)) return () => {};

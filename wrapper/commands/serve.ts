@@ -1,7 +1,7 @@
 // Implements `serve`: the gateway of a tool's provider, and the tokens with which programs use it.
 import { once } from 'node:events';
 import { randomHex, sha256 } from '../../daemon/core/hash.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import type { Context } from '../context.ts';
 import { isFree, portOf, urlOf, variablesFor } from '../gateway/address.ts';
 import { httpOf, newPlaceholder, startGateway } from '../gateway/gateway.ts';
@@ -13,8 +13,8 @@ import type { Programs } from '../shims/shim.ts';
 import { ACCOUNT_NAME } from '../store/config.ts';
 import { quote } from '../store/source-stamps.ts';
 import { describeConsumers, gatewayClis, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
-import { DURATION, formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
+import { DURATION, formatDuration, parseDuration } from '../system/notation.ts';
 import { preventCoreDumps } from '../system/redact.ts';
 import { emit, number, table, time } from './print.ts';
 
@@ -42,7 +42,7 @@ const SHELL_LASTS = '12h';
 const IDLE = '1m';
 
 /**
- * `serve <cli> [command…]`: runs one program with a gateway of its own, or the gateway of the tool until Ctrl+C.
+ * `serve <cli> [command…]`: runs one program with a private gateway, or the gateway of the tool until Ctrl+C.
  * @throws WrapError `no-gateway`, `port-in-use`, `bad-port`, `bad-duration`
  */
 export async function serve(
@@ -159,7 +159,7 @@ export function listTokens(cli: string | undefined, options: TokenOptions, conte
   emit(options.json, { tokens }, rows.length > 0 ? table([headings, ...rows]) : 'no program has a token');
 }
 
-/** `serve status [cli]`: gateways, whether they run, and what their programs have used. */
+/** `serve status [cli]`: gateways, whether they run, and the use of their programs. */
 export async function gatewayStatus(
   cli: string | undefined,
   options: { json?: boolean },

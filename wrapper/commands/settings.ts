@@ -1,4 +1,4 @@
-// Implements `config`, `trust`, `audit` and `events`: the settings, the directories that may choose an account, and what has happened.
+// Implements `config`, `trust`, `audit` and `events`: the settings, the directories that may choose an account, and past runs.
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import * as path from 'node:path';
@@ -39,7 +39,7 @@ export function showConfig(options: Options, { paths }: Context): void {
   emit(options.json, { paths, config: { ...config, accounts } }, table(rows));
 }
 
-/** `trust [directory]`, `distrust [directory]`: shows the file that is meant and remembers it as it is now. */
+/** `trust [directory]`, `distrust [directory]`: shows the file and remembers its present content. */
 export function setTrust(
   directory: string | undefined,
   trusted: boolean,
@@ -116,7 +116,7 @@ export async function followEvents({ paths }: Pick<Context, 'paths'>): Promise<v
   for (;;) {
     const stat = statSync(paths.audit, { throwIfNoEntry: false });
     if (stat && (stat.ino !== inode || stat.size < position)) {
-      // The log was rotated, with what was added last, or has just been created.
+      // The log was rotated together with the last entries, or has just been created.
       const older = `${paths.audit}.1`;
       const last = statSync(older, { throwIfNoEntry: false });
       if (last && last.ino === inode && last.size > position) {

@@ -17,8 +17,8 @@ import { emit } from './print.ts';
 import { confirm } from './prompt.ts';
 
 /**
- * `install [cli…]`: without a name, every CLI of the catalog that PATH finds in a directory of the user's own. At a
- * terminal that is asked first. Those in system directories have to be named.
+ * `install [cli…]`: without a name, every CLI of the catalog that PATH finds in a directory of the user, after a question at a
+ * terminal. CLIs in system directories have to be named.
  */
 export async function installShims(
   names: readonly string[],
@@ -99,7 +99,7 @@ export async function installShims(
   if (failures[0]) process.exitCode = failures[0].exit;
 }
 
-/** Says what keeps a command from finding its shim. @param isNew the shim is in a directory of its own, and was not there before */
+/** Says what keeps a command from finding its shim. @param isNew the shim is new, in a directory without the tool */
 function reportPath(cli: string, bin: string, { search, isNew }: { search: string; isNew: boolean }): void {
   const directory = path.dirname(bin);
   const directories = search.split(':');

@@ -16,8 +16,8 @@ import {
 import { readInstalls, shimOf } from '../store/installs.ts';
 import { readLocal } from '../store/pool-file.ts';
 import { readState } from '../store/state.ts';
-import { DURATION, formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
+import { DURATION, formatDuration, parseDuration } from '../system/notation.ts';
 import { emit, number, pauseText, resetText, table, time } from './print.ts';
 
 export interface StatusOptions {
@@ -179,7 +179,7 @@ function stateText(row: Row): string {
   const shared = row.shared.length > 0 ? `, same quota as ${row.shared.join(', ')}` : '';
   if (!row.enabled) return `disabled${shared}`;
   const paused = row.paused ? `paused ${pauseText(row.paused)}` : '';
-  // offline, both are what a person has to know
+  // offline, a person has to know both
   if (paused || row.problem) return [paused, row.problem].filter(Boolean).join('; ') + shared;
   const left = row.emptyAt === null ? 0 : Date.parse(row.emptyAt) - Date.now();
   const forecast = left > 0 ? `, lasts about ${formatDuration(left)}` : '';

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import type { Context } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
 import { PLACEHOLDER_ID, readGateway, updateGateway } from '../store/tokens.ts';
@@ -13,7 +13,7 @@ const PORTS = [20_000, 32_768] as const;
 const ATTEMPTS = 100;
 
 /**
- * The given port, or the one of the last time, or a free one; it is kept for the next time.
+ * The given port, the port of the last time, or a free one; it is kept for the next time.
  * @throws WrapError `bad-port`, `port-in-use`
  */
 export async function portOf(cli: string, given: string | undefined, { paths }: Context): Promise<number> {

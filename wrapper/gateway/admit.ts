@@ -1,7 +1,7 @@
 // Decides whether a request is one of a program that was given a placeholder. Pure.
 import { timingSafeEqual } from 'node:crypto';
 import { digest } from '../../daemon/core/hash.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import { isKeyHeader, keyIn, keysInProtocols } from './key-places.ts';
 
 /** The answer to a request that is not forwarded. */
@@ -28,7 +28,7 @@ interface Stranger extends Refusal {
   why: TurnedAway;
 }
 
-/** A program, and the placeholder with which it came. */
+/** A program, and the placeholder that it sent. */
 interface Admitted {
   consumer: Consumer;
   placeholder: string;
@@ -65,8 +65,8 @@ export function admit(target: string, headers: Headers, { consumers, port, http 
 }
 
 /**
- * Texts of which one should be a placeholder. Programs in which no header can be set for a websocket send their key as a
- * subprotocol, and clients of an MCP server in its address.
+ * Texts that may be a placeholder. Programs that can't set a header for a websocket send their key as a subprotocol, and clients of
+ * an MCP server in its address.
  */
 function placeholdersIn(target: string, headers: Headers, http: Door['http']): string[] {
   const others = () => Object.keys(headers).filter(isKeyHeader);

@@ -2,16 +2,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { isText } from '../../daemon/core/shape.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import { at, parseJson } from '../run/rules/classify.ts';
 import { inHeaders } from '../run/rules/http-errors.ts';
 import { firstToCome, waitUntil } from '../run/rules/moments.ts';
 import type { Refusal, Turn } from '../run/turn.ts';
-import { readStart, type Start } from '../system/outside/read-start.ts';
 import { formsOf } from '../system/redact.ts';
 import { JsonPass } from './json-pass.ts';
 import { hide, Mask } from './mask.ts';
-import { atGateway, briefly, passedOn, type Refused, withLength, without, withoutRetry } from './messages.ts';
+import {
+  atGateway,
+  briefly,
+  passedOn,
+  type Refused,
+  readStart,
+  type Start,
+  withLength,
+  without,
+  withoutRetry,
+} from './messages.ts';
 import { keyOf, type Passing, type Route } from './upstream.ts';
 
 type Creator = HttpProvider['creators'][number];
@@ -19,7 +28,7 @@ type Creator = HttpProvider['creators'][number];
 const ERROR_BYTES = 65_536;
 /** An answer of this size that is there as a whole is sent with its length. */
 const SMALL_BYTES = 65_536;
-/** Length up to which copying a body costs less than writing it on its own. */
+/** Length up to which copying a body costs less than a separate write. */
 const ONE_WRITE_BYTES = 16_384;
 /** Time for the rest of an error's body. */
 const ERROR_MS = 5_000;
@@ -76,7 +85,7 @@ interface Finding {
   creator?: Creator | undefined;
 }
 
-/** Reads an answer that passes, and stores what it says before that goes out. */
+/** Reads an answer that passes, and stores its findings before the answer goes out. */
 export interface Reader {
   write(chunk: Buffer): Promise<Buffer>;
   end(): Buffer;

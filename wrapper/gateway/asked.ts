@@ -1,7 +1,7 @@
-// Reads what a request of a program asks for: its cost, its job, its session and the name by which it is known when it is made again.
+// Reads the request of a program: its cost, its job, its session, and the name by which the gateway recognizes a repetition.
 import type { IncomingMessage } from 'node:http';
 import { sha256 } from '../../daemon/core/hash.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import { BODY } from '../run/book.ts';
 import { invocationOfRequest } from '../run/invocation.ts';
 import { Turn } from '../run/turn.ts';
@@ -32,7 +32,7 @@ export interface Asked {
   again: string;
   hasKey: boolean;
   creator: HttpProvider['creators'][number] | undefined;
-  /** The tool of the MCP server that it calls, and what the catalog says about it. */
+  /** The tool of the MCP server that it calls, and its entry in the catalog. */
   tool: string | undefined;
   listed: NonNullable<HttpProvider['mcp']>['tools'][number] | undefined;
   /** Field or argument with the amount that its job wants. */
@@ -50,7 +50,7 @@ export interface Asked {
   hasEnded: boolean;
 }
 
-/** Reads what a request asks for, and as much of its body as can be kept. */
+/** Reads a request, and as much of its body as can be kept. */
 export async function readAsked(req: IncomingMessage, { http, placeholder, ledger }: Route): Promise<Asked> {
   const method = req.method ?? 'GET';
   const path = plainPath(pathOf(req));
@@ -90,7 +90,7 @@ export async function readAsked(req: IncomingMessage, { http, placeholder, ledge
   };
 }
 
-/** The accounts of a request, by its path and what it names. */
+/** The accounts of a request, by its path and the names in it. */
 export function turnFor(
   { plan, http, ledger, consumer, placeholder }: Route,
   req: IncomingMessage,
@@ -120,8 +120,8 @@ function pathOf(req: IncomingMessage): string {
 }
 
 /**
- * A name for what is asked, the same when a program asks again: by the key that it gives for this purpose, or by the body. What is
- * asked again goes to the account that may still work on it.
+ * A name for a request, the same when a program repeats it: by its idempotency key, or by its body. A repetition goes to the account
+ * that may still work on it.
  */
 function nameOf(req: IncomingMessage, { bytes, isWhole }: Body): string {
   const key = idempotencyKey(req);

@@ -1,10 +1,10 @@
-// Finds what is wrong with gateways and programs that use them: a placeholder that is refused, a proxy in between, a key that was left.
+// Finds problems of gateways and of programs that use them: a refused placeholder, a proxy in between, a key left behind.
 import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { readOptional } from '../../daemon/core/files.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { listenerOf, readTable } from '../../daemon/core/peer.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/ready.ts';
 import { loadPlan } from '../run/invocation.ts';
@@ -66,7 +66,7 @@ export async function checkGateways(context: Context): Promise<Finding[]> {
   return findings;
 }
 
-/** Looks whose the port is for which programs have a token. */
+/** Finds out who listens on the port for which programs have a token. */
 async function checkListener({ cli, url, file: { port, tokens }, now }: Gateway): Promise<Finding[]> {
   if (port === undefined || !tokens.some(token => isValid(token, now))) return [];
   const owner = listenerOf(await readTable('tcp'), port);

@@ -79,7 +79,7 @@ export class Consumers {
     return this.all.some(({ digest }) => digest.equals(consumer.digest));
   }
 
-  /** Reports whether there is a limit to what a consumer may use. */
+  /** Reports whether a consumer has a budget. */
   hasBudget(consumer: Consumer): boolean {
     return this.#tokenOf(consumer)?.budget !== undefined;
   }
@@ -124,7 +124,7 @@ export class Consumers {
     this.#writeSoon();
   }
 
-  /** Stores what was used. */
+  /** Stores the counted use. */
   write(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -142,7 +142,7 @@ export class Consumers {
     this.#read();
   }
 
-  /** Stores what is left. */
+  /** Stores the remaining counts. */
   close(): void {
     this.#logTurnedAway();
     this.write();

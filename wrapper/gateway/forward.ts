@@ -1,20 +1,19 @@
 // Forwards one request: with the account whose turn it is, and with the next one after a limit, until the first byte goes out.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Tried, type Waiting, waitFor, withAccounts } from '../run/attempts.ts';
-import type { Retry } from '../run/choose/choose.ts';
+import type { Retry } from '../run/choose.ts';
 import { errorInEvents, hasEvent, verdictOf } from '../run/rules/http-errors.ts';
 import { noteText } from '../run/rules/refusal-causes.ts';
 import type { Turn, Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
 import { say } from '../system/errors.ts';
-import type { Start } from '../system/outside/read-start.ts';
 import { deny, passAnswer, passError, readError, refusedByPool } from './answer.ts';
 import { type Asked, readAsked, SESSION, textIn, turnFor } from './asked.ts';
-import { isBilled } from './messages.ts';
+import { isBilled, type Start } from './messages.ts';
 import { passCall, SESSION_ENDED } from './tool-call.ts';
 import { type Body, BrokenAnswer, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
 
-/** Length of an answer's start in which an error is looked for. */
+/** Length of an answer's start that may hold an error. */
 const MOST_BEGUN = 65_536;
 /** Requests that mean the same when they are made twice (RFC 9110, 9.2.2). */
 const IDEMPOTENT = /^(?:GET|HEAD|OPTIONS|PUT|DELETE)$/;

@@ -16,7 +16,7 @@ import type { Duplex } from 'node:stream';
 import { errno, reason } from '../../daemon/core/errors.ts';
 import { digest } from '../../daemon/core/hash.ts';
 import { createPeerLookup } from '../../daemon/core/peer.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/ready.ts';
 import type { Plan } from '../store/plan.ts';

@@ -1,4 +1,4 @@
-// Reads and changes texts of a JSON document while it passes, and holds no more of it than one of them.
+// Reads and changes texts of a JSON document while it passes, and holds only one of them at a time.
 import { parseJson } from '../run/rules/classify.ts';
 
 const QUOTE = 0x22;
@@ -56,7 +56,7 @@ export class JsonPass {
   /** @returns what can be passed on */
   write(chunk: Buffer): Buffer {
     const out: Buffer[] = [];
-    // starts of what is to be passed on, and of the text
+    // start of the bytes to pass on, and of the text
     let from = 0;
     let start = 0;
     for (let at = 0; at < chunk.length; at += 1) {
@@ -91,7 +91,7 @@ export class JsonPass {
     return held;
   }
 
-  /** Keeps the start of a text at the end of a chunk. @returns the start of what is left to pass on */
+  /** Keeps the start of a text at the end of a chunk. @returns where the rest to pass on begins */
   #hold(chunk: Buffer, { from, start, out }: { from: number; start: number; out: Buffer[] }): number {
     const isValue = this.#use === 'value';
     if (isValue) out.push(chunk.subarray(from, start));

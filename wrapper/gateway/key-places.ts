@@ -1,10 +1,10 @@
 /**
- * Finds the places of a request in which the provider expects its key, and puts the key there. Anywhere else a placeholder stays what
- * it is: a program could otherwise have the provider send the key on, for example in an address that it asks the provider to read.
+ * Finds the places of a request in which the provider expects its key, and puts the key there. Anywhere else a placeholder stays:
+ * otherwise a program could make the provider send the key on, for example in an address that the provider is to read.
  */
 import type { IncomingMessage } from 'node:http';
 import { isRecord } from '../../daemon/core/shape.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import { parseJson } from '../run/rules/classify.ts';
 import { JsonPass } from './json-pass.ts';
 
@@ -18,7 +18,7 @@ export function isKeyHeader(name: string): boolean {
   return name === 'authorization' || name.endsWith('api-key');
 }
 
-/** Reports whether an address is the one of the provider's MCP server, with or without a key in it. */
+/** Reports whether an address is that of the provider's MCP server, with or without a key in it. */
 export function isForMcp(target: string, { mcp }: Pick<HttpProvider, 'mcp'>, key: string): boolean {
   if (!mcp) return false;
   const own = partsIn(mcp.address).filter(part => part !== '{key}');
@@ -81,8 +81,8 @@ interface Keyed {
 }
 
 /**
- * Reports whether a provider may find another key in a request than the one of the account: its refusal then says nothing about that
- * account, and one program must not stop the others with it.
+ * Reports whether a provider may find another key in a request than the account's. Its refusal then says nothing about that account,
+ * which other programs need.
  */
 export function mayHoldOtherKey({ url = '/', headers }: IncomingMessage, keyed: Keyed): boolean {
   const { http, placeholder, key } = keyed;

@@ -1,4 +1,4 @@
-// Keeps what a gateway knows about the accounts of a provider in memory, and writes what its requests learn a few times a second.
+// Keeps a gateway's knowledge of a provider's accounts in memory, and stores what requests learn a few times a second.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Credentials } from '../context.ts';
@@ -68,12 +68,12 @@ export class Ledger implements Book {
     const load: Context['load'] = async () => {
       const lazy = await context.load();
       const refreshUsage: typeof lazy.refreshUsage = async (plan, state, ...given) => {
-        // a request that has waited since it read the state would ask again, and that answer would undo what was spent since
+        // a request that read the state earlier would ask again, and the answer would undo what others have spent since
         if (!asking) learn(state, this.state());
         const ask = () =>
           lazy.refreshUsage(plan, state, ...given).finally(() => {
             asking = undefined;
-            // the answers are in the file, whose stamp of this turn of the event loop may be older
+            // the answers are in the file, and this turn of the event loop may have an older stamp of it
             this.#state = undefined;
           });
         asking ??= { state, problems: ask() };

@@ -1,4 +1,4 @@
-// Hides the key of an account in what goes to a program: a text of the same length stands in its place.
+// Replaces the key of an account, in data for a program, with a text of the same length.
 import { Transform, type TransformCallback } from 'node:stream';
 import { formsOf } from '../system/redact.ts';
 

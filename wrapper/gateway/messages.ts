@@ -1,7 +1,7 @@
-// Says what belongs to an account or a connection in a message, and where it goes. Pure.
-import type { IncomingHttpHeaders } from 'node:http';
+// Reads the start of HTTP messages, what in them belongs to an account or a connection, and where they go.
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isRecord, isText } from '../../daemon/core/shape.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import { at, parseJson } from '../run/rules/classify.ts';
 import { REQUEST } from '../store/state.ts';
 import { isForm, isKeyHeader } from './key-places.ts';
@@ -61,7 +61,7 @@ export function isBilled(body: string, { billed }: HttpProvider): boolean {
   );
 }
 
-/** The provider's address for a key. Its MCP server has one of its own. */
+/** The provider's address for a key, or the address of its MCP server. */
 export function baseOf(
   { base, bases, mcp }: Pick<HttpProvider, 'base' | 'bases' | 'mcp'>,
   key: string,
@@ -72,8 +72,8 @@ export function baseOf(
 }
 
 /**
- * A path in the one form in which paths are compared. Providers also accept others, such as `/V2/Crawl/`, and such a request must not
- * pass for one that is cheaper or creates no job.
+ * A path in the form in which the gateway compares paths. Providers also accept other forms, such as `/V2/Crawl/`, and a request must
+ * not use one to pass for a cheaper request or for one without a job.
  */
 export function plainPath(path: string): string {
   // most paths need no parser
@@ -142,7 +142,7 @@ interface Priced {
   isListed: boolean;
 }
 
-/** Why what a request costs can't be read, where it may be more than usual. */
+/** Why the cost of a request can't be read, where it may be higher than usual. */
 export function unclearIn(
   headers: IncomingHttpHeaders,
   { bytes, isWhole }: { bytes: Buffer; isWhole: boolean },
@@ -150,7 +150,7 @@ export function unclearIn(
 ): string | undefined {
   if (!isListed) return 'a tool of an MCP server is called only if the catalog says what it costs';
   if (!isOfMcp && creator?.wants === undefined) return undefined;
-  // a provider finds in a form, and in what is compressed, something else than the gateway
+  // a provider reads a form or a compressed body, and the gateway does not
   const value = isWhole && !isForm(headers) ? parseJson(bytes.toString()) : undefined;
   const needs = `needs a JSON body of at most ${http.replay_bytes} bytes`;
   if (isOfMcp) return isRecord(value) ? undefined : `a message to an MCP server ${needs}, with one call`;
@@ -175,12 +175,55 @@ export function partsOf(path: string): string[] {
 }
 
 /**
- * An address of the provider at the gateway instead, or `undefined` for one that is elsewhere. Providers name the host that was asked,
- * with `https:` whatever the protocol was.
+ * The gateway's address in place of one of the provider, or `undefined` for another host. Providers answer with the host of the request,
+ * and with `https:` whatever its protocol was.
  */
 export function atGateway(text: string, { base, bases, mcp }: HttpProvider, url: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const { host, pathname, search } = new URL(text);
   const hosts = [base, ...bases.map(each => each.base), mcp?.base ?? base].map(each => new URL(each).host);
   return hosts.includes(host) ? `${url}${pathname}${search}` : undefined;
+}
+
+/** Events after which a message has more to read, or nothing anymore. */
+const EVENTS = ['readable', 'end', 'close', 'error'] as const;
+
+/** The start of a message. */
+export interface Start {
+  bytes: Buffer;
+  /** `bytes` is the whole message, which can be sent again. */
+  isWhole: boolean;
+}
+
+/** Reads the start of a message, up to a limit and for a time, in milliseconds; the rest stays in the stream. */
+export async function readStart(message: IncomingMessage, limit: number, ms?: number): Promise<Start> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const end = ms === undefined ? undefined : Date.now() + ms;
+  for (;;) {
+    const chunk = message.read() as Buffer | null;
+    if (chunk) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > limit) break;
+    } else if (message.complete)
+      return { bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), isWhole: true };
+    else if (message.destroyed) break;
+    else if (!(await isReadable(message, end && end - Date.now()))) break;
+  }
+  return { bytes: Buffer.concat(chunks), isWhole: false };
+}
+
+/** Waits for more or the end, at most this long. */
+function isReadable(message: IncomingMessage, ms: number | undefined): Promise<boolean> {
+  return new Promise(resolve => {
+    const settle = (more: boolean) => () => {
+      clearTimeout(timer);
+      for (const event of EVENTS) message.off(event, onMore);
+      resolve(more);
+    };
+    const onMore = settle(true);
+    const timer = ms === undefined ? undefined : setTimeout(settle(false), Math.max(0, ms));
+    for (const event of EVENTS) message.once(event, onMore);
+  });
 }

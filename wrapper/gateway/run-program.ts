@@ -57,7 +57,7 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
   }
 }
 
-/** Says that every request is going to be refused, where that is so. @returns whether an account can be used */
+/** Says so if every request is going to be refused. @returns whether an account can be used */
 export function reportNoAccount({ cli, accounts }: Pick<Plan, 'cli' | 'accounts'>): boolean {
   const usable = accounts.some(({ enabled }) => enabled);
   if (!usable)

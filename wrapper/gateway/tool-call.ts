@@ -1,7 +1,7 @@
-// Passes the answer of a tool of an MCP server, and reads its start: for jobs, and for an error that says that the account can't be used.
+// Passes on the answer of a tool of an MCP server, and reads its start for jobs and for errors about the account.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { McpServer } from '../catalog/provider.ts';
-import type { Retry } from '../run/choose/choose.ts';
+import type { McpServer } from '../catalog/programs.ts';
+import type { Retry } from '../run/choose.ts';
 import { readMessages, verdictOf } from '../run/rules/mcp-messages.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../run/rules/patterns.ts';
 import type { Turn } from '../run/turn.ts';
@@ -15,7 +15,7 @@ const MOST_JOBS = 20;
 const LONGEST_ID = 256;
 const BLANK_LINE = /\r\n\r\n|\n\n|\r\r/;
 
-/** In place of the account of a session that has ended with it: a client begins another one after 404. */
+/** Replaces the account of a session that has ended with it: a client begins another session after 404. */
 export const ENDED = '';
 export const SESSION_ENDED = 'The session has ended with its account. Begin another one.';
 

@@ -7,9 +7,9 @@ import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/ready.ts';
 import type { Programs } from '../shims/shim.ts';
 import { configDirectory, NAME } from '../store/paths.ts';
+import { WAY_VARIABLES } from '../system/connections.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
-import { WAY_VARIABLES } from '../system/outside/connections.ts';
 
 const SYSTEMCTL_MS = 30_000;
 /** The first descriptor that systemd passes on (sd_listen_fds(3)). */
@@ -103,7 +103,7 @@ function wayIn({ env }: Pick<Context, 'env'>): [name: string, value: string][] {
   return WAY_VARIABLES.flatMap((name): [string, string][] => (isLine(caller[name]) ? [[name, caller[name]]] : []));
 }
 
-/** Variables by which programs of this shell reach a provider, and which the unit of a gateway lacks or has another value of. */
+/** Variables by which programs of this shell reach a provider, and that the unit of a gateway lacks or sets differently. */
 export function missingInUnit(cli: string, context: Pick<Context, 'env'>): string[] {
   const text = readOptional(unitsOf(cli, context).service);
   if (text === undefined) return [];

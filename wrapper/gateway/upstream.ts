@@ -9,18 +9,17 @@ import {
 import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import type { Using } from '../run/turn.ts';
 import type { Plan } from '../store/plan.ts';
-import { parseDuration } from '../system/duration.ts';
-import { Connections, type Way } from '../system/outside/connections.ts';
-import { whyNot } from '../system/outside/proxy.ts';
-import { readStart } from '../system/outside/read-start.ts';
+import { Connections, type Way } from '../system/connections.ts';
+import { parseDuration } from '../system/notation.ts';
+import { whyNot } from '../system/proxy.ts';
 import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
 import { isForMcp, keyValue, mayHoldOtherKey, withKeyInAddress, withKeyInBody } from './key-places.ts';
 import type { Ledger } from './ledger.ts';
-import { baseOf, passedOn, without } from './messages.ts';
+import { baseOf, passedOn, readStart, without } from './messages.ts';
 
 /** Idle connections are closed before most providers close them, so that few requests use a closing connection. */
 const IDLE_MS = 4_000;
@@ -54,7 +53,7 @@ export interface Passing {
   route: Route;
 }
 
-/** The body of a request, which goes out as it comes, with a copy of it as long as that is small enough to be sent again. */
+/** The body of a request: it goes out as it comes, and is kept while it is small enough to be sent again. */
 export class Body {
   /** `bytes` is all of it. */
   isWhole = false;
@@ -72,7 +71,7 @@ export class Body {
   }
 
   /**
-   * Reads a body as far as it is kept. A program that does not say how much it sends may wait for an answer to what it has sent.
+   * Reads a body as far as it is kept. A program that sends no length may wait for an answer to the first part.
    * @param isNeeded the gateway has to read the body, so it waits for all of it
    */
   static async read(req: IncomingMessage, limit: number, isNeeded: boolean): Promise<Body> {
@@ -92,7 +91,7 @@ export class Body {
   }
 
   /**
-   * Sends what has come and what is to come, until it is sent to another account.
+   * Sends the received part and the rest as it comes, until the body is sent to another account.
    * @param onMore called for each part that goes up
    */
   sendTo(upstream: ClientRequest, onMore: () => void): void {
@@ -139,7 +138,7 @@ export function checkEncoding({ headers }: IncomingMessage): void {
     throw new BrokenAnswer(new Error(`it is compressed, though "identity" was asked for`), true);
 }
 
-/** An answer that breaks the protocol, such as one with two lengths or too many headers, ends in an error of the parser. */
+/** An answer that breaks the protocol, for example with two lengths or too many headers, ends in an error of the parser. */
 function failed(error: NodeJS.ErrnoException, wasSent: boolean): NoAnswer {
   return error.code?.startsWith('HPE_') ? new BrokenAnswer(error, true) : new NoAnswer(error, wasSent);
 }
@@ -257,7 +256,7 @@ export async function send(res: ServerResponse, body: Body, passing: Passing): P
   try {
     return await sendOnce(res, body, passing);
   } catch (error) {
-    const again = error instanceof NoAnswer && (!error.wasSent || isStale(error)) && isSafe;
+    const again = error instanceof NoAnswer && (!error.wasSent || error instanceof Stale) && isSafe;
     if (!again || !body.isKept || res.destroyed) throw error;
     return await sendOnce(res, body, passing);
   }
@@ -265,10 +264,6 @@ export async function send(res: ServerResponse, body: Body, passing: Passing): P
 
 /** A connection that was kept has been closed by the provider. */
 class Stale extends NoAnswer {}
-
-function isStale(error: NoAnswer): boolean {
-  return error instanceof Stale;
-}
 
 function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<IncomingMessage> {
   const { req } = res;

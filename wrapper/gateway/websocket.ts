@@ -4,8 +4,8 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { noteText } from '../run/rules/refusal-causes.ts';
 import type { Using } from '../run/turn.ts';
-import { parseDuration } from '../system/duration.ts';
 import { say } from '../system/errors.ts';
+import { parseDuration } from '../system/notation.ts';
 import { headersOf, refusedBy, refusedByPool } from './answer.ts';
 import { turnFor } from './asked.ts';
 import { type Answered, askInTurn, readFailure, type Work } from './forward.ts';
@@ -14,7 +14,7 @@ import { Mask } from './mask.ts';
 import { type Refused, withLength, without } from './messages.ts';
 import { ask, checkEncoding, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
 
-/** `sec-websocket-extensions` is not passed on: what is compressed could hide a key. */
+/** `sec-websocket-extensions` is not passed on: compressed data could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
 
 /** Programs send nothing before the answer, or little. */
@@ -26,7 +26,7 @@ interface Connection extends Answered {
   head?: Buffer;
 }
 
-/** Reports whether a request is one for a websocket (RFC 6455, 4.1), and not for another protocol such as `h2c`. */
+/** Reports whether a request asks for a websocket (RFC 6455, 4.1), and not for another protocol such as `h2c`. */
 export function isForWebsocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && /^websocket$/i.test(headers.upgrade ?? '') && headers['sec-websocket-key'] !== undefined;
 }

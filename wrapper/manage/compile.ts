@@ -1,4 +1,4 @@
-// Compiles configuration and catalog into plans.
+// Compiles configuration and catalog into plans, which a run reads.
 
 import { rmSync } from 'node:fs';
 import { loadCatalog, providerOf } from '../catalog/catalog.ts';
@@ -7,8 +7,8 @@ import { accountsOf, Capacity, type Config, readConfig } from '../store/config.t
 import { type Plan, planFile, type Sources, settledStampOf, shortcutFile, stampOf } from '../store/plan.ts';
 import { removeStamps, sourceStamps, writeStamps } from '../store/source-stamps.ts';
 import { readState } from '../store/state.ts';
-import { parseDuration } from '../system/duration.ts';
 import { writeAtomic } from '../system/files.ts';
+import { parseDuration } from '../system/notation.ts';
 import { shortcutFor } from './shortcut.ts';
 
 /**

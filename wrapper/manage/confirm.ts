@@ -1,9 +1,9 @@
-// Asks a provider whether a credential works, and what a refusal means whose text says too little.
+// Asks a provider whether a credential works, and what an unclear refusal means.
 
 import type { Provider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { accountEnvironment, callerEnvironment } from '../run/accounts/ready.ts';
-import type { Retry } from '../run/choose/choose.ts';
+import type { Retry } from '../run/choose.ts';
 import { FOREIGN_NOTE, isForeign, parseJson, type Verdict } from '../run/rules/classify.ts';
 import { verdictOf } from '../run/rules/http-errors.ts';
 import type { Account } from '../store/config.ts';
@@ -11,7 +11,7 @@ import type { Plan } from '../store/plan.ts';
 import { askEndpoint, type CheckAnswer, checkCredential, queryUsage, readUsage, type UsageAnswer } from './usage.ts';
 
 /**
- * The meaning of a refusal, by the answer of the provider's usage endpoint or `check`. Where neither says that the key is refused or
+ * The meaning of a refusal, from the provider's usage endpoint or `check`. Where neither says that the key is refused or
  * used up, no account is paused.
  * @param env the account's environment, credentials included
  * @param now milliseconds since the epoch

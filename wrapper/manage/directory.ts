@@ -1,4 +1,4 @@
-// Choosing an account by directory: a .culvert-wrap.toml counts only once the user has trusted it.
+// Chooses an account by directory: a .culvert-wrap.toml counts only once the user has trusted it.
 import { parse } from 'smol-toml';
 import { errno, reason } from '../../daemon/core/errors.ts';
 import { readOptional } from '../../daemon/core/files.ts';
@@ -58,7 +58,7 @@ function digest(file: string, text: string): string {
 
 /**
  * The nearest file at or above `directory`, with its text.
- * @throws WrapError `directory-broken` where it can't be read: it may be one that names an account
+ * @throws WrapError `directory-broken` where it can't be read, because it may name an account
  */
 export function readDirectoryFile(directory: string): { file: string; text: string } | undefined {
   const file = directoryFile(directory);

@@ -1,4 +1,4 @@
-// Runs an installed CLI against a loopback fake of its API and compares what the catalog's rules make of the result.
+// Runs an installed CLI against a loopback fake of its API, and compares the verdict of the catalog's rules with the expected one.
 import * as fs from 'node:fs';
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ import { runHelper } from '../../daemon/core/run-helper.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { classify, type FailureClass, stripAnsi } from '../run/rules/classify.ts';
-import { parseDuration } from '../system/duration.ts';
+import { parseDuration } from '../system/notation.ts';
 
 export interface ProbeResult {
   args: string[];

@@ -1,4 +1,4 @@
-// Keeps commands for later because nothing was left: one file each, so that a kill loses none and two runners share none.
+// Keeps commands for later if no account has anything left: one file each, so that a kill loses none and two runners share none.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as z from 'zod/mini';
@@ -112,7 +112,7 @@ export function readQueue(paths: Paths): Queue {
   return queue;
 }
 
-/** The entry, or why it can't be used; `undefined` for one that has just been taken out. */
+/** The entry, or why it can't be used; `undefined` if another process has just removed it. */
 function readEntry(file: string, id: string): { queued: Queued; runner: string } | string | undefined {
   try {
     const text = readOptional(file);
@@ -176,7 +176,7 @@ export function reportFile(paths: Paths, id: string): string {
   return path.join(paths.queue, `${id}.report`);
 }
 
-/** Puts back what a killed runner had claimed. It may have been done, so it is run again on request only. */
+/** Puts back the commands of a killed runner. They may have been done, so they run again on request only. */
 export function reclaim(paths: Paths): void {
   if (!fs.existsSync(paths.queue)) return;
   for (const name of fs.readdirSync(paths.queue).filter(entry => entry.endsWith('.running'))) {

@@ -7,7 +7,7 @@ import { accountEnvironment, callerEnvironment, openCredentials } from '../run/a
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
 import { type CliState, fingerprint, recordRemaining, updateState } from '../store/state.ts';
-import { formatDuration } from '../system/duration.ts';
+import { formatDuration } from '../system/notation.ts';
 import { isFresh, queryUsage, type UsageProblem } from './usage.ts';
 
 /**

@@ -138,7 +138,7 @@ async function runWithAccount(invocation: Invocation, plan: Plan, original: stri
   const ruling = await rulingFor(plan, invocation, { ...context, env: { HOME, CULVERT_WRAP_ACCOUNT } });
   if (ruling) say(ruling.line);
   if (ruling?.runs === 'original') return passThrough(original, invocation.args, context, plan);
-  // From a pipe, what follows are further lines and not the upstream's input.
+  // From a pipe, the rest are further lines and not the upstream's input.
   const stdin = isatty(0) ? undefined : noStdin;
   const own = { ...context, staysAlive: true };
   return failover({ plan, original, invocation, context: own, stdin, ownChoice: ruling?.choice });

@@ -1,6 +1,7 @@
 // Writes the shell script that runs a CLI with exactly one account without starting Node.
 
-import type { OwnFile, Provider } from '../catalog/provider.ts';
+import type { OwnFile } from '../catalog/fields.ts';
+import type { Provider } from '../catalog/provider.ts';
 import { choosingVariables, notUsed } from '../run/accounts/own-choice.ts';
 import { isOfProject, namesThatMove } from '../run/accounts/settings-files.ts';
 import { spelled } from '../run/invocation.ts';

@@ -11,10 +11,9 @@ import { type Seen, verdictOf } from '../run/rules/http-errors.ts';
 import { readMoment } from '../run/rules/moments.ts';
 import { causeOf, SHORT_CAUSES } from '../run/rules/refusal-causes.ts';
 import type { Remaining } from '../store/state.ts';
-import { parseDuration } from '../system/duration.ts';
-import { expandVariables } from '../system/files.ts';
-import { Connections } from '../system/outside/connections.ts';
-import { proxyFailure, refusal, whyNot } from '../system/outside/proxy.ts';
+import { Connections } from '../system/connections.ts';
+import { expandVariables, parseDuration } from '../system/notation.ts';
+import { proxyFailure, refusal, whyNot } from '../system/proxy.ts';
 
 export type UsageAnswer = { ok: true; remaining: Remaining } | ({ ok: false } & UsageProblem);
 

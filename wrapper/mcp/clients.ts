@@ -9,7 +9,8 @@ import type { Context } from '../context.ts';
 import { ownChoice } from '../run/accounts/own-choice.ts';
 import { accountIn, isKey } from '../store/key-texts.ts';
 import { NAME } from '../store/paths.ts';
-import { expandHome, writeAtomic } from '../system/files.ts';
+import { writeAtomic } from '../system/files.ts';
+import { expandHome } from '../system/notation.ts';
 import {
   behind,
   type CommandLine,
@@ -92,7 +93,7 @@ export interface Wanted {
 export interface FileChange {
   client: string;
   file: string;
-  /** Others have the file as well, such as the authors of a repository. */
+  /** Others share the file, such as the authors of a repository. */
   isShared: boolean;
   servers: ServerChange[];
   left: Left[];
@@ -309,7 +310,7 @@ function otherHostIn(
   return name && `${name} may lead to another host than ${provider.hosts.names[0]}`;
 }
 
-/** Replaces keys in the variables of an entry. Only what was recorded for this very place is restored. */
+/** Replaces keys in the variables of an entry. It restores only the keys that were recorded for this place. */
 function moveKeys(
   server: string,
   env: Record<string, unknown>,

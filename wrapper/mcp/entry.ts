@@ -1,7 +1,8 @@
 // Says which MCP server a command line starts, puts `culvert-wrap mcp` in front of it, and shows it without keys. Pure.
 import { basename, isAbsolute, normalize } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { McpServer, Provider } from '../catalog/provider.ts';
+import type { McpServer } from '../catalog/programs.ts';
+import type { Provider } from '../catalog/provider.ts';
 import { NAME } from '../store/paths.ts';
 
 export interface Entry {
@@ -12,7 +13,7 @@ export interface Entry {
 
 /** Programs that fetch a package of npm and start it, as one word or two. Elsewhere the same name may be anyone's. */
 const RUNNERS = /^(?:(?:npx|pnpx|bunx)|(?:npm (?:exec|x)|pnpm dlx|yarn dlx|bun x))$/;
-/** Their options that change neither the package nor what runs in its place. */
+/** Their options that change neither the package nor the program that runs. */
 const HARMLESS =
   /^(?:-y|--yes|-q|--quiet|-s|--silent|--bun|--no-install|--prefer-offline|--prefer-online|--offline|--)$/;
 /**
@@ -29,7 +30,7 @@ export function entryFor(command: readonly string[], { providers }: Pick<Catalog
   return findEntry(providers, name => packageAt(command, name) !== undefined);
 }
 
-/** The entry that a word of a command line names: to take out what an earlier version has put there. */
+/** The entry that a word of a command line names, to remove the change of an earlier version. */
 export function entryNamedIn(command: readonly string[], { providers }: Pick<Catalog, 'providers'>): Entry | undefined {
   return findEntry(providers, name =>
     command.some(word => `/${word.replace(/^-.*=/, '')}/`.replace(/@[^@/]*\/$/, '/').includes(`/${name}/`)),
@@ -112,7 +113,7 @@ export function serverIn(line: CommandLine): string[] {
   return words(line).slice(startOf(line));
 }
 
-/** A command line for people: what follows the package may be a key. */
+/** A command line for people, up to the package: a later word may be a key. */
 export function shown(line: CommandLine, packageName: string): CommandLine {
   const end = startOf(line) + (packageAt(serverIn(line), packageName) ?? 0) + 1;
   const all = words(line);

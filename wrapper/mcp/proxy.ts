@@ -168,7 +168,7 @@ export class McpProxy {
     return held !== undefined;
   }
 
-  /** Moves on to the next account, or answers with what the provider said. */
+  /** Moves on to the next account, or passes on the provider's answer. */
   async #change(verdict: Parameters<Turn['refused']>[1], ms: number): Promise<void> {
     const { accounts } = this.#options;
     await accounts.refused(this.#using, verdict, { ms });
@@ -210,7 +210,7 @@ export class McpProxy {
     if (open.length === 0) this.#drained?.();
   }
 
-  /** Answers what was in flight for a process that is gone, and repeats only what costs nothing. */
+  /** Answers the open requests of a process that ended, and repeats only those that cost nothing. */
   #lose(why: string): void {
     for (const id of this.#inFlight.lose(this.#session.listens)) this.#refuse(id, why);
     this.#own.drop();

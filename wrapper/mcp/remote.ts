@@ -1,10 +1,10 @@
-// Puts the gateway in place of a provider's MCP server over HTTP, in the entry of a client, and keeps what it replaced.
+// Replaces a provider's MCP server over HTTP with the gateway in the entry of a client, and keeps the original.
 
 import { readOptional } from '../../daemon/core/files.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { isRecord, isText, shape } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { HttpProvider } from '../catalog/provider.ts';
+import type { HttpProvider } from '../catalog/programs.ts';
 import { isForMcp, keyIn } from '../gateway/key-places.ts';
 import { accountIn, isKey } from '../store/key-texts.ts';
 import type { Paths } from '../store/paths.ts';
@@ -16,7 +16,7 @@ export const FIELDS = ['url', 'serverUrl', 'httpUrl'];
 const ARGUMENT = /^\d+$/;
 /** A header as an argument: its name and its value. */
 export const HEADER = /^([^:]+):\s*(.*)$/;
-/** Texts for a key and a placeholder in what is shown. */
+/** Texts that stand for a key and a placeholder in output. */
 const KEY = '<key>';
 export const PLACEHOLDER = '<placeholder>';
 
@@ -188,7 +188,7 @@ export interface Original {
   inHeader: string;
 }
 
-/** An original, its file, and the token that stands in its place. A variable has neither address nor token: its key is `inHeader`. */
+/** An original, its file, and the token that replaces it. A variable has neither address nor token: its key is `inHeader`. */
 export interface Kept extends Original {
   file: string;
   cli: string;
@@ -198,7 +198,7 @@ export interface Kept extends Original {
 /** By the digest of the placeholder, or of the place of a variable. */
 export type Originals = Record<string, Kept>;
 
-const isKept = shape<Kept>({ file: isText, url: isText, inUrl: isText, inHeader: isText, cli: isText, token: isText });
+const isKept = shape({ file: isText, url: isText, inUrl: isText, inHeader: isText, cli: isText, token: isText });
 
 /** Digest of a variable's place: the file, the names down to the entry, and the variable. */
 export function digestOf(place: readonly string[]): string {

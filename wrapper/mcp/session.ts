@@ -1,8 +1,8 @@
-// Keeps what an MCP client and its server have said: the setup, open requests, the proxy's own, and what the server's errors mean.
+// Follows the messages of an MCP client and its server: the setup, open requests, the proxy's own, and the meaning of errors.
 
 import { randomUUID } from 'node:crypto';
 import { sha256 } from '../../daemon/core/hash.ts';
-import type { McpServer } from '../catalog/provider.ts';
+import type { McpServer } from '../catalog/programs.ts';
 import { type Id, lineOf, type Message, verdictOf, versionIn } from '../run/rules/mcp-messages.ts';
 import { say } from '../system/errors.ts';
 import { isTested } from './entry.ts';

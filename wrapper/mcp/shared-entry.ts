@@ -1,4 +1,4 @@
-// Judges and shows an entry that the authors of a project wrote: they chose each of its texts.
+// Judges and shows an entry whose texts the authors of a project chose.
 
 import { isRecord, isText, listOf } from '../../daemon/core/shape.ts';
 import type { Provider } from '../catalog/provider.ts';

@@ -1,4 +1,4 @@
-// Finds out which account in the store an account of this machine is.
+// Identifies this machine's accounts in the store.
 
 import { hmac, sha256 } from '../../daemon/core/hash.ts';
 import type { Context, Credentials } from '../context.ts';
@@ -32,8 +32,8 @@ interface Needs {
 }
 
 /**
- * Identifies accounts: by their declared identity; by their credential; or by their name, where the credential is another one
- * each time. What was found is kept, so that a run starts no program only to identify an account.
+ * Identifies accounts by their declared identity, by their credential, or, where the credential differs each time, by their name. The
+ * result is kept, so that a run starts no program only to identify an account.
  */
 export function identification({ plan: { cli }, context, credentials, local: before }: Needs) {
   let local = before;

@@ -6,15 +6,15 @@ import type { JobOptions, Leased, LeaseEnd, LeaseOptions, Leases } from '../cont
 import type { Account } from '../store/config.ts';
 import { type LocalPool, noteLocal, readLocal } from '../store/pool-file.ts';
 import { REQUEST, REQUEST_MS } from '../store/state.ts';
-import { parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
+import { parseDuration } from '../system/notation.ts';
+import { describeAddress, StoreUnreachable } from './address.ts';
 import { type Identified, identification } from './identify.ts';
 import { returnShare, takeShare } from './offline.ts';
 import { useStore } from './open.ts';
 import { describeRefusal, learnLease, learnRefusal, Patience } from './refusals.ts';
 import { askProvider, type Held, keepReport, leaseRequest, noteDelivered, reportOf } from './report.ts';
-import { describeAddress, StoreUnreachable } from './store/address.ts';
-import type { Granted, Store, Unavailable } from './store/store.ts';
+import type { Granted, Store, Unavailable } from './store.ts';
 
 export { closeShared } from './open.ts';
 

@@ -6,10 +6,10 @@ import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/ready.ts';
 import type { Pool } from '../store/config.ts';
 import { resolveAccount, type Slot, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
-import { parseDuration } from '../system/duration.ts';
+import { authoritiesFor } from '../system/connections.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
-import { authoritiesFor } from '../system/outside/connections.ts';
-import type { Store } from './store/store.ts';
+import { parseDuration } from '../system/notation.ts';
+import type { Store } from './store.ts';
 
 /** Keyring attributes of the pool's passwords. */
 export const PASSWORD_SLOTS = {
@@ -38,7 +38,7 @@ export async function openPool(
   const own = pool.ca === undefined ? undefined : authoritiesIn(pool.ca);
   const ca = authoritiesFor(own, callerEnvironment(context.env));
   // the client library takes 25 ms to load
-  const { openStore } = await import('./store/store.ts');
+  const { openStore } = await import('./store.ts');
   return openStore({ url, user, password, sentinel, ca, timeoutMs: parseDuration(pool.timeout), onUnreachable });
 }
 

@@ -1,14 +1,14 @@
-// Waits when the pool leases none of a run's accounts, says why, and puts what it says into this machine's own state.
+// Waits when the pool leases none of a run's accounts, says why, and records the reasons in this machine's state.
 import type { Context } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import { isPaused, type Pause } from '../store/pause.ts';
 import type { Plan } from '../store/plan.ts';
 import { noteLocal } from '../store/pool-file.ts';
 import { type CliState, recordRemaining, updateState } from '../store/state.ts';
-import { formatDuration, parseDuration } from '../system/duration.ts';
 import { say } from '../system/errors.ts';
+import { formatDuration, parseDuration } from '../system/notation.ts';
 import type { Identified } from './identify.ts';
-import type { AccountState, LeaseReply, Unavailable } from './store/store.ts';
+import type { AccountState, LeaseReply, Unavailable } from './store.ts';
 
 type Refusal = LeaseReply & { kind: 'none' };
 

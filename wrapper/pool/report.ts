@@ -1,11 +1,11 @@
-// Makes the requests and reports of a run: which account it wants, how it used others, and what the provider says they have left.
+// Makes the requests and reports of a run: the account that it wants, its use of others, and what the provider says they have left.
 import type { LeaseEnd, LeaseOptions } from '../context.ts';
 import { type Done, type LocalPool, noteLocal, type Observation } from '../store/pool-file.ts';
 import type { CliState } from '../store/state.ts';
-import { parseDuration } from '../system/duration.ts';
+import { parseDuration } from '../system/notation.ts';
 import type { Identified } from './identify.ts';
 import { unreported } from './offline.ts';
-import type { Granted, LeaseRequest } from './store/store.ts';
+import type { Granted, LeaseRequest } from './store.ts';
 
 /** A refused account that is not identified by its credential is left alone for this long. */
 const REFUSED_MS = 300_000;
@@ -96,7 +96,7 @@ export async function askProvider(
 /** The parts of a request that change during a run. */
 interface Changing {
   ids: readonly Identified[];
-  /** Answers of the provider to what the store asked. */
+  /** Answers of the provider to the store's questions. */
   seen: Observation[];
   /** The report about the account that was tried before. */
   done: Done | undefined;
@@ -129,7 +129,7 @@ export function leaseRequest({ ids, seen, done, local }: Changing, options: Leas
 }
 
 /**
- * Notes that the store has what was sent, so that it is not sent again.
+ * Notes that the store has received the reports, so that no run sends them again.
  * @param intact accounts whose share of the reserve is there again
  * @returns the local state of the pool from now on
  */

@@ -2,9 +2,9 @@
 import type { Context } from '../context.ts';
 import { readConfig } from '../store/config.ts';
 import { readLocal } from '../store/pool-file.ts';
+import { describeAddress, StoreUnreachable } from './address.ts';
 import { openPool } from './open.ts';
-import { describeAddress, StoreUnreachable } from './store/address.ts';
-import type { AccountRow, LeaseRow, Store } from './store/store.ts';
+import type { AccountRow, LeaseRow, Store } from './store.ts';
 
 export interface PoolStatus {
   address: string;

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import type { Context, Credentials, Invocation } from '../context.ts';
 import type { Plan } from '../store/plan.ts';
-import { formatDuration, parseDuration } from '../system/duration.ts';
 import { say } from '../system/errors.ts';
+import { formatDuration, parseDuration } from '../system/notation.ts';
 import type { Ended } from './book.ts';
-import { anotherPlace, type Candidate, endsWhenRefused, staysInPlace } from './choose/candidates.ts';
-import { describeSelected, isLimitOfAddress, obstacleTo, type Retry } from './choose/choose.ts';
+import { anotherPlace, type Candidate, endsWhenRefused, staysInPlace } from './candidates.ts';
+import { describeSelected, isLimitOfAddress, obstacleTo, type Retry } from './choose.ts';
 import { cannotStart } from './original.ts';
 import type { Verdict } from './rules/classify.ts';
 import type { Patterns } from './rules/patterns.ts';
@@ -39,7 +39,7 @@ export interface Run extends Command {
   repeatable: boolean;
   /** The last attempt must not be shown before it is known how it ended. */
   holdLast: boolean;
-  /** Whose session is not continued, until the account that runs in its place has been named. */
+  /** The account whose session is not continued, until a message has named the account that runs instead. */
   lostSession: string | undefined;
 }
 
@@ -129,7 +129,7 @@ async function meaningOf(
   return undefined;
 }
 
-/** The verdict, or what the provider says where the text of a refusal says too little. */
+/** The verdict, or the provider's own if the text of a refusal says too little. */
 async function confirmed(verdict: Verdict, using: Using, { plan, context }: Run): Promise<Verdict> {
   if (verdict.kind !== 'retry' || !verdict.check) return verdict;
   const { confirmRefusal } = await context.load();

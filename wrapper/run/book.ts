@@ -1,4 +1,4 @@
-// Holds what turns know, and collects what a run learns, to store it in one go after the output of the upstream.
+// Holds the knowledge of turns, and collects what a run learns, to store it in one go after the output of the upstream.
 import { setTimeout } from 'node:timers/promises';
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Credentials, Invocation, JobOptions, Leases } from '../context.ts';
@@ -19,13 +19,13 @@ import {
 } from '../store/state.ts';
 import { say } from '../system/errors.ts';
 import { openCredentials } from './accounts/ready.ts';
-import { type Choice, costOf, isLow } from './choose/candidates.ts';
-import type { Retry } from './choose/choose.ts';
+import { type Choice, costOf, isLow } from './candidates.ts';
+import type { Retry } from './choose.ts';
 
 /** Older figures say nothing about a refusal. */
 const RECENT_MS = 600_000;
 
-/** Source of what is known, and the place for what turns learn. */
+/** Source of knowledge, and the place for what turns learn. */
 export interface Book {
   state(): CliState;
   credentials(): Credentials;
@@ -147,7 +147,7 @@ export const BODY = `${REQUEST}body:`;
 /** An answer in hand does not wait longer for a store that is gone. */
 const ANSWER_MS = 250;
 
-/** Names of jobs without those of requests that are over. */
+/** Names of jobs, without expired requests. */
 export function idsOf(ids: readonly string[], { jobs }: Pick<CliState, 'jobs'>, now: number): string[] {
   const at = (id: string) => (Object.hasOwn(jobs, id) ? jobs[id]!.at : now);
   return ids.filter(id => !id.startsWith(REQUEST) || now - at(id) < REQUEST_MS);
@@ -268,7 +268,7 @@ export function startJournal(options: JournalOptions) {
       remember(current);
       changes.push(remember);
     },
-    /** @param credentials those of the account; the others that are paused as well are not known by theirs */
+    /** @param credentials those of the account; the fingerprints of others that are paused as well are unknown */
     pause: (account: string, pause: Pause, credentials: Record<string, string>, entry: Ended) => {
       add({ ...entry, outcome: 'left' });
       runState.paused[account] = pause;
@@ -323,7 +323,7 @@ export function startJournal(options: JournalOptions) {
   };
 }
 
-/** Writes to state and audit log. Neither failing stops the command: what was learned is learned again. */
+/** Writes to state and audit log. A failure stops no command: a later run learns the same again. */
 function saveNow({ cli, audit }: Pick<Plan, 'cli' | 'audit'>, { paths }: Pick<Context, 'paths'>): Save {
   return (changes, entries) => {
     try {

@@ -1,4 +1,4 @@
-// Runs the original command without an account, and notices when an upgrade has put it back in the place of its shim.
+// Runs the original command without an account, and notices when an upgrade has replaced the shim with it.
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ export function cannotStart(original: string, error: Error): WrapError {
 /**
  * Says for each replaced shim what to do. Called after a run and by the commands of `culvert-wrap`, for every CLI, because the replaced
  * command itself does not come here anymore.
- * @param again also what has been said before: a person asks, and a run does not
+ * @param again repeats earlier messages as well: a person asks, and a run does not
  */
 export function reportReplacedShims({ paths, env }: Pick<Context, 'paths' | 'env'>, again = false): void {
   try {

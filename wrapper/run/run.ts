@@ -6,8 +6,8 @@ import { type Why, writeAudit } from '../store/audit.ts';
 import { hiddenPaths, type Paths } from '../store/paths.ts';
 import { hadAccounts, type Plan, readLastPlan } from '../store/plan.ts';
 import { type CliState, readState, setAside, updateState } from '../store/state.ts';
-import { formatDuration, parseDuration } from '../system/duration.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
+import { formatDuration, parseDuration } from '../system/notation.ts';
 import { openCredentials } from './accounts/ready.ts';
 import { chooseAccount, isNested, namedAccount, rulingFor } from './accounts/select-account.ts';
 import { type Command, type Outcome, type Run, runAttempts } from './attempts.ts';
@@ -22,7 +22,7 @@ import {
   orderCandidates,
   staysInPlace,
   totalRemaining,
-} from './choose/candidates.ts';
+} from './candidates.ts';
 import { loadPlan, readInvocation } from './invocation.ts';
 import { passThrough, reportReplacedShims } from './original.ts';
 import { isCommandIn } from './rules/classify.ts';
@@ -30,7 +30,7 @@ import { compilePatterns } from './rules/patterns.ts';
 import { Turn } from './turn.ts';
 import { openStdin } from './upstream/channels.ts';
 
-/** Codes of errors for what the user asked for and can't have. */
+/** Codes of errors for an explicit wish that can't be met. */
 const REFUSALS = ['unknown-account', 'directory-broken', 'no-default', 'other-host', 'own-credential'];
 
 /** A shimmed command on its way to the original. */
@@ -45,8 +45,7 @@ interface Shimmed {
 /**
  * Runs a shimmed command.
  * @param original absolute path of the command that was moved away
- * @throws WrapError for what the user asked for and can't have (a named account that can't be used); all else runs the
- *   original
+ * @throws WrapError for an explicit wish that can't be met, such as a named account that can't be used; otherwise the original runs
  */
 export async function runShimmed(
   cli: string,

@@ -1,4 +1,4 @@
-// Gives a command, a request or a server an account, and the next one after a limit; stores what they learn.
+// Gives a command, a request or a server an account, and the next account after a limit; stores what they learn.
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Credentials, Invocation, LeaseEnd, Leases } from '../context.ts';
 import type { Account } from '../store/config.ts';
@@ -32,7 +32,7 @@ import {
   isBound,
   needsUsage,
   staysInPlace,
-} from './choose/candidates.ts';
+} from './candidates.ts';
 import {
   afterReturning,
   afterTaking,
@@ -48,7 +48,7 @@ import {
   pauseFor,
   type Retry,
   withinReason,
-} from './choose/choose.ts';
+} from './choose.ts';
 
 /** An account in use. */
 export interface Using {
@@ -60,8 +60,8 @@ export interface Using {
 
 interface Asking {
   /**
-   * `command`: a wrapped command, which orders its candidates itself and stores at its end what it learned. `request`: one among
-   * many, which tries no account twice and says nothing that all of them would say. `server`: a process that makes requests.
+   * `command`: a wrapped command, which orders its candidates itself and stores its knowledge at the end. `request`: one among many,
+   * which tries no account twice and prints nothing that all of them would print. `server`: a process that makes requests.
    */
   kind: 'command' | 'request' | 'server';
   /** Its command is in audit log and costs; no part of that may be private. */
@@ -177,8 +177,8 @@ export class Turn {
   }
 
   /**
-   * The first account, whatever its state, because the provider has to say what is wrong. After a failure, an account that is
-   * neither paused nor spent.
+   * The first account, whatever its state, because the provider has to name the problem. After a failure, an account that is neither
+   * paused nor spent.
    * @param obstacle why no account may make the request again
    * @throws WrapError those of the pool; from a request or a server only for the first account
    */
@@ -343,7 +343,7 @@ export class Turn {
         this.end = step;
         return undefined;
       }
-      // Other accounts take over from a named account, but never run in its place.
+      // Other accounts take over from a named account, but never run instead of it.
       const accounts = this.#isCommand && mustUseFirst ? step.accounts.slice(0, 1) : step.accounts;
       // before the first await: another request must not choose the same units
       this.#holding.move(accounts[0]?.name);

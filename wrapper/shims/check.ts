@@ -1,4 +1,4 @@
-// Finds what is wrong with installed shims, and the files that keep one from working for other users.
+// Finds problems of installed shims, and files that keep a shim from working for other users.
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';

@@ -1,5 +1,5 @@
-// Puts shims in place of commands. Each step is a rename, so that a kill at any point leaves a command that runs, and a state from
-// which install and uninstall both go on.
+// Puts shims in place of commands. Each step is a rename: a kill at any point leaves a command that runs, and a state in which install
+// and uninstall can continue.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { readOptional, removeIfEmpty, syncStrictly } from '../../daemon/core/files.ts';
@@ -187,7 +187,7 @@ function shareOriginal(cli: string, entry: Installed, paths: Paths): Installed {
 }
 
 /**
- * Makes the directory of originals with the rights of the one that it is in.
+ * Makes the directory of originals with the rights of its parent.
  * @throws WrapError `unsafe-directory` for one in which another user could replace what other users run
  */
 function makeSharedDirectory(directory: string): void {

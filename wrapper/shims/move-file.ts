@@ -43,7 +43,7 @@ export function moveBack(paths: Paths, from: string, to: string): void {
 }
 
 /**
- * Keeps a file under a second name, or as a copy where that can't be. After a kill `to` is what it was, or the whole file.
+ * Keeps a file under a second name, or else as a copy. After a kill `to` is unchanged or the whole file.
  */
 export function keepAt(from: string, to: string): void {
   const stage = `${to}.new`;

@@ -43,7 +43,7 @@ export interface Programs {
  * - `__cw_w`: an account is named for this tool (`own`) or for any (`any`)
  * - `__cw_n`, `__cw_b`: Node and the program
  * - `__cw_c`, `__cw_d`: directories of `source-stamps.ts`
- * @param entry what was there before; it is also kept in the shim, for when the state directory is lost
+ * @param entry the original; the shim records it as well, in case the state directory is lost
  */
 export function shimText(
   cli: string,

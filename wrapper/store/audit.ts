@@ -3,43 +3,54 @@ import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from
 import { dirname } from 'node:path';
 import { errno } from '../../daemon/core/errors.ts';
 import { giveIfPossible, readOptional } from '../../daemon/core/files.ts';
-import { isTime } from '../../daemon/core/shape.ts';
+import {
+  type Checked,
+  isBoolean,
+  isNumber,
+  isText,
+  isTime,
+  nullable,
+  oneOf,
+  optional,
+  shape,
+} from '../../daemon/core/shape.ts';
 import { createDirectory } from '../system/files.ts';
 import type { Paths } from './paths.ts';
 
 export const OUTCOMES = ['ok', 'failed', 'left', 'skipped', 'queued', 'refused', 'unobserved', 'original'] as const;
 
-export interface AuditEntry {
+const isEntry = shape({
   /** Milliseconds since the epoch. */
-  at: number;
-  cli: string;
+  at: isTime,
+  cli: isText,
   /** The subcommand; arguments may be private and are left out. */
-  command: string;
+  command: isText,
   /** The program that asked through a gateway. */
-  consumer?: string | undefined;
-  account: string | null;
+  consumer: optional(isText),
+  account: nullable(isText),
   /**
    * `failed`: the upstream's own failure; `left`: the account was left for another; `unobserved`: the only account, whose
    * run was not watched; `original`: the original ran without an account.
    */
-  outcome: (typeof OUTCOMES)[number];
+  outcome: oneOf(...OUTCOMES),
   /**
    * Why no account was used: for `original` one of `Why`, for `refused` one of these, of `TurnedAway`, or the code of an error. For
    * `left` `too-large`, where the account has something left and is not paused.
    */
-  why?: string;
+  why: optional(isText),
   /** Variables and options by which the user chose, whether they counted (`own-choice`, `other-host`) or not. */
-  choice?: string | undefined;
-  class?: string;
-  exit?: number | null;
-  signal?: string;
-  ms?: number;
-  cost?: number;
-  /** Requests that a gateway turned away for one reason; such a line is no run. */
-  count?: number | undefined;
+  choice: optional(isText),
+  class: optional(isText),
+  exit: optional(nullable(isNumber)),
+  signal: optional(isText),
+  ms: optional(isNumber),
+  cost: optional(isNumber),
+  /** Requests that a gateway turned away for one reason; a line with this count is no run. */
+  count: optional(isNumber),
   /** The pool's store could not be reached: the machine's own share was used, or nothing. */
-  degraded?: boolean | undefined;
-}
+  degraded: optional(isBoolean),
+});
+export type AuditEntry = Checked<typeof isEntry>;
 
 /** The part of an entry that differs between entries of one command. A run without an account has a reason. */
 export type AuditNote = Omit<AuditEntry, 'at' | 'cli' | 'command' | 'consumer' | 'outcome'> &
@@ -111,17 +122,8 @@ export function readAudit(paths: Paths, limit: number): AuditEntry[] {
 /** One line of the log; null for anything else. */
 export function parseEntry(line: string): AuditEntry | null {
   try {
-    const value = JSON.parse(line) as { [K in keyof AuditEntry]?: unknown };
-    const { at, cli, command, account, outcome, exit } = value;
-    const named = isTime(at) && typeof cli === 'string' && typeof command === 'string';
-    const isValid = OUTCOMES.some(each => each === outcome) && (account === null || typeof account === 'string');
-    const texts = [value.class, value.signal, value.why, value.consumer, value.choice].every(
-      text => text === undefined || typeof text === 'string',
-    );
-    const figures = [exit ?? undefined, value.ms, value.cost, value.count].every(
-      n => n === undefined || typeof n === 'number',
-    );
-    return named && isValid && texts && figures ? (value as AuditEntry) : null;
+    const value: unknown = JSON.parse(line);
+    return isEntry(value) ? value : null;
   } catch {
     return null;
   }

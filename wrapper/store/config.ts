@@ -1,13 +1,13 @@
-// Reads and edits the user's configuration: accounts and their sources, and capacity control. It never holds secrets.
+// Reads and edits the user's configuration, which holds no secrets: accounts and their sources, and capacity control.
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
 import { reason } from '../../daemon/core/errors.ts';
 import { readOptional } from '../../daemon/core/files.ts';
-import { DURATION, parseDuration } from '../system/duration.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { explainIssues, explainToml } from '../system/explain-issues.ts';
 import { withLock, writeLinked } from '../system/files.ts';
+import { DURATION, parseDuration } from '../system/notation.ts';
 import { appendSection, appendTable, removeSection, removeTable, setInTable } from '../system/toml-edit.ts';
 
 /**
@@ -53,7 +53,7 @@ export const Capacity = z
     /** Run by sh with CULVERT_WRAP_CLI and CULVERT_WRAP_REMAINING set, at most once an hour. */
     warn_command: z.optional(z.string()),
     costs: z._default(z.record(z.string(), z.number().check(z.minimum(0))), {}),
-    /** Order of the accounts. All but `in-order` and `round-robin` go by what is known to be left. */
+    /** Order of the accounts. All but `in-order` and `round-robin` go by the known rest. */
     strategy: z._default(
       z.enum(['in-order', 'most-remaining', 'soonest-reset', 'drain-first', 'round-robin']),
       'in-order',
@@ -94,7 +94,7 @@ const PasswordSource = z.string().check(z.regex(SOURCE, 'one of env:, keyring:, 
 /** The store that this machine shares its accounts with others by; see `pool/`. It holds no secret. */
 export const Pool = z
   .strictObject({
-    /** Without a password; see `pool/store/address.ts`. */
+    /** Without a password; see `pool/address.ts`. */
     url: z.string(),
     user: z.optional(z.string()),
     /** Source of the password. */
@@ -133,7 +133,7 @@ export const Pool = z
   );
 export type Pool = z.infer<typeof Pool>;
 
-/** Whose account a tool runs with; the catalog decides what is not set. */
+/** Whose account a tool runs with; the catalog has the defaults. */
 const Tool = z.strictObject({
   /** After a limit or a refused credential the next account takes over. */
   failover: z.optional(z.boolean()),

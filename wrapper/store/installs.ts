@@ -2,25 +2,27 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { readOptional } from '../../daemon/core/files.ts';
+import { type Checked, isNumber, isRecord, isText, oneOf, optional, shape } from '../../daemon/core/shape.ts';
 import type { Paths } from './paths.ts';
 
 /** Begins the second line of a shim; the CLI's name follows. */
 export const MARKER = '# culvert-wrap shim for ';
 
-export interface Installed {
+const isShim = shape({
   /** Path of the shim. */
-  bin: string;
+  bin: isText,
   /** Path of the program that the shim runs. */
-  original: string;
+  original: isText,
   /**
    * `link`: the original was this symlink. `file`: it is kept in the state directory, or in `.culvert-wrap` next to the shim
    * where other users run it. `beside`: it stays where it is.
    */
-  kind: 'link' | 'file' | 'beside';
-  link?: string;
+  kind: oneOf('link', 'file', 'beside'),
+  link: optional(isText),
   /** Modification time of the symlink, in seconds. */
-  mtime?: number;
-}
+  mtime: optional(isNumber),
+});
+export type Installed = Checked<typeof isShim>;
 
 export type Installs = Record<string, Installed>;
 
@@ -28,10 +30,8 @@ export type Installs = Record<string, Installed>;
 export function readInstalls(paths: Paths): Installs {
   try {
     const value: unknown = JSON.parse(readOptional(paths.installs) ?? '{}');
-    if (typeof value !== 'object' || value === null) return {};
-    return Object.fromEntries(
-      Object.entries(value).filter((entry): entry is [string, Installed] => isInstalled(entry[1])),
-    );
+    const entries = isRecord(value) ? Object.entries(value) : [];
+    return Object.fromEntries(entries.filter((entry): entry is [string, Installed] => isInstalled(entry[1])));
   } catch {
     return {};
   }
@@ -97,11 +97,5 @@ export function shimOf(file: string): string | undefined {
 
 /** Reports whether a value has the form of a record. */
 export function isInstalled(value: unknown): value is Installed {
-  if (typeof value !== 'object' || value === null) return false;
-  const { bin, original, kind, link, mtime } = value as Partial<Installed>;
-  return (
-    typeof bin === 'string' &&
-    typeof original === 'string' &&
-    (kind === 'file' || kind === 'beside' || (kind === 'link' && typeof link === 'string' && typeof mtime === 'number'))
-  );
+  return isShim(value) && (value.kind !== 'link' || (value.link !== undefined && value.mtime !== undefined));
 }

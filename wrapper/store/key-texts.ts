@@ -1,4 +1,4 @@
-// Reads a text in which people keep keys: one key, a list of them, or a reference to a key that is elsewhere. Pure.
+// Reads a text that holds one key, a list of keys, or a reference to a key elsewhere. Pure.
 
 /** Programs that fill in a reference before a tool sees it, and what gives the key itself. */
 const STORES: Record<string, string> = {
@@ -16,7 +16,7 @@ const STORE_SCHEME =
 const UNFILLED = /^\$[A-Za-z_]\w*$|\$\{.*\}|^\{\{.*\}\}$|^%[A-Za-z_]\w*%$/s;
 /** A command of a shell, in `$(…)` or in backticks. */
 const COMMAND = /^\$\(.*\)$|^`.*`$/s;
-/** An account of this program: its MCP servers find such a text in place of a key. */
+/** An account of this program: its MCP servers find this text instead of a key. */
 const OF_ACCOUNT = /^culvert-wrap:([^:]+):([^:]+)$/;
 
 /** Sources of an account as the configuration of this program has them: each names a key that is elsewhere. */
@@ -102,8 +102,8 @@ export function oddityIn(text: string, variable: string): string | undefined {
 
 /**
  * The keys of a text: one, or those of a list with commas, semicolons, bars, line breaks or blanks between them, or of one in brackets.
- * `Bearer` before a key is of a request, and left out.
- * @param variable the one that the text is for
+ * `Bearer` before a key belongs to a request, and is left out.
+ * @param variable that gets the text
  * @param prefix start of every key of the provider, where it has one
  */
 export function keysIn(text: string, variable: string, prefix = ''): string[] {

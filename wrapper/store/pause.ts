@@ -56,7 +56,7 @@ export interface Pause {
 /** A run that tries an account after its pause gets this long, in milliseconds, before another run may. */
 export const PROBE_MS = 60_000;
 
-/** Reports whether an account is paused now. One that began in the future was written while the clock was wrong. */
+/** Reports whether an account is paused now. A pause that begins in the future was written while the clock was wrong. */
 export function isPaused(pause: Pause | undefined, now: number): boolean {
   if (pause === undefined || pause.since > now) return false;
   return pause.until === null || pause.until > now;

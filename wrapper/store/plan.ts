@@ -18,7 +18,7 @@ export interface Plan {
   capacity: Capacity;
   /** A limit or a refused credential leads to the next account, where the terms allow that. */
   failover: boolean;
-  /** Side that comes first: what the user chose without culvert-wrap, or the accounts. */
+  /** Side that comes first: the user's choice without culvert-wrap, or the accounts. */
   prefer: 'own' | 'accounts';
   /** The store that other machines use as well, if any. */
   pool?: Pool;

@@ -1,8 +1,9 @@
-// Keeps what this machine used of its pool and could not report while the store was away. Holds no secret.
+// Keeps this machine's use of its pool that it could not report while the store was away. Holds no secret.
 
 import { readOptional } from '../../daemon/core/files.ts';
 import { randomHex } from '../../daemon/core/hash.ts';
 import {
+  type Checked,
   isAmount,
   isBoolean,
   isNumber,
@@ -18,83 +19,73 @@ import {
 import { withLock, writeAtomic } from '../system/files.ts';
 import type { Paths } from './paths.ts';
 
-/** Remaining quota of an account, as the provider stated it. */
-export interface Observation {
-  fp: string;
-  /** In the provider's unit; `null`: unlimited, unknown, or the question failed. */
-  remaining: number | null;
-  limit: number | null;
-  /** Milliseconds since the epoch, as the provider stated it. */
-  resets: number | null;
-  /** Accounts with the same value share one budget. */
-  identity?: string;
-  /** Milliseconds since the question was asked. */
-  age: number;
-}
-
-const isObservation = shape<Observation>({
+const isObservation = shape({
   fp: isText,
+  /** In the provider's unit; `null`: unlimited, unknown, or the question failed. */
   remaining: nullable(isNumber),
   limit: nullable(isNumber),
+  /** Milliseconds since the epoch, as the provider stated it. */
   resets: nullable(isNumber),
+  /** Accounts with the same value share one budget. */
   identity: optional(isText),
+  /** Milliseconds since the question was asked. */
   age: isAmount,
 });
+/** Remaining quota of an account, as the provider stated it. */
+export type Observation = Checked<typeof isObservation>;
 
 /** Why an account is to be left alone, and until when; see `NamedPause` in pause.ts. */
-interface Rest {
-  class: string;
-  kind: 'elapsed' | 'time' | 'period' | 'credential';
-  ms?: number;
-  at?: number;
-  /** Milliseconds, where `period` has no known end or `time` has passed. */
-  fallback: number;
-}
-
-const isRest = shape<Rest>({
+const isRest = shape({
   class: isText,
   kind: oneOf('elapsed', 'time', 'period', 'credential'),
   ms: optional(isAmount),
   at: optional(isNumber),
+  /** Milliseconds, where `period` has no known end or `time` has passed. */
   fallback: isAmount,
 });
 
-/** Result of a lease. */
-export interface Done {
-  fence: string;
-  fp: string;
-  spent: number;
-  rest?: Rest | undefined;
-  /** Observations of this account, and of others that the lease asked for. */
-  seen?: Observation[] | undefined;
-  /** Ends the lease as well. */
-  release?: boolean | undefined;
-}
-
-const isDone = shape<Done>({
+const isDone = shape({
   fence: isText,
   fp: isText,
   spent: isAmount,
   rest: optional(isRest),
+  /** Observations of this account, and of others that the lease asked for. */
   seen: optional(listOf(isObservation)),
+  /** Ends the lease as well. */
   release: optional(isBoolean),
 });
+/** Result of a lease. */
+export type Done = Checked<typeof isDone>;
 
-/** A report that did not reach the store. */
-interface Unsent {
-  cli: string;
+const isUnsent = shape({
+  cli: isText,
   /** Milliseconds since the epoch, by this machine's clock: only to tell how old it is. */
-  at: number;
-  done: Done;
-}
+  at: isTime,
+  done: isDone,
+});
 
-/** Used part of a share of the reserve. */
-interface Away {
-  fp: string;
-  spent: number;
-  /** The part of it that the store knows about. */
-  reported: number;
-}
+const isAway = shape({
+  fp: isText,
+  spent: isAmount,
+  /** The part of `spent` that the store knows about. */
+  reported: isAmount,
+});
+
+const isKept = shape({
+  fp: isText,
+  /** Changes with the credential. */
+  mark: isText,
+  /** Changes with the places that the credential comes from. */
+  sources: isText,
+  /** When this credential was seen first, in milliseconds since the epoch. */
+  since: isTime,
+  /** Credentials in a row before it that lasted for less than a day. */
+  short: isAmount,
+  /** The credential is another one each time, so `fp` is that of the name. */
+  rotates: isBoolean,
+});
+/** Stored identity of an account. */
+export type Kept = Checked<typeof isKept>;
 
 export interface LocalPool {
   /** Since when commands did not reach the store, in milliseconds since the epoch. */
@@ -103,40 +94,15 @@ export interface LocalPool {
   degradedRuns: number;
   /** Runs that waited for an account, ever. */
   waits: number;
-  unsent: Unsent[];
-  /** By CLI and quota. */
-  away: Record<string, Record<string, Away>>;
+  /** Reports that did not reach the store. */
+  unsent: Checked<typeof isUnsent>[];
+  /** Used parts of shares of the reserve, by CLI and quota. */
+  away: Record<string, Record<string, Checked<typeof isAway>>>;
   /** By CLI and account, so that a run starts no program to identify an account. */
   fingerprints: Record<string, Record<string, Kept>>;
   /** Key of the marks in `fingerprints`. */
   salt: string;
 }
-
-/** Stored identity of an account. */
-export interface Kept {
-  fp: string;
-  /** Changes with the credential. */
-  mark: string;
-  /** Changes with the places that the credential comes from. */
-  sources: string;
-  /** When this credential was seen first, in milliseconds since the epoch. */
-  since: number;
-  /** Credentials in a row before it that lasted for less than a day. */
-  short: number;
-  /** The credential is another one each time, so `fp` is that of the name. */
-  rotates: boolean;
-}
-
-const isUnsent = shape<Unsent>({ cli: isText, at: isTime, done: isDone });
-const isAway = shape<Away>({ fp: isText, spent: isAmount, reported: isAmount });
-const isKept = shape<Kept>({
-  fp: isText,
-  mark: isText,
-  sources: isText,
-  since: isTime,
-  short: isAmount,
-  rotates: isBoolean,
-});
 
 const MAX_UNSENT = 100;
 

@@ -6,8 +6,8 @@ import { readOptional } from '../../daemon/core/files.ts';
 import { randomHex } from '../../daemon/core/hash.ts';
 import { failureOf, runHelper } from '../../daemon/core/run-helper.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
-import { expandHome, withLock, writeAtomic } from '../system/files.ts';
-import { addRun } from './active-runs.ts';
+import { withLock, writeAtomic } from '../system/files.ts';
+import { expandHome } from '../system/notation.ts';
 import type { Account } from './config.ts';
 import { keysIn, referenceIn } from './key-texts.ts';
 import { NAME, type Paths } from './paths.ts';
@@ -138,7 +138,7 @@ export function removeOrphan({ file, key }: { file: string; key: string }): void
   editEnvFile(file, key, undefined);
 }
 
-/** Removes a stored credential; one that is gone already is fine, as is a source that is not ours to remove. */
+/** Removes a stored credential. A missing one is fine, as is a source that is not ours to remove. */
 export async function forgetSecret(source: string, slot: Slot, paths: Paths): Promise<void> {
   if (source === 'keyring:') {
     await runHelper(['secret-tool', 'clear', ...attributes('keyring:', slot)], { timeoutMs: KEYRING_TIMEOUT_MS });
@@ -148,7 +148,7 @@ export async function forgetSecret(source: string, slot: Slot, paths: Paths): Pr
 }
 
 /**
- * Copies what is stored for an account to its new name; sources that refer elsewhere stay as they are.
+ * Copies the stored secrets of an account to its new name; sources that refer elsewhere stay.
  * @returns the sources under the new name
  */
 export async function moveSecrets(
@@ -301,4 +301,27 @@ function secretFile(paths: Paths, cli: string): string {
 
 function fileKey(slot: Slot): string {
   return `${slot.account}/${slot.variable}`;
+}
+
+/** `firecrawl=team-a` for each run, joined by colons; after a further `=` the file by which its directory may choose an account. */
+const ACTIVE = 'CULVERT_WRAP_ACTIVE';
+
+interface ActiveRun {
+  cli: string;
+  account: string;
+  /** By which the directory of the run may choose an account; escaped by `encodeURIComponent`. */
+  file?: string | undefined;
+}
+
+/** Adds a run to an environment. */
+export function addRun(env: NodeJS.ProcessEnv, { cli, account, file }: ActiveRun): void {
+  const run = `${cli}=${account}${file === undefined ? '' : `=${file}`}`;
+  env[ACTIVE] = env[ACTIVE] ? `${env[ACTIVE]}:${run}` : run;
+}
+
+/** The innermost run of a CLI around this process; undefined outside of a run. */
+export function innermostRun(env: NodeJS.ProcessEnv, cli: string): ActiveRun | undefined {
+  const runs = (env[ACTIVE] ?? '').split(':').map(entry => entry.split('='));
+  const run = runs.findLast(([name]) => name === cli);
+  return run && { cli, account: run[1] ?? '', file: run[2] };
 }

@@ -1,4 +1,4 @@
-// Lets a shell notice, without starting a program, what decides about the account of a command, and log what it ran.
+// Lets a shell check the files that determine a command's account, and log its run, without starting a program.
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, linkSync, openSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -8,9 +8,8 @@ import type { AuditEntry } from './audit.ts';
 import type { Paths } from './paths.ts';
 
 /**
- * One source and what is kept of it: `link` names the file that was read, `time` has its modification time. Neither a
- * younger nor an older file, nor another file of the same age, goes unnoticed; being younger alone says little, because
- * a restored file keeps its old time. A private file is kept as a hard link, others as a symlink to their real path.
+ * One source and its stamp: `link` names the file that was read, `time` has its modification time. A younger file, an older file and
+ * another file of the same age are all noticed; comparing by "younger" alone would miss a restored file, which keeps its old time. A private file is kept as a hard link, others as a symlink to their real path.
  */
 export interface SourceStamp {
   source: string;
@@ -55,7 +54,7 @@ export function writeStamps(stamps: readonly SourceStamp[]): void {
     closeSync(fd);
     touch.push(`touch -r ${quote(source)} ${quote(time)}`);
   }
-  // utimes(2) by way of Node loses nanoseconds.
+  // Node's utimes loses nanoseconds.
   if (touch.length > 0) spawnSync('/bin/sh', ['-c', touch.join('\n')], { stdio: 'ignore' });
 }
 
@@ -91,7 +90,7 @@ const DIRECTORY_FILE = '.culvert-wrap.toml';
 export const FIND_DIRECTORY_FILE = `__cw_d=.
 until [ -e $__cw_d/${DIRECTORY_FILE} ] || ! [ -e $__cw_d ] || [ $__cw_d -ef / ]; do __cw_d=$__cw_d/..; done`;
 
-/** A condition that holds after `FIND_DIRECTORY_FILE` when there is such a file. */
+/** A condition that holds after `FIND_DIRECTORY_FILE` if it found a file. */
 export const HAS_DIRECTORY_FILE = `[ -e $__cw_d/${DIRECTORY_FILE} ]`;
 
 /** Commands that set `__cw_c` to the directory of the configuration for this environment; see `pathsFor`. */

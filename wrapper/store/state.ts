@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { stampAt } from '../../daemon/core/file-version.ts';
 import { readOptional } from '../../daemon/core/files.ts';
 import { hmac, randomHex } from '../../daemon/core/hash.ts';
-import { isNumber, isRecord, isTime } from '../../daemon/core/shape.ts';
+import { type Checked, isNumber, isRecord, isText, isTime, listOf, shape } from '../../daemon/core/shape.ts';
 import { withLock, writeAtomic } from '../system/files.ts';
 import type { Account } from './config.ts';
 import type { Paths } from './paths.ts';
@@ -22,15 +22,15 @@ export interface Remaining {
   credential?: string;
   /** Accounts with the same value share one quota. */
   identity?: string;
-  /** The same, from values of the moment: only accounts that were asked together have the same. */
+  /** The same, from `moment` of the catalog: comparable only between accounts that were asked together. */
   moment?: string;
 }
 
+const isSample = shape({ at: isTime, remaining: isNumber });
 /** Remaining quota of an account at a time, for the forecast. */
-export interface Sample {
-  at: number;
-  remaining: number;
-}
+export type Sample = Checked<typeof isSample>;
+
+const isJob = shape({ account: isText, at: isTime });
 
 export interface CliState {
   default?: string;
@@ -46,7 +46,7 @@ export interface CliState {
   /** Accounts that fell below `switch_below` and have not come back above `return_above`. */
   low: string[];
   /** Job id to the account that created it, newest last. */
-  jobs: Record<string, { account: string; at: number }>;
+  jobs: Record<string, Checked<typeof isJob>>;
   /** SHA-256 digests of rendered prepare commands that have run. */
   prepared: string[];
   /** The last of them. */
@@ -56,10 +56,10 @@ export interface CliState {
   notified: Record<string, number>;
 }
 
-/** So many jobs are kept in any case. Of more, those go that are over, and the oldest beyond the maximum. */
+/** This many jobs are always kept. Of more, expired ones are removed, and the oldest beyond the maximum. */
 const FEW_JOBS = 500;
 const MAX_JOBS = 10_000;
-/** Time after its last use for which a job is kept, on this machine and in a pool. */
+/** Time for which a job is kept after its last use, on this machine and in a pool. */
 const JOB_MS = 40 * 86_400_000;
 /** Names of requests among the jobs begin with this. They are many and matter for minutes, so they count apart. */
 export const REQUEST = 'request:';
@@ -70,8 +70,8 @@ const MAX_SAMPLES = 60;
 const SAMPLE_EVERY_MS = 60_000;
 
 /**
- * The state of one CLI. What is missing reads as empty: nothing in it is needed to run a command. Of a damaged file, jobs are read as
- * far as they are whole, because no other account may continue them.
+ * The state of one CLI. A missing part reads as empty, because no command needs it to run. Of a damaged file, whole jobs are read,
+ * because no other account may continue them.
  * @param onDamage gets the path of a file that can't be read
  */
 export function readState(paths: Paths, cli: string, onDamage?: (file: string) => void): CliState {
@@ -126,7 +126,7 @@ export function setAside(paths: Paths, cli: string): void {
 export function parseState(raw: unknown): CliState {
   const fields = isRecord(raw) ? raw : {};
   const text = (key: string) => (typeof fields[key] === 'string' ? { [key]: fields[key] } : {});
-  const texts = (value: unknown) => (Array.isArray(value) ? value.filter(item => typeof item === 'string') : []);
+  const texts = (value: unknown) => (Array.isArray(value) ? value.filter(isText) : []);
   return {
     ...text('default'),
     ...text('previous'),
@@ -137,7 +137,7 @@ export function parseState(raw: unknown): CliState {
     // older versions called them `resting`
     paused: table(fields.paused ?? fields.resting, isPause),
     remaining: table(fields.remaining, isRemaining),
-    history: table(fields.history, isHistory),
+    history: table(fields.history, listOf(isSample)),
     low: texts(fields.low),
     jobs: table(fields.jobs, isJob),
     prepared: texts(fields.prepared),
@@ -187,7 +187,7 @@ export function stateStamp(paths: Paths, cli: string): string {
 }
 
 /**
- * Makes `name` the default and remembers the one before it for `use -`.
+ * Makes `name` the default and remembers the previous one for `use -`.
  * @param first the account that is the default while none has been chosen
  */
 export function setDefault(state: CliState, name: string, first: string | undefined): void {
@@ -205,7 +205,7 @@ export function chosenDefault(accounts: readonly Selectable[], state: Pick<CliSt
   return only && more.length === 0 ? only.name : LOST;
 }
 
-/** The account that is tried first: the chosen one, or the first enabled one while that is disabled or gone; none in its place by the configuration. */
+/** The account that is tried first: the chosen one or, unless the configuration chose it, the first enabled one while that is disabled or gone. */
 export function effectiveDefault(
   accounts: readonly Selectable[],
   state: Pick<CliState, 'default'>,
@@ -217,7 +217,7 @@ export function effectiveDefault(
   return (found ?? (isKept && enabled.length > 1 ? undefined : enabled[0]))?.name;
 }
 
-/** Reports whether a default was chosen that is disabled, gone or not known anymore, and there is more than one account in its place. */
+/** Reports whether the chosen default is disabled, removed or unknown, and several accounts could replace it. */
 export function hasLostDefault(accounts: readonly Selectable[], state: Pick<CliState, 'default'>): boolean {
   const enabled = accounts.filter(account => account.enabled);
   const chosen = chosenDefault(accounts, state);
@@ -251,7 +251,7 @@ export function extendPause(state: CliState, name: string, pause: Pause): void {
   state.paused[name] = { ...pause, ...(entry?.credential && { credential: entry.credential }) };
 }
 
-/** One that began after the newest was written while the clock was ahead. */
+/** The entry, unless it was written while the clock was ahead: it then began after the newest. */
 function believable(entry: Pause | undefined, newest: Pause): Pause | undefined {
   return entry && entry.since <= newest.since ? entry : undefined;
 }
@@ -308,12 +308,4 @@ function isRemaining(value: unknown): value is Remaining {
     (value.resets === null || typeof value.resets === 'string') &&
     isTime(value.at)
   );
-}
-
-function isHistory(value: unknown): value is Sample[] {
-  return Array.isArray(value) && value.every(item => isRecord(item) && isTime(item.at) && isNumber(item.remaining));
-}
-
-function isJob(value: unknown): value is { account: string; at: number } {
-  return isRecord(value) && typeof value.account === 'string' && isTime(value.at);
 }

@@ -3,71 +3,62 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { stampAt } from '../../daemon/core/file-version.ts';
 import { readOptional } from '../../daemon/core/files.ts';
-import { isAmount, isNumber, isRecord, isText, isTime, optional, shape } from '../../daemon/core/shape.ts';
+import {
+  type Checked,
+  isAmount,
+  isNumber,
+  isRecord,
+  isText,
+  isTime,
+  optional,
+  recordOf,
+  shape,
+} from '../../daemon/core/shape.ts';
 import { withLock, writeAtomic } from '../system/files.ts';
 import type { Paths } from './paths.ts';
 
 /** The form of a placeholder, after the prefix of the provider's keys. */
 export const PLACEHOLDER_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** A program that uses a gateway. Times are in milliseconds since the epoch. */
-export interface Program {
-  name: string;
+const PROGRAM = {
+  name: isText,
   /** Cost of its requests so far. */
-  used: number;
-  requests: number;
+  used: isAmount,
+  requests: isAmount,
   /** Those of them that each account served last. */
-  accounts?: Record<string, number> | undefined;
+  accounts: optional(recordOf(isAmount)),
   /** Those of them that ended with an error, by its class: `quota`, `rate`, `auth`, `other`. */
-  failures?: Record<string, number> | undefined;
+  failures: optional(recordOf(isAmount)),
   /** Requests that were not forwarded: for its budget, for a reserve, or because no account could be used. */
-  refused: number;
+  refused: isAmount,
   /** Time and account of the last request. */
-  lastAt?: number | undefined;
-  lastAccount?: string | undefined;
-}
+  lastAt: optional(isTime),
+  lastAccount: optional(isText),
+};
+const isProgram = shape(PROGRAM);
+/** A program that uses a gateway. Times are in milliseconds since the epoch. */
+export type Program = Checked<typeof isProgram>;
 
-/** The right of one program to use a gateway. */
-export interface Token extends Program {
+const isToken = shape({
+  ...PROGRAM,
   /** SHA-256 of the placeholder, in hexadecimal. A placeholder is random, so it can't be guessed from that. */
-  digest: string;
-  created: number;
-  expires?: number | undefined;
+  digest: isText,
+  created: isTime,
+  expires: optional(isTime),
   /** Most that its requests may cost, in the provider's unit. */
-  budget?: number | undefined;
-}
+  budget: optional(isAmount),
+});
+/** The right of one program to use a gateway. */
+export type Token = Checked<typeof isToken>;
 
 /** File of the gateway of a provider. */
 export interface GatewayFile {
   port?: number;
   tokens: Token[];
-  /** Programs with a gateway of their own, which need no token: those of `serve -- COMMAND`, and MCP servers. */
+  /** Programs with a private gateway, which need no token: those of `serve -- COMMAND`, and MCP servers. */
   programs: Program[];
   /** Requests from web pages, from other users, and without a valid placeholder. */
   turnedAway: number;
-}
-
-const OF_PROGRAM = {
-  name: isText,
-  used: isAmount,
-  requests: isAmount,
-  accounts: optional(isCounts),
-  failures: optional(isCounts),
-  refused: isAmount,
-  lastAt: optional(isTime),
-  lastAccount: optional(isText),
-};
-const isProgram = shape<Program>(OF_PROGRAM);
-const isToken = shape<Token>({
-  ...OF_PROGRAM,
-  digest: isText,
-  created: isTime,
-  expires: optional(isTime),
-  budget: optional(isAmount),
-});
-
-function isCounts(value: unknown): value is Record<string, number> {
-  return isRecord(value) && Object.values(value).every(isAmount);
 }
 
 /** The stored gateway of a tool's provider. A damaged file lets no program in. */
@@ -90,7 +81,7 @@ export function readGateway(paths: Paths, cli: string): GatewayFile {
 /**
  * Changes the file while no other process does.
  * @param timeoutMs how long to wait for another process; see `withLock`
- * @returns what is stored now
+ * @returns the new content
  */
 export function updateGateway(
   paths: Paths,

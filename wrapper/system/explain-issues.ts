@@ -1,4 +1,4 @@
-// Says in one sentence each what is wrong with a file: its line, the key, and what is allowed there.
+// Explains each mistake in a file in one sentence: its line, the key, and the allowed values.
 import { TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
 // not as `z.core`, which would bundle all of zod with its 50 languages: 300 kB in the wrapper and in the daemon

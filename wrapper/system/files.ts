@@ -16,19 +16,6 @@ import { foreignOwner, giveIfPossible, makeDirectory, replaceFile, uniqueName } 
 import { acquireLock, putLink } from '../../daemon/core/lock.ts';
 import { EXIT, WrapError } from './errors.ts';
 
-/** `{NAME}` and `{NAME:default}` from the environment. */
-export function expandVariables(template: string, env: NodeJS.ProcessEnv): string {
-  return template.replace(
-    /\{(\w+)(?::([^}]*))?\}/g,
-    (_, name: string, fallback?: string) => env[name] || fallback || '',
-  );
-}
-
-/** A path of the configuration, where `~/` stands for the home. */
-export function expandHome(file: string, { HOME = '~' }: NodeJS.ProcessEnv): string {
-  return file.replace(/^~(?=\/)/, () => HOME);
-}
-
 /**
  * Replaces a file as a whole: a reader sees the old or the new text and nothing else, also after a kill. Parent
  * directories are created 0700.
@@ -126,7 +113,7 @@ export function notStored(file: string, error: unknown): unknown {
 }
 
 /**
- * Refuses a directory in which another user could replace what we execute or trust.
+ * Refuses a directory in which another user could replace files that we execute or trust.
  * @throws WrapError `unsafe-directory`
  */
 export function assertPrivate(dir: string): void {
@@ -178,7 +165,7 @@ export function takeLock(file: string, timeoutMs = 15_000): () => void {
   });
 }
 
-/** Removes what a killed writer left next to `file`: temporary files older than a minute. */
+/** Removes the files that a killed writer left next to `file`: temporary ones older than a minute. */
 function sweep(file: string): void {
   const dir = dirname(file);
   const base = basename(file);

@@ -23,7 +23,7 @@ export function formsOf(secret: string): string[] {
   return [...new Set(forms)].filter(form => form === secret || form.length >= SHORTEST);
 }
 
-/** Whole, and behind a name as in `Authorization: Basic`: without the ends, which mix with what is around. */
+/** Whole, and behind a name as in `Authorization: Basic`: without the ends, which depend on the neighboring bytes. */
 function inBase64(secret: string): string[] {
   const behind = (before: string) => Buffer.from(before + secret).toString('base64');
   return [

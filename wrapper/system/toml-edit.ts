@@ -64,7 +64,7 @@ function setKey(text: string, { name, index }: { name: string; index: number }, 
   return lines.join('\n');
 }
 
-/** From the header to behind the last line that is neither blank nor a comment: those belong to what follows. */
+/** From the header to behind the last line that is neither blank nor a comment: those belong to the next table. */
 function findTable(lines: string[], name: string, index: number): { start: number; end: number } | undefined {
   const header = new RegExp(`^\\s*\\[\\[\\s*${name}\\s*\\]\\]`);
   let start = -1;
@@ -86,7 +86,7 @@ function findTable(lines: string[], name: string, index: number): { start: numbe
 
 function replaceValue(line: string, printed: string): string {
   const head = line.slice(0, line.indexOf('=') + 1);
-  // The comment is what follows the shortest text that is a whole assignment.
+  // The comment follows the shortest text that is a whole assignment.
   for (let hash = line.indexOf('#'); hash >= 0; hash = line.indexOf('#', hash + 1)) {
     if (isToml(line.slice(0, hash))) return `${head} ${printed} ${line.slice(hash)}`;
   }

@@ -18,7 +18,7 @@ struct image {
 int image_extract(const struct image *image, const char *directory, const char *only, const char *except);
 
 /**
- * Mounts at an empty directory and answers from a process of its own, until the directory is unused (see below). This
+ * Mounts at an empty directory and answers from a separate process, until the directory is unused (see below). This
  * process then holds it. Returns 0 once mounted, -1 where there is no FUSE.
  */
 int image_mount(const struct image *image, const char *directory);

@@ -1,4 +1,4 @@
-// Serves the image through FUSE from a process of its own.
+// Serves the image through FUSE from a separate process.
 #define _GNU_SOURCE
 #define FUSE_USE_VERSION 32
 #include "image.h"

@@ -31,7 +31,7 @@ const TARGETS = [
   'daemon/warp/parse/status.ts',
   'daemon/warp/cli/version.ts',
   'manifest/schema.ts',
-  'wrapper/run/choose/candidates.ts',
+  'wrapper/run/candidates.ts',
   'wrapper/run/rules/classify.ts',
 ];
 

@@ -3,8 +3,8 @@
 // Run: node --import tsx test/bench/pool/simulation.ts [machines [days]]
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type LeaseRequest, openStore } from '../../../wrapper/pool/store/store.ts';
-import { orderCandidates } from '../../../wrapper/run/choose/candidates.ts';
+import { type LeaseRequest, openStore } from '../../../wrapper/pool/store.ts';
+import { orderCandidates } from '../../../wrapper/run/candidates.ts';
 import { type Account, Capacity } from '../../../wrapper/store/config.ts';
 import type { Observation } from '../../../wrapper/store/pool-file.ts';
 import { type CliState, parseState, pauseAccount } from '../../../wrapper/store/state.ts';

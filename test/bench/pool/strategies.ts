@@ -2,7 +2,7 @@
 // Run: node --import tsx test/bench/pool/strategies.ts
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { orderCandidates } from '../../../wrapper/run/choose/candidates.ts';
+import { orderCandidates } from '../../../wrapper/run/candidates.ts';
 import { type Account, Capacity } from '../../../wrapper/store/config.ts';
 import { parseState, pauseAccount, recordRemaining } from '../../../wrapper/store/state.ts';
 

@@ -21,11 +21,11 @@ const OTHER_USES: Record<string, string> = {
   'daemon/history/day-files.ts': 'the time of the last entry',
   'daemon/warp/cli/cli-info.ts': 'compared some time after the last change that the kernel reported',
   'manifest/artifacts.ts': 'refuses a file that changes while it is read',
+  'wrapper/loader.ts': 'the order in which old files are removed',
   'wrapper/shims/install.ts': 'kept, so that it can be set again',
   'wrapper/shims/move-file.ts': 'kept through a move',
   'wrapper/shims/uninstall.ts': 'set again',
   'wrapper/store/installs.ts': 'kept, so that it can be set again',
-  'wrapper/system/compiled-code.ts': 'the order in which old files are removed',
   'wrapper/system/files.ts': 'how long a lock or a temporary file has been there',
 };
 

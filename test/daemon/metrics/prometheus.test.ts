@@ -6,7 +6,7 @@ import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CLI_DURATION, FAMILIES } from '../../../daemon/metrics/families.ts';
-import { exposition, type Samples } from '../../../wrapper/store/metrics/exposition.ts';
+import { exposition, type Samples } from '../../../wrapper/store/metrics/families.ts';
 import { startListeners } from '../../support/daemon/listeners.ts';
 import { freePort } from '../../support/ports.ts';
 import { temporary } from '../../support/temporary.ts';

@@ -9,8 +9,7 @@ import type { Problem } from '../../../daemon/problem.ts';
 import { describeSource } from '../../../daemon/update/report.ts';
 import type { UpdaterOptions } from '../../../daemon/update/update.ts';
 import { keyId, publicOf } from '../../../manifest/keys.ts';
-import { splitSidecar } from '../../../manifest/sidecar.ts';
-import { addSignature, signerOf } from '../../../manifest/signatures.ts';
+import { addSignature, signerOf, splitSidecar } from '../../../manifest/signatures.ts';
 import { day, key, otherKey, pem } from '../../support/manifest/release.ts';
 import { until } from '../../support/until.ts';
 import {

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import { runCommandLine } from '../../../manifest/cli/program.ts';
 import type { RefusalCode } from '../../../manifest/errors.ts';
 import { keyId } from '../../../manifest/keys.ts';
-import { formatSidecar, signedBytes } from '../../../manifest/sidecar.ts';
+import { formatSidecar, signedBytes } from '../../../manifest/signatures.ts';
 import { temporary } from '../temporary.ts';
 import { buildManifest } from './bundle.ts';
 

@@ -2,8 +2,8 @@
 // line for each. Its clock is wrong by as much as its command line says. Started by `machines` in pool-machines.ts.
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StoreUnreachable } from '../../../wrapper/pool/store/address.ts';
-import { openStore, type PoolAccount } from '../../../wrapper/pool/store/store.ts';
+import { StoreUnreachable } from '../../../wrapper/pool/address.ts';
+import { openStore, type PoolAccount } from '../../../wrapper/pool/store.ts';
 import type { Observation } from '../../../wrapper/store/pool-file.ts';
 
 interface Task {

@@ -61,7 +61,7 @@ export function machines(t: Ends, { url, api, keys, ...options }: Options): Flee
     define: { 'import.meta.dirname': JSON.stringify(directory) },
     logLevel: 'warning',
   });
-  copyFileSync(join(root, 'wrapper/pool/store/pool.lua'), join(directory, 'pool.lua'));
+  copyFileSync(join(root, 'wrapper/pool/pool.lua'), join(directory, 'pool.lua'));
   const seen: Seen[] = [];
   const accounts = keys.map(fp => ({ fp, name: `name-${fp}` }));
   const { machines: count, strategy = 'most-remaining', ttl = 90_000, timeoutMs = 10_000, ...rest } = options;

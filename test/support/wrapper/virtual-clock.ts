@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'iovalkey';
-import type { Script } from '../../../wrapper/pool/store/connection.ts';
+import type { Script } from '../../../wrapper/pool/connection.ts';
 
-const FILE = new URL('../../../wrapper/pool/store/pool.lua', import.meta.url);
+const FILE = new URL('../../../wrapper/pool/pool.lua', import.meta.url);
 const CLOCK = /local function micros\(\)\n[\s\S]*?\nend\n/;
 const KEY = 'test:clock';
 

@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { loadCatalog, providerOf } from '../../../wrapper/catalog/catalog.ts';
 import { splitWords } from '../../../wrapper/manage/repl.ts';
 import { readUsage } from '../../../wrapper/manage/usage.ts';
-import { orderCandidates } from '../../../wrapper/run/choose/candidates.ts';
+import { orderCandidates } from '../../../wrapper/run/candidates.ts';
 import { readInvocation } from '../../../wrapper/run/invocation.ts';
 import { classify } from '../../../wrapper/run/rules/classify.ts';
 import { parseState } from '../../../wrapper/store/state.ts';
-import { formatDuration, parseDuration } from '../../../wrapper/system/duration.ts';
+import { formatDuration, parseDuration } from '../../../wrapper/system/notation.ts';
 import { missing } from '../../support/temporary.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
 

@@ -25,7 +25,7 @@ test('M4: accounts are managed without a shim, and leave nothing behind', async 
   assert.match((await accounts('list')).stdout, /There is no account\. Add one/);
 });
 
-test('M6: the default that is shown is the one that runs use', async t => {
+test('M6: runs use the default that is shown', async t => {
   const box = setUp(t, { a: 'k1', b: 'k2' });
   await box.auth('fake', ['use', 'a']);
   assert.match((await box.auth('fake', ['disable', 'a'])).stdout, /disabled; fake now uses "b"/);

@@ -109,7 +109,7 @@ test('a credential with a line break, an empty one and a bad name are refused', 
   assert.ok(!fs.existsSync(path.join(box.config, 'config.toml')));
 });
 
-test('every kind of source gives its credential, and one that fails skips its account with the reason', async t => {
+test('every kind of source gives its credential, and a source that fails skips its account with the reason', async t => {
   const box = setUp(t);
   box.script('secret-tool', SECRET_TOOL);
   box.script('pass', '#!/bin/sh\n[ "$1 $2 $3" = "show -- work/fake" ] && printf "from-pass\\nsecond line\\n"\n');

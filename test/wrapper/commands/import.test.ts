@@ -472,7 +472,7 @@ for (const text of ['FAKE_KEY=op://x/y\n', 'FAKE_KEY=$OTHER\n'])
     assert.deepEqual(fs.existsSync(path.join(box.home, 'calls')) ? calls(box) : [], []);
   });
 
-test('keys in a list of their own need the tool they are for, and a list cannot be referred to', async t => {
+test('a file of keys alone needs the name of their tool, and no account can refer to a list', async t => {
   const box = setUp(t);
   const list = path.join(box.home, 'keys.txt');
   fs.writeFileSync(list, 'k1\nk2\n', { mode: 0o600 });

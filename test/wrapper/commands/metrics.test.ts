@@ -166,7 +166,7 @@ test('the log is counted once, across rotations, half a line and a log that was 
   fs.rmSync(paths.audit);
   assert.deepEqual(counted(), [3_007, 2], 'somebody deleted the log');
   write(line('ok'));
-  assert.deepEqual(counted(), [3_008, 2], 'what was rotated before is not counted again');
+  assert.deepEqual(counted(), [3_008, 2], 'entries that were rotated before are not counted again');
   assert.equal(tallyFromNow(paths).runs.fake, undefined);
   fs.rmSync(paths.audit);
   const second = tallyFromNow(paths);

@@ -65,7 +65,7 @@ test('every command that a person uses says that a shim was replaced, and that a
   assert.equal((await box.wrap(['completion', 'bash'])).stderr, '');
 });
 
-test('a shim in a directory of its own is named where PATH or the table of a shell hides it, and where it is gone', async t => {
+test('a shim in a separate directory is named where PATH or the table of a shell hides it, and where it is missing', async t => {
   const box = setUp(t);
   box.uninstall('fake');
   const own = path.join(box.home, 'shims');

@@ -99,7 +99,7 @@ limit = "limit"`;
 for (const shared of [false, true]) {
   const by = shared ? ', with a pool' : '';
 
-  test(`a job goes to an account that has enough, and one that is too large says so${by}`, async t => {
+  test(`a job goes to an account that has enough, and a job that is too large says so${by}`, async t => {
     const pool = shared ? (await storeServer(t)).url : undefined;
     const { crawl, made, gateway, box } = await setUp(t, { 'real-a': 100, 'real-b': 700 }, { pool });
     assert.equal((await crawl(400)).headers.get('x-culvert-lowered'), null);

@@ -77,7 +77,7 @@ test('an answer to an account that is only selected is not changed, and a closed
   assert.ok(calls.every(call => call.startsWith('real-a ')));
 });
 
-test('after no answer, a request that can be made twice may be, and one that may have been billed must not', async t => {
+test('without an answer, a repeatable request may be repeated, and a request that may have been billed must not', async t => {
   const { ask } = await setUp(t, (_key, _req, res) => void res.destroy());
   const told = async (init: RequestInit) => (await ask('/scrape', init)).headers.get('x-should-retry');
   assert.equal(await told({}), null);

@@ -7,7 +7,7 @@ import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
-import type { OwnFile } from '../../../wrapper/catalog/provider.ts';
+import type { OwnFile } from '../../../wrapper/catalog/fields.ts';
 import { spelled } from '../../../wrapper/run/invocation.ts';
 import { missing } from '../../support/temporary.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';

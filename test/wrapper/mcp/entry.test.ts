@@ -83,7 +83,7 @@ test('a server is recognized by the program or package that a command line start
   for (const command of OTHERS) assert.equal(cliOf(command), undefined, command.join(' '));
 });
 
-test('versions are compared number by number, and one that is no version is untested', () => {
+test('versions are compared number by number, and a text that is no version is untested', () => {
   const { server } = entryFor(['tavily-mcp'], catalog)!;
   const tested = ['0.2.0', '0.2.22', '0.2.3-beta.1', '0.2'];
   const others = ['0.1.9', '0.3.0', '1.0.0', 'latest', ''];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openStore, type Store } from '../../../wrapper/pool/store/store.ts';
+import { openStore, type Store } from '../../../wrapper/pool/store.ts';
 import { freePort } from '../../support/ports.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';

@@ -110,7 +110,7 @@ test('a new credential has no pause, while machines with the old one still leave
   assert.deepEqual([...api.refused], [['ka', 1]]);
 });
 
-test('credits that were bought are found by a command of another account, and by one that no account would serve', async t => {
+test('bought credits are found by a command of another account, and by a command that no account would serve', async t => {
   const server = await storeServer(t);
   const limits = { ka: 0, kb: 1 };
   const api = await countingApi(t, limits);

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../wrapper/pool/store/store.ts';
+import { openStore } from '../../../wrapper/pool/store.ts';
 import { FULL, third } from '../../support/thoroughness.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool/pool-box.ts';
@@ -154,7 +154,7 @@ test('no command waits longer than pool.timeout for a server that takes no conne
   const deaf = spawn('python3', ['-I', '-c', DEAF], { stdio: ['pipe', 'pipe', 'inherit'] });
   t.after(() => deaf.stdin.end());
   const port = Number(String((await once(deaf.stdout, 'data'))[0]));
-  // it holds one that it has not accepted, and the kernel lets all others wait
+  // it holds one unaccepted connection, and the kernel lets all others wait
   const first = connect(port, '127.0.0.1');
   t.after(() => first.destroy());
   await once(first, 'connect');

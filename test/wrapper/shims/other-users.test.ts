@@ -57,7 +57,7 @@ function machine(t: TestContext) {
 
 for (const kind of ['file', 'link'] as const) {
   test(
-    `a ${kind} that root wraps in a shared directory runs for every user, with accounts of their own`,
+    `a ${kind} that root wraps in a shared directory runs for every user, with the accounts of that user`,
     options,
     async t => {
       const { base, bin, root, other } = machine(t);

@@ -56,7 +56,7 @@ export function showOrSetDefault(cli: string, name: string | undefined, options:
   emit(options.json, { cli, default: current }, current ?? none);
 }
 
-/** `use <name>`, `use -` for the one before. */
+/** `use <name>`; `use -` for the previous account. */
 export function use(cli: string, wanted: string, options: Options, context: Context): void {
   const { paths } = context;
   const accounts = accountsOf(cli, context);
@@ -204,7 +204,7 @@ function isPlace(cli: string, { catalog, paths }: Context): boolean {
 }
 
 /**
- * Place in which credentials are stored. The keyring is tested before; at a terminal a file is offered instead.
+ * Place for credentials. The keyring is tested first; at a terminal a file is offered instead.
  * @param otherwise what else can be done, for the hint
  * @throws WrapError `keyring-unavailable`
  */
@@ -265,7 +265,7 @@ export async function remove(cli: string, name: string, options: Options, contex
   emit(options.json, { cli, removed: name }, `removed "${name}" of ${cli}${next}`);
 }
 
-/** A clause about the account of the next commands, after the default has gone. */
+/** A clause about the account that commands use now that the default is removed. */
 function describeNext(cli: string, context: Context): string {
   const accounts = accountsOf(cli, context);
   const state = readState(context.paths, cli);
@@ -275,7 +275,7 @@ function describeNext(cli: string, context: Context): string {
   return current ? `; ${cli} now uses "${current}"` : `; ${cli} runs without an account`;
 }
 
-/** Removes the secrets that were stored for an account; what it only refers to stays. */
+/** Removes the stored secrets of an account; sources that it only refers to stay. */
 async function forgetSecrets(account: Account, { paths }: Pick<Context, 'paths'>): Promise<void> {
   for (const [variable, source] of Object.entries(account.env)) {
     await forgetSecret(source, { cli: account.cli, account: account.name, variable }, paths);

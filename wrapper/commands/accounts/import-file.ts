@@ -25,7 +25,7 @@ export interface ImportOptions {
   json?: boolean;
   /** Store credentials in a 0600 file. */
   file?: boolean;
-  /** Have the accounts refer to a `.env` file instead of storing what is in it. */
+  /** Have the accounts refer to a `.env` file instead of storing its keys. */
   reference?: boolean;
   /** Only say what would be done. */
   check?: boolean;
@@ -75,7 +75,7 @@ function fromTable(file: string, account: ImportedAccount, { providers }: Catalo
   const known = providers[account.cli];
   const where = `${account.cli} "${account.name}"`;
   const parts = variables.flatMap(([variable, value]) => partsOf(value, variable, known));
-  // such a file is of accounts alone: what is wrong in it is no other text
+  // the file holds accounts only, so an odd text is a mistake
   const odd = parts.find(({ reference, oddity }) => reference === undefined && oddity !== undefined);
   if (odd) throw unreadable(file, `${where}: ${odd.oddity}`);
   const held = variables.map(([variable, value]) => [variable, keysHeld(value, variable, where, known)] as const);
@@ -89,7 +89,7 @@ function fromTable(file: string, account: ImportedAccount, { providers }: Catalo
   return [{ ...account, secrets: Object.fromEntries(held.map(([name, [key = '']]) => [name, key])) }];
 }
 
-/** Names in one line about what is left out. */
+/** Most names in one line about omitted variables. */
 const MOST_NAMES = 20;
 
 /** Nothing but one word a line, and comments. Lines that are no words may be among them where the tool is named. */
@@ -171,10 +171,10 @@ function readFile(file: string): string {
   return lines;
 }
 
-/** `KEY=value`, but not a key with padding at its end or in it: the name of a variable is shown, a key is not. */
+/** `KEY=value`, but not a key that contains `=` as padding: messages show the name of a variable, and never a key. */
 const ASSIGNMENT = /^(?!(?=[\w.]*[a-z])(?=[\w.]*\d)[\w.]{20,}=)(?:export\s+)?[\w/:.]+\s*=/;
 
-/** A file with a name such as `.env` or `keys.env`, or with a line as such files have; other lines may be among them. */
+/** A file named like `.env` or `keys.env`, or with at least one line of that form. */
 function isEnvFile(file: string, text: string): boolean {
   if (/^\s*\{|^\s*\[\[/m.test(text)) return false;
   const lines = linesIn(text).map(([, line]) => line);
@@ -252,7 +252,7 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
   throw unreadable(file, `it sets none of ${variables.join(', ')} to a key`);
 }
 
-/** Names of what is written about a key next to it: `EXA_API_KEY_FILE`, `EXA_API_KEY_EXPIRES`. */
+/** Ends of variables that describe a key: `EXA_API_KEY_FILE`, `EXA_API_KEY_EXPIRES`. */
 const ABOUT_KEY =
   /_(?:FILE|PATH|URL|URI|ID|NAME|EXPIR\w*|CREATED\w*|ENABLED|DISABLED|LIMIT|COUNT|TYPE|HEADER|PREFIX|COMMAND|CMD|VERSION|REGION|HOST)$/i;
 
@@ -327,7 +327,7 @@ function joinLists(text: string): string {
   );
 }
 
-/** Other values in quotes over several lines, such as certificates, on one line. A line within them sets nothing. */
+/** Joins quoted values of several lines, such as certificates. A line within one sets nothing. */
 function joinTexts(text: string, file: string): string {
   return text.replace(
     /^([ \t]*(?:export\s+)?(\w+)\s*=[ \t]*)(["'])([^"'\n]*\n[^"']*)\3(?=[ \t]*(?:#.*)?$)/gm,

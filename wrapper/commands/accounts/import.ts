@@ -12,7 +12,7 @@ import { type Change, editConfig, readConfig, same } from '../../store/config.ts
 import { referenceIn } from '../../store/key-texts.ts';
 import { assertCredential, resolveAccount, SOURCE_TIMEOUT_MS, sourceOf, storeSecret } from '../../store/secrets.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
-import { expandHome, expandVariables } from '../../system/files.ts';
+import { expandHome, expandVariables } from '../../system/notation.ts';
 import { emit } from '../print.ts';
 import { choosePlace, firstOf, keepDefault, termsOf } from './account.ts';
 import { type ImportedAccount, type ImportOptions, readImport } from './import-file.ts';
@@ -112,8 +112,8 @@ async function planFor(
   if (!existing) return { account, change: 'add' };
   const stored = await resolveAccount(existing, callerEnvironment(env), SOURCE_TIMEOUT_MS);
   const variables = [...Object.keys(account.env), ...Object.keys(account.secrets)];
-  // A key that an account has already stays where it is, unless that is the very file whose keys are to be stored; what else
-  // a CLI's account provides says nothing about the login.
+  // A key that an account has already stays in its place, unless that place is the imported file. Other variables of the account
+  // say nothing about the login.
   const isSame =
     (options.stored === true || Object.keys(existing.env).length === variables.length) &&
     Object.entries(account.env).every(([variable, source]) => existing.env[variable] === source) &&

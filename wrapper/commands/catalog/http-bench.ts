@@ -1,4 +1,4 @@
-// Runs a gateway in a home of its own, with two accounts of a catalog entry, in front of a stand-in for the provider.
+// Runs a gateway with two accounts of a catalog entry, in a temporary home and in front of a stand-in for the provider.
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { stringify } from 'smol-toml';
-import type { HttpProvider, Provider } from '../../catalog/provider.ts';
+import type { HttpProvider } from '../../catalog/programs.ts';
+import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { newPlaceholder, startGateway } from '../../gateway/gateway.ts';
 import { keyValue } from '../../gateway/key-places.ts';

@@ -1,5 +1,5 @@
-// Tests what a catalog entry says about HTTP, through a gateway in front of a stand-in for the provider.
-import type { HttpProvider } from '../../catalog/provider.ts';
+// Tests the HTTP part of a catalog entry, through a gateway in front of a stand-in for the provider.
+import type { HttpProvider } from '../../catalog/programs.ts';
 import type { Context } from '../../context.ts';
 import { keyValue } from '../../gateway/key-places.ts';
 import { type Bench, type Entry, type Home, KEYS, openBench, type Seen } from './http-bench.ts';
@@ -40,7 +40,7 @@ export async function testHttp(cli: string, provider: Entry, context: Context): 
   return results;
 }
 
-/** Keys, other headers of an account, and what an error means for it. */
+/** Keys, other headers of an account, and the meaning of errors. */
 function accountChecks({ http, accounts }: Entry): Check[] {
   const { billed } = http;
   const key: Check = {

@@ -66,7 +66,7 @@ export class LocalLeases implements Leases {
 
 /**
  * Claims the first try after a pause. What another run has learned since goes into `state`.
- * @returns whether this run may try the account; true for one that never cooled down
+ * @returns whether this run may try the account; true for one that was never paused
  */
 export function claimProbe(
   name: string,

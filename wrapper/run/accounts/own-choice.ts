@@ -1,12 +1,12 @@
-// Finds what the user chose without culvert-wrap (an exported credential, a profile, another host), and says whether that or an account
-// counts. Shared by a run, `explain` and `doctor`, so that they can't disagree.
+// Finds the user's choice without culvert-wrap (an exported credential, a profile, another host), and says whether it or an account
+// counts. A run, `explain` and `doctor` share this, so that they can't disagree.
 import { resolve } from 'node:path';
 import type { Hosts, Provider } from '../../catalog/provider.ts';
-import { innermostRun } from '../../store/active-runs.ts';
 import type { Plan } from '../../store/plan.ts';
+import { innermostRun } from '../../store/secrets.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
-import { expandHome } from '../../system/files.ts';
-import type { Choice } from '../choose/candidates.ts';
+import { expandHome } from '../../system/notation.ts';
+import type { Choice } from '../candidates.ts';
 import { isOption, spelled } from '../invocation.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { choicesInFiles, filesWithOtherHost, type Setting, UNREADABLE, valueInJson } from './settings-files.ts';
@@ -170,7 +170,7 @@ function otherRepositories(
   return [
     ...repositories.options.filter(option => valuesFor(option).some(isOther)),
     ...repositories.env.filter(name => isOther(env[name] ?? '')),
-    // the host is what the person has to see
+    // the person has to see the host
     ...(isCommand
       ? words
           .slice(1)
@@ -200,7 +200,7 @@ export function isChosen(name: string, { choice }: Pick<Provider, 'choice'>, env
 }
 
 /**
- * Values of an option (see `Option` in the catalog): of `-x v`, `-x=v` and `-xv`, or of a key in these. One that stands last has an empty value.
+ * Values of an option (see `Option` in the catalog): of `-x v`, `-x=v` and `-xv`, or of a key in these. The last argument has an empty value.
  * @param pathOf makes the path of a file absolute
  */
 function valuesOf(option: string, args: readonly string[], pathOf: (file: string) => string): string[] {
@@ -227,7 +227,7 @@ function nameOf(option: string): string {
 }
 
 /**
- * Reports whether an address leads to a host that no credential is for. One that programs could read in two ways is another host.
+ * Reports whether an address leads to a host that no credential is for. An address that programs could read in two ways does.
  * @param value an address, or a host with or without a path
  */
 export function isOtherHost(value: string, { names }: Pick<Hosts, 'names'>): boolean {
@@ -300,7 +300,7 @@ function refusal(option: string, why: 'other-host' | 'own-credential', choice: N
 
 type Named = Exclude<Choice, { by: 'default' }>;
 
-/** The line for what does not count. */
+/** The line for a choice that does not count. */
 export function notUsed(cli: string, names: string): string {
   return `${cli}: ${names} is not used, because ${cli} has accounts`;
 }

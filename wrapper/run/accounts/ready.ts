@@ -1,18 +1,16 @@
-// Makes an account ready for an attempt: its credentials, its environment, and the login step of a CLI that its environment can't
-// switch.
+// Makes an account ready for an attempt: its credentials, its environment, and a login step where the environment can't switch the CLI.
 import { join } from 'node:path';
 import { readOptional } from '../../../daemon/core/files.ts';
 import { sha256 } from '../../../daemon/core/hash.ts';
 import { failureOf, runHelper } from '../../../daemon/core/run-helper.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context, Credentials } from '../../context.ts';
-import { addRun } from '../../store/active-runs.ts';
 import type { Account } from '../../store/config.ts';
 import { configDirectory, directoryFile, type Paths } from '../../store/paths.ts';
 import type { Plan } from '../../store/plan.ts';
-import { type Resolved, resolveAccount, startsProgram } from '../../store/secrets.ts';
+import { addRun, type Resolved, resolveAccount, startsProgram } from '../../store/secrets.ts';
 import { type CliState, fingerprint } from '../../store/state.ts';
-import { parseDuration } from '../../system/duration.ts';
+import { parseDuration } from '../../system/notation.ts';
 import { redact } from '../../system/redact.ts';
 import { stripAnsi } from '../rules/classify.ts';
 import { isChosen, isOtherHost } from './own-choice.ts';
@@ -89,8 +87,8 @@ export async function makeReady(
 type Prepared = { ok: true; digest?: string } | { ok: false; problem: string };
 
 /**
- * Runs `prepare_command` when it is due. `once`: for every rendered command once. `switch`: when the last one that ran
- * was another. `always`: every time. `{NAME}` reaches sh as `"$NAME"`, so a credential is in no argument list.
+ * Runs `prepare_command` when it is due. `once`: once for every rendered command. `switch`: when the last command was another.
+ * `always`: every time. `{NAME}` reaches sh as `"$NAME"`, so a credential is in no argument list.
  * @param environment gives the account's whole environment
  * @param account its credentials, for rendering
  * @returns the digest to remember, when it ran
@@ -196,7 +194,7 @@ export function accountEnvironment(
   }
   // a directory with a login, or a profile, would count next to the account
   for (const name of provider.choice.env) if (isChosen(name, provider, env)) delete env[name];
-  // a credential goes to the hosts of its entry, or to the one that its account brings
+  // a credential goes to the hosts of its entry, or to the host that its account names
   for (const name of provider.hosts.env) if (env[name] && isOtherHost(env[name], provider.hosts)) delete env[name];
   const home = join(paths.state, 'homes', cli, account.name);
   for (const name of provider.home) env[name] = home;

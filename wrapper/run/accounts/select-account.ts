@@ -1,14 +1,14 @@
-// Selects the account that comes first, unless a run around this one has. Shared by a run and by `explain`, so that they can't disagree.
+// Selects the first account, unless an outer run has. A run and `explain` share this, so that they can't disagree.
 
 import { readOptional } from '../../../daemon/core/files.ts';
 import type { Context, Invocation } from '../../context.ts';
-import { innermostRun } from '../../store/active-runs.ts';
 import { directoryFile, type Paths } from '../../store/paths.ts';
 import { hadAccounts, type Plan } from '../../store/plan.ts';
+import { innermostRun } from '../../store/secrets.ts';
 import { type CliState, hasLostDefault, readState } from '../../store/state.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
-import { expandHome } from '../../system/files.ts';
-import { anotherPlace, type Choice, isBound } from '../choose/candidates.ts';
+import { expandHome } from '../../system/notation.ts';
+import { anotherPlace, type Choice, isBound } from '../candidates.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../rules/patterns.ts';
 import { ownChoice, type Ruling, ruleOn } from './own-choice.ts';
@@ -166,7 +166,7 @@ export async function namedAccount(
   return directory.kind === 'broken' ? `the account that ${directory.file} names` : undefined;
 }
 
-/** Reports whether this CLI was started within one of its own runs, with no other account named since. */
+/** Reports whether this CLI was started within another run of it, with no other account named since. */
 export async function isNested(
   cli: string,
   args: readonly string[],
@@ -180,13 +180,13 @@ export async function isNested(
   const job = jobIn(args, readState(paths, cli));
   if (job) return job.account === account;
   const file = directoryFile(cwd);
-  // After a failure another account than the one of the directory is in use.
+  // After a failure another account than the directory's is in use.
   if (file === undefined || encodeURIComponent(file) === run.file) return true;
   const directory = (await load()).chooseByDirectory(cli, cwd, paths);
   return directory.kind === 'chosen' ? directory.account === account : directory.kind !== 'broken';
 }
 
-/** The ids of what the CLI opened last, where the command continues with it. */
+/** The ids of the CLI's last session, where the command continues it. */
 function keptSessions({ provider, ownPatterns }: Plan, command: string, env: NodeJS.ProcessEnv): string[] {
   return provider.session_files
     .filter(({ commands, unless }) => isCommandIn(command, commands) && !isCommandIn(command, unless))
@@ -203,8 +203,8 @@ function keptSessions({ provider, ownPatterns }: Plan, command: string, env: Nod
 }
 
 /**
- * Reports whether `CULVERT_WRAP_ACCOUNT` names an account without which a CLI must not run. A name alone counts only for the CLIs
- * that have such an account: it may be meant for another one.
+ * Reports whether `CULVERT_WRAP_ACCOUNT` names an account without which a CLI must not run. A name alone may be meant for another
+ * CLI, so it counts only for those that have this account.
  */
 export function demandsAccount({ cli, accounts }: Pick<Plan, 'cli' | 'accounts'>, value: string | undefined): boolean {
   const named = pinnedAccount(cli, value);

@@ -4,8 +4,9 @@ import { dirname, join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import { errno } from '../../../daemon/core/errors.ts';
 import { readOptional } from '../../../daemon/core/files.ts';
-import type { Hosts, OwnFile, Provider, ValueFile, VariableFile } from '../../catalog/provider.ts';
-import { expandHome } from '../../system/files.ts';
+import type { OwnFile, ValueFile, VariableFile } from '../../catalog/fields.ts';
+import type { Hosts, Provider } from '../../catalog/provider.ts';
+import { expandHome } from '../../system/notation.ts';
 import { at, parseJson } from '../rules/classify.ts';
 
 /** Value of a text that can't be read here, which may say anything. */

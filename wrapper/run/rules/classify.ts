@@ -1,16 +1,16 @@
-// Decides what an attempt's end means, by the catalog's rules, and recognizes the answers of a proxy or a login page on the way.
+// Classifies the end of an attempt by the catalog's rules, and recognizes answers of a proxy or a login page on the way.
 // Pure, so that recordings can be replayed through it.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Rule } from '../../catalog/provider.ts';
 import type { NamedPause, Verdict } from '../../store/pause.ts';
-import { parseDuration } from '../../system/duration.ts';
+import { parseDuration } from '../../system/notation.ts';
 import { firstToCome, type Moment, momentInText, readMoment } from './moments.ts';
 import { CAUSE_NOTES, causeOfFailure } from './refusal-causes.ts';
 
 export type FailureClass = 'quota' | 'rate' | 'auth' | 'usage' | 'other';
 
-/** End of an upstream process. `stdout` and `stderr` may be cut to what was held. */
+/** End of an upstream process. `stdout` and `stderr` may be only the part that was held. */
 export interface Outcome {
   exit: number | null;
   signal: NodeJS.Signals | null;
@@ -110,9 +110,9 @@ function matchRule(
 }
 
 /**
- * A time that the provider names wins over the catalog's, because it must never be shortened. None is named for a refused credential.
+ * The provider's time wins over the catalog's, because a pause must never be shorter. A refused credential has no time.
  * @param named a time still to come
- * @returns `stated` for such a time
+ * @returns `stated` for the provider's time
  */
 export function pauseOf(
   { rest }: Pick<Rule, 'rest'>,
@@ -206,12 +206,12 @@ export const FOREIGN_NOTE =
 
 /** Logins of a proxy or a page; no provider of the catalog asks for its key in one of these. */
 const OTHER_LOGIN = /\b(?:Basic|Digest|NTLM|Negotiate|Kerberos|Cloudflare-Access)\b/i;
-/** Programs in between that name themselves; one that passes an answer on keeps the name of the provider's server. */
+/** Programs in between that name themselves; a program that passes an answer on keeps the name of the provider's server. */
 const GATEKEEPER =
   /\b(?:squid|zscaler|netskope|blue ?coat|proxysg|symantec|forcepoint|websense|mcafee|skyhigh|forti(?:gate|guard|proxy|web)|palo ?alto|barracuda|sophos|iboss|menlo|ironport|cisco-wsa|umbrella|check ?point|smoothwall|lightspeed|securly|privoxy|cloudflare-gateway|big-?ip)\b/i;
-/** Gateways for programs, which have keys of their own. */
+/** API gateways, which check keys themselves. */
 const API_GATEWAY = /\b(?:kong|tyk|apigee|gravitee|krakend)\b/i;
-/** Headers that only such a program sends. */
+/** Headers that only a program in between sends. */
 const OF_GATEKEEPER = /^(?:x-(?:squid-error|netskope|bluecoat|zscaler|mcafee|fortigate|cisco-wsa|iboss)|cf-access-)/;
 /** Elements of pages that a text may begin with. */
 const ELEMENT = '(?:html|head|title|meta|link|style|body|script|center|h[1-6]|div|p|br|b|table|font|form|img|pre|span)';
@@ -247,8 +247,8 @@ export function isForeign(
 }
 
 /**
- * Reports whether a 401 may be of a gateway in between, although its form is that of a provider: it says nothing, or names such a program.
- * Some providers answer the same, so a rule of the catalog comes before this.
+ * Reports whether a 401 in a provider's form may come from a gateway in between: it is empty, or names one. Some providers answer the
+ * same, so a rule of the catalog comes first.
  */
 export function mayBeForeign(body: string, headers: IncomingHttpHeaders): boolean {
   const programs = `${headers.server ?? ''} ${headers['www-authenticate'] ?? ''}`;

@@ -1,7 +1,7 @@
-// Says what an error of a provider means for the account, and whether it is the provider's at all. Pure.
+// Judges what an error of a provider means for the account, and whether it comes from the provider at all. Pure.
 import type { IncomingHttpHeaders } from 'node:http';
 import { isRecord } from '../../../daemon/core/shape.ts';
-import type { HttpProvider } from '../../catalog/provider.ts';
+import type { HttpProvider } from '../../catalog/programs.ts';
 import type { Verdict } from '../../store/pause.ts';
 import { at, isForeign, leftIn, mayBeForeign, parseJson, pauseOf } from './classify.ts';
 import { firstToCome, type Moment, momentInText, readMoment, waitUntil } from './moments.ts';

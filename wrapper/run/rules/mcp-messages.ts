@@ -1,6 +1,7 @@
-// Reads the messages of MCP, and says what an error in one means for the account. Pure.
+// Reads the messages of MCP, and judges what an error means for the account. Pure.
 
-import type { McpServer } from '../../catalog/provider.ts';
+import { isRecord } from '../../../daemon/core/shape.ts';
+import type { McpServer } from '../../catalog/programs.ts';
 import { at, isForeignText, leftIn, parseJson, pauseOf, type Verdict } from './classify.ts';
 import { inBody } from './http-errors.ts';
 import { firstToCome, readMoment } from './moments.ts';
@@ -9,13 +10,13 @@ import { causeOfFailure } from './refusal-causes.ts';
 
 export type Id = string | number;
 
-/** One JSON-RPC message; the bytes that are passed on are those of its line. */
+/** One JSON-RPC message; the bytes of its line are passed on. */
 export interface Message {
   id: Id | undefined;
   method: string | undefined;
   params: Record<string, unknown> | undefined;
   result: Record<string, unknown> | undefined;
-  /** Token of a progress notification, or the one that a request asks for. */
+  /** Token of a progress notification, or of the notifications that a request asks for. */
   token: Id | undefined;
   /** An `error`, or a result that says `isError`. */
   failure: Said | undefined;
@@ -94,10 +95,6 @@ export function lineOf(message: Record<string, unknown>): Buffer {
 
 export function idOf(value: unknown): Id | undefined {
   return typeof value === 'string' || typeof value === 'number' ? value : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 type Rule = McpServer['rules'][number];

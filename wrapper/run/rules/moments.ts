@@ -1,4 +1,4 @@
-// Reads the times that providers state, in whatever form: the one reader for headers, bodies, texts and usage endpoints. Pure.
+// Reads the times that providers state in headers, bodies, texts and usage endpoints, in whatever form. Pure.
 
 /** Wait in milliseconds, or its end in milliseconds since the epoch. */
 export type Moment = { until: 'elapsed'; ms: number } | { until: 'time'; at: number };
@@ -76,7 +76,7 @@ export function momentInText(text: string): Moment | undefined {
   return readMoment(SECONDS_IN_TEXT.exec(plain)?.[1] ?? AT_IN_TEXT.exec(text)?.[1]);
 }
 
-/** The first of several statements that names a time still to come. One that is over hides no other. */
+/** The first of several statements that names a time still to come. A past time hides no other. */
 export function firstToCome(statements: readonly (Moment | undefined)[], now: number): Moment | undefined {
   return statements.find(moment => waitUntil(moment, now) !== undefined);
 }

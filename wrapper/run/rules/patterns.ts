@@ -1,10 +1,10 @@
-// Compiles the catalog's patterns for one run, and ends those of the user's own entries that would run forever.
+// Compiles the catalog's patterns for one run, and stops patterns of the user's entries that would run forever.
 
 import { Script } from 'node:vm';
 import type { Invocation } from '../../context.ts';
 import type { Plan } from '../../store/plan.ts';
-import { parseDuration } from '../../system/duration.ts';
 import { say } from '../../system/errors.ts';
+import { parseDuration } from '../../system/notation.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import type { OutputPatterns } from '../upstream/output.ts';
 import { classify, findFailures, stripAnsi, type Verdict } from './classify.ts';

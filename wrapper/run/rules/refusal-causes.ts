@@ -1,4 +1,4 @@
-// Distinguishes refusals for the network or a missing right from those of the credential itself, for all providers.
+// Distinguishes refusals of the network or of a missing right from those of the credential itself, for all providers.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-// Runs the upstream once with one account, passes signals on to it, and ends the way it ended.
+// Runs the upstream once with one account, passes signals on to it, and ends with its status or signal.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, readdirSync } from 'node:fs';
 import { isatty } from 'node:tty';

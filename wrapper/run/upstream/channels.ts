@@ -1,5 +1,5 @@
-// Chooses what an upstream gets as stdin, stdout and stderr (the caller's own, a pipe, or a terminal of ours), and hands stdin to
-// one attempt after another.
+// Chooses stdin, stdout and stderr of an upstream (the caller's, a pipe, or our own terminal), and hands stdin to one attempt after
+// another.
 import type { ChildProcess } from 'node:child_process';
 import { createReadStream, fstatSync, type Stats } from 'node:fs';
 import { Socket } from 'node:net';
@@ -142,7 +142,7 @@ export interface Stdin {
   mode(): 'inherit' | 'ignore' | 'pipe';
   /** Feeds an attempt from the first byte on. Returns how to stop. */
   feed(target: Writable): () => void;
-  /** No further attempt will need what has been passed on. */
+  /** No further attempt will need the earlier input. */
   forget(): void;
   /** Reports whether a next attempt would get all of it. */
   canRepeat(): boolean;

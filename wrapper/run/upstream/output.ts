@@ -79,7 +79,7 @@ export class HeldOutput {
 
   /** Resolves when both streams of an upstream that has ended did so and were passed on, at the latest after `graceMs`. */
   async drained(graceMs: number): Promise<void> {
-    // timers of an event loop that was held up run before its pipes: one more turn reads what was written by then
+    // a delayed event loop runs its timers before its pipes: one more turn reads the rest of the output
     const grace = new Promise<void>(resolve => this.#after(graceMs, () => setImmediate(resolve)));
     await Promise.race([this.#ended.then(() => this.#relayed), grace]);
     for (const timer of [...this.#timers, this.#promptTimer]) clearTimeout(timer);
@@ -228,8 +228,8 @@ const OVERLAP = 1024;
 const LINE_FEED = 10;
 
 /**
- * The text of one stream: its beginning, its end, and from between only what a rule could match. It keeps bytes and
- * makes text of them when asked: as strings, a flood would leave its garbage among V8's long-lived objects.
+ * The text of one stream: its beginning, its end, and from between only text that a rule could match. It keeps bytes and decodes them
+ * when asked: as strings, a flood would leave garbage among V8's long-lived objects.
  */
 export class OutputText {
   /** The first bytes, each piece as it came. */

@@ -36,7 +36,7 @@ export interface AnonymousPipe {
   writer(blocking: boolean): number;
   /** A new blocking read end, to be handed to a child. */
   childReader(): number;
-  /** Throws away what an earlier attempt left in it. */
+  /** Discards the rest of an earlier attempt. */
   drain(): void;
   /** Gives it up: writers get EPIPE once no other reader is left. */
   close(): void;

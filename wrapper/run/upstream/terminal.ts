@@ -1,4 +1,4 @@
-// Gives an upstream a terminal of ours for its output, so that it prints as it would without a wrapper, and the keyboard.
+// Gives an upstream our own terminal for its output, so that it prints as without a wrapper, and the keyboard.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';
@@ -84,8 +84,8 @@ function readerOf(master: number): Readable {
  * Descriptor 0 is the real terminal and 3 ends with the wrapper; `$count` pseudo-terminals follow. `$read` is the one behind
  * stderr, which less and more read. Screen programs set the mode of stdout and read stdin, which is the real terminal.
  * While a pseudo-terminal is not in canonical mode, the real one has its mode, and `$read` gets the keys. A key is left for
- * 0.03 s first: `more FILE` waits for one at stdin and then reads stderr, other programs read stdin itself, and what is
- * typed after the key that ends a pager is for the next program. So another process may take a key first, and the
+ * 0.03 s first: `more FILE` waits for one at stdin and then reads stderr, other programs read stdin itself, and keys
+ * typed after the one that ends a pager are for the next program. So another process may take a key first, and the
  * terminal is read through a descriptor that does not block. A real terminal is left alone if another program has set its
  * mode, or its foreground is another job. For the numbers see `openTerminals`; 2048 is O_NONBLOCK.
  */

@@ -1,4 +1,4 @@
-// Turns what the wrapper's files say into samples. It sends no request.
+// Makes samples from the wrapper's files, without a request.
 
 import { hmac } from '../../../daemon/core/hash.ts';
 import { OUTCOMES } from '../audit.ts';
@@ -7,8 +7,7 @@ import { type AccountReport, describeAllAccounts, isUsable, reserveOf } from '..
 import type { Paths } from '../paths.ts';
 import { readLocal } from '../pool-file.ts';
 import { describeConsumers, gatewayClis, readGateway } from '../tokens.ts';
-import type { Sample, Samples } from './exposition.ts';
-import type { WRAP_FAMILIES } from './families.ts';
+import type { Sample, Samples, WRAP_FAMILIES } from './families.ts';
 import type { Tally } from './tally.ts';
 
 export type WrapSamples = Samples<typeof WRAP_FAMILIES>;

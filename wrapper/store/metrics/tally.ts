@@ -1,38 +1,47 @@
-// Counts the entries of the audit log, each once, although the log is rotated and the counting may be interrupted.
+// Counts the entries of the audit log, each once, although the log is rotated and the counting may be interrupted; keeps the
+// counts, and the key of hashed names, between two runs.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { errno } from '../../../daemon/core/errors.ts';
+import { readOptional } from '../../../daemon/core/files.ts';
+import { randomHex } from '../../../daemon/core/hash.ts';
+import { type Checked, isAmount, isText, nullable, recordOf, shape } from '../../../daemon/core/shape.ts';
+import { withLock, writeAtomic } from '../../system/files.ts';
 import { type AuditEntry, parseEntry } from '../audit.ts';
 import type { Paths } from '../paths.ts';
-import { cleanLabel } from './exposition.ts';
+import { cleanLabel } from './families.ts';
 
-/** A file of the log; its inode alone may be that of one that was deleted. */
-interface Identity {
-  inode: number;
+const isCount = (value: unknown): value is number => isAmount(value) && Number.isSafeInteger(value);
+/** A file of the log; a new file may have the inode of a deleted one. */
+const isIdentity = shape({
+  inode: isCount,
   /** Its first characters. */
-  head: string;
-}
+  head: isText,
+});
+type Identity = Checked<typeof isIdentity>;
 
-/** Counts, and the position in the log up to which they were made; stored as JSON. */
-export interface Tally {
-  /** The log that was read last, and the one before it; null without a log. */
-  log: Identity | null;
-  older: Identity | null;
+const isTable = recordOf(recordOf(isCount));
+const isTally = shape({
+  /** The log that was read last, and the rotated one; null without a log. */
+  log: nullable(isIdentity),
+  older: nullable(isIdentity),
   /** Bytes of `log` that were read, up to the end of a line. */
-  position: number;
+  position: isCount,
   /** By CLI and outcome, and by CLI and class: how many. */
-  runs: Record<string, Record<string, number>>;
-  switches: Record<string, Record<string, number>>;
-}
+  runs: isTable,
+  switches: isTable,
+});
+/** Counts, and the position in the log that they reach; stored as JSON. */
+export type Tally = Checked<typeof isTally>;
 
 /** Names beyond so many are counted as `other`: a damaged log must not make a metric for each line. */
 const NAMES = 200;
 const CHUNK = 65_536;
 const HEAD = 64;
 
-/** Nothing was counted; the count begins with the oldest entry that is kept. */
+/** Nothing was counted; the count begins with the oldest kept entry. */
 export const emptyTally = (): Tally => ({ log: null, older: null, position: 0, runs: empty(), switches: empty() });
 
-/** Nothing was counted; the count begins with what is added to the log from now on. */
+/** Nothing was counted; the count begins with the next entry. */
 export function tallyFromNow(paths: Paths): Tally {
   return withLogs(paths, (log, older) => {
     const last = log ?? older;
@@ -41,8 +50,8 @@ export function tallyFromNow(paths: Paths): Tally {
 }
 
 /**
- * Counts what was added to the log. Entries are lost to the count only where the log was rotated twice, at 1 MB each,
- * since it was last read, or where a run that was just writing had not noticed that it was rotated.
+ * Counts new entries of the log. The count misses entries only if the log was rotated twice, at 1 MB each, since the last reading, or
+ * if a run wrote without noticing a rotation.
  */
 export function advance(paths: Paths, tally: Tally): Tally {
   const { log: last, older: before, position } = tally;
@@ -53,14 +62,62 @@ export function advance(paths: Paths, tally: Tally): Tally {
   };
   return withLogs(paths, (log, older) => {
     if (older && isSame(older, last)) read(older, position);
-    else if (older && !isSame(older, before)) read(older, 0); // rotated twice: what was added in between is lost
+    else if (older && !isSame(older, before)) read(older, 0); // rotated twice: the entries in between are lost
     if (log) read(log, isSame(log, last) ? position : 0);
     next.older = identityOf(older);
     return next;
   });
 }
 
-/** Opens the log and the one before it, so that none is rotated away while they are read. */
+/**
+ * Counts on from where the last call ended, and stores that.
+ * @returns also where it could not be stored: the next call then counts from the same place again
+ */
+export function keepTally(paths: Paths, failed: (error: unknown) => void): Tally {
+  try {
+    return withLock(paths.tally, () => {
+      const next = advance(paths, storedTally(paths));
+      try {
+        writeAtomic(paths.tally, `${JSON.stringify(next)}\n`);
+      } catch (error) {
+        failed(error);
+      }
+      return next;
+    });
+  } catch (error) {
+    failed(error);
+    return advance(paths, storedTally(paths));
+  }
+}
+
+/**
+ * The key of hashed names, made when it is first needed.
+ * @throws WrapError `not-stored`, `locked`
+ */
+export function metricsKey(paths: Paths): string {
+  const stored = () => /^[0-9a-f]{32}$/.exec(readOptional(paths.metricsKey)?.trim() ?? '')?.[0];
+  return (
+    stored() ??
+    withLock(paths.metricsKey, () => {
+      const made = stored() ?? randomHex(16);
+      writeAtomic(paths.metricsKey, `${made}\n`);
+      return made;
+    })
+  );
+}
+
+/** A damaged file makes counting start again. */
+function storedTally(paths: Paths): Tally {
+  try {
+    const stored: unknown = JSON.parse(readOptional(paths.tally) ?? '{}');
+    if (isTally(stored)) return stored;
+  } catch {
+    // below
+  }
+  return emptyTally();
+}
+
+/** Opens the log and the rotated one, so that neither is rotated away during the reading. */
 function withLogs<T>(paths: Paths, look: (log: Log | null, older: Log | null) => T): T {
   const log = open(paths.audit);
   let older: Log | null = null;
@@ -75,14 +132,14 @@ function withLogs<T>(paths: Paths, look: (log: Log | null, older: Log | null) =>
 
 const identityOf = (log: Log | null): Identity | null => log && { inode: log.inode, head: log.head };
 
-/** Reports whether it is the file of the last time, to which something may have been added. */
+/** Reports whether it is the file of the last reading, perhaps with new entries. */
 function isSame(log: Log, identity: Identity | null): boolean {
   return identity !== null && log.inode === identity.inode && log.head.startsWith(identity.head);
 }
 
 function count(tally: Tally, line: string): void {
   const entry = parseEntry(line);
-  // requests that a gateway turned away have a counter of their own
+  // requests that a gateway turned away have another counter
   if (!entry || entry.count !== undefined) return;
   add(tally.runs, entry.cli, entry.outcome);
   if (isSwitch(entry)) add(tally.switches, entry.cli, entry.class ?? 'other');

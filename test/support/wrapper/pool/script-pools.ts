@@ -1,6 +1,6 @@
 // Pools on one real store, whose script has a clock that the test sets.
 import assert from 'node:assert/strict';
-import { type LeaseReply, type LeaseRequest, openStore } from '../../../../wrapper/pool/store/store.ts';
+import { type LeaseReply, type LeaseRequest, openStore } from '../../../../wrapper/pool/store.ts';
 import type { Done } from '../../../../wrapper/store/pool-file.ts';
 import type { Ends } from '../../temporary.ts';
 import { storeServer } from '../store-server.ts';

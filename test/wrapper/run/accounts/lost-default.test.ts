@@ -1,4 +1,4 @@
-// The default account of a place, and everything by which it can be lost: another account never runs in its place without a word.
+// The default account of a place, and all ways to lose it: another account never replaces it silently.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';

@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
-import { anotherPlace } from '../../../../wrapper/run/choose/candidates.ts';
+import { anotherPlace } from '../../../../wrapper/run/candidates.ts';
 import type { Account } from '../../../../wrapper/store/config.ts';
 import { missing } from '../../../support/temporary.ts';
 import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';

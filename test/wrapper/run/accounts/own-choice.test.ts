@@ -6,7 +6,8 @@ import { after, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'smol-toml';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
-import type { OwnFile, Provider, ValueFile, VariableFile } from '../../../../wrapper/catalog/provider.ts';
+import type { OwnFile, ValueFile, VariableFile } from '../../../../wrapper/catalog/fields.ts';
+import type { Provider } from '../../../../wrapper/catalog/provider.ts';
 import { whoseAccount } from '../../../../wrapper/manage/compile.ts';
 import { choosingVariables, isOtherHost, ownChoice, ruleOn } from '../../../../wrapper/run/accounts/own-choice.ts';
 import { accountEnvironment } from '../../../../wrapper/run/accounts/ready.ts';
@@ -553,7 +554,7 @@ test('a local model of codex gets no credential', () => {
   assert.equal(ownChoice(plan, ['exec', '--', '--oss'], { HOME: '/h' }), undefined);
 });
 
-test('each way to select a provider of codex counts, but for the one that is built in', () => {
+test('each way to select a provider of codex counts, except for the built-in provider', () => {
   const plan = known('codex', providers.codex!);
   for (const args of [
     ['-c', 'model_provider=mine'],
@@ -573,7 +574,7 @@ test('each way to select a provider of codex counts, but for the one that is bui
     assert.equal(ownChoice(plan, ['exec', ...args], {}), undefined, args.join(' '));
 });
 
-test('the usual directory or file of a tool is no choice, with or without a slash at its end', () => {
+test('the usual directory or file of a tool is no choice, with or without a final slash', () => {
   for (const [cli, provider] of tools)
     for (const [name, usual] of Object.entries(provider.choice.unless))
       for (const end of ['', '/', '//']) {

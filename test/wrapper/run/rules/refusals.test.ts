@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
-import { pauseFor, type Retry } from '../../../../wrapper/run/choose/choose.ts';
+import { pauseFor, type Retry } from '../../../../wrapper/run/choose.ts';
 import { classify, isForeignText } from '../../../../wrapper/run/rules/classify.ts';
 import { verdictOf } from '../../../../wrapper/run/rules/http-errors.ts';
 import { readMessages, verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-messages.ts';

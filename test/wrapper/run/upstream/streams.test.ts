@@ -84,7 +84,7 @@ test('the upstream gets pipes that it can reopen by name', async t => {
   assert.deepEqual(result, { exit: 0, signal: null, stdout: 'out\nin\n', stderr: 'err\n' });
 });
 
-test('an upstream whose reader has gone ends as it would without a wrapper', async t => {
+test('an upstream whose reader has ended ends as it would without a wrapper', async t => {
   const { box } = setUp(t, 'yes; echo "ended $?" >> "$HOME/calls"\n');
   box.accounts('fake', { a: 'k1', b: 'k2' });
   const result = spawnSync('sh', ['-c', `${box.bin}/fake x | head -n 1`], {

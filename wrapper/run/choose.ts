@@ -1,13 +1,13 @@
 // Chooses which accounts may come next, and says what a failure means: a pause, and whether the request is made again. Pure.
 
-import type { Provider } from '../../catalog/provider.ts';
-import type { Account } from '../../store/config.ts';
-import type { NamedPause, Pause } from '../../store/pause.ts';
-import { type CliState, fingerprint } from '../../store/state.ts';
-import { formatDuration } from '../../system/duration.ts';
-import type { Verdict } from '../rules/classify.ts';
-import { waitUntil } from '../rules/moments.ts';
+import type { Provider } from '../catalog/provider.ts';
+import type { Account } from '../store/config.ts';
+import type { NamedPause, Pause } from '../store/pause.ts';
+import { type CliState, fingerprint } from '../store/state.ts';
+import { formatDuration } from '../system/notation.ts';
 import { type Candidate, shareQuota } from './candidates.ts';
+import type { Verdict } from './rules/classify.ts';
+import { waitUntil } from './rules/moments.ts';
 
 /** An account that met a limit or was refused. */
 export interface Failure {
@@ -39,7 +39,7 @@ export type Next =
   | {
       kind: 'end';
       spared: readonly Spared[];
-      /** Why the last failure is not repeated, if that is why. */
+      /** Why the failed command is not repeated, if that is the reason. */
       obstacle: string | undefined;
       /** Every account met a limit or is awaited, so that the request may succeed later. */
       exhausted: boolean;
@@ -249,7 +249,7 @@ export interface Traces {
   isRepeatable: boolean;
   /** Failures after which a job may exist whose id was not printed. */
   silentJob: readonly Failure['class'][];
-  /** Options of the tool that print the id of such a job. */
+  /** Options of the tool that print the id of the job. */
   showingOptions: readonly string[];
   /** The limit is one of this network address. */
   isOfAddress: boolean;

@@ -1,7 +1,7 @@
 // The script's rules for leases: the choice of an account, reservations, fencing numbers and ends.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { account, HOUR, knows, START, scriptPools } from '../../../support/wrapper/pool/script-pools.ts';
+import { account, HOUR, knows, START, scriptPools } from '../../support/wrapper/pool/script-pools.ts';
 
 const { pool } = await scriptPools({ after });
 
@@ -92,7 +92,7 @@ test('a lease that is not renewed ends in its time, whatever the others do, and 
   const first = await got({ ...own, ttl: 90_000, seen: [knows('a', 100)] });
   await got({ ...own, ttl: 30_000, want: 5 });
   await got({ ...own, ttl: 60_000, want: 7 });
-  assert.deepEqual(await out(), [30_000, 60_000, 90_000], 'the one that ends first comes first');
+  assert.deepEqual(await out(), [30_000, 60_000, 90_000], 'the lease that ends first comes first');
   await pass(29_999);
   assert.equal((await out()).length, 3);
   await pass(1);
@@ -101,7 +101,7 @@ test('a lease that is not renewed ends in its time, whatever the others do, and 
   await pass(29_000);
   assert.equal(await store.renew(cli, first.fence, 90_000), true);
   await pass(1_000);
-  assert.deepEqual(await out(), [89_000], 'only the one that was renewed is left');
+  assert.deepEqual(await out(), [89_000], 'only the renewed lease is left');
   assert.equal(await store.renew(cli, first.fence, 10_000), true, 'it can also be made shorter');
   await pass(10_000);
   assert.deepEqual(await out(), []);
@@ -109,7 +109,7 @@ test('a lease that is not renewed ends in its time, whatever the others do, and 
   assert.equal(await store.renew(cli, first.fence, 90_000), false);
   await got({ ...own, ttl: 1_000 });
   await pass(1_000);
-  assert.deepEqual(await out(), [], 'one that came after all had ended');
+  assert.deepEqual(await out(), [], 'a lease that came after all had ended');
 });
 
 test('more leases than one call ends are ended by the next ones', async t => {

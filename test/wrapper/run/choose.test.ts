@@ -1,7 +1,7 @@
 // The choice of the next account after each failure, the pauses and their wording, and why a request is not made again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Candidate } from '../../../../wrapper/run/choose/candidates.ts';
+import type { Candidate } from '../../../wrapper/run/candidates.ts';
 import {
   afterReturning,
   afterTaking,
@@ -16,8 +16,8 @@ import {
   pauseFor,
   type Retry,
   type Traces,
-} from '../../../../wrapper/run/choose/choose.ts';
-import { parseState } from '../../../../wrapper/store/state.ts';
+} from '../../../wrapper/run/choose.ts';
+import { parseState } from '../../../wrapper/store/state.ts';
 
 const ACCOUNTS = Object.fromEntries(
   ['a', 'b', 'c', 'd'].map(name => [name, { cli: 'tool', name, enabled: true, env: {} }]),
@@ -100,7 +100,7 @@ test('an account is spared whose quota another one has used up, and reported whe
   const shared = walk(all, {}, known);
   assert.deepEqual([shared.tried, shared.spared], ['ac', ['b=a', 'd=a']]);
   assert.equal(walk(all, { a: { class: 'auth' } }, known).tried, 'abc', 'a refusal says nothing of the quota');
-  assert.equal(walk({ ...all, sharesQuota: false }, {}, known).tried, 'abcd', 'keys with quotas of their own');
+  assert.equal(walk({ ...all, sharesQuota: false }, {}, known).tried, 'abcd', 'keys with separate quotas');
 });
 
 test('a request that can wait shortens no pause, and a named account is used', () => {

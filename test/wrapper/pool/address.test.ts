@@ -1,7 +1,7 @@
 // Addresses of the pool's store, and its errors as Redis before 7, Redis 7 and Valkey write them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeAddress, parseAddress, serverError } from '../../../../wrapper/pool/store/address.ts';
+import { describeAddress, parseAddress, serverError } from '../../../wrapper/pool/address.ts';
 
 const single = { kind: 'single', tls: false, database: 0 };
 

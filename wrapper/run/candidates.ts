@@ -1,16 +1,16 @@
-// Orders the accounts that a command may use, by what it costs and what they have left. Pure, so that `explain` and a run can't disagree.
-import type { Provider } from '../../catalog/provider.ts';
-import type { Account, Capacity } from '../../store/config.ts';
-import { isBeingProbed, isPaused, PROBE_MS } from '../../store/pause.ts';
-import type { Plan } from '../../store/plan.ts';
-import { type CliState, chosenDefault } from '../../store/state.ts';
-import { isCommandIn } from '../rules/classify.ts';
+// Orders the accounts that a command may use, by its cost and what they have left. Pure, so that `explain` and a run can't disagree.
+import type { Provider } from '../catalog/provider.ts';
+import type { Account, Capacity } from '../store/config.ts';
+import { isBeingProbed, isPaused, PROBE_MS } from '../store/pause.ts';
+import type { Plan } from '../store/plan.ts';
+import { type CliState, chosenDefault } from '../store/state.ts';
+import { isCommandIn } from './rules/classify.ts';
 
 export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } | { by: 'default' };
 
 /**
- * Reports whether the account that is chosen is the only one that may be tried: a job lives in the account that created it,
- * some terms allow to select an account, but not to move on automatically, and another account may be another set of things.
+ * Reports whether only the chosen account may be tried: a job lives in the account that created it, some terms allow selecting an
+ * account but not moving on automatically, and another account may hold other things.
  */
 export function isBound(choice: Choice, { provider, failover }: BoundBy): boolean {
   return choice.by === 'job' || provider.accounts === 'one-per-person' || !failover;
@@ -79,10 +79,9 @@ export interface OrderOptions {
 }
 
 /**
- * Enabled accounts in the order in which they are tried: as the strategy says, those that are low after the others,
- * then spent ones and those that are paused, the first to be available before the others. An account that the user named
- * comes first in any case. One whose credential was refused is left out while there is any other; of several such
- * only the first is tried, because the person has to see what the provider says.
+ * Enabled accounts in the order in which they are tried: by the strategy, low accounts after the others, then spent and paused ones,
+ * beginning with the first to be available. An account that the user named always comes first. An account with a refused credential
+ * is left out while there is any other; of several, only the first is tried, so that the person sees the provider's answer.
  */
 export function orderCandidates(
   accounts: readonly Account[],
@@ -154,7 +153,7 @@ function isLate({ spent, paused }: Candidate): boolean {
   return spent || paused;
 }
 
-/** Candidates by the figures that are left: where none has enough for a job, the one with the most does the most of it. */
+/** Candidates by what they have left: where none has enough for a job, the account with the most does the most of it. */
 function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 'remaining'>): Candidate[] {
   const left = ({ account, paused }: Candidate) =>
     paused ? -1 : (remaining[account.name]?.remaining ?? Number.POSITIVE_INFINITY);
@@ -192,7 +191,7 @@ function describe(
   const paused = pauses.length > 0 || beingProbed;
   const figures = state.remaining[name];
   const resets = figures?.resets ? Date.parse(figures.resets) : Number.NaN;
-  // A figure from before the reset says nothing about what there is after it, and one from the future was noted by a wrong clock.
+  // A figure from before the reset says nothing about the new period, and a figure from the future comes from a wrong clock.
   const isOld = figures !== undefined && (figures.at > now || (figures.at < resets && resets <= now));
   const remaining = isOld ? undefined : figures?.remaining;
   const spent = typeof remaining === 'number' && (remaining <= 0 || remaining - cost < (capacity.reserve ?? 0));

@@ -1,4 +1,4 @@
-// Every connection that the wrapper makes: through an inspecting proxy with an authority of its own, as the user's own programs.
+// Every connection that the wrapper makes goes through an inspecting proxy with its own authority, as those of other programs.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,14 +8,14 @@ import * as https from 'node:https';
 import { connect, type Server } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Provider } from '../../../../wrapper/catalog/provider.ts';
-import { startGateway } from '../../../../wrapper/gateway/gateway.ts';
-import { checkCredential, queryUsage } from '../../../../wrapper/manage/usage.ts';
-import { callerEnvironment } from '../../../../wrapper/run/accounts/ready.ts';
-import { listen } from '../../../support/listen.ts';
-import { temporary } from '../../../support/temporary.ts';
-import { contextOf, homeFor, json } from '../../../support/wrapper/gateway.ts';
-import { sandbox } from '../../../support/wrapper/sandbox.ts';
+import { Provider } from '../../../wrapper/catalog/provider.ts';
+import { startGateway } from '../../../wrapper/gateway/gateway.ts';
+import { checkCredential, queryUsage } from '../../../wrapper/manage/usage.ts';
+import { callerEnvironment } from '../../../wrapper/run/accounts/ready.ts';
+import { listen } from '../../support/listen.ts';
+import { temporary } from '../../support/temporary.ts';
+import { contextOf, homeFor, json } from '../../support/wrapper/gateway.ts';
+import { sandbox } from '../../support/wrapper/sandbox.ts';
 
 const HOST = 'api.example';
 type Env = Record<string, string>;
@@ -132,7 +132,7 @@ for (const [maker, reaches] of Object.entries(MAKERS))
     assert.equal(await reaches(t, socks), false);
   });
 
-test('nothing else in the wrapper makes a connection with TLS, or one that goes out', () => {
+test('nothing else in the wrapper makes a connection with TLS or to another machine', () => {
   const MAKES = /from 'node:(?:https|tls)'|import\('node:(?:https|tls)'\)|\bfetch\(|import \* as http from 'node:http'/;
   const own = readdirSync('wrapper', { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.ts') && MAKES.test(readFileSync(join('wrapper', name), 'utf8')))
@@ -144,7 +144,7 @@ test('nothing else in the wrapper makes a connection with TLS, or one that goes 
     // a server on loopback, in place of a provider
     'manage/probe.ts',
     'manage/usage.ts',
-    'system/outside/connections.ts',
-    'system/outside/proxy.ts',
+    'system/connections.ts',
+    'system/proxy.ts',
   ]);
 });

@@ -1,7 +1,7 @@
 // The key of an account is hidden in a stream, however it is cut into chunks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Mask } from '../../../../wrapper/gateway/mask.ts';
+import { Mask } from '../../../wrapper/gateway/mask.ts';
 
 async function masked(chunks: readonly string[]): Promise<string> {
   const mask = new Mask('fc-real', 'fc-1');

@@ -1,4 +1,4 @@
-// Reads and writes the one notation for lengths of time in the catalog and the configuration.
+// Reads the notations of the catalog and the configuration: lengths of time, variables, and the home directory.
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
@@ -22,4 +22,17 @@ export function formatDuration(ms: number): string {
   if (ms < 90 * 60_000) return `${Math.round(ms / 60_000)} min`;
   if (ms < 36 * 3_600_000) return `${Math.round(ms / 3_600_000)} h`;
   return `${Math.round(ms / 86_400_000)} d`;
+}
+
+/** `{NAME}` and `{NAME:default}` from the environment. */
+export function expandVariables(template: string, env: NodeJS.ProcessEnv): string {
+  return template.replace(
+    /\{(\w+)(?::([^}]*))?\}/g,
+    (_, name: string, fallback?: string) => env[name] || fallback || '',
+  );
+}
+
+/** A path of the configuration, where `~/` stands for the home. */
+export function expandHome(file: string, { HOME = '~' }: NodeJS.ProcessEnv): string {
+  return file.replace(/^~(?=\/)/, () => HOME);
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
+import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
 type Test = Parameters<typeof sandbox>[0];
 

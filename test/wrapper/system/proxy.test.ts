@@ -7,11 +7,11 @@ import * as https from 'node:https';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Provider } from '../../../../wrapper/catalog/provider.ts';
-import { confirmRefusal } from '../../../../wrapper/manage/confirm.ts';
-import { checkCredential, queryUsage } from '../../../../wrapper/manage/usage.ts';
-import { proxyFor } from '../../../../wrapper/system/outside/proxy.ts';
-import { temporary } from '../../../support/temporary.ts';
+import { Provider } from '../../../wrapper/catalog/provider.ts';
+import { confirmRefusal } from '../../../wrapper/manage/confirm.ts';
+import { checkCredential, queryUsage } from '../../../wrapper/manage/usage.ts';
+import { proxyFor } from '../../../wrapper/system/proxy.ts';
+import { temporary } from '../../support/temporary.ts';
 
 /** File of the certificates that the questions trust. */
 let trusted: string | undefined;

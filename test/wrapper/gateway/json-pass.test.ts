@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { JsonPass } from '../../../../wrapper/gateway/json-pass.ts';
-import { homeFor, json, openGateway, startProvider } from '../../../support/wrapper/gateway.ts';
+import { JsonPass } from '../../../wrapper/gateway/json-pass.ts';
+import { homeFor, json, openGateway, startProvider } from '../../support/wrapper/gateway.ts';
 
 /** Passes a document in parts of this size. */
 function passed(text: string, paths: readonly string[], size: number) {

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
-import { readUsage } from '../../../../wrapper/manage/usage.ts';
-import { earliestAvailable, orderCandidates } from '../../../../wrapper/run/choose/candidates.ts';
-import type { Account, Capacity } from '../../../../wrapper/store/config.ts';
-import { forecast } from '../../../../wrapper/store/describe.ts';
-import { parseState, pauseAccount, recordRemaining } from '../../../../wrapper/store/state.ts';
-import { STRATEGIES, simulate } from '../../../bench/pool/strategies.ts';
-import { missing } from '../../../support/temporary.ts';
+import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
+import { readUsage } from '../../../wrapper/manage/usage.ts';
+import { earliestAvailable, orderCandidates } from '../../../wrapper/run/candidates.ts';
+import type { Account, Capacity } from '../../../wrapper/store/config.ts';
+import { forecast } from '../../../wrapper/store/describe.ts';
+import { parseState, pauseAccount, recordRemaining } from '../../../wrapper/store/state.ts';
+import { STRATEGIES, simulate } from '../../bench/pool/strategies.ts';
+import { missing } from '../../support/temporary.ts';
 
 const HOUR = 3_600_000;
 const accounts: Account[] = ['a', 'b', 'c', 'd'].map(name => ({ cli: 'x', name, enabled: true, env: {} }));
@@ -200,7 +200,7 @@ test('a pause is never shortened for the same credential', () => {
 
 test('M5: what is left is bounded by every limit that counts', t => {
   const { usage } = loadCatalog(
-    fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url)),
+    fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url)),
     missing(t),
   ).providers.tvly!;
   const answer = (key: object, account: object) => readUsage({ key, account }, usage!, 0).remaining;

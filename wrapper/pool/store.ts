@@ -1,10 +1,20 @@
-// Provides the operations of the pool's script with typed requests and replies; see pool.lua for what they do.
+// Provides the operations of the pool's script, pool.lua, with typed requests and replies.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sha1 } from '../../../daemon/core/hash.ts';
-import { masked } from '../../../daemon/core/printable.ts';
-import { isAmount, isNumber, isRecord, isText, listOf, oneOf, optional, shape } from '../../../daemon/core/shape.ts';
-import type { Done, Observation } from '../../store/pool-file.ts';
+import { sha1 } from '../../daemon/core/hash.ts';
+import { masked } from '../../daemon/core/printable.ts';
+import {
+  type Checked,
+  isAmount,
+  isNumber,
+  isRecord,
+  isText,
+  listOf,
+  oneOf,
+  optional,
+  shape,
+} from '../../daemon/core/shape.ts';
+import type { Done, Observation } from '../store/pool-file.ts';
 import { parseAddress, StoreUnreachable } from './address.ts';
 import { type Connection, type ConnectOptions, connect, type Script } from './connection.ts';
 
@@ -39,36 +49,28 @@ export interface LeaseRequest {
   away?: { fp: string; spent: number }[];
 }
 
-export interface Granted {
+const isGranted = shape({
   /** Rises strictly from lease to lease. */
-  fence: string;
-  fp: string;
+  fence: isText,
+  fp: isText,
   /** Accounts whose figures are old: the holder of this lease asks the provider for them when the command has ended. */
-  refresh?: string[] | undefined;
-}
-
-const isGranted = shape<Granted>({ fence: isText, fp: isText, refresh: optional(listOf(isText)) });
+  refresh: optional(listOf(isText)),
+});
+export type Granted = Checked<typeof isGranted>;
 
 const STATES = ['refused', 'paused', 'spent', 'reserved', 'busy', 'asking', 'unknown'] as const;
 export type AccountState = (typeof STATES)[number];
 
-/** Why an account was not leased. */
-export interface Unavailable {
-  fp: string;
-  state: AccountState;
-  /** Milliseconds until that ends, where it is known. */
-  ms?: number | undefined;
-  remaining?: number | undefined;
-  class?: string | undefined;
-}
-
-const isUnavailable = shape<Unavailable>({
+const isUnavailable = shape({
   fp: isText,
   state: oneOf(...STATES),
+  /** Milliseconds until that ends, where it is known. */
   ms: optional(isAmount),
   remaining: optional(isNumber),
   class: optional(isText),
 });
+/** Why an account was not leased. */
+export type Unavailable = Checked<typeof isUnavailable>;
 
 /** `intact`: accounts of `away` whose share of the reserve is there again. */
 export type LeaseReply = { intact: string[] } & (
@@ -79,48 +81,25 @@ export type LeaseReply = { intact: string[] } & (
   | { kind: 'none'; soon: boolean; ms: number | undefined; accounts: Unavailable[] }
 );
 
-export interface AccountRow {
-  fp: string;
-  name: string;
-  /** Accounts with the same value share one budget. */
-  budget: string;
-  leases: number;
-  remaining?: number | undefined;
-  reserved: number;
-  limit?: number | undefined;
-  resets?: number | undefined;
-  /** Milliseconds since the figures were asked for. */
-  age?: number | undefined;
-  /** Milliseconds until the pause ends; -1: when the credential changes. */
-  paused?: number | undefined;
-  class?: string | undefined;
-}
-
-const isAccountRow = shape<AccountRow>({
+const isAccountRow = shape({
   fp: isText,
   name: isText,
+  /** Accounts with the same value share one budget. */
   budget: isText,
   leases: isNumber,
   reserved: isNumber,
   remaining: optional(isNumber),
   limit: optional(isNumber),
   resets: optional(isNumber),
+  /** Milliseconds since the figures were asked for. */
   age: optional(isNumber),
+  /** Milliseconds until the pause ends; -1: when the credential changes. */
   paused: optional(isNumber),
   class: optional(isText),
 });
+export type AccountRow = Checked<typeof isAccountRow>;
 
-export interface LeaseRow {
-  fence: string;
-  name: string;
-  fp: string;
-  owner: string;
-  want: number;
-  age: number;
-  ttl: number;
-}
-
-const isLeaseRow = shape<LeaseRow>({
+const isLeaseRow = shape({
   fence: isText,
   name: isText,
   fp: isText,
@@ -129,6 +108,7 @@ const isLeaseRow = shape<LeaseRow>({
   age: isNumber,
   ttl: isNumber,
 });
+export type LeaseRow = Checked<typeof isLeaseRow>;
 
 export type Store = ReturnType<typeof storeOf>;
 

@@ -1,7 +1,7 @@
 // The script's rules for pauses, figures and questions, with a clock that the test sets.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { account, HOUR, knows, MINUTE, quota, START, scriptPools } from '../../../support/wrapper/pool/script-pools.ts';
+import { account, HOUR, knows, MINUTE, quota, START, scriptPools } from '../../support/wrapper/pool/script-pools.ts';
 
 const { server, pool } = await scriptPools({ after });
 
@@ -52,7 +52,7 @@ test('use after an observation is subtracted from it', async t => {
   assert.equal((await row('a')).remaining, 43);
   await pass(500);
   await got({ seen: [knows('a', 43, { age: 100 })] });
-  assert.equal((await row('a')).remaining, 43, 'one that was made after it has it');
+  assert.equal((await row('a')).remaining, 43, 'a later observation includes it');
 });
 
 test('an observation that comes with the end of a command contains what the command used', async t => {
@@ -78,7 +78,7 @@ test('a lease that has ended can pause its account and lower its figures, and ca
   assert.equal((await row('a')).paused, HOUR);
 });
 
-test('a report that is older than the log of what was used can only lower the figures', async t => {
+test('a report that is older than the log of use can only lower the figures', async t => {
   const { got, lease, row, pass } = await pool(t);
   await got({ seen: [knows('a', 50)] });
   await pass(10 * MINUTE);

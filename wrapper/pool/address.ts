@@ -1,7 +1,7 @@
 // Reads the address of a store, and says why one can't be reached or refuses.
 
-import { masked } from '../../../daemon/core/printable.ts';
-import { EXIT, WrapError } from '../../system/errors.ts';
+import { masked } from '../../daemon/core/printable.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 
 export interface Address {
   kind: 'single' | 'sentinel' | 'cluster';

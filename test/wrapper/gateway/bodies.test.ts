@@ -6,8 +6,8 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { listen } from '../../../support/listen.ts';
-import { homeFor, json, openGateway, openShipped, startProvider } from '../../../support/wrapper/gateway.ts';
+import { listen } from '../../support/listen.ts';
+import { homeFor, json, openGateway, openShipped, startProvider } from '../../support/wrapper/gateway.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
 const LARGE = 'x'.repeat(1_200_000);

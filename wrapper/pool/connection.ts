@@ -1,7 +1,7 @@
 // Connects a pool to its store with iovalkey: to one server, to the primary behind Sentinels, or to a cluster.
 import { Cluster, Redis, type RedisOptions } from 'iovalkey';
-import { errno, reason } from '../../../daemon/core/errors.ts';
-import { redact } from '../../system/redact.ts';
+import { errno, reason } from '../../daemon/core/errors.ts';
+import { redact } from '../system/redact.ts';
 import { type Address, describeAddress, parseAddress, StoreUnreachable, serverError, shortened } from './address.ts';
 
 /** Runs the operations of the script. */
@@ -45,7 +45,7 @@ const NOT_A_REPLY = 'it answers with something that is not a reply of the script
 export function connect(options: ConnectOptions): Connection {
   const { script, timeoutMs } = options;
   const address = parseAddress(options.url);
-  /** The operation that waits for a node fails with less: it says what the library gave up, and not why. */
+  /** The operation that waits for a node fails with less information: it names the given-up step, and no reason. */
   let last: unknown;
   /** Bytes that the answers to one operation may still have. */
   const quota = { bytes: 0 };

@@ -5,8 +5,8 @@ import { Agent as HttpsAgent } from 'node:https';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
-import { stampAt } from '../../../daemon/core/file-version.ts';
-import { readOptional } from '../../../daemon/core/files.ts';
+import { stampAt } from '../../daemon/core/file-version.ts';
+import { readOptional } from '../../daemon/core/files.ts';
 import { addressOf, loginOf, type NamedProxy, openTunnel, proxyFor, type Trust } from './proxy.ts';
 
 /** Variables that decide how a program reaches a provider. */
@@ -33,7 +33,7 @@ export interface Way {
   options: Pick<RequestOptions, 'protocol' | 'hostname' | 'port' | 'agent'>;
   /** Put before the path: a proxy without a tunnel is asked for the whole address. */
   prefix: string;
-  /** Further headers, for such a proxy. */
+  /** Further headers, for a proxy of plain HTTP. */
   headers: Record<string, string>;
   proxy: NamedProxy | undefined;
 }

@@ -4,7 +4,7 @@ import * as https from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import ipaddr from 'ipaddr.js';
-import { errno, reason } from '../../../daemon/core/errors.ts';
+import { errno, reason } from '../../daemon/core/errors.ts';
 
 /** Authorities of a connection with TLS; without any, those of Node. */
 export interface Trust {
@@ -32,7 +32,7 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv): NamedProxy | undefin
     return undefined;
   const text = value.includes('://') ? value : `http://${value}`;
   const proxy = URL.canParse(text) ? new URL(text) : undefined;
-  // a reserved character ends the host, and what follows in the login counts as a path
+  // a reserved character ends the host, and the rest of the login counts as a path
   if (text.includes('@') && !(proxy && !/@/.test(proxy.pathname + proxy.search + proxy.hash)))
     throw new Error(
       `the login in ${variable} can't be read; write / as %2F, # as %23, ? as %3F, : as %3A and @ as %40`,
@@ -48,7 +48,7 @@ function forAll(env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /**
- * Reports whether `NO_PROXY` names a host: `*`, names that cover what is below them, addresses, and networks (`10.0.0.0/8`),
+ * Reports whether `NO_PROXY` names a host: `*`, names that cover their subdomains, addresses, and networks (`10.0.0.0/8`),
  * separated by commas or blanks.
  */
 function isExcluded(host: string, list: string): boolean {

@@ -1,7 +1,7 @@
 // The script's rules for the store itself: its schema, lost and flushed keys, and their lifetimes.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { account, HOUR, knows, quota, scriptPools } from '../../../support/wrapper/pool/script-pools.ts';
+import { account, HOUR, knows, quota, scriptPools } from '../../support/wrapper/pool/script-pools.ts';
 
 const { server, pool } = await scriptPools({ after });
 
@@ -123,7 +123,7 @@ test('keys that are used at least once a day live on', async t => {
     `${base}:account:a`,
     ...(await server.client.keys(`${base}:budget:*`)),
   ];
-  assert.equal(keys.length, 4, 'what accounts share has a key of its own');
+  assert.equal(keys.length, 4, 'the shared budget has a separate key');
   for (const key of keys) await server.client.expire(key, 1_000);
   await pass(13 * HOUR);
   await release(await got());

@@ -3,14 +3,14 @@
 -- KEYS[1]  culvert:1:{CLI}, the prefix of every other key; the braces keep them in one slot of a cluster
 -- KEYS[2]  culvert:{CLI}:schema, which says for every version of the schema which one is in use
 -- ARGV[1]  the operation, ARGV[2] its request as JSON; the reply is JSON
--- ARGV[3]  the database, where it is not 0. The script chooses it, so that one that is not there ends it: after a SELECT of the
---          client that failed, this one would run in the database 0.
+-- ARGV[3]  the database, where it is not 0. The script selects it, so that a missing database ends the script: after a failed
+--          SELECT of the client, the script would run in database 0.
 --
--- README.md of the wrapper lists the keys. Times are milliseconds of the store's own clock. A client sends ages, never
--- the time of its own clock; only what a provider states as a date is absolute.
+-- README.md lists the keys. Times are milliseconds of the store's clock. A client sends ages and never its own time; only a date
+-- that a provider states is absolute.
 --
--- A store runs all of this text with each call. What only some operations need is therefore made inside of a function
--- that they call: to make all functions took a tenth of a lease.
+-- A store runs all of this text with each call. A function that only some operations need is therefore created inside of a
+-- function that they call: creating all of them took a tenth of a lease.
 if ARGV[3] then redis.call('SELECT', ARGV[3]) end
 
 local SCHEMA = '1'
@@ -82,7 +82,7 @@ local function endsAt(till)
   redis.call('HSET', LEASES, 'end', digits(till))
 end
 
--- A budget as it is now: what its provider gave anew when its period ended is there again.
+-- The current budget, refilled if its period has ended.
 local function readBudget(id)
   local key = budgetKey(id)
   local budget = read(key)
@@ -108,7 +108,7 @@ local books
 local function ledger()
   if books then return books end
 
-  -- Counts what was used since the last observation, and remembers when for observations that are still on their way.
+  -- Counts use since the last observation, and remembers its time for observations that are still on their way.
   local function spend(id, amount, at)
     if amount <= 0 then return end
     local remaining, asked, asking = unpack(redis.call('HMGET', budgetKey(id), 'remaining', 'asked', 'asking'))
@@ -286,7 +286,7 @@ local function leasing(request)
     return not asks and (asked > now or asked + request.stale <= now)
   end
 
-  -- The strategies of the wrapper (run/choose/candidates.ts), over what is left after open reservations.
+  -- The strategies of the wrapper (run/candidates.ts), over what is left after open reservations.
   local field, sign, second = nil, 1, nil
   if strategy == 'most-remaining' then field, sign = 'left', -1
   elseif strategy == 'drain-first' then field = 'left'
@@ -374,13 +374,13 @@ local function leasing(request)
     local resets, pausedUntil = tonumber(fields[3] or nil), fields[4] and tonumber(fields[4]) or 0
     local state, at, isOld
     if refused then state = 'refused'
-    -- what costs nothing, such as a question about a job, may use an account that has nothing left
+    -- a free request, such as a question about a job, may use an account that has nothing left
     elseif want > 0 and pausedUntil > now then state, at = 'paused', pausedUntil
     elseif want > 0 and left and (left <= 0 or left - want < reserve) then
       -- reservations that come back free something earlier than the period ends
       state, at = 'spent', resets
       if remaining > 0 and remaining - want >= reserve then state = 'reserved'
-      -- somebody may have paid for more, and not every provider says when it gives anew
+      -- somebody may have paid for more, and not every provider says when it refills
       else isOld = askable and isStale(key)
       end
     elseif max and leases >= max then state = 'busy'
@@ -433,7 +433,7 @@ local function sharesIntact(shares, reserve)
     else
       local budget = readBudget(id)
       local seen, remaining, since = number(budget, 'seen') or 0, number(budget, 'remaining') or 0, number(budget, 'away')
-      -- a store that was flushed, or another one: what is observed from now on has what was used before
+      -- the store was flushed or is another one: later observations include the earlier use
       if not since then
         redis.call('HSET', key, 'away', now)
         keep(key)
@@ -476,7 +476,7 @@ local function run(operation, request)
   end
 
   if operation == 'reset' then
-    -- Ends the pauses of an account and forgets its figures, so that they are asked for anew. Leases stay.
+    -- Ends the pauses of an account and forgets its figures, so that a machine asks for them again. Leases stay.
     local count = 0
     for _, fp in ipairs(redis.call('ZRANGE', ACCOUNTS, 0, -1)) do
       if redis.call('HGET', ACCOUNT .. fp, 'name') == request.name then
