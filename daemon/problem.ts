@@ -122,8 +122,8 @@ export class Problem extends Error {
   }
 }
 
-/** Does work whose failures become problems. @param kinds the problem of each code */
-export async function asProblems<T>(kinds: Readonly<Record<string, ProblemCode>>, work: () => Promise<T>): Promise<T> {
+/** Runs work, and turns its failures into problems. @param kinds the problem of each code */
+export async function withProblems<T>(kinds: { [code: string]: ProblemCode }, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

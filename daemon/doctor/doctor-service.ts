@@ -12,7 +12,7 @@ import type {
 } from '../api/doctor.ts';
 import type { LogEntry } from '../api/schema.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
-import { asProblems, Problem } from '../problem.ts';
+import { Problem, withProblems } from '../problem.ts';
 import { VERSION } from '../system/installation.ts';
 import { running } from '../system/instance.ts';
 import { causeOf } from '../view/states/causes.ts';
@@ -134,7 +134,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
           throw new Problem('precondition-failed', 'The fix is not the one that was shown.', {
             hint: 'Run the check again, and look at its fix.',
           });
-        const done = await asProblems(FIX_FAILURES, () => applyFix(result, fixContext()));
+        const done = await withProblems(FIX_FAILURES, () => applyFix(result, fixContext()));
         return { ok: true, done, result: shownResult(await resultOf(id, false)) };
       }),
     undo: () =>
@@ -144,7 +144,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
           throw new Problem('fix-needs-administrator', 'Only an administrator can undo this.', {
             hint: 'Run: culvert doctor undo',
           });
-        const done = await asProblems(FIX_FAILURES, () => undoLast(fixContext()));
+        const done = await withProblems(FIX_FAILURES, () => undoLast(fixContext()));
         const isCheck = CHECKS.some(({ id }) => id === newest?.id);
         return { ok: true, done, result: newest && isCheck ? shownResult(await resultOf(newest.id, false)) : null };
       }),

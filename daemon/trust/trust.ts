@@ -6,7 +6,7 @@ import type { TrustReport, TrustReportRequest, TrustRequest, TrustResponse, Trus
 import type { FeatureContext } from '../controls.ts';
 import { BUNDLES } from '../core/ca-certificates.ts';
 import { readText } from '../core/files.ts';
-import { asProblems } from '../problem.ts';
+import { withProblems } from '../problem.ts';
 import type { Paths } from '../system/paths.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
@@ -288,7 +288,7 @@ export function createTrustService(
     act: (tools?: readonly string[]) => Promise<string[]>,
   ): Promise<TrustResponse> => {
     try {
-      return { ok: true, done: await asProblems(TRUST_FAILURES, () => act(tools)) };
+      return { ok: true, done: await withProblems(TRUST_FAILURES, () => act(tools)) };
     } finally {
       await changed();
     }
@@ -300,7 +300,7 @@ export function createTrustService(
       const key = JSON.stringify([tools, host]);
       const report =
         reports.get(key) ??
-        asProblems(TRUST_FAILURES, () => open().report(tools, host)).finally(() => reports.delete(key));
+        withProblems(TRUST_FAILURES, () => open().report(tools, host)).finally(() => reports.delete(key));
       reports.set(key, report);
       return report;
     },
