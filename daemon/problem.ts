@@ -2,6 +2,7 @@
 
 import type { ProblemCode, Problem as ProblemDocument } from './api/schema.ts';
 import type { Message } from './api/values.ts';
+import { isOneOf } from './core/errors.ts';
 import { wordMessage } from './view/message.ts';
 import { english } from './view/translator.ts';
 
@@ -118,6 +119,16 @@ export class Problem extends Error {
       ...(this.wording ? { wording: this.wording } : {}),
       ...this.extras,
     };
+  }
+}
+
+/** Runs work, and turns its failures into problems. @param kinds the problem of each code */
+export async function withProblems<T>(kinds: { [code: string]: ProblemCode }, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isOneOf(kinds, error)) throw error;
+    throw new Problem(kinds[error.code]!, error.message, error.hint ? { hint: error.hint } : {}, error);
   }
 }
 

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { escaped } from '../daemon/core/printable.ts';
 import { type Fault, hashFiles, type Outcome, sizeOf } from './artifacts.ts';
-import { Refusal, UsageError } from './errors.ts';
+import { Refusal, usage } from './errors.ts';
 import { Artifact, checkNames, dateTime, MANIFEST_LIMIT, type Manifest, PROJECT, SCHEMA_URL } from './schema.ts';
 
 export interface CreateOptions {
@@ -63,16 +63,14 @@ export async function createManifest(options: CreateOptions): Promise<{ manifest
 /**
  * The build's time: `SOURCE_DATE_EPOCH` in seconds (reproducible-builds.org), else now.
  * @returns milliseconds since 1970
- * @throws UsageError when the variable is no such number
+ * @throws Failure `usage` when the variable is not such a number
  */
 export function buildTime(env: NodeJS.ProcessEnv, now: number): number {
   const text = env.SOURCE_DATE_EPOCH;
   if (text === undefined || text === '') return now;
   const seconds = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN;
   if (seconds <= LAST_SECOND) return seconds * 1000;
-  throw new UsageError(
-    `SOURCE_DATE_EPOCH is ${JSON.stringify(text)}; it must be seconds since 1970, before the year 10000.`,
-  );
+  throw usage(`SOURCE_DATE_EPOCH is ${JSON.stringify(text)}; it must be seconds since 1970, before the year 10000.`);
 }
 
 const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;

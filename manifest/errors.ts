@@ -1,5 +1,7 @@
 // Defines every refusal: its stable code, its exit status, and what to do about it.
 
+import { Failure } from '../daemon/core/errors.ts';
+
 /** The kinds of refusal: exit status, and the step that usually helps. The help text and the tests read this table. */
 export const REFUSALS = {
   'input-unreadable': [3, 'Check the path and its permissions.'],
@@ -63,19 +65,14 @@ export type RefusalCode = keyof typeof REFUSALS;
 export const EXIT = { success: 0, failure: 1, usage: 2 } as const;
 
 /** A refusal: `code` is stable, `message` says what failed and why, `hint` what to do next. */
-export class Refusal extends Error {
-  readonly code: RefusalCode;
+export class Refusal extends Failure<RefusalCode> {
   readonly exit: number;
-  readonly hint: string;
 
   constructor(code: RefusalCode, message: string, options: { cause?: unknown; hint?: string } = {}) {
-    super(message, { cause: options.cause });
-    this.name = 'Refusal';
-    this.code = code;
+    super(message, { hint: REFUSALS[code][1], ...options, code });
     this.exit = REFUSALS[code][0];
-    this.hint = options.hint ?? REFUSALS[code][1];
   }
 }
 
 /** A command line that cannot be used; exit status 2. */
-export class UsageError extends Error {}
+export const usage = (message: string) => new Failure(message, { code: 'usage' });

@@ -153,8 +153,8 @@ const WALLS: [importer: RegExp, imported: RegExp, reason: string][] = [
   [/^gnome\//, NODE, 'GJS has no Node'],
   [
     /^gnome\//,
-    /^\.\/(?:wrapper|manifest|daemon\/(?!api\/|view\/))/,
-    'the panel has the contract and what clients share',
+    /^\.\/(?:wrapper|manifest|daemon\/(?!api\/|view\/|core\/errors\.ts))/,
+    'the panel has the contract, what clients share, and the failures of all programs',
   ],
   [
     /^wrapper\//,

@@ -1,19 +1,9 @@
 // Describes a desktop entry for the API, and decides how its app is made to use the proxy.
 import type { App } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
-import { message, wordMessage } from '../view/message.ts';
+import { message, WordedError, wordMessage } from '../view/message.ts';
 import { english, N_ } from '../view/translator.ts';
-import {
-  type Entry,
-  ExecError,
-  expandFields,
-  flag,
-  list,
-  localised,
-  locateProgram,
-  splitExec,
-  text,
-} from './desktop-entry.ts';
+import { type Entry, expandFields, flag, list, localised, locateProgram, splitExec, text } from './desktop-entry.ts';
 import { findProgram, gioResolver, isElectron, takesPreload } from './inspect-binary.ts';
 
 /** Key of Culvert's own shortcuts: the id of the app that they start. */
@@ -89,7 +79,7 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
     try {
       args = expandFields(splitExec(line), { name, icon: null, file });
     } catch (error) {
-      if (error instanceof ExecError) return none(error.wording[0]!);
+      if (error instanceof WordedError) return none(error.wording[0]!);
       throw error;
     }
     const { at, packaging, program } = locateProgram(args);

@@ -129,16 +129,11 @@ export function messageLocales(env: NodeJS.ProcessEnv, chosen: string | null): s
   return [...(env.LANGUAGE?.split(':').filter(Boolean) ?? []), locale];
 }
 
-/** Why a command line is invalid; `message` is a sentence about it. */
-export class ExecError extends WordedError {
-  override readonly code = 'EEXEC';
-}
-
 /**
  * Splits a command line into arguments. Quotes are read as GLib reads them, which is more than the specification allows
  * and what existing files need (`env X="a b" program`, single quotes); nothing is substituted.
  * @param line the value of Exec, string escapes resolved
- * @throws ExecError for an open quote, or nothing at all
+ * @throws WordedError for an open quote, or nothing at all
  */
 export function splitExec(line: string): string[] {
   const args: string[] = [];
@@ -153,23 +148,23 @@ export function splitExec(line: string): string[] {
     word ??= '';
     if (c === "'") {
       const end = line.indexOf("'", at + 1);
-      if (end === -1) throw new ExecError(message('Its command line has a quote that is never closed.'));
+      if (end === -1) throw new WordedError(message('Its command line has a quote that is never closed.'));
       word += line.slice(at + 1, end);
       at = end;
     } else if (c === '"') {
       for (at++; line[at] !== '"'; at++) {
-        if (at >= line.length) throw new ExecError(message('Its command line has a quote that is never closed.'));
+        if (at >= line.length) throw new WordedError(message('Its command line has a quote that is never closed.'));
         if (line[at] === '\\' && '"`$\\'.includes(line[at + 1] ?? ' ')) at++;
         word += line[at];
       }
     } else if (c === '\\') {
       at++;
-      if (at >= line.length) throw new ExecError(message('Its command line ends in a backslash.'));
+      if (at >= line.length) throw new WordedError(message('Its command line ends in a backslash.'));
       word += line[at];
     } else word += c;
   }
   if (word !== null) args.push(word);
-  if (args.length === 0 || args[0] === '') throw new ExecError(message('Its command line is empty.'));
+  if (args.length === 0 || args[0] === '') throw new WordedError(message('Its command line is empty.'));
   return args;
 }
 
@@ -183,7 +178,7 @@ interface Fields {
 /**
  * Expands field codes inside the arguments, whose number and borders no value can change. No files or addresses are
  * passed, so their codes vanish, and an argument that was nothing else with them.
- * @throws ExecError for a code that the specification does not know, which makes a command line invalid
+ * @throws WordedError for a code that the specification does not know, which makes a command line invalid
  */
 export function expandFields(args: readonly string[], { name, icon, file }: Fields): string[] {
   return args.flatMap(arg => {
@@ -195,7 +190,7 @@ export function expandFields(args: readonly string[], { name, icon, file }: Fiel
         if (code === 'c') return name;
         if (code === 'k') return file;
         if (code !== '' && 'fFuUidDnNvm'.includes(code)) return '';
-        throw new ExecError(message('Its command line has the unknown field code %s.', `%${code}`));
+        throw new WordedError(message('Its command line has the unknown field code %s.', `%${code}`));
       }),
     ];
   });

@@ -3,6 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
+import { Failure } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
 import { afterExit } from '../warp/cli/child.ts';
 import { findProgram } from './inspect-binary.ts';
@@ -29,11 +30,6 @@ export interface Launched {
   failure: Promise<string | null>;
 }
 
-/** The app did not start; `message` says why. */
-class LaunchError extends Error {
-  readonly code = 'ELAUNCH';
-}
-
 /** Time until a launch is answered; most starts that fail do so before. */
 const MOMENT_MS = 700;
 /** A watched process that ends with an error within this time has failed to start. */
@@ -42,17 +38,17 @@ const ASK_MS = 5000;
 
 /**
  * @param env the daemon's
- * @throws LaunchError where it fails within a moment
+ * @throws Failure where it fails within a moment
  */
 export async function launch(start: Start, env: NodeJS.ProcessEnv): Promise<Launched> {
   const session = sessionEnv(env);
   const path = session.PATH ?? '';
   const argv = start.terminal ? inTerminal(start, path) : start.argv;
   const program = findProgram(argv[0]!, path);
-  if (!program) throw new LaunchError(`The program ${argv[0]} is not there, or can’t be executed.`);
+  if (!program) throw new Failure(`The program ${argv[0]} is not there, or can’t be executed.`);
   const cwd = start.directory ?? session.HOME ?? '/';
   if (!isAbsolute(cwd) || !existsSync(cwd))
-    throw new LaunchError(`The directory ${cwd}, in which it starts, is not there.`);
+    throw new Failure(`The directory ${cwd}, in which it starts, is not there.`);
   const command = { ...start, argv: [program, ...argv.slice(1)], directory: cwd };
   const manager = session.XDG_RUNTIME_DIR && existsSync(join(session.XDG_RUNTIME_DIR, 'systemd/private'));
   const runner = manager ? findProgram('systemd-run', path) : null;
@@ -82,7 +78,7 @@ function inTerminal({ argv, env }: Start, path: string): string[] {
   const command = variables.length > 0 ? ['env', ...variables, ...argv] : argv;
   for (const [terminal, ...flags] of TERMINALS)
     if (findProgram(terminal!, path)) return [terminal!, ...flags, ...command];
-  throw new LaunchError('It needs a terminal, and no terminal emulator was found.');
+  throw new Failure('It needs a terminal, and no terminal emulator was found.');
 }
 const TERMINALS = [
   ['xdg-terminal-exec'],
@@ -107,7 +103,7 @@ async function detached(command: Command, session: NodeJS.ProcessEnv): Promise<L
   const ended = await endWithin(child, MOMENT_MS);
   child.unref();
   if (ended === 0) return { pid: null, failure: SUCCESS };
-  if (ended !== null) throw new LaunchError(failureOf(argv[0]!, ended, 'at once'));
+  if (ended !== null) throw new Failure(failureOf(argv[0]!, ended, 'at once'));
   return { pid: child.pid ?? null, failure: watched ? failureIn(child, argv[0]!) : SUCCESS };
 }
 
@@ -151,7 +147,7 @@ async function asUnit(runner: string, command: Command, session: NodeJS.ProcessE
   });
   const ended = await endWithin(child, MOMENT_MS);
   if (ended === 0) return { pid: null, failure: SUCCESS };
-  if (ended !== null) throw new LaunchError(said.trim() || failureOf(argv[0]!, ended, 'at once'));
+  if (ended !== null) throw new Failure(said.trim() || failureOf(argv[0]!, ended, 'at once'));
   const failure = watched ? failureIn(child, argv[0]!) : SUCCESS;
   const pid = mainPid(unit, session);
   // The runner only waits; the unit is the manager's.

@@ -3,6 +3,7 @@
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
+import { Failure, isOneOf, reason } from '../core/errors.ts';
 import { isSuspended, runsSystemd } from '../core/process.ts';
 import { running } from '../system/instance.ts';
 import type { Paths } from '../system/paths.ts';
@@ -11,6 +12,8 @@ import { blockedWords } from '../view/states/causes.ts';
 import { english } from '../view/translator.ts';
 import type { CommandSpec } from './command-spec.ts';
 import type { Options } from './context.ts';
+
+export { Failure } from '../core/errors.ts';
 
 export const EXIT = {
   ok: 0,
@@ -29,19 +32,6 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 type ExitName = keyof typeof EXIT;
-
-/** A failure that the command line itself found; `hint` says what to do next. */
-export class Failure extends Error {
-  readonly code: ExitName;
-  readonly hint: string | undefined;
-
-  constructor(message: string, options: { code?: ExitName; hint?: string | undefined; cause?: unknown } = {}) {
-    super(message, { cause: options.cause });
-    this.name = 'Failure';
-    this.code = options.code ?? 'failure';
-    this.hint = options.hint;
-  }
-}
 
 /** A failure whose cause the user has to resolve first. */
 export function blockedFailure(failed: string, snapshot: Snapshot): Failure {
@@ -103,12 +93,10 @@ export function toExitReport(error: unknown): ExitReport {
       report: own('daemon-not-running', 'Daemon not running', error.message, 'Start it with: culvert'),
     };
   }
-  if (error instanceof Failure) {
-    const title = error.code === 'usage' ? 'Usage' : 'Failure';
-    return { exitCode: EXIT[error.code], report: own(error.code, title, error.message, error.hint) };
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  return { exitCode: EXIT.failure, report: own('failure', 'Failure', message) };
+  const code = isOneOf(EXIT, error) ? error.code : 'failure';
+  const title = code === 'usage' ? 'Usage' : 'Failure';
+  const hint = error instanceof Failure ? error.hint : undefined;
+  return { exitCode: EXIT[code], report: own(code, title, reason(error), hint) };
 }
 
 /** A command line, as far as it was understood. */

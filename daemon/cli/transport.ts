@@ -55,7 +55,7 @@ export function createTransport(
         headers: { host: 'localhost', ...headers, ...length },
         agent: false,
       });
-      const timer = setTimeout(() => call.destroy(new NoAnswer(limitMs)), limitMs);
+      const timer = setTimeout(() => call.destroy(noAnswer(limitMs)), limitMs);
       const slow = setTimeout(() => {
         try {
           onSlow(SETS_ROUTES.test(path));
@@ -98,7 +98,7 @@ export function createTransport(
     async stream(path, headers) {
       const { call, response, done } = await send({ method: 'GET', path, headers, limitMs: readMs });
       done();
-      call.setTimeout(silenceMs, () => call.destroy(new NoAnswer(silenceMs)));
+      call.setTimeout(silenceMs, () => call.destroy(noAnswer(silenceMs)));
       let closed = false;
       return {
         status: response.statusCode ?? 0,
@@ -112,10 +112,8 @@ export function createTransport(
   };
 }
 
-class NoAnswer extends Error {
-  constructor(ms: number) {
-    super(`no answer within ${ms / 1000} s`);
-  }
+function noAnswer(ms: number): Unreachable {
+  return new Unreachable(`The Culvert daemon gave no answer within ${ms / 1000} s.`, undefined, 'silent');
 }
 
 async function* chunks(response: IncomingMessage, socketPath: string, closed: () => boolean): AsyncGenerator<string> {
@@ -128,7 +126,7 @@ async function* chunks(response: IncomingMessage, socketPath: string, closed: ()
 }
 
 function unreachable(error: unknown, socketPath: string): Error {
-  if (error instanceof Failure) return error;
+  if (error instanceof Failure || error instanceof Unreachable) return error;
   switch (errno(error)) {
     case 'ENOENT':
     case 'ECONNREFUSED':
@@ -140,9 +138,7 @@ function unreachable(error: unknown, socketPath: string): Error {
     case 'EPIPE':
       return new Unreachable('The Culvert daemon ended the connection before it answered.', error, 'silent');
     default:
-      return error instanceof NoAnswer
-        ? new Unreachable(`The Culvert daemon gave ${error.message}.`, error, 'silent')
-        : new Unreachable(`The Culvert daemon can't be reached at ${socketPath}: ${reason(error)}.`, error);
+      return new Unreachable(`The Culvert daemon can't be reached at ${socketPath}: ${reason(error)}.`, error);
   }
 }
 

@@ -1,8 +1,29 @@
-// Reads errors of the operating system, for code that catches `unknown`.
+// Defines the failures of all programs, and reads errors of the operating system.
+
+/**
+ * A failure that a person can act on: `message` says what failed and why, `hint` what to do next. Each program has a table
+ * of codes with their exit statuses or problems.
+ */
+export class Failure<Code extends string = string> extends Error {
+  readonly code: Code;
+  readonly hint: string | undefined;
+
+  constructor(message: string, options: { code?: Code; hint?: string | undefined; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'Failure';
+    this.code = options.code ?? ('failure' as Code);
+    this.hint = options.hint;
+  }
+}
+
+/** Reports whether an error is a failure with one of the codes of a table. */
+export function isOneOf<T extends object>(codes: T, error: unknown): error is Failure<keyof T & string> {
+  return error instanceof Failure && Object.hasOwn(codes, error.code);
+}
 
 /** The system's code of an error, such as `ENOENT`; undefined when the system did not cause it. */
 export function errno(error: unknown): string | undefined {
-  const code = (error as NodeJS.ErrnoException | null | undefined)?.code;
+  const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 

@@ -12,7 +12,7 @@ import type {
 } from '../api/doctor.ts';
 import type { LogEntry } from '../api/schema.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
-import { Problem } from '../problem.ts';
+import { Problem, withProblems } from '../problem.ts';
 import { VERSION } from '../system/installation.ts';
 import { running } from '../system/instance.ts';
 import { causeOf } from '../view/states/causes.ts';
@@ -23,8 +23,8 @@ import { CHECKS } from './checks/all.ts';
 import { createBundle, packBundle, readTimeline } from './diagnose/bundle.ts';
 import { runChecks, WORST_FIRST } from './engine.ts';
 import { shownResult } from './file-fix.ts';
-import { undoableByAnyone } from './fix-journal.ts';
-import { applyFix, type FixContext, FixError, undoable, undoLast } from './fixes.ts';
+import { FIX_FAILURES, undoableByAnyone } from './fix-journal.ts';
+import { applyFix, type FixContext, undoable, undoLast } from './fixes.ts';
 import { undoJournal, worldWithDaemon } from './gather.ts';
 import type { World } from './world/world.ts';
 
@@ -134,7 +134,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
           throw new Problem('precondition-failed', 'The fix is not the one that was shown.', {
             hint: 'Run the check again, and look at its fix.',
           });
-        const done = await asProblems(() => applyFix(result, fixContext()));
+        const done = await withProblems(FIX_FAILURES, () => applyFix(result, fixContext()));
         return { ok: true, done, result: shownResult(await resultOf(id, false)) };
       }),
     undo: () =>
@@ -144,7 +144,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
           throw new Problem('fix-needs-administrator', 'Only an administrator can undo this.', {
             hint: 'Run: culvert doctor undo',
           });
-        const done = await asProblems(() => undoLast(fixContext()));
+        const done = await withProblems(FIX_FAILURES, () => undoLast(fixContext()));
         const isCheck = CHECKS.some(({ id }) => id === newest?.id);
         return { ok: true, done, result: newest && isCheck ? shownResult(await resultOf(newest.id, false)) : null };
       }),
@@ -191,16 +191,4 @@ function choose(only: readonly string[] | undefined): readonly Check[] {
       hint: `The checks are: ${CHECKS.map(({ id }) => id).join(', ')}`,
     });
   return CHECKS.filter(({ id }) => only.includes(id));
-}
-
-/** Turns errors of fixes into problems of the API. */
-async function asProblems<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!(error instanceof FixError)) throw error;
-    const code =
-      error.code === 'privileged' ? 'fix-needs-administrator' : error.code === 'busy' ? 'busy' : 'fix-failed';
-    throw new Problem(code, error.message, error.hint ? { hint: error.hint } : {}, error);
-  }
 }

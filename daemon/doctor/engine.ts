@@ -118,8 +118,8 @@ async function findingOf(check: Check, world: World, limitMs: number): Promise<F
 }
 
 function findingOfError(error: unknown): Finding {
-  if (error instanceof NotApplicable) return notApplicable(error.wording);
-  return unknown(error instanceof Unknown ? error.wording : message('The check failed: %s', reason(error)));
+  if (error instanceof NotApplicable) return notApplicable(error.wording[0]!);
+  return unknown(error instanceof Unknown ? error.wording[0]! : message('The check failed: %s', reason(error)));
 }
 
 function unknown(why: Message): Finding {

@@ -6,22 +6,25 @@ import * as z from 'zod/mini';
 import { ACTION_NAMES } from '../api/actions.ts';
 import type { Undoable } from '../api/doctor.ts';
 import { Message } from '../api/values.ts';
+import { Failure } from '../core/errors.ts';
 import { assertOwn, makeDirectory, readText, replaceFile } from '../core/files.ts';
 import { acquireLock } from '../core/lock.ts';
 import { type Copies, contentOf, digestOf, keepCopy as keepCopyIn, removeCopies } from '../core/undo.ts';
 import { REPAIR_PROGRAMS } from '../view/fix.ts';
 
-/** `privileged`: only an administrator can do it. `changed`: the file was changed after the fix. */
-type FixErrorCode = 'privileged' | 'failed' | 'changed' | 'nothing' | 'busy';
-export class FixError extends Error {
-  readonly code: FixErrorCode;
-  readonly hint: string | undefined;
-  constructor(code: FixErrorCode, message: string, hint?: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = 'FixError';
-    this.code = code;
-    this.hint = hint;
-  }
+/** The failures of a fix, with their problems of the API. */
+export const FIX_FAILURES = {
+  /** Only an administrator can do it. */
+  privileged: 'fix-needs-administrator',
+  /** The file was changed after the fix. */
+  changed: 'fix-failed',
+  nothing: 'fix-failed',
+  failed: 'fix-failed',
+  busy: 'busy',
+} as const;
+
+export function fixFailure(code: keyof typeof FIX_FAILURES, message: string, hint?: string, cause?: unknown): Failure {
+  return new Failure(message, { code, hint, cause });
 }
 
 /** The change was about to be made, and may not have been. */
@@ -95,7 +98,7 @@ export function handOver(journal: string, entry: HandedOver): void {
 /**
  * Adds the step of a change that is about to be made.
  * @param undo makes the step; runs under the journal's lock, so that no other process deletes a copy that it makes
- * @throws FixError busy, FileError; nothing was changed then
+ * @throws Failure `busy`, FileError; nothing was changed then
  */
 export function begin(journal: string, entry: Entry, undo: () => Step): void {
   update(journal, Entry, all => {
@@ -172,7 +175,7 @@ function update<T>(
   assertOwn(dirname(path));
   makeDirectory(dirname(path));
   const lock = acquireLock(`${path}.lock`, LOCK_WAIT_MS);
-  if ('heldBy' in lock) throw new FixError('busy', `Process ${lock.heldBy} is applying a fix. Try again.`);
+  if ('heldBy' in lock) throw fixFailure('busy', `Process ${lock.heldBy} is applying a fix. Try again.`);
   try {
     const entries = change(load(path, schema)).slice(0, MAX_ENTRIES);
     replaceFile(path, `${JSON.stringify(entries, null, 2)}\n`, { mode: modeBelow(dirname(path)) });

@@ -3,7 +3,7 @@ import { lstatSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ActionName } from '../api/actions.ts';
 import type { CheckResult, Fix, Undoable } from '../api/doctor.ts';
-import { reason } from '../core/errors.ts';
+import { type Failure, isOneOf, reason } from '../core/errors.ts';
 import { replaceFile, temporaryName } from '../core/files.ts';
 import { contentOf, digest, digestOf, linkTo, replaceLink, restoreFile, rewriteFile } from '../core/undo.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
@@ -13,7 +13,8 @@ import {
   begin,
   type Entry,
   entriesOf,
-  FixError,
+  FIX_FAILURES,
+  fixFailure,
   forget,
   type HandedOver,
   handedOver,
@@ -24,7 +25,7 @@ import {
 } from './fix-journal.ts';
 import type { Tools } from './world/tools.ts';
 
-export { entriesOf, FixError, type HandedOver, handedOver };
+export { entriesOf, type HandedOver, handedOver };
 
 /** Dependencies of a fix. */
 export interface FixContext {
@@ -45,10 +46,10 @@ export function canApply(fix: Fix): boolean {
 /**
  * Applies the fix of a result. The undo of each change is on disk before the change, so that it survives a kill in
  * between. Commands for an administrator are remembered as handed over.
- * @returns a line for each change that was made @throws FixError
+ * @returns a line for each change that was made @throws Failure of `FIX_FAILURES`
  */
 export async function applyFix({ id, fix }: CheckResult, context: FixContext): Promise<string[]> {
-  if (!fix || fix.kind === 'open') throw new FixError('nothing', `There is nothing to apply for ${id}.`);
+  if (!fix || fix.kind === 'open') throw fixFailure('nothing', `There is nothing to apply for ${id}.`);
   const about = {
     id,
     label: fix.label,
@@ -58,12 +59,12 @@ export async function applyFix({ id, fix }: CheckResult, context: FixContext): P
   if (!canApply(fix)) {
     const shell = adminUndoLines(withoutText(fix));
     if (shell.length > 0) handOver(context.journal, { ...about, shell, file: fileOf(fix) });
-    throw new FixError('privileged', 'Only an administrator can do this.', administratorText(withoutText(fix)));
+    throw fixFailure('privileged', 'Only an administrator can do this.', administratorText(withoutText(fix)));
   }
   return applyOperations(operationsOf(fix, context), { ...about, steps: [] }, context.journal);
 }
 
-/** Runs each operation once its undo is on disk. @returns a line for each change that was made @throws FixError */
+/** Runs each operation once its undo is on disk. @returns a line for each change that was made @throws Failure */
 export async function applyOperations(
   operations: readonly Operation[],
   entry: Entry,
@@ -76,8 +77,8 @@ export async function applyOperations(
       await run();
     } catch (error) {
       if (undo) abandon(journal, entry);
-      if (error instanceof FixError) throw error;
-      throw new FixError('failed', `${entry.label} failed: ${reason(error)}`, undefined, error);
+      if (isOneOf(FIX_FAILURES, error)) throw error;
+      throw fixFailure('failed', `${entry.label} failed: ${reason(error)}`, undefined, error);
     }
     if (undo) settle(journal, entry);
     done.push(does);
@@ -97,7 +98,7 @@ export interface Operation {
 function operationsOf(fix: Exclude<Fix, { kind: 'open' }>, context: FixContext): Operation[] {
   switch (fix.kind) {
     case 'file':
-      if (fix.content === undefined) throw new FixError('nothing', `The new text of ${fix.path} is not known here.`);
+      if (fix.content === undefined) throw fixFailure('nothing', `The new text of ${fix.path} is not known here.`);
       return [
         replacement(fix.path, fix.content, context.journal),
         ...(fix.restart ? [command(['systemctl', 'try-restart', fix.restart], context.tools)] : []),
@@ -153,7 +154,7 @@ export function replacement(path: string, content: string, journal: string): Ope
   };
 }
 
-/** @throws FixError for a link that leads nowhere */
+/** @throws Failure for a link that leads nowhere */
 function targetOf(link: string): string {
   try {
     return realpathSync(link);
@@ -162,7 +163,7 @@ function targetOf(link: string): string {
   }
 }
 
-/** @throws FixError for what undo could not restore: more than one name, bytes that are not text, or no file at all */
+/** @throws Failure for what undo could not restore: more than one name, bytes that are not text, or no file at all */
 function refuseIrreversible(path: string): void {
   const info = lstatSync(path);
   if (!info.isFile()) throw irreversible(`${path} is not a regular file`);
@@ -174,18 +175,18 @@ function refuseIrreversible(path: string): void {
   }
 }
 
-/** @throws FixError where a directory has the name under which a file is written first */
+/** @throws Failure where a directory has the name under which a file is written first */
 function refuseDirectoryFor(path: string): void {
   const temporary = temporaryName(path);
   if (lstatSync(temporary, { throwIfNoEntry: false })?.isDirectory())
-    throw new FixError(
+    throw fixFailure(
       'failed',
       `${temporary} is a directory, where the new file is written first. Remove or rename it, then try again.`,
     );
 }
 
-function irreversible(why: string): FixError {
-  return new FixError('failed', `${why}, so the change could not be undone. Nothing was changed.`);
+function irreversible(why: string): Failure {
+  return fixFailure('failed', `${why}, so the change could not be undone. Nothing was changed.`);
 }
 
 function fileOf(fix: Fix): HandedOver['file'] {
@@ -203,10 +204,10 @@ export function undoable(journal: string): (Undoable & { steps: string[] })[] {
   return entriesOf(journal).map(({ steps, ...entry }) => ({ ...entry, steps: steps.map(stepText) }));
 }
 
-/** Undoes the newest fix. @returns a line for each step @throws FixError */
+/** Undoes the newest fix. @returns a line for each step @throws Failure */
 export async function undoLast(context: FixContext): Promise<string[]> {
   const [entry] = entriesOf(context.journal);
-  if (!entry) throw new FixError('nothing', 'There is nothing to undo.');
+  if (!entry) throw fixFailure('nothing', 'There is nothing to undo.');
   const done: string[] = [];
   for (const step of entry.steps) {
     try {
@@ -216,8 +217,8 @@ export async function undoLast(context: FixContext): Promise<string[]> {
     } catch (error) {
       // the change may not have been made, so there may be nothing to undo
       if (step.begun && step.kind !== 'file') continue;
-      if (error instanceof FixError) throw error;
-      throw new FixError('failed', `${stepText(step)} failed: ${reason(error)}`, undefined, error);
+      if (isOneOf(FIX_FAILURES, error)) throw error;
+      throw fixFailure('failed', `${stepText(step)} failed: ${reason(error)}`, undefined, error);
     }
     done.push(stepText(step));
   }
@@ -231,7 +232,7 @@ function restore({ path, copy, after }: Extract<Step, { kind: 'file' }>, journal
   const now = contentOf(path);
   if (now === (original && digestOf(original))) return;
   if (now !== after)
-    throw new FixError('changed', `${path} was changed after the fix, so it was left as it is.`, 'Edit it by hand.');
+    throw fixFailure('changed', `${path} was changed after the fix, so it was left as it is.`, 'Edit it by hand.');
   if (original === null) {
     rmSync(path);
     return;
@@ -243,8 +244,7 @@ function restore({ path, copy, after }: Extract<Step, { kind: 'file' }>, journal
 async function runCommand(argv: readonly string[], tools: Tools): Promise<void> {
   const [program = '', ...args] = argv;
   const { exitCode, stderr } = await tools.run(program, args, { limitMs: COMMAND_MS });
-  if (exitCode !== 0)
-    throw new FixError('failed', `${quote(argv)} failed: ${stderr.trim() || `exit code ${exitCode}`}`);
+  if (exitCode !== 0) throw fixFailure('failed', `${quote(argv)} failed: ${stderr.trim() || `exit code ${exitCode}`}`);
 }
 
 function stepText(step: Step): string {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Answer, type Context, notAuthorized, type Output } from './answer.ts';
 import { COMMANDS, type Parsed, parse } from './commands.ts';
 import { phaseDurations } from './connection.ts';
-import { FaultError, type Faults, parseFaults } from './faults.ts';
+import { type Faults, parseFaults, usage } from './faults.ts';
 import { serviceProblem } from './service.ts';
 import { load, organizationPolicy, type State, update } from './state.ts';
 import { type CliGeneration, generationOf, NEWEST } from './version.ts';
@@ -29,7 +29,7 @@ export interface Command extends Setting, Parsed {
  * Reads the command line.
  * @param argv without the program
  * @returns the command, or what is printed instead: the list of words, the version, or what is wrong
- * @throws FaultError for a variable that is not understood; StoreError when the state is locked
+ * @throws Failure `usage` for a variable that is not understood; `failure` when the state is locked
  */
 export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Output {
   const setting = settingOf(env);
@@ -43,7 +43,7 @@ export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Ou
 
 /**
  * Does what the command says: reads see the stored state as it is, changes hold its lock.
- * @throws StoreError when the state is locked
+ * @throws `failure` when the state is locked
  */
 export function answer({ words, args, file, state, generation, faults, connectMs }: Command): Answer {
   const down = serviceProblem(state, words, faults, file);
@@ -84,7 +84,7 @@ function withoutRegistration(state: State, faults: Faults, run: () => Answer): A
   return answer;
 }
 
-/** @throws FaultError for faults or a version that there is not, once they are asked for */
+/** @throws Failure `usage` for faults or a version that there is not, once they are asked for */
 export function settingOf(env: NodeJS.ProcessEnv): Setting {
   return {
     file: stateFile(env),
@@ -102,6 +102,6 @@ function stateFile(env: NodeJS.ProcessEnv): string {
 function connectMs(env: NodeJS.ProcessEnv): number | null {
   const text = env.CULVERT_EMULATOR_CONNECT_MS;
   if (!text) return null;
-  if (!/^\d{1,9}$/.test(text)) throw new FaultError(`CULVERT_EMULATOR_CONNECT_MS is "${text}", not a number of ms.`);
+  if (!/^\d{1,9}$/.test(text)) throw usage(`CULVERT_EMULATOR_CONNECT_MS is "${text}", not a number of ms.`);
   return Number(text);
 }

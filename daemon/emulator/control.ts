@@ -1,7 +1,7 @@
 // `culvert-emulator --emulate …`: brings the emulator into a state, sets faults, shows what it holds.
 import { rmSync } from 'node:fs';
 import type { Output } from './answer.ts';
-import { FAULTS, FaultError, parseFaults } from './faults.ts';
+import { FAULTS, parseFaults, usage } from './faults.ts';
 import { acceptedFile } from './service.ts';
 import { initialRegistration, initialState, load, organizationPolicy, type State, update } from './state.ts';
 
@@ -50,7 +50,7 @@ function apply(word: string, state: State): void {
   if (word === 'reset') Object.assign(state, initialState(state.seed));
   else if (word === 'clear') Object.assign(state, { faults: '', serviceUpAt: null });
   else if (key === undefined || value === undefined)
-    throw new FaultError(`"${word}" is not a word of --emulate. See --emulate help.`);
+    throw usage(`"${word}" is not a word of --emulate. See --emulate help.`);
   else if (key === 'fault') {
     parseFaults(value);
     Object.assign(state, { faults: value, serviceUpAt: null });
@@ -68,12 +68,12 @@ function assign(target: object, path: string[], whole: string, value: unknown): 
   const [name = '', ...rest] = path;
   const open = whole.startsWith('stats.') || whole.startsWith('sources.');
   if (!Object.hasOwn(target, name) && !(open && rest.length === 0)) {
-    throw new FaultError(`The state has no "${whole}". See --emulate show.`);
+    throw usage(`The state has no "${whole}". See --emulate show.`);
   }
   const record = target as Record<string, unknown>;
   if (rest.length === 0) record[name] = value;
   else if (typeof record[name] === 'object' && record[name] !== null) assign(record[name], rest, whole, value);
-  else throw new FaultError(`The state has no "${whole}" now, as ${name} is ${JSON.stringify(record[name])}.`);
+  else throw usage(`The state has no "${whole}" now, as ${name} is ${JSON.stringify(record[name])}.`);
 }
 
 function parsed(value: string): unknown {

@@ -1,5 +1,7 @@
 // Defines the faults on demand: their names, their notation, and the commands that each fault strikes.
 
+import { Failure } from '../core/errors.ts';
+
 /** Every fault with what it does; the value in brackets is optional. */
 export const FAULTS = {
   'service-down': 'the service does not run (No such file or directory)',
@@ -42,9 +44,7 @@ interface Fault {
 }
 
 /** A fault, a word of `--emulate` or a variable that is not understood. */
-export class FaultError extends Error {
-  readonly code = 'EUSAGE';
-}
+export const usage = (message: string) => new Failure(message, { code: 'usage' });
 
 /** Commands that a fault without a scope leaves alone. */
 const SPARED: Partial<Record<FaultName, RegExp>> = {
@@ -63,7 +63,7 @@ export interface Faults {
 /**
  * `name[=value][@command words]`, comma-separated: `slow=200@connect,network-unstable`.
  * A value in braces or quotes may contain commas.
- * @throws FaultError for an unknown name
+ * @throws Failure `usage` for an unknown name
  */
 export function parseFaults(...texts: string[]): Faults {
   const list = texts.flatMap(text => split(text).map(parseOne));
@@ -85,7 +85,7 @@ const split = (text: string) =>
 function parseOne(text: string): Fault {
   const [, name = '', value = null, scope = null] = text.match(/^([a-z0-9-]+)(?:=(.*?))?(?:@([a-z -]+))?$/s) ?? [];
   if (!Object.hasOwn(FAULTS, name)) {
-    throw new FaultError(`There is no fault "${text}". The faults are: ${Object.keys(FAULTS).join(', ')}.`);
+    throw usage(`There is no fault "${text}". The faults are: ${Object.keys(FAULTS).join(', ')}.`);
   }
   return { name: name as FaultName, value, scope };
 }

@@ -1,14 +1,15 @@
 // Runs the emulator, an executable that stands in for `warp-cli` on a machine without it: one command, or a listener.
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { Failure } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
 import { garbled, type Output, respond } from './answer.ts';
 import { answer, type Setting, settingOf, understand, view } from './command.ts';
 import { effectiveMode, type Status, statusAt, statusJson, statusText } from './connection.ts';
 import { control } from './control.ts';
-import { FaultError, type Faults } from './faults.ts';
+import { type Faults, usage } from './faults.ts';
 import { injectFault, serviceProblem, termsAccepted, write } from './service.ts';
-import { load, type State, StoreError } from './state.ts';
+import { load, type State } from './state.ts';
 
 const FAILURE = 1;
 /** A word or a variable that is not understood. */
@@ -17,7 +18,7 @@ const USAGE = 2;
 /** @returns the exit code, or null while a listener goes on */
 async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | null> {
   if (argv[0] === '--host-proxy') {
-    if (!argv[1]) throw new FaultError('--host-proxy takes the process that the proxy ends with.');
+    if (!argv[1]) throw usage('--host-proxy takes the process that the proxy ends with.');
     (await import('./proxy-host.ts')).hostProxy(settingOf(env), argv[1]);
     return null;
   }
@@ -60,12 +61,12 @@ function print({ stdout, stderr, exitCode }: Output): number {
 /** Ends the process with one sentence on the error. */
 function fail(error: unknown): never {
   write(2, `culvert-emulator: ${printable(explain(error))}\n`);
-  process.exit(error instanceof FaultError ? USAGE : FAILURE);
+  process.exit(error instanceof Failure && error.code === 'usage' ? USAGE : FAILURE);
 }
 
 function explain(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  if (error instanceof FaultError || error instanceof StoreError) return text;
+  if (error instanceof Failure) return text;
   if (error instanceof Error && 'syscall' in error)
     return `The state can't be used: ${text}. Set CULVERT_EMULATOR_STATE to a file that can be written.`;
   return `The state or a fault has a value that can't be used (${text}). Start over with: culvert-emulator --emulate reset`;

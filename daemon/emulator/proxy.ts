@@ -41,7 +41,7 @@ async function serve(socket: Socket, options: ProxyOptions): Promise<void> {
   if (first === 5) return socks5(socket, options);
   const { generation } = options;
   if (first === 4 && generation.has('httpProxy')) return socks4(socket, options);
-  if (!generation.has('httpProxy') || !/[A-Za-z]/.test(String.fromCharCode(first!))) throw new Gone();
+  if (!generation.has('httpProxy') || !/[A-Za-z]/.test(String.fromCharCode(first!))) throw new Error('gone');
   socket.unshift(Buffer.from([first!]));
   return http(socket, options);
 }
@@ -57,7 +57,7 @@ async function socks5(socket: Socket, options: ProxyOptions): Promise<void> {
   }
   socket.write(Buffer.from([5, 0]));
   const [version, command, , type] = await take(socket, 4);
-  if (version !== 5) throw new Gone();
+  if (version !== 5) throw new Error('gone');
   const host = await socksAddress(socket, type!);
   const reply = (code: number) => Buffer.from([5, code, 0, 1, 0, 0, 0, 0, 0, 0]);
   if (host === null) {
@@ -170,15 +170,13 @@ async function http(socket: Socket, options: ProxyOptions): Promise<void> {
 
 // ── bytes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-class Gone extends Error {}
-
-/** @throws Gone when fewer bytes come */
+/** @throws Error when fewer bytes come */
 async function take(socket: Socket, count: number): Promise<Buffer> {
   if (count === 0) return Buffer.alloc(0);
   for (;;) {
     const bytes: Buffer | null = socket.read(count);
     if (bytes?.length === count) return bytes;
-    if (bytes || socket.readableEnded || socket.destroyed) throw new Gone();
+    if (bytes || socket.readableEnded || socket.destroyed) throw new Error('gone');
     await new Promise<void>(resolve => {
       const done = () => {
         for (const event of ['readable', 'end', 'close']) socket.off(event, done);
@@ -197,7 +195,7 @@ async function takeText(socket: Socket): Promise<string> {
     if (byte[0] === 0) return text;
     text += byte.toString('latin1');
   }
-  throw new Gone();
+  throw new Error('gone');
 }
 
 async function takeHead(socket: Socket): Promise<string> {
@@ -209,7 +207,7 @@ async function takeHead(socket: Socket): Promise<string> {
     const text = Buffer.concat(bytes).toString('latin1');
     if (text.endsWith('\r\n\r\n')) return text.slice(0, -4);
   }
-  throw new Gone();
+  throw new Error('gone');
 }
 
 function dial(host: string, port: number, { from }: ProxyOptions): Promise<Duplex> {

@@ -1,7 +1,7 @@
 // Defines the state that all processes of the emulator share, makes a new one, and keeps it in a file.
 import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errno } from '../core/errors.ts';
+import { errno, Failure } from '../core/errors.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
 import { acquireLock } from '../core/lock.ts';
 
@@ -253,10 +253,6 @@ function uuid(hex: (length: number) => string): string {
 
 const LOCK_WAIT_MS = 15_000;
 
-export class StoreError extends Error {
-  readonly code = 'ELOCKED';
-}
-
 /**
  * The stored state; the first call makes it. A file that is not a state (an editor's accident, a full disk) is put
  * aside as `….broken` and started over.
@@ -268,13 +264,13 @@ export function load(file: string): State {
 /**
  * Changes the state under the lock. `change` may alter its argument; what it returns is passed on.
  * The file is only replaced when something changed, so listeners hear of changes only.
- * @throws StoreError ELOCKED when the lock is held by a living process for 15 s
+ * @throws Failure when the lock is held by a living process for 15 s
  */
 export function update<T>(file: string, change: (state: State) => T): T {
   makeDirectory(dirname(file));
   const lock = acquireLock(`${file}.lock`, LOCK_WAIT_MS);
   if ('heldBy' in lock)
-    throw new StoreError(`The state is locked by ${file}.lock (process ${lock.heldBy}). Wait for it, or end it.`);
+    throw new Failure(`The state is locked by ${file}.lock (process ${lock.heldBy}). Wait for it, or end it.`);
   try {
     const stored = read(file);
     if (stored === null) putAside(file);

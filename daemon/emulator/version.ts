@@ -1,5 +1,5 @@
 // Lists the differences between the generations of the tunnel CLI, and knows which of them a version has.
-import { FaultError } from './faults.ts';
+import { usage } from './faults.ts';
 
 /** The newest release whose output was recorded. */
 export const NEWEST = '2026.7.1377.0';
@@ -33,14 +33,13 @@ export interface CliGeneration {
 /**
  * The generation of a version as people write it: `2026.7.1377.0`, `2025.4.x`, `2025`, `2024.9+`, `2025 (Jul)`, `2024-2025`.
  * A bare year or month means its last release, a range of years its end. Without a number it is the newest.
- * @throws FaultError for a release before 2024.9
+ * @throws Failure `usage` for a release before 2024.9
  */
 export function generationOf(text: string): CliGeneration {
   const version = text.match(/\b(?:20\d\d|0)\.\d+(?:\.\d+)*/)?.[0] ?? fromDate(text);
   const position = version.split('.').map(Number);
   if (position.length < 3) position.push(LAST);
-  if (compare(position, OLDEST) < 0)
-    throw new FaultError(`Version ${version} can't be emulated: the oldest is ${OLDEST}.`);
+  if (compare(position, OLDEST) < 0) throw usage(`Version ${version} can't be emulated: the oldest is ${OLDEST}.`);
   const since = (release = OLDEST) => compare(position, release) >= 0;
   return { version, since, has: trait => since(TRAITS[trait]) };
 }

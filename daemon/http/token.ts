@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config } from '../api/schema.ts';
-import { errno, FileError, reason } from '../core/errors.ts';
+import { errno, Failure, FileError, reason } from '../core/errors.ts';
 import { makeDirectory, replaceFile, uniqueName } from '../core/files.ts';
 import type { State } from '../state/store.ts';
 import type { Paths } from '../system/paths.ts';
@@ -19,7 +19,7 @@ export interface RemoteAccess {
 
 /**
  * Opens remote access and publishes it. Creates the token if it does not exist yet.
- * @throws TokenError as `readToken`
+ * @throws Failure as `readToken`
  */
 export async function openRemoteAccess(paths: Paths, state: State, { webui }: Config): Promise<RemoteAccess> {
   const address = webui.address || null;
@@ -30,21 +30,10 @@ export async function openRemoteAccess(paths: Paths, state: State, { webui }: Co
 /** 32 random bytes as base64url. */
 const SHAPE = /^[A-Za-z0-9_-]{43}$/;
 
-/** The token can't be used; `message` says what to do about it. */
-class TokenError extends Error {
-  readonly code: 'exposed' | 'malformed' | 'unreadable' | 'unwritable';
-
-  constructor(code: TokenError['code'], message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = 'TokenError';
-    this.code = code;
-  }
-}
-
 /**
  * Reads the token at `path`; null when it is missing.
  * With `create`, a missing one is made: any number of processes that do so at the same time return the same token.
- * @throws TokenError when others may read the file, when it holds something else, or when it can't be read or made.
+ * @throws Failure when others may read the file, when it holds something else, or when it can't be read or made.
  */
 export async function readToken(path: string, options: { create: true }): Promise<string>;
 export async function readToken(path: string, options?: { create?: boolean }): Promise<string | null>;
@@ -71,21 +60,18 @@ async function read(path: string): Promise<string | null> {
     try {
       const { mode, uid } = await file.stat();
       if (mode & 0o077 || uid !== process.getuid?.()) {
-        throw new TokenError(
-          'exposed',
-          `${path} may be read by others, so its token is not safe. Delete it; a new one is made.`,
-        );
+        throw new Failure(`${path} may be read by others, so its token is not safe. Delete it; a new one is made.`);
       }
       text = (await file.readFile('utf8')).trim();
     } finally {
       await file.close();
     }
   } catch (error) {
-    if (error instanceof TokenError) throw error;
+    if (error instanceof Failure) throw error;
     if (errno(error) === 'ENOENT') return null;
-    throw new TokenError('unreadable', `${path} can't be read: ${reason(error)}.`, error);
+    throw new Failure(`${path} can't be read: ${reason(error)}.`, { cause: error });
   }
-  if (!SHAPE.test(text)) throw new TokenError('malformed', `${path} holds no token. Delete it; a new one is made.`);
+  if (!SHAPE.test(text)) throw new Failure(`${path} holds no token. Delete it; a new one is made.`);
   return text;
 }
 
@@ -98,6 +84,6 @@ function make(path: string): void {
   } catch (error) {
     if (errno(error) === 'EEXIST') return;
     const why = error instanceof FileError && error.path === path ? error.cause : error;
-    throw new TokenError('unwritable', `${path} can't be made: ${reason(why)}.`, error);
+    throw new Failure(`${path} can't be made: ${reason(why)}.`, { cause: error });
   }
 }

@@ -95,7 +95,7 @@ export function renewStores(open: OpenJournal, certificates: Planning['certifica
     if (step.kind === 'nss') renewNss(step, certificates, open);
 }
 
-/** Undoes the changes of one tool; variables go with the next `applyEnvironment`. @throws TrustError changed */
+/** Undoes the changes of one tool; variables go with the next `applyEnvironment`. @throws Failure `changed` */
 export function undoChange(id: string, open: OpenJournal): string[] {
   const { tools } = open.journal;
   const done: string[] = [];

@@ -1,5 +1,6 @@
 // Sets variables for everything that the user starts: login shells, services and the desktop, now and after the next login.
 import { basename, join } from 'node:path';
+import { Failure } from '../core/errors.ts';
 import { digestOf, rewriteFile } from '../core/undo.ts';
 import { patchOf } from '../patch.ts';
 import {
@@ -9,8 +10,8 @@ import {
   type FileStep,
   type Journal,
   type OpenJournal,
-  TrustError,
   textOf,
+  trustFailure,
   undoFile,
 } from './journal.ts';
 import { ask, type Command } from './probe.ts';
@@ -127,8 +128,8 @@ function undoBlock(path: string, undo: () => string | null): string | null {
   try {
     return undo();
   } catch (error) {
-    if (!(error instanceof TrustError && error.code === 'changed')) throw error;
-    throw new TrustError('changed', error.message, `Remove what is between these lines of ${path}:\n${START}\n${END}`);
+    if (!(error instanceof Failure && error.code === 'changed')) throw error;
+    throw trustFailure('changed', error.message, `Remove what is between these lines of ${path}:\n${START}\n${END}`);
   }
 }
 

@@ -5,6 +5,7 @@ import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } 
 import { dirname, join } from 'node:path';
 import { applyPatch } from 'diff';
 import * as z from 'zod/mini';
+import { Failure } from '../core/errors.ts';
 import { assertOwn, makeDirectory, readText, replaceFile } from '../core/files.ts';
 import { acquireLock } from '../core/lock.ts';
 import { digest, digestOf, keepCopy, removeCopies, restoreFile, rewriteFile } from '../core/undo.ts';
@@ -67,14 +68,14 @@ const LOCK_WAIT_MS = 5_000;
 
 export const journalFile = (directory: string) => join(directory, 'trust.json');
 
-/** @throws TrustError for a damaged file, which is never replaced: it says what to undo */
+/** @throws Failure for a damaged file, which is never replaced: it says what to undo */
 export function readJournal(directory: string): Journal {
   const text = readText(journalFile(directory));
   if (text === null) return { tools: {}, environment: [], session: [], known: [], confirmed: [] };
   try {
     return z.parse(Journal, JSON.parse(text));
   } catch (error) {
-    throw new TrustError('failed', `${journalFile(directory)} is damaged.`, 'Restore it from a backup.', error);
+    throw trustFailure('failed', `${journalFile(directory)} is damaged.`, 'Restore it from a backup.', error);
   }
 }
 
@@ -89,12 +90,12 @@ export interface OpenJournal {
   copyOf(name: string): string;
 }
 
-/** @throws TrustError busy, failed */
+/** @throws Failure `busy`, `failed` */
 export async function withJournal<T>(directory: string, work: (open: OpenJournal) => Promise<T>): Promise<T> {
   assertOwn(directory);
   makeDirectory(directory);
   const lock = acquireLock(join(directory, 'lock'), LOCK_WAIT_MS);
-  if ('heldBy' in lock) throw new TrustError('busy', `Process ${lock.heldBy} is changing what tools trust. Try again.`);
+  if ('heldBy' in lock) throw trustFailure('busy', `Process ${lock.heldBy} is changing what tools trust. Try again.`);
   try {
     const journal = readJournal(directory);
     const copies = { directory, prefix: 'before-' };
@@ -124,14 +125,14 @@ export interface FileChange {
   content: string;
 }
 
-/** The text of a file; null if it does not exist. @throws TrustError for a file that can't be read, or is not UTF-8 */
+/** The text of a file; null if it does not exist. @throws Failure for a file that can't be read, or is not UTF-8 */
 export function textOf(path: string): string | null {
   if (!existsSync(path)) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
   } catch (error) {
     const why = error instanceof TypeError ? 'is not UTF-8 text' : 'can’t be read';
-    throw new TrustError('failed', `${path} ${why}, so it was left as it is.`, undefined, error);
+    throw trustFailure('failed', `${path} ${why}, so it was left as it is.`, undefined, error);
   }
 }
 
@@ -170,7 +171,7 @@ export function firstMissing(directory: string): string | null {
   return missing;
 }
 
-/** @returns a line that says what was done; null if there was nothing to do @throws TrustError changed */
+/** @returns a line that says what was done; null if there was nothing to do @throws Failure `changed` */
 export function undoFile(step: FileStep, open: OpenJournal): string | null {
   const { path, copy } = step;
   const original = copy === null ? null : open.copyOf(copy);
@@ -184,7 +185,7 @@ export function undoFile(step: FileStep, open: OpenJournal): string | null {
   if (now === null) return null; // the user removed it
   const text = applyPatch(textOf(path) ?? '', step.undo, { fuzzFactor: 0 });
   if (text === false)
-    throw new TrustError(
+    throw trustFailure(
       'changed',
       `${path} was changed since, so it was left as it is.`,
       `Undo it by hand. Culvert added:\n${addedLines(step.undo).join('\n')}`,
@@ -204,16 +205,18 @@ export function removeWithDirectories(path: string, made: string | null): void {
   }
 }
 
-/** `nothing`: there is nothing to do. `changed`: a file is not what Culvert left. `busy`: another process is at it. */
-type TrustErrorCode = 'nothing' | 'changed' | 'busy' | 'refused' | 'failed';
+/** The failures of a change, with their problems of the API. */
+export const TRUST_FAILURES = {
+  /** There is nothing to do. */
+  nothing: 'trust-refused',
+  /** A file is not what Culvert left. */
+  changed: 'trust-refused',
+  refused: 'trust-refused',
+  failed: 'trust-refused',
+  /** Another process is at it. */
+  busy: 'busy',
+} as const;
 
-export class TrustError extends Error {
-  readonly code: TrustErrorCode;
-  readonly hint: string | undefined;
-  constructor(code: TrustErrorCode, message: string, hint?: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = 'TrustError';
-    this.code = code;
-    this.hint = hint;
-  }
+export function trustFailure(code: keyof typeof TRUST_FAILURES, message: string, hint?: string, cause?: unknown) {
+  return new Failure(message, { code, hint, cause });
 }

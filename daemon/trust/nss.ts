@@ -6,7 +6,7 @@ import { reason } from '../core/errors.ts';
 import { makeDirectory } from '../core/files.ts';
 import { digestOf, restoreFile } from '../core/undo.ts';
 import { quote } from '../view/fix.ts';
-import { firstMissing, type NssStep, type OpenJournal, removeWithDirectories, TrustError } from './journal.ts';
+import { firstMissing, type NssStep, type OpenJournal, removeWithDirectories, trustFailure } from './journal.ts';
 
 const FILES = ['cert9.db', 'key4.db', 'pkcs11.txt'] as const;
 const CERTUTIL_MS = 30_000;
@@ -37,7 +37,7 @@ export function nssDiff(directory: string, certificates: readonly Certificate[])
   return `--- ${directory}\n+++ ${directory}\n${lines.join('')}`;
 }
 
-/** @param remember puts the step into the journal, which is saved before and after the change @throws TrustError failed */
+/** @param remember puts the step into the journal, which is saved before and after the change @throws Failure `failed` */
 export function changeNss(
   directory: string,
   certificates: readonly Certificate[],
@@ -114,7 +114,7 @@ function certutil(args: readonly string[], input = ''): void {
   try {
     execFileSync('certutil', args, { input, timeout: CERTUTIL_MS, stdio: ['pipe', 'ignore', 'pipe'] });
   } catch (error) {
-    throw new TrustError('failed', `certutil failed: ${reason(error)}`, undefined, error);
+    throw trustFailure('failed', `certutil failed: ${reason(error)}`, undefined, error);
   }
 }
 

@@ -17,7 +17,7 @@ import { redact } from '../state/redact.ts';
 import { message } from '../view/message.ts';
 import { afterExit, signalGroup, startChild } from '../warp/cli/child.ts';
 import { type Certificate, nameIn } from './certificates.ts';
-import { TrustError } from './journal.ts';
+import { trustFailure } from './journal.ts';
 
 const run = promisify(execFile);
 /** Time for one program to start and connect. */
@@ -179,7 +179,7 @@ export interface Site extends TrustOnline {
 
 /**
  * @param address a host, or a host and a port @param authorities the organization's certificates
- * @throws TrustError where nothing answers with TLS there
+ * @throws Failure where nothing answers with TLS there
  */
 export async function openSite(
   address: string,
@@ -237,7 +237,7 @@ function lookAt(
     });
     const fail = (why: string, cause?: unknown) => {
       socket.destroy();
-      reject(new TrustError('failed', `${host} does not answer with TLS: ${why}`, undefined, cause));
+      reject(trustFailure('failed', `${host} does not answer with TLS: ${why}`, undefined, cause));
     };
     socket.setTimeout(CONNECT_MS, () => fail(`no answer within ${CONNECT_MS / 1000} s`));
     socket.on('error', error => fail(reason(error), error));

@@ -6,14 +6,14 @@ import type { TrustReport, TrustReportRequest, TrustRequest, TrustResponse, Trus
 import type { FeatureContext } from '../controls.ts';
 import { BUNDLES } from '../core/ca-certificates.ts';
 import { readText } from '../core/files.ts';
-import { Problem } from '../problem.ts';
+import { withProblems } from '../problem.ts';
 import type { Paths } from '../system/paths.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { installedCertificates, type Place, parseCertificates, systemList, writeLists } from './certificates.ts';
 import { makeChange, planChange, renewStores, undoChange } from './changes.ts';
 import { applyEnvironment, type Session, variablesOf } from './environment.ts';
-import { type Journal, journalFile, readJournal, TrustError, withJournal } from './journal.ts';
+import { type Journal, journalFile, readJournal, TRUST_FAILURES, trustFailure, withJournal } from './journal.ts';
 import { judgeTools, TOOLS } from './judge.ts';
 import { isMember, listCertificates, organizationOf } from './organization.ts';
 import { ask, openProbe, openSite } from './probe.ts';
@@ -37,24 +37,24 @@ type TrustSummary = Omit<TrustReport, 'ok' | 'tools'> & {
 };
 
 export interface Trust {
-  /** Reads files only, and starts no program. @throws TrustError */
+  /** Reads files only, and starts no program. @throws Failure */
   summary(): TrustSummary;
   /** Directories whose files decide about the lists. */
   directories(): string[];
   /**
    * Without a certificate, only tools and hosts that are named are tried.
    * @param ids only these tools; all without it @param host a host, or a host and a port, that they connect to as well
-   * @throws TrustError where nothing answers there
+   * @throws Failure where nothing answers there
    */
   report(ids?: readonly string[], host?: string): Promise<TrustReport>;
   /**
    * @param ids tools to change; without it, all that lack a certificate and can be changed
-   * @returns a line for each change @throws TrustError
+   * @returns a line for each change @throws Failure
    */
   apply(ids?: readonly string[]): Promise<string[]>;
-  /** @param ids tools to change back; all without it. @returns a line for each change @throws TrustError */
+  /** @param ids tools to change back; all without it. @returns a line for each change @throws Failure */
   undo(ids?: readonly string[]): Promise<string[]>;
-  /** Accepts a certificate that WARP did not install. @param fingerprint as the user typed it @throws TrustError */
+  /** Accepts a certificate that WARP did not install. @param fingerprint as the user typed it @throws Failure */
   confirm(file: string, fingerprint: string): Promise<void>;
   /** Writes Culvert's lists again after a certificate or the system's list has changed. */
   refresh(): Promise<boolean>;
@@ -133,7 +133,7 @@ function summaryOf(now: Machine): TrustSummary {
 async function apply(setting: Setting, ids?: readonly string[]): Promise<string[]> {
   const { session, directory } = setting;
   if (!hasValid(readMachine(setting)))
-    throw new TrustError('nothing', 'There is no valid certificate of an organization on this machine.');
+    throw trustFailure('nothing', 'There is no valid certificate of an organization on this machine.');
   const { tools } = await report(setting, ids);
   const chosen = choose(tools, ids);
   return withJournal(directory, async open => {
@@ -150,7 +150,7 @@ async function apply(setting: Setting, ids?: readonly string[]): Promise<string[
       if (!wanted) continue;
       const planning = { session, journal: open.journal, system: now.system, directory, certificates };
       const plan = planChange(wanted, list, planning);
-      if ('occupied' in plan) throw new TrustError('refused', wordMessage(plan.occupied, english));
+      if ('occupied' in plan) throw trustFailure('refused', wordMessage(plan.occupied, english));
       done.push(...makeChange(id, wanted, open, { directory, certificates }));
     }
     return [...done, ...(await applyEnvironment(session, open))];
@@ -162,8 +162,8 @@ async function undo({ session, directory, place }: Setting, ids?: readonly strin
     const { tools } = open.journal;
     const chosen = ids ?? Object.keys(tools);
     const absent = chosen.find(id => !Object.hasOwn(tools, id));
-    if (absent) throw new TrustError('nothing', `Nothing was changed for ${absent}.`);
-    if (chosen.length === 0) throw new TrustError('nothing', 'There is nothing to undo.');
+    if (absent) throw trustFailure('nothing', `Nothing was changed for ${absent}.`);
+    if (chosen.length === 0) throw trustFailure('nothing', 'There is nothing to undo.');
     const done = chosen.flatMap(id => undoChange(id, open));
     done.push(...(await applyEnvironment(session, open)));
     if (Object.keys(tools).length === 0) {
@@ -178,10 +178,9 @@ async function undo({ session, directory, place }: Setting, ids?: readonly strin
 
 async function confirm({ directory }: Setting, file: string, fingerprint: string): Promise<void> {
   const [certificate, ...more] = parseCertificates(readText(file) ?? '');
-  if (!certificate || more.length > 0)
-    throw new TrustError('refused', `${file} is not one certificate of an authority.`);
+  if (!certificate || more.length > 0) throw trustFailure('refused', `${file} is not one certificate of an authority.`);
   if (plain(fingerprint) !== plain(certificate.fingerprint))
-    throw new TrustError('refused', 'The fingerprint is another one. Nothing was changed.');
+    throw trustFailure('refused', 'The fingerprint is another one. Nothing was changed.');
   await withJournal(directory, async open => {
     const others = open.journal.confirmed.filter(each => each.fingerprint !== certificate.fingerprint);
     open.journal.confirmed = [...others, certificate];
@@ -216,13 +215,13 @@ function choose(tools: readonly TrustTool[], ids: readonly string[] | undefined)
   const changeable = tools.filter(({ changes }) => changes.length > 0);
   if (!ids) {
     if (changeable.length > 0) return changeable;
-    throw new TrustError('nothing', 'There is nothing to change.');
+    throw trustFailure('nothing', 'There is nothing to change.');
   }
   return ids.map(id => {
     const tool = tools.find(each => each.id === id);
-    if (!tool) throw new TrustError('nothing', `There is no tool "${id}" here.`, 'See: culvert trust');
+    if (!tool) throw trustFailure('nothing', `There is no tool "${id}" here.`, 'See: culvert trust');
     if (tool.changes.length > 0) return tool;
-    throw new TrustError('nothing', `There is nothing to change for ${id}. ${tool.reasons.join(' ')}`.trim());
+    throw trustFailure('nothing', `There is nothing to change for ${id}. ${tool.reasons.join(' ')}`.trim());
   });
 }
 
@@ -289,7 +288,7 @@ export function createTrustService(
     act: (tools?: readonly string[]) => Promise<string[]>,
   ): Promise<TrustResponse> => {
     try {
-      return { ok: true, done: await asProblem(() => act(tools)) };
+      return { ok: true, done: await withProblems(TRUST_FAILURES, () => act(tools)) };
     } finally {
       await changed();
     }
@@ -299,7 +298,9 @@ export function createTrustService(
     /** @param request `host` is one that the tools connect to as well */
     report({ tools, host }: TrustReportRequest): Promise<TrustReport> {
       const key = JSON.stringify([tools, host]);
-      const report = reports.get(key) ?? asProblem(() => open().report(tools, host)).finally(() => reports.delete(key));
+      const report =
+        reports.get(key) ??
+        withProblems(TRUST_FAILURES, () => open().report(tools, host)).finally(() => reports.delete(key));
       reports.set(key, report);
       return report;
     },
@@ -307,14 +308,4 @@ export function createTrustService(
     undo: (request: TrustRequest) => change(request, tools => open().undo(tools)),
     stop: () => ended.abort(),
   };
-}
-
-async function asProblem<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!(error instanceof TrustError)) throw error;
-    const hint = error.hint === undefined ? {} : { hint: error.hint };
-    throw new Problem(error.code === 'busy' ? 'busy' : 'trust-refused', error.message, hint, error);
-  }
 }

@@ -15,10 +15,11 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { Failure } from '../core/errors.ts';
 import { makeDirectory, syncDirectory, temporaryName } from '../core/files.ts';
 import { acquireLock, sweepLock } from '../core/lock.ts';
 import type { Paths } from '../system/paths.ts';
-import { InstallError, UpdateRefused } from './errors.ts';
+import { refused } from './errors.ts';
 import { requireSpace, smokeTest, type Target } from './target.ts';
 import { loadUpdateState, saveUpdateState } from './update-state.ts';
 
@@ -59,7 +60,7 @@ export function appImage({ file, version: running, machine, env, paths }: AppIma
           await smokeTest(fresh, version, outside(env), signal);
           chmodSync(fresh, (statSync(old).mode & 0o777) | 0o100);
           sync(fresh);
-          if (signal.aborted) throw new UpdateRefused('stopped', 'The daemon is stopping.');
+          if (signal.aborted) throw refused('stopped', 'The daemon is stopping.');
           keep(old);
           saveUpdateState(paths, { previous: { version: running, file: previousOf(old) } });
           renameSync(fresh, old);
@@ -71,7 +72,7 @@ export function appImage({ file, version: running, machine, env, paths }: AppIma
     rollBack: () =>
       withStateLock(paths, async () => {
         const version = keptVersion();
-        if (version === null) throw new InstallError('nothing-previous', 'There is no version to go back to.');
+        if (version === null) throw new Failure('There is no version to go back to.', { code: 'nothing-previous' });
         renameSync(previousOf(resolved()), resolved());
         syncDirectory(dirname(resolved()));
         return version; // the recorded version no longer counts, because its file is gone
@@ -120,7 +121,7 @@ async function withStateLock<T>({ state }: Pick<Paths, 'state'>, work: () => Pro
   makeDirectory(state);
   const lock = acquireLock(join(state, 'lock'));
   if ('heldBy' in lock)
-    throw new InstallError('locked', `Process ${lock.heldBy} is updating this AppImage. Wait for it.`);
+    throw new Failure(`Process ${lock.heldBy} is updating this AppImage. Wait for it.`, { code: 'locked' });
   try {
     sweepLock(join(state, 'lock'));
     return await work();

@@ -4,7 +4,7 @@ import type { UpdateCheck } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { message } from '../view/message.ts';
-import { UpdateRefused } from './errors.ts';
+import { refused } from './errors.ts';
 import { LIMITS, type Limits } from './fetch.ts';
 import { fetchRelease, type ReleaseSource } from './release.ts';
 import { describeFailure } from './report.ts';
@@ -39,7 +39,7 @@ export interface CheckerOptions {
 export interface Checker {
   source(): ReleaseSource;
   fetching(): Parameters<typeof fetchRelease>[2];
-  /** The newest release, asked for now. @throws UpdateRefused, Refusal, Problem `busy` */
+  /** The newest release, asked for now. @throws Failure, Problem `busy` */
   fetchLatest(): Promise<Verified>;
   /** The answer to a question that is asked now, or by someone else at the moment. Never rejects. */
   checkLatest(): Promise<Answer>;
@@ -62,7 +62,7 @@ export function createChecker(context: FeatureContext, options: CheckerOptions, 
   const fetching = () => ({ limits, env, signal, agent: `culvert/${version}`, redirectHosts });
 
   async function fetchLatest(): Promise<Verified> {
-    if (source().source === '') throw new UpdateRefused('no-source', 'This copy of Culvert has no source of updates.');
+    if (source().source === '') throw refused('no-source', 'This copy of Culvert has no source of updates.');
     const waitMs = bucket.take();
     if (waitMs > 0) {
       const seconds = Math.ceil(waitMs / 1_000);

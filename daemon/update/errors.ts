@@ -1,5 +1,6 @@
-// Defines the refusals of the updater and the failures of an installation. Faults of a release itself have the codes of
-// manifest/errors.ts.
+// Defines the refusals of the updater. Faults of a release itself have the codes of manifest/errors.ts.
+
+import { Failure } from '../core/errors.ts';
 
 /** Each code, and what usually helps. */
 const UPDATE_REFUSED = {
@@ -28,25 +29,7 @@ const UPDATE_REFUSED = {
 } as const;
 type UpdateRefusedCode = keyof typeof UPDATE_REFUSED;
 
-/** The updater refuses: `code` is stable, `message` says what failed and why, `hint` what to do. */
-export class UpdateRefused extends Error {
-  readonly code: UpdateRefusedCode;
-  readonly hint: string;
-
-  constructor(code: UpdateRefusedCode, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = 'UpdateRefused';
-    this.code = code;
-    this.hint = UPDATE_REFUSED[code];
-  }
-}
-
-/** A failure of installing or uninstalling; the message says what to do. */
-export class InstallError extends Error {
-  readonly code: 'foreign-files' | 'locked' | 'nothing-previous';
-  constructor(code: InstallError['code'], message: string) {
-    super(message);
-    this.name = 'InstallError';
-    this.code = code;
-  }
+/** The updater refuses: `message` says what failed and why. */
+export function refused(code: UpdateRefusedCode, message: string, cause?: unknown): Failure {
+  return new Failure(message, { code, hint: UPDATE_REFUSED[code], cause });
 }

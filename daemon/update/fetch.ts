@@ -2,11 +2,11 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { authorities } from '../core/ca-certificates.ts';
-import { errno } from '../core/errors.ts';
+import { errno, Failure } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
 import { networkFailure, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
-import { UpdateRefused } from './errors.ts';
+import { refused } from './errors.ts';
 
 export interface Limits {
   /** Gives up after so long without a byte, in milliseconds. */
@@ -29,7 +29,7 @@ export interface Fetching extends Client {
  * Fetches a small file whole.
  * @param most the size in bytes beyond which it is refused
  * @returns undefined when the source has no such file (404, 410)
- * @throws UpdateRefused
+ * @throws Failure
  */
 export async function fetchSmall(url: URL, most: number, by: Fetching): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
@@ -40,7 +40,7 @@ export async function fetchSmall(url: URL, most: number, by: Fetching): Promise<
 /**
  * Fetches a file of a known size, piece by piece.
  * @param take called with each piece; what it throws ends the fetch
- * @throws UpdateRefused, also when the source has no such file, or one of another size
+ * @throws Failure, also when the source has no such file, or one of another size
  */
 export async function fetchArtifact(
   url: URL,
@@ -49,7 +49,7 @@ export async function fetchArtifact(
   by: Fetching,
 ): Promise<void> {
   if (!(await receive({ url, most: size, exact: size, take }, by)))
-    throw new UpdateRefused('release-missing', `${url.href} is in the manifest, but the source does not have it.`);
+    throw refused('release-missing', `${url.href} is in the manifest, but the source does not have it.`);
 }
 
 interface Wanted {
@@ -72,7 +72,7 @@ async function receive(wanted: Wanted, by: Fetching): Promise<boolean> {
     return true;
   } catch (error) {
     if (watch.signal.aborted) throw watch.signal.reason;
-    if (error instanceof UpdateRefused || taker.failed) throw error; // a failing taker is not the source's fault
+    if (error instanceof Failure || taker.failed) throw error; // a failing taker is not the source's fault
     if (response && isNetwork(error) && !isNotHttp(error)) throw truncated(wanted, watch.received(), error);
     throw isNetwork(error) ? unreachable(wanted.url, error as NodeJS.ErrnoException) : error;
   } finally {
@@ -95,7 +95,7 @@ async function readBody(wanted: Wanted, response: IncomingMessage, watch: Watch,
 }
 
 interface Watch {
-  /** Aborted with the reason to give up, an UpdateRefused. */
+  /** Aborted with the reason to give up, a Failure. */
   signal: AbortSignal;
   arrived(bytes: number): void;
   received(): number;
@@ -107,7 +107,7 @@ function startWatch({ url, exact }: Wanted, { limits, signal }: Fetching): Watch
   const ending = new AbortController();
   const { stallMs, metadataMs, bytesPerSecond } = limits;
   const seconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
-  const stopped = () => ending.abort(new UpdateRefused('stopped', 'The daemon is stopping.'));
+  const stopped = () => ending.abort(refused('stopped', 'The daemon is stopping.'));
   if (signal.aborted) stopped();
   signal.addEventListener('abort', stopped, { once: true });
   let received = 0;
@@ -119,12 +119,12 @@ function startWatch({ url, exact }: Wanted, { limits, signal }: Fetching): Watch
         exact === undefined
           ? `did not arrive within ${seconds(metadataMs)}`
           : `arrives with less than ${bytesPerSecond} bytes per second`;
-      ending.abort(new UpdateRefused('timeout', `${url.href} ${why}.`));
+      ending.abort(refused('timeout', `${url.href} ${why}.`));
     }
     before = received;
   }, metadataMs);
   const stall = setTimeout(
-    () => ending.abort(new UpdateRefused('stalled', `${url.origin} sent nothing for ${seconds(stallMs)}.`)),
+    () => ending.abort(refused('stalled', `${url.origin} sent nothing for ${seconds(stallMs)}.`)),
     stallMs,
   );
   return {
@@ -146,13 +146,10 @@ function startWatch({ url, exact }: Wanted, { limits, signal }: Fetching): Watch
 function checkHead(wanted: Wanted, { statusCode, headers }: IncomingMessage): boolean {
   const { url, most, exact } = wanted;
   if (statusCode === 404 || statusCode === 410) return false;
-  if (statusCode !== 200) throw new UpdateRefused('http-status', `${url.href} was answered with status ${statusCode}.`);
+  if (statusCode !== 200) throw refused('http-status', `${url.href} was answered with status ${statusCode}.`);
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    throw new UpdateRefused(
-      'encoded',
-      `${url.origin} responded with an unsupported Content-Encoding (${shown(encoding)}).`,
-    );
+    throw refused('encoded', `${url.origin} responded with an unsupported Content-Encoding (${shown(encoding)}).`);
   if (headers['content-length'] === undefined) return true;
   const length = Number(headers['content-length']);
   if (length > most) throw tooLarge(wanted);
@@ -160,13 +157,13 @@ function checkHead(wanted: Wanted, { statusCode, headers }: IncomingMessage): bo
   return true;
 }
 
-function tooLarge({ url, most }: Wanted): UpdateRefused {
-  return new UpdateRefused('too-large', `${url.href} is larger than ${most} bytes.`);
+function tooLarge({ url, most }: Wanted): Failure {
+  return refused('too-large', `${url.href} is larger than ${most} bytes.`);
 }
 
-function truncated({ url, exact }: Wanted, received: number, cause?: unknown): UpdateRefused {
+function truncated({ url, exact }: Wanted, received: number, cause?: unknown): Failure {
   const of = exact === undefined ? '' : ` of ${exact}`;
-  return new UpdateRefused('truncated', `${url.href} ended after ${received}${of} bytes.`, cause);
+  return refused('truncated', `${url.href} ended after ${received}${of} bytes.`, cause);
 }
 
 /** Dependencies of requests. */
@@ -194,7 +191,7 @@ async function open(first: URL, signal: AbortSignal, by: Client): Promise<Incomi
       by.redirectHosts?.includes(next.url.host) &&
       (next.url.protocol === 'https:' || url.protocol === 'http:');
     if (!allowed || redirects === MOST_REDIRECTS)
-      throw new UpdateRefused('redirected', `${url.origin} redirects to another address (${next.shown}).`);
+      throw refused('redirected', `${url.origin} redirects to another address (${next.shown}).`);
     url = next.url!;
   }
 }
@@ -213,7 +210,7 @@ type Request = (url: URL, options: RequestOptions) => ClientRequest;
 async function requestOnce(url: URL, signal: AbortSignal, { env, agent }: Client): Promise<IncomingMessage> {
   const secure = url.protocol === 'https:';
   if (!secure && !(url.protocol === 'http:' && LOOPBACK.has(url.hostname)))
-    throw new UpdateRefused('source-insecure', `${url.origin} is neither https nor this machine.`);
+    throw refused('source-insecure', `${url.origin} is neither https nor this machine.`);
   const { request } = (secure ? await import('node:https') : await import('node:http')) as { request: Request };
   const options = {
     agent: false, // its own connection, and none of the proxies that variables name
@@ -243,7 +240,7 @@ function responseTo(call: ClientRequest, url: URL): Promise<IncomingMessage> {
     });
     call.on('upgrade', (_, socket) => {
       socket.destroy();
-      reject(new UpdateRefused('response-malformed', `${url.origin} answered in another protocol.`));
+      reject(refused('response-malformed', `${url.origin} answered in another protocol.`));
     });
     // an error of the protocol within a body is reported here only; the body just ends
     call.on('error', error => (response ? response.destroy(error) : reject(error)));
@@ -262,18 +259,17 @@ function isNotHttp(error: unknown): boolean {
 }
 
 /** The refusal for an error of the network. */
-function unreachable(url: URL, error: NodeJS.ErrnoException): UpdateRefused {
+function unreachable(url: URL, error: NodeJS.ErrnoException): Failure {
   const { code = '', message } = error;
   const why = shown(message || code); // an AggregateError of several addresses has only a code
-  if (isNotHttp(error))
-    return new UpdateRefused('response-malformed', `${url.origin} does not answer in HTTP: ${why}.`, error);
+  if (isNotHttp(error)) return refused('response-malformed', `${url.origin} does not answer in HTTP: ${why}.`, error);
   if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(code))
-    return new UpdateRefused('certificate-invalid', `The certificate of ${url.origin} is not trusted: ${why}.`, error);
+    return refused('certificate-invalid', `The certificate of ${url.origin} is not trusted: ${why}.`, error);
   if (/^(EPROTO|ERR_SSL|ERR_TLS)/.test(code))
-    return new UpdateRefused('tls-failed', `No secure connection to ${url.origin}: ${why}.`, error);
+    return refused('tls-failed', `No secure connection to ${url.origin}: ${why}.`, error);
   const failure = networkFailure(error, url.hostname);
   const what = failure ? `${wordMessage(failure, english)} (${code})` : why;
-  return new UpdateRefused('network-failed', `${url.origin} can't be reached: ${what}.`, error);
+  return refused('network-failed', `${url.origin} can't be reached: ${what}.`, error);
 }
 
 /** Text from a source, on one line and at most 200 characters. */

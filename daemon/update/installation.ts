@@ -1,11 +1,10 @@
 // Installs, switches and removes versions of a user installation; a process killed at any point leaves a whole version.
 import { chmodSync, cpSync, existsSync, renameSync, rmdirSync, rmSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { reason } from '../core/errors.ts';
+import { Failure, reason } from '../core/errors.ts';
 import { makeDirectory, replaceFile, syncDirectory, temporaryName } from '../core/files.ts';
 import { acquireLock, sweepLock } from '../core/lock.ts';
 import { replaceLink } from '../core/undo.ts';
-import { InstallError } from './errors.ts';
 import {
   EMPTY_RECORD,
   type Entry,
@@ -24,7 +23,7 @@ import { currentOf, freeName, makeStaging, previousOf, type UserLayout, versionO
 /**
  * Installs a copy of a tree. To be called under the lock.
  * @returns paths that were left alone, because they belong to something else or can't be written
- * @throws InstallError `foreign-files` before anything is changed, when nothing is installed yet
+ * @throws Failure `foreign-files` before anything is changed, when nothing is installed yet
  */
 export function install(layout: UserLayout, tree: string, version: string): string[] {
   if (currentOf(layout) === null) refuseForeign(layout, tree);
@@ -50,11 +49,11 @@ export function adopt(layout: UserLayout, staged: string, version: string): stri
 /**
  * Returns to the previous version. To be called under the lock.
  * @returns its version, and paths as `install`
- * @throws InstallError `nothing-previous`
+ * @throws Failure `nothing-previous`
  */
 export function rollBack(layout: UserLayout): { version: string; kept: string[] } {
   const name = previousOf(layout);
-  if (name === null) throw new InstallError('nothing-previous', 'There is no version to go back to.');
+  if (name === null) throw new Failure('There is no version to go back to.', { code: 'nothing-previous' });
   const names = use(layout, name, null);
   rmSync(layout.previous, { force: true });
   return { version: versionOf(name), kept: names };
@@ -101,7 +100,7 @@ function refuseForeign(layout: UserLayout, tree: string): void {
   if (foreign.length === 0) return;
   const list = foreign.map(({ path }) => path).join(', ');
   const message = `Files that Culvert did not write are in the way: ${list}. Nothing was changed.`;
-  throw new InstallError('foreign-files', `${message} Move them away, then try again.`);
+  throw new Failure(`${message} Move them away, then try again.`, { code: 'foreign-files' });
 }
 
 /** Puts a tree to use: first the record, then the switch, then the files outside of the tree, then the record again. */
@@ -166,7 +165,7 @@ function touchIconCache({ data }: UserLayout): void {
 
 /**
  * Runs `work` while no other process changes this installation.
- * @throws InstallError `locked`
+ * @throws Failure `locked`
  */
 export async function withInstallLock<T>(layout: UserLayout, work: () => T | Promise<T>): Promise<T> {
   // includes the directories of configuration and state, which the programs make later
@@ -175,7 +174,7 @@ export async function withInstallLock<T>(layout: UserLayout, work: () => T | Pro
   const file = join(layout.root, 'lock');
   const lock = acquireLock(file);
   if ('heldBy' in lock)
-    throw new InstallError('locked', `Process ${lock.heldBy} is changing this installation. Wait for it.`);
+    throw new Failure(`Process ${lock.heldBy} is changing this installation. Wait for it.`, { code: 'locked' });
   let unused: string[] = [];
   try {
     sweepLock(file);

@@ -14,7 +14,7 @@ import {
 } from '../../manifest/verify.ts';
 import { errno, reason } from '../core/errors.ts';
 import { createExclusive } from '../core/files.ts';
-import { UpdateRefused } from './errors.ts';
+import { refused } from './errors.ts';
 import { type Fetching, fetchArtifact, fetchSmall } from './fetch.ts';
 
 /** In bytes. The largest artifact of Culvert is a tenth of it. */
@@ -41,7 +41,7 @@ export function addressOf({ source, channel }: ReleaseSource, name: string): URL
 /**
  * Fetches the manifest and the sidecar of a channel, and verifies them. They are two files, so a check can meet one old
  * and one new file while a release is published: a signature that does not fit is fetched once more.
- * @throws UpdateRefused, Refusal
+ * @throws Failure
  */
 export async function fetchRelease(from: ReleaseSource, expected: Expectations, by: Fetching): Promise<Verified> {
   try {
@@ -58,23 +58,19 @@ async function fetchOnce(from: ReleaseSource, expected: Expectations, by: Fetchi
     fetchSmall(addressOf(from, MANIFEST_NAME), MANIFEST_LIMIT, by),
     fetchSmall(addressOf(from, SIDECAR_NAME), SIDECAR_LIMIT, by),
   ]);
-  if (!manifest)
-    throw new UpdateRefused('release-missing', `There is no release at ${addressOf(from, MANIFEST_NAME).href}.`);
+  if (!manifest) throw refused('release-missing', `There is no release at ${addressOf(from, MANIFEST_NAME).href}.`);
   return verifySidecar(manifest, sidecar, { ...expected, channels: [from.channel] });
 }
 
 /**
  * The artifact of a verified release by its name.
- * @throws UpdateRefused `artifact-not-listed`, `artifact-too-large`
+ * @throws Failure `artifact-not-listed`, `artifact-too-large`
  */
 export function artifactIn({ manifest, version }: Verified, name: string): Artifact {
   const artifact = manifest.artifacts.find(listed => listed.name === name);
-  if (!artifact) throw new UpdateRefused('artifact-not-listed', `The release ${version} has no ${name}.`);
+  if (!artifact) throw refused('artifact-not-listed', `The release ${version} has no ${name}.`);
   if (artifact.size > ARTIFACT_LIMIT)
-    throw new UpdateRefused(
-      'artifact-too-large',
-      `${name} has ${artifact.size} bytes; the limit is ${ARTIFACT_LIMIT}.`,
-    );
+    throw refused('artifact-too-large', `${name} has ${artifact.size} bytes; the limit is ${ARTIFACT_LIMIT}.`);
   return artifact;
 }
 
@@ -90,7 +86,7 @@ interface ArtifactDownload {
 /**
  * Fetches an artifact into a new file, and verifies the file on the disk: first its size, then its hash.
  * @param file created with mode 0700; on a failure the caller removes it
- * @throws UpdateRefused, Refusal, NodeJS.ErrnoException
+ * @throws Failure, NodeJS.ErrnoException
  */
 export async function fetchVerified(download: ArtifactDownload, file: string, by: Fetching): Promise<void> {
   const { url, artifact, onProgress, onVerifying } = download;
@@ -106,7 +102,7 @@ export async function fetchVerified(download: ArtifactDownload, file: string, by
     fsyncSync(fd);
   } catch (error) {
     if (errno(error) !== 'ENOSPC' && errno(error) !== 'EDQUOT') throw error;
-    throw new UpdateRefused('disk-full', `No space left on disk to write ${file}: ${reason(error)}.`, error);
+    throw refused('disk-full', `No space left on disk to write ${file}: ${reason(error)}.`, error);
   } finally {
     closeSync(fd);
   }

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Verified } from '../../manifest/verify.ts';
 import type { UpdateCheck, Version } from '../api/schema.ts';
-import { errno, reason } from '../core/errors.ts';
+import { errno, Failure, reason } from '../core/errors.ts';
 import { Problem } from '../problem.ts';
 import { quote } from '../view/fix.ts';
 import { addressOf, type ReleaseSource } from './release.ts';
@@ -28,29 +28,30 @@ export function describeManifest({ manifest, signers }: Verified): UpdateCheck['
 
 /** Why a check has no answer. */
 export function describeFailure(error: unknown): NonNullable<UpdateCheck['problem']> {
-  const { code, hint } = detailsOf(error);
   if (error instanceof Problem) return { code: error.code, detail: error.message };
-  if (!isRefusal(error) || code === undefined) return { code: 'failed', detail: `The check failed: ${reason(error)}.` };
-  return { code, detail: hint ? `${reason(error)} ${hint}` : reason(error) };
+  if (!(error instanceof Failure)) return { code: 'failed', detail: `The check failed: ${reason(error)}.` };
+  const { code, hint, message } = error;
+  return { code, detail: hint ? `${message} ${hint}` : message };
 }
 
 /** The problem for an update that was not made. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  const { code, hint } = detailsOf(error);
   const message = reason(error);
-  if (isRefusal(error))
-    return new Problem('update-refused', message, { reason: code!, ...(hint ? { hint } : {}) }, error);
-  if (error instanceof Error && error.name === 'InstallError')
-    return code === 'locked'
-      ? new Problem('busy', message, {}, error)
-      : new Problem('update-not-applicable', message, { reason: code! }, error);
-  return new Problem(
-    'update-failed',
-    `The update failed: ${message}. The installed version is unchanged.`,
-    { hint: 'Check the free space and the permissions, then try again.', ...(code ? { reason: code } : {}) },
-    error,
-  );
+  if (!(error instanceof Failure)) {
+    const code = errno(error);
+    return new Problem(
+      'update-failed',
+      `The update failed: ${message}. The installed version is unchanged.`,
+      { hint: 'Check the free space and the permissions, then try again.', ...(code ? { reason: code } : {}) },
+      error,
+    );
+  }
+  const { code, hint } = error;
+  if (code === 'locked') return new Problem('busy', message, {}, error);
+  const isOurs = code === 'foreign-files' || code === 'nothing-previous';
+  const kind = isOurs ? 'update-not-applicable' : 'update-refused';
+  return new Problem(kind, message, { reason: code, ...(hint ? { hint } : {}) }, error);
 }
 
 /** A source that can't be reached for so long is reported; before that, it may be the network of a traveler. */
@@ -92,15 +93,6 @@ export function describeSource(
   if (!NETWORK_CODES.has(problem.code)) return { state: 'refused', lastAnswerAt };
   const since = state.failingSince ?? now;
   return { state: now - since >= UNREACHABLE_MS ? 'unreachable' : 'ok', lastAnswerAt };
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'UpdateRefused' || error.name === 'Refusal');
-}
-
-function detailsOf(error: unknown): { code: string | undefined; hint: string | undefined } {
-  const hint = error instanceof Error && 'hint' in error ? String(error.hint) : undefined;
-  return { code: errno(error), hint };
 }
 
 /** The source of Culvert's own package repository, under the name that its documented subscription gives it. */

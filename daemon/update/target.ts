@@ -4,9 +4,10 @@ import { execFile } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Artifact } from '../../manifest/schema.ts';
+import { Failure } from '../core/errors.ts';
 import { formatBytes } from '../view/format.ts';
 import { english } from '../view/translator.ts';
-import { UpdateRefused } from './errors.ts';
+import { refused } from './errors.ts';
 
 export interface Download {
   version: string;
@@ -27,10 +28,10 @@ export interface Target {
   previous(): string | null;
   /**
    * Replaces the installation, and keeps the current version to roll back to. Changes nothing when it rejects.
-   * @throws UpdateRefused, Refusal, NodeJS.ErrnoException, InstallError
+   * @throws Failure, NodeJS.ErrnoException
    */
   replace(download: Download): Promise<void>;
-  /** @returns the version that is installed now. @throws InstallError `nothing-previous` */
+  /** @returns the version that is installed now. @throws Failure `nothing-previous` */
   rollBack(): Promise<string>;
 }
 
@@ -39,21 +40,21 @@ const TIMEOUT_MS = 60_000;
 
 /**
  * Runs `culvert --version`, which prints the version, and `culvert help`, which needs Node and the bundles.
- * @throws UpdateRefused `program-broken`, `stopped`
+ * @throws Failure `program-broken`, `stopped`
  */
 export async function smokeTest(program: string, version: string, env: NodeJS.ProcessEnv, signal: AbortSignal) {
   const options = { env, signal, timeout: TIMEOUT_MS };
   try {
     const { stdout } = await run(program, ['--version'], options);
     if (stdout.trim() !== `culvert ${version}`)
-      throw new UpdateRefused('program-broken', `Culvert ${version} calls itself "${stdout.trim().slice(0, 100)}".`);
+      throw refused('program-broken', `Culvert ${version} calls itself "${stdout.trim().slice(0, 100)}".`);
     await run(program, ['help'], options);
   } catch (error) {
-    if (error instanceof UpdateRefused) throw error;
-    if (signal.aborted) throw new UpdateRefused('stopped', 'The daemon is stopping.', error);
+    if (error instanceof Failure) throw error;
+    if (signal.aborted) throw refused('stopped', 'The daemon is stopping.', error);
     const { stderr, message } = error as Error & { stderr?: string };
     const why = (stderr || message).trim().split('\n').at(-1)!.slice(0, 300);
-    throw new UpdateRefused('program-broken', `Culvert ${version} does not run here: ${why}`, error);
+    throw refused('program-broken', `Culvert ${version} does not run here: ${why}`, error);
   }
 }
 
@@ -63,7 +64,7 @@ const MARGIN = 16 << 20;
 /**
  * Checks the free space before a download.
  * @param bytes how much is going to be written
- * @throws UpdateRefused `disk-full`
+ * @throws Failure `disk-full`
  */
 export function requireSpace(directory: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(directory);
@@ -71,5 +72,5 @@ export function requireSpace(directory: string, bytes: number): void {
   const need = bytes + MARGIN;
   const amount = (size: number) => formatBytes(size, english);
   if (free < need)
-    throw new UpdateRefused('disk-full', `${directory} has ${amount(free)} free; the update needs ${amount(need)}.`);
+    throw refused('disk-full', `${directory} has ${amount(free)} free; the update needs ${amount(need)}.`);
 }

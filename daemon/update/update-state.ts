@@ -6,7 +6,7 @@ import type { Verified } from '../../manifest/verify.ts';
 import { errno, reason } from '../core/errors.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
 import type { Paths } from '../system/paths.ts';
-import { UpdateRefused } from './errors.ts';
+import { refused } from './errors.ts';
 
 const Serial = z.number().check(z.refine(Number.isSafeInteger), z.positive());
 const UpdateState = z.object({
@@ -37,7 +37,7 @@ const EMPTY: UpdateState = {
 /**
  * Reads the state; a missing file is an empty state. A damaged one is refused, because without it an old release could
  * come back: the file is replaced as a whole, so only a failing disk or another program can damage it.
- * @throws UpdateRefused `state-broken`
+ * @throws Failure `state-broken`
  */
 export function loadUpdateState(paths: Pick<Paths, 'state'>): UpdateState {
   const file = fileIn(paths);
@@ -46,11 +46,11 @@ export function loadUpdateState(paths: Pick<Paths, 'state'>): UpdateState {
   } catch (error) {
     if (errno(error) === 'ENOENT') return EMPTY;
     const why = error instanceof SyntaxError ? 'it is damaged' : reason(error);
-    throw new UpdateRefused('state-broken', `The releases seen before can't be read from ${file}: ${why}.`, error);
+    throw refused('state-broken', `The releases seen before can't be read from ${file}: ${why}.`, error);
   }
 }
 
-/** @throws UpdateRefused `state-broken`, NodeJS.ErrnoException */
+/** @throws Failure `state-broken`, NodeJS.ErrnoException */
 export function saveUpdateState(paths: Pick<Paths, 'state'>, change: Partial<UpdateState>): void {
   const now = loadUpdateState(paths);
   const next = { ...now, ...change };

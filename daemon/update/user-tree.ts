@@ -3,9 +3,9 @@ import { accessSync, constants, createReadStream, rmSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { extract, list, type ReadEntry } from 'tar';
-import { errno, reason } from '../core/errors.ts';
+import { errno, type Failure, reason } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
-import { UpdateRefused } from './errors.ts';
+import { refused } from './errors.ts';
 import { adopt, isPending, repair, rollBack, withInstallLock } from './installation.ts';
 import { type Download, requireSpace, smokeTest, type Target } from './target.ts';
 import { currentOf, makeStaging, previousOf, prune, type UserLayout, versionOf } from './user-layout.ts';
@@ -84,7 +84,7 @@ async function replaceTree({ layout, env }: UserInstall, download: Download): Pr
     rmSync(archive, { force: true });
     const staged = join(staging, top);
     await smokeTest(join(staged, 'bin/culvert'), version, env, signal);
-    if (signal.aborted) throw new UpdateRefused('stopped', 'The daemon is stopping.');
+    if (signal.aborted) throw refused('stopped', 'The daemon is stopping.');
     return adopt(layout, staged, version);
   } finally {
     removeStaging(staging);
@@ -116,16 +116,16 @@ export interface Member {
 
 /**
  * Lists the members of a gzip-compressed tar archive.
- * @throws UpdateRefused `archive-broken`, `archive-unsafe`, `stopped`
+ * @throws Failure `archive-broken`, `archive-unsafe`, `stopped`
  */
 export async function listArchive(file: string, signal: AbortSignal): Promise<Member[]> {
   const members: Member[] = [];
-  let refusal: UpdateRefused | undefined;
+  let refusal: Failure | undefined;
   const onReadEntry = (entry: ReadEntry) => {
     try {
       members.push(toMember(entry));
     } catch (error) {
-      refusal ??= error as UpdateRefused;
+      refusal ??= error as Failure;
     }
     entry.resume();
   };
@@ -138,7 +138,7 @@ export async function listArchive(file: string, signal: AbortSignal): Promise<Me
  * Refuses members that could be written outside of the top directory, or that no installed tree has: strange names,
  * duplicates, and files below a symbolic link. The signature of the archive is verified before that. Pure.
  * @param top the one directory that every member has to be in
- * @throws UpdateRefused `archive-unsafe`, `archive-broken`
+ * @throws Failure `archive-unsafe`, `archive-broken`
  */
 export function checkMembers(members: readonly Member[], top: string): void {
   const links = new Set(members.filter(({ kind }) => kind === 'link').map(({ name }) => name));
@@ -156,12 +156,12 @@ export function checkMembers(members: readonly Member[], top: string): void {
     const end = posix.normalize(posix.join(posix.dirname(name), target!));
     if (target!.startsWith('/') || !end.startsWith(`${top}/`)) throw unsafe(name, 'leads out of that directory');
   }
-  if (seen.size === 0) throw new UpdateRefused('archive-broken', 'The archive is empty.');
+  if (seen.size === 0) throw refused('archive-broken', 'The archive is empty.');
 }
 
 /**
  * Unpacks an archive whose members were checked.
- * @throws UpdateRefused `archive-broken`, `disk-full`, `stopped`
+ * @throws Failure `archive-broken`, `disk-full`, `stopped`
  */
 export async function extractArchive(file: string, directory: string, signal: AbortSignal): Promise<void> {
   await unpack(file, extract({ cwd: directory, strict: true }), signal);
@@ -189,14 +189,14 @@ async function unpack(file: string, into: ReturnType<typeof list> | ReturnType<t
   try {
     await pipeline(createReadStream(file), into as unknown as NodeJS.WritableStream, { signal });
   } catch (error) {
-    if (signal.aborted) throw new UpdateRefused('stopped', 'The daemon is stopping.', error);
+    if (signal.aborted) throw refused('stopped', 'The daemon is stopping.', error);
     const why = reason(error).slice(0, 300);
     if (errno(error) === 'ENOSPC' || errno(error) === 'EDQUOT')
-      throw new UpdateRefused('disk-full', `No space left on disk to unpack the archive: ${why}`, error);
-    throw new UpdateRefused('archive-broken', `The archive can't be unpacked: ${why}`, error);
+      throw refused('disk-full', `No space left on disk to unpack the archive: ${why}`, error);
+    throw refused('archive-broken', `The archive can't be unpacked: ${why}`, error);
   }
 }
 
-function unsafe(name: string, what: string): UpdateRefused {
-  return new UpdateRefused('archive-unsafe', `The archive has "${printable(name).slice(0, 200)}", which ${what}.`);
+function unsafe(name: string, what: string): Failure {
+  return refused('archive-unsafe', `The archive has "${printable(name).slice(0, 200)}", which ${what}.`);
 }

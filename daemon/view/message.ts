@@ -37,7 +37,7 @@ export function wordMessage({ text, values }: Message, tr: Translator): string {
 
 /** An error whose message is a sentence for the reader's language, or several. */
 export class WordedError extends Error {
-  readonly code: string = 'worded';
+  readonly code = 'worded';
   readonly wording: Message[];
   constructor(wording: Message | Message[], cause?: unknown) {
     const sentences = [wording].flat();

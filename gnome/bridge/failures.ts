@@ -1,6 +1,7 @@
 // Pure: gives each failure the name under which callers on the bus know it.
 import { ApiError, Unreachable } from '../../daemon/api/client.ts';
 import type { ProblemCode } from '../../daemon/api/schema.ts';
+import { Failure } from '../../daemon/core/errors.ts';
 import { Busy } from '../../daemon/view/client/client-state.ts';
 import { errorText } from '../../daemon/view/states/problems.ts';
 import type { Translator } from '../../daemon/view/translator.ts';
@@ -21,14 +22,7 @@ export const ERRORS = [
 export type ErrorName = (typeof ERRORS)[number];
 
 /** A failure that the bridge itself finds. */
-export class Failure extends Error {
-  readonly code: ErrorName;
-  constructor(code: ErrorName, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = 'Failure';
-    this.code = code;
-  }
-}
+export const failure = (code: ErrorName, message: string, cause?: unknown) => new Failure(message, { code, cause });
 
 /** Problems of the API that have a name of their own; every other one is `Failed`. */
 const NAMES: { [code in ProblemCode]?: ErrorName } = {
@@ -54,7 +48,8 @@ const NAMES: { [code in ProblemCode]?: ErrorName } = {
 /** @returns the name of the error, and a sentence in the user's language */
 export function failureOf(error: unknown, tr: Translator): { name: ErrorName; text: string } {
   const text = errorText(error, tr);
-  if (error instanceof Failure) return { name: error.code, text };
+  const own = error instanceof Failure && ERRORS.find(name => name === error.code);
+  if (own) return { name: own, text };
   if (error instanceof ApiError) return { name: NAMES[error.problem.code] ?? 'Failed', text };
   if (error instanceof Busy) return { name: 'Busy', text };
   if (error instanceof Unreachable)

@@ -11,7 +11,7 @@ import { placeOf } from '../../daemon/view/page-list.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeTunnel } from '../../daemon/view/states/tunnel.ts';
 import { tr } from '../i18n.ts';
-import { Failure } from './failures.ts';
+import { failure } from './failures.ts';
 
 /** In seconds, as the API has it. */
 const LONGEST = { forSeconds: 604_800, confirmWithin: 600 };
@@ -45,12 +45,12 @@ export function createMethods(
   const reverts = (subject: TunnelSubject) =>
     current(model.state())?.changes.some(change => change.subject === subject) === true;
   const running = () => {
-    if (model.state().offline) throw new Failure('NotRunning', tr._('Culvert’s background service isn’t running.'));
+    if (model.state().offline) throw failure('NotRunning', tr._('Culvert’s background service isn’t running.'));
   };
   const unconfirmed = () => {
     running();
     const change = describeUnconfirmed(model.state(), tr);
-    if (!change) throw new Failure('NothingPending', tr._('No change is waiting.'));
+    if (!change) throw failure('NothingPending', tr._('No change is waiting.'));
     return change.subjects;
   };
   /** Resolves when the values that returned have arrived: the reply comes before them. */
@@ -102,12 +102,12 @@ export function createMethods(
     },
     async Resume() {
       running();
-      if (!paused()) throw new Failure('NothingPending', tr._('No change is waiting.'));
+      if (!paused()) throw failure('NothingPending', tr._('No change is waiting.'));
       await revert(['connection']);
     },
     async SetMode([mode, options]) {
       const value = MODES.find(name => name === mode);
-      if (!value) throw new Failure('UnknownMode', `“${mode}” is not one of ${MODES.join(', ')}.`);
+      if (!value) throw failure('UnknownMode', `“${mode}” is not one of ${MODES.join(', ')}.`);
       const limits = optionsOf(options as Values, ['for', 'confirm-within']);
       if (current(model.state())?.settings.Mode !== (value satisfies Mode) || reverts('mode'))
         await model.requestAction({ action: 'setMode', value, ...limits });
@@ -122,7 +122,7 @@ export function createMethods(
     Revert: async () => revert(unconfirmed()),
     async Remedy([platformData]) {
       const { remedy } = describeTunnel(model.state(), tr);
-      if (!remedy) throw new Failure('NothingPending', 'Nothing needs a remedy now.');
+      if (!remedy) throw failure('NothingPending', 'Nothing needs a remedy now.');
       await help(remedy.command, platformData as Values);
     },
     async Refresh() {
@@ -130,7 +130,7 @@ export function createMethods(
       await model.call('GET /api/snapshot');
     },
     async Open([page, platformData]) {
-      if (page !== '' && !placeOf(String(page))) throw new Failure('UnknownPage', `There is no page “${page}”.`);
+      if (page !== '' && !placeOf(String(page))) throw failure('UnknownPage', `There is no page “${page}”.`);
       await openWindow(page === '' ? null : String(page), platformData as Values);
     },
   };
@@ -141,7 +141,7 @@ function optionsOf(options: Values, names: readonly string[]): ChangeOptions {
   const limits: ChangeOptions = {};
   for (const [name, value] of Object.entries(options)) {
     const key = names.includes(name) ? OPTIONS[name] : undefined;
-    if (!key) throw new Failure('InvalidArgument', `There is no option “${name}”; expected ${names.join(' or ')}.`);
+    if (!key) throw failure('InvalidArgument', `There is no option “${name}”; expected ${names.join(' or ')}.`);
     limits[key] = secondsOf(value, name, LONGEST[key]);
   }
   return limits;
@@ -149,5 +149,5 @@ function optionsOf(options: Values, names: readonly string[]): ChangeOptions {
 
 function secondsOf(value: unknown, name: string, longest: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= longest) return value;
-  throw new Failure('InvalidArgument', `${name}: expected a number of seconds from 1 to ${longest}.`);
+  throw failure('InvalidArgument', `${name}: expected a number of seconds from 1 to ${longest}.`);
 }

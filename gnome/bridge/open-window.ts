@@ -2,7 +2,7 @@
 import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { APP_ID, APP_PATH } from '../install-paths.ts';
-import { Failure } from './failures.ts';
+import { failure } from './failures.ts';
 import type { OpenWindow } from './methods.ts';
 
 const APPLICATION = 'org.freedesktop.Application';
@@ -25,7 +25,7 @@ export function windowOpener(bus: Gio.DBusConnection): OpenWindow {
       await bus.call(APP_ID, APP_PATH, APPLICATION, method, args, null, 0, -1, null);
     } catch (error) {
       const reason = (error as GLib.Error).message.replace(/^GDBus\.Error:[\w.]+: /, '');
-      throw new Failure('Failed', `The window can’t be opened: ${reason}.`, error);
+      throw failure('Failed', `The window can’t be opened: ${reason}.`, error);
     }
   };
 }

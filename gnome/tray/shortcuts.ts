@@ -15,15 +15,12 @@ interface Shortcut {
   activate(): void;
 }
 
-/** The user said no, or the desktop has no global shortcuts. */
-class NoShortcuts extends Error {}
-
 /** The portal has ended: what it was asked is asked again when it is back. */
 const GONE = Symbol('gone');
 
 interface Options {
   shortcuts(): Shortcut[];
-  /** Called when the shortcuts can't be had. */
+  /** Called when the user refuses the shortcuts, or the desktop has none. */
   failed(error: unknown): void;
 }
 
@@ -57,7 +54,7 @@ export function createShortcuts(bus: Gio.DBusConnection, { shortcuts, failed }: 
           bus.signal_unsubscribe(heard);
           const [code, results] = parameters.recursiveUnpack<[number, Record<string, unknown>]>();
           if (code === 0) resolve(results);
-          else reject(new NoShortcuts(`${method}: the answer was ${code}`));
+          else reject(new Error(`${method}: the answer was ${code}`));
         },
       );
       abandon = () => {
@@ -102,7 +99,7 @@ export function createShortcuts(bus: Gio.DBusConnection, { shortcuts, failed }: 
   };
   const vanished = () => {
     forget();
-    if (!isThere) failed(new NoShortcuts('this desktop has no portal'));
+    if (!isThere) failed(new Error('this desktop has no portal'));
   };
   bus.signal_subscribe(PORTAL, SHORTCUTS, 'Activated', PATH, null, Gio.DBusSignalFlags.NONE, (...args) => {
     const [path, id] = args[5].recursiveUnpack<[string, string]>();

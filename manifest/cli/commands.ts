@@ -5,7 +5,7 @@ import valid from 'semver/functions/valid.js';
 import { escaped } from '../../daemon/core/printable.ts';
 import { type Finding, verifyDirectory } from '../artifacts.ts';
 import { buildTime, createManifest } from '../create.ts';
-import { EXIT, REFUSALS, Refusal, UsageError } from '../errors.ts';
+import { EXIT, REFUSALS, Refusal, usage } from '../errors.ts';
 import { isMissing, KEY_LIMIT, readSmall, sameFile, writeWhole } from '../files.ts';
 import { readPublicKey, type VerifyKey } from '../keys.ts';
 import { jsonSchema, MANIFEST_LIMIT, type Manifest, readManifest } from '../schema.ts';
@@ -28,9 +28,9 @@ interface Json {
 
 export async function create(files: string[], options: Json & { out: string; tag?: string }, context: Context) {
   const { out, tag } = options;
-  if (tag === '') throw new UsageError('The tag is empty.');
+  if (tag === '') throw usage('The tag is empty.');
   if (files.some(file => sameFile(file, out))) {
-    throw new UsageError(`${out} is one of the artifacts and would be replaced.`);
+    throw usage(`${out} is one of the artifacts and would be replaced.`);
   }
   const time = buildTime(context.env, context.now());
   const progress = progressLine(context.stderr, 'hashing', context.now);
@@ -97,7 +97,7 @@ function findSidecar(file: string, options: VerifyOptions): Buffer | undefined {
     options.lastSerial !== undefined ||
     options.installed !== undefined;
   if (options.signature === false) {
-    if (wanted) throw new UsageError('--no-signature contradicts the options that need a signature.');
+    if (wanted) throw usage('--no-signature contradicts the options that need a signature.');
     return undefined;
   }
   const path = typeof options.signature === 'string' ? options.signature : `${file}.sig`;
@@ -113,7 +113,7 @@ function findSidecar(file: string, options: VerifyOptions): Buffer | undefined {
 function expectations(options: VerifyOptions, context: Context) {
   const { installed, channel } = options;
   if (installed !== undefined && valid(installed) === null) {
-    throw new UsageError(`--installed is "${escaped(installed)}"; it must be a version such as 1.2.3.`);
+    throw usage(`--installed is "${escaped(installed)}"; it must be a version such as 1.2.3.`);
   }
   const keys: VerifyKey[] = options.key.map(file =>
     readPublicKey(readSmall(file, 'public key', KEY_LIMIT, 'key-invalid'), file),

@@ -1,7 +1,7 @@
 // Defines the command line of `culvert-manifest`: options, help, and the exit status of each failure.
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { errno, reason } from '../../daemon/core/errors.ts';
-import { EXIT, REFUSALS, Refusal, UsageError } from '../errors.ts';
+import { errno, Failure, reason } from '../../daemon/core/errors.ts';
+import { EXIT, REFUSALS, Refusal } from '../errors.ts';
 import { MANIFEST_NAME, SIDECAR_NAME } from '../schema.ts';
 import { CHANNELS } from '../signatures.ts';
 import * as commands from './commands.ts';
@@ -124,8 +124,8 @@ function fail(error: unknown, json: boolean, { stdout, stderr }: Context): numbe
 function failure(error: unknown): { exit: number; code: string; message: string; hint?: string } {
   const usage = { exit: EXIT.usage, code: 'usage', message: reason(error), hint: 'See "culvert-manifest --help".' };
   if (error instanceof CommanderError) return error.exitCode === 0 ? { ...usage, exit: EXIT.success } : usage;
-  if (error instanceof UsageError) return usage;
   if (error instanceof Refusal) return error;
+  if (error instanceof Failure) return usage;
   // a system error, such as a full disk or too many open files
   const system = errno(error);
   if (system !== undefined && error instanceof Error && 'syscall' in error)

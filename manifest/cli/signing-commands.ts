@@ -6,7 +6,7 @@ import valid from 'semver/functions/valid.js';
 import { errno, reason } from '../../daemon/core/errors.ts';
 import { escaped } from '../../daemon/core/printable.ts';
 import { buildTime } from '../create.ts';
-import { Refusal, type RefusalCode, UsageError } from '../errors.ts';
+import { Refusal, type RefusalCode, usage } from '../errors.ts';
 import { KEY_LIMIT, readSecret, readSmall, sameFile, writeWhole } from '../files.ts';
 import { generateKey, publicOf, readPrivateKey, readPublicKey, type VerifyKey } from '../keys.ts';
 import { dateTime, isDateTime, MANIFEST_LIMIT } from '../schema.ts';
@@ -71,7 +71,7 @@ export async function sign(file: string, options: SignOptions, context: Context)
 
 async function signRelease(file: string, options: SignOptions, context: Context) {
   const out = options.out ?? `${file}.sig`;
-  if (sameFile(file, out)) throw new UsageError('The sidecar would replace the manifest.');
+  if (sameFile(file, out)) throw usage('The sidecar would replace the manifest.');
   const now = buildTime(context.env, context.now());
   const manifest = readSmall(file, 'manifest', MANIFEST_LIMIT, 'manifest-too-large');
   const { key, sign } = await openSigner(options);
@@ -97,7 +97,7 @@ async function signRelease(file: string, options: SignOptions, context: Context)
 function newSidecar(manifest: Buffer, options: SignOptions, now: number): Sidecar {
   const { channel, minimumVersion, revoke } = options;
   if (valid(minimumVersion) !== minimumVersion) {
-    throw new UsageError(`--minimum-version is "${escaped(minimumVersion)}"; it must be a version such as 1.2.3.`);
+    throw usage(`--minimum-version is "${escaped(minimumVersion)}"; it must be a version such as 1.2.3.`);
   }
   if (!options.force) checkRevoked(revoke);
   const statement = {
@@ -194,13 +194,11 @@ function parseExpiry(text: string, now: number): string {
   const days = /^(\d{1,4})d$/.exec(text)?.[1];
   if (days) return dateTime(now + Number(days) * 86_400_000);
   if (isDateTime(text)) return text;
-  throw new UsageError(
-    `--expires is "${escaped(text)}"; it must be a time such as 2027-01-31T00:00:00Z, or days such as 90d.`,
-  );
+  throw usage(`--expires is "${escaped(text)}"; it must be a time such as 2027-01-31T00:00:00Z, or days such as 90d.`);
 }
 
 async function readStandardInput(): Promise<Buffer> {
-  if (process.stdin.isTTY) throw new UsageError('A key cannot be typed: pipe it to --key -.');
+  if (process.stdin.isTTY) throw usage('A key cannot be typed: pipe it to --key -.');
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {

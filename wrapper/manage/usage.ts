@@ -1,7 +1,7 @@
 // Asks a provider what an account has left, within the provider's own limits.
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { errno, reason } from '../../daemon/core/errors.ts';
+import { errno, Failure, reason } from '../../daemon/core/errors.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { failureOf, runHelper } from '../../daemon/core/run-helper.ts';
 import { isTime } from '../../daemon/core/shape.ts';
@@ -29,8 +29,6 @@ export interface UsageProblem {
 
 type Answer = Seen;
 
-class Refused extends Error {}
-
 const TIMEOUT_MS = 5_000;
 const MAX_BODY = 1024 * 1024;
 const UNLIMITED = 2_147_483_647;
@@ -51,7 +49,7 @@ export async function queryUsage(
     if (provider.status_command) return { ok: true, remaining: await fromCommand(provider.status_command, env, now) };
     return undefined;
   } catch (error) {
-    return { ok: false, problem: reason(error), unusable: error instanceof Refused };
+    return { ok: false, problem: reason(error), unusable: errno(error) === 'refused' };
   }
 }
 
@@ -227,7 +225,7 @@ async function getJson(
   const foreign = foreignAnswer(url, answer, provider);
   if (foreign !== undefined) throw new Error(foreign);
   const said = `${new URL(url).host} answered with HTTP status ${status}`;
-  if (isRefusal(answer, provider)) throw new Refused(`${said}: the credential is refused`);
+  if (isRefusal(answer, provider)) throw new Failure(`${said}: the credential is refused`, { code: 'refused' });
   if (status !== 200) throw new Error(`${said}${otherCause(answer) ?? ''}`);
   try {
     return JSON.parse(body);

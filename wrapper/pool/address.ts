@@ -96,11 +96,8 @@ export class StoreUnreachable extends Error {
 }
 
 /** The store answered, and only a change of its or our configuration can help. */
-class StoreRefused extends WrapError {
-  override readonly name = 'StoreRefused';
-  constructor(message: string, hint: string) {
-    super('pool-refused', EXIT.config, masked(message), { hint });
-  }
+function storeRefused(message: string, hint: string): WrapError {
+  return new WrapError('pool-refused', EXIT.config, masked(message), { hint });
 }
 
 /** Errors of a server that may pass: it starts, lost its primary, is full, or is busy with a script. */
@@ -133,7 +130,7 @@ export function serverError(text: string, where: string, by: 'store' | 'Sentinel
   }
   const schema = /CULVERTSCHEMA (\S+)/.exec(message);
   if (schema) {
-    return new StoreRefused(
+    return storeRefused(
       `the pool at ${where} has the schema ${schema[1]!.slice(0, 20)}, and this version of culvert-wrap knows the schema 1`,
       'use one version of culvert-wrap on all machines, or give one of them another database of the store',
     );
@@ -142,31 +139,31 @@ export function serverError(text: string, where: string, by: 'store' | 'Sentinel
     by === 'Sentinels' &&
     /^(NOAUTH|WRONGPASS|NOPERM|ERR invalid password|ERR AUTH|ERR Client sent AUTH)/.test(message)
   ) {
-    return new StoreRefused(
+    return storeRefused(
       `the Sentinels of the pool at ${where} refuse the login`,
       'correct their user and password: `culvert-wrap pool join` again, with --sentinel-user and --sentinel-password SOURCE',
     );
   }
   if (/^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|ERR Client sent AUTH)/.test(message)) {
-    return new StoreRefused(
+    return storeRefused(
       `the pool at ${where} refuses the login`,
       'correct user and password: `culvert-wrap pool join` again, with --user and --password SOURCE',
     );
   }
   if (/^NOPERM|ACL failure in script|can't run this command/.test(message)) {
-    return new StoreRefused(
+    return storeRefused(
       `the pool at ${where} does not permit this user what its script needs`,
       'give it the rules that the README of culvert-wrap lists for an ACL user',
     );
   }
   if (/^(MOVED|ASK|CROSSSLOT)\b/.test(message)) {
-    return new StoreRefused(`the pool at ${where} is a cluster`, 'join it as valkey+cluster://HOST');
+    return storeRefused(`the pool at ${where} is a cluster`, 'join it as valkey+cluster://HOST');
   }
   if (/DB index|No such master/.test(message)) {
-    return new StoreRefused(
+    return storeRefused(
       `the pool at ${where} answers: ${shortened(message)}`,
       'correct the address: `culvert-wrap pool join URL`',
     );
   }
-  return new StoreRefused(`the pool at ${where} answers: ${shortened(message)}`, 'look into the log of the store');
+  return storeRefused(`the pool at ${where} answers: ${shortened(message)}`, 'look into the log of the store');
 }

@@ -9,7 +9,7 @@ export interface Connection {
   /**
    * @param keys see pool.lua
    * @returns the reply of the script, JSON
-   * @throws StoreUnreachable, StoreRefused
+   * @throws StoreUnreachable, WrapError `pool-refused`
    */
   evaluate(keys: readonly string[], args: readonly string[]): Promise<string>;
   close(): void;

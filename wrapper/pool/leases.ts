@@ -58,7 +58,7 @@ class PoolLeases implements Leases {
     this.#patience = new Patience(plan, context);
   }
 
-  /** @throws WrapError `pool-unreachable` before the first attempt, and StoreRefused */
+  /** @throws WrapError `pool-unreachable` before the first attempt, and `pool-refused` */
   async next(accounts: readonly Account[]): Promise<Leased> {
     const account = await this.#next(accounts);
     return { account, rest: accounts.filter(other => other !== account), awaits: false };

@@ -142,7 +142,7 @@ function storeOf(connection: Connection, database: number) {
     return typeof held === 'boolean' ? held : noReply();
   };
   return {
-    /** @throws StoreUnreachable, StoreRefused, as all of these */
+    /** @throws StoreUnreachable, WrapError `pool-refused`, as all of these */
     lease: async (cli: string, request: LeaseRequest): Promise<LeaseReply> => {
       const accounts = request.accounts.flatMap(({ fp, name }) => [fp, name]);
       const reply = await call(cli, 'lease', { ...request, accounts });

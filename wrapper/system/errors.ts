@@ -1,5 +1,6 @@
 // Defines the one error type for what a user can act on, and how the wrapper writes to stderr.
 import { writeSync } from 'node:fs';
+import { Failure } from '../../daemon/core/errors.ts';
 
 /** Exit statuses of the wrapper's own (never an upstream's): 2 for usage, the rest as in sysexits.h. */
 export const EXIT = {
@@ -17,21 +18,13 @@ export const EXIT = {
 
 export type Exit = (typeof EXIT)[keyof typeof EXIT];
 
-/**
- * A failure the user can do something about. `message` says what failed and why, `hint` what to do next. Neither may
- * carry a credential.
- */
-export class WrapError extends Error {
-  readonly code: string;
+/** A failure with its exit status. Neither message nor hint may carry a credential. */
+export class WrapError extends Failure {
   readonly exit: Exit;
-  readonly hint: string | undefined;
 
   constructor(code: string, exit: Exit, message: string, options: { hint?: string; cause?: unknown } = {}) {
-    super(message, { cause: options.cause });
-    this.name = 'WrapError';
-    this.code = code;
+    super(message, { code, ...options });
     this.exit = exit;
-    this.hint = options.hint;
   }
 }
 

@@ -1,7 +1,7 @@
 // Reads the text files of an archive that a stranger may have made: bounded, in memory, and nothing is unpacked.
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { type Entry, fromFd, validateFileName, type ZipFile } from 'yauzl';
-import { reason } from '../../core/errors.ts';
+import { Failure, reason } from '../../core/errors.ts';
 
 export interface ArchiveFile {
   /** The whole path in the archive. */
@@ -17,26 +17,17 @@ export interface Archive {
   skipped: string[];
 }
 
-/** The file is not a readable archive; `message` says why. */
-export class ArchiveError extends Error {
-  readonly code = 'archive-unreadable';
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = 'ArchiveError';
-  }
-}
-
 export const LIMITS = { entries: 5_000, fileBytes: 12 * 1024 * 1024, totalBytes: 64 * 1024 * 1024, skippedShown: 20 };
 const TEXT = /\.(?:txt|log|xml|json|conf|plist|md|out)(?:\.\d+)?$|(?:^|\/)[\w-]+$/i;
 
-/** @throws ArchiveError */
+/** @throws Failure where it is not a readable archive */
 export async function readArchive(path: string): Promise<Archive> {
   const zip = await open(path);
   const archive: Archive = { files: [], skipped: [] };
   let left = LIMITS.totalBytes;
   try {
     if (zip.entryCount > LIMITS.entries)
-      throw new ArchiveError(`The archive has ${zip.entryCount} entries; more than ${LIMITS.entries} are not read.`);
+      throw new Failure(`The archive has ${zip.entryCount} entries; more than ${LIMITS.entries} are not read.`);
     for await (const entry of entriesOf(zip)) {
       const name = nameOf(entry);
       const why = refusal(entry, name, left);
@@ -71,10 +62,10 @@ function open(path: string): Promise<ZipFile> {
       fromFd(fd, options, (error, zip) => {
         if (!error) return resolve(zip);
         closeSync(fd);
-        reject(new ArchiveError(`${path} is not a ZIP archive: ${reason(error)}`, error));
+        reject(new Failure(`${path} is not a ZIP archive: ${reason(error)}`, { cause: error }));
       });
     } catch (error) {
-      reject(new ArchiveError(`${path} can't be read: ${reason(error)}`, error));
+      reject(new Failure(`${path} can't be read: ${reason(error)}`, { cause: error }));
     }
   });
 }
@@ -89,7 +80,7 @@ async function* entriesOf(zip: ZipFile): AsyncGenerator<Entry> {
       zip.once('entry', (entry: Entry) => settle(() => resolve(entry)));
       zip.once('end', () => settle(() => resolve(null)));
       zip.once('error', error =>
-        settle(() => reject(new ArchiveError(`The archive is damaged: ${reason(error)}`, error))),
+        settle(() => reject(new Failure(`The archive is damaged: ${reason(error)}`, { cause: error }))),
       );
       zip.readEntry();
     });

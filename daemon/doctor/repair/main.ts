@@ -1,8 +1,7 @@
 // Makes one change of a fixed list as root; pkexec or sudo starts it.
 
-import { reason } from '../../core/errors.ts';
+import { Failure, reason } from '../../core/errors.ts';
 import { REPAIR_FAILED } from '../fix-journal.ts';
-import { FixError } from '../fixes.ts';
 import { createTools } from '../world/tools.ts';
 import { runRepair } from './run.ts';
 
@@ -15,7 +14,7 @@ async function main(): Promise<number> {
   process.env = { ...ENV };
   // a change that has begun is made whole; a terminal's Ctrl+C reaches its programs, whose failure undoes it
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGPIPE'] as const) process.on(signal, () => {});
-  if (process.geteuid?.() !== 0) throw new FixError('privileged', 'Only root can do this.');
+  if (process.geteuid?.() !== 0) throw new Failure('Only root can do this.');
   const tools = createTools({ env: ENV, signal: new AbortController().signal });
   for (const line of await runRepair(process.argv.slice(2), '/', tools)) console.log(line);
   return 0;
@@ -24,7 +23,7 @@ async function main(): Promise<number> {
 main().then(
   code => process.exit(code),
   error => {
-    console.error(`culvert-repair: ${error instanceof FixError ? error.message : reason(error)}`);
+    console.error(`culvert-repair: ${reason(error)}`);
     process.exit(REPAIR_FAILED);
   },
 );

@@ -3,9 +3,10 @@
 import { existsSync, lstatSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Message } from '../../api/values.ts';
+import type { Failure } from '../../core/errors.ts';
 import { message } from '../../view/message.ts';
 import { DNSMASQ, RESOLVED_STUB, STOPPABLE, setIpv6Disabled } from '../file-fix.ts';
-import { FixError } from '../fix-journal.ts';
+import { fixFailure } from '../fix-journal.ts';
 import { command, linkInstead, type Operation, replacement } from '../fixes.ts';
 import { LOCAL_PROXY, parseResolvConf, withoutInvalidWords } from '../world/resolv-conf.ts';
 import type { Tools } from '../world/tools.ts';
@@ -25,7 +26,7 @@ export interface Repair {
   /** Reports whether the parameters are of the kind that it takes. */
   accepts(parameters: readonly string[]): boolean;
   label(parameters: readonly string[]): Message;
-  /** Inspects the machine without changing it. @throws FixError where the repair does not fit it */
+  /** Inspects the machine without changing it. @throws Failure where the repair does not fit it */
   plan(machine: Machine, parameters: readonly string[]): Promise<Operation[]>;
 }
 
@@ -185,7 +186,7 @@ const OTHERS_MAY_WRITE = 0o022;
  * Requires that each directory on the way to a path is a real one that only root can write: another user could replace
  * it between this check and the change.
  * @param root the directory that stands for `/`
- * @throws FixError
+ * @throws Failure
  */
 export function requireOwnDirectories(root: string, path: string): void {
   const directories: string[] = [];
@@ -201,7 +202,7 @@ export function requireOwnDirectories(root: string, path: string): void {
   }
 }
 
-/** The text of a regular file owned by root, or null if it does not exist. @throws FixError */
+/** The text of a regular file owned by root, or null if it does not exist. @throws Failure */
 function readOwnFile(root: string, path: string): string | null {
   requireOwnDirectories(root, path);
   const info = lstatSync(path, { throwIfNoEntry: false });
@@ -217,6 +218,6 @@ function requireOwn(path: string, { uid, mode }: Stats): void {
     throw refused(`Others than root may change ${path}.`);
 }
 
-function refused(why: string): FixError {
-  return new FixError('failed', `${why} Nothing was changed.`);
+function refused(why: string): Failure {
+  return fixFailure('failed', `${why} Nothing was changed.`);
 }

@@ -1,10 +1,11 @@
 // Runs one request to root's side: makes a change of the list whole, or undoes the newest one.
 import { dirname, join } from 'node:path';
+import { Failure } from '../../core/errors.ts';
 import { makeDirectory } from '../../core/files.ts';
 import { acquireLock } from '../../core/lock.ts';
 import { labeled } from '../file-fix.ts';
-import { REPAIR_JOURNAL } from '../fix-journal.ts';
-import { applyOperations, entriesOf, type FixContext, FixError, undoLast } from '../fixes.ts';
+import { fixFailure, REPAIR_JOURNAL } from '../fix-journal.ts';
+import { applyOperations, entriesOf, type FixContext, undoLast } from '../fixes.ts';
 import type { Tools } from '../world/tools.ts';
 import { type Machine, type Repair, repairOf, requireOwnDirectories } from './repairs.ts';
 
@@ -14,7 +15,7 @@ const MOST_CHARACTERS = 64;
 /**
  * @param argv `fix NAME [PARAMETER]…` or `undo`
  * @param root the directory that is changed: `/`, and never a caller's choice
- * @returns a line for each change that was made @throws FixError
+ * @returns a line for each change that was made @throws Failure
  */
 export async function runRepair(argv: readonly string[], root: string, tools: Tools): Promise<string[]> {
   const request = parse(argv);
@@ -24,7 +25,7 @@ export async function runRepair(argv: readonly string[], root: string, tools: To
   makeDirectory(directory, 0o755);
   requireOwnDirectories(root, machine.journal);
   const lock = acquireLock(`${machine.journal}.running`);
-  if ('heldBy' in lock) throw new FixError('busy', `Process ${lock.heldBy} is repairing something. Try again.`);
+  if ('heldBy' in lock) throw fixFailure('busy', `Process ${lock.heldBy} is repairing something. Try again.`);
   try {
     return request === 'undo' ? await undo(machine) : await repair(machine, request);
   } finally {
@@ -42,7 +43,7 @@ function parse(argv: readonly string[]): Request | 'undo' {
   const isShort = argv.length <= MOST_WORDS && argv.every(word => word.length <= MOST_CHARACTERS);
   if (isShort && verb === 'undo' && name === undefined) return 'undo';
   const repair = isShort && verb === 'fix' && name !== undefined ? repairOf(name, parameters) : null;
-  if (!repair) throw new FixError('nothing', 'This is not a repair of the list. Nothing was changed.');
+  if (!repair) throw fixFailure('nothing', 'This is not a repair of the list. Nothing was changed.');
   return { repair, parameters };
 }
 
@@ -74,7 +75,7 @@ async function undoUnchanged(machine: Machine): Promise<void> {
   try {
     await undo(machine);
   } catch (error) {
-    if (!(error instanceof FixError && error.code === 'changed')) throw error;
+    if (!(error instanceof Failure && error.code === 'changed')) throw error;
   }
 }
 
@@ -83,7 +84,7 @@ function contextOf({ tools, journal }: Machine): FixContext {
     tools,
     journal,
     async runAction() {
-      throw new FixError('failed', 'Root’s side performs no action of the API.');
+      throw fixFailure('failed', 'Root’s side performs no action of the API.');
     },
   };
 }

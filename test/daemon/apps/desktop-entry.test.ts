@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
-  ExecError,
   escapeValue,
   expandFields,
   flag,
@@ -17,6 +16,7 @@ import {
   text,
   unescapeValue,
 } from '../../../daemon/apps/desktop-entry.ts';
+import { WordedError } from '../../../daemon/view/message.ts';
 
 const entry = (...lines: string[]) => {
   const found = parseEntry(['[Desktop Entry]', ...lines].join('\n'));
@@ -120,7 +120,7 @@ test('arguments are split by the specification, and by what existing files need 
 
 test('an invalid command line is refused with a sentence', () => {
   for (const line of ['', '   ', '"open', "'open", 'program "a', 'program a\\', '""'])
-    assert.throws(() => splitExec(line), ExecError, JSON.stringify(line));
+    assert.throws(() => splitExec(line), WordedError, JSON.stringify(line));
 });
 
 test('field codes of files vanish, the others are filled in, and each stays inside its argument', () => {
@@ -136,7 +136,7 @@ test('field codes of files vanish, the others are filled in, and each stays insi
   ]);
   assert.deepEqual(expandFields(['p', '%i'], { ...fields, icon: null }), ['p']);
   for (const arg of ['%x', '%', 'a%', '%%%', '% f', '%\n'])
-    assert.throws(() => expand('p', arg), ExecError, JSON.stringify(arg));
+    assert.throws(() => expand('p', arg), WordedError, JSON.stringify(arg));
 });
 
 test('joined arguments are split and expanded to the same ones, with any characters', () => {

@@ -19,6 +19,7 @@ import {
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { CheckResult, Fix } from '../../../daemon/api/doctor.ts';
+import type { Failure } from '../../../daemon/core/errors.ts';
 import { startTime } from '../../../daemon/core/process.ts';
 import { message } from '../../../daemon/doctor/check.ts';
 import { fileFix } from '../../../daemon/doctor/file-fix.ts';
@@ -26,7 +27,6 @@ import { abandon, begin, type Entry, forget, settle } from '../../../daemon/doct
 import {
   applyFix,
   type FixContext,
-  type FixError,
   handedOver,
   linkInstead,
   undoable,
@@ -190,7 +190,7 @@ test('a fix printed for an administrator is listed with its undo commands, unles
   ])
     await assert.rejects(
       applyFix(result(fix), context),
-      (error: FixError) => hints.push(error.hint ?? '') && error.code === 'privileged',
+      (error: Failure) => hints.push(error.hint ?? '') && error.code === 'privileged',
     );
   assert.match(hints[1] ?? '', /^sudo systemctl stop x\nUndo it with:\nsudo systemctl start x$/);
   assert.equal(hints[3], 'sudo systemctl restart x', 'nothing takes a restart back');
@@ -221,7 +221,7 @@ test('a file that undo could not bring back is left as it is', async t => {
     ['link', /hard link/],
   ] as const) {
     const fix = fileFix(message('Change'), at(name), { before: null, content: 'x' }, false)!;
-    await assert.rejects(applyFix(result(fix), context), (error: FixError) => {
+    await assert.rejects(applyFix(result(fix), context), (error: Failure) => {
       assert.match(error.message, why);
       assert.match(error.message, /Nothing was changed\.$/);
       return error.code === 'failed';

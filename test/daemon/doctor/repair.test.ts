@@ -19,7 +19,6 @@ import {
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { REPAIR_JOURNAL, repairsDone, undoableByAnyone } from '../../../daemon/doctor/fix-journal.ts';
-import type { FixError } from '../../../daemon/doctor/fixes.ts';
 import { runRepair } from '../../../daemon/doctor/repair/run.ts';
 import { noting, repairIn } from '../../support/doctor/repair.ts';
 import { moments } from '../../support/moments.ts';
@@ -58,7 +57,7 @@ function contents(root: string): string[] {
     });
 }
 
-const refusal = (pattern: RegExp) => (error: FixError) => pattern.test(error.message);
+const refusal = (pattern: RegExp) => (error: Error) => pattern.test(error.message);
 
 test('a name or a parameter that is not of the list is refused before anything is started or written', async t => {
   const root = machine(t);

@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import type { Failure } from '../../../daemon/core/errors.ts';
 import type { Problem } from '../../../daemon/problem.ts';
-import type { UpdateRefused } from '../../../daemon/update/errors.ts';
 import { install, withInstallLock } from '../../../daemon/update/installation.ts';
 import { userLayout } from '../../../daemon/update/user-layout.ts';
 import { checkMembers, extractArchive, listArchive, type Member } from '../../../daemon/update/user-tree.ts';
@@ -15,7 +15,7 @@ import { createSource, createUpdater, publish, temporary } from '../../support/u
 
 const TOP = 'culvert-2.0.0';
 const never = new AbortController().signal;
-const refusedAs = (code: string) => (error: UpdateRefused) => error.code === code;
+const refusedAs = (code: string) => (error: Failure) => error.code === code;
 
 test('a real archive is listed and unpacked, with its links and modes', async t => {
   const directory = temporary(t);

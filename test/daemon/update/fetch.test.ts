@@ -6,7 +6,7 @@ import { createServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import type { UpdateRefused } from '../../../daemon/update/errors.ts';
+import type { Failure } from '../../../daemon/core/errors.ts';
 import { type Fetching, fetchArtifact, fetchSmall, LIMITS, tlsContext } from '../../../daemon/update/fetch.ts';
 import { addressOf } from '../../../daemon/update/release.ts';
 import { listen } from '../../support/listen.ts';
@@ -19,7 +19,7 @@ const by = (env: NodeJS.ProcessEnv = {}, more: Partial<Fetching> = {}): Fetching
   agent: 'culvert/test',
   ...more,
 });
-const refusedAs = (code: string) => (error: UpdateRefused) => {
+const refusedAs = (code: string) => (error: Failure) => {
   assert.equal(error.code, code, error.message);
   return true;
 };
@@ -153,7 +153,7 @@ test('a redirect is followed to a host that is named in advance, and to no other
     pages.files.set('/releases/latest/x', to(location));
     await assert.rejects(
       fetch(host(pages), host(storage)),
-      (error: UpdateRefused) => /redirected|source-insecure/.test(error.code),
+      (error: Failure) => /redirected|source-insecure/.test(error.code),
       location,
     );
   }

@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import type { Failure } from '../../../daemon/core/errors.ts';
 import { stablePrefix } from '../../../daemon/system/installation.ts';
-import type { InstallError } from '../../../daemon/update/errors.ts';
 import {
   install,
   isPending,
@@ -71,7 +71,7 @@ test('a second version takes over, and only the previous one is kept', async t =
   assert.equal(previousOf(layout), null);
   await assert.rejects(
     withInstallLock(layout, () => rollBack(layout)),
-    (error: InstallError) => error.code === 'nothing-previous',
+    (error: Failure) => error.code === 'nothing-previous',
   );
   prune(layout, path.join(layout.versions, '1.2.0'));
   assert.ok(fs.existsSync(path.join(layout.versions, '1.2.0')), 'a process still runs from it');
@@ -98,7 +98,7 @@ test('files of another program stop a first installation before anything is writ
   fs.mkdirSync(path.join(layout.bin, 'culvert'), { recursive: true });
   fs.writeFileSync(path.join(layout.data, 'applications'), 'a file, where a directory should be');
   const before = snapshot(home);
-  await assert.rejects(to('1.0.0'), (error: InstallError) => {
+  await assert.rejects(to('1.0.0'), (error: Failure) => {
     assert.equal(error.code, 'foreign-files');
     assert.match(
       error.message,
@@ -171,7 +171,7 @@ test('a second process is refused with the pid of the first', async t => {
   const { layout, to } = setUp(t);
   await to('1.0.0');
   await withInstallLock(layout, async () => {
-    await assert.rejects(to('1.1.0'), (error: InstallError) => error.code === 'locked');
+    await assert.rejects(to('1.1.0'), (error: Failure) => error.code === 'locked');
   });
   assert.equal(says(layout), 'culvert 1.0.0');
 });

@@ -7,7 +7,6 @@ import { linkAt } from '../../../core/undo.ts';
 import { prefix } from '../../../system/installation.ts';
 import { type Paths, paths as pathsOf } from '../../../system/paths.ts';
 import { setAutostart } from '../../../system/session.ts';
-import { InstallError } from '../../../update/errors.ts';
 import { install, repair, uninstall, withInstallLock } from '../../../update/installation.ts';
 import { findDaemon, restartDaemon, stopDaemon, systemctl } from '../../../update/running-daemon.ts';
 import { currentOf, mentionsInstall, prune, type UserLayout, userLayout } from '../../../update/user-layout.ts';
@@ -30,14 +29,12 @@ export async function installCommand(words: readonly string[], env: NodeJS.Proce
   const before = currentOf(layout);
   if (mentionsInstall(layout, `${tree}/`)) throw new Failure(`${tree} is installed already.`);
 
-  const kept = await explained(() =>
-    withInstallLock(layout, () => {
-      repair(layout);
-      const left = install(layout, tree, version);
-      prune(layout, prefix);
-      return left;
-    }),
-  );
+  const kept = await withInstallLock(layout, () => {
+    repair(layout);
+    const left = install(layout, tree, version);
+    prune(layout, prefix);
+    return left;
+  });
 
   say(`${before === null ? 'Installed' : 'Updated to'} Culvert ${version} in ${layout.root}.`);
   if (kept.length > 0) say(`Left as they are, because Culvert did not write them: ${kept.join(', ')}`);
@@ -73,13 +70,11 @@ export async function uninstallCommand(words: readonly string[], env: NodeJS.Pro
     removeShortcuts(layout, env, say);
     removeShells(layout, env, say);
     await removeRunning(layout, { env, say, purge });
-    const kept = await explained(() =>
-      withInstallLock(layout, () => {
-        const changed = uninstall(layout);
-        clean();
-        return changed;
-      }),
-    );
+    const kept = await withInstallLock(layout, () => {
+      const changed = uninstall(layout);
+      clean();
+      return changed;
+    });
     await systemctl('daemon-reload');
     say('Removed Culvert.');
     if (kept.length > 0) say(`Left as they are, because they were changed since: ${kept.join(', ')}`);
@@ -230,15 +225,6 @@ async function removeRunning(
 function isInUse(directory: string): boolean {
   if (basename(directory) !== 'culvert-wrap') return false;
   return Object.keys(parse(join(directory, 'installs.json')) ?? {}).length > 0;
-}
-
-async function explained<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof InstallError) throw new Failure(error.message, { cause: error });
-    throw error;
-  }
 }
 
 function parse(file: string): unknown {

@@ -6,7 +6,7 @@ import { errno, reason } from '../../../core/errors.ts';
 import { printable } from '../../../core/printable.ts';
 import type { Style } from '../../../core/terminal.ts';
 import { type Analysis, analyze } from '../../../doctor/diagnose/analyze.ts';
-import { ArchiveError, readArchive } from '../../../doctor/diagnose/archive.ts';
+import { readArchive } from '../../../doctor/diagnose/archive.ts';
 import { createBundle, describeBundle, readTimeline, writeBundle } from '../../../doctor/diagnose/bundle.ts';
 import { undoable } from '../../../doctor/fixes.ts';
 import { undoJournal } from '../../../doctor/gather.ts';
@@ -63,18 +63,13 @@ async function fromDaemon({ client }: Context) {
 
 export const diagnoseRead: Run = async (context, [path = '']) => {
   const knowledge = loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, context.paths.userConfig));
-  try {
-    const archive = await readArchive(path);
-    if (archive.files.length === 0) throw new ArchiveError(`${path} has no text files that can be read.`);
-    const analysis = await analyze(archive, knowledge);
-    show(context, { ...analysis, skipped: archive.skipped }, () =>
-      [`${basename(path)}: ${describe(analysis, context.style)}`, ...skippedText(archive.skipped)].join('\n'),
-    );
-    return EXIT.ok;
-  } catch (error) {
-    if (error instanceof ArchiveError) throw new Failure(error.message, { cause: error });
-    throw error;
-  }
+  const archive = await readArchive(path);
+  if (archive.files.length === 0) throw new Failure(`${path} has no text files that can be read.`);
+  const analysis = await analyze(archive, knowledge);
+  show(context, { ...analysis, skipped: archive.skipped }, () =>
+    [`${basename(path)}: ${describe(analysis, context.style)}`, ...skippedText(archive.skipped)].join('\n'),
+  );
+  return EXIT.ok;
 };
 
 function describe({ version, files, timeline, codes, causes }: Analysis, style: Style): string {

@@ -16,7 +16,6 @@ import {
   applyFix,
   canApply,
   type FixContext,
-  FixError,
   type HandedOver,
   handedOver,
   undoable,
@@ -200,11 +199,9 @@ async function carryOut<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    if (!(error instanceof FixError)) throw error;
+    if (!(error instanceof Failure && error.code === 'privileged')) throw error;
     // a hint is one line, and what an administrator runs was shown with the fix
-    const { message } = error;
-    const hint = error.code === 'privileged' ? 'The lines above are for an administrator.' : error.hint;
-    throw new Failure(message, { cause: error, ...(hint ? { hint } : {}) });
+    throw new Failure(error.message, { cause: error, hint: 'The lines above are for an administrator.' });
   }
 }
 

@@ -11,7 +11,6 @@ import {
 import { assertOwn } from '../../../core/files.ts';
 import { printable } from '../../../core/printable.ts';
 import type { Style } from '../../../core/terminal.ts';
-import { TrustError } from '../../../trust/journal.ts';
 import { isMember } from '../../../trust/organization.ts';
 import { createTrust, type Trust } from '../../../trust/trust.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
@@ -69,16 +68,7 @@ export const trustUndo: Run = async (context, ids, options) => {
 /** The fingerprint comes from the person, who has it from the organization; printing it here would prove nothing. */
 async function confirmCertificate(context: Context, trust: Trust, file: string): Promise<void> {
   const fingerprint = await readSecret(context, 'SHA-256 fingerprint that your organization gave you');
-  await asFailure(() => trust.confirm(file, fingerprint));
-}
-
-async function asFailure<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof TrustError) throw new Failure(error.message, { hint: error.hint, cause: error });
-    throw error;
-  }
+  await trust.confirm(file, fingerprint);
 }
 
 const WRONG: readonly TrustVerdict[] = ['does-not-trust', 'trusts-too-much'];
@@ -104,7 +94,7 @@ async function examine(context: Context, trust: Trust, { ids, host }: Examined):
   const progress = createProgress(context);
   try {
     progress.step('Testing each tool');
-    return await asFailure(() => trust.report(ids, host));
+    return await trust.report(ids, host);
   } finally {
     progress.end();
   }
@@ -123,7 +113,7 @@ async function carryOut(context: Context, options: Options, change: Change): Pro
   const { consequence, question, isAsked, act, after } = change;
   if (isAsked && options.yes === true) context.say(consequence);
   if (isAsked) await consent(context, options, { consequence, question });
-  const done = await asFailure(act);
+  const done = await act();
   show(context, { done }, () => [...done.map(line => `✓ ${printable(line)}`), ...(after ? [after] : [])].join('\n'));
   return EXIT.ok;
 }

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { Failure } from '../../../../daemon/core/errors.ts';
 import { analyze } from '../../../../daemon/doctor/diagnose/analyze.ts';
-import { ArchiveError, LIMITS, readArchive } from '../../../../daemon/doctor/diagnose/archive.ts';
+import { LIMITS, readArchive } from '../../../../daemon/doctor/diagnose/archive.ts';
 import { createHome, culvert } from '../../../support/daemon/command.ts';
 import { KNOWLEDGE } from '../../../support/doctor/world.ts';
 import { type ZipEntry, zip } from '../../../support/doctor/zip.ts';
@@ -146,8 +147,8 @@ test('100,000 entries, a file that is not an archive, a damaged one, a directory
   for (const name of ['text.zip', 'damaged.zip', 'absent.zip', '.'])
     await assert.rejects(
       readArchive(join(directory, name)).then(
-        ({ files }) => assert.ok(files.length < DIAG.length) ?? Promise.reject(new ArchiveError('fewer')),
+        ({ files }) => assert.ok(files.length < DIAG.length) ?? Promise.reject(new Failure('fewer')),
       ),
-      ArchiveError,
+      Failure,
     );
 });
