@@ -1,6 +1,7 @@
 // Describes a desktop entry for the API, and decides how its app is made to use the proxy.
 import type { App } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
+import { findProgram } from '../core/run-helper.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english, N_ } from '../view/translator.ts';
 import {
@@ -14,7 +15,7 @@ import {
   splitExec,
   text,
 } from './desktop-entry.ts';
-import { findProgram, gioResolver, isElectron, takesPreload } from './inspect-binary.ts';
+import { gioResolver, isElectron, takesPreload } from './inspect-binary.ts';
 
 /** Key of Culvert's own shortcuts: the id of the app that they start. */
 export const SHORTCUT_KEY = 'X-Culvert-App';

@@ -4,7 +4,8 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { PlacedWay } from '../api/schema.ts';
-import { findProgram, isElectron } from './inspect-binary.ts';
+import { findProgram } from '../core/run-helper.ts';
+import { isElectron } from './inspect-binary.ts';
 
 /** Programs that hand a command over to another process, each with how. */
 const HANDS_OVER: Readonly<Record<string, string>> = {

@@ -1,42 +1,6 @@
-// Inspects a program's file: whether it exists, is Electron, or ignores preloaded libraries.
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readdirSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
-
-/**
- * The file that a program's name means, or null.
- * @param program absolute path, or a name without a slash to look up in `path`: the specification knows no other
- */
-export function findProgram(program: string, path: string): string | null {
-  const candidates = isAbsolute(program)
-    ? [program]
-    : program.includes('/') || program === ''
-      ? []
-      : path
-          .split(':')
-          .filter(directory => isAbsolute(directory))
-          .map(directory => join(directory, program));
-  return candidates.find(isExecutable) ?? null;
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return false;
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false; // also in a directory that this user may not enter
-  }
-}
+// Inspects a program's file: whether it is Electron, or ignores preloaded libraries.
+import { closeSync, constants, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** True for an Electron app, which keeps its code in `resources/` next to its program. */
 export function isElectron(file: string): boolean {

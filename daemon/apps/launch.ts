@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
 import { printable } from '../core/printable.ts';
 import { afterExit } from '../warp/cli/child.ts';
-import { findProgram } from './inspect-binary.ts';
+import { findProgram } from '../core/run-helper.ts';
 
 interface Start {
   argv: string[];

@@ -8,6 +8,7 @@ import { Problem as Document, type PlacedWay } from '../api/schema.ts';
 import { Message } from '../api/values.ts';
 import type { FeatureContext } from '../controls.ts';
 import { makeDirectory, readText } from '../core/files.ts';
+import { findProgram } from '../core/run-helper.ts';
 import { requireService, SERVICE_PATHS, type ServicePaths } from '../killswitch/client/published-state.ts';
 import { Problem } from '../problem.ts';
 import { quote } from '../view/fix.ts';
@@ -17,7 +18,6 @@ import type { Launchable } from './catalog.ts';
 import { type CommandLine, fileNameOf, ownProfile } from './command-line.ts';
 import { expandFields, flag, locateProgram, splitExec, text } from './desktop-entry.ts';
 import { handsOver, isStarted, ownsBusName, runsElsewhere } from './escapes.ts';
-import { findProgram } from './inspect-binary.ts';
 import { type Launched, launch, sessionEnv } from './launch.ts';
 
 const ARRIVAL_MS = { each: 50, limit: 60_000 };

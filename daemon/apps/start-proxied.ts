@@ -2,6 +2,7 @@
 import { dirname } from 'node:path';
 import type { FeatureContext } from '../controls.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
+import { findProgram } from '../core/run-helper.ts';
 import { Problem } from '../problem.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
@@ -64,11 +65,10 @@ export async function startApp(
   { proxy, watched }: { proxy: LocalProxy; watched: boolean },
   { env, paths }: FeatureContext,
 ): Promise<Launched> {
-  const [exec, { recipeFor, fileNameOf }, launching, { findProgram }] = await Promise.all([
+  const [exec, { recipeFor, fileNameOf }, launching ] = await Promise.all([
     import('./desktop-entry.ts'),
     import('./command-line.ts'),
     import('./launch.ts'),
-    import('./inspect-binary.ts'),
   ]);
   const fields = { name: app.name, icon: app.icon, file: path };
   const args = exec.expandFields(exec.splitExec(text(entry, 'Exec')!), fields);

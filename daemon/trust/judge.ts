@@ -12,7 +12,7 @@ import { type Plan, type Planning, planChange } from './changes.ts';
 import type { Probe, Site, Target } from './probe.ts';
 import { CONNECTING } from './tools/connecting.ts';
 import { BROWSERS, STORES, unreached } from './tools/places.ts';
-import { findProgram, type Instead, type List, type Look, shownPath, type Tool } from './tools/tool.ts';
+import { firstProgram, type Instead, type List, type Look, shownPath, type Tool } from './tools/tool.ts';
 
 /** More would only compete for two cores. */
 const AT_ONCE = 3;
@@ -36,7 +36,7 @@ export async function judgeTools(judging: JudgingAll): Promise<TrustTool[]> {
   const work = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const [at, tool] = next;
-      const program = findProgram(tool.programs, look.env);
+      const program = firstProgram(tool.programs, look.env);
       const isHere = program !== null || tool.programs.length === 0;
       const judgment = isHere ? await judge(tool, program ?? '', judging) : null;
       results[at] = judgment ? describe(tool, { program, judgment, judging }) : null;

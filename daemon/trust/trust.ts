@@ -17,7 +17,7 @@ import { type Journal, journalFile, readJournal, TrustError, withJournal } from 
 import { judgeTools, TOOLS } from './judge.ts';
 import { isMember, listCertificates, organizationOf } from './organization.ts';
 import { ask, openProbe, openSite } from './probe.ts';
-import { findProgram, type Look } from './tools/tool.ts';
+import { firstProgram, type Look } from './tools/tool.ts';
 import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
 
 export interface TrustOptions {
@@ -145,7 +145,7 @@ async function apply(setting: Setting, ids?: readonly string[]): Promise<string[
     const done: string[] = [];
     for (const { id } of chosen) {
       const tool = TOOLS.find(each => each.id === id);
-      const list = await tool?.list(findProgram(tool.programs, look.env) ?? '', look);
+      const list = await tool?.list(firstProgram(tool.programs, look.env) ?? '', look);
       const wanted = list && tool?.wanted?.(look, list);
       if (!wanted) continue;
       const planning = { session, journal: open.journal, system: now.system, directory, certificates };

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { message } from '../../view/message.ts';
 import {
-  findProgram,
+  firstProgram,
   firstThere,
   type Look,
   named,
@@ -105,7 +105,7 @@ const npm: Tool = {
   async list(program, look) {
     // npm itself, because an administrator's file may say it as well
     const cafile = (await look.ask(program, 'config', 'get', 'cafile'))?.trim();
-    return cafile?.startsWith('/') ? named([cafile], undefined) : nodeList(findProgram(NODE, look.env), look);
+    return cafile?.startsWith('/') ? named([cafile], undefined) : nodeList(firstProgram(NODE, look.env), look);
   },
   connect: ({ url, directory }) => ({
     args: ['ping', '--registry', `${url}/`, '--fetch-retries=0', '--no-update-notifier', '--cache', directory],

@@ -1,7 +1,7 @@
 // Defines a row of the table of tools, and reads and sets one key in a text of settings: sections in brackets, one key a line.
-import { accessSync, constants, existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import type { Message } from '../../api/values.ts';
+import { findProgram } from '../../core/run-helper.ts';
 import type { SystemList } from '../certificates.ts';
 import { textOf } from '../journal.ts';
 import type { Command, Target } from '../probe.ts';
@@ -78,19 +78,9 @@ export interface Instead {
   args?: readonly string[];
 }
 
-/** A program as PATH finds it; null if it does not. */
-export function findProgram(names: readonly string[], env: NodeJS.ProcessEnv): string | null {
-  const directories = (env.PATH ?? '').split(':').filter(path => path.startsWith('/'));
-  for (const name of names)
-    for (const directory of directories) {
-      try {
-        accessSync(join(directory, name), constants.X_OK);
-        return join(directory, name);
-      } catch {
-        // not in this one
-      }
-    }
-  return null;
+/** The first of these programs that PATH has; null without any. */
+export function firstProgram(names: readonly string[], { PATH = '' }: NodeJS.ProcessEnv): string | null {
+  return names.map(name => findProgram(name, PATH)).find(file => file !== null) ?? null;
 }
 
 /** OpenSSL, and what follows it. */

@@ -71,7 +71,7 @@ async function outside(env: Context['env'], command: string): Promise<Message[]>
   const { leadOutside, requireAllowed } = await import('../../../killswitch/client/outside.ts');
   const { limits, waits } = await leadOutside(env.CULVERT_OUTER);
   if (waits) {
-    const { findProgram } = await import('../../../apps/inspect-binary.ts');
+    const { findProgram } = await import('../../../core/run-helper.ts');
     requireAllowed(command.includes('/') ? resolve(command) : findProgram(command, env.PATH ?? ''));
   }
   return limits;
