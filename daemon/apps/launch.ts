@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
 import { printable } from '../core/printable.ts';
-import { afterExit } from '../warp/cli/child.ts';
 import { findProgram } from '../core/run-helper.ts';
+import { afterExit } from '../warp/cli/child.ts';
 
 interface Start {
   argv: string[];

@@ -65,7 +65,7 @@ export async function startApp(
   { proxy, watched }: { proxy: LocalProxy; watched: boolean },
   { env, paths }: FeatureContext,
 ): Promise<Launched> {
-  const [exec, { recipeFor, fileNameOf }, launching ] = await Promise.all([
+  const [exec, { recipeFor, fileNameOf }, launching] = await Promise.all([
     import('./desktop-entry.ts'),
     import('./command-line.ts'),
     import('./launch.ts'),

@@ -17,7 +17,7 @@ import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Problem } from '../../problem.ts';
-import type { Outside } from '../programs/outside.ts';
+import type { Outside } from '../outside.ts';
 import { ALLOWLIST, INNER_DEVICE, parseAllowlist } from '../rules/place.ts';
 import { type Message, message, N_ } from '../wording.ts';
 import { requireService, SERVICE_PATHS } from './published-state.ts';

@@ -1,8 +1,8 @@
 // Reads which programs an administrator allowed outside the tunnel while the kill switch is on, and recognizes them by their files.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import type { ExceptionEdges, OutsideEdges } from '../programs/outside.ts';
-import type { Owner } from '../programs/passage.ts';
+import type { ExceptionEdges, OutsideEdges } from '../outside.ts';
+import type { Owner } from '../passage.ts';
 import { parseAllowlist } from '../rules/place.ts';
 import { readText } from './files.ts';
 import { childrenOf } from './programs.ts';

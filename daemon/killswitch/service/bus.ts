@@ -1,10 +1,9 @@
 // Answers calls on the system bus: checks arguments, asks polkit, and runs the switch.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { MAX_LEASE_SECONDS, type Recorder } from '../blocked/recorder.ts';
+import type { OutsidePrograms } from '../outside.ts';
 import { type Action, ALL_ACTIONS } from '../permission.ts';
-import type { OutsidePrograms } from '../programs/outside.ts';
-import type { Programs } from '../programs/tunnel-only.ts';
+import { MAX_LEASE_SECONDS, type Recorder } from '../recorder.ts';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../report.ts';
 import type { Endpoint } from '../rules/endpoints.ts';
 import {
@@ -19,6 +18,7 @@ import {
 } from '../rules/wanted.ts';
 import type { Detection, SignInWindow } from '../sign-in/window.ts';
 import type { Caller, Switch } from '../switch.ts';
+import type { Programs } from '../tunnel-only.ts';
 import { N_, SwitchError } from '../wording.ts';
 import type { Gate } from './gate.ts';
 import { mayCall, processOf } from './system-bus.ts';

@@ -1,9 +1,9 @@
 // Makes the links of programs outside the tunnel, and the routing and forwarding around them, with `ip` and the kernel's own files.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
+import type { OutsideEdges } from '../outside.ts';
 import { createAlarm } from '../pacing.ts';
-import type { OutsideEdges } from '../programs/outside.ts';
-import { type Owner, parseDefaultRoute, parseRoutingRules } from '../programs/passage.ts';
+import { type Owner, parseDefaultRoute, parseRoutingRules } from '../passage.ts';
 import { addressesOf, INNER_DEVICE, numberOf, PREFIX, PREFIX_6, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { createAllowlist } from './allowlist.ts';
 import { type Child, createBackOff, output, runCommand, startChild } from './child.ts';

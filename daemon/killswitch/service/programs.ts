@@ -1,8 +1,8 @@
 // Finds the users and cgroups of processes, and has systemd put programs that use the tunnel only into scopes.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import type { Process, ProgramEdges } from '../programs/tunnel-only.ts';
 import { cgroupOf, sliceOf, TUNNEL_INTERFACES } from '../rules/place.ts';
+import type { Process, ProgramEdges } from '../tunnel-only.ts';
 import { fieldsOf, isMissing, startTimeOf } from './files.ts';
 import { startUnit, type UnitProperty } from './system-bus.ts';
 

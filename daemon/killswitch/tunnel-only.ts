@@ -1,10 +1,10 @@
 // Keeps chosen programs in the tunnel: puts them into their place, and the rules for it into the kernel. It knows no bus, files or
 // processes; they come in as `ProgramEdges`.
 
-import { createQueue, createShared } from '../pacing.ts';
-import type { ProgramRules } from '../rules/tunnel-only.ts';
-import { createTable, type Kernel } from '../table.ts';
-import { messageOf, N_, SwitchError } from '../wording.ts';
+import { createQueue, createShared } from './pacing.ts';
+import type { ProgramRules } from './rules/tunnel-only.ts';
+import { createTable, type Kernel } from './table.ts';
+import { messageOf, N_, SwitchError } from './wording.ts';
 
 /** Limit for each user. */
 export const MAX_PROGRAMS = 1024;

@@ -1,13 +1,13 @@
 // Lets chosen programs bypass the tunnel: gives the network namespace that a program made for itself a link to the uplink, and keeps
 // the links and their passage in step with the programs. It knows no bus, files or processes; they come in as `OutsideEdges`.
 
-import { createQueue, createShared } from '../pacing.ts';
-import type { OutsideRules } from '../rules/outside.ts';
-import { addressesOf, MAX_LINKS, MAX_LINKS_OF_USER, PREFIX, PREFIX_6 } from '../rules/place.ts';
-import { type Elements, EXCEPTIONS, quoted } from '../rules/rules.ts';
-import { messageOf, N_, SwitchError } from '../wording.ts';
+import { createQueue, createShared } from './pacing.ts';
 import { createPassage, type Owner, type PassageEdges } from './passage.ts';
+import type { OutsideRules } from './rules/outside.ts';
+import { addressesOf, MAX_LINKS, MAX_LINKS_OF_USER, PREFIX, PREFIX_6 } from './rules/place.ts';
+import { type Elements, EXCEPTIONS, quoted } from './rules/rules.ts';
 import { ancestorsOf, type Process, type ProgramEdges, requireAsked } from './tunnel-only.ts';
+import { messageOf, N_, SwitchError } from './wording.ts';
 
 /** Wait after a failure. */
 const AGAIN_SECONDS = 1;

@@ -1,8 +1,8 @@
 // Pure: renders the table that records what is blocked, and reads it. Its chains let everything pass, so that nothing in it can open
 // what the other tables block. The kernel bounds it: sets with a size, whose elements time out.
-import { ALL_HOSTS, ANY_DEVICE, PROBE, THIS_NODE, TUNNEL_INTERFACES } from '../rules/place.ts';
-import { ASKERS, leavingRules, lines, type RuleOptions, WITH_PORTS } from '../rules/rules.ts';
-import { leavingProgram, programRules } from '../rules/tunnel-only.ts';
+import { ALL_HOSTS, ANY_DEVICE, PROBE, THIS_NODE, TUNNEL_INTERFACES } from './rules/place.ts';
+import { ASKERS, leavingRules, lines, type RuleOptions, WITH_PORTS } from './rules/rules.ts';
+import { leavingProgram, programRules } from './rules/tunnel-only.ts';
 
 export const RECORDING_TABLE = 'culvert_blocked';
 /** Time that a destination stays in the list after its last packet. */

@@ -1,11 +1,7 @@
 // Records what is blocked while a client asks: keeps the table of `recording.ts` in step with the rules in force, reads it, and
 // removes it when no client has asked for a while. It knows no processes; they come in as `RecorderEdges`.
-import type { BlockedEntry, BlockedList } from '../../api/schema.ts';
-import { createQueue } from '../pacing.ts';
-import type { RuleOptions } from '../rules/rules.ts';
-import type { ProgramRules } from '../rules/tunnel-only.ts';
-import type { Kernel } from '../table.ts';
-import { messageOf, SwitchError } from '../wording.ts';
+import type { BlockedEntry, BlockedList } from '../api/schema.ts';
+import { createQueue } from './pacing.ts';
 import {
   parseRecording,
   RECORDING_TABLE,
@@ -14,6 +10,10 @@ import {
   renderRecording,
   unitOf,
 } from './recording.ts';
+import type { RuleOptions } from './rules/rules.ts';
+import type { ProgramRules } from './rules/tunnel-only.ts';
+import type { Kernel } from './table.ts';
+import { messageOf, SwitchError } from './wording.ts';
 
 /** The longest time for which one call keeps the recording on. */
 export const MAX_LEASE_SECONDS = 900;
